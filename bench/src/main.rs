@@ -1,0 +1,3 @@
+//! tidemill-bench
+
+fn main() {}

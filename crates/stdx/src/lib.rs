@@ -1,0 +1,5 @@
+//! The ground floor: small tools that every other crate stands on.
+//!
+//! Knows nothing of loops, relations, processes or packets, and depends on no crate of the house.
+
+pub mod diag;

@@ -3,3 +3,4 @@
 //! Knows nothing of loops, relations, processes or packets, and depends on no crate of the house.
 
 pub mod diag;
+pub mod hash;

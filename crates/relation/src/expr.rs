@@ -1,0 +1,254 @@
+//! Expressions over registers, and what evaluating them needs from outside.
+//!
+//! A strand has numbered registers; expressions read them, constants and node parameters. All
+//! temporaries live in the scratch region of the running turn.
+
+use std::fmt;
+
+use tidemill_stdx::region::Bump;
+
+use crate::flat::OwnedValue;
+use crate::function::FunctionId;
+use crate::operator::{Binary, Unary};
+use crate::value::Value;
+
+/// A register of a strand.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Reg(pub u16);
+
+impl fmt::Display for Reg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "v{}", self.0)
+    }
+}
+
+/// What a program knows of the node it runs on; bound when the node starts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Param {
+    /// The node's own address.
+    Node,
+    /// Its number among the nodes started together, from 0.
+    NodeIndex,
+    /// How many were started together.
+    NodeCount,
+    /// SHA-1 of the address.
+    NodeId,
+    /// The address through which to join.
+    Landmark,
+}
+
+impl Param {
+    /// All parameters.
+    pub const ALL: [Param; 5] =
+        [Param::Node, Param::NodeIndex, Param::NodeCount, Param::NodeId, Param::Landmark];
+
+    /// The reserved name in programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Param::Node => "NODE",
+            Param::NodeIndex => "NODE_INDEX",
+            Param::NodeCount => "NODE_COUNT",
+            Param::NodeId => "NODE_ID",
+            Param::Landmark => "LANDMARK",
+        }
+    }
+}
+
+/// One end of a ring interval.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// `[` or `]`: the end belongs to the interval.
+    Closed,
+    /// `(` or `)`: it does not.
+    Open,
+}
+
+/// An expression.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Expr {
+    /// A constant of the program.
+    Const(OwnedValue),
+    /// A register.
+    Reg(Reg),
+    /// A node parameter.
+    Param(Param),
+    /// An operator with one operand.
+    Unary(Unary, Box<Expr>),
+    /// An operator with two operands; both are evaluated.
+    Binary(Binary, Box<[Expr; 2]>),
+    /// `a && b`: `b` is evaluated only if `a` is true.
+    And(Box<[Expr; 2]>),
+    /// `a || b`: `b` is evaluated only if `a` is false.
+    Or(Box<[Expr; 2]>),
+    /// `value in (low, high]`.
+    In {
+        /// Value, low end, high end.
+        operands: Box<[Expr; 3]>,
+        /// Whether the low end belongs to it.
+        low: End,
+        /// Whether the high end belongs to it.
+        high: End,
+    },
+    /// `(condition ? then : otherwise)`; only one branch is evaluated.
+    If(Box<[Expr; 3]>),
+    /// A call of a built-in function.
+    Call(FunctionId, Vec<Expr>),
+    /// A list of the values.
+    List(Vec<Expr>),
+    /// A matrix of rows.
+    Matrix(Vec<Vec<Expr>>),
+}
+
+impl Expr {
+    /// A constant.
+    pub fn constant(value: Value<'_>) -> Expr {
+        Expr::Const(OwnedValue::new(value))
+    }
+
+    /// Calls `f` for every register that the expression reads.
+    pub fn for_each_reg(&self, f: &mut impl FnMut(Reg)) {
+        match self {
+            Expr::Const(_) | Expr::Param(_) => {}
+            Expr::Reg(reg) => f(*reg),
+            Expr::Unary(_, operand) => operand.for_each_reg(f),
+            Expr::Binary(_, operands) | Expr::And(operands) | Expr::Or(operands) => {
+                operands.iter().for_each(|operand| operand.for_each_reg(f));
+            }
+            Expr::In { operands, .. } | Expr::If(operands) => {
+                operands.iter().for_each(|operand| operand.for_each_reg(f));
+            }
+            Expr::Call(_, operands) | Expr::List(operands) => {
+                operands.iter().for_each(|operand| operand.for_each_reg(f));
+            }
+            Expr::Matrix(rows) => {
+                rows.iter().flatten().for_each(|operand| operand.for_each_reg(f));
+            }
+        }
+    }
+}
+
+/// What evaluation takes from the host and the node. All of it is fixed during a turn but the
+/// random numbers.
+pub trait Ambient {
+    /// Wall clock, nanoseconds since the epoch; the same during a whole turn.
+    fn now_ns(&self) -> i64;
+    /// The next random number.
+    fn random(&self) -> u64;
+    /// A parameter of the node.
+    fn param(&self, param: Param) -> Value<'_>;
+}
+
+/// Where expressions are evaluated: registers, the turn's scratch region, and the surroundings.
+#[derive(Clone, Copy)]
+pub struct Scope<'a> {
+    /// Temporaries of the turn.
+    pub scratch: &'a Bump,
+    /// Clock, random numbers and node parameters.
+    pub ambient: &'a dyn Ambient,
+}
+
+/// Why an expression has no value: the tuple being derived is dropped and counted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum EvalError {
+    /// A result outside 64 bits, or a time or interval out of range.
+    Overflow,
+    /// Division or remainder by zero.
+    DivisionByZero,
+    /// An operator or function cannot take operands of these types.
+    Type {
+        /// The operator or function.
+        what: &'static str,
+        /// What it was given.
+        given: String,
+    },
+    /// A function cannot take this argument: a bad index, pattern or range.
+    Argument {
+        /// The function.
+        what: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl fmt::Display for EvalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EvalError::Overflow => f.write_str("a result is out of range"),
+            EvalError::DivisionByZero => f.write_str("division by zero"),
+            EvalError::Type { what, given } => write!(f, "{what} cannot take {given}"),
+            EvalError::Argument { what, reason } => write!(f, "{what}: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for EvalError {}
+
+/// Evaluates `expr` with the registers `regs`.
+pub fn evaluate<'a>(
+    expr: &'a Expr,
+    regs: &[Value<'a>],
+    scope: Scope<'a>,
+) -> Result<Value<'a>, EvalError> {
+    let value = |expr| evaluate(expr, regs, scope);
+    Ok(match expr {
+        Expr::Const(constant) => constant.get(),
+        Expr::Reg(reg) => regs[reg.0 as usize],
+        Expr::Param(param) => scope.ambient.param(*param),
+        Expr::Unary(operator, operand) => operator.apply(value(operand)?, scope)?,
+        Expr::Binary(operator, operands) => {
+            operator.apply(value(&operands[0])?, value(&operands[1])?, scope)?
+        }
+        Expr::And(operands) => Value::Bool(
+            is_true(value(&operands[0])?, "&&")? && is_true(value(&operands[1])?, "&&")?,
+        ),
+        Expr::Or(operands) => Value::Bool(
+            is_true(value(&operands[0])?, "||")? || is_true(value(&operands[1])?, "||")?,
+        ),
+        Expr::In { operands, low, high } => {
+            let [v, from, to] = &**operands;
+            let inside =
+                crate::operator::in_ring(value(v)?, value(from)?, value(to)?, *low, *high);
+            Value::Bool(inside)
+        }
+        Expr::If(branches) => {
+            let [condition, then, otherwise] = &**branches;
+            value(if is_true(value(condition)?, "?:")? { then } else { otherwise })?
+        }
+        Expr::Call(function, operands) => {
+            let mut arguments = Vec::with_capacity(operands.len());
+            for operand in operands {
+                arguments.push(value(operand)?);
+            }
+            function.call(&arguments, scope)?
+        }
+        Expr::List(elements) => Value::List(sequence(elements, regs, scope)?),
+        Expr::Matrix(rows) => {
+            let mut matrix = crate::flat::SeqBuilder::new();
+            for row in rows {
+                matrix.push(Value::Vector(sequence(row, regs, scope)?));
+            }
+            Value::Matrix(matrix.finish(|bytes| scope.scratch.alloc_bytes(bytes)))
+        }
+    })
+}
+
+fn sequence<'a>(
+    elements: &'a [Expr],
+    regs: &[Value<'a>],
+    scope: Scope<'a>,
+) -> Result<crate::flat::Seq<'a>, EvalError> {
+    let mut list = crate::flat::SeqBuilder::new();
+    for element in elements {
+        list.push(evaluate(element, regs, scope)?);
+    }
+    Ok(list.finish(|bytes| scope.scratch.alloc_bytes(bytes)))
+}
+
+/// The truth of a condition: a boolean, or an integer other than 0.
+pub fn is_true(value: Value<'_>, what: &'static str) -> Result<bool, EvalError> {
+    match value {
+        Value::Bool(value) => Ok(value),
+        Value::Int(value) => Ok(value != 0),
+        _ => Err(EvalError::Type { what, given: value.type_of().name().to_owned() }),
+    }
+}

@@ -5,3 +5,4 @@
 pub mod diag;
 pub mod hash;
 pub mod id;
+pub mod region;

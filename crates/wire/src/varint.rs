@@ -48,7 +48,7 @@ pub fn write(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Bytes that [`write`] takes.
+/// Bytes that [`write()`] takes.
 #[inline]
 pub fn len(value: u64) -> usize {
     // One byte for each seven bits begun; zero counts as one bit.

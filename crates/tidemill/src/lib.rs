@@ -1,0 +1,4 @@
+//! The library's front door.
+#![forbid(unsafe_code)]
+
+pub mod script;

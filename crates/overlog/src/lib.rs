@@ -1,1 +1,4 @@
-//! tidemill-overlog
+//! The rule language: from a source to a running node.
+#![forbid(unsafe_code)]
+
+pub mod ast;

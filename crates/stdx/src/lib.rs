@@ -4,4 +4,5 @@
 
 pub mod diag;
 pub mod hash;
+pub mod id;
 pub mod region;

@@ -5,4 +5,7 @@
 pub mod diag;
 pub mod hash;
 pub mod id;
+pub mod intern;
 pub mod region;
+pub mod ring;
+pub mod rng;

@@ -5,6 +5,7 @@
 
 pub mod flat;
 pub mod id;
+pub mod table;
 pub mod value;
 
 pub use flat::{OwnedValue, Seq, SeqBuilder, TupleBuf};

@@ -1,1 +1,3 @@
 //! tidemill-overlog
+
+pub mod net;

@@ -292,7 +292,9 @@ impl<'a> Run<'a, '_> {
         self.columns.clear();
         for column in &self.strand.output.columns {
             if let HeadColumn::Aggregate { input, .. } = column {
-                let value = input.as_ref().map_or(Ok(Value::Null), |input| self.value(input))?;
+                // `*` counts every result, whatever it holds.
+                let star = Ok(Value::Bool(true));
+                let value = input.as_ref().map_or(star, |input| self.value(input))?;
                 self.columns.push(value);
             }
         }
@@ -301,7 +303,7 @@ impl<'a> Run<'a, '_> {
             if let Aggregated::Of(accumulator) = column
                 && let Some(value) = inputs.next()
             {
-                accumulator.add(*value)?;
+                accumulator.add(*value);
             }
         }
         aggregates.results += 1;
@@ -341,9 +343,8 @@ impl<'a> Run<'a, '_> {
         }
         let column = |column: &'a HeadColumn| match column {
             HeadColumn::Value(expr) => Ok(Aggregated::Group(self.value(expr)?)),
-            HeadColumn::Aggregate { function, input } => {
-                let star = input.is_none();
-                Ok(Aggregated::Of(Accumulator::new(*function, star)))
+            HeadColumn::Aggregate { function, .. } => {
+                Ok(Aggregated::Of(Accumulator::new(*function)))
             }
         };
         self.strand.output.columns.iter().map(column).collect::<Result<_, _>>().map(Some)
@@ -354,7 +355,7 @@ impl<'a> Run<'a, '_> {
         for column in aggregates.columns {
             let value = match column {
                 Aggregated::Group(value) => value,
-                Aggregated::Of(accumulator) => accumulator.finish(self.scope)?,
+                Aggregated::Of(accumulator) => accumulator.finish(self.scope.scratch)?,
             };
             self.columns.push(value);
         }

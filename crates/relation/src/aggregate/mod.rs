@@ -16,7 +16,7 @@ use tidemill_stdx::region::Bump;
 
 pub use declared::{Declaration, Empty, catalogue};
 
-use crate::expr::EvalError;
+use crate::expr::{EvalError, Scope};
 use crate::flat::OwnedValue;
 use crate::function::distinct_sorted;
 use crate::id::Id;
@@ -106,8 +106,6 @@ pub struct Accumulator {
     aggregate: Aggregate,
     count: u64,
     state: State,
-    /// The first value that cannot be taken spoils the group.
-    error: Option<EvalError>,
 }
 
 #[derive(Clone, Debug)]
@@ -131,7 +129,7 @@ impl Accumulator {
             Aggregate::MkList => State::Values(Vec::new()),
             Aggregate::TopK => State::Top { k: 0, values: Vec::new() },
         };
-        Accumulator { aggregate, count: 0, state, error: None }
+        Accumulator { aggregate, count: 0, state }
     }
 
     /// The aggregate that it computes.
@@ -139,15 +137,8 @@ impl Accumulator {
         self.aggregate
     }
 
-    /// Adds the value of one row; for `COUNT<*>` any value will do.
-    pub fn add(&mut self, value: Value<'_>) {
-        self.count += 1;
-        if self.error.is_none() {
-            self.error = self.take(value).err();
-        }
-    }
-
-    fn take(&mut self, value: Value<'_>) -> Result<(), EvalError> {
+    /// Adds the value of one row, unless that is an error; for `COUNT<*>` any value will do.
+    pub fn add(&mut self, value: Value<'_>) -> Result<(), EvalError> {
         let what = self.aggregate.name();
         match &mut self.state {
             State::Count => {}
@@ -171,14 +162,13 @@ impl Accumulator {
                 values.push(OwnedValue::new(value));
             }
         }
+        self.count += 1;
         Ok(())
     }
 
-    /// The aggregate over what was added; a text or list in it lies in `scratch`.
-    pub fn finish<'a>(&self, scratch: &'a Bump) -> Result<Value<'a>, EvalError> {
-        if let Some(error) = &self.error {
-            return Err(error.clone());
-        }
+    /// The aggregate over what was added; a text or list in it lies in the scratch region.
+    pub fn finish<'a>(&self, scope: Scope<'a>) -> Result<Value<'a>, EvalError> {
+        let scratch = scope.scratch;
         let what = self.aggregate.name();
         match &self.state {
             State::Count => Ok(Value::Int(self.count as i64)),

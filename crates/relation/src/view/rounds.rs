@@ -406,13 +406,9 @@ impl Round<'_> {
     fn extend_one(&mut self, index: usize, rule: &ViewRule, columns: &[Value<'_>]) {
         match rule.kind {
             ViewKind::Grouped => self.extend_group(index, rule, columns),
-            ViewKind::Plain => self.views.insert(
-                self.plan,
-                self.database,
-                rule.head,
-                columns,
-                self.now_ns,
-            ),
+            ViewKind::Plain => {
+                self.views.insert(self.plan, self.database, rule.head, columns, self.now_ns)
+            }
             ViewKind::Maintained => {
                 self.put(rule.head, columns, Source::Derived);
                 if let Some(table) = self.selected_from(rule.head) {

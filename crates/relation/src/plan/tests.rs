@@ -61,6 +61,6 @@ fn mistakes_are_found() {
 fn what_is_no_plan_gives_the_place() {
     let error = parse("relation p0 \"e\" at 0 (string, strin)").unwrap_err();
     assert_eq!((error.offset, error.message.as_str()), (35, "expected a type"));
-    let nested = format!("strand r0 on event p0 ({}", "=(! ".repeat(100_000));
+    let nested = format!("strand r0 on event p0 (={}", "(! ".repeat(100_000));
     assert!(parse(&nested).unwrap_err().message.contains("too deep"));
 }

@@ -313,6 +313,9 @@ at 10 end
         for _ in 0..5000 {
             let mut bytes = seed.as_bytes().to_vec();
             for _ in 0..random.range(1..=4) {
+                if bytes.is_empty() {
+                    break;
+                }
                 let at = random.below(bytes.len() as u64) as usize;
                 match random.below(3) {
                     0 => bytes[at] = random.below(128) as u8,

@@ -12,6 +12,8 @@ pub mod json;
 pub mod limits;
 pub mod operator;
 pub mod table;
+#[cfg(test)]
+mod testing;
 pub mod text;
 pub mod types;
 pub mod value;

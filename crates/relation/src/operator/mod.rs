@@ -11,6 +11,8 @@
 mod arithmetic;
 mod declared;
 mod ring;
+#[cfg(test)]
+mod tests;
 mod wide;
 
 use std::fmt;

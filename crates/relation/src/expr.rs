@@ -206,8 +206,7 @@ pub fn evaluate<'a>(
         ),
         Expr::In { operands, low, high } => {
             let [v, from, to] = &**operands;
-            let inside =
-                crate::operator::in_ring(value(v)?, value(from)?, value(to)?, *low, *high);
+            let inside = crate::operator::in_ring(value(v)?, value(from)?, value(to)?, *low, *high);
             Value::Bool(inside)
         }
         Expr::If(branches) => {

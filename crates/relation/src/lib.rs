@@ -4,6 +4,7 @@
 //! gives rows back. Depends on `stdx` alone.
 
 pub mod aggregate;
+pub mod database;
 pub mod expr;
 pub mod flat;
 pub mod function;
@@ -11,12 +12,15 @@ pub mod id;
 pub mod json;
 pub mod limits;
 pub mod operator;
+pub mod plan;
+pub mod strand;
 pub mod table;
 #[cfg(test)]
 mod testing;
 pub mod text;
 pub mod types;
 pub mod value;
+pub mod view;
 
 pub use flat::{OwnedValue, Seq, SeqBuilder, TupleBuf};
 pub use id::Id;

@@ -303,7 +303,7 @@ impl<'a> Run<'a, '_> {
             if let Aggregated::Of(accumulator) = column
                 && let Some(value) = inputs.next()
             {
-                accumulator.add(*value);
+                accumulator.add(*value)?;
             }
         }
         aggregates.results += 1;
@@ -355,7 +355,7 @@ impl<'a> Run<'a, '_> {
         for column in aggregates.columns {
             let value = match column {
                 Aggregated::Group(value) => value,
-                Aggregated::Of(accumulator) => accumulator.finish(self.scope.scratch)?,
+                Aggregated::Of(accumulator) => accumulator.finish(self.scope)?,
             };
             self.columns.push(value);
         }

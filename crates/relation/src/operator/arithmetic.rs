@@ -272,7 +272,7 @@ pub(super) fn shift_left<'a>(left: Value<'a>, right: Value<'a>) -> Evaluated<'a>
             let shifted = value.checked_shl(bits).filter(|shifted| shifted >> bits == value);
             int(if value == 0 { Some(0) } else { shifted })
         }
-        Some(Pair::Ids(id, _)) => Ok(Value::Id(id.shl(shift_count("<<", right)?))),
+        Some(Pair::Ids(id, _)) => Ok(Value::Id(id.shift_left(shift_count("<<", right)?))),
         _ => no_operands("<<", left, right),
     }
 }
@@ -283,7 +283,7 @@ pub(super) fn shift_right<'a>(left: Value<'a>, right: Value<'a>) -> Evaluated<'a
             let bits = shift_count(">>", right)?;
             Ok(Value::Int(value >> bits.min(i64::BITS - 1)))
         }
-        Some(Pair::Ids(id, _)) => Ok(Value::Id(id.shr(shift_count(">>", right)?))),
+        Some(Pair::Ids(id, _)) => Ok(Value::Id(id.shift_right(shift_count(">>", right)?))),
         _ => no_operands(">>", left, right),
     }
 }

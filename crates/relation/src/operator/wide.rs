@@ -28,13 +28,13 @@ pub(super) fn divide(dividend: Id, divisor: Id) -> Option<(Id, Id)> {
     let one = Id::from_int(1);
     let (mut quotient, mut rest) = (Id::ZERO, Id::ZERO);
     for bit in (0..Id::BITS).rev() {
-        let lost = rest.shr(Id::BITS - 1) == one;
-        rest = rest.shl(1).zip(bit_of(dividend, bit), |a, b| a | b);
+        let lost = rest.shift_right(Id::BITS - 1) == one;
+        rest = rest.shift_left(1).zip(bit_of(dividend, bit), |a, b| a | b);
         // With the lost bit the true remainder is above 2^160 and so above the divisor; the
         // difference wraps back into range.
         if lost || rest >= divisor {
             rest = rest.wrapping_sub(divisor);
-            quotient = quotient.zip(one.shl(bit), |a, b| a | b);
+            quotient = quotient.zip(one.shift_left(bit), |a, b| a | b);
         }
     }
     Some((quotient, rest))
@@ -55,5 +55,5 @@ pub(super) fn power(base: Id, exponent: Id) -> Id {
 
 /// Bit `bit` of `id`, as 0 or 1.
 fn bit_of(id: Id, bit: u32) -> Id {
-    id.shr(bit).zip(Id::from_int(1), |a, b| a & b)
+    id.shift_right(bit).zip(Id::from_int(1), |a, b| a & b)
 }

@@ -119,12 +119,7 @@ impl Display for Atom {
     }
 }
 
-fn print_strand(
-    f: &mut Formatter<'_>,
-    word: &str,
-    indent: &str,
-    strand: &Strand,
-) -> fmt::Result {
+fn print_strand(f: &mut Formatter<'_>, word: &str, indent: &str, strand: &Strand) -> fmt::Result {
     let trigger = &strand.trigger;
     write!(f, "{indent}{word} r{} on ", strand.rule.0)?;
     match &trigger.on {

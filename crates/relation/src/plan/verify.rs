@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{
-    Action, Bind, HeadColumn, Lookup, On, Output, Pattern, Plan, RelationId, Step, Strand, ViewKind,
-    ViewRule,
+    Action, Bind, HeadColumn, Lookup, On, Output, Pattern, Plan, RelationId, Step, Strand,
+    ViewKind, ViewRule,
 };
 use crate::expr::{Expr, Reg};
 use crate::table::{Access, Key};
@@ -242,7 +242,10 @@ impl Check<'_> {
         let fits = relation.arity() == output.columns.len();
         self.require(fits, "derives another number of columns than its head has");
         let stored = relation.table().is_some();
-        self.require(stored == (output.action != Action::Emit), "treats its head as what it is not");
+        self.require(
+            stored == (output.action != Action::Emit),
+            "treats its head as what it is not",
+        );
         for column in &output.columns {
             match column {
                 HeadColumn::Value(expr) if !output.aggregates() => self.expr(expr, bound),

@@ -277,9 +277,9 @@ proptest! {
         prop_assert_eq!(sum.wrapping_sub(b), a);
         let mut shifted = vec![0; shift];
         shifted.extend(bits(a));
-        prop_assert_eq!(a.shl(shift as u32), from_bits(&shifted));
+        prop_assert_eq!(a.shift_left(shift as u32), from_bits(&shifted));
         let rest: Vec<u8> = bits(a).into_iter().skip(shift).collect();
-        prop_assert_eq!(a.shr(shift as u32), from_bits(&rest));
+        prop_assert_eq!(a.shift_right(shift as u32), from_bits(&rest));
         let mut product = vec![0; 160];
         for (i, _) in bits(b).iter().enumerate().filter(|(_, bit)| **bit == 1) {
             let mut shifted = vec![0; i];

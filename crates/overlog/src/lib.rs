@@ -2,3 +2,6 @@
 #![forbid(unsafe_code)]
 
 pub mod ast;
+pub mod lex;
+pub mod parse;
+pub mod pre;

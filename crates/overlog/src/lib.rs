@@ -2,4 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ast;
+pub mod lex;
 pub mod net;
+pub mod parse;
+pub mod pre;

@@ -53,7 +53,7 @@ impl NodeAmbient {
 
 /// `NODE_ID` of an address: its SHA-1.
 pub fn node_id(address: &str) -> Id {
-    function::id_of(address)
+    function::id_of(Value::Str(address))
 }
 
 impl Ambient for NodeAmbient {

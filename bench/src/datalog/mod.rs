@@ -7,9 +7,9 @@ mod ascent_peer;
 mod datafrog_peer;
 mod ours;
 
+use crate::Extent;
 use crate::clock::{cpu_seconds, median};
 use crate::report::{Better, Report, Row};
-use crate::Extent;
 use tidemill_stdx::rng::Rng;
 
 /// Facts as pairs, by relation.

@@ -5,3 +5,5 @@ pub mod console;
 pub mod graph;
 pub mod journal;
 pub mod script;
+pub mod summary;
+pub mod tuples;

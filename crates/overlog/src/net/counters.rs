@@ -79,9 +79,9 @@ counts! {
     WindowExceeded = "window_exceeded",
     /// A datagram out of order for which there was no memory.
     ReorderFull = "reorder_full",
-    /// Messages queued for a peer that restarted.
+    /// Datagrams queued for a peer that restarted.
     PeerRestarted = "peer_restarted",
-    /// Messages queued for a peer that was not heard of any more.
+    /// Datagrams queued for a peer that was not heard of any more.
     PeerLost = "peer_lost",
 
     /// A frame longer than allowed, which ends its connection.

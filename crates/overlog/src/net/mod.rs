@@ -20,6 +20,7 @@ pub mod counters;
 pub mod envelope;
 pub mod fragment;
 mod protocol;
+pub mod reliable;
 pub mod schema;
 pub mod stream;
 pub mod values;

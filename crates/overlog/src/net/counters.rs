@@ -49,6 +49,8 @@ counts! {
     BadProgramBody = "bad_program_body",
     /// A body that is not of its relation's message.
     BadBody = "bad_body",
+    /// A tuple by name with another number of columns than its relation has.
+    BadArity = "bad_arity",
     /// A tuple that nests too deep or is too large to be sent.
     Unsendable = "unsendable",
     /// A tuple for an address beyond the number of peers kept.

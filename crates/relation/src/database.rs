@@ -36,10 +36,8 @@ impl Database {
 
     /// All tables with their relations.
     pub fn iter(&self) -> impl Iterator<Item = (RelationId, &Table)> {
-        let with_id = |(index, table): (usize, &'_ Option<Table>)| {
-            Some((RelationId(index as u32), table.as_ref()?))
-        };
-        self.tables.iter().enumerate().filter_map(with_id as fn(_) -> _)
+        let tables = self.tables.iter().enumerate();
+        tables.filter_map(|(index, table)| Some((RelationId(index as u32), table.as_ref()?)))
     }
 
     /// All tables with their relations, to change them.

@@ -292,7 +292,9 @@ impl<'a> Run<'a, '_> {
         self.columns.clear();
         for column in &self.strand.output.columns {
             if let HeadColumn::Aggregate { input, .. } = column {
-                let value = input.as_ref().map_or(Ok(Value::Null), |input| self.value(input))?;
+                // `*` counts every result, whatever it holds.
+                let star = Ok(Value::Bool(true));
+                let value = input.as_ref().map_or(star, |input| self.value(input))?;
                 self.columns.push(value);
             }
         }
@@ -341,9 +343,8 @@ impl<'a> Run<'a, '_> {
         }
         let column = |column: &'a HeadColumn| match column {
             HeadColumn::Value(expr) => Ok(Aggregated::Group(self.value(expr)?)),
-            HeadColumn::Aggregate { function, input } => {
-                let star = input.is_none();
-                Ok(Aggregated::Of(Accumulator::new(*function, star)))
+            HeadColumn::Aggregate { function, .. } => {
+                Ok(Aggregated::Of(Accumulator::new(*function)))
             }
         };
         self.strand.output.columns.iter().map(column).collect::<Result<_, _>>().map(Some)

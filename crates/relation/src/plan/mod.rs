@@ -11,9 +11,13 @@
 //!
 //! Planners rewrite until only this is left: every body lies at one location, periodic and
 //! aggregated body terms are relations of their own, and an aggregate view fills a hidden table
-//! keyed by its group columns. A plan prints as text ([`print`]) and is checked by [`verify`].
+//! keyed by its group columns. A plan prints as text ([`print()`]), is
+//! read from it ([`parse()`]) and is checked by [`verify()`].
 
+mod parse;
 mod print;
+#[cfg(test)]
+mod tests;
 mod verify;
 
 use std::fmt;
@@ -23,6 +27,7 @@ use crate::expr::{Expr, Reg};
 use crate::table::{Access, TableSpec};
 use crate::types::TypeSet;
 
+pub use parse::parse;
 pub use print::print;
 pub use verify::{PlanError, verify};
 

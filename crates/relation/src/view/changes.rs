@@ -1,6 +1,6 @@
 //! What a commit has done to the tables so far.
 
-use hashbrown::HashSet;
+use std::collections::HashSet;
 
 use crate::database::Database;
 use crate::plan::{Plan, RelationId};

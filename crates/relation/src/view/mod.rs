@@ -20,6 +20,8 @@
 mod changes;
 mod naive;
 mod rounds;
+#[cfg(test)]
+pub(crate) mod tests;
 
 use crate::database::Database;
 use crate::expr::{EvalError, Scope};

@@ -62,9 +62,8 @@ pub fn evaluate_naively(
         loop {
             rounds.next()?;
             let next = apply(plan, stratum, &result, &base, scope);
-            let stable = next
-                .iter()
-                .all(|(head, table)| encoded(table) == encoded(result.table(*head)));
+            let stable =
+                next.iter().all(|(head, table)| encoded(table) == encoded(result.table(*head)));
             for (head, table) in next {
                 *result.table_mut(head) = table;
             }

@@ -5,6 +5,7 @@ use crate::aggregate::Aggregate;
 use crate::database::Database;
 use crate::expr::{EvalError, Scope};
 use crate::flat::TupleBuf;
+use crate::operator::compare;
 use crate::plan::{Lookup, Output, Plan, RelationId, RuleId, Strand, Stratum, ViewKind, ViewRule};
 use crate::strand::{Reading, Sink, run, run_row};
 use crate::table::{Access, Key, RowId, Table, TableSpec, Visible};
@@ -153,7 +154,7 @@ impl Round<'_> {
                 && let Some(order) = better(function)
             {
                 let (input, best) = (columns[column as usize], table.value(row, column));
-                if best.compare(&input) == order {
+                if compare(best, input) == order {
                     return; // what went was not the best
                 }
             }
@@ -406,13 +407,9 @@ impl Round<'_> {
     fn extend_one(&mut self, index: usize, rule: &ViewRule, columns: &[Value<'_>]) {
         match rule.kind {
             ViewKind::Grouped => self.extend_group(index, rule, columns),
-            ViewKind::Plain => self.views.insert(
-                self.plan,
-                self.database,
-                rule.head,
-                columns,
-                self.now_ns,
-            ),
+            ViewKind::Plain => {
+                self.views.insert(self.plan, self.database, rule.head, columns, self.now_ns)
+            }
             ViewKind::Maintained => {
                 self.put(rule.head, columns, Source::Derived);
                 if let Some(table) = self.selected_from(rule.head) {
@@ -429,7 +426,7 @@ impl Round<'_> {
             && let Some(order) = better(function)
         {
             let best = table.value(row, column);
-            if columns[column as usize].compare(&best) == order {
+            if compare(columns[column as usize], best) == order {
                 self.put(rule.head, columns, Source::Derived);
             } else if self.plan.relation(rule.head).is_soft() {
                 let mut same = TupleBuf::new();

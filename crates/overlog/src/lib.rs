@@ -2,4 +2,9 @@
 #![forbid(unsafe_code)]
 
 pub mod ast;
+pub mod lex;
 pub mod net;
+pub mod node;
+pub mod parse;
+pub mod pre;
+pub mod program;

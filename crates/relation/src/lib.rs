@@ -15,6 +15,8 @@ pub mod operator;
 pub mod plan;
 pub mod strand;
 pub mod table;
+#[cfg(test)]
+mod testing;
 pub mod text;
 pub mod types;
 pub mod value;

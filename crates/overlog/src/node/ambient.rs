@@ -1,8 +1,9 @@
 //! What rules can know of the node they run on.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use tidemill_relation::expr::{Ambient, Param};
+use tidemill_relation::function;
 use tidemill_relation::{Id, OwnedValue, Value};
 use tidemill_stdx::rng::Rng;
 
@@ -23,7 +24,7 @@ pub struct Identity {
 #[derive(Debug)]
 pub(super) struct NodeAmbient {
     now_ns: Cell<i64>,
-    random: Cell<Option<Rng>>,
+    random: RefCell<Rng>,
     node: OwnedValue,
     landmark: OwnedValue,
     id: Id,
@@ -35,7 +36,7 @@ impl NodeAmbient {
     pub(super) fn new(identity: &Identity, seed: u64) -> NodeAmbient {
         NodeAmbient {
             now_ns: Cell::new(0),
-            random: Cell::new(Some(Rng::new(seed))),
+            random: RefCell::new(Rng::new(seed)),
             node: OwnedValue::new(Value::Str(&identity.address)),
             landmark: OwnedValue::new(Value::Str(&identity.landmark)),
             id: node_id(&identity.address),
@@ -52,8 +53,7 @@ impl NodeAmbient {
 
 /// `NODE_ID` of an address: its SHA-1.
 pub fn node_id(address: &str) -> Id {
-    use sha1::Digest;
-    Id::from_be_bytes(sha1::Sha1::digest(address.as_bytes()).into())
+    function::id_of(Value::Str(address))
 }
 
 impl Ambient for NodeAmbient {
@@ -62,10 +62,7 @@ impl Ambient for NodeAmbient {
     }
 
     fn random(&self) -> u64 {
-        let Some(mut random) = self.random.take() else { return 0 };
-        let word = random.next_u64();
-        self.random.set(Some(random));
-        word
+        self.random.borrow_mut().next_u64()
     }
 
     fn param(&self, param: Param) -> Value<'_> {

@@ -4,7 +4,7 @@ use tidemill_relation::database::Database;
 use tidemill_relation::expr::{EvalError, Scope};
 use tidemill_relation::plan::{Action, Output, RelationId, RuleId, Strand};
 use tidemill_relation::strand::{Reading, Sink, run};
-use tidemill_relation::view::{ChangeKind, Failures};
+use tidemill_relation::view::{Change, ChangeKind, Failures};
 use tidemill_relation::{OwnedValue, TupleBuf, Value};
 
 use super::watch::{Observer, Sighting, Stage};
@@ -381,9 +381,8 @@ impl Node {
         let program = self.program.clone();
         let plan = program.plan();
         let mut follows = 0;
-        for change in self.views.net(&self.database) {
-            let mut columns = Vec::new();
-            self.database.table(change.relation).read_row(change.row, &mut columns);
+        for (change, columns) in self.net_changes().iter() {
+            let columns: Vec<Value<'_>> = columns.iter().collect();
             let stage = match change.kind {
                 ChangeKind::Insert => Stage::Inserted,
                 ChangeKind::Refresh => Stage::Refreshed,
@@ -413,6 +412,18 @@ impl Node {
         self.views.settle(&mut self.database);
         self.scratch.reset();
         follows
+    }
+
+    /// The net changes with copies of their rows, whose ids end with the turn.
+    fn net_changes(&self) -> TupleBuf<Change> {
+        let mut changes = TupleBuf::new();
+        let mut columns = Vec::new();
+        for change in self.views.net(&self.database) {
+            columns.clear();
+            self.database.table(change.relation).read_row(change.row, &mut columns);
+            changes.push(change, &columns);
+        }
+        changes
     }
 
     /// Ends the turn as if it had not been.

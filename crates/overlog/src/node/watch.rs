@@ -142,7 +142,10 @@ pub(super) struct Watching {
 }
 
 impl Watching {
-    pub(super) fn new(plan: &Plan, watches: impl Iterator<Item = (RelationId, Stages)>) -> Watching {
+    pub(super) fn new(
+        plan: &Plan,
+        watches: impl Iterator<Item = (RelationId, Stages)>,
+    ) -> Watching {
         let mut stages = vec![Stages::default(); plan.relations.len()];
         let mut any = false;
         for (relation, watched) in watches {

@@ -1,12 +1,14 @@
 //! Aggregates: what rule heads compute over the rows of a group.
 //!
 //! Each is declared once ([`Aggregate::declaration`]). An [`Accumulator`] takes the values of a
-//! group in any order and then gives the result; results do not depend on that order, but for
-//! MKLIST, which keeps it, and for MIN and MAX among values that are equal but not the same
-//! (1 and 1.0), where the first one stays.
+//! group one by one and then gives the result. MKLIST keeps their order; the other results do not
+//! depend on it as long as values that are equal are also the same (1 and 1.0 are not: there the
+//! first one stays).
 
 mod declared;
 mod exact;
+#[cfg(test)]
+mod tests;
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -17,6 +17,8 @@ mod numbers;
 mod pattern;
 mod suggest;
 mod system;
+#[cfg(test)]
+mod tests;
 mod texts;
 
 use std::fmt;

@@ -107,7 +107,7 @@ fn exp<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
 fn ln<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
     let x = call.double(0)?;
     if x <= 0.0 {
-        return Err(call.fail(format!("{x:?} is not above 0")));
+        return Err(call.fail(format!("{} is not above 0", Value::Double(x))));
     }
     Ok(Value::Double(libm::log(x)))
 }

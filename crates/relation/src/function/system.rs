@@ -53,7 +53,7 @@ fn rand<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
 fn coin_flip<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
     let p = if call.arguments().is_empty() { 0.5 } else { call.double(0)? };
     if !(0.0..=1.0).contains(&p) {
-        return Err(call.fail(format!("{p:?} is no probability")));
+        return Err(call.fail(format!("{} is no probability", Value::Double(p))));
     }
     // 53 random bits as a double in [0, 1): below 1 always, never below 0.
     let drawn = (call.scope().ambient.random() >> 11) as f64 / (1u64 << 53) as f64;

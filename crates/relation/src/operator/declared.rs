@@ -41,7 +41,7 @@ impl Declaration {
         (!result.is_empty()).then_some(result)
     }
 
-    /// Calls `f` with each signature as a line: `int64 + int64 -> int64`.
+    /// Each signature as a line: `int64 + int64 -> int64`.
     pub fn signature_lines(&self) -> impl Iterator<Item = String> {
         self.signatures.iter().map(|signature| match signature.operands {
             [one] => format!("{}{one} -> {}", self.symbol, signature.result),

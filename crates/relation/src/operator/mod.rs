@@ -1,8 +1,7 @@
 //! The operators of the language: what each means on operands of each type.
 //!
-//! Every operator is declared once ([`declared`]), with the types it takes and gives; the checker
-//! asks [`Binary::result_type`], the catalogue prints the same declaration, and the tests
-//! evaluate its examples.
+//! Every operator has one [`Declaration`] with the types it takes and gives: the checker asks it
+//! ([`Binary::result_type`]), the catalogue prints it, and the tests evaluate its examples.
 //!
 //! Beside a double an integer counts as a double, beside an ID as an ID (everything modulo
 //! 2^160), a boolean beside a number as 0 or 1, and a number beside a time or an interval as
@@ -11,6 +10,8 @@
 mod arithmetic;
 mod declared;
 mod ring;
+#[cfg(test)]
+mod tests;
 mod wide;
 
 use std::fmt;

@@ -20,6 +20,8 @@
 mod pattern;
 mod print;
 mod read;
+#[cfg(test)]
+mod tests;
 
 pub use pattern::{Pattern, Term, parse_pattern};
 pub use print::{DisplayTuple, push_plain, write_text};

@@ -1,3 +1,3 @@
 //! x
 #![forbid(unsafe_code)]
-fn main(){}
+fn main() {}

@@ -3,5 +3,8 @@
 
 pub mod ast;
 pub mod lex;
+pub mod net;
+pub mod node;
 pub mod parse;
 pub mod pre;
+pub mod program;

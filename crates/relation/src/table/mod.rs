@@ -472,9 +472,8 @@ impl Table {
         for index in &mut indexes {
             let columns = std::mem::take(&mut index.columns);
             let hash_of = |row| hash_values(columns.iter().map(|&c| self.value(row, c)));
-            let same = |other| {
-                columns.iter().all(|&c| self.value(other, c).equal(&self.value(row, c)))
-            };
+            let same =
+                |other| columns.iter().all(|&c| self.value(other, c).equal(&self.value(row, c)));
             index.append(row, hash_of(row), same, hash_of);
             index.columns = columns;
         }

@@ -1,4 +1,5 @@
 //! The programs that the tests of the front end share.
+#![allow(dead_code, reason = "not every test that shares this module uses all of it")]
 
 use std::path::{Path, PathBuf};
 use tidemill_overlog::parse::parse_text;
@@ -66,7 +67,6 @@ pub fn parse_as(corpus: &Corpus, name: &str, text: &str) -> Output {
 }
 
 /// Notes in `wrong` if the file at `path` is not `actual`; under `BLESS=1` makes it so.
-#[allow(dead_code, reason = "not every test that shares this module compares files")]
 pub fn compare(path: &Path, actual: &str, wrong: &mut Vec<String>) {
     let expected = std::fs::read_to_string(path).unwrap_or_default();
     if expected == actual {

@@ -30,6 +30,8 @@ pub const WIDTH: usize = 100;
 pub const CONTINUATION: usize = 4;
 /// Columns that the inside of a namespace is indented by.
 pub const INDENT: usize = 2;
+/// Columns that nested namespaces are indented by at most.
+const INDENT_MAX: usize = 40;
 
 /// The source `text` in the one style. `file` is what diagnostics call it.
 ///
@@ -126,7 +128,7 @@ impl Printer<'_> {
     }
 
     fn line(&mut self, indent: usize, text: &str) {
-        self.out.extend(std::iter::repeat_n(' ', indent));
+        self.out.extend(std::iter::repeat_n(' ', indent.min(INDENT_MAX)));
         self.out.push_str(text);
         self.out.push('\n');
     }
@@ -176,7 +178,7 @@ impl Printer<'_> {
         self.gap();
         let from = self.at;
         let (to, opens) = self.statement_end(from);
-        let mut layout = Layout::new(self.indent);
+        let mut layout = Layout::new(self.indent.min(INDENT_MAX));
         let mut spacing = Spacing::new(self.text);
         let mut at = from;
         while at < to {

@@ -23,5 +23,5 @@ mod answers;
 mod evaluate;
 pub mod message;
 
-pub use answers::Answers;
+pub use answers::{Answers, QueryCounters};
 pub use evaluate::{Answer, evaluate};

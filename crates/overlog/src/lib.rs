@@ -3,6 +3,7 @@
 
 pub mod ast;
 pub mod fleet;
+pub mod fmt;
 pub mod lex;
 pub mod net;
 pub mod node;

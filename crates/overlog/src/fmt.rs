@@ -14,8 +14,9 @@
 //! * The inside of a namespace is indented by [`INDENT`].
 //! * Preprocessor lines begin at the first column and are otherwise kept.
 //! * Empty lines between statements are kept, several as one. Comments stay behind what they
-//!   stood behind, or on a line of their own.
+//!   stood behind, those of neighbouring lines in one column, or on a line of their own.
 
+mod align;
 mod layout;
 mod spacing;
 
@@ -50,11 +51,12 @@ pub fn format(file: FileId, text: &str) -> Result<String, Vec<Diagnostic>> {
         tokens: &tokens,
         at: 0,
         out: String::new(),
+        trailing: Vec::new(),
         indent: 0,
         opened: true,
     };
     printer.run();
-    let out = printer.out;
+    let out = align::align(&printer.out, &printer.trailing);
     // Never let a mistake of the formatter reach somebody's source.
     Ok(if same(&text, &tokens, &out, file) { out } else { text })
 }
@@ -89,6 +91,8 @@ struct Printer<'a> {
     tokens: &'a [Token],
     at: usize,
     out: String,
+    /// Where in `out` the blanks before trailing comments are.
+    trailing: Vec<usize>,
     indent: usize,
     /// A namespace or the file has just begun: no empty line goes here.
     opened: bool,
@@ -158,6 +162,7 @@ impl Printer<'_> {
         let text = self.verbatim(self.at, self.at + 1);
         if self.lines_before(self.at) == 0 && self.out.ends_with('\n') {
             self.out.pop();
+            self.trailing.push(self.out.len());
             self.line(1, &text);
         } else {
             self.gap();
@@ -200,7 +205,7 @@ impl Printer<'_> {
             }
             at += 1;
         }
-        layout.print(&mut self.out);
+        layout.print(&mut self.out, &mut self.trailing);
         self.at = to;
         if opens {
             self.indent += INDENT;

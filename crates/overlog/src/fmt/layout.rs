@@ -57,6 +57,7 @@ pub(super) struct Layout {
 /// Lines being filled.
 struct Lines<'a> {
     out: &'a mut String,
+    trailing: &'a mut Vec<usize>,
     /// Columns of the last line; `None` at its beginning.
     column: Option<usize>,
     indent: usize,
@@ -72,8 +73,9 @@ impl Layout {
     }
 
     /// Appends the statement's lines, the last with its end.
-    pub(super) fn print(self, out: &mut String) {
-        let mut lines = Lines { out, column: None, indent: self.indent };
+    /// Notes in `trailing` where a trailing comment's blank is.
+    pub(super) fn print(self, out: &mut String, trailing: &mut Vec<usize>) {
+        let mut lines = Lines { out, trailing, column: None, indent: self.indent };
         let mut rest = &self.words[..];
         while let Some(first) = rest.first() {
             let mut length = 1;
@@ -97,6 +99,7 @@ impl Lines<'_> {
         match words[0].kind {
             Kind::Plain | Kind::Inline => self.fill(words),
             Kind::Trailing => {
+                self.trailing.extend(self.column.map(|_| self.out.len()));
                 self.put(&words[0]);
                 self.end();
             }

@@ -3,8 +3,10 @@
 
 pub mod catalogue;
 pub mod console;
+pub mod ended;
 pub mod graph;
 pub mod journal;
 pub mod script;
+pub mod sim;
 pub mod summary;
 pub mod tuples;

@@ -56,15 +56,13 @@ fn indexes_give_rows_in_order_of_insertion_through_compactions() {
             table.insert(&ints(i, (i + round) % 3), 0).unwrap();
         }
         table.settle();
+        table.prepare_all();
         for group in 0..3 {
             let key = [Value::Int(group)];
             let rows = table.rows(Access::Index(0), &key, Visible::Live);
             let got: Vec<i64> = rows.map(|row| table.value(row, 0).as_int().unwrap()).collect();
-            let want: Vec<i64> = dump(&table)
-                .into_iter()
-                .filter(|&(_, g)| g == group)
-                .map(|(i, _)| i)
-                .collect();
+            let want: Vec<i64> =
+                dump(&table).into_iter().filter(|&(_, g)| g == group).map(|(i, _)| i).collect();
             assert_eq!(got, want);
         }
         assert!(table.rows < 233, "dead rows are compacted away: {}", table.rows);
@@ -91,6 +89,7 @@ fn columns_widen_without_losing_what_they_hold() {
     ];
     for (i, value) in values.iter().enumerate() {
         table.insert(&[Value::Int(i as i64), *value], 0).unwrap();
+        table.prepare_all();
         for (j, want) in values[..=i].iter().enumerate() {
             let row = table.find(&[Value::Int(j as i64), Value::Null]).unwrap();
             assert_eq!(table.value(row, 1), *want);
@@ -123,11 +122,8 @@ fn long_values_of_deleted_rows_are_reclaimed() {
 
 #[test]
 fn rows_expire_by_their_last_refresh() {
-    let mut table = Table::new(TableSpec {
-        lifetime_ns: Some(10),
-        size_max: Some(2),
-        ..table(&[0], &[]).spec
-    });
+    let mut table =
+        Table::new(TableSpec { lifetime_ns: Some(10), size_max: Some(2), ..table(&[0], &[]).spec });
     table.insert(&ints(1, 0), 0).unwrap();
     table.insert(&ints(2, 0), 4).unwrap();
     assert_eq!(table.next_expiry_ns(), Some(10));

@@ -1,0 +1,64 @@
+//! What a node counts.
+
+/// Counters of one node; every drop has one.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Turns run.
+    pub turns: u64,
+    /// Turns whose commit was given up because it derived too much.
+    pub turns_abandoned: u64,
+    /// Tuples of events that joined a turn.
+    pub events: u64,
+    /// Tuples sent to other nodes.
+    pub sent: u64,
+    /// Tuples received from other nodes.
+    pub received: u64,
+    /// Tuples dropped because their location is null, nobody, or no address.
+    pub dropped_unaddressed: u64,
+    /// Derivations dropped because an expression had no value.
+    pub dropped_failed: u64,
+    /// Rows refused because a table was full.
+    pub dropped_table_full: u64,
+    /// Events dropped because too many waited.
+    pub dropped_queue_full: u64,
+    /// Tuples dropped because they had the wrong number of columns.
+    pub dropped_arity: u64,
+    /// Firings of periodics skipped because the one before still waited.
+    pub periodics_skipped: u64,
+    /// Rows expired.
+    pub expired: u64,
+    /// Per relation: rows inserted, deleted.
+    pub tables: Vec<TableCounters>,
+    /// Per rule: tuples derived by strands, derivations failed.
+    pub rules: Vec<RuleCounters>,
+}
+
+/// Counters of one table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TableCounters {
+    /// Rows put in by turns (not by views).
+    pub inserted: u64,
+    /// Rows taken out by turns (not by views).
+    pub deleted: u64,
+}
+
+/// Counters of one rule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RuleCounters {
+    /// Times a strand of it started.
+    pub fired: u64,
+    /// Tuples its strands derived.
+    pub derived: u64,
+    /// Derivations dropped.
+    pub failed: u64,
+}
+
+impl Counters {
+    pub(super) fn new(relations: usize, rules: usize) -> Counters {
+        Counters {
+            tables: vec![TableCounters::default(); relations],
+            rules: vec![RuleCounters::default(); rules],
+            ..Counters::default()
+        }
+    }
+}

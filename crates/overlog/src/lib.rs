@@ -8,3 +8,4 @@ pub mod node;
 pub mod parse;
 pub mod pre;
 pub mod program;
+pub mod stage;

@@ -14,6 +14,7 @@
 mod ambient;
 mod counters;
 mod dispatch;
+mod staging;
 mod turn;
 mod watch;
 
@@ -28,13 +29,16 @@ use tidemill_relation::{OwnedValue, Value};
 use tidemill_stdx::region::Bump;
 
 use crate::program::Compiled;
+use crate::stage::Registry;
 use ambient::NodeAmbient;
 use dispatch::Dispatch;
+use staging::Staging;
 use turn::Turn;
 use watch::Watching;
 
 pub use ambient::{Identity, node_id};
-pub use counters::Counters;
+pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
+pub use staging::{BYTES_PER_TURN_MAX, INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX};
 pub use turn::{Follow, Send};
 pub use watch::{Observer, Sighting, Stage, Stages};
 
@@ -47,13 +51,19 @@ pub struct Program {
     watching: Watching,
     /// Relations that become events of their own when their rows change, or are watched.
     observed: Vec<RelationId>,
+    registry: Arc<Registry>,
 }
 
 impl Program {
-    /// Prepares a compiled program.
+    /// Prepares a compiled program whose stages are built-in operators.
     pub fn new(compiled: Compiled) -> Program {
+        Program::with_operators(compiled, Arc::default())
+    }
+
+    /// Prepares a compiled program; `registry` makes the operators of its stages.
+    pub fn with_operators(compiled: Compiled, registry: Arc<Registry>) -> Program {
         let plan = &compiled.plan;
-        let dispatch = Dispatch::new(plan);
+        let dispatch = Dispatch::new(&compiled);
         let watches = compiled.watches.iter().map(|watch| (watch.relation, watch.stages));
         let watching = Watching::new(plan, watches);
         let exported = |id| compiled.exports.iter().any(|export| export.out == id);
@@ -67,7 +77,7 @@ impl Program {
                         || exported(id))
             })
             .collect();
-        Program { compiled, dispatch, watching, observed }
+        Program { compiled, dispatch, watching, observed, registry }
     }
 
     /// The plan.
@@ -104,6 +114,8 @@ pub enum Event {
     },
     /// Rows of some table have lived long enough.
     Expiry,
+    /// An operator has more rows for an input of an earlier turn.
+    Resume,
 }
 
 /// A periodic of a program, evaluated for one node.
@@ -125,6 +137,7 @@ pub struct Node {
     database: Database,
     views: Views,
     turn: Turn,
+    staging: Staging,
     /// One per periodic strand.
     periodics: Vec<Periodic>,
     inbox: VecDeque<Event>,
@@ -146,9 +159,10 @@ impl Node {
             database: Database::new(plan),
             views,
             turn: Turn::default(),
+            staging: Staging::new(&program),
             periodics: Vec::new(),
             inbox: VecDeque::new(),
-            counters: Counters::new(plan.relations.len(), plan.rules.len()),
+            counters: Counters::new(&program.compiled),
             reported: vec![false; plan.rules.len()],
             program,
         };

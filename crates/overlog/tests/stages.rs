@@ -65,7 +65,7 @@ impl World {
             .collect();
         let compiled = Compiled { plan, stages, watches, ..Compiled::default() };
         let registry = Arc::new(Registry::new(Arc::new(files)));
-        let program = Arc::new(Program::with_operators(compiled, registry));
+        let program = Arc::new(Program::with_operators(compiled, registry).unwrap());
         let address = "n0:1".to_owned();
         let identity = Identity { landmark: address.clone(), address, index: 0, count: 1 };
         World { node: Node::new(program, identity, 1), log: Log::default() }

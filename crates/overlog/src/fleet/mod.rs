@@ -59,6 +59,15 @@ struct Alive {
     periodics: Vec<TimerId>,
 }
 
+impl Alive {
+    /// Gives the node's sends to its mail.
+    fn hand_over(&mut self, now_ns: u64) {
+        let program = self.node.program().clone();
+        let mail = &mut self.mail;
+        self.node.take_sends(|send, columns| mail.post(program.plan(), send, columns, now_ns));
+    }
+}
+
 /// Nodes of one program; see the module.
 pub struct Fleet {
     program: Arc<Program>,
@@ -198,17 +207,19 @@ fn bring_up<W: World>(
     endpoint: Endpoint,
     id: NodeId,
 ) -> io::Result<()> {
-    let fleet = world.fleet();
-    let life = fleet.slots[id.0 as usize].life;
+    let life = world.fleet().slots[id.0 as usize].life;
     let handlers = Handlers::new()
         .read(move |world: &mut W, events: &mut Loop<W>, _| receive(world, events, id, life))
         .error(|_, _, _, _| {});
     let watch = events.watch(endpoint, Interest::Read, handlers)?;
+    let started_ns = u64::try_from(events.wall()).unwrap_or(0);
+    let epoch_ns = started_ns.saturating_sub(events.now().0);
+    let fleet = world.fleet();
     let identity = fleet.slots[id.0 as usize].identity.clone();
     let lives = u64::from(life) << 32 | u64::from(id.0);
     let seed = tidemill_stdx::hash::combine(fleet.seed, lives);
     let mut node = Node::new(fleet.program.clone(), identity.clone(), seed);
-    let mail = Mail::new(&fleet.program.compiled, &identity.address, fleet.fabric, seed);
+    let mail = Mail::new(fleet.program.post().clone(), fleet.fabric, epoch_ns);
     node.facts().into_iter().for_each(|fact| node.enqueue(fact));
     for extra in &fleet.extra {
         if let Ok(Some(event)) = node.tuple(extra.relation, &extra.columns) {
@@ -285,6 +296,7 @@ fn receive<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32)
         });
     }
     world.fleet().buffer = buffer;
+    timers::settle_fates(world, events, id, life);
     turns::schedule(world, events, id, life, arrived);
     timers::post(world, events, id, life);
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tidemill_event::{Loop, Time};
 
 use super::{INBOX_MAX, NodeId, World, turns};
+use crate::net::mail::Fate;
 use crate::node::Event;
 
 /// The least time between two firings: what one of period 0 costs.
@@ -91,8 +92,8 @@ pub(super) fn post<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, li
     alive.mail.flush(now_ns, &mut |to, datagram| {
         unsent += u64::from(events.host().send(endpoint, to, datagram).is_err());
     });
-    alive.mail.counters_mut().unsent += unsent;
-    let Some(at) = alive.mail.timeout_ns() else { return };
+    alive.mail.count_unsent(unsent);
+    let Some(at) = alive.mail.next_timeout_ns() else { return };
     let at = Time(at);
     if let Some(timer) = alive.post {
         events.rearm(timer, at);
@@ -106,16 +107,33 @@ pub(super) fn post<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, li
     }
 }
 
-/// Something must be sent again, or a peer's lease may have ended.
+/// Something must be sent again, or a peer was not heard of for too long.
 fn overdue<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let now_ns = events.now().0;
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
-    let mut lost = Vec::new();
-    alive.mail.expire(now_ns, &mut |peer| lost.push(peer.to_owned()));
+    alive.mail.on_time(now_ns);
+    settle_fates(world, events, id, life);
+    post(world, events, id, life);
+}
+
+/// Retracts what lost peers supported; reminds those that have forgotten us.
+pub(super) fn settle_fates<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    id: NodeId,
+    life: u32,
+) {
+    let now_ns = events.now().0;
+    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
     let mut count = 0;
-    for peer in lost {
-        count += alive.node.lose(&peer);
+    for fate in alive.mail.fates() {
+        match fate {
+            Fate::Gone(peer) => count += alive.node.lose(&peer),
+            Fate::Forgot(peer) => {
+                alive.node.remind(&peer);
+                alive.hand_over(now_ns);
+            }
+        }
     }
     turns::schedule(world, events, id, life, count);
-    post(world, events, id, life);
 }

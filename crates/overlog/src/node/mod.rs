@@ -25,9 +25,10 @@ use tidemill_relation::database::Database;
 use tidemill_relation::expr::{EvalError, Expr, Scope, evaluate};
 use tidemill_relation::plan::{On, Plan, RelationId};
 use tidemill_relation::view::{Progress, Views};
-use tidemill_relation::{OwnedValue, Value};
+use tidemill_relation::{OwnedValue, TupleBuf, Value};
 use tidemill_stdx::region::Bump;
 
+use crate::net::mail::{Post, canonical};
 use crate::program::Compiled;
 use crate::stage::Registry;
 use ambient::NodeAmbient;
@@ -51,17 +52,25 @@ pub struct Program {
     watching: Watching,
     /// Relations that become events of their own when their rows change, or are watched.
     observed: Vec<RelationId>,
+    post: Arc<Post>,
     registry: Arc<Registry>,
 }
 
 impl Program {
     /// Prepares a compiled program whose stages are built-in operators.
-    pub fn new(compiled: Compiled) -> Program {
+    ///
+    /// # Errors
+    /// Relations whose messages would have one name, as text.
+    pub fn new(compiled: Compiled) -> Result<Program, String> {
         Program::with_operators(compiled, Arc::default())
     }
 
     /// Prepares a compiled program; `registry` makes the operators of its stages.
-    pub fn with_operators(compiled: Compiled, registry: Arc<Registry>) -> Program {
+    ///
+    /// # Errors
+    /// As [`Program::new`].
+    pub fn with_operators(compiled: Compiled, registry: Arc<Registry>) -> Result<Program, String> {
+        let post = Arc::new(Post::new(&compiled)?);
         let plan = &compiled.plan;
         let dispatch = Dispatch::new(&compiled);
         let watches = compiled.watches.iter().map(|watch| (watch.relation, watch.stages));
@@ -77,7 +86,12 @@ impl Program {
                         || exported(id))
             })
             .collect();
-        Program { compiled, dispatch, watching, observed, registry }
+        Ok(Program { compiled, dispatch, watching, observed, post, registry })
+    }
+
+    /// The messages in which its tuples travel.
+    pub fn post(&self) -> &Arc<Post> {
+        &self.post
     }
 
     /// The plan.
@@ -305,6 +319,24 @@ impl Node {
             }
         }
         self.inbox.len() - before
+    }
+
+    /// Queues once more for sending what exported views hold for a peer that has forgotten it.
+    pub fn remind(&mut self, peer: &str) {
+        let program = self.program.clone();
+        for export in &program.compiled.exports {
+            let location = program.plan().relation(export.into).location as usize;
+            let mut rows = TupleBuf::new();
+            self.rows(export.out, |row| {
+                let address = row.get(location).and_then(Value::as_str).unwrap_or("");
+                if canonical(address) == peer {
+                    rows.push(Send { relation: export.into, delete: false, view: true }, row);
+                }
+            });
+            for (send, row) in rows.iter() {
+                self.turn.sends.push(send, &row.iter().collect::<Vec<_>>());
+            }
+        }
     }
 
     /// One round of the views of the running commit.

@@ -10,3 +10,4 @@ pub mod node;
 pub mod parse;
 pub mod pre;
 pub mod program;
+pub mod stage;

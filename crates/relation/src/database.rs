@@ -1,6 +1,6 @@
 //! The tables of one node.
 
-use crate::plan::{Plan, RelationId};
+use crate::plan::{Plan, RelationId, Step, Strand};
 use crate::table::Table;
 
 /// The tables of a plan, by relation.
@@ -32,6 +32,15 @@ impl Database {
     /// Like [`Database::table`], to change it.
     pub fn table_mut(&mut self, relation: RelationId) -> &mut Table {
         self.tables[relation.index()].as_mut().expect("verified: the relation is a table")
+    }
+
+    /// Brings the indexes up to date that `strand` reads.
+    pub fn prepare(&mut self, strand: &Strand) {
+        for step in &strand.steps {
+            if let Step::Join(lookup) | Step::Absent(lookup) = step {
+                self.table_mut(lookup.relation).prepare(lookup.access);
+            }
+        }
     }
 
     /// All tables with their relations.

@@ -7,7 +7,6 @@
 use crate::aggregate::Accumulator;
 use crate::database::Database;
 use crate::expr::{EvalError, Expr, Scope, evaluate, is_true};
-use crate::flat::Seq;
 use crate::plan::{Bind, HeadColumn, Lookup, Output, Pattern, RuleId, Step, Strand};
 use crate::table::{RowId, Visible};
 use crate::value::Value;
@@ -52,57 +51,38 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Runs `strand` for a trigger with these columns.
+/// Runs `strand` for a trigger with these columns. The indexes that it reads are
+/// [prepared](Database::prepare).
 pub fn run<'a>(
     strand: &'a Strand,
     trigger: impl Iterator<Item = Value<'a>>,
     reading: Reading<'a>,
     scope: Scope<'a>,
-    regs: &mut Vec<Value<'a>>,
     sink: &mut dyn Sink,
 ) {
-    regs.clear();
-    regs.resize(strand.regs as usize, Value::Null);
-    let mut run = Run { strand, reading, scope, regs, sink, aggregates: None, columns: Vec::new() };
-    match run.bind(&strand.trigger.columns, trigger) {
-        Ok(true) if strand.output.aggregates() => run.aggregate(),
-        Ok(true) => run.step(0),
-        Ok(false) => {}
-        Err(error) => run.fail(error),
-    }
+    Run::new(strand, reading, scope, sink).start(trigger);
 }
 
-/// [`run`] with the columns of a stored row.
-pub fn run_row<'a>(
+/// [`run`] for each of some stored rows.
+pub fn run_rows<'a>(
     strand: &'a Strand,
-    row: RowId,
+    rows: &[RowId],
     reading: Reading<'a>,
     scope: Scope<'a>,
-    regs: &mut Vec<Value<'a>>,
     sink: &mut dyn Sink,
 ) {
     let table = reading.database.table(strand.trigger.relation);
-    let columns = (0..strand.trigger.columns.len() as u32).map(|column| table.value(row, column));
-    run(strand, columns, reading, scope, regs, sink);
-}
-
-/// [`run`] with the columns of a tuple in a buffer.
-pub fn run_tuple<'a>(
-    strand: &'a Strand,
-    columns: Seq<'a>,
-    reading: Reading<'a>,
-    scope: Scope<'a>,
-    regs: &mut Vec<Value<'a>>,
-    sink: &mut dyn Sink,
-) {
-    run(strand, columns.iter(), reading, scope, regs, sink);
+    let mut run = Run::new(strand, reading, scope, sink);
+    for &row in rows {
+        run.start((0..strand.trigger.columns.len() as u32).map(|column| table.value(row, column)));
+    }
 }
 
 struct Run<'a, 'r> {
     strand: &'a Strand,
     reading: Reading<'a>,
     scope: Scope<'a>,
-    regs: &'r mut Vec<Value<'a>>,
+    regs: Vec<Value<'a>>,
     sink: &'r mut dyn Sink,
     /// One per column of the head, while aggregating.
     aggregates: Option<Aggregates<'a>>,
@@ -120,9 +100,28 @@ enum Aggregated<'a> {
     Of(Accumulator),
 }
 
-impl<'a> Run<'a, '_> {
+impl<'a, 'r> Run<'a, 'r> {
+    fn new(
+        strand: &'a Strand,
+        reading: Reading<'a>,
+        scope: Scope<'a>,
+        sink: &'r mut dyn Sink,
+    ) -> Run<'a, 'r> {
+        let regs = vec![Value::Null; strand.regs as usize];
+        Run { strand, reading, scope, regs, sink, aggregates: None, columns: Vec::new() }
+    }
+
+    fn start(&mut self, trigger: impl Iterator<Item = Value<'a>>) {
+        match self.bind(&self.strand.trigger.columns, trigger) {
+            Ok(true) if self.strand.output.aggregates() => self.aggregate(),
+            Ok(true) => self.step(0),
+            Ok(false) => {}
+            Err(error) => self.fail(error),
+        }
+    }
+
     fn value(&self, expr: &'a Expr) -> Result<Value<'a>, EvalError> {
-        evaluate(expr, self.regs, self.scope)
+        evaluate(expr, &self.regs, self.scope)
     }
 
     fn fail(&mut self, error: EvalError) {
@@ -279,7 +278,7 @@ impl<'a> Run<'a, '_> {
         self.columns.clear();
         for column in &output.columns {
             if let HeadColumn::Value(expr) = column {
-                let value = evaluate(expr, self.regs, self.scope)?;
+                let value = evaluate(expr, &self.regs, self.scope)?;
                 self.columns.push(value);
             }
         }

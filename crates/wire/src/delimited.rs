@@ -1,7 +1,7 @@
 //! Messages one after the other, each behind its length.
 //!
-//! Two framings: a fixed `u32`, little endian ([`split`], [`write`](write())), as transports use it, and a
-//! varint ([`split_varint`], [`write_varint`]), as files of "delimited" messages have it.
+//! Two framings: a fixed `u32`, little endian ([`split`], [`write`](write())), as transports use
+//! it, and a varint ([`split_varint`], [`write_varint`]), as files of "delimited" messages have it.
 
 use crate::varint::{self, VarintError};
 

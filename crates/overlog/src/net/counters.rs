@@ -49,6 +49,8 @@ counts! {
     BadProgramBody = "bad_program_body",
     /// A body that is not of its relation's message.
     BadBody = "bad_body",
+    /// A tuple by name with another number of columns than its relation has.
+    BadArity = "bad_arity",
     /// A tuple that nests too deep or is too large to be sent.
     Unsendable = "unsendable",
     /// A tuple for an address beyond the number of peers kept.
@@ -79,9 +81,9 @@ counts! {
     WindowExceeded = "window_exceeded",
     /// A datagram out of order for which there was no memory.
     ReorderFull = "reorder_full",
-    /// Messages queued for a peer that restarted.
+    /// Datagrams queued for a peer that restarted.
     PeerRestarted = "peer_restarted",
-    /// Messages queued for a peer that was not heard of any more.
+    /// Datagrams queued for a peer that was not heard of any more.
     PeerLost = "peer_lost",
 
     /// A frame longer than allowed, which ends its connection.

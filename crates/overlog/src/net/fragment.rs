@@ -96,22 +96,28 @@ pub enum Added {
 }
 
 impl Partial {
-    /// Prepares for the message of that fragment; `None` if it contradicts itself or the limits.
-    pub fn new(fragment: &Fragment<'_>) -> Option<Partial> {
+    /// Memory that the message of that fragment takes, for the budget; `None` if the fragment
+    /// contradicts itself or the limits.
+    pub fn size_for(fragment: &Fragment<'_>) -> Option<usize> {
         let (count, total) = (fragment.count as usize, fragment.total as usize);
         if count == 0 || total == 0 || total > MESSAGE_BYTES_MAX {
             return None;
         }
         let stride = total.div_ceil(count);
         let is_even = total.div_ceil(stride) == count;
-        if !is_even || count > 1 && 2 * stride < FRAGMENT_BYTES_MIN {
-            return None;
-        }
-        let (bytes, present) = (vec![0; total], vec![false; count]);
+        let is_coarse = count == 1 || 2 * stride >= FRAGMENT_BYTES_MIN;
+        (is_even && is_coarse).then_some(total + count)
+    }
+
+    /// Prepares for the message of that fragment; `None` as [`Partial::size_for`] says.
+    pub fn new(fragment: &Fragment<'_>) -> Option<Partial> {
+        Partial::size_for(fragment)?;
+        let bytes = vec![0; fragment.total as usize];
+        let present = vec![false; fragment.count as usize];
         Some(Partial { count: fragment.count, missing: fragment.count, bytes, present })
     }
 
-    /// Memory that it uses, for the budget.
+    /// Memory that it takes.
     pub fn size(&self) -> usize {
         self.bytes.len() + self.present.len()
     }
@@ -166,7 +172,7 @@ impl Reassembler {
     ) -> Option<Vec<u8>> {
         self.expire(now_ns, budget, counters);
         if !self.partials.contains_key(&fragment.message) {
-            let Some(partial) = Partial::new(fragment) else {
+            let Some(size) = Partial::size_for(fragment) else {
                 counters.count(Count::FragmentInvalid);
                 return None;
             };
@@ -174,11 +180,11 @@ impl Reassembler {
                 self.evict_oldest(budget);
                 counters.count(Count::FragmentEvicted);
             }
-            if !budget.take(partial.size()) {
+            if !budget.take(size) {
                 counters.count(Count::FragmentFull);
                 return None;
             }
-            self.partials.insert(fragment.message, (now_ns, partial));
+            self.partials.insert(fragment.message, (now_ns, Partial::new(fragment)?));
         }
         let (_, partial) = self.partials.get_mut(&fragment.message)?;
         match partial.add(fragment) {

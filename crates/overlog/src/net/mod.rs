@@ -17,9 +17,12 @@
 //! and dropped, and every memory that a peer can fill has a limit.
 
 pub mod counters;
+pub mod endpoint;
 pub mod envelope;
 pub mod fragment;
+pub mod peer;
 mod protocol;
+pub mod reliable;
 pub mod schema;
 pub mod stream;
 pub mod values;

@@ -308,6 +308,7 @@ impl Node {
         for &position in strands {
             let strand: &Strand = &program.plan().strands[position as usize];
             let rule = strand.rule;
+            self.database.prepare(strand);
             self.counters.rules[rule.index()].fired += 1;
             if program.watching.wants(relation, Stage::BeforeJoin) {
                 observer.sighted(self.sighting(relation, Stage::BeforeJoin, Some(rule), columns));
@@ -329,8 +330,7 @@ impl Node {
             };
             let reading = Reading { traced, ..Reading::present(&self.database) };
             let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
-            let mut regs = Vec::new();
-            run(strand, columns.iter().copied(), reading, scope, &mut regs, &mut sink);
+            run(strand, columns.iter().copied(), reading, scope, &mut sink);
         }
         self.scratch.reset();
     }

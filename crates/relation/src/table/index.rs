@@ -34,7 +34,12 @@ impl Index {
         Index { columns, chains: HashTable::new(), next: Vec::new() }
     }
 
-    /// Appends `row`, the newest, to the chain of its key. `same_key` compares another row's key
+    /// How many rows of the table, from the first, are in the index.
+    pub(super) fn rows_known(&self) -> u32 {
+        self.next.len() as u32
+    }
+
+    /// Appends `row`, the next that is not known, to the chain of its key. `same_key` compares another row's key
     /// with it, `hash_of` gives the hash of another row's key.
     pub(super) fn append(
         &mut self,
@@ -43,7 +48,7 @@ impl Index {
         same_key: impl Fn(RowId) -> bool,
         hash_of: impl Fn(RowId) -> u64,
     ) {
-        self.next.resize(row.0 as usize + 1, END);
+        self.next.push(END);
         let found = self.chains.find_mut(hash, |chain| same_key(RowId(chain.head)));
         match found {
             Some(chain) => {

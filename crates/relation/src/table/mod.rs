@@ -21,6 +21,7 @@ mod index;
 use hashbrown::HashTable;
 use tidemill_stdx::hash;
 
+use crate::flat::OwnedValue;
 use crate::value::Value;
 use age::Ages;
 use bits::Bits;
@@ -220,6 +221,11 @@ impl Table {
         out.extend((0..self.spec.arity).map(|column| self.value(row, column)));
     }
 
+    /// A copy of `row`, to be kept while the table changes.
+    pub fn copy_row(&self, row: RowId) -> Vec<OwnedValue> {
+        (0..self.spec.arity).map(|column| OwnedValue::new(self.value(row, column))).collect()
+    }
+
     /// True while `row` is in the table.
     #[inline]
     pub fn is_live(&self, row: RowId) -> bool {
@@ -251,6 +257,8 @@ impl Table {
     }
 
     /// The rows that `access` finds for `key` (the values of its columns), oldest first.
+    ///
+    /// The access has been [prepared](Table::prepare) since the last insertion.
     pub fn rows<'t>(&'t self, access: Access, key: &[Value<'_>], visible: Visible) -> Rows<'t> {
         let candidates = match access {
             Access::Scan => Candidates::Scan(0..self.rows),
@@ -260,6 +268,7 @@ impl Table {
             }
             Access::Index(number) => {
                 let index = &self.indexes[number as usize];
+                debug_assert_eq!(index.rows_known(), self.rows, "the index is up to date");
                 let same = |row| self.key_equals(row, &index.columns, key);
                 Candidates::Chain(index.rows(hash_values(key.iter().copied()), same))
             }
@@ -463,21 +472,37 @@ impl Table {
         Ok(row)
     }
 
-    /// Enters a stored row into the primary hash table and the indexes.
+    /// Enters a stored row into the primary hash table.
     fn link(&mut self, row: RowId, hash: u64) {
         let mut primary = std::mem::take(&mut self.primary);
         primary.insert_unique(hash, row.0, |&other| self.key_hash(RowId(other)));
         self.primary = primary;
+    }
+
+    /// Enters the rows that a secondary index does not know yet. Indexes are brought up to date
+    /// when somebody is about to read them, so that one nobody reads costs nothing.
+    pub fn prepare(&mut self, access: Access) {
+        let Access::Index(number) = access else { return };
+        let known = self.indexes[number as usize].rows_known();
+        if known == self.rows {
+            return;
+        }
         let mut indexes = std::mem::take(&mut self.indexes);
-        for index in &mut indexes {
-            let columns = std::mem::take(&mut index.columns);
-            let hash_of = |row| hash_values(columns.iter().map(|&c| self.value(row, c)));
+        let index = &mut indexes[number as usize];
+        let columns = std::mem::take(&mut index.columns);
+        let hash_of = |row| hash_values(columns.iter().map(|&c| self.value(row, c)));
+        for row in (known..self.rows).map(RowId) {
             let same =
                 |other| columns.iter().all(|&c| self.value(other, c).equal(&self.value(row, c)));
             index.append(row, hash_of(row), same, hash_of);
-            index.columns = columns;
         }
+        index.columns = columns;
         self.indexes = indexes;
+    }
+
+    /// [`Table::prepare`] for every index.
+    pub fn prepare_all(&mut self) {
+        (0..self.indexes.len() as u32).for_each(|number| self.prepare(Access::Index(number)));
     }
 
     /// Widens the columns that cannot hold `values`. Rows keep their ids.

@@ -56,6 +56,7 @@ fn indexes_give_rows_in_order_of_insertion_through_compactions() {
             table.insert(&ints(i, (i + round) % 3), 0).unwrap();
         }
         table.settle();
+        table.prepare_all();
         for group in 0..3 {
             let key = [Value::Int(group)];
             let rows = table.rows(Access::Index(0), &key, Visible::Live);
@@ -88,6 +89,7 @@ fn columns_widen_without_losing_what_they_hold() {
     ];
     for (i, value) in values.iter().enumerate() {
         table.insert(&[Value::Int(i as i64), *value], 0).unwrap();
+        table.prepare_all();
         for (j, want) in values[..=i].iter().enumerate() {
             let row = table.find(&[Value::Int(j as i64), Value::Null]).unwrap();
             assert_eq!(table.value(row, 1), *want);

@@ -25,7 +25,7 @@ pub(crate) mod tests;
 
 use crate::database::Database;
 use crate::expr::{EvalError, Scope};
-use crate::flat::TupleBuf;
+use crate::flat::{OwnedValue, TupleBuf};
 use crate::plan::{Plan, RelationId, RuleId, ViewRule};
 use crate::table::{Access, RowId, Table, Visible};
 use crate::value::Value;
@@ -160,9 +160,8 @@ impl Views {
     ) {
         for row in database.table(relation).find_for_delete(values) {
             if let Some(candidates) = plan.relation(relation).candidates {
-                let table = database.table(relation);
-                let mut columns = Vec::new();
-                table.read_row(row, &mut columns);
+                let columns = database.table(relation).copy_row(row);
+                let columns: Vec<Value<'_>> = columns.iter().map(OwnedValue::get).collect();
                 self.reselect.push(relation, &columns);
                 let rows = rows_equal_to(plan, database, relation, candidates, &columns);
                 for candidate in rows {
@@ -231,7 +230,7 @@ impl Views {
 /// Live candidates with the key of `values`, a row of `relation`.
 fn rows_with_key(
     plan: &Plan,
-    database: &Database,
+    database: &mut Database,
     relation: RelationId,
     candidates: RelationId,
     values: &[Value<'_>],
@@ -243,23 +242,25 @@ fn rows_with_key(
         }
         crate::table::Key::Bag => values.to_vec(),
     };
-    let table = database.table(candidates);
+    let table = database.table_mut(candidates);
+    table.prepare(Access::Index(0));
     table.rows(Access::Index(0), &key, Visible::Live).collect()
 }
 
 /// Live candidates that are `values`, whichever rule derived them.
 fn rows_equal_to(
     plan: &Plan,
-    database: &Database,
+    database: &mut Database,
     relation: RelationId,
     candidates: RelationId,
     values: &[Value<'_>],
 ) -> Vec<RowId> {
+    let rows = rows_with_key(plan, database, relation, candidates, values);
     let table = database.table(candidates);
     let equal = |row: &RowId| {
         (1..).zip(values).all(|(column, value)| table.value(*row, column).equal(value))
     };
-    rows_with_key(plan, database, relation, candidates, values).into_iter().filter(equal).collect()
+    rows.into_iter().filter(equal).collect()
 }
 
 /// The one aggregate column of a grouped rule, if there is exactly one.

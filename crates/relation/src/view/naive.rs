@@ -61,6 +61,7 @@ pub fn evaluate_naively(
         let mut rounds = 0..rounds_max;
         loop {
             rounds.next()?;
+            result.iter_mut().for_each(|(_, table)| table.prepare_all());
             let next = apply(plan, stratum, &result, &base, scope);
             let stable =
                 next.iter().all(|(head, table)| encoded(table) == encoded(result.table(*head)));
@@ -130,15 +131,13 @@ fn apply(
 
 fn derive(rule: &ViewRule, now: &Database, scope: Scope<'_>, head: &mut Table) {
     let mut rows = Rows::default();
-    let mut regs = Vec::new();
     let reading = Reading::present(now);
-    run(&rule.scan, std::iter::empty(), reading, scope, &mut regs, &mut rows);
+    run(&rule.scan, std::iter::empty(), reading, scope, &mut rows);
     if rule.kind == ViewKind::Grouped {
         let groups = std::mem::take(&mut rows.0);
         for (_, group) in groups.iter() {
             if let Some(check) = &rule.check {
-                let mut regs = Vec::new();
-                run(check, group.iter(), reading, scope, &mut regs, &mut rows);
+                run(check, group.iter(), reading, scope, &mut rows);
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::expr::{EvalError, Scope};
 use crate::flat::TupleBuf;
 use crate::operator::compare;
 use crate::plan::{Lookup, Output, Plan, RelationId, RuleId, Strand, Stratum, ViewKind, ViewRule};
-use crate::strand::{Reading, Sink, run, run_row};
+use crate::strand::{Reading, Sink, run, run_rows};
 use crate::table::{Access, Key, RowId, Table, TableSpec, Visible};
 use crate::value::Value;
 
@@ -98,6 +98,7 @@ impl Round<'_> {
     fn retract_with(&mut self, index: usize, rule: &ViewRule, atom: usize, rows: &[RowId]) {
         let ever = |_: u16, _: &Lookup| Visible::Ever;
         for batch in rows.chunks(BATCH) {
+            self.database.prepare(&rule.deltas[atom]);
             let reading = Reading {
                 database: self.database,
                 visible: &ever,
@@ -197,6 +198,7 @@ impl Round<'_> {
     fn derivable(&mut self, head: RelationId, row: RowId) -> bool {
         let rules = self.stratum.rules.iter().filter(|rule| rule.head == head);
         for check in rules.filter_map(|rule| rule.check.as_ref()) {
+            self.database.prepare(check);
             let derived = &mut self.views.derived;
             let mut sink = Collect { derived, failures: None };
             let reading = Reading::present(self.database);
@@ -244,11 +246,11 @@ impl Round<'_> {
     /// Aggregates one group anew and puts the result in its row's place.
     fn aggregate(&mut self, rule: &ViewRule, check: &Strand, group: &[Value<'_>], touched: bool) {
         let mut results = TupleBuf::new();
+        self.database.prepare(check);
         {
             let mut sink = Aggregated { results: &mut results, failures: self.failures };
             let reading = Reading::present(self.database);
-            let mut regs = Vec::new();
-            run(check, group.iter().copied(), reading, self.scope, &mut regs, &mut sink);
+            run(check, group.iter().copied(), reading, self.scope, &mut sink);
         }
         let old = self.database.table(rule.head).find(group);
         match results.get(0) {
@@ -301,6 +303,7 @@ impl Round<'_> {
             Key::Columns(key) => key.iter().map(|&column| columns[column as usize]).collect(),
             Key::Bag => columns.to_vec(),
         };
+        self.database.table_mut(candidates).prepare(Access::Index(0));
         let table = self.database.table(candidates);
         let rank = |row: &RowId| (table.value(*row, 0).as_int(), *row);
         let best = table.rows(Access::Index(0), &key, Visible::Live).max_by_key(rank);
@@ -384,6 +387,7 @@ impl Round<'_> {
             }
         };
         for batch in rows.chunks(BATCH) {
+            self.database.prepare(&rule.deltas[atom]);
             let reading = Reading {
                 database: self.database,
                 visible: &visible,
@@ -489,19 +493,6 @@ fn better(function: Aggregate) -> Option<std::cmp::Ordering> {
         Aggregate::Min => Some(std::cmp::Ordering::Less),
         Aggregate::Max => Some(std::cmp::Ordering::Greater),
         _ => None,
-    }
-}
-
-fn run_rows<'a>(
-    strand: &'a Strand,
-    rows: &[RowId],
-    reading: Reading<'a>,
-    scope: Scope<'a>,
-    sink: &mut dyn Sink,
-) {
-    let mut regs = Vec::with_capacity(strand.regs as usize);
-    for &row in rows {
-        run_row(strand, row, reading, scope, &mut regs, sink);
     }
 }
 

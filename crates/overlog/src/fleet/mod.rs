@@ -25,11 +25,18 @@ use tidemill_relation::Value;
 
 use crate::net::mail::{Delivery, Fabric, Fate, Mail};
 use crate::node::{Event, Identity, Node, Observer, Program};
+use crate::query::message::is_query;
+use crate::query::{Answers, QueryCounters};
 
 /// The world of a loop that runs a fleet.
 pub trait World: Sized + 'static {
     /// The fleet.
     fn fleet(&mut self) -> &mut Fleet;
+
+    /// Called after each turn of a node, to look at what it did or to stop the loop.
+    fn turned(&mut self, events: &mut Loop<Self>) {
+        let _ = events;
+    }
 }
 
 /// Events that may wait in one node's inbox; more are dropped and counted.
@@ -52,6 +59,7 @@ struct Slot {
 struct Alive {
     node: Node,
     mail: Mail,
+    answers: Answers,
     endpoint: Endpoint,
     watch: WatchId,
     expiry: Option<TimerId>,
@@ -185,6 +193,11 @@ impl Fleet {
         self.slots.get(id.0 as usize)?.alive.as_ref().map(|alive| &alive.mail)
     }
 
+    /// What queries to a living node have counted.
+    pub fn queries(&self, id: NodeId) -> Option<QueryCounters> {
+        Some(self.slots.get(id.0 as usize)?.alive.as_ref()?.answers.counters())
+    }
+
     /// How often a node was started again.
     pub fn restarts(&self, id: NodeId) -> u64 {
         self.slots[id.0 as usize].restarts
@@ -261,7 +274,8 @@ fn bring_up<W: World>(
     }
     let first = node.waiting();
     let periodics = Vec::new();
-    let alive = Alive { node, mail, endpoint, watch, expiry: None, post: None, periodics };
+    let answers = Answers::new();
+    let alive = Alive { node, mail, answers, endpoint, watch, expiry: None, post: None, periodics };
     fleet.slots[id.0 as usize].alive = Some(alive);
     turns::schedule(world, events, id, life, first);
     timers::start_periodics(world, events, id, life);
@@ -306,7 +320,16 @@ fn receive<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32)
         let Ok(Some((length, from))) = events.host().recv(alive.endpoint, &mut buffer) else {
             break;
         };
-        let from = events.host().name_of(from).into_owned();
+        let sender = from;
+        let from = events.host().name_of(sender).into_owned();
+        if is_query(&buffer[..length]) {
+            let (endpoint, query) = (alive.endpoint, &buffer[..length]);
+            alive.answers.receive(&alive.node, &from, query, now_ns, &mut |datagram| {
+                // A datagram that is lost here is asked for again.
+                let _ = events.host().send_to(endpoint, sender, datagram);
+            });
+            continue;
+        }
         count += alive.take_in(&from, &buffer[..length], now_ns);
     }
     world.fleet().buffer = buffer;

@@ -14,6 +14,7 @@
 mod ambient;
 mod counters;
 mod dispatch;
+mod staging;
 mod turn;
 mod watch;
 
@@ -29,13 +30,16 @@ use tidemill_stdx::region::Bump;
 
 use crate::net::mail::{Post, canonical};
 use crate::program::Compiled;
+use crate::stage::Registry;
 use ambient::NodeAmbient;
 use dispatch::Dispatch;
+use staging::Staging;
 use turn::Turn;
 use watch::Watching;
 
 pub use ambient::{Identity, node_id};
-pub use counters::Counters;
+pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
+pub use staging::{BYTES_PER_TURN_MAX, INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX};
 pub use turn::{Follow, Send};
 pub use watch::{Observer, Sighting, Stage, Stages};
 
@@ -49,17 +53,26 @@ pub struct Program {
     /// Relations that become events of their own when their rows change, or are watched.
     observed: Vec<RelationId>,
     post: Arc<Post>,
+    registry: Arc<Registry>,
 }
 
 impl Program {
-    /// Prepares a compiled program.
+    /// Prepares a compiled program whose stages are built-in operators.
     ///
     /// # Errors
     /// Relations whose messages would have one name, as text.
     pub fn new(compiled: Compiled) -> Result<Program, String> {
+        Program::with_operators(compiled, Arc::default())
+    }
+
+    /// Prepares a compiled program; `registry` makes the operators of its stages.
+    ///
+    /// # Errors
+    /// As [`Program::new`].
+    pub fn with_operators(compiled: Compiled, registry: Arc<Registry>) -> Result<Program, String> {
         let post = Arc::new(Post::new(&compiled)?);
         let plan = &compiled.plan;
-        let dispatch = Dispatch::new(plan);
+        let dispatch = Dispatch::new(&compiled);
         let watches = compiled.watches.iter().map(|watch| (watch.relation, watch.stages));
         let watching = Watching::new(plan, watches);
         let exported = |id| compiled.exports.iter().any(|export| export.out == id);
@@ -73,7 +86,7 @@ impl Program {
                         || exported(id))
             })
             .collect();
-        Ok(Program { compiled, dispatch, watching, observed, post })
+        Ok(Program { compiled, dispatch, watching, observed, post, registry })
     }
 
     /// The messages in which its tuples travel.
@@ -115,6 +128,8 @@ pub enum Event {
     },
     /// Rows of some table have lived long enough.
     Expiry,
+    /// An operator has more rows for an input of an earlier turn.
+    Resume,
 }
 
 /// A periodic of a program, evaluated for one node.
@@ -136,6 +151,7 @@ pub struct Node {
     database: Database,
     views: Views,
     turn: Turn,
+    staging: Staging,
     /// One per periodic strand.
     periodics: Vec<Periodic>,
     inbox: VecDeque<Event>,
@@ -157,9 +173,10 @@ impl Node {
             database: Database::new(plan),
             views,
             turn: Turn::default(),
+            staging: Staging::new(&program),
             periodics: Vec::new(),
             inbox: VecDeque::new(),
-            counters: Counters::new(plan.relations.len(), plan.rules.len()),
+            counters: Counters::new(&program.compiled),
             reported: vec![false; plan.rules.len()],
             program,
         };

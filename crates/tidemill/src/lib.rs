@@ -6,6 +6,7 @@ pub mod console;
 pub mod ended;
 pub mod graph;
 pub mod journal;
+pub mod load;
 pub mod script;
 pub mod sim;
 pub mod summary;

@@ -28,8 +28,7 @@ pub(super) fn restart(world: &mut SimWorld, events: &mut Loop<SimWorld>, node: u
     }
     let address = world.fleet.identity(NodeId(node)).address.clone();
     let bound = events.host().bind(&address);
-    let started =
-        bound.and_then(|endpoint| fleet::restart(world, events, endpoint, NodeId(node)));
+    let started = bound.and_then(|endpoint| fleet::restart(world, events, endpoint, NodeId(node)));
     if let Err(error) = started {
         let note = format!("tidemill: {address} does not start again: {error}");
         world.journal.get_mut().console.note(note);
@@ -41,12 +40,7 @@ pub(super) fn restart(world: &mut SimWorld, events: &mut Loop<SimWorld>, node: u
 
 /// Makes all nodes but the first live for exponentially distributed times of this mean, and pause
 /// for such of a tenth of it.
-pub(super) fn churn(
-    world: &SimWorld,
-    events: &mut Loop<SimWorld>,
-    mean_ns: u64,
-    seed: u64,
-) {
+pub(super) fn churn(world: &SimWorld, events: &mut Loop<SimWorld>, mean_ns: u64, seed: u64) {
     let streams = Rng::new(seed).fork(STREAM);
     for NodeId(node) in world.fleet.ids().skip(1) {
         let mut random = streams.fork(node.into());

@@ -1,3 +1,83 @@
-//! tidemill-bench
+//! The benchmarks: ours and every peer in one run, interleaved, with results checked.
+//!
+//! `cargo run --release -p tidemill-bench -- NAME [--peers] [--small] [--json]`; `list` prints the
+//! names. Figures are CPU time (user and system, all threads) unless they say otherwise.
 
-fn main() {}
+mod clock;
+mod datalog;
+mod events;
+mod report;
+mod values;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use report::{Form, Report};
+
+/// Measures Tidemill and its peers.
+#[derive(Parser, Debug)]
+#[command(name = "tidemill-bench")]
+struct Args {
+    /// Which benchmark; `list` prints them.
+    name: String,
+    /// Measure peers in the same run.
+    #[arg(long)]
+    peers: bool,
+    /// Small sizes: seconds, for tests.
+    #[arg(long)]
+    small: bool,
+    /// One JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+/// How much to measure.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    peers: bool,
+    small: bool,
+}
+
+type Run = fn(Extent, &mut Report) -> Result<(), String>;
+
+const BENCHES: [(&str, &str, Run); 3] = [
+    ("values", "creating values under five ways to own memory; a node at rest", values::run),
+    ("events", "events per second through one rule and a three-way join", events::run),
+    ("datalog", "transitive closure, same generation, points-to", datalog::run),
+];
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    if args.name == "list" {
+        for (name, about, _) in BENCHES {
+            println!("{name:<10} {about}");
+        }
+        return ExitCode::SUCCESS;
+    }
+    let Some((_, _, run)) = BENCHES.iter().find(|(name, ..)| *name == args.name) else {
+        eprintln!("error: no benchmark `{}`; `list` prints their names", args.name);
+        return ExitCode::from(2);
+    };
+    let form = if args.json { Form::Json } else { Form::Text };
+    let extent = Extent { peers: args.peers, small: args.small };
+    match run(extent, &mut Report::new(form)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_benchmark_runs_small_and_its_results_are_right() {
+        for (name, _, run) in BENCHES {
+            let extent = Extent { peers: true, small: true };
+            assert_eq!(run(extent, &mut Report::new(Form::Text)), Ok(()), "{name}");
+        }
+    }
+}

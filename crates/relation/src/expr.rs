@@ -9,6 +9,7 @@ use tidemill_stdx::region::Bump;
 
 use crate::flat::OwnedValue;
 use crate::function::FunctionId;
+use crate::limits::ListBuilder;
 use crate::operator::{Binary, Unary};
 use crate::value::Value;
 
@@ -206,8 +207,7 @@ pub fn evaluate<'a>(
         ),
         Expr::In { operands, low, high } => {
             let [v, from, to] = &**operands;
-            let inside =
-                crate::operator::in_ring(value(v)?, value(from)?, value(to)?, *low, *high);
+            let inside = crate::operator::in_ring(value(v)?, value(from)?, value(to)?, *low, *high);
             Value::Bool(inside)
         }
         Expr::If(branches) => {
@@ -223,11 +223,11 @@ pub fn evaluate<'a>(
         }
         Expr::List(elements) => Value::List(sequence(elements, regs, scope)?),
         Expr::Matrix(rows) => {
-            let mut matrix = crate::flat::SeqBuilder::new();
+            let mut matrix = ListBuilder::new("{}");
             for row in rows {
-                matrix.push(Value::Vector(sequence(row, regs, scope)?));
+                matrix.push(Value::Vector(sequence(row, regs, scope)?))?;
             }
-            Value::Matrix(matrix.finish(|bytes| scope.scratch.alloc_bytes(bytes)))
+            Value::Matrix(matrix.finish(scope.scratch))
         }
     })
 }
@@ -237,11 +237,11 @@ fn sequence<'a>(
     regs: &[Value<'a>],
     scope: Scope<'a>,
 ) -> Result<crate::flat::Seq<'a>, EvalError> {
-    let mut list = crate::flat::SeqBuilder::new();
+    let mut list = ListBuilder::new("[]");
     for element in elements {
-        list.push(evaluate(element, regs, scope)?);
+        list.push(evaluate(element, regs, scope)?)?;
     }
-    Ok(list.finish(|bytes| scope.scratch.alloc_bytes(bytes)))
+    Ok(list.finish(scope.scratch))
 }
 
 /// The truth of a condition: a boolean, or an integer other than 0.
@@ -250,5 +250,24 @@ pub fn is_true(value: Value<'_>, what: &'static str) -> Result<bool, EvalError> 
         Value::Bool(value) => Ok(value),
         Value::Int(value) => Ok(value != 0),
         _ => Err(EvalError::Type { what, given: value.type_of().name().to_owned() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Still;
+
+    #[test]
+    fn lists_cannot_grow_deeper_than_values_may() {
+        // A rule that wraps its list once a turn must fail, not exhaust the stack of those who
+        // compare or print the value.
+        let wrap = Expr::List(vec![Expr::Reg(Reg(0))]);
+        let (scratch, ambient) = (Bump::new(), Still::default());
+        let scope = Scope { scratch: &scratch, ambient: &ambient };
+        let wrapped =
+            (0..1000).try_fold(Value::Int(1), |value, _| evaluate(&wrap, &[value], scope));
+        let error = wrapped.expect_err("deep lists are refused").to_string();
+        assert_eq!(error, "[]: lists may nest 64 deep");
     }
 }

@@ -64,11 +64,28 @@ impl<'a> Seq<'a> {
         self.iter().nth(index)
     }
 
+    /// The encoding, for owners that store it in memory of their own.
+    pub(crate) fn parts(&self) -> SeqParts<'a> {
+        SeqParts { count: self.count, bytes: self.bytes }
+    }
+
     /// All elements but the first; `None` if there is none.
     pub fn tail(&self) -> Option<Seq<'a>> {
         let mut rest = self.iter();
         rest.next()?;
         Some(Seq { count: rest.left, bytes: rest.bytes })
+    }
+}
+
+/// Count and encoding of a [`Seq`], between [`Seq::parts`] and the way back alone.
+pub(crate) struct SeqParts<'a> {
+    pub(crate) count: u32,
+    pub(crate) bytes: &'a [u8],
+}
+
+impl<'a> From<SeqParts<'a>> for Seq<'a> {
+    fn from(parts: SeqParts<'a>) -> Seq<'a> {
+        Seq { count: parts.count, bytes: parts.bytes }
     }
 }
 
@@ -128,6 +145,11 @@ impl SeqBuilder {
     pub fn extend(&mut self, seq: Seq<'_>) {
         self.count += seq.count;
         self.bytes.extend_from_slice(seq.bytes);
+    }
+
+    /// Bytes that the elements occupy.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
     }
 
     /// What has been built so far.
@@ -248,6 +270,11 @@ impl OwnedValue {
     /// The value.
     pub fn get(&self) -> Value<'_> {
         read_value(&mut self.bytes.as_slice())
+    }
+
+    /// The encoding.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// Replaces the value, keeping the memory.

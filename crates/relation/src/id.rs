@@ -76,7 +76,7 @@ impl Id {
     }
 
     /// Shift to the left; 160 and more give 0.
-    pub fn shl(self, bits: u32) -> Id {
+    pub fn shift_left(self, bits: u32) -> Id {
         let (words, rest) = ((bits / 32) as usize, bits % 32);
         let limb = |i: usize| self.0.get(i).copied().unwrap_or(0);
         let mut out = [0; Id::LIMBS];
@@ -88,7 +88,7 @@ impl Id {
     }
 
     /// Shift to the right; 160 and more give 0.
-    pub fn shr(self, bits: u32) -> Id {
+    pub fn shift_right(self, bits: u32) -> Id {
         let (words, rest) = ((bits / 32) as usize, bits % 32);
         let limb = |i: Option<usize>| i.map_or(0, |i| self.0[i]);
         let mut out = [0; Id::LIMBS];
@@ -117,7 +117,7 @@ impl Id {
             if id.0[0] >> 28 != 0 {
                 return None;
             }
-            id = id.shl(4);
+            id = id.shift_left(4);
             id.0[Id::LIMBS - 1] |= value;
         }
         Some(id)
@@ -145,10 +145,10 @@ mod tests {
         let top = Id::from_int(-1);
         assert_eq!(top.wrapping_add(one), Id::ZERO);
         assert_eq!(Id::ZERO.wrapping_sub(one), top);
-        assert_eq!(one.shl(159).shr(159), one);
-        assert_eq!(one.shl(160), Id::ZERO);
-        assert_eq!(one.shl(64).shr(1), one.shl(63));
-        assert_eq!(one.shl(33).to_string(), "0x0000000000000000000000000000000200000000I");
+        assert_eq!(one.shift_left(159).shift_right(159), one);
+        assert_eq!(one.shift_left(160), Id::ZERO);
+        assert_eq!(one.shift_left(64).shift_right(1), one.shift_left(63));
+        assert_eq!(one.shift_left(33).to_string(), "0x0000000000000000000000000000000200000000I");
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
             let id = Id::from_int(value);
             assert_eq!(Id::from_be_bytes(id.to_be_bytes()), id);
         }
-        assert_eq!(Id::from_int(1).shl(64).to_int(), None);
+        assert_eq!(Id::from_int(1).shift_left(64).to_int(), None);
     }
 
     #[test]

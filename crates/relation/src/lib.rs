@@ -3,10 +3,26 @@
 //! Knows nothing of the rule language, of nodes or of networks: it gets a plan and rows, and
 //! gives rows back. Depends on `stdx` alone.
 
+pub mod aggregate;
+pub mod database;
+pub mod expr;
 pub mod flat;
+pub mod function;
 pub mod id;
+pub mod json;
+pub mod limits;
+pub mod operator;
+pub mod plan;
+pub mod strand;
+pub mod table;
+#[cfg(test)]
+mod testing;
+pub mod text;
+pub mod types;
 pub mod value;
+pub mod view;
 
 pub use flat::{OwnedValue, Seq, SeqBuilder, TupleBuf};
 pub use id::Id;
+pub use types::TypeSet;
 pub use value::{Type, Value};

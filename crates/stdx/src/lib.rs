@@ -3,4 +3,12 @@
 //! Knows nothing of loops, relations, processes or packets, and depends on no crate of the house.
 
 pub mod diag;
+pub mod frozen;
 pub mod hash;
+pub mod id;
+pub mod intern;
+pub mod log;
+pub mod region;
+pub mod ring;
+pub mod rng;
+pub mod scc;

@@ -1,0 +1,144 @@
+//! Rows of results, as text or JSON lines.
+
+use std::fmt::Write as _;
+
+/// One measured figure: the median of some runs.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The benchmark.
+    pub bench: &'static str,
+    /// The case in it.
+    pub case: String,
+    /// Whose figure it is: `tidemill` or a peer.
+    pub who: String,
+    /// What was measured, its unit last: `cpu_s`, `ns`.
+    pub metric: &'static str,
+    /// The figure.
+    pub value: f64,
+    /// The unit.
+    pub unit: &'static str,
+    /// How many runs it is the median of.
+    pub runs: usize,
+}
+
+/// Whether small or large figures are better.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Better {
+    /// Time, memory.
+    Low,
+    /// Rates.
+    High,
+}
+
+/// How rows are printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// Columns for people.
+    Text,
+    /// One object a line.
+    Json,
+}
+
+/// Prints rows as they come.
+#[derive(Debug)]
+pub struct Report {
+    form: Form,
+    headed: bool,
+}
+
+impl Report {
+    /// A report in this form on standard output.
+    pub fn new(form: Form) -> Report {
+        Report { form, headed: false }
+    }
+
+    /// Prints the rows of one case, ours first, and the ratio to each peer.
+    pub fn case(&mut self, rows: &[Row], better: Better) {
+        for row in rows {
+            self.row(row);
+        }
+        let Some(ours) = rows.iter().find(|row| row.who == "tidemill") else { return };
+        for peer in rows.iter().filter(|row| row.who != "tidemill" && row.metric == ours.metric) {
+            let ratio = match better {
+                Better::Low => peer.value / ours.value,
+                Better::High => ours.value / peer.value,
+            };
+            self.ratio(ours, &peer.who, ratio);
+        }
+    }
+
+    /// Prints one row.
+    pub fn row(&mut self, row: &Row) {
+        let Row { bench, case, who, metric, value, unit, runs } = row;
+        match self.form {
+            Form::Json => println!(
+                "{{\"bench\":{bench:?},\"case\":{case:?},\"who\":{who:?},\"metric\":{metric:?},\
+                 \"value\":{},\"unit\":{unit:?},\"runs\":{runs}}}",
+                number(*value)
+            ),
+            Form::Text => {
+                self.head();
+                let value = number(*value);
+                println!("{bench:<10} {case:<16} {who:<14} {metric:<16} {value:>14} {unit}");
+            }
+        }
+    }
+
+    fn ratio(&mut self, ours: &Row, peer: &str, ratio: f64) {
+        let Row { bench, case, .. } = ours;
+        match self.form {
+            Form::Json => println!(
+                "{{\"bench\":{bench:?},\"case\":{case:?},\"who\":\"tidemill\",\
+                 \"metric\":\"ratio\",\"vs\":{peer:?},\"value\":{}}}",
+                number(ratio)
+            ),
+            Form::Text => {
+                let metric = format!("ratio vs {peer}");
+                let ratio = number(ratio);
+                println!("{bench:<10} {case:<16} {:<14} {metric:<16} {ratio:>14}", "tidemill");
+            }
+        }
+    }
+
+    /// Prints a line that is no figure: a chart, or a peer that is absent. On standard error
+    /// where rows are JSON.
+    pub fn note(&mut self, line: &str) {
+        match self.form {
+            Form::Json => eprintln!("{line}"),
+            Form::Text => println!("{line}"),
+        }
+    }
+
+    fn head(&mut self) {
+        if !std::mem::replace(&mut self.headed, true) {
+            println!(
+                "{:<10} {:<16} {:<14} {:<16} {:>14} unit",
+                "bench", "case", "who", "metric", "value"
+            );
+        }
+    }
+}
+
+/// Four significant digits, never an exponent.
+fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return "null".to_owned();
+    }
+    let digits = (3 - value.abs().max(1e-12).log10().floor() as i32).clamp(0, 12) as usize;
+    let mut out = String::new();
+    let _ = write!(out, "{value:.digits$}");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_four_digits() {
+        assert_eq!(number(0.012345), "0.01235");
+        assert_eq!(number(123456.7), "123457");
+        assert_eq!(number(9.8), "9.800");
+        assert_eq!(number(f64::NAN), "null");
+    }
+}

@@ -1,0 +1,345 @@
+//! Nodes on an event loop: sockets, timers and turns.
+//!
+//! A [`Fleet`] drives any number of nodes of one program, each with an endpoint of its own, on
+//! one loop; whether the host behind it is the operating system or a simulation makes no
+//! difference here. Everything that comes from outside becomes an event in the node's inbox and
+//! one event of the loop:
+//!
+//! ```text
+//! datagram, timer, injection -> inbox -> event: begin
+//!                                          dpc: derive, some tuples at a time
+//!                                          action: commit, then refine, round by round
+//!                                          action: finish, post, arm timers
+//! ```
+//! So a node whose fixed point takes long is suspended by the loop between two of these, and
+//! others go on.
+
+mod timers;
+mod turns;
+
+use std::io;
+use std::sync::Arc;
+
+use tidemill_event::{Endpoint, Handlers, Interest, Loop, Owner, TimerId, WatchId};
+use tidemill_relation::Value;
+
+use crate::net::mail::{Delivery, Fabric, Fate, Mail};
+use crate::node::{Event, Identity, Node, Observer, Program};
+use crate::query::message::is_query;
+use crate::query::{Answers, QueryCounters};
+
+/// The world of a loop that runs a fleet.
+pub trait World: Sized + 'static {
+    /// The fleet.
+    fn fleet(&mut self) -> &mut Fleet;
+
+    /// Called after each turn of a node, to look at what it did or to stop the loop.
+    fn turned(&mut self, events: &mut Loop<Self>) {
+        let _ = events;
+    }
+}
+
+/// Events that may wait in one node's inbox; more are dropped and counted.
+pub const INBOX_MAX: usize = 1 << 16;
+
+/// Datagrams read at a stretch before others get their turn.
+const RECEIVE_BATCH: usize = 64;
+
+/// One started node and what it holds of the loop.
+struct Slot {
+    identity: Identity,
+    owner: Owner,
+    /// Counts restarts, so that nothing of an earlier life reaches a later one.
+    life: u32,
+    alive: Option<Alive>,
+    restarts: u64,
+}
+
+/// What a node has while it lives.
+struct Alive {
+    node: Node,
+    mail: Mail,
+    answers: Answers,
+    endpoint: Endpoint,
+    watch: WatchId,
+    expiry: Option<TimerId>,
+    post: Option<TimerId>,
+    periodics: Vec<TimerId>,
+}
+
+impl Alive {
+    /// Takes a datagram; returns how many events came of it.
+    fn take_in(&mut self, from: &str, datagram: &[u8], now_ns: u64) -> usize {
+        let mut deliveries = Vec::new();
+        self.mail.receive(from, datagram, now_ns, &mut |delivery| deliveries.push(delivery));
+        // What a peer's earlier life left goes before what its new life brings.
+        let mut count = self.settle_fates(now_ns);
+        for Delivery { relation, columns, delete } in deliveries {
+            if self.node.waiting() >= INBOX_MAX {
+                self.node.counters_mut().dropped_queue_full += 1;
+                continue;
+            }
+            self.node.enqueue(Event::Tuple { relation, columns, delete, received: true });
+            count += 1;
+        }
+        count
+    }
+
+    /// Retracts what lost peers supported and reminds those that have forgotten us; returns how
+    /// many events came of it.
+    fn settle_fates(&mut self, now_ns: u64) -> usize {
+        let mut count = 0;
+        for fate in self.mail.fates() {
+            match fate {
+                Fate::Gone(peer) => count += self.node.lose(&peer),
+                Fate::Forgot(peer) => {
+                    self.node.remind(&peer);
+                    self.hand_over(now_ns);
+                }
+            }
+        }
+        count
+    }
+
+    /// Gives the node's sends to its mail.
+    fn hand_over(&mut self, now_ns: u64) {
+        let program = self.node.program().clone();
+        let mail = &mut self.mail;
+        self.node.take_sends(|send, columns| mail.post(program.plan(), send, columns, now_ns));
+    }
+}
+
+/// Nodes of one program; see the module.
+pub struct Fleet {
+    program: Arc<Program>,
+    fabric: Fabric,
+    seed: u64,
+    slots: Vec<Slot>,
+    observer: Box<dyn Observer>,
+    /// Tuples given on the command line: put in after the program's facts.
+    extra: Vec<Extra>,
+    buffer: Vec<u8>,
+}
+
+/// A tuple that every node it is located at gets when it starts.
+#[derive(Clone, Debug)]
+pub struct Extra {
+    /// Its relation.
+    pub relation: tidemill_relation::plan::RelationId,
+    /// Its columns, without registers.
+    pub columns: Vec<tidemill_relation::expr::Expr>,
+}
+
+/// A node of a fleet.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct NodeId(pub u32);
+
+impl Fleet {
+    /// A fleet without nodes. `seed` starts the random numbers of all of them.
+    pub fn new(
+        program: Arc<Program>,
+        fabric: Fabric,
+        seed: u64,
+        observer: Box<dyn Observer>,
+    ) -> Fleet {
+        Fleet {
+            program,
+            fabric,
+            seed,
+            slots: Vec::new(),
+            observer,
+            extra: Vec::new(),
+            buffer: vec![0; 1 << 16],
+        }
+    }
+
+    /// Adds a tuple to what nodes get when they start, after the facts.
+    pub fn add_extra(&mut self, extra: Extra) {
+        self.extra.push(extra);
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// The observer, to take out what it has gathered.
+    pub fn observer(&mut self) -> &mut dyn Observer {
+        &mut *self.observer
+    }
+
+    /// All nodes, living or not.
+    pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.slots.len() as u32).map(NodeId)
+    }
+
+    /// What a node is called.
+    pub fn identity(&self, id: NodeId) -> &Identity {
+        &self.slots[id.0 as usize].identity
+    }
+
+    /// The node of that address.
+    pub fn find(&self, address: &str) -> Option<NodeId> {
+        self.ids().find(|&id| self.identity(id).address == address)
+    }
+
+    /// A living node.
+    pub fn node(&self, id: NodeId) -> Option<&Node> {
+        self.slots.get(id.0 as usize)?.alive.as_ref().map(|alive| &alive.node)
+    }
+
+    /// A living node's mail, for its counters.
+    pub fn mail(&self, id: NodeId) -> Option<&Mail> {
+        self.slots.get(id.0 as usize)?.alive.as_ref().map(|alive| &alive.mail)
+    }
+
+    /// What queries to a living node have counted.
+    pub fn queries(&self, id: NodeId) -> Option<QueryCounters> {
+        Some(self.slots.get(id.0 as usize)?.alive.as_ref()?.answers.counters())
+    }
+
+    /// How often a node was started again.
+    pub fn restarts(&self, id: NodeId) -> u64 {
+        self.slots[id.0 as usize].restarts
+    }
+
+    fn alive(&mut self, id: NodeId, life: u32) -> Option<(&mut Alive, &mut dyn Observer)> {
+        let slot = self.slots.get_mut(id.0 as usize)?;
+        if slot.life != life {
+            return None;
+        }
+        Some((slot.alive.as_mut()?, &mut *self.observer))
+    }
+}
+
+/// Starts a node on a port that was opened for it.
+///
+/// Its facts and the extra tuples become its first events; then its periodics start.
+///
+/// # Errors
+/// What the host says about watching the endpoint.
+pub fn start<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    endpoint: Endpoint,
+    identity: Identity,
+) -> io::Result<NodeId> {
+    let owner = events.owner("node");
+    let fleet = world.fleet();
+    let id = NodeId(fleet.slots.len() as u32);
+    fleet.slots.push(Slot { identity, owner, life: 0, alive: None, restarts: 0 });
+    bring_up(world, events, endpoint, id)?;
+    Ok(id)
+}
+
+/// Starts a node again, empty, after [`crash`].
+///
+/// # Errors
+/// As [`start`].
+pub fn restart<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    endpoint: Endpoint,
+    id: NodeId,
+) -> io::Result<()> {
+    let slot = &mut world.fleet().slots[id.0 as usize];
+    slot.restarts += 1;
+    bring_up(world, events, endpoint, id)
+}
+
+fn bring_up<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    endpoint: Endpoint,
+    id: NodeId,
+) -> io::Result<()> {
+    let life = world.fleet().slots[id.0 as usize].life;
+    let handlers = Handlers::new()
+        .read(move |world: &mut W, events: &mut Loop<W>, _| receive(world, events, id, life))
+        .error(|_, _, _, _| {});
+    let watch = events.watch(endpoint, Interest::Read, handlers)?;
+    let started_ns = u64::try_from(events.wall()).unwrap_or(0);
+    let epoch_ns = started_ns.saturating_sub(events.now().0);
+    let fleet = world.fleet();
+    let identity = fleet.slots[id.0 as usize].identity.clone();
+    let lives = u64::from(life) << 32 | u64::from(id.0);
+    let seed = tidemill_stdx::hash::combine(fleet.seed, lives);
+    let mut node = Node::new(fleet.program.clone(), identity.clone(), seed);
+    let mail = Mail::new(fleet.program.post().clone(), fleet.fabric, epoch_ns);
+    node.facts().into_iter().for_each(|fact| node.enqueue(fact));
+    for extra in &fleet.extra {
+        if let Ok(Some(event)) = node.tuple(extra.relation, &extra.columns) {
+            node.enqueue(event);
+        }
+    }
+    let first = node.waiting();
+    let periodics = Vec::new();
+    let answers = Answers::new();
+    let alive = Alive { node, mail, answers, endpoint, watch, expiry: None, post: None, periodics };
+    fleet.slots[id.0 as usize].alive = Some(alive);
+    turns::schedule(world, events, id, life, first);
+    timers::start_periodics(world, events, id, life);
+    Ok(())
+}
+
+/// Ends a node without notice; its endpoint is given back to be closed or used again.
+pub fn crash<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId) -> Option<Endpoint> {
+    let slot = world.fleet().slots.get_mut(id.0 as usize)?;
+    let alive = slot.alive.take()?;
+    slot.life += 1;
+    events.discard(slot.owner);
+    events.unwatch(alive.watch);
+    let timers = alive.periodics.iter().chain(&alive.expiry).chain(&alive.post);
+    for &timer in timers {
+        events.cancel(timer);
+    }
+    Some(alive.endpoint)
+}
+
+/// Gives a node an event from outside; false if it is not alive or its inbox is full.
+pub fn inject<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, event: Event) -> bool {
+    let Some(slot) = world.fleet().slots.get_mut(id.0 as usize) else { return false };
+    let life = slot.life;
+    let Some(alive) = &mut slot.alive else { return false };
+    if alive.node.waiting() >= INBOX_MAX {
+        alive.node.counters_mut().dropped_queue_full += 1;
+        return false;
+    }
+    alive.node.enqueue(event);
+    turns::schedule(world, events, id, life, 1);
+    true
+}
+
+/// Reads what has arrived for a node.
+fn receive<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    let now_ns = events.now().0;
+    let mut buffer = std::mem::take(&mut world.fleet().buffer);
+    let mut count = 0;
+    for _ in 0..RECEIVE_BATCH {
+        let Some((alive, _)) = world.fleet().alive(id, life) else { break };
+        let Ok(Some((length, from))) = events.host().recv(alive.endpoint, &mut buffer) else {
+            break;
+        };
+        let sender = from;
+        let from = events.host().name_of(sender).into_owned();
+        if is_query(&buffer[..length]) {
+            let (endpoint, query) = (alive.endpoint, &buffer[..length]);
+            alive.answers.receive(&alive.node, &from, query, now_ns, &mut |datagram| {
+                // A datagram that is lost here is asked for again.
+                let _ = events.host().send_to(endpoint, sender, datagram);
+            });
+            continue;
+        }
+        count += alive.take_in(&from, &buffer[..length], now_ns);
+    }
+    world.fleet().buffer = buffer;
+    turns::schedule(world, events, id, life, count);
+    timers::post(world, events, id, life);
+}
+
+/// Rows of a table of a living node, for queries and expectations.
+pub fn rows(fleet: &Fleet, id: NodeId, relation: &str, row: impl FnMut(&[Value<'_>])) {
+    if let (Some(node), Some(relation)) = (fleet.node(id), fleet.program.plan().find(relation)) {
+        node.rows(relation, row);
+    }
+}

@@ -1,0 +1,117 @@
+//! Timers of nodes: periodics, expiry of rows, retransmission.
+
+use std::time::Duration;
+
+use tidemill_event::{Loop, Time};
+
+use super::{INBOX_MAX, NodeId, World, turns};
+use crate::node::Event;
+
+/// The least time between two firings: what one of period 0 costs.
+const PERIOD_MIN: Duration = Duration::from_micros(1);
+
+pub(super) fn start_periodics<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    id: NodeId,
+    life: u32,
+) {
+    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+    let periodics = alive.node.periodics().to_vec();
+    let mut timers = Vec::with_capacity(periodics.len());
+    for (timer, periodic) in periodics.iter().enumerate() {
+        if periodic.left == Some(0) {
+            continue;
+        }
+        let at = events.now() + Duration::from_nanos(periodic.period_ns);
+        let mut due = at;
+        timers.push(events.alarm(at, move |world: &mut W, events: &mut Loop<W>, alarm| {
+            if let Some(next) = fire(world, events, id, life, timer, due) {
+                due = next;
+                events.rearm(alarm, next);
+            }
+        }));
+    }
+    if let Some((alive, _)) = world.fleet().alive(id, life) {
+        alive.periodics = timers;
+    }
+}
+
+/// Queues one firing; returns when the next is due. Firings that are late are skipped.
+fn fire<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    id: NodeId,
+    life: u32,
+    timer: usize,
+    due: Time,
+) -> Option<Time> {
+    let (alive, _) = world.fleet().alive(id, life)?;
+    let period = Duration::from_nanos(alive.node.periodics()[timer].period_ns).max(PERIOD_MIN);
+    let node = &mut alive.node;
+    let mut more = true;
+    let mut fired = false;
+    if node.fires_already(timer) || node.waiting() >= INBOX_MAX {
+        node.counters_mut().periodics_skipped += 1;
+    } else {
+        more = node.fire(timer);
+        fired = true;
+    }
+    turns::schedule(world, events, id, life, usize::from(fired));
+    let late = events.now().since(due).as_nanos() / period.as_nanos();
+    let next = due + period * u32::try_from(late + 1).unwrap_or(u32::MAX);
+    more.then_some(next.max(events.now() + Duration::from_nanos(1)))
+}
+
+/// Sets the timer for the next row that expires.
+pub(super) fn arm_expiry<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+    let Some(at) = alive.node.next_expiry_ns() else { return };
+    let at = Time(at);
+    if let Some(timer) = alive.expiry {
+        events.rearm(timer, at);
+        return;
+    }
+    let timer = events.alarm(at, move |world: &mut W, events: &mut Loop<W>, _| {
+        let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+        alive.node.enqueue(Event::Expiry);
+        turns::schedule(world, events, id, life, 1);
+    });
+    if let Some((alive, _)) = world.fleet().alive(id, life) {
+        alive.expiry = Some(timer);
+    }
+}
+
+/// Sends what the node's mail has ready and sets the timer for what must be sent again.
+pub(super) fn post<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    let now_ns = events.now().0;
+    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+    let endpoint = alive.endpoint;
+    let mut unsent = 0;
+    alive.mail.flush(now_ns, &mut |to, datagram| {
+        unsent += u64::from(events.host().send(endpoint, to, datagram).is_err());
+    });
+    alive.mail.count_unsent(unsent);
+    let Some(at) = alive.mail.next_timeout_ns() else { return };
+    let at = Time(at);
+    if let Some(timer) = alive.post {
+        events.rearm(timer, at);
+        return;
+    }
+    let timer = events.alarm(at, move |world: &mut W, events: &mut Loop<W>, _| {
+        overdue(world, events, id, life);
+    });
+    if let Some((alive, _)) = world.fleet().alive(id, life) {
+        alive.post = Some(timer);
+    }
+}
+
+/// Something must be sent again, or a peer was not heard of for too long.
+fn overdue<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    let now_ns = events.now().0;
+    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+    alive.mail.on_time(now_ns);
+    let count = alive.settle_fates(now_ns);
+    turns::schedule(world, events, id, life, count);
+    post(world, events, id, life);
+}

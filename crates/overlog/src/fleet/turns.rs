@@ -1,0 +1,70 @@
+//! Turns of nodes as events, calls and actions of the loop.
+
+use tidemill_event::Loop;
+use tidemill_relation::view::Progress;
+
+use super::{NodeId, World, timers};
+
+/// Event tuples whose strands run in one call before the loop may let others run.
+const DERIVE_BATCH: usize = 256;
+
+/// Queues `count` events of the loop for as many that wait in the node's inbox.
+pub(super) fn schedule<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    id: NodeId,
+    life: u32,
+    count: usize,
+) {
+    let Some(slot) = world.fleet().slots.get(id.0 as usize) else { return };
+    let owner = slot.owner;
+    for _ in 0..count {
+        let turn = move |world: &mut W, events: &mut Loop<W>| begin(world, events, id, life);
+        if events.event(owner, turn).is_err() {
+            // The loop counts it; the node's event goes with the next turn's.
+            break;
+        }
+    }
+}
+
+fn begin<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    let (now, wall) = (events.now(), events.wall());
+    let Some((alive, observer)) = world.fleet().alive(id, life) else { return };
+    if alive.node.begin(now.0, wall, observer) {
+        derive(world, events, id, life);
+    }
+}
+
+fn derive<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    let Some((alive, observer)) = world.fleet().alive(id, life) else { return };
+    match alive.node.derive(DERIVE_BATCH, observer) {
+        true => events.dpc(move |world, events| derive(world, events, id, life)),
+        false => events.action(move |world, events| commit(world, events, id, life)),
+    }
+}
+
+fn commit<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    let Some((alive, observer)) = world.fleet().alive(id, life) else { return };
+    alive.node.commit(observer);
+    refine(world, events, id, life);
+}
+
+fn refine<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    let Some((alive, observer)) = world.fleet().alive(id, life) else { return };
+    match alive.node.refine(observer) {
+        Progress::More => events.action(move |world, events| refine(world, events, id, life)),
+        Progress::Done => finish(world, events, id, life),
+        Progress::Exceeded => alive.node.abandon(),
+    }
+}
+
+fn finish<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    let now_ns = events.now().0;
+    let Some((alive, observer)) = world.fleet().alive(id, life) else { return };
+    let follows = alive.node.finish(observer);
+    alive.hand_over(now_ns);
+    schedule(world, events, id, life, follows);
+    timers::post(world, events, id, life);
+    timers::arm_expiry(world, events, id, life);
+    world.turned(events);
+}

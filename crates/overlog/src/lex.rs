@@ -1,0 +1,384 @@
+//! Source text to tokens.
+//!
+//! | token | form |
+//! |---|---|
+//! | name | `[a-z][A-Za-z0-9_]*`, qualified `a::b`, absolute `::a::b` |
+//! | variable | `[A-Z]...`; `_` alone is a fresh one |
+//! | function, aggregate | `f_...`, `a_...` |
+//! | integer | decimal or `0x` hexadecimal, at most 63 bits, a suffix `U` is ignored |
+//! | identifier | `0x` + 1 to 40 hexadecimal digits + `I` |
+//! | double | `1.5`, `1.5e-3`, `2e9`; `1.` is an integer and the end of a statement |
+//! | time, interval | `1.5t`, `1.5s`, at most 9 decimals |
+//! | string | `"..."` with `\n \r \t \f \" \\ \xHH`, on one line; bytes `b"..."` |
+//! | comment | `/* */` (they nest), and `//`, `%%`, `#!` to the end of the line |
+//!
+//! The lexer never fails: a token that is wrong carries its diagnostic, and stands for something
+//! harmless. Whether that is reported is the preprocessor's choice, which may skip the token.
+
+mod number;
+mod text;
+
+use tidemill_stdx::diag::{Diagnostic, FileId, Span};
+
+/// A token and where it stands.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Token {
+    /// What it is.
+    pub kind: TokenKind,
+    /// Where; for a token out of a macro, where the macro was used.
+    pub span: Span,
+    /// Only blanks and comments precede it on its line.
+    pub first: bool,
+    /// What is wrong with it.
+    pub error: Option<Box<Diagnostic>>,
+}
+
+/// What a token is.
+#[derive(Clone, PartialEq, Debug)]
+pub enum TokenKind {
+    /// A name, possibly qualified; the words of the language too.
+    Name(Box<str>),
+    /// A variable, or `_`.
+    Var(Box<str>),
+    /// `f_name`.
+    Function(Box<str>),
+    /// `a_name`.
+    Aggregate(Box<str>),
+    /// A whole number's magnitude, at most 2^63.
+    Int(u64),
+    /// A number with point or exponent.
+    Double(f64),
+    /// A ring identifier, big-endian.
+    Id(Box<[u8; 20]>),
+    /// A string.
+    Str(Box<str>),
+    /// A string of bytes.
+    Bytes(Box<[u8]>),
+    /// Nanoseconds since the epoch.
+    Time(i64),
+    /// Nanoseconds.
+    Interval(i64),
+    /// Punctuation or an operator.
+    Sym(Sym),
+    /// A comment of either form.
+    Comment,
+    /// The end of the source.
+    End,
+}
+
+/// Declares [`Sym`] with its spellings, longest first where one begins another.
+macro_rules! symbols {
+    ($($name:ident $text:literal)*) => {
+        /// Punctuation and operators.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[allow(missing_docs, reason = "each is named after its spelling, see `Sym::text`")]
+        pub enum Sym { $($name),* }
+
+        impl Sym {
+            /// All of them, longer before shorter where one begins the other.
+            pub(crate) const ALL: &[Sym] = &[$(Sym::$name),*];
+
+            /// As written.
+            pub fn text(self) -> &'static str {
+                match self { $(Sym::$name => $text),* }
+            }
+        }
+    };
+}
+
+symbols! {
+    Append "|||" OrOr "||" Bar "|" AndAnd "&&" And "&" EqEq "==" Eq "="
+    NotEq "!=" Not "!" LessGreater "<>" LessEq "<=" Shl "<<" Less "<"
+    GreaterEq ">=" Shr ">>" Greater ">" Power "**" Star "*"
+    If ":-" Assign ":=" ColonColon "::" Colon ":"
+    Plus "+" Minus "-" Slash "/" Percent "%" Caret "^" Tilde "~" Question "?"
+    Comma "," Dot "." At "@" Hash "#"
+    LParen "(" RParen ")" LBracket "[" RBracket "]" LBrace "{" RBrace "}"
+}
+
+impl TokenKind {
+    /// The text of a name, variable, function or aggregate: what may be a macro.
+    pub fn word(&self) -> Option<&str> {
+        match self {
+            TokenKind::Name(text)
+            | TokenKind::Var(text)
+            | TokenKind::Function(text)
+            | TokenKind::Aggregate(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// How a diagnostic speaks of it.
+    pub fn describe(&self) -> String {
+        match self {
+            TokenKind::Name(text) => format!("`{text}`"),
+            TokenKind::Var(text) => format!("variable `{text}`"),
+            TokenKind::Function(text) => format!("function `{text}`"),
+            TokenKind::Aggregate(text) => format!("aggregate `{text}`"),
+            TokenKind::Int(_) | TokenKind::Double(_) => "a number".into(),
+            TokenKind::Id(_) => "an identifier".into(),
+            TokenKind::Str(_) => "a string".into(),
+            TokenKind::Bytes(_) => "bytes".into(),
+            TokenKind::Time(_) => "a time".into(),
+            TokenKind::Interval(_) => "an interval".into(),
+            TokenKind::Sym(sym) => format!("`{}`", sym.text()),
+            TokenKind::Comment => "a comment".into(),
+            TokenKind::End => "the end of the file".into(),
+        }
+    }
+}
+
+/// The tokens of `text` from byte `start` on, comments among them; the last is
+/// [`TokenKind::End`]. `text` must be shorter than 4 GiB.
+pub fn lex(file: FileId, text: &str, start: usize) -> Vec<Token> {
+    let mut lexer = Lexer { file, text, at: start, line_start: true, error: None };
+    if start == 0 && text.starts_with('\u{feff}') {
+        lexer.at = '\u{feff}'.len_utf8();
+    }
+    let mut tokens = Vec::new();
+    loop {
+        let token = lexer.token();
+        let end = token.kind == TokenKind::End;
+        tokens.push(token);
+        if end {
+            return tokens;
+        }
+    }
+}
+
+struct Lexer<'a> {
+    file: FileId,
+    text: &'a str,
+    /// The next byte; always on a character boundary.
+    at: usize,
+    /// No token yet on this line.
+    line_start: bool,
+    /// What is wrong with the token being read.
+    error: Option<Box<Diagnostic>>,
+}
+
+impl<'a> Lexer<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// The byte `ahead` of the next, 0 past the end.
+    fn peek(&self, ahead: usize) -> u8 {
+        self.text.as_bytes().get(self.at + ahead).copied().unwrap_or(0)
+    }
+
+    /// Consumes bytes while `test` holds; `test` must hold for ASCII only.
+    fn take_while(&mut self, test: impl Fn(u8) -> bool) -> &'a str {
+        let from = self.at;
+        while self.at < self.text.len() && test(self.peek(0)) {
+            self.at += 1;
+        }
+        &self.text[from..self.at]
+    }
+
+    /// Consumes one character of any length.
+    fn bump(&mut self) -> Option<char> {
+        let c = self.rest().chars().next()?;
+        self.at += c.len_utf8();
+        Some(c)
+    }
+
+    fn span(&self, start: usize, end: usize) -> Span {
+        Span { file: self.file, start: start as u32, end: end as u32 }
+    }
+
+    /// Keeps the first thing that is wrong with the token being read.
+    fn wrong(&mut self, diagnostic: Diagnostic) {
+        self.error.get_or_insert_with(|| Box::new(diagnostic));
+    }
+
+    fn token(&mut self) -> Token {
+        self.skip_blanks();
+        let (start, first) = (self.at, self.line_start);
+        let kind = self.kind(start);
+        if kind != TokenKind::Comment {
+            self.line_start = false;
+        }
+        Token { kind, span: self.span(start, self.at), first, error: self.error.take() }
+    }
+
+    /// Skips blanks, line ends and the `\` that continues a line.
+    fn skip_blanks(&mut self) {
+        loop {
+            match self.peek(0) {
+                b'\n' => {
+                    self.line_start = true;
+                    self.at += 1;
+                }
+                b' ' | b'\t' | b'\r' | b'\x0b' | b'\x0c' => self.at += 1,
+                b'\\' if self.peek(1) == b'\n' => self.at += 2,
+                b'\\' if self.peek(1) == b'\r' && self.peek(2) == b'\n' => self.at += 3,
+                _ => return,
+            }
+        }
+    }
+
+    fn kind(&mut self, start: usize) -> TokenKind {
+        let (c, next) = (self.peek(0), self.peek(1));
+        match c {
+            _ if self.at == self.text.len() => TokenKind::End,
+            b'/' if next == b'*' => self.block_comment(start),
+            b'/' if next == b'/' => self.line_comment(),
+            b'%' if next == b'%' => self.line_comment(),
+            b'#' if next == b'!' => self.line_comment(),
+            b'b' if next == b'"' => self.bytes(start),
+            b'"' => self.string(start),
+            b'0'..=b'9' => self.number(start),
+            b'A'..=b'Z' | b'a'..=b'z' | b'_' => self.word(),
+            b':' if next == b':' && self.peek(2).is_ascii_lowercase() => self.word(),
+            _ => self.symbol(start),
+        }
+    }
+
+    fn line_comment(&mut self) -> TokenKind {
+        let line = self.rest().split('\n').next().unwrap_or("");
+        self.at += line.trim_end_matches('\r').len();
+        TokenKind::Comment
+    }
+
+    fn block_comment(&mut self, start: usize) -> TokenKind {
+        let bytes = self.text.as_bytes();
+        let mut depth = 0usize;
+        while self.at < bytes.len() {
+            match &bytes[self.at..bytes.len().min(self.at + 2)] {
+                b"/*" => {
+                    depth += 1;
+                    self.at += 2;
+                }
+                b"*/" => {
+                    depth -= 1;
+                    self.at += 2;
+                    if depth == 0 {
+                        return TokenKind::Comment;
+                    }
+                }
+                _ => self.at += 1,
+            }
+        }
+        let open = self.span(start, start + 2);
+        self.wrong(
+            Diagnostic::error("unterminated-comment", open, "comment has no end")
+                .help("comments nest: each `/*` needs its own `*/`"),
+        );
+        TokenKind::Comment
+    }
+
+    /// A name with its qualifiers, a variable, a function or an aggregate.
+    fn word(&mut self) -> TokenKind {
+        let start = self.at;
+        self.take_while(is_word);
+        let upper = !matches!(self.text.as_bytes()[start], b'a'..=b'z' | b':');
+        while !upper && self.rest().starts_with("::") && self.peek(2).is_ascii_lowercase() {
+            self.at += 2;
+            self.take_while(is_word);
+        }
+        let text: Box<str> = self.text[start..self.at].into();
+        match () {
+            () if upper => TokenKind::Var(text),
+            () if text.contains("::") || text.len() == 2 => TokenKind::Name(text),
+            () if text.starts_with("f_") => TokenKind::Function(text),
+            () if text.starts_with("a_") => TokenKind::Aggregate(text),
+            () => TokenKind::Name(text),
+        }
+    }
+
+    fn symbol(&mut self, start: usize) -> TokenKind {
+        if let Some(sym) = self.symbol_here() {
+            self.at += sym.text().len();
+            return TokenKind::Sym(sym);
+        }
+        // One diagnostic for a run of strays, not one for each.
+        while self.symbol_here().is_none()
+            && self.rest().starts_with(|c: char| {
+                !c.is_ascii_alphanumeric() && !c.is_ascii_whitespace() && c != '"' && c != '_'
+            })
+        {
+            self.bump();
+        }
+        let found = &self.text[start..self.at];
+        let message = format!("`{}` means nothing here", found.escape_debug());
+        self.wrong(Diagnostic::error("stray-character", self.span(start, self.at), message));
+        TokenKind::Comment
+    }
+
+    fn symbol_here(&self) -> Option<Sym> {
+        Sym::ALL.iter().copied().find(|sym| self.rest().starts_with(sym.text()))
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kinds of `text` in short form, and the codes of what is wrong.
+    fn check(text: &str, expect: &str) {
+        let words: Vec<String> = lex(FileId(0), text, 0)
+            .into_iter()
+            .filter(|token| token.kind != TokenKind::End)
+            .map(|token| match (&token.error, &token.kind) {
+                (Some(error), _) => error.code.to_string(),
+                (None, TokenKind::Sym(sym)) => sym.text().to_string(),
+                (None, TokenKind::Int(it)) => format!("{it}"),
+                (None, TokenKind::Double(it)) => format!("{it:?}"),
+                (None, TokenKind::Name(it)) => format!("n:{it}"),
+                (None, TokenKind::Var(it)) => format!("v:{it}"),
+                (None, TokenKind::Function(it)) => format!("f:{it}"),
+                (None, TokenKind::Aggregate(it)) => format!("a:{it}"),
+                (None, TokenKind::Str(it)) => format!("{it:?}"),
+                (None, TokenKind::Bytes(it)) => format!("b{it:?}"),
+                (None, TokenKind::Id(it)) => format!("id:{}", it[19]),
+                (None, TokenKind::Time(it)) => format!("{it}t"),
+                (None, TokenKind::Interval(it)) => format!("{it}s"),
+                (None, other) => format!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(words.join(" "), expect, "{text}");
+    }
+
+    #[test]
+    fn words() {
+        check(
+            "a Ab _ _x f_now a_MIN f_ a::b ::a::f_x A::b",
+            "n:a v:Ab v:_ v:_x f:f_now a:a_MIN n:f_ n:a::b n:::a::f_x v:A n:::b",
+        );
+    }
+
+    #[test]
+    fn numbers_and_periods() {
+        check("1. 1.5 X-1 keys(1).", "1 . 1.5 v:X - 1 n:keys ( 1 ) .");
+        check("0x1F 0x2aI 5U 2e3 1.5e-1", "31 id:42 5 2000.0 0.15");
+        check("1.5t 0.000000001s", "1500000000t 1s");
+        check("12ab 0x 1e999 1.2345678901s", "bad-number bad-number literal-too-large bad-number");
+        check("9223372036854775808", "9223372036854775808");
+        check("9223372036854775809 0xFFFFFFFFFFFFFFFF", "literal-too-large literal-too-large");
+        check("0x11111111111111111111111111111111111111111I", "literal-too-large");
+    }
+
+    #[test]
+    fn operators_take_the_longest() {
+        check("a<*>,|||<>:-:=!=", "n:a < * > , ||| <> :- := !=");
+    }
+
+    #[test]
+    fn text() {
+        check(r#""a\n\x41\"" b"\xff1""#, r#""a\nA\"" b[255, 49]"#);
+        check("\"a", "unterminated-string");
+        check(r#""\q" "\x4" "ok""#, r#"bad-escape bad-escape "ok""#);
+    }
+
+    #[test]
+    fn comments_nest_and_strays_are_one() {
+        check("1 /* /* */ */ 2 // x\n3 %% y\n4 #! z", "1 Comment 2 Comment 3 Comment 4 Comment");
+        check("/* /* */", "unterminated-comment");
+        check("1 $;ä 2", "1 stray-character 2");
+    }
+}

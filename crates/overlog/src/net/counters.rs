@@ -1,0 +1,147 @@
+//! What came, what went, and what was dropped and why.
+
+/// Defines the counts with their names.
+macro_rules! counts {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)+) => {
+        /// One thing that is counted.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Count {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl Count {
+            /// All counts, in the order in which they are shown.
+            pub const ALL: &'static [Count] = &[$(Count::$variant,)+];
+
+            /// The name of its counter.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Count::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+
+counts! {
+    /// Datagrams or frames received, bad ones included.
+    Received = "rx_datagrams",
+    /// Bytes received.
+    ReceivedBytes = "rx_bytes",
+    /// Tuples delivered.
+    Delivered = "rx_tuples",
+    /// Datagrams or frames sent.
+    Sent = "tx_datagrams",
+    /// Bytes sent.
+    SentBytes = "tx_bytes",
+    /// Tuples accepted for sending.
+    Queued = "tx_tuples",
+    /// Datagrams sent again.
+    Retransmitted = "tx_retransmitted",
+
+    /// Bytes that are no envelope.
+    Malformed = "malformed",
+    /// A tuple without relation and name.
+    NoRelation = "no_relation",
+    /// A relation number that the program does not have.
+    UnknownRelation = "unknown_relation",
+    /// A body in an envelope of another program.
+    BadProgramBody = "bad_program_body",
+    /// A body that is not of its relation's message.
+    BadBody = "bad_body",
+    /// A tuple by name with another number of columns than its relation has.
+    BadArity = "bad_arity",
+    /// A tuple that nests too deep or is too large to be sent.
+    Unsendable = "unsendable",
+    /// A tuple for an address beyond the number of peers kept.
+    TooManyPeers = "too_many_peers",
+
+    /// A fragment that contradicts itself, its message or the limits.
+    FragmentInvalid = "fragment_invalid",
+    /// A fragment that was already there.
+    FragmentDuplicate = "fragment_duplicate",
+    /// A message given up for a newer one of the same peer.
+    FragmentEvicted = "fragment_evicted",
+    /// A fragment for which there was no memory.
+    FragmentFull = "fragment_full",
+    /// A message whose fragments did not all come in time.
+    FragmentTimeout = "fragment_timeout",
+    /// A fragment inside fragments.
+    FragmentNested = "fragment_nested",
+
+    /// Tuples or messages beyond the limit of a send queue.
+    QueueFull = "queue_full",
+    /// A datagram that had already come.
+    Duplicate = "duplicate",
+    /// A datagram from or to an earlier life of either side, or of a stream given up.
+    Stale = "stale",
+    /// An acknowledgement of what was never sent, or without its parts.
+    BadAck = "bad_ack",
+    /// A datagram beyond the window.
+    WindowExceeded = "window_exceeded",
+    /// A datagram out of order for which there was no memory.
+    ReorderFull = "reorder_full",
+    /// Datagrams queued for a peer that restarted.
+    PeerRestarted = "peer_restarted",
+    /// Datagrams queued for a peer that was not heard of any more.
+    PeerLost = "peer_lost",
+
+    /// A frame longer than allowed, which ends its connection.
+    FrameTooLong = "frame_too_long",
+}
+
+/// The counters of one node's network; plain numbers, for the owner to publish.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Counters {
+    counts: [u64; Count::ALL.len()],
+}
+
+impl Default for Counters {
+    fn default() -> Counters {
+        Counters { counts: [0; Count::ALL.len()] }
+    }
+}
+
+impl Counters {
+    /// All at zero.
+    pub fn new() -> Counters {
+        Counters::default()
+    }
+
+    /// Adds one.
+    pub fn count(&mut self, count: Count) {
+        self.add(count, 1);
+    }
+
+    /// Adds `number`.
+    pub fn add(&mut self, count: Count, number: u64) {
+        self.counts[count as usize] += number;
+    }
+
+    /// How many so far.
+    pub fn get(&self, count: Count) -> u64 {
+        self.counts[count as usize]
+    }
+
+    /// Names and numbers, in a fixed order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        Count::ALL.iter().map(|&count| (count.name(), self.get(count)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_distinct_and_counts_are_kept_apart() {
+        let names: BTreeSet<_> = Count::ALL.iter().map(|count| count.name()).collect();
+        assert_eq!(names.len(), Count::ALL.len());
+        let mut counters = Counters::new();
+        counters.count(Count::Malformed);
+        counters.add(Count::SentBytes, 7);
+        let seen: Vec<_> = counters.iter().filter(|&(_, number)| number > 0).collect();
+        assert_eq!(seen, [("tx_bytes", 7), ("malformed", 1)]);
+    }
+}

@@ -1,0 +1,407 @@
+//! The envelope: what a datagram or a frame holds.
+//!
+//! Encoded fields may follow each other in any order and in any number of pieces, so a datagram
+//! is made by putting pieces one behind the other: a header here, tuples that were encoded when
+//! they were queued there.
+
+use tidemill_relation::{SeqBuilder, Value};
+use tidemill_wire::{DecodeError, Decoder, FieldId, Flow, Sink, Writer, encode};
+
+use super::protocol::{Fields, PROTOCOL};
+use super::values::{self, Reader};
+
+/// One message of the wire.
+#[derive(Clone, Debug, Default)]
+pub struct Envelope<'a> {
+    /// The identity of the sender's program, 0 if it does not say.
+    pub program: u64,
+    /// Counts datagrams: of the reliable stream where `ack` is there, else all to this peer; 0
+    /// for a datagram that is not to be acknowledged.
+    pub sequence: u64,
+    /// The tuples.
+    pub tuples: Vec<Tuple<'a>>,
+    /// A part of a larger message.
+    pub fragment: Option<Fragment<'a>>,
+    /// The state of reliable delivery.
+    pub ack: Option<Ack<'a>>,
+}
+
+/// A tuple as it came: either `relation` and `body`, or `name` and `columns`.
+#[derive(Clone, Debug, Default)]
+pub struct Tuple<'a> {
+    /// The relation's number in the program, from 1; 0 if `name` says which.
+    pub relation: u32,
+    /// The columns as the relation's message.
+    pub body: &'a [u8],
+    /// Take the row out instead of putting it in.
+    pub delete: bool,
+    /// The relation's name.
+    pub name: &'a str,
+    /// The columns as values.
+    pub columns: SeqBuilder,
+}
+
+/// A part of a message; all parts but the last have the size of the first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Fragment<'a> {
+    /// Tells the sender's messages apart.
+    pub message: u64,
+    /// Which part, from 0.
+    pub index: u32,
+    /// How many parts there are.
+    pub count: u32,
+    /// Bytes of the whole message.
+    pub total: u32,
+    /// The part.
+    pub data: &'a [u8],
+}
+
+/// The state of reliable delivery between two nodes, as the sender sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Ack<'a> {
+    /// Which life of the sender this is; later lives have higher numbers. Never 0.
+    pub incarnation: u64,
+    /// The life of the receiver that it speaks to, 0 if it knows none yet.
+    pub peer: u64,
+    /// The sender's stream that `sequence` counts, from 1.
+    pub stream: u64,
+    /// The receiver's stream that the rest acknowledges, 0 for none.
+    pub acknowledged: u64,
+    /// All datagrams up to this one have come.
+    pub cumulative: u64,
+    /// Bit `i`, lowest of each byte first: datagram `cumulative + 1 + i` has come.
+    pub selective: &'a [u8],
+    /// Datagrams beyond `cumulative` that are taken.
+    pub window: u32,
+}
+
+/// A tuple to be sent.
+#[derive(Clone, Copy, Debug)]
+pub enum Content<'a> {
+    /// For a peer that runs the same program.
+    Body {
+        /// The relation's number.
+        relation: u32,
+        /// The relation's message, encoded.
+        body: &'a [u8],
+    },
+    /// For any other.
+    Columns {
+        /// The relation's name.
+        name: &'a str,
+        /// The columns; each one [`values::fits`].
+        columns: &'a [Value<'a>],
+    },
+}
+
+/// Appends an envelope's field that holds one tuple.
+pub fn append_tuple(out: &mut Vec<u8>, content: Content<'_>, delete: bool) {
+    let fields = &PROTOCOL.fields;
+    encode::append(&PROTOCOL.schema, out, |to| {
+        to.put_message(fields.envelope.tuples, |to| put_tuple(to, fields, content, delete));
+    });
+}
+
+fn put_tuple(to: &mut Writer<'_>, fields: &Fields, content: Content<'_>, delete: bool) {
+    let tuple = &fields.tuple;
+    match content {
+        Content::Body { relation, body } => {
+            to.put_u32(tuple.relation, relation);
+            to.put_bytes(tuple.body, body);
+            to.put_bool(tuple.delete, delete);
+        }
+        Content::Columns { name, columns } => {
+            to.put_bool(tuple.delete, delete);
+            to.put_string(tuple.name, name);
+            for &value in columns {
+                to.put_message(tuple.columns, |to| values::put(to, &fields.value, value));
+            }
+        }
+    }
+}
+
+/// Appends all that an envelope holds but tuples.
+pub fn append_header(out: &mut Vec<u8>, envelope: &Envelope<'_>) {
+    let fields = &PROTOCOL.fields;
+    encode::append(&PROTOCOL.schema, out, |to| {
+        to.put_u64(fields.envelope.program, envelope.program);
+        to.put_u64(fields.envelope.sequence, envelope.sequence);
+        if let Some(fragment) = &envelope.fragment {
+            to.put_message(fields.envelope.fragment, |to| put_fragment(to, fields, fragment));
+        }
+        if let Some(ack) = &envelope.ack {
+            to.put_message(fields.envelope.ack, |to| put_ack(to, fields, ack));
+        }
+    });
+}
+
+fn put_fragment(to: &mut Writer<'_>, fields: &Fields, fragment: &Fragment<'_>) {
+    to.put_u64(fields.fragment.message, fragment.message);
+    to.put_u32(fields.fragment.index, fragment.index);
+    to.put_u32(fields.fragment.count, fragment.count);
+    to.put_u32(fields.fragment.total, fragment.total);
+    to.put_bytes(fields.fragment.data, fragment.data);
+}
+
+fn put_ack(to: &mut Writer<'_>, fields: &Fields, ack: &Ack<'_>) {
+    to.put_u64(fields.ack.incarnation, ack.incarnation);
+    to.put_u64(fields.ack.peer, ack.peer);
+    to.put_u64(fields.ack.stream, ack.stream);
+    to.put_u64(fields.ack.acknowledged, ack.acknowledged);
+    to.put_u64(fields.ack.cumulative, ack.cumulative);
+    to.put_bytes(fields.ack.selective, ack.selective);
+    to.put_u32(fields.ack.window, ack.window);
+}
+
+impl<'a> Envelope<'a> {
+    /// Reads an envelope. Fields that are not known are skipped; of a field that comes twice the
+    /// later one counts, and tuples add up.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes; [`tidemill_wire::ErrorKind::Stopped`] if a value is not what
+    /// its type says: an ID of other than 20 bytes, a matrix that is none.
+    pub fn decode(bytes: &'a [u8]) -> Result<Envelope<'a>, DecodeError> {
+        let fields = &PROTOCOL.fields;
+        let mut sink = EnvelopeSink {
+            fields,
+            envelope: Envelope::default(),
+            reader: Reader::new(&fields.value),
+            in_column: false,
+        };
+        Decoder::new(&PROTOCOL.schema).decode(fields.envelope.message, bytes, &mut sink)?;
+        Ok(sink.envelope)
+    }
+}
+
+struct EnvelopeSink<'f, 'a> {
+    fields: &'f Fields,
+    envelope: Envelope<'a>,
+    reader: Reader<'f, 'a>,
+    /// Inside `Tuple.columns`, where the reader takes everything.
+    in_column: bool,
+}
+
+impl<'a> EnvelopeSink<'_, 'a> {
+    fn tuple(&mut self, set: impl FnOnce(&mut Tuple<'a>)) -> Flow {
+        self.envelope.tuples.last_mut().map(set);
+        Ok(())
+    }
+
+    fn fragment(&mut self) -> &mut Fragment<'a> {
+        self.envelope.fragment.get_or_insert_default()
+    }
+
+    fn ack(&mut self) -> &mut Ack<'a> {
+        self.envelope.ack.get_or_insert_default()
+    }
+}
+
+impl<'a> Sink<'a> for EnvelopeSink<'_, 'a> {
+    fn start_sub(&mut self, field: FieldId) -> Flow {
+        let fields = self.fields;
+        if self.in_column {
+            return self.reader.start_sub(field);
+        }
+        if field == fields.envelope.tuples {
+            self.envelope.tuples.push(Tuple::default());
+        } else if field == fields.tuple.columns {
+            self.in_column = true;
+            self.reader.begin();
+        } else if field == fields.envelope.fragment {
+            self.fragment();
+        } else if field == fields.envelope.ack {
+            self.ack();
+        }
+        Ok(())
+    }
+
+    fn end_sub(&mut self, field: FieldId) -> Flow {
+        if field == self.fields.tuple.columns {
+            self.in_column = false;
+            let column = self.reader.finish();
+            return self.tuple(|tuple| column.push_to(&mut tuple.columns));
+        }
+        if self.in_column { self.reader.end_sub(field) } else { Ok(()) }
+    }
+
+    fn i64(&mut self, field: FieldId, value: i64) -> Flow {
+        self.reader.i64(field, value)
+    }
+
+    fn f64(&mut self, _: FieldId, value: f64) -> Flow {
+        self.reader.f64(value)
+    }
+
+    fn bool(&mut self, field: FieldId, value: bool) -> Flow {
+        match self.in_column {
+            true => self.reader.bool(field, value),
+            false => self.tuple(|tuple| tuple.delete = value),
+        }
+    }
+
+    fn u64(&mut self, field: FieldId, value: u64) -> Flow {
+        let fields = self.fields;
+        match field {
+            f if f == fields.envelope.program => self.envelope.program = value,
+            f if f == fields.envelope.sequence => self.envelope.sequence = value,
+            f if f == fields.fragment.message => self.fragment().message = value,
+            f if f == fields.ack.incarnation => self.ack().incarnation = value,
+            f if f == fields.ack.peer => self.ack().peer = value,
+            f if f == fields.ack.stream => self.ack().stream = value,
+            f if f == fields.ack.acknowledged => self.ack().acknowledged = value,
+            _ => self.ack().cumulative = value,
+        }
+        Ok(())
+    }
+
+    fn u32(&mut self, field: FieldId, value: u32) -> Flow {
+        let fields = self.fields;
+        match field {
+            f if f == fields.tuple.relation => return self.tuple(|tuple| tuple.relation = value),
+            f if f == fields.fragment.index => self.fragment().index = value,
+            f if f == fields.fragment.count => self.fragment().count = value,
+            f if f == fields.fragment.total => self.fragment().total = value,
+            _ => self.ack().window = value,
+        }
+        Ok(())
+    }
+
+    fn string(&mut self, _: FieldId, piece: &'a str) -> Flow {
+        match self.in_column {
+            true => self.reader.string(piece),
+            false => self.tuple(|tuple| tuple.name = piece),
+        }
+    }
+
+    fn bytes(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
+        let fields = self.fields;
+        if self.in_column {
+            return self.reader.bytes(field, piece);
+        }
+        match field {
+            f if f == fields.tuple.body => return self.tuple(|tuple| tuple.body = piece),
+            f if f == fields.fragment.data => self.fragment().data = piece,
+            _ => self.ack().selective = piece,
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidemill_relation::{Id, Seq};
+    use tidemill_wire::ErrorKind;
+
+    fn columns(bytes: &[u8]) -> Vec<String> {
+        let envelope = Envelope::decode(bytes).unwrap();
+        let columns = envelope.tuples[0].columns.as_seq().iter();
+        columns.map(|value| format!("{value:?}")).collect()
+    }
+
+    #[test]
+    fn a_tuple_has_its_known_bytes() {
+        let mut bytes = Vec::new();
+        append_header(
+            &mut bytes,
+            &Envelope { program: 0x0102, sequence: 5, ..Envelope::default() },
+        );
+        assert_eq!(bytes, b"\x09\x02\x01\x00\x00\x00\x00\x00\x00\x10\x05");
+        bytes.clear();
+        let columns = [Value::Str("n1:1"), Value::Int(-1), Value::Null];
+        append_tuple(&mut bytes, Content::Columns { name: "p", columns: &columns }, true);
+        let expected =
+            b"\x1a\x15\x18\x01\x22\x01p\x2a\x06\x22\x04n1:1\x2a\x02\x08\x01\x2a\x02\x60\x01";
+        assert_eq!(bytes, expected);
+        bytes.clear();
+        append_tuple(&mut bytes, Content::Body { relation: 3, body: b"xy" }, false);
+        assert_eq!(bytes, b"\x1a\x06\x08\x03\x12\x02xy");
+    }
+
+    #[test]
+    fn headers_come_back() {
+        let ack = Ack {
+            incarnation: 9,
+            peer: 8,
+            stream: 7,
+            acknowledged: 6,
+            cumulative: 5,
+            selective: &[0x80],
+            window: 256,
+        };
+        let fragment = Fragment { message: 1, index: 2, count: 3, total: 4, data: b"d" };
+        let envelope = Envelope { ack: Some(ack), fragment: Some(fragment), ..Envelope::default() };
+        let mut bytes = Vec::new();
+        append_header(&mut bytes, &envelope);
+        append_tuple(&mut bytes, Content::Body { relation: 1, body: b"" }, true);
+        let read = Envelope::decode(&bytes).unwrap();
+        assert_eq!((read.ack, read.fragment), (Some(ack), Some(fragment)));
+        assert!(read.tuples[0].delete && read.tuples[0].relation == 1);
+    }
+
+    #[test]
+    fn every_type_of_value_comes_back() {
+        let mut row = SeqBuilder::new();
+        row.push(Value::Double(-0.0));
+        row.push(Value::Null);
+        let mut rows = SeqBuilder::new();
+        rows.push(Value::Vector(row.as_seq()));
+        rows.push(Value::Vector(row.as_seq()));
+        let mut list = SeqBuilder::new();
+        list.push(Value::List(rows.as_seq()));
+        let values = [
+            Value::Null,
+            Value::Bool(false),
+            Value::Int(i64::MIN),
+            Value::Double(f64::INFINITY),
+            Value::Str(""),
+            Value::Bytes(&[0]),
+            Value::Id(Id::from_int(-2)),
+            Value::Time(-1),
+            Value::Interval(i64::MAX),
+            Value::List(list.as_seq()),
+            Value::Vector(row.as_seq()),
+            Value::Matrix(rows.as_seq()),
+            Value::List(Seq::EMPTY),
+        ];
+        let mut bytes = Vec::new();
+        append_tuple(&mut bytes, Content::Columns { name: "p", columns: &values }, false);
+        let expected: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
+        assert_eq!(columns(&bytes), expected);
+    }
+
+    #[test]
+    fn oneofs_take_the_last_and_merge_the_same() {
+        assert_eq!(columns(b"\x1a\x06\x2a\x04\x08\x02\x18\x01"), ["Bool(true)"]);
+        assert_eq!(columns(b"\x1a\x02\x2a\x00"), ["Null"]);
+        let one = b"\x4a\x04\x0a\x02\x08\x02"; // list [1]
+        let twice = [b"\x1a\x0e\x2a\x0c", &one[..], one].concat();
+        let read = Envelope::decode(&twice).unwrap();
+        let list = read.tuples[0].columns.as_seq().get(0).unwrap();
+        assert_eq!(list.as_seq().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn values_that_are_not_what_they_say_are_refused() {
+        let short_id = b"\x1a\x05\x2a\x03\x32\x01\x07";
+        assert_eq!(Envelope::decode(short_id).unwrap_err().kind, ErrorKind::Stopped);
+        let row_is_int = b"\x1a\x08\x2a\x06\x5a\x04\x0a\x02\x08\x02";
+        assert_eq!(Envelope::decode(row_is_int).unwrap_err().kind, ErrorKind::Stopped);
+    }
+
+    #[test]
+    fn nesting_has_a_limit_that_peers_can_read() {
+        let mut list = SeqBuilder::new();
+        for level in 1..=values::NESTING_MAX {
+            let mut outer = SeqBuilder::new();
+            outer.push(Value::List(list.as_seq()));
+            let value = outer.as_seq().get(0).unwrap();
+            assert!(values::fits(value), "{level}");
+            let mut bytes = Vec::new();
+            append_tuple(&mut bytes, Content::Columns { name: "p", columns: &[value] }, false);
+            assert!(Envelope::decode(&bytes).is_ok());
+            list = outer;
+        }
+        assert!(!values::fits(Value::List(list.as_seq())));
+    }
+}

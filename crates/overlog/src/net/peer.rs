@@ -1,0 +1,205 @@
+//! What a node keeps of one other address: the program it runs, and what goes to it.
+//!
+//! Tuples gather in a batch until a datagram is full or the owner flushes. Best effort and
+//! reliable delivery run side by side, each with a batch of its own, and each in the order of
+//! sending.
+
+use std::collections::VecDeque;
+
+use super::counters::{Count, Counters};
+use super::envelope::{self, Envelope};
+use super::fragment::{self, Budget, Reassembler};
+use super::reliable::{Limits, PeerEvent, Reliable, SendError};
+
+/// How tuples go to a peer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Mode {
+    /// As datagrams go: lost, doubled and reordered as it happens.
+    BestEffort,
+    /// Once each and in order, as long as both sides live.
+    Reliable,
+}
+
+/// Tuples of one message, encoded, behind the program's identity.
+#[derive(Clone, Debug, Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    tuples: u64,
+}
+
+/// One peer; see the module.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// This node's program.
+    program: u64,
+    limits: Limits,
+    /// The program that the peer's last envelope bore.
+    heard_program: Option<u64>,
+    /// When the peer was last heard of, or this state was made.
+    heard_ns: u64,
+    /// Datagrams sent by best effort.
+    sequence: u64,
+    /// Messages that went in fragments by best effort.
+    fragmented: u64,
+    batches: [Batch; 2],
+    /// Datagrams by best effort, ready to go.
+    outbox: VecDeque<Vec<u8>>,
+    outbox_bytes: usize,
+    pub(super) reassembler: Reassembler,
+    pub(super) reliable: Option<Box<Reliable>>,
+}
+
+impl Peer {
+    /// A peer of which nothing is known.
+    pub fn new(program: u64, limits: Limits, now_ns: u64) -> Peer {
+        Peer {
+            program,
+            limits,
+            heard_program: None,
+            heard_ns: now_ns,
+            sequence: 0,
+            fragmented: 0,
+            batches: [Batch::default(), Batch::default()],
+            outbox: VecDeque::new(),
+            outbox_bytes: 0,
+            reassembler: Reassembler::new(),
+            reliable: None,
+        }
+    }
+
+    /// True if the peer's last envelope bore this node's program: it can read bodies.
+    pub fn runs_same_program(&self) -> bool {
+        self.heard_program == Some(self.program)
+    }
+
+    /// When the peer was last heard of.
+    pub fn heard_ns(&self) -> u64 {
+        self.heard_ns
+    }
+
+    /// Notes an envelope of the peer's; one that names no program says nothing about it.
+    pub fn hear(&mut self, envelope: &Envelope<'_>, now_ns: u64) {
+        self.heard_ns = now_ns;
+        if envelope.program != 0 {
+            self.heard_program = Some(envelope.program);
+        }
+    }
+
+    /// True if nothing waits in either direction: the peer may be forgotten.
+    pub fn is_idle(&self) -> bool {
+        self.outbox.is_empty()
+            && self.batches.iter().all(|batch| batch.tuples == 0)
+            && self.reassembler.next_timeout().is_none()
+            && self.reliable.as_ref().is_none_or(|reliable| reliable.is_idle())
+    }
+
+    /// The conversation, begun if there is none; `incarnation` as in [`Reliable::new`].
+    pub fn reliable(&mut self, incarnation: u64, now_ns: u64) -> &mut Reliable {
+        let (program, limits) = (self.program, self.limits);
+        self.reliable
+            .get_or_insert_with(|| Box::new(Reliable::new(program, incarnation, limits, now_ns)))
+    }
+
+    /// Adds a tuple, encoded by [`envelope::append_tuple`], to what goes by `mode`.
+    ///
+    /// For [`Mode::Reliable`] the conversation must have begun.
+    pub fn push(&mut self, mode: Mode, tuple: &[u8], now_ns: u64, counters: &mut Counters) {
+        let (held, message_max) = (&self.batches[mode as usize], self.limits.message_bytes());
+        if held.tuples > 0 && held.bytes.len() + tuple.len() > message_max {
+            self.flush(mode, now_ns, counters);
+        }
+        let batch = &mut self.batches[mode as usize];
+        if batch.bytes.is_empty() {
+            let header = Envelope { program: self.program, ..Envelope::default() };
+            envelope::append_header(&mut batch.bytes, &header);
+        }
+        batch.bytes.extend_from_slice(tuple);
+        batch.tuples += 1;
+    }
+
+    /// Turns the batch of `mode` into datagrams.
+    fn flush(&mut self, mode: Mode, now_ns: u64, counters: &mut Counters) {
+        let batch = std::mem::take(&mut self.batches[mode as usize]);
+        if batch.tuples == 0 {
+            return;
+        }
+        let result = match (mode, &mut self.reliable) {
+            (Mode::Reliable, Some(reliable)) => reliable.send(batch.bytes, now_ns),
+            _ => self.send_best_effort(&batch.bytes),
+        };
+        match result {
+            Ok(()) => {}
+            Err(SendError::QueueFull) => counters.add(Count::QueueFull, batch.tuples),
+            Err(SendError::TooLarge) => counters.add(Count::Unsendable, batch.tuples),
+        }
+    }
+
+    fn send_best_effort(&mut self, message: &[u8]) -> Result<(), SendError> {
+        if self.outbox_bytes + message.len() > self.limits.queue_bytes {
+            return Err(SendError::QueueFull);
+        }
+        if message.len() <= self.limits.message_bytes() {
+            self.put_out(&Envelope::default(), message);
+            return Ok(());
+        }
+        if message.len() > fragment::MESSAGE_BYTES_MAX {
+            return Err(SendError::TooLarge);
+        }
+        self.fragmented += 1;
+        for part in fragment::split(self.fragmented, message, self.limits.fragment_bytes()) {
+            let program = self.program;
+            let header = Envelope { program, fragment: Some(part), ..Envelope::default() };
+            self.put_out(&header, &[]);
+        }
+        Ok(())
+    }
+
+    fn put_out(&mut self, header: &Envelope<'_>, message: &[u8]) {
+        self.sequence += 1;
+        let header = Envelope { sequence: self.sequence, ..header.clone() };
+        let mut datagram = Vec::with_capacity(message.len() + 16);
+        envelope::append_header(&mut datagram, &header);
+        datagram.extend_from_slice(message);
+        self.outbox_bytes += datagram.len();
+        self.outbox.push_back(datagram);
+    }
+
+    /// The next datagram to send now; to be called until there is none.
+    pub fn poll_transmit(&mut self, now_ns: u64, counters: &mut Counters) -> Option<Vec<u8>> {
+        self.flush(Mode::BestEffort, now_ns, counters);
+        self.flush(Mode::Reliable, now_ns, counters);
+        if let Some(datagram) = self.outbox.pop_front() {
+            self.outbox_bytes -= datagram.len();
+            return Some(datagram);
+        }
+        self.reliable.as_mut()?.poll_transmit(now_ns, counters)
+    }
+
+    /// Does what the time asks for.
+    pub fn on_time(&mut self, now_ns: u64, budget: &mut Budget, counters: &mut Counters) {
+        self.reassembler.expire(now_ns, budget, counters);
+        if let Some(reliable) = &mut self.reliable {
+            reliable.on_time(now_ns, budget, counters);
+        }
+    }
+
+    /// What has happened to the peer, oldest first.
+    pub fn poll_event(&mut self) -> Option<PeerEvent> {
+        self.reliable.as_mut()?.poll_event()
+    }
+
+    /// When [`Peer::on_time`] or [`Peer::poll_transmit`] has something to do, if nothing comes
+    /// before.
+    pub fn next_timeout(&self) -> Option<u64> {
+        let reliable = self.reliable.as_ref().and_then(|reliable| reliable.next_timeout());
+        [self.reassembler.next_timeout(), reliable].into_iter().flatten().min()
+    }
+
+    /// Gives back the memory of incomplete messages; for a peer that is forgotten.
+    pub fn close(mut self, budget: &mut Budget, counters: &mut Counters) {
+        self.reassembler.clear(budget);
+        if let Some(reliable) = self.reliable {
+            reliable.close(budget, counters);
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! Reliable, ordered delivery between two nodes over datagrams that are lost, doubled, reordered.
+//!
+//! Each datagram of a stream has a sequence; the peer acknowledges all up to one and, as bits,
+//! those beyond a gap. What is not acknowledged goes again, after the timeout of RFC 6298 or when
+//! later ones have arrived; a congestion window (additive increase, multiplicative decrease) and
+//! the peer's own window bound what is under way.
+//!
+//! Who speaks to whom:
+//!
+//! ```text
+//! incarnation   one side's life in this conversation; a later life has a higher number
+//! peer          the other's incarnation as this side knows it, 0 at first
+//! stream        counts what a side has had to give up and begin again, from 1
+//! ```
+//! No handshake: the first datagram carries tuples. A node that restarts answers with a new
+//! incarnation; the other then drops what it had for the old one, tells so
+//! ([`PeerEvent::Restarted`]) and begins its next stream. A datagram to an earlier life of the
+//! receiver is not delivered but answered, so that its sender learns.
+//!
+//! A peer not heard of for [`LEASE_NS`] while a lease is asked for, or while something waits for
+//! it, is lost ([`PeerEvent::Lost`]): what waits is dropped, and this side begins a new life, so
+//! that the other learns that it was given up.
+
+mod congestion;
+mod receiver;
+mod rto;
+mod sender;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use super::counters::{Count, Counters};
+use super::envelope::{self, Ack, Envelope};
+use super::fragment::{self, Budget, FRAGMENT_BYTES_MIN, MESSAGE_BYTES_MAX};
+use receiver::Receiver;
+use sender::Sender;
+
+/// Datagrams that may be under way beyond what is acknowledged.
+pub const WINDOW: u32 = 256;
+
+/// How long a peer may be silent.
+pub const LEASE_NS: u64 = 30_000_000_000;
+
+/// How often a silent side that is asked for a lease speaks.
+pub const KEEP_ALIVE_NS: u64 = 10_000_000_000;
+
+/// How long an acknowledgement may wait for something to travel with.
+pub const ACK_DELAY_NS: u64 = 10_000_000;
+
+/// Bytes that a datagram's header and acknowledgement take at most.
+pub const HEADER_BYTES_MAX: usize = 128;
+
+/// Bytes that a fragment takes beside its data, at most.
+const FRAGMENT_HEADER_BYTES_MAX: usize = 48;
+
+/// Events kept until they are asked for; a peer that makes more of them is misbehaving.
+const EVENTS_MAX: usize = 16;
+
+/// What a datagram gives the owner to deliver, in order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Delivery {
+    /// The tuples of the datagram itself.
+    This,
+    /// An envelope that was held or put together.
+    Message(Vec<u8>),
+}
+
+/// What has happened to a peer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PeerEvent {
+    /// It lives a new life: it has forgotten what it was sent.
+    Restarted,
+    /// It was not heard of for [`LEASE_NS`].
+    Lost,
+}
+
+/// Why a message was not taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SendError {
+    /// The queue is full.
+    QueueFull,
+    /// The message is over [`MESSAGE_BYTES_MAX`].
+    TooLarge,
+}
+
+/// Sizes that the owner chooses.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of a datagram, at least 512.
+    pub datagram_bytes: usize,
+    /// Bytes that may wait for one peer.
+    pub queue_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { datagram_bytes: 1400, queue_bytes: 4 << 20 }
+    }
+}
+
+impl Limits {
+    /// Bytes of a message that goes in one datagram.
+    pub fn message_bytes(&self) -> usize {
+        self.datagram_bytes.max(512) - HEADER_BYTES_MAX
+    }
+
+    /// Bytes of a fragment's data.
+    pub fn fragment_bytes(&self) -> usize {
+        (self.message_bytes() - FRAGMENT_HEADER_BYTES_MAX).max(FRAGMENT_BYTES_MIN)
+    }
+}
+
+/// One side of the conversation with one peer; see the module.
+#[derive(Clone, Debug)]
+pub struct Reliable {
+    program: u64,
+    limits: Limits,
+    incarnation: u64,
+    /// The peer's incarnation, 0 if not known.
+    remote: u64,
+    sender: Sender,
+    receiver: Receiver,
+    /// Messages that went in fragments.
+    fragmented: u64,
+    has_lease: bool,
+    /// From when silence counts.
+    silent_since_ns: u64,
+    sent_ns: u64,
+    events: VecDeque<PeerEvent>,
+}
+
+impl Reliable {
+    /// A conversation of which nothing is known.
+    ///
+    /// `incarnation` must be higher than in any earlier life of this address, such as nanoseconds
+    /// since the epoch; `program` is what envelopes say of this side's program.
+    pub fn new(program: u64, incarnation: u64, limits: Limits, now_ns: u64) -> Reliable {
+        Reliable {
+            program,
+            limits,
+            incarnation: incarnation.max(1),
+            remote: 0,
+            sender: Sender::new(1),
+            receiver: Receiver::default(),
+            fragmented: 0,
+            has_lease: false,
+            silent_since_ns: now_ns,
+            sent_ns: now_ns,
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Asks for a lease: this side speaks every [`KEEP_ALIVE_NS`], and a peer that does not is
+    /// lost after [`LEASE_NS`].
+    pub fn hold_lease(&mut self, now_ns: u64) {
+        if !self.has_lease {
+            self.has_lease = true;
+            self.silent_since_ns = self.silent_since_ns.max(now_ns);
+        }
+    }
+
+    /// Asks for no lease any more.
+    pub fn release_lease(&mut self) {
+        self.has_lease = false;
+    }
+
+    /// True if nothing waits to be acknowledged and no lease is asked for: the conversation may
+    /// be forgotten when memory is short.
+    pub fn is_idle(&self) -> bool {
+        !self.has_lease && !self.sender.is_pending() && self.receiver.partial_since().is_none()
+    }
+
+    /// Queues a message: the fields of an envelope without sequence and acknowledgement.
+    ///
+    /// # Errors
+    /// The message is dropped: too large, or too much waits already.
+    pub fn send(&mut self, message: Vec<u8>, now_ns: u64) -> Result<(), SendError> {
+        if message.len() > MESSAGE_BYTES_MAX {
+            return Err(SendError::TooLarge);
+        }
+        if self.sender.queue_bytes() + message.len() > self.limits.queue_bytes {
+            return Err(SendError::QueueFull);
+        }
+        if !self.has_lease && !self.sender.is_pending() {
+            self.silent_since_ns = now_ns;
+        }
+        if message.len() <= self.limits.message_bytes() {
+            self.sender.push(message);
+            return Ok(());
+        }
+        self.fragmented += 1;
+        for part in fragment::split(self.fragmented, &message, self.limits.fragment_bytes()) {
+            let program = self.program;
+            let header = Envelope { program, fragment: Some(part), ..Envelope::default() };
+            let mut bytes = Vec::new();
+            envelope::append_header(&mut bytes, &header);
+            self.sender.push(bytes);
+        }
+        Ok(())
+    }
+
+    /// Takes a datagram that bears an [`Ack`]: its envelope, and the bytes it was read from.
+    ///
+    /// What is to be delivered now is appended to `out`, in order.
+    pub fn on_datagram(
+        &mut self,
+        envelope: &Envelope<'_>,
+        bytes: &[u8],
+        now_ns: u64,
+        (budget, counters): (&mut Budget, &mut Counters),
+        out: &mut Vec<Delivery>,
+    ) {
+        let Some(ack) = envelope.ack.filter(|ack| ack.incarnation != 0) else {
+            counters.count(Count::BadAck);
+            return;
+        };
+        if ack.incarnation < self.remote {
+            counters.count(Count::Stale);
+            return;
+        }
+        if ack.incarnation > self.remote {
+            self.meet(ack.incarnation, budget, counters);
+        }
+        self.silent_since_ns = self.silent_since_ns.max(now_ns);
+        if ack.peer == self.incarnation {
+            self.sender.on_ack(&ack, now_ns, counters);
+        } else if ack.peer != 0 {
+            counters.count(Count::Stale);
+            self.receiver.ack_now(now_ns);
+            return;
+        }
+        if envelope.sequence == 0 {
+            return;
+        }
+        if ack.stream < self.receiver.stream() || ack.stream == 0 {
+            counters.count(Count::Stale);
+            return;
+        }
+        if ack.stream > self.receiver.stream() {
+            self.receiver.restart(ack.stream, budget);
+        }
+        self.receiver.on_datagram(envelope, bytes, now_ns, (budget, counters), out);
+    }
+
+    /// The peer lives a life that is new to this side.
+    fn meet(&mut self, incarnation: u64, budget: &mut Budget, counters: &mut Counters) {
+        if self.remote != 0 {
+            counters.add(Count::PeerRestarted, self.sender.restart());
+            self.tell(PeerEvent::Restarted);
+        }
+        self.receiver.restart(0, budget);
+        self.remote = incarnation;
+    }
+
+    fn tell(&mut self, event: PeerEvent) {
+        // The same twice says nothing new, and a newer one matters more than an old one.
+        if self.events.back() != Some(&event) {
+            self.events.truncate(EVENTS_MAX - 1);
+            self.events.push_back(event);
+        }
+    }
+
+    /// What has happened to the peer, oldest first.
+    pub fn poll_event(&mut self) -> Option<PeerEvent> {
+        self.events.pop_front()
+    }
+
+    /// Does what the time asks for: timeouts, the end of a lease.
+    pub fn on_time(&mut self, now_ns: u64, budget: &mut Budget, counters: &mut Counters) {
+        if self.lost_at().is_some_and(|at| at <= now_ns) {
+            counters.add(Count::PeerLost, self.sender.restart());
+            self.receiver.restart(0, budget);
+            self.incarnation += 1;
+            self.remote = 0;
+            self.silent_since_ns = now_ns;
+            self.tell(PeerEvent::Lost);
+        }
+        self.sender.on_time(now_ns);
+    }
+
+    /// When the peer is given up, if it stays silent.
+    fn lost_at(&self) -> Option<u64> {
+        let waits = self.has_lease || self.sender.is_pending();
+        let silence = waits.then_some(self.silent_since_ns);
+        let since = [silence, self.receiver.partial_since()].into_iter().flatten().min();
+        since.map(|since| since.saturating_add(LEASE_NS))
+    }
+
+    fn keep_alive_at(&self) -> Option<u64> {
+        self.has_lease.then(|| self.sent_ns.saturating_add(KEEP_ALIVE_NS))
+    }
+
+    /// The next datagram to send now; to be called until there is none.
+    pub fn poll_transmit(&mut self, now_ns: u64, counters: &mut Counters) -> Option<Vec<u8>> {
+        let due = |at: Option<u64>| at.is_some_and(|at| at <= now_ns);
+        let must_speak = due(self.receiver.ack_at()) || due(self.keep_alive_at());
+        let selective = self.receiver.selective();
+        let mut header = Envelope {
+            ack: Some(Ack {
+                incarnation: self.incarnation,
+                peer: self.remote,
+                stream: self.sender.stream(),
+                acknowledged: self.receiver.stream(),
+                cumulative: self.receiver.cumulative(),
+                selective: &selective,
+                window: WINDOW,
+            }),
+            ..Envelope::default()
+        };
+        let mut datagram = Vec::new();
+        match self.sender.take(now_ns, counters) {
+            Some((sequence, message)) => {
+                header.sequence = sequence;
+                envelope::append_header(&mut datagram, &header);
+                datagram.extend_from_slice(message);
+            }
+            None if must_speak => {
+                header.program = self.program;
+                envelope::append_header(&mut datagram, &header);
+            }
+            None => return None,
+        }
+        self.receiver.acknowledged();
+        self.sent_ns = now_ns;
+        Some(datagram)
+    }
+
+    /// When [`Reliable::on_time`] or [`Reliable::poll_transmit`] has something to do, if nothing
+    /// comes before.
+    pub fn next_timeout(&self) -> Option<u64> {
+        let times =
+            [self.sender.deadline(), self.receiver.ack_at(), self.keep_alive_at(), self.lost_at()];
+        times.into_iter().flatten().min()
+    }
+
+    /// Gives back the memory of its messages; for a conversation that is dropped.
+    pub fn close(mut self, budget: &mut Budget, counters: &mut Counters) {
+        counters.add(Count::PeerLost, self.sender.restart());
+        self.receiver.restart(0, budget);
+    }
+}

@@ -1,0 +1,85 @@
+//! What a node counts.
+
+use crate::program::Compiled;
+
+/// Counters of one node; every drop has one.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Turns run.
+    pub turns: u64,
+    /// Turns whose commit was given up because it derived too much.
+    pub turns_abandoned: u64,
+    /// Tuples of events that joined a turn.
+    pub events: u64,
+    /// Tuples sent to other nodes.
+    pub sent: u64,
+    /// Tuples received from other nodes.
+    pub received: u64,
+    /// Tuples dropped because their location is null, nobody, or no address.
+    pub dropped_unaddressed: u64,
+    /// Derivations dropped because an expression had no value.
+    pub dropped_failed: u64,
+    /// Rows refused because a table was full.
+    pub dropped_table_full: u64,
+    /// Events dropped because too many waited.
+    pub dropped_queue_full: u64,
+    /// Tuples dropped because they had the wrong number of columns.
+    pub dropped_arity: u64,
+    /// Firings of periodics skipped because the one before still waited.
+    pub periodics_skipped: u64,
+    /// Rows expired.
+    pub expired: u64,
+    /// Per relation: rows inserted, deleted.
+    pub tables: Vec<TableCounters>,
+    /// Per rule: tuples derived by strands, derivations failed.
+    pub rules: Vec<RuleCounters>,
+    /// Per stage, in the order of the program.
+    pub stages: Vec<StageCounters>,
+}
+
+/// Counters of one table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TableCounters {
+    /// Rows put in by turns (not by views).
+    pub inserted: u64,
+    /// Rows taken out by turns (not by views).
+    pub deleted: u64,
+}
+
+/// Counters of one rule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RuleCounters {
+    /// Times a strand of it started.
+    pub fired: u64,
+    /// Tuples its strands derived.
+    pub derived: u64,
+    /// Derivations dropped.
+    pub failed: u64,
+}
+
+/// Counters of one stage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct StageCounters {
+    /// Tuples given to the operator.
+    pub inputs: u64,
+    /// Of these, those it did not take: wrong columns, or too many at a time.
+    pub refused: u64,
+    /// Tuples it has yielded.
+    pub outputs: u64,
+    /// Rows that it could not yield, for example of a malformed file; inputs whose turn was
+    /// given up.
+    pub failed: u64,
+    /// Rows dropped because they had the wrong number of columns.
+    pub misfits: u64,
+}
+
+impl Counters {
+    pub(super) fn new(compiled: &Compiled) -> Counters {
+        Counters {
+            tables: vec![TableCounters::default(); compiled.plan.relations.len()],
+            rules: vec![RuleCounters::default(); compiled.plan.rules.len()],
+            stages: vec![StageCounters::default(); compiled.stages.len()],
+            ..Counters::default()
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Which strands a tuple, a change or a timer starts; made once per program.
+
+use tidemill_relation::plan::{On, RelationId};
+
+use crate::program::Compiled;
+
+/// Strands by what starts them, each list in program order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Dispatch {
+    /// By event relation: positions in [`Plan::strands`].
+    pub(super) events: Vec<Vec<u32>>,
+    /// By table.
+    pub(super) changes: Vec<Vec<u32>>,
+    /// By event relation: positions in [`Compiled::stages`].
+    pub(super) stages: Vec<Vec<usize>>,
+    /// Strands with a timer each.
+    pub(super) periodics: Vec<u32>,
+    /// Tables whose rows can expire.
+    pub(super) mortal: Vec<RelationId>,
+}
+
+impl Dispatch {
+    pub(super) fn new(compiled: &Compiled) -> Dispatch {
+        let plan = &compiled.plan;
+        let relations = plan.relations.len();
+        let mut dispatch = Dispatch {
+            events: vec![Vec::new(); relations],
+            changes: vec![Vec::new(); relations],
+            stages: vec![Vec::new(); relations],
+            ..Dispatch::default()
+        };
+        for (position, strand) in (0..).zip(&plan.strands) {
+            let relation = strand.trigger.relation.index();
+            match &strand.trigger.on {
+                On::Event => dispatch.events[relation].push(position),
+                On::Change => dispatch.changes[relation].push(position),
+                On::Periodic { .. } => dispatch.periodics.push(position),
+                On::Delta | On::Head | On::Scan => {}
+            }
+        }
+        for (position, stage) in compiled.stages.iter().enumerate() {
+            dispatch.stages[stage.input.index()].push(position);
+        }
+        for (index, relation) in (0..).zip(&plan.relations) {
+            if relation.table().is_some_and(|spec| spec.lifetime_ns.is_some()) {
+                dispatch.mortal.push(RelationId(index));
+            }
+        }
+        dispatch
+    }
+}

@@ -1,0 +1,356 @@
+//! One node: its tables, and the turns that change them.
+//!
+//! A node is a state machine without input or output of its own. Whoever drives it
+//! ([`crate::fleet`]) hands it one external event at a time and runs the parts of the turn:
+//!
+//! ```text
+//! begin(event) -> derive() until done -> commit() -> refine() until done -> finish()
+//!     one event      strands, to            table        views, round       net changes
+//!                    quiescence            changes        by round          and sends
+//! ```
+//! Between any two of these calls the loop may let others run; the node's tables do not change
+//! until `commit`, and nobody else sees them before `finish`.
+
+mod ambient;
+mod counters;
+mod dispatch;
+mod staging;
+mod turn;
+mod watch;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tidemill_relation::database::Database;
+use tidemill_relation::expr::{EvalError, Expr, Scope, evaluate};
+use tidemill_relation::plan::{On, Plan, RelationId};
+use tidemill_relation::view::{Progress, Views};
+use tidemill_relation::{OwnedValue, TupleBuf, Value};
+use tidemill_stdx::region::Bump;
+
+use crate::net::mail::{Post, canonical};
+use crate::program::Compiled;
+use crate::stage::Registry;
+use ambient::NodeAmbient;
+use dispatch::Dispatch;
+use staging::Staging;
+use turn::Turn;
+use watch::Watching;
+
+pub use ambient::{Identity, node_id};
+pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
+pub use staging::{BYTES_PER_TURN_MAX, INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX};
+pub use turn::{Follow, Send};
+pub use watch::{Observer, Sighting, Stage, Stages};
+
+/// A program made ready to run on any number of nodes.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// What the compiler gave.
+    pub compiled: Compiled,
+    dispatch: Dispatch,
+    watching: Watching,
+    /// Relations that become events of their own when their rows change, or are watched.
+    observed: Vec<RelationId>,
+    post: Arc<Post>,
+    registry: Arc<Registry>,
+}
+
+impl Program {
+    /// Prepares a compiled program whose stages are built-in operators.
+    ///
+    /// # Errors
+    /// Relations whose messages would have one name, as text.
+    pub fn new(compiled: Compiled) -> Result<Program, String> {
+        Program::with_operators(compiled, Arc::default())
+    }
+
+    /// Prepares a compiled program; `registry` makes the operators of its stages.
+    ///
+    /// # Errors
+    /// As [`Program::new`].
+    pub fn with_operators(compiled: Compiled, registry: Arc<Registry>) -> Result<Program, String> {
+        let post = Arc::new(Post::new(&compiled)?);
+        let plan = &compiled.plan;
+        let dispatch = Dispatch::new(&compiled);
+        let watches = compiled.watches.iter().map(|watch| (watch.relation, watch.stages));
+        let watching = Watching::new(plan, watches);
+        let exported = |id| compiled.exports.iter().any(|export| export.out == id);
+        let observed = (0..plan.relations.len() as u32)
+            .map(RelationId)
+            .filter(|&id| {
+                plan.relation(id).table().is_some()
+                    && (!dispatch.changes[id.index()].is_empty()
+                        || !watching.of(id).is_empty()
+                        || watching.violation == Some(id)
+                        || exported(id))
+            })
+            .collect();
+        Ok(Program { compiled, dispatch, watching, observed, post, registry })
+    }
+
+    /// The messages in which its tuples travel.
+    pub fn post(&self) -> &Arc<Post> {
+        &self.post
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.compiled.plan
+    }
+}
+
+/// What starts a turn.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Event {
+    /// A tuple: a fact, an injected one, or from the network.
+    Tuple {
+        /// Its relation.
+        relation: RelationId,
+        /// Its columns.
+        columns: Vec<OwnedValue>,
+        /// For a table: take the row out instead of putting it in.
+        delete: bool,
+        /// It came from the network.
+        received: bool,
+    },
+    /// A row changed in an earlier turn.
+    Change {
+        /// The table.
+        relation: RelationId,
+        /// The row.
+        columns: Vec<OwnedValue>,
+    },
+    /// A timer fired.
+    Periodic {
+        /// Position among [`Node::periodics`].
+        timer: usize,
+    },
+    /// Rows of some table have lived long enough.
+    Expiry,
+    /// An operator has more rows for an input of an earlier turn.
+    Resume,
+}
+
+/// A periodic of a program, evaluated for one node.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Periodic {
+    /// Nanoseconds between firings.
+    pub period_ns: u64,
+    /// Firings left; `None`: for ever.
+    pub left: Option<u64>,
+}
+
+/// One node; see the module.
+#[derive(Debug)]
+pub struct Node {
+    program: Arc<Program>,
+    identity: Identity,
+    ambient: NodeAmbient,
+    scratch: Bump,
+    database: Database,
+    views: Views,
+    turn: Turn,
+    staging: Staging,
+    /// One per periodic strand.
+    periodics: Vec<Periodic>,
+    inbox: VecDeque<Event>,
+    counters: Counters,
+    /// Rules whose first failure has been reported.
+    reported: Vec<bool>,
+}
+
+impl Node {
+    /// A node with empty tables. `seed` starts its random numbers.
+    pub fn new(program: Arc<Program>, identity: Identity, seed: u64) -> Node {
+        let plan = program.plan();
+        let mut views = Views::new(plan);
+        program.observed.iter().for_each(|&relation| views.observe(relation));
+        let mut node = Node {
+            ambient: NodeAmbient::new(&identity, seed),
+            identity,
+            scratch: Bump::new(),
+            database: Database::new(plan),
+            views,
+            turn: Turn::default(),
+            staging: Staging::new(&program),
+            periodics: Vec::new(),
+            inbox: VecDeque::new(),
+            counters: Counters::new(&program.compiled),
+            reported: vec![false; plan.rules.len()],
+            program,
+        };
+        node.periodics = node.evaluate_periodics();
+        node
+    }
+
+    /// Its name and place.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The program it runs.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// Its tables.
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// What it has counted.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// What the driver counts for it.
+    pub fn counters_mut(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
+    /// The periodics of the program as this node sees them.
+    pub fn periodics(&self) -> &[Periodic] {
+        &self.periodics
+    }
+
+    /// The facts whose location is this node, in source order, as events.
+    pub fn facts(&self) -> Vec<Event> {
+        let facts = self.program.compiled.facts.iter();
+        facts.filter_map(|fact| self.tuple(fact.relation, &fact.columns).ok().flatten()).collect()
+    }
+
+    /// The event that puts in a tuple given by expressions without registers; `None` if its
+    /// location is not this node.
+    pub fn tuple(
+        &self,
+        relation: RelationId,
+        columns: &[Expr],
+    ) -> Result<Option<Event>, EvalError> {
+        let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
+        let value = |column| evaluate(column, &[], scope).map(OwnedValue::new);
+        let columns: Vec<OwnedValue> = columns.iter().map(value).collect::<Result<_, _>>()?;
+        let location = self.program.plan().relation(relation).location as usize;
+        let here = columns.get(location).and_then(|column| column.get().as_str())
+            == Some(self.identity.address.as_str());
+        Ok(here.then_some(Event::Tuple { relation, columns, delete: false, received: false }))
+    }
+
+    /// Queues an event; the driver begins a turn for each.
+    pub fn enqueue(&mut self, event: Event) {
+        self.inbox.push_back(event);
+    }
+
+    /// Events that wait.
+    pub fn waiting(&self) -> usize {
+        self.inbox.len()
+    }
+
+    /// When the next row expires, on the clock of the turns.
+    pub fn next_expiry_ns(&mut self) -> Option<u64> {
+        let mortal = &self.program.dispatch.mortal;
+        mortal.iter().filter_map(|&table| self.database.table_mut(table).next_expiry_ns()).min()
+    }
+
+    fn evaluate_periodics(&self) -> Vec<Periodic> {
+        let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
+        let number = |expr: &Expr| match evaluate(expr, &[], scope) {
+            Ok(Value::Interval(ns)) => Some(ns as f64 / 1e9),
+            Ok(value) => value.as_double(),
+            Err(_) => None,
+        };
+        let periodic = |&strand: &u32| {
+            let On::Periodic { period, count } =
+                &self.program.plan().strands[strand as usize].trigger.on
+            else {
+                unreachable!("only periodic strands are listed");
+            };
+            let seconds = number(period).filter(|seconds| *seconds >= 0.0);
+            let count = count.as_ref().and_then(number).unwrap_or(0.0);
+            Periodic {
+                // What is no period never fires.
+                period_ns: seconds.map_or(0, |seconds| (seconds * 1e9) as u64),
+                left: match seconds {
+                    None => Some(0),
+                    Some(_) => (count >= 1.0).then_some(count as u64),
+                },
+            }
+        };
+        self.program.dispatch.periodics.iter().map(periodic).collect()
+    }
+
+    /// Notes a firing of a periodic; false if it was the last.
+    pub fn fire(&mut self, timer: usize) -> bool {
+        self.enqueue(Event::Periodic { timer });
+        match &mut self.periodics[timer].left {
+            None => true,
+            Some(left) => {
+                *left = left.saturating_sub(1);
+                *left > 0
+            }
+        }
+    }
+
+    /// True while a firing of this periodic waits for its turn.
+    pub fn fires_already(&self, timer: usize) -> bool {
+        self.inbox.iter().any(|event| *event == Event::Periodic { timer })
+    }
+
+    /// Queues the retraction of all that a lost peer supported; returns the number of events.
+    pub fn lose(&mut self, peer: &str) -> usize {
+        let program = self.program.clone();
+        let before = self.inbox.len();
+        for export in &program.compiled.exports {
+            let mut lost = Vec::new();
+            // The last column of an imported row says who sent it.
+            self.rows(export.into, |row| {
+                if row.last().and_then(Value::as_str) == Some(peer) {
+                    lost.push(row.iter().map(|&column| OwnedValue::new(column)).collect());
+                }
+            });
+            for columns in lost {
+                let relation = export.into;
+                self.inbox.push_back(Event::Tuple {
+                    relation,
+                    columns,
+                    delete: true,
+                    received: false,
+                });
+            }
+        }
+        self.inbox.len() - before
+    }
+
+    /// Queues once more for sending what exported views hold for a peer that has forgotten it.
+    pub fn remind(&mut self, peer: &str) {
+        let program = self.program.clone();
+        for export in &program.compiled.exports {
+            let location = program.plan().relation(export.into).location as usize;
+            let mut rows = TupleBuf::new();
+            self.rows(export.out, |row| {
+                let address = row.get(location).and_then(Value::as_str).unwrap_or("");
+                if canonical(address) == peer {
+                    rows.push(Send { relation: export.into, delete: false, view: true }, row);
+                }
+            });
+            for (send, row) in rows.iter() {
+                self.turn.sends.push(send, &row.iter().collect::<Vec<_>>());
+            }
+        }
+    }
+
+    /// One round of the views of the running commit.
+    pub fn refine(&mut self, observer: &mut dyn Observer) -> Progress {
+        let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
+        let mut failures = turn::Failing {
+            program: &self.program,
+            node: &self.identity.address,
+            counters: &mut self.counters,
+            reported: &mut self.reported,
+            observer,
+        };
+        let plan = &self.program.compiled.plan;
+        let now_ns = self.turn.now_ns;
+        self.views.step(plan, &mut self.database, scope, now_ns, &mut failures)
+    }
+}

@@ -1,0 +1,516 @@
+//! The parts of one turn.
+
+use tidemill_relation::database::Database;
+use tidemill_relation::expr::{EvalError, Scope};
+use tidemill_relation::plan::{Action, Output, RelationId, RuleId, Strand};
+use tidemill_relation::strand::{Reading, Sink, run};
+use tidemill_relation::view::{Change, ChangeKind, Failures};
+use tidemill_relation::{OwnedValue, TupleBuf, Value};
+
+use super::watch::{Observer, Sighting, Stage};
+use super::{Counters, Event, Node, Program};
+
+/// A tuple for another node; its location column says which.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Send {
+    /// The relation.
+    pub relation: RelationId,
+    /// Take the row out instead of putting it in.
+    pub delete: bool,
+    /// A change of a view: goes by reliable ordered delivery.
+    pub view: bool,
+}
+
+/// An event that the turn has caused, for a turn of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Follow(pub RelationId);
+
+/// A tuple that waits inside the turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Derived {
+    pub(super) relation: RelationId,
+    pub(super) origin: Origin,
+    pub(super) action: Action,
+}
+
+/// Where a tuple comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Origin {
+    /// From outside: it started the turn.
+    Outside,
+    /// A rule.
+    Rule(RuleId),
+    /// An external operator.
+    Stage,
+}
+
+impl Origin {
+    fn rule(self) -> Option<RuleId> {
+        match self {
+            Origin::Rule(rule) => Some(rule),
+            Origin::Outside | Origin::Stage => None,
+        }
+    }
+}
+
+/// What the running turn has gathered.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    pub(super) now_ns: u64,
+    /// Event tuples whose strands run now, and how many have.
+    current: TupleBuf<Derived>,
+    position: usize,
+    /// Event tuples derived meanwhile.
+    pub(super) queue: TupleBuf<Derived>,
+    /// Table changes in the order of derivation.
+    changes: TupleBuf<Derived>,
+    /// Tuples for other nodes in the order of derivation.
+    pub(super) sends: TupleBuf<Send>,
+    expiry: bool,
+}
+
+/// Tells of dropped derivations: counts all, reports the first of each rule.
+pub(super) struct Failing<'n> {
+    pub(super) program: &'n Program,
+    pub(super) node: &'n str,
+    pub(super) counters: &'n mut Counters,
+    pub(super) reported: &'n mut [bool],
+    pub(super) observer: &'n mut dyn Observer,
+}
+
+impl Failures for Failing<'_> {
+    fn failed(&mut self, rule: RuleId, error: EvalError) {
+        self.counters.dropped_failed += 1;
+        self.counters.rules[rule.index()].failed += 1;
+        if !std::mem::replace(&mut self.reported[rule.index()], true) {
+            let rule = &self.program.plan().rules[rule.index()];
+            self.observer.rule_failed(self.node, &rule.name, &rule.place, &error.to_string());
+        }
+    }
+}
+
+/// Where a node's strands put what they derive.
+struct Deriving<'n> {
+    failing: Failing<'n>,
+    now_ns: u64,
+    queue: &'n mut TupleBuf<Derived>,
+    changes: &'n mut TupleBuf<Derived>,
+    sends: &'n mut TupleBuf<Send>,
+    /// The trigger, for watches of its joins.
+    trigger: Option<(RelationId, &'n [Value<'n>])>,
+    rule: RuleId,
+}
+
+impl Deriving<'_> {
+    fn sight(&mut self, relation: RelationId, stage: Stage, columns: &[Value<'_>]) {
+        let failing = &mut self.failing;
+        if failing.program.watching.wants(relation, stage) {
+            let plan = failing.program.plan();
+            failing.observer.sighted(Sighting {
+                at_ns: self.now_ns,
+                node: failing.node,
+                stage,
+                rule: Some(&plan.rules[self.rule.index()].name),
+                relation: &plan.relation(relation).name,
+                columns,
+            });
+        }
+    }
+
+    /// Whether a tuple stays here; `None` if it has no place to go.
+    fn is_local(&self, relation: RelationId, columns: &[Value<'_>]) -> Option<bool> {
+        let location = self.failing.program.plan().relation(relation).location;
+        let address = columns.get(location as usize)?.as_str()?;
+        if address == self.failing.node {
+            return Some(true);
+        }
+        is_address(address).then_some(false)
+    }
+}
+
+/// `host:port`, as far as one can tell without asking the network.
+pub(crate) fn is_address(text: &str) -> bool {
+    text.rsplit_once(':').is_some_and(|(host, port)| {
+        !host.is_empty() && !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+impl Sink for Deriving<'_> {
+    fn derive(&mut self, output: &Output, columns: &[Value<'_>], _: u64) {
+        let relation = output.relation;
+        let watched = self.failing.program.watching.any;
+        if watched {
+            self.sight(relation, Stage::Head, columns);
+        }
+        self.failing.counters.rules[self.rule.index()].derived += 1;
+        let derived = Derived { relation, origin: Origin::Rule(self.rule), action: output.action };
+        let Some(local) = self.is_local(relation, columns) else {
+            self.failing.counters.dropped_unaddressed += 1;
+            return;
+        };
+        if watched && (!local || output.action == Action::Emit) {
+            self.sight(relation, Stage::Sent, columns);
+        }
+        match (local, output.action) {
+            (true, Action::Emit) => self.queue.push(derived, columns),
+            (true, Action::Insert | Action::Delete) => self.changes.push(derived, columns),
+            (false, action) => {
+                let delete = action == Action::Delete;
+                self.sends.push(Send { relation, delete, view: false }, columns);
+            }
+        }
+    }
+
+    fn failed(&mut self, rule: RuleId, error: EvalError) {
+        self.failing.failed(rule, error);
+    }
+
+    fn joined(&mut self, _: RuleId) {
+        if let Some((relation, columns)) = self.trigger {
+            self.sight(relation, Stage::AfterJoin, columns);
+        }
+    }
+}
+
+impl Node {
+    /// Takes the first waiting event and starts its turn; false if none waits.
+    ///
+    /// `now_ns` is the loop's clock, `wall_ns` what rules see as the time.
+    pub fn begin(&mut self, now_ns: u64, wall_ns: i64, observer: &mut dyn Observer) -> bool {
+        let Some(event) = self.inbox.pop_front() else { return false };
+        self.counters.turns += 1;
+        self.turn.now_ns = now_ns;
+        self.ambient.set_now(wall_ns);
+        match event {
+            Event::Tuple { relation, columns, delete, received } => {
+                self.begin_tuple(relation, &columns, delete, received, observer);
+            }
+            Event::Change { relation, columns } => {
+                let columns: Vec<Value<'_>> = columns.iter().map(OwnedValue::get).collect();
+                let strands = self.program.clone();
+                let strands = &strands.dispatch.changes[relation.index()];
+                self.run_strands(strands, relation, &columns, observer);
+            }
+            Event::Periodic { timer } => self.begin_periodic(timer, observer),
+            Event::Expiry => self.turn.expiry = true,
+            Event::Resume => self.resume_stage(observer),
+        }
+        true
+    }
+
+    fn begin_tuple(
+        &mut self,
+        relation: RelationId,
+        columns: &[OwnedValue],
+        delete: bool,
+        received: bool,
+        observer: &mut dyn Observer,
+    ) {
+        let program = self.program.clone();
+        let description = program.plan().relation(relation);
+        if columns.len() != description.arity() {
+            self.counters.dropped_arity += 1;
+            return;
+        }
+        self.counters.received += u64::from(received);
+        let columns: Vec<Value<'_>> = columns.iter().map(OwnedValue::get).collect();
+        if received {
+            self.sight(relation, Stage::Received, None, &columns, observer);
+        }
+        let action = match (description.table().is_some(), delete) {
+            (false, _) => Action::Emit,
+            (true, false) => Action::Insert,
+            (true, true) => Action::Delete,
+        };
+        let derived = Derived { relation, origin: Origin::Outside, action };
+        match action {
+            Action::Emit => self.turn.queue.push(derived, &columns),
+            _ => self.turn.changes.push(derived, &columns),
+        }
+    }
+
+    fn begin_periodic(&mut self, timer: usize, observer: &mut dyn Observer) {
+        let program = self.program.clone();
+        let strand = program.dispatch.periodics[timer];
+        let trigger = &program.plan().strands[strand as usize].trigger;
+        let random = {
+            use tidemill_relation::expr::Ambient;
+            (self.ambient.random() >> 1) as i64
+        };
+        let Some(periodic) = self.periodics.get(timer) else { return };
+        let period = periodic.period_ns as f64 / 1e9;
+        let period = match period.fract() == 0.0 {
+            true => Value::Int(period as i64),
+            false => Value::Double(period),
+        };
+        let left = Value::Int(periodic.left.map_or(0, |left| left as i64));
+        let address = self.identity.address.clone();
+        let columns = [Value::Str(&address), Value::Int(random), period, left];
+        let columns = &columns[..trigger.columns.len().min(columns.len())];
+        self.sight(trigger.relation, Stage::Periodic, None, columns, observer);
+        self.run_strands(&[strand], trigger.relation, columns, observer);
+    }
+
+    pub(super) fn sight(
+        &self,
+        relation: RelationId,
+        stage: Stage,
+        rule: Option<RuleId>,
+        columns: &[Value<'_>],
+        observer: &mut dyn Observer,
+    ) {
+        if self.program.watching.wants(relation, stage) {
+            observer.sighted(self.sighting(relation, stage, rule, columns));
+        }
+    }
+
+    fn sighting<'a>(
+        &'a self,
+        relation: RelationId,
+        stage: Stage,
+        rule: Option<RuleId>,
+        columns: &'a [Value<'a>],
+    ) -> Sighting<'a> {
+        let plan = self.program.plan();
+        Sighting {
+            at_ns: self.turn.now_ns,
+            node: &self.identity.address,
+            stage,
+            rule: rule.map(|rule| plan.rules[rule.index()].name.as_str()),
+            relation: &plan.relation(relation).name,
+            columns,
+        }
+    }
+
+    /// Runs strands for at most `tuples_max` event tuples; true if more wait in this turn.
+    pub fn derive(&mut self, tuples_max: usize, observer: &mut dyn Observer) -> bool {
+        let program = self.program.clone();
+        for _ in 0..tuples_max {
+            if self.turn.position == self.turn.current.len() {
+                self.turn.current.clear();
+                self.turn.position = 0;
+                std::mem::swap(&mut self.turn.current, &mut self.turn.queue);
+                if self.turn.current.is_empty() {
+                    return false;
+                }
+            }
+            let current = std::mem::take(&mut self.turn.current);
+            if let Some((derived, columns)) = current.get(self.turn.position) {
+                self.counters.events += 1;
+                let columns: Vec<Value<'_>> = columns.iter().collect();
+                let (relation, rule) = (derived.relation, derived.origin.rule());
+                if program.watching.any && derived.origin != Origin::Outside {
+                    self.sight(relation, Stage::Received, rule, &columns, observer);
+                }
+                if program.watching.violation == Some(relation) {
+                    let stage = Stage::Received;
+                    observer.violated(self.sighting(relation, stage, rule, &columns));
+                }
+                let strands = &program.dispatch.events[relation.index()];
+                self.run_strands(strands, relation, &columns, observer);
+                for &stage in &program.dispatch.stages[relation.index()] {
+                    self.run_stage(stage, &columns, observer);
+                }
+            }
+            self.turn.current = current;
+            self.turn.position += 1;
+        }
+        true
+    }
+
+    /// Runs strands for one trigger.
+    fn run_strands(
+        &mut self,
+        strands: &[u32],
+        relation: RelationId,
+        columns: &[Value<'_>],
+        observer: &mut dyn Observer,
+    ) {
+        let program = &*self.program;
+        let traced = program.watching.wants(relation, Stage::AfterJoin);
+        for &position in strands {
+            let strand: &Strand = &program.plan().strands[position as usize];
+            let rule = strand.rule;
+            self.database.prepare(strand);
+            self.counters.rules[rule.index()].fired += 1;
+            if program.watching.wants(relation, Stage::BeforeJoin) {
+                observer.sighted(self.sighting(relation, Stage::BeforeJoin, Some(rule), columns));
+            }
+            let mut sink = Deriving {
+                failing: Failing {
+                    program,
+                    node: &self.identity.address,
+                    counters: &mut self.counters,
+                    reported: &mut self.reported,
+                    observer: &mut *observer,
+                },
+                now_ns: self.turn.now_ns,
+                queue: &mut self.turn.queue,
+                changes: &mut self.turn.changes,
+                sends: &mut self.turn.sends,
+                trigger: traced.then_some((relation, columns)),
+                rule,
+            };
+            let reading = Reading { traced, ..Reading::present(&self.database) };
+            let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
+            run(strand, columns.iter().copied(), reading, scope, &mut sink);
+        }
+        self.scratch.reset();
+    }
+
+    /// Applies the table changes of the turn, in the order in which they were derived.
+    pub fn commit(&mut self, observer: &mut dyn Observer) {
+        if std::mem::take(&mut self.turn.expiry) {
+            self.expire();
+        }
+        let changes = std::mem::take(&mut self.turn.changes);
+        let plan = &self.program.compiled.plan;
+        for (derived, columns) in changes.iter() {
+            let Derived { relation, origin, action } = derived;
+            let columns: Vec<Value<'_>> = columns.iter().collect();
+            let table = &mut self.counters.tables[relation.index()];
+            let (stage, count) = match action {
+                Action::Delete => (Stage::Deleting, &mut table.deleted),
+                Action::Insert | Action::Emit => (Stage::Adding, &mut table.inserted),
+            };
+            *count += 1;
+            if self.program.watching.wants(relation, stage) {
+                observer.sighted(self.sighting(relation, stage, origin.rule(), &columns));
+            }
+            let (views, database) = (&mut self.views, &mut self.database);
+            match action {
+                Action::Delete => views.delete(plan, database, relation, &columns),
+                Action::Insert | Action::Emit => {
+                    views.insert(plan, database, relation, &columns, self.turn.now_ns);
+                }
+            }
+        }
+        self.turn.changes = changes;
+        self.turn.changes.clear();
+    }
+
+    fn expire(&mut self) {
+        let program = self.program.clone();
+        for &relation in &program.dispatch.mortal {
+            while self.views.expire(&mut self.database, relation, self.turn.now_ns) {
+                self.counters.expired += 1;
+            }
+        }
+    }
+
+    /// Ends the turn: queues the net changes that trigger rules and the rest of what operators
+    /// yield (their number is returned, one event each), adds the changes of exported views to
+    /// the sends, and settles the tables.
+    pub fn finish(&mut self, observer: &mut dyn Observer) -> usize {
+        let program = self.program.clone();
+        let plan = program.plan();
+        let mut follows = 0;
+        for (change, columns) in self.net_changes().iter() {
+            let columns: Vec<Value<'_>> = columns.iter().collect();
+            let stage = match change.kind {
+                ChangeKind::Insert => Stage::Inserted,
+                ChangeKind::Refresh => Stage::Refreshed,
+                ChangeKind::Delete => Stage::Deleted,
+            };
+            if program.watching.wants(change.relation, stage) {
+                observer.sighted(self.sighting(change.relation, stage, None, &columns));
+            }
+            if program.watching.violation == Some(change.relation)
+                && change.kind == ChangeKind::Insert
+            {
+                observer.violated(self.sighting(change.relation, stage, None, &columns));
+            }
+            self.export(&program, change.relation, change.kind, &columns);
+            let fires = match change.kind {
+                ChangeKind::Insert => true,
+                ChangeKind::Refresh => plan.relation(change.relation).is_soft(),
+                ChangeKind::Delete => false,
+            };
+            if fires && !program.dispatch.changes[change.relation.index()].is_empty() {
+                let columns = columns.iter().map(|&column| OwnedValue::new(column)).collect();
+                self.inbox.push_back(Event::Change { relation: change.relation, columns });
+                follows += 1;
+            }
+        }
+        self.counters.dropped_table_full = self.views.refused();
+        self.views.settle(&mut self.database);
+        self.scratch.reset();
+        let put_off = self.staging.put_off();
+        self.inbox.extend(std::iter::repeat_n(Event::Resume, put_off));
+        follows + put_off
+    }
+
+    /// The net changes with copies of their rows, whose ids end with the turn.
+    fn net_changes(&self) -> TupleBuf<Change> {
+        let mut changes = TupleBuf::new();
+        let mut columns = Vec::new();
+        for change in self.views.net(&self.database) {
+            columns.clear();
+            self.database.table(change.relation).read_row(change.row, &mut columns);
+            changes.push(change, &columns);
+        }
+        changes
+    }
+
+    /// Ends the turn as if it had not been.
+    pub fn abandon(&mut self) {
+        self.counters.turns_abandoned += 1;
+        self.views.roll_back(&mut self.database);
+        self.turn.sends.clear();
+        for stage in self.staging.abandon() {
+            self.counters.stages[stage].failed += 1;
+        }
+        self.scratch.reset();
+    }
+
+    /// Sends the change of an exported view to where the row belongs.
+    fn export(
+        &mut self,
+        program: &Program,
+        relation: RelationId,
+        kind: ChangeKind,
+        columns: &[Value<'_>],
+    ) {
+        let delete = match kind {
+            ChangeKind::Insert => false,
+            ChangeKind::Delete => true,
+            ChangeKind::Refresh => return,
+        };
+        let exports = &program.compiled.exports;
+        let Some(export) = exports.iter().find(|export| export.out == relation) else { return };
+        let location = program.plan().relation(export.into).location as usize;
+        match columns.get(location).and_then(Value::as_str) {
+            Some(address) if address == self.identity.address => {}
+            Some(address) if is_address(address) => {
+                let send = Send { relation: export.into, delete, view: true };
+                self.turn.sends.push(send, columns);
+            }
+            _ => self.counters.dropped_unaddressed += 1,
+        }
+    }
+
+    /// Hands over what the turn has to send, in order.
+    pub fn take_sends(&mut self, take: impl FnMut(Send, tidemill_relation::Seq<'_>)) {
+        let mut take = take;
+        let sends = std::mem::take(&mut self.turn.sends);
+        self.counters.sent += sends.len() as u64;
+        for (send, columns) in sends.iter() {
+            take(send, columns);
+        }
+        self.turn.sends = sends;
+        self.turn.sends.clear();
+    }
+
+    /// Reads the live rows of a table of this node.
+    pub fn rows(&self, relation: RelationId, mut row: impl FnMut(&[Value<'_>])) {
+        use tidemill_relation::table::{Access, Visible};
+        let database: &Database = &self.database;
+        let Some(table) = database.get(relation) else { return };
+        let mut columns = Vec::new();
+        for id in table.rows(Access::Scan, &[], Visible::Live) {
+            columns.clear();
+            table.read_row(id, &mut columns);
+            row(&columns);
+        }
+    }
+}

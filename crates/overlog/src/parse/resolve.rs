@@ -1,0 +1,130 @@
+//! Namespaces: gives every name its full form, by the rules in [`crate::ast`].
+//!
+//! Two passes over the tree. The first collects what is defined; the second looks names up. A
+//! qualified head (`x::p(...) :- ...`) is looked up among the plain definitions and then counts as
+//! a definition itself, so that an event which only another module derives is found where it is
+//! used.
+
+use crate::ast::{Functor, Name, Statement, Term};
+use std::collections::BTreeSet;
+
+/// Relations of the system that have plain names.
+const SYSTEM: &[&str] = &["periodic", "ruleExecTable", "tupleTable"];
+
+/// What a name does where it stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Makes the relation, if it is a plain name.
+    Define,
+    Refer,
+    /// Names a rule or a namespace.
+    Label,
+}
+
+/// Resolves all names in `statements`.
+pub(super) fn resolve(statements: &mut [Statement]) {
+    let mut defined = BTreeSet::new();
+    let mut qualified_heads = Vec::new();
+    visit_all(statements, "", &mut |name, role, space| {
+        if role != Role::Define {
+            return;
+        }
+        if let Some(absolute) = name.written.strip_prefix("::") {
+            defined.insert(absolute.to_string());
+        } else if name.written.contains("::") {
+            qualified_heads.push((name.written.clone(), space.to_string()));
+        } else {
+            defined.insert(join(space, &name.written));
+        }
+    });
+    let found: Vec<String> =
+        qualified_heads.iter().map(|(name, space)| qualified(name, space, &defined)).collect();
+    defined.extend(found);
+    visit_all(statements, "", &mut |name, role, space| {
+        name.resolved = match name.written.strip_prefix("::") {
+            Some(absolute) => absolute.to_string(),
+            None if role == Role::Label => join(space, &name.written),
+            None if name.written.contains("::") => qualified(&name.written, space, &defined),
+            None if role == Role::Define => join(space, &name.written),
+            None => plain(&name.written, space, &defined),
+        };
+    });
+}
+
+fn join(space: &str, name: &str) -> String {
+    if space.is_empty() { name.to_string() } else { format!("{space}::{name}") }
+}
+
+/// The first defined one of `a::b::name`, `a::name`, `name` for the namespace `a::b`.
+fn find(name: &str, space: &str, defined: &BTreeSet<String>) -> Option<String> {
+    let mut space = space;
+    loop {
+        let candidate = join(space, name);
+        if defined.contains(&candidate) {
+            return Some(candidate);
+        }
+        if space.is_empty() {
+            return None;
+        }
+        space = space.rsplit_once("::").map_or("", |(outer, _)| outer);
+    }
+}
+
+fn qualified(name: &str, space: &str, defined: &BTreeSet<String>) -> String {
+    find(name, space, defined).unwrap_or_else(|| name.to_string())
+}
+
+fn plain(name: &str, space: &str, defined: &BTreeSet<String>) -> String {
+    let unknown = || if SYSTEM.contains(&name) { name.to_string() } else { join(space, name) };
+    find(name, space, defined).unwrap_or_else(unknown)
+}
+
+/// Calls `see` with every name, its role, and the namespace that it stands in.
+fn visit_all(
+    statements: &mut [Statement],
+    space: &str,
+    see: &mut dyn FnMut(&mut Name, Role, &str),
+) {
+    for statement in statements {
+        match statement {
+            Statement::Materialize(it) => see(&mut it.name, Role::Define, space),
+            Statement::Index(it) => see(&mut it.name, Role::Refer, space),
+            Statement::WatchMod(it) => see(&mut it.name, Role::Refer, space),
+            Statement::Watch(it) | Statement::Trace(it) | Statement::TraceTable(it) => {
+                see(&mut it.name, Role::Refer, space);
+            }
+            Statement::Stage(it) => {
+                see(&mut it.input, Role::Refer, space);
+                see(&mut it.output, Role::Define, space);
+            }
+            Statement::Namespace(it) => {
+                see(&mut it.name, Role::Label, space);
+                let inner = match it.name.written.strip_prefix("::") {
+                    Some(absolute) => absolute.to_string(),
+                    None => join(space, &it.name.written),
+                };
+                visit_all(&mut it.statements, &inner, see);
+            }
+            Statement::Fact(it) => {
+                it.label.iter_mut().for_each(|label| see(label, Role::Label, space));
+                see(&mut it.tuple.name, Role::Define, space);
+            }
+            Statement::Rule(it) => {
+                it.label.iter_mut().for_each(|label| see(label, Role::Label, space));
+                let role = if it.delete { Role::Refer } else { Role::Define };
+                see(&mut it.head.name, role, space);
+                it.body.iter_mut().for_each(|term| visit_term(term, space, see));
+            }
+            Statement::Query(it) => see(&mut it.pattern.name, Role::Refer, space),
+        }
+    }
+}
+
+fn visit_term(term: &mut Term, space: &str, see: &mut dyn FnMut(&mut Name, Role, &str)) {
+    let functor: &mut Functor = match term {
+        Term::Predicate(it) => &mut it.functor,
+        Term::AggView(it) => &mut it.of,
+        Term::Assign(_) | Term::Condition(_) => return,
+    };
+    see(&mut functor.name, Role::Refer, space);
+}

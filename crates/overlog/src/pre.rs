@@ -1,0 +1,346 @@
+//! The preprocessor: files in, one stream of tokens out.
+//!
+//! ```text
+//! #define NAME VALUE      NAME becomes the tokens of VALUE, up to the end of the line
+//! #undef NAME
+//! #include "file"         looked for beside the including file, then in each `-I` directory
+//! #ifdef NAME / #ifndef NAME / #else / #endif
+//! ```
+//!
+//! It works on tokens, so a macro cannot glue or split words, and strings and comments are safe.
+//! `-D NAME=VALUE` defines before the first line; without `=VALUE` the value is `1`. A `\` at the
+//! end of a line continues it. Macros have no parameters.
+//!
+//! A token out of a macro has the span of the macro's use; [`MacroUse`] says where the macro was
+//! defined. What is switched off by `#ifdef` is not even looked at for wrong literals.
+//!
+//! Hostile sources end in a diagnostic, not in a full memory: macros and includes nest to a
+//! limit, and what they multiply to has a limit too.
+
+mod directive;
+mod files;
+
+pub use files::{Disk, Files, MemoryFiles};
+
+use crate::ast::MacroUse;
+use crate::lex::{Token, TokenKind, lex};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use tidemill_stdx::diag::{Diagnostic, FileId, Sources, Span};
+
+/// Macros within macros.
+const MACRO_DEPTH_MAX: usize = 64;
+/// Files within files.
+const INCLUDE_DEPTH_MAX: usize = 64;
+/// Includes of one program altogether.
+const INCLUDES_MAX: usize = 10_000;
+/// Tokens of one program that come out of macros.
+const EXPANDED_MAX: usize = 1_000_000;
+/// Tokens of one program altogether.
+const TOKENS_MAX: usize = 20_000_000;
+/// Findings after which the preprocessor reads no further.
+const DIAGNOSTICS_MAX: usize = 100;
+/// Bytes of one file; spans count in 32 bits.
+const FILE_BYTES_MAX: usize = 1 << 30;
+
+/// What the command line says about a program's sources.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// `-D NAME=VALUE`, as one string each.
+    pub defines: Vec<String>,
+    /// `-I DIR`.
+    pub include_dirs: Vec<PathBuf>,
+}
+
+/// What the preprocessor yields for one file and its includes.
+#[derive(Debug, Default)]
+pub struct Preprocessed {
+    /// Without comments and directives; the last is [`TokenKind::End`].
+    pub tokens: Vec<Token>,
+    /// In the order of use.
+    pub macro_uses: Vec<MacroUse>,
+    /// What was wrong.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Preprocesses the file at `path` with a fresh set of macros.
+pub fn preprocess_file(
+    path: &std::path::Path,
+    options: &Options,
+    files: &dyn Files,
+    sources: &mut Sources,
+) -> (FileId, Preprocessed) {
+    let mut pre = Preprocessor::new(options, files, sources);
+    let (file, text_is_there) = match files.read(path) {
+        Ok(text) => (pre.sources.add(path.display().to_string(), text), true),
+        Err(error) => {
+            let file = pre.sources.add(path.display().to_string(), "");
+            let message = format!("cannot read the file: {error}");
+            pre.wrong(Diagnostic::error("file-unreadable", start_of(file), message));
+            (file, false)
+        }
+    };
+    if text_is_there {
+        pre.run(file, files::normal(path));
+    }
+    (file, pre.finish(file))
+}
+
+/// Preprocesses `text`, which diagnostics call `name`; its includes are looked for from the
+/// current directory.
+pub fn preprocess_text(
+    name: &str,
+    text: &str,
+    options: &Options,
+    files: &dyn Files,
+    sources: &mut Sources,
+) -> (FileId, Preprocessed) {
+    let mut pre = Preprocessor::new(options, files, sources);
+    let file = pre.sources.add(name, text);
+    pre.run(file, PathBuf::from(name));
+    (file, pre.finish(file))
+}
+
+fn start_of(file: FileId) -> Span {
+    Span { file, start: 0, end: 0 }
+}
+
+/// A macro and its value.
+struct Macro {
+    name: String,
+    body: Vec<Token>,
+    /// The name in its definition.
+    defined: Span,
+}
+
+/// One `#ifdef` that is not closed yet.
+struct Conditional {
+    /// The `#ifdef` or `#ifndef`.
+    span: Span,
+    /// The lines around it count.
+    outer: bool,
+    /// The lines now read count.
+    active: bool,
+    else_seen: bool,
+}
+
+struct Preprocessor<'a> {
+    options: &'a Options,
+    files: &'a dyn Files,
+    sources: &'a mut Sources,
+    /// All macros ever defined, and which of them a name stands for now.
+    macros: Vec<Macro>,
+    current: BTreeMap<String, usize>,
+    out: Preprocessed,
+    /// The files being read, outermost first.
+    including: Vec<PathBuf>,
+    /// Files already read, so that one included twice is kept once.
+    known: BTreeMap<PathBuf, FileId>,
+    includes: usize,
+    expanded: usize,
+    /// A limit was hit: nothing more is read.
+    stopped: bool,
+}
+
+impl<'a> Preprocessor<'a> {
+    fn new(options: &'a Options, files: &'a dyn Files, sources: &'a mut Sources) -> Self {
+        let mut pre = Preprocessor {
+            options,
+            files,
+            sources,
+            macros: Vec::new(),
+            current: BTreeMap::new(),
+            out: Preprocessed::default(),
+            including: Vec::new(),
+            known: BTreeMap::new(),
+            includes: 0,
+            expanded: 0,
+            stopped: false,
+        };
+        options.defines.iter().for_each(|define| pre.define_option(define));
+        pre
+    }
+
+    fn finish(mut self, file: FileId) -> Preprocessed {
+        let end = self.sources.text(file).len().min(u32::MAX as usize) as u32;
+        let span = Span { file, start: end, end };
+        self.out.tokens.push(Token { kind: TokenKind::End, span, first: true, error: None });
+        self.out
+    }
+
+    fn wrong(&mut self, diagnostic: Diagnostic) {
+        self.stopped |= self.out.diagnostics.len() + 1 >= DIAGNOSTICS_MAX;
+        self.out.diagnostics.push(diagnostic);
+    }
+
+    /// Reports a limit and stops reading.
+    fn stop(&mut self, diagnostic: Diagnostic) {
+        if !self.stopped {
+            self.stopped = true;
+            self.wrong(diagnostic);
+        }
+    }
+
+    fn define_option(&mut self, define: &str) {
+        let (name, value) = define.split_once('=').unwrap_or((define, "1"));
+        let file = self.sources.add("-D", format!("{name}={value}"));
+        let span = Span { file, start: 0, end: name.len() as u32 };
+        let mut tokens = lex(file, &format!("{name}={value}"), 0).into_iter();
+        let whole_name = tokens.next().filter(|token| token.kind.word() == Some(name));
+        if whole_name.is_none() {
+            let message = format!("`{name}` cannot be defined");
+            let help = "write -D NAME=VALUE, NAME of letters, digits and `_`";
+            self.wrong(Diagnostic::error("bad-directive", span, message).help(help));
+            return;
+        }
+        self.define(name, span, tokens.skip(1));
+    }
+
+    /// Keeps a macro; what is wrong in its value is reported here, once.
+    fn define(&mut self, name: &str, defined: Span, value: impl Iterator<Item = Token>) {
+        let mut body = Vec::new();
+        for mut token in value {
+            if let Some(error) = token.error.take() {
+                self.wrong(*error);
+            }
+            if !matches!(token.kind, TokenKind::Comment | TokenKind::End) {
+                body.push(token);
+            }
+        }
+        let new = self.macros.len();
+        self.macros.push(Macro { name: name.into(), body, defined });
+        let Some(old) = self.current.insert(name.into(), new) else { return };
+        let (old, new) = (&self.macros[old], &self.macros[new]);
+        if !old.body.iter().map(|t| &t.kind).eq(new.body.iter().map(|t| &t.kind)) {
+            let message = format!("macro `{name}` is defined anew");
+            let warning = Diagnostic::warning("macro-redefined", defined, message)
+                .label(old.defined, "it had another value here")
+                .help("guard it with `#ifndef`, or `#undef` it first");
+            self.wrong(warning);
+        }
+    }
+
+    /// Reads one file to its end.
+    fn run(&mut self, file: FileId, path: PathBuf) {
+        if self.sources.text(file).len() > FILE_BYTES_MAX {
+            let message = "the file is larger than 1 GiB";
+            return self.stop(Diagnostic::error("file-too-large", start_of(file), message));
+        }
+        let tokens = lex(file, self.sources.text(file), 0);
+        self.including.push(path);
+        let mut conditionals = Vec::new();
+        let mut tokens = tokens.into_iter().peekable();
+        while let Some(token) = tokens.next()
+            && !self.stopped
+            && token.kind != TokenKind::End
+        {
+            if token.first && token.kind == TokenKind::Sym(crate::lex::Sym::Hash) {
+                let mut line = Vec::new();
+                while let Some(next) = tokens.next_if(|t| !(t.first || t.kind == TokenKind::End)) {
+                    line.push(next);
+                }
+                self.directive(token.span, line, &mut conditionals);
+            } else if is_active(&conditionals) {
+                self.pass(token);
+            }
+        }
+        if let Some(open) = conditionals.last()
+            && !self.stopped
+        {
+            let message = "this condition is not closed in its file";
+            self.wrong(
+                Diagnostic::error("unbalanced-conditional", open.span, message)
+                    .help("end it with `#endif`"),
+            );
+        }
+        self.including.pop();
+    }
+
+    /// Passes on one token of the text, expanded.
+    fn pass(&mut self, mut token: Token) {
+        if let Some(error) = token.error.take() {
+            self.wrong(*error);
+        }
+        if token.kind == TokenKind::Comment {
+            return;
+        }
+        if self.out.tokens.len() >= TOKENS_MAX {
+            let message = "the program has more than 20 million tokens";
+            return self.stop(Diagnostic::error("program-too-large", token.span, message));
+        }
+        let Some(found) = self.lookup(&token) else {
+            self.out.tokens.push(token);
+            return;
+        };
+        let used = token.span;
+        let Macro { name, defined, .. } = &self.macros[found];
+        self.out.macro_uses.push(MacroUse { name: name.clone(), used, defined: *defined });
+        let from = self.out.tokens.len();
+        self.expand(found, used, &mut Vec::new());
+        if let Some(expansion) = self.out.tokens.get_mut(from) {
+            expansion.first = token.first;
+        }
+    }
+
+    /// The macro that a token names.
+    fn lookup(&self, token: &Token) -> Option<usize> {
+        self.current.get(token.kind.word()?).copied()
+    }
+
+    /// Passes on a macro's value with the span of its use. `open` are the macros around it.
+    fn expand(&mut self, it: usize, used: Span, open: &mut Vec<usize>) {
+        if open.contains(&it) || open.len() >= MACRO_DEPTH_MAX {
+            return self.stop_nesting(it, used, open);
+        }
+        open.push(it);
+        for index in 0..self.macros[it].body.len() {
+            self.expanded += weight(&self.macros[it].body[index].kind);
+            if self.expanded > EXPANDED_MAX {
+                let message = "macros expand to more than a million tokens";
+                self.stop(Diagnostic::error("macro-too-large", used, message));
+            }
+            if self.stopped {
+                break;
+            }
+            let token = &self.macros[it].body[index];
+            match self.lookup(token) {
+                Some(inner) => self.expand(inner, used, open),
+                None => {
+                    let kind = token.kind.clone();
+                    self.out.tokens.push(Token { kind, span: used, first: false, error: None });
+                }
+            }
+        }
+        open.pop();
+    }
+
+    fn stop_nesting(&mut self, it: usize, used: Span, open: &[usize]) {
+        let Macro { name, defined, .. } = &self.macros[it];
+        let kind = TokenKind::Name(name.as_str().into());
+        self.out.tokens.push(Token { kind, span: used, first: false, error: None });
+        let error = if open.contains(&it) {
+            Diagnostic::error("macro-recursion", used, format!("macro `{name}` contains itself"))
+        } else {
+            let message = format!("macros nest deeper than {MACRO_DEPTH_MAX}");
+            Diagnostic::error("macro-too-large", used, message)
+        };
+        let error = error.label(*defined, format!("macro `{name}` is defined here"));
+        self.wrong(error);
+    }
+}
+
+/// What a token out of a macro counts: long texts more than others.
+fn weight(kind: &TokenKind) -> usize {
+    match kind {
+        TokenKind::Str(text) => 1 + text.len() / 64,
+        TokenKind::Bytes(bytes) => 1 + bytes.len() / 64,
+        kind => 1 + kind.word().map_or(0, |word| word.len() / 64),
+    }
+}
+
+fn is_active(conditionals: &[Conditional]) -> bool {
+    conditionals.last().is_none_or(|it| it.active)
+}
+
+#[cfg(test)]
+mod tests;

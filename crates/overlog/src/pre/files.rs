@@ -1,0 +1,58 @@
+//! Where source files come from.
+
+use std::collections::BTreeMap;
+use std::io::{Error, ErrorKind, Result};
+use std::path::{Component, Path, PathBuf};
+
+/// Reads source files; tests and editors bring their own.
+pub trait Files {
+    /// The text of the file at `path`; [`ErrorKind::NotFound`] where there is none.
+    fn read(&self, path: &Path) -> Result<String>;
+}
+
+/// The files of the system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Disk;
+
+impl Files for Disk {
+    fn read(&self, path: &Path) -> Result<String> {
+        std::fs::read_to_string(path)
+    }
+}
+
+/// Files in memory, by path; empty where a program must not include anything.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryFiles {
+    files: BTreeMap<PathBuf, String>,
+}
+
+impl MemoryFiles {
+    /// Adds or replaces a file.
+    pub fn add(&mut self, path: impl AsRef<Path>, text: impl Into<String>) {
+        self.files.insert(normal(path.as_ref()), text.into());
+    }
+}
+
+impl Files for MemoryFiles {
+    fn read(&self, path: &Path) -> Result<String> {
+        let found = self.files.get(&normal(path)).cloned();
+        found.ok_or_else(|| Error::new(ErrorKind::NotFound, "no such file"))
+    }
+}
+
+/// The path without `.` and without `x/..`, so that one file has one path.
+pub(super) fn normal(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir
+                if matches!(out.components().next_back(), Some(Component::Normal(_))) =>
+            {
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    out
+}

@@ -1,0 +1,96 @@
+use super::*;
+use std::path::Path;
+
+fn run(files: &[(&str, &str)], defines: &[&str]) -> (String, String) {
+    let mut memory = MemoryFiles::default();
+    files.iter().for_each(|(path, text)| memory.add(path, *text));
+    let options = Options {
+        defines: defines.iter().map(ToString::to_string).collect(),
+        include_dirs: vec!["lib".into()],
+    };
+    let mut sources = Sources::new();
+    let (_, out) = preprocess_file(Path::new(files[0].0), &options, &memory, &mut sources);
+    let words: Vec<_> = out.tokens.iter().map(|t| t.kind.describe()).collect();
+    let wrong: String = out.diagnostics.iter().map(|it| sources.render(it)).collect();
+    (words.join(" ").replace('`', ""), wrong)
+}
+
+fn check(files: &[(&str, &str)], defines: &[&str], expect: &str) {
+    let (words, wrong) = run(files, defines);
+    assert_eq!(wrong, "");
+    assert_eq!(words, format!("{expect} the end of the file").trim_start());
+}
+
+#[track_caller]
+fn check_wrong(files: &[(&str, &str)], defines: &[&str], expect: &str) {
+    let (_, wrong) = run(files, defines);
+    assert!(wrong.starts_with(expect), "{wrong}");
+}
+
+#[test]
+fn macros_expand_and_end() {
+    check(&[("a", "#define B c d\nB x\n#undef B\nB")], &[], "c d x variable B");
+    check(&[("a", "#define E\n#define B E c\\\n d\nB")], &[], "c d");
+    check(&[("a", "B")], &["B=x y"], "x y");
+    check(&[("a", "B")], &["B"], "a number");
+}
+
+#[test]
+fn conditions() {
+    let text =
+        "#ifdef A\na\n#ifdef B\nb\n#else\nc\n#endif\n#else\n0xZZ\n#ifdef A\nd\n#endif\n#endif\ne";
+    check(&[("a", text)], &["A"], "a c e");
+    check(&[("a", text), ("", "")], &["A", "B=1"], "a b e");
+    check(&[("a", "#ifndef A\na\n#else\n 0xZZ $ \"x\n#endif")], &[], "a");
+    check_wrong(&[("a", "#ifdef A\n")], &[], "a:1:1: error[unbalanced-conditional]");
+    check_wrong(&[("a", "x\n  #endif\n")], &[], "a:2:3: error[unbalanced-conditional]");
+    check_wrong(&[("a", "#else")], &[], "a:1:1: error[unbalanced-conditional]");
+}
+
+#[test]
+fn includes() {
+    let files = [
+        ("d/a", "x #include\n#include \"b\"\nz"),
+        ("d/b", "#include \"./../d/c\""),
+        ("lib/c", "no"),
+        ("d/c", "c"),
+    ];
+    let (words, _) = run(&files, &[]);
+    assert_eq!(words, "x # include c z the end of the file");
+    check(&[("d/a", "#include \"c\"\n#include \"c\""), ("lib/c", "c")], &[], "c c");
+    check_wrong(&[("a", "#include \"c\"")], &[], "a:1:10: error[include-not-found]");
+    check_wrong(
+        &[("a", "#include \"b\""), ("b", "\n#include \"a\"")],
+        &[],
+        "b:2:10: error[include-cycle]",
+    );
+    check_wrong(&[("a", "#include <b>")], &[], "a:1:1: error[bad-directive]");
+}
+
+#[test]
+fn hostile_sources_end() {
+    check_wrong(&[("a", "#define A B\n#define B A\nA")], &[], "a:3:1: error[macro-recursion]");
+    let mut text: String =
+        (0..40).map(|i| format!("#define M{i} M{} M{}\n", i + 1, i + 1)).collect();
+    text += "M0";
+    check_wrong(&[("a", &text)], &[], "a:41:1: error[macro-too-large]");
+    let mut text: String = (0..100).map(|i| format!("#define M{i} M{}\n", i + 1)).collect();
+    text += "M0";
+    check_wrong(&[("a", &text)], &[], "a:101:1: error[macro-too-large]");
+    let names: Vec<String> = (0..70).map(|i| format!("f{i}")).collect();
+    let texts: Vec<String> =
+        (0..70).map(|i| format!("#include \"f{}\"\n", i + 1).repeat(2)).collect();
+    let files: Vec<_> = names.iter().zip(&texts).map(|(n, t)| (n.as_str(), t.as_str())).collect();
+    check_wrong(&files, &[], "f63:1:10: error[include-too-deep]");
+}
+
+#[test]
+fn wrong_directives() {
+    check_wrong(&[("a", "#if X\n#endif")], &[], "a:1:1: error[unknown-directive]");
+    check_wrong(&[("a", "#define F(X) X")], &[], "a:1:9: error[bad-directive]");
+    check_wrong(&[("a", "#define 5")], &[], "a:1:1: error[bad-directive]");
+    check_wrong(&[("a", "#define A 0x\nA A")], &[], "a:1:11: error[bad-number]");
+    check_wrong(&[("a", "#define A 1\n#define A 2")], &[], "a:2:9: warning[macro-redefined]");
+    check_wrong(&[("a", "")], &["5=1"], "-D:1:1: error[bad-directive]");
+    check_wrong(&[("a", "A")], &["A=\"x"], "-D:1:3: error[unterminated-string]");
+}

@@ -1,0 +1,95 @@
+//! A compiled program: what runs on every node alike.
+
+use tidemill_relation::expr::Expr;
+use tidemill_relation::plan::{Pattern, Plan, RelationId};
+
+use crate::node::Stages;
+
+/// A program as the compiler leaves it. Nothing in it depends on a node: what does is an
+/// [`Expr::Param`], evaluated when a node starts.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Compiled {
+    /// The package of the wire messages: the first file's name without folder and ending, with
+    /// `_` for what a package name cannot hold.
+    pub package: String,
+    /// Relations, strands and views.
+    pub plan: Plan,
+    /// Tuples that are true from the start, in source order.
+    pub facts: Vec<Fact>,
+    /// What is watched, in source order; a relation may stand there more than once.
+    pub watches: Vec<Watch>,
+    /// What is traced, in source order.
+    pub traces: Vec<Trace>,
+    /// Standing queries, in source order.
+    pub queries: Vec<Query>,
+    /// External operators, in source order.
+    pub stages: Vec<StageUse>,
+    /// Views whose rows belong to other nodes.
+    pub exports: Vec<Export>,
+    /// The relations that can cross the network, by name.
+    pub wire: Vec<RelationId>,
+}
+
+/// A fact.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fact {
+    /// The relation.
+    pub relation: RelationId,
+    /// One per column; they read no registers.
+    pub columns: Vec<Expr>,
+    /// `file:line:column`.
+    pub place: String,
+}
+
+/// `watch` or `watchmod`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Watch {
+    /// The relation.
+    pub relation: RelationId,
+    /// The stages of a tuple's life that are shown.
+    pub stages: Stages,
+}
+
+/// `trace` or `traceTable`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trace {
+    /// The relation.
+    pub relation: RelationId,
+}
+
+/// `Query p(...)`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Query {
+    /// The relation.
+    pub relation: RelationId,
+    /// One per column; equal registers stand for equal values.
+    pub columns: Vec<Pattern>,
+    /// `file:line:column`.
+    pub place: String,
+}
+
+/// `stage("OPERATOR", input, output)`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StageUse {
+    /// The operator.
+    pub operator: String,
+    /// The event it reads.
+    pub input: RelationId,
+    /// The event it yields.
+    pub output: RelationId,
+    /// `file:line:column`.
+    pub place: String,
+}
+
+/// A view whose rows belong to other nodes.
+///
+/// Whenever a row of `out` comes or goes whose location column in `into` names another node, the
+/// same row is put into, or taken out of, `into` there. The last column of both is the address of
+/// the node that sends. Rows that stay at home are taken from `out` by a rule of the plan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Export {
+    /// The hidden table that the view fills here.
+    pub out: RelationId,
+    /// The hidden table, of the same columns, that is filled there.
+    pub into: RelationId,
+}

@@ -1,0 +1,322 @@
+//! Aggregates: what rule heads compute over the rows of a group.
+//!
+//! Each is declared once ([`Aggregate::declaration`]). An [`Accumulator`] takes the values of a
+//! group one by one and then gives the result. MKLIST keeps their order; the other results do not
+//! depend on it as long as values that are equal are also the same (1 and 1.0 are not: there the
+//! first one stays).
+
+mod declared;
+mod exact;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use hashbrown::HashTable;
+use tidemill_stdx::region::Bump;
+
+pub use declared::{Declaration, Empty, catalogue};
+
+use crate::expr::{EvalError, Scope};
+use crate::flat::OwnedValue;
+use crate::function::distinct_sorted;
+use crate::id::Id;
+use crate::limits::{self, ListBuilder};
+use crate::operator::compare;
+use crate::types::TypeSet;
+use crate::value::{Type, Value};
+use exact::ExactSum;
+
+/// An aggregate function.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Aggregate {
+    /// Number of rows.
+    Count,
+    /// Number of different values.
+    CountDistinct,
+    /// Least value.
+    Min,
+    /// Greatest value.
+    Max,
+    /// Sum.
+    Sum,
+    /// Mean.
+    Avg,
+    /// List of the values.
+    MkList,
+    /// Ascending list of the different values.
+    MkSet,
+    /// The greatest K of the values.
+    TopK,
+}
+
+impl Aggregate {
+    /// All of them.
+    pub const ALL: [Aggregate; 9] = [
+        Aggregate::Count,
+        Aggregate::CountDistinct,
+        Aggregate::Min,
+        Aggregate::Max,
+        Aggregate::Sum,
+        Aggregate::Avg,
+        Aggregate::MkList,
+        Aggregate::MkSet,
+        Aggregate::TopK,
+    ];
+
+    /// The aggregate of this name, in any case, with or without `a_`.
+    pub fn from_name(name: &str) -> Option<Aggregate> {
+        let bare = match name.split_at_checked(2) {
+            Some((prefix, rest)) if prefix.eq_ignore_ascii_case("a_") => rest,
+            _ => name,
+        };
+        Aggregate::ALL.into_iter().find(|aggregate| aggregate.name().eq_ignore_ascii_case(bare))
+    }
+
+    /// The declaration.
+    pub fn declaration(self) -> &'static Declaration {
+        declared::of(self)
+    }
+
+    /// The name in upper case, without `a_`.
+    pub fn name(self) -> &'static str {
+        self.declaration().name
+    }
+
+    /// Whether `*` may stand for the value.
+    pub fn takes_star(self) -> bool {
+        self == Aggregate::Count
+    }
+
+    /// The types of the result over values of these types, an empty group included; `None` if
+    /// it can never take them.
+    pub fn result_type(self, values: TypeSet) -> Option<TypeSet> {
+        self.declaration().result_type(values)
+    }
+}
+
+impl fmt::Display for Aggregate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Takes the values of one group and gives the aggregate over them.
+#[derive(Clone, Debug)]
+pub struct Accumulator {
+    aggregate: Aggregate,
+    count: u64,
+    state: State,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Count,
+    Extreme(Option<OwnedValue>),
+    Sum(Sum),
+    Distinct(Distinct),
+    Values(Vec<OwnedValue>),
+    Top { k: i64, values: Vec<OwnedValue> },
+}
+
+impl Accumulator {
+    /// Of an empty group.
+    pub fn new(aggregate: Aggregate) -> Accumulator {
+        let state = match aggregate {
+            Aggregate::Count => State::Count,
+            Aggregate::CountDistinct | Aggregate::MkSet => State::Distinct(Distinct::default()),
+            Aggregate::Min | Aggregate::Max => State::Extreme(None),
+            Aggregate::Sum | Aggregate::Avg => State::Sum(Sum::Nothing),
+            Aggregate::MkList => State::Values(Vec::new()),
+            Aggregate::TopK => State::Top { k: 0, values: Vec::new() },
+        };
+        Accumulator { aggregate, count: 0, state }
+    }
+
+    /// The aggregate that it computes.
+    pub fn aggregate(&self) -> Aggregate {
+        self.aggregate
+    }
+
+    /// Adds the value of one row, unless that is an error; for `COUNT<*>` any value will do.
+    pub fn add(&mut self, value: Value<'_>) -> Result<(), EvalError> {
+        let what = self.aggregate.name();
+        match &mut self.state {
+            State::Count => {}
+            State::Extreme(extreme) => {
+                let wanted = match self.aggregate {
+                    Aggregate::Min => Ordering::Less,
+                    _ => Ordering::Greater,
+                };
+                match extreme {
+                    Some(held) if compare(value, held.get()) == wanted => held.set(value),
+                    Some(_) => {}
+                    None => *extreme = Some(OwnedValue::new(value)),
+                }
+            }
+            State::Sum(sum) => sum.add(what, value)?,
+            State::Distinct(distinct) => distinct.add(value),
+            State::Values(values) => values.push(OwnedValue::new(value)),
+            State::Top { k, values } => {
+                let (wanted, value) = top_argument(value)?;
+                *k = wanted.max(*k);
+                values.push(OwnedValue::new(value));
+            }
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    /// The aggregate over what was added; a text or list in it lies in the scratch region.
+    pub fn finish<'a>(&self, scope: Scope<'a>) -> Result<Value<'a>, EvalError> {
+        let scratch = scope.scratch;
+        let what = self.aggregate.name();
+        match &self.state {
+            State::Count => Ok(Value::Int(self.count as i64)),
+            State::Extreme(extreme) => Ok((extreme.as_ref())
+                .map_or(Value::Null, |value| limits::copy_into(value.get(), scratch))),
+            State::Sum(sum) if self.aggregate == Aggregate::Sum => sum.total(),
+            State::Sum(sum) => sum.mean(self.count),
+            State::Distinct(distinct) if self.aggregate == Aggregate::CountDistinct => {
+                Ok(Value::Int(distinct.values.len() as i64))
+            }
+            State::Distinct(distinct) => {
+                let values = distinct.values.iter().map(OwnedValue::get).collect();
+                list(what, distinct_sorted(values), scratch)
+            }
+            State::Values(values) => list(what, values.iter().map(OwnedValue::get), scratch),
+            State::Top { k, values } => {
+                let mut values: Vec<_> = values.iter().map(OwnedValue::get).collect();
+                values.sort_by(|a, b| b.total_order(a));
+                let k = usize::try_from(*k).unwrap_or(usize::MAX);
+                list(what, values.into_iter().take(k), scratch)
+            }
+        }
+    }
+}
+
+fn list<'v, 'a>(
+    what: &'static str,
+    values: impl IntoIterator<Item = Value<'v>>,
+    scratch: &'a Bump,
+) -> Result<Value<'a>, EvalError> {
+    let mut list = ListBuilder::new(what);
+    for value in values {
+        list.push(value)?;
+    }
+    Ok(Value::List(list.finish(scratch)))
+}
+
+/// The two elements of an argument of TOPK.
+fn top_argument(value: Value<'_>) -> Result<(i64, Value<'_>), EvalError> {
+    let pair: Vec<_> = value.as_seq().into_iter().flatten().take(3).collect();
+    match pair[..] {
+        [Value::Int(k @ 0..), value] => Ok((k, value)),
+        _ => {
+            let reason = "takes lists [K, V] with an integer K >= 0".to_owned();
+            Err(EvalError::Argument { what: Aggregate::TopK.name(), reason })
+        }
+    }
+}
+
+/// The different values of a group by equality of the language.
+#[derive(Clone, Debug, Default)]
+struct Distinct {
+    values: Vec<OwnedValue>,
+    /// Positions in `values`, by hash.
+    positions: HashTable<usize>,
+}
+
+impl Distinct {
+    fn add(&mut self, value: Value<'_>) {
+        let Distinct { values, positions } = self;
+        let known = positions.find(value.hash(), |&at| values[at].get().equal(&value));
+        if known.is_none() {
+            positions.insert_unique(value.hash(), values.len(), |&at| values[at].get().hash());
+            values.push(OwnedValue::new(value));
+        }
+    }
+}
+
+/// A running sum; of integers without overflow, of doubles without rounding.
+#[derive(Clone, Debug)]
+enum Sum {
+    Nothing,
+    Ints(i128),
+    Doubles(ExactSum),
+    Ids(Id),
+    Intervals(i128),
+}
+
+impl Sum {
+    fn add(&mut self, what: &'static str, value: Value<'_>) -> Result<(), EvalError> {
+        if let Sum::Nothing = self {
+            *self = match value {
+                Value::Int(_) | Value::Bool(_) => Sum::Ints(0),
+                Value::Double(_) => Sum::Doubles(ExactSum::default()),
+                Value::Id(_) => Sum::Ids(Id::ZERO),
+                Value::Interval(_) => Sum::Intervals(0),
+                _ => return Err(cannot_add(what, value.type_of())),
+            };
+        }
+        match (&mut *self, value) {
+            (Sum::Ints(sum), Value::Int(_) | Value::Bool(_)) => {
+                *sum += i128::from(value.as_int().unwrap_or(0));
+            }
+            // Beside a double integers count as doubles, beside an ID as IDs.
+            (Sum::Ints(sum), Value::Double(double)) => {
+                let mut doubles = ExactSum::default();
+                doubles.add_int(*sum);
+                doubles.add(double);
+                *self = Sum::Doubles(doubles);
+            }
+            (Sum::Ints(sum), Value::Id(id)) => {
+                *self = Sum::Ids(id.wrapping_add(wide_int(*sum)));
+            }
+            (Sum::Doubles(sum), Value::Double(double)) => sum.add(double),
+            (Sum::Doubles(sum), Value::Int(_) | Value::Bool(_)) => {
+                sum.add_int(value.as_int().unwrap_or(0).into());
+            }
+            (Sum::Ids(sum), Value::Id(_) | Value::Int(_) | Value::Bool(_)) => {
+                *sum = sum.wrapping_add(value.as_id().unwrap_or_default());
+            }
+            (Sum::Intervals(sum), Value::Interval(ns)) => *sum += i128::from(ns),
+            _ => return Err(cannot_add(what, value.type_of())),
+        }
+        Ok(())
+    }
+
+    fn total<'a>(&self) -> Result<Value<'a>, EvalError> {
+        let narrow = |sum: i128| i64::try_from(sum).map_err(|_| EvalError::Overflow);
+        Ok(match self {
+            Sum::Nothing => Value::Int(0),
+            Sum::Ints(sum) => Value::Int(narrow(*sum)?),
+            Sum::Doubles(sum) => Value::Double(sum.total()),
+            Sum::Ids(sum) => Value::Id(*sum),
+            Sum::Intervals(sum) => Value::Interval(narrow(*sum)?),
+        })
+    }
+
+    fn mean<'a>(&self, count: u64) -> Result<Value<'a>, EvalError> {
+        Ok(match self {
+            Sum::Nothing => Value::Null,
+            Sum::Ints(sum) => Value::Double(*sum as f64 / count as f64),
+            Sum::Doubles(sum) => Value::Double(sum.total() / count as f64),
+            Sum::Ids(_) => return Err(cannot_add("AVG", Type::Id)),
+            // The mean of 64-bit numbers has 64 bits.
+            Sum::Intervals(sum) => Value::Interval((sum / i128::from(count)) as i64),
+        })
+    }
+}
+
+fn cannot_add(what: &'static str, given: Type) -> EvalError {
+    EvalError::Type { what, given: given.name().to_owned() }
+}
+
+/// A sum of integers as an ID, modulo 2^160.
+fn wide_int(sum: i128) -> Id {
+    let mut bytes = [if sum < 0 { 0xff } else { 0 }; Id::BYTES];
+    bytes[4..].copy_from_slice(&sum.to_be_bytes());
+    Id::from_be_bytes(bytes)
+}

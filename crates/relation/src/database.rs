@@ -1,0 +1,57 @@
+//! The tables of one node.
+
+use crate::plan::{Plan, RelationId, Step, Strand};
+use crate::table::Table;
+
+/// The tables of a plan, by relation.
+#[derive(Clone, Debug, Default)]
+pub struct Database {
+    tables: Vec<Option<Table>>,
+}
+
+impl Database {
+    /// Empty tables for every table of `plan`.
+    pub fn new(plan: &Plan) -> Database {
+        let table = |relation: &crate::plan::Relation| relation.table().cloned().map(Table::new);
+        Database { tables: plan.relations.iter().map(table).collect() }
+    }
+
+    /// The table of a relation; `None` for events.
+    pub fn get(&self, relation: RelationId) -> Option<&Table> {
+        self.tables.get(relation.index())?.as_ref()
+    }
+
+    /// The table of a relation that a verified plan uses as a table.
+    ///
+    /// # Panics
+    /// For events and foreign ids.
+    pub fn table(&self, relation: RelationId) -> &Table {
+        self.tables[relation.index()].as_ref().expect("verified: the relation is a table")
+    }
+
+    /// Like [`Database::table`], to change it.
+    pub fn table_mut(&mut self, relation: RelationId) -> &mut Table {
+        self.tables[relation.index()].as_mut().expect("verified: the relation is a table")
+    }
+
+    /// Brings the indexes up to date that `strand` reads.
+    pub fn prepare(&mut self, strand: &Strand) {
+        for step in &strand.steps {
+            if let Step::Join(lookup) | Step::Absent(lookup) = step {
+                self.table_mut(lookup.relation).prepare(lookup.access);
+            }
+        }
+    }
+
+    /// All tables with their relations.
+    pub fn iter(&self) -> impl Iterator<Item = (RelationId, &Table)> {
+        let tables = self.tables.iter().enumerate();
+        tables.filter_map(|(index, table)| Some((RelationId(index as u32), table.as_ref()?)))
+    }
+
+    /// All tables with their relations, to change them.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (RelationId, &mut Table)> {
+        let tables = self.tables.iter_mut().enumerate();
+        tables.filter_map(|(index, table)| Some((RelationId(index as u32), table.as_mut()?)))
+    }
+}

@@ -1,0 +1,84 @@
+//! Regular expressions, compiled once and kept for a while.
+
+use std::cell::RefCell;
+
+use regex::{Regex, RegexBuilder};
+
+/// How many compiled patterns each thread keeps.
+const KEPT_MAX: usize = 32;
+/// The most bytes of one compiled pattern.
+const COMPILED_BYTES_MAX: usize = 1 << 20;
+
+/// Compiled patterns, the one used last at the end.
+#[derive(Default)]
+struct Cache {
+    kept: Vec<(String, Regex)>,
+}
+
+thread_local! {
+    // Compiling takes longer than a whole turn, and results do not depend on what is kept. One
+    // cache for each loop's thread: nothing is shared.
+    static CACHE: RefCell<Cache> = RefCell::default();
+}
+
+/// Whether `pattern` matches anywhere in `text`, in time linear in the text; or what is wrong
+/// with the pattern.
+pub(super) fn is_match(pattern: &str, text: &str) -> Result<bool, String> {
+    CACHE.with_borrow_mut(|cache| Ok(cache.get(pattern)?.is_match(text)))
+}
+
+impl Cache {
+    fn get(&mut self, pattern: &str) -> Result<&Regex, String> {
+        match self.kept.iter().rposition(|(known, _)| known == pattern) {
+            Some(at) => {
+                let used = self.kept.remove(at);
+                self.kept.push(used);
+            }
+            None => {
+                let compiled = compile(pattern)?;
+                if self.kept.len() == KEPT_MAX {
+                    self.kept.remove(0);
+                }
+                self.kept.push((pattern.to_owned(), compiled));
+            }
+        }
+        let last = self.kept.last().ok_or("no pattern is kept")?;
+        Ok(&last.1)
+    }
+}
+
+fn compile(pattern: &str) -> Result<Regex, String> {
+    (RegexBuilder::new(pattern).size_limit(COMPILED_BYTES_MAX).dfa_size_limit(COMPILED_BYTES_MAX))
+        .build()
+        .map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => "the pattern is too large".to_owned(),
+            // The parser draws its errors over several lines, the reason in the last one.
+            other => {
+                let text = other.to_string();
+                let reason = text.lines().last().unwrap_or_default().trim();
+                format!("bad pattern: {}", reason.trim_start_matches("error: "))
+            }
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cache_is_bounded_and_keeps_what_is_used() {
+        let mut cache = Cache::default();
+        for i in 0..3 * KEPT_MAX {
+            assert!(cache.get("^a").unwrap().is_match("ab"));
+            assert!(cache.get(&format!("^{i}$")).unwrap().is_match(&i.to_string()));
+        }
+        assert_eq!(cache.kept.len(), KEPT_MAX);
+        assert!(cache.kept.iter().any(|(pattern, _)| pattern == "^a"));
+    }
+
+    #[test]
+    fn hostile_patterns_are_refused() {
+        assert_eq!(is_match("(", ""), Err("bad pattern: unclosed group".to_owned()));
+        assert!(is_match("(((a{100}){100}){100})", "").is_err());
+    }
+}

@@ -1,0 +1,227 @@
+//! Functions: declared examples, the names that must exist, errors, types, byte forms.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::flat::OwnedValue;
+use crate::limits::copy_into;
+use crate::testing::{any_value, read, show};
+use crate::text::parse_tuple;
+
+/// Evaluates `f_name(values)`.
+fn evaluate(call: &str) -> String {
+    let (name, arguments) = parse_tuple(call).unwrap_or_else(|error| panic!("{call}: {error}"));
+    let bare = name.strip_prefix("f_").expect("a function's name");
+    let id = FunctionId::from_name(bare).unwrap_or_else(|| panic!("{bare} exists"));
+    call_with(id, &arguments)
+}
+
+fn call_with(id: FunctionId, arguments: &[OwnedValue]) -> String {
+    show(|scope| {
+        let arguments: Vec<_> =
+            arguments.iter().map(|value| copy_into(value.get(), scope.scratch)).collect();
+        id.call(&arguments, scope)
+    })
+}
+
+#[test]
+fn declared_examples_hold() {
+    for function in catalogue() {
+        let impure = function.purity == Purity::Impure;
+        assert!(impure || !function.examples.is_empty(), "{function} has no example");
+        assert!(function.doc.ends_with('.'), "{function} is not described");
+        for (call, expected) in function.examples {
+            assert!(call.starts_with(&format!("f_{}(", function.name)), "{call}");
+            assert_eq!(evaluate(call), *expected, "{call}");
+        }
+    }
+}
+
+#[test]
+fn every_name_of_the_language_exists_once() {
+    let names = "now rand coinFlip sha1 idgen match append member concat intersect initList cons \
+                 consList inList removeLast last first size car cdr getVectorOffset \
+                 setVectorOffset getMatrixOffset setMatrixOffset typeOf empty initSet mod tostr \
+                 upper lower strlen substr strcat strreplace strfind contains min max floor ceil \
+                 abs exp ln neg ifelse serialize deserialize";
+    let mut expected: Vec<&str> = names.split_whitespace().collect();
+    let mut found: Vec<&str> = catalogue().iter().map(|function| function.name).collect();
+    expected.sort_unstable();
+    found.sort_unstable();
+    assert_eq!(found, expected);
+    assert!(FunctionId::from_name("tostr").is_some_and(FunctionId::is_pure));
+    assert!(FunctionId::from_name("now").is_some_and(|now| !now.is_pure()));
+    assert!(FunctionId::from_name("Now").is_none());
+    assert!(FunctionId::from_name("f_now").is_none());
+}
+
+#[test]
+fn values_and_errors() {
+    let deep = format!("f_initList({}1{})", "[".repeat(64), "]".repeat(64));
+    let cases = [
+        ("f_now()", "1.500000000t"),
+        ("f_rand()", "0"),
+        ("f_idgen()", "0x0000000000000000000000000000000100000000I"),
+        ("f_coinFlip()", "true"),
+        ("f_coinFlip(0)", "false"),
+        ("f_coinFlip(1)", "true"),
+        ("f_coinFlip(1.5)", "error: coinFlip: 1.5 is no probability"),
+        ("f_coinFlip(nan)", "error: coinFlip: nan is no probability"),
+        ("f_sha1(1)", "0x356a192b7913b04c54574d18c28d46e6395428abI"),
+        ("f_abs(-9223372036854775808)", "error: a result is out of range"),
+        ("f_neg(0x1I)", "0xffffffffffffffffffffffffffffffffffffffffI"),
+        ("f_mod(1, 0)", "error: division by zero"),
+        ("f_mod(0x7I, 4)", "0x0000000000000000000000000000000000000003I"),
+        ("f_ln(0)", "error: ln: 0.0 is not above 0"),
+        ("f_ln(-1.5)", "error: ln: -1.5 is not above 0"),
+        ("f_min(2, 1.5s)", "1.500000000s"),
+        ("f_max(1, 1.0)", "1"),
+        ("f_strlen(1)", "error: strlen cannot take (int64)"),
+        ("f_strlen()", "error: strlen cannot take ()"),
+        ("f_strlen(\"a\", \"b\")", "error: strlen cannot take (string, string)"),
+        ("f_substr(\"Mühle\", 1, 2)", "\"üh\""),
+        ("f_substr(\"Mühle\", 1, 0)", "\"\""),
+        ("f_substr(\"Mühle\", 1, 9223372036854775807)", "\"ühle\""),
+        ("f_substr(\"a\", -1)", "error: substr: -1 is negative"),
+        ("f_strfind(\"h\", \"Mühle\")", "2"),
+        ("f_strfind(\"\", \"a\")", "0"),
+        ("f_strreplace(\"aaa\", \"aa\", \"b\")", "\"ba\""),
+        ("f_strreplace(\"a\", \"\", \"b\")", "error: strreplace: the part to be replaced is empty"),
+        ("f_strcat()", "\"\""),
+        ("f_strcat(null, 0.5)", "\"null0.5\""),
+        ("f_match(\"[\", \"a\")", "error: match: bad pattern: unclosed character class"),
+        ("f_match(\"ü.le\", \"Mühle\")", "true"),
+        ("f_first([])", "error: first: the list is empty"),
+        ("f_cdr([])", "error: cdr: the list is empty"),
+        ("f_last([])", "error: last: the list is empty"),
+        ("f_removeLast([])", "error: removeLast: the list is empty"),
+        ("f_cdr([1])", "[]"),
+        ("f_member([1, 2], 2.0)", "true"),
+        ("f_member([\"2\"], 2)", "false"),
+        ("f_cons([1], [2])", "[[1], 2]"),
+        ("f_size({[1, 2], [3, 4], [5, 6]})", "3"),
+        ("f_size(b\"abc\")", "3"),
+        ("f_empty(\"\")", "true"),
+        ("f_size(1)", "error: size cannot take (int64)"),
+        ("f_getVectorOffset([1], 1)", "error: getVectorOffset: no element 1 among 1"),
+        ("f_getVectorOffset([1], -1)", "error: getVectorOffset: no element -1 among 1"),
+        ("f_getMatrixOffset({[1]}, 0, 1)", "error: getMatrixOffset: no element 1 among 1"),
+        ("f_setMatrixOffset({[1]}, 1, 0, 2)", "error: setMatrixOffset: no element 1 among 1"),
+        ("f_typeOf({[1]})", "\"matrix\""),
+        ("f_deserialize(b\"\")", "error: deserialize: these bytes are no value"),
+        ("f_deserialize(b\"\\x08\\x02\\x00\")", "error: deserialize: these bytes are no value"),
+        ("f_ifelse(1.5, 1, 2)", "error: ifelse cannot take (double, int64, int64)"),
+        (&deep, "error: initList: lists may nest 64 deep"),
+    ];
+    for (call, expected) in cases {
+        assert_eq!(evaluate(call), expected, "{call}");
+    }
+}
+
+#[test]
+fn results_have_a_bound() {
+    let error = "the result is larger than 16777216 bytes";
+    let many = OwnedValue::new(Value::Str(&"a".repeat(1 << 20)));
+    let by = OwnedValue::new(Value::Str(&"b".repeat(1 << 20)));
+    let replace = FunctionId::from_name("strreplace").unwrap();
+    let blown = call_with(replace, &[many.clone(), read("\"a\""), by]);
+    assert_eq!(blown, format!("error: strreplace: {error}"));
+    let strcat = FunctionId::from_name("strcat").unwrap();
+    assert_eq!(call_with(strcat, &vec![many.clone(); 17]), format!("error: strcat: {error}"));
+    let list = FunctionId::from_name("initList").unwrap();
+    assert_eq!(call_with(list, &vec![many; 17]), format!("error: initList: {error}"));
+}
+
+#[test]
+fn vectors_stay_vectors() {
+    let set = FunctionId::from_name("setVectorOffset").unwrap();
+    let get = FunctionId::from_name("typeOf").unwrap();
+    let changed = show(|scope| {
+        let vector = read("v[1, 2]");
+        let vector = copy_into(vector.get(), scope.scratch);
+        let changed = set.call(&[vector, Value::Int(1), Value::Int(5)], scope)?;
+        get.call(&[changed], scope)
+    });
+    assert_eq!(changed, "\"vector\"");
+}
+
+#[test]
+fn misuse_is_told_before_the_run() {
+    let of = |name: &str| FunctionId::from_name(name).unwrap().function();
+    let (int, text) = (TypeSet::INT, TypeSet::TEXT);
+    let arity = |least, most| Err(Misuse::Arity { least, most });
+    assert_eq!(of("strlen").result_type(&[]), arity(1, Some(1)));
+    assert_eq!(of("append").result_type(&[int; 3]), arity(1, Some(2)));
+    assert_eq!(of("min").result_type(&[]), arity(1, None));
+    let wrong = Misuse::Argument { index: 1, expected: TypeSet::SEQUENCE };
+    assert_eq!(of("concat").result_type(&[TypeSet::LIST, int]), Err(wrong));
+    assert_eq!(of("strlen").result_type(&[text.union(int)]), Ok(int));
+    assert_eq!(of("abs").result_type(&[int]), Ok(int));
+    assert_eq!(of("abs").result_type(&[TypeSet::ANY]), Ok(of("abs").result));
+    assert_eq!(of("min").result_type(&[int, text]), Ok(int.union(text)));
+    assert_eq!(of("mod").result_type(&[int, TypeSet::ID]), Ok(TypeSet::ID));
+    assert_eq!(of("ifelse").result_type(&[TypeSet::BOOL, int, text]), Ok(int.union(text)));
+}
+
+#[test]
+fn signatures_print() {
+    let shown = |name: &str| FunctionId::from_name(name).unwrap().function().to_string();
+    assert_eq!(shown("append"), "f_append(x: any[, list: list|vector]) -> list");
+    assert_eq!(shown("initList"), "f_initList([x: any ...]) -> list");
+    assert_eq!(shown("coinFlip"), "f_coinFlip([p: bool|int64|double]) -> bool");
+    assert_eq!(FunctionId::from_name("now").unwrap().to_string(), "f_now");
+}
+
+#[test]
+fn close_names_are_suggested() {
+    assert_eq!(suggestions("strLen"), ["strlen"]);
+    assert_eq!(suggestions("initlist"), ["initList", "inList"]);
+    assert_eq!(suggestions("apend"), ["append"]);
+    assert!(suggestions("teleport").is_empty());
+    assert!(suggestions(&"x".repeat(1 << 20)).is_empty());
+}
+
+proptest! {
+    #[test]
+    fn every_value_survives_serialization(value in any_value()) {
+        let bytes = encode::encode(value.get());
+        let read = encode::decode(&bytes, crate::limits::NESTING_MAX);
+        prop_assert_eq!(read.map(|read| read.to_string()), Some(value.to_string()));
+        for length in 0..bytes.len() {
+            prop_assert!(encode::decode(&bytes[..length], crate::limits::NESTING_MAX).is_none());
+        }
+    }
+
+    #[test]
+    fn hostile_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..32)) {
+        if let Some(value) = encode::decode(&bytes, 3) {
+            prop_assert!(!crate::limits::nests_deeper(value.get(), 3));
+        }
+    }
+
+    #[test]
+    fn functions_keep_to_their_declaration(
+        arguments in proptest::collection::vec(any_value(), 0..4),
+    ) {
+        let types: Vec<_> =
+            arguments.iter().map(|value| TypeSet::of(value.get().type_of())).collect();
+        for function in catalogue() {
+            let id = FunctionId::from_name(function.name).unwrap();
+            let declared = function.result_type(&types);
+            show(|scope| {
+                let arguments: Vec<_> =
+                    arguments.iter().map(|value| copy_into(value.get(), scope.scratch)).collect();
+                let result = id.call(&arguments, scope);
+                match (&result, &declared) {
+                    (Ok(value), Ok(types)) => {
+                        assert!(types.contains(value.type_of()), "{function}: {value}");
+                    }
+                    (Ok(value), Err(_)) => panic!("{function} gave {value} for wrong arguments"),
+                    (Err(error), Err(_)) => assert!(matches!(error, EvalError::Type { .. })),
+                    (Err(_), Ok(_)) => {}
+                }
+                result
+            });
+        }
+    }
+}

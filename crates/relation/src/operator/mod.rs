@@ -1,0 +1,197 @@
+//! The operators of the language: what each means on operands of each type.
+//!
+//! Every operator has one [`Declaration`] with the types it takes and gives: the checker asks it
+//! ([`Binary::result_type`]), the catalogue prints it, and the tests evaluate its examples.
+//!
+//! Beside a double an integer counts as a double, beside an ID as an ID (everything modulo
+//! 2^160), a boolean beside a number as 0 or 1, and a number beside a time or an interval as
+//! seconds.
+
+mod arithmetic;
+mod declared;
+mod ring;
+#[cfg(test)]
+mod tests;
+mod wide;
+
+use std::fmt;
+
+pub(crate) use arithmetic::join;
+pub use declared::{Declaration, Signature, catalogue};
+pub use ring::{compare, in_ring};
+
+use crate::expr::{EvalError, Scope};
+use crate::types::TypeSet;
+use crate::value::Value;
+
+/// An operator with one operand.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Unary {
+    /// `!`
+    Not,
+    /// `~`
+    Complement,
+    /// `-`
+    Negate,
+}
+
+/// An operator with two operands, both of which are evaluated.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Binary {
+    /// `<<`
+    ShiftLeft,
+    /// `>>`
+    ShiftRight,
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`
+    Divide,
+    /// `%`
+    Remainder,
+    /// `**`
+    Power,
+    /// `&`
+    BitAnd,
+    /// `|`
+    BitOr,
+    /// `^`
+    BitXor,
+    /// `|||`
+    Append,
+    /// `==`
+    Equal,
+    /// `!=`, also written `<>`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEqual,
+}
+
+impl Unary {
+    /// All of them.
+    pub const ALL: [Unary; 3] = [Unary::Not, Unary::Complement, Unary::Negate];
+
+    /// The declaration.
+    pub fn declaration(self) -> &'static Declaration {
+        declared::unary(self)
+    }
+
+    /// How it is written.
+    pub fn symbol(self) -> &'static str {
+        self.declaration().symbol
+    }
+
+    /// The operator that is written so.
+    pub fn from_symbol(symbol: &str) -> Option<Unary> {
+        Unary::ALL.into_iter().find(|operator| operator.symbol() == symbol)
+    }
+
+    /// The types of the result, or `None` if it can never apply to such an operand.
+    pub fn result_type(self, operand: TypeSet) -> Option<TypeSet> {
+        self.declaration().result_type(&[operand])
+    }
+
+    /// Applies it.
+    pub fn apply<'a>(self, value: Value<'a>, _: Scope<'a>) -> Result<Value<'a>, EvalError> {
+        match self {
+            Unary::Not => crate::expr::is_true(value, "!").map(|truth| Value::Bool(!truth)),
+            Unary::Complement => arithmetic::complement(value),
+            Unary::Negate => arithmetic::negate(value),
+        }
+    }
+}
+
+impl Binary {
+    /// All of them.
+    pub const ALL: [Binary; 18] = [
+        Binary::ShiftLeft,
+        Binary::ShiftRight,
+        Binary::Add,
+        Binary::Subtract,
+        Binary::Multiply,
+        Binary::Divide,
+        Binary::Remainder,
+        Binary::Power,
+        Binary::BitAnd,
+        Binary::BitOr,
+        Binary::BitXor,
+        Binary::Append,
+        Binary::Equal,
+        Binary::NotEqual,
+        Binary::Less,
+        Binary::LessEqual,
+        Binary::Greater,
+        Binary::GreaterEqual,
+    ];
+
+    /// The declaration.
+    pub fn declaration(self) -> &'static Declaration {
+        declared::binary(self)
+    }
+
+    /// How it is written.
+    pub fn symbol(self) -> &'static str {
+        self.declaration().symbol
+    }
+
+    /// The operator that is written so; `<>` is `!=`.
+    pub fn from_symbol(symbol: &str) -> Option<Binary> {
+        let symbol = if symbol == "<>" { "!=" } else { symbol };
+        Binary::ALL.into_iter().find(|operator| operator.symbol() == symbol)
+    }
+
+    /// The types of the result, or `None` if it can never apply to such operands.
+    pub fn result_type(self, left: TypeSet, right: TypeSet) -> Option<TypeSet> {
+        self.declaration().result_type(&[left, right])
+    }
+
+    /// Applies it; texts and lists that it makes lie in the scratch region.
+    pub fn apply<'a>(
+        self,
+        left: Value<'a>,
+        right: Value<'a>,
+        scope: Scope<'a>,
+    ) -> Result<Value<'a>, EvalError> {
+        Ok(match self {
+            Binary::Add => arithmetic::add(left, right, scope)?,
+            Binary::Subtract => arithmetic::subtract(left, right)?,
+            Binary::Multiply => arithmetic::multiply(left, right)?,
+            Binary::Divide => arithmetic::divide(left, right)?,
+            Binary::Remainder => arithmetic::remainder(left, right)?,
+            Binary::Power => arithmetic::power(left, right)?,
+            Binary::ShiftLeft => arithmetic::shift_left(left, right)?,
+            Binary::ShiftRight => arithmetic::shift_right(left, right)?,
+            Binary::BitAnd => arithmetic::bitwise("&", left, right, |a, b| a & b)?,
+            Binary::BitOr => arithmetic::bitwise("|", left, right, |a, b| a | b)?,
+            Binary::BitXor => arithmetic::bitwise("^", left, right, |a, b| a ^ b)?,
+            Binary::Append => arithmetic::append(left, right, scope)?,
+            Binary::Equal => Value::Bool(compare(left, right).is_eq()),
+            Binary::NotEqual => Value::Bool(compare(left, right).is_ne()),
+            Binary::Less => Value::Bool(compare(left, right).is_lt()),
+            Binary::LessEqual => Value::Bool(compare(left, right).is_le()),
+            Binary::Greater => Value::Bool(compare(left, right).is_gt()),
+            Binary::GreaterEqual => Value::Bool(compare(left, right).is_ge()),
+        })
+    }
+}
+
+impl fmt::Display for Unary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.symbol())
+    }
+}
+
+impl fmt::Display for Binary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.symbol())
+    }
+}

@@ -1,0 +1,305 @@
+//! Checks that a plan keeps its promises, so that what runs it need not ask.
+
+use std::fmt;
+
+use super::{
+    Action, Bind, HeadColumn, Lookup, On, Output, Pattern, Plan, RelationId, Step, Strand,
+    ViewKind, ViewRule,
+};
+use crate::expr::{Expr, Reg};
+use crate::table::{Access, Key};
+
+/// What is wrong with a plan: a mistake of the planner, or of whoever wrote the text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlanError {
+    /// Where: a relation, strand or view rule.
+    pub place: String,
+    /// What.
+    pub message: String,
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+/// Checks every relation, strand and view rule of `plan`.
+///
+/// # Errors
+/// All that is wrong, in order.
+pub fn verify(plan: &Plan) -> Result<(), Vec<PlanError>> {
+    let mut check = Check { plan, place: String::new(), errors: Vec::new() };
+    check.relations();
+    for (index, strand) in plan.strands.iter().enumerate() {
+        check.place = format!("strand {index}");
+        let on = &strand.trigger.on;
+        check.require(
+            matches!(on, On::Event | On::Change | On::Periodic { .. }),
+            "is started by no event, change or timer",
+        );
+        check.strand(strand);
+    }
+    check.strata();
+    if check.errors.is_empty() { Ok(()) } else { Err(check.errors) }
+}
+
+struct Check<'p> {
+    plan: &'p Plan,
+    place: String,
+    errors: Vec<PlanError>,
+}
+
+impl Check<'_> {
+    fn require(&mut self, holds: bool, message: &str) -> bool {
+        if !holds {
+            let place = self.place.clone();
+            self.errors.push(PlanError { place, message: message.to_owned() });
+        }
+        holds
+    }
+
+    fn known(&mut self, relation: RelationId) -> bool {
+        let known = relation.index() < self.plan.relations.len();
+        self.require(known, &format!("names {relation}, which the plan does not have"))
+    }
+
+    fn is_table(&mut self, relation: RelationId) -> bool {
+        let table = self.known(relation) && self.plan.relation(relation).table().is_some();
+        self.require(table, &format!("uses {relation} as a table"))
+    }
+
+    fn relations(&mut self) {
+        for (index, relation) in self.plan.relations.iter().enumerate() {
+            self.place = format!("relation p{index}");
+            let arity = relation.arity() as u32;
+            self.require(relation.location < arity, "has no such location column");
+            let Some(spec) = relation.table() else { continue };
+            self.require(spec.arity == arity, "is declared with another arity");
+            let ascending = |columns: &[u32]| {
+                columns.windows(2).all(|pair| pair[0] < pair[1])
+                    && columns.iter().all(|&column| column < arity)
+            };
+            if let Key::Columns(columns) = &spec.key {
+                self.require(ascending(columns), "has a key of unknown or unordered columns");
+            }
+            let indexes = spec.indexes.iter().all(|index| !index.is_empty() && ascending(index));
+            let shifted = self.is_candidates(index) || indexes;
+            self.require(shifted, "has an index of unknown or unordered columns");
+            if let Some(candidates) = relation.candidates {
+                self.candidates(arity, &spec.key, candidates);
+            }
+        }
+    }
+
+    fn is_candidates(&self, index: usize) -> bool {
+        let id = Some(RelationId(index as u32));
+        self.plan.relations.iter().any(|relation| relation.candidates == id)
+    }
+
+    fn candidates(&mut self, arity: u32, key: &Key, candidates: RelationId) {
+        if !self.is_table(candidates) {
+            return;
+        }
+        let Some(spec) = self.plan.relation(candidates).table() else { return };
+        let shifted: Vec<u32> = match key {
+            Key::Columns(columns) => columns.iter().map(|column| column + 1).collect(),
+            Key::Bag => (1..=arity).collect(),
+        };
+        let fits = spec.arity == arity + 1 && spec.indexes.first() == Some(&shifted);
+        self.require(fits, "has candidates of another shape");
+    }
+
+    fn strand(&mut self, strand: &Strand) {
+        let known = (strand.rule.index()) < self.plan.rules.len();
+        self.require(known, "belongs to no rule");
+        if !self.known(strand.trigger.relation) || !self.known(strand.output.relation) {
+            return;
+        }
+        let mut bound = vec![false; strand.regs as usize];
+        self.trigger(strand, &mut bound);
+        for (index, step) in strand.steps.iter().enumerate() {
+            if index == strand.output.group_at as usize && strand.output.aggregates() {
+                self.group_columns(&strand.output, &bound);
+            }
+            self.step(step, &mut bound);
+        }
+        self.output(strand, &bound);
+    }
+
+    fn trigger(&mut self, strand: &Strand, bound: &mut [bool]) {
+        let trigger = &strand.trigger;
+        let arity = self.plan.relation(trigger.relation).arity();
+        let given = trigger.columns.len();
+        let fits = match trigger.on {
+            On::Scan => given == 0,
+            On::Periodic { .. } => given <= 4,
+            _ => given == arity,
+        };
+        self.require(fits, "binds another number of columns than its trigger has");
+        if matches!(trigger.on, On::Change | On::Delta) {
+            self.is_table(trigger.relation);
+        }
+        if let On::Periodic { period, count } = &trigger.on {
+            let nothing = vec![false; bound.len()];
+            self.expr(period, &nothing);
+            count.iter().for_each(|count| self.expr(count, &nothing));
+        }
+        self.binds(&trigger.columns, bound);
+    }
+
+    fn binds(&mut self, binds: &[Bind], bound: &mut [bool]) {
+        for bind in binds {
+            match bind {
+                Bind::Ignore => {}
+                Bind::Reg(reg) => self.bind(*reg, bound),
+                Bind::Equal(expr) => self.expr(expr, bound),
+            }
+        }
+    }
+
+    fn bind(&mut self, reg: Reg, bound: &mut [bool]) {
+        match bound.get_mut(reg.0 as usize) {
+            Some(slot) => *slot = true,
+            None => {
+                self.require(false, &format!("binds {reg}, which it does not have"));
+            }
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr, bound: &[bool]) {
+        let mut unbound = Vec::new();
+        expr.for_each_reg(&mut |reg| {
+            if !bound.get(reg.0 as usize).copied().unwrap_or(false) {
+                unbound.push(reg);
+            }
+        });
+        for reg in unbound {
+            self.require(false, &format!("reads {reg} before it is bound"));
+        }
+    }
+
+    fn step(&mut self, step: &Step, bound: &mut [bool]) {
+        match step {
+            Step::Join(lookup) => self.lookup(lookup, bound),
+            Step::Absent(lookup) => self.lookup(lookup, &mut bound.to_vec()),
+            Step::Let(reg, expr) => {
+                self.expr(expr, bound);
+                self.bind(*reg, bound);
+            }
+            Step::Match(reg, pattern) => {
+                self.expr(&Expr::Reg(*reg), bound);
+                self.pattern(pattern, bound);
+            }
+            Step::Filter(condition) => self.expr(condition, bound),
+        }
+    }
+
+    fn lookup(&mut self, lookup: &Lookup, bound: &mut [bool]) {
+        if !self.is_table(lookup.relation) {
+            return;
+        }
+        let relation = self.plan.relation(lookup.relation);
+        let Some(spec) = relation.table() else { return };
+        let columns = match (lookup.access, &spec.key) {
+            (Access::Scan, _) => Some(0),
+            (Access::Primary, Key::Columns(columns)) => Some(columns.len()),
+            (Access::Primary, Key::Bag) => None,
+            (Access::Index(number), _) => spec.indexes.get(number as usize).map(Vec::len),
+        };
+        self.require(columns == Some(lookup.key.len()), "looks up by no such key or index");
+        let fits = lookup.columns.len() == relation.arity();
+        self.require(fits, "binds another number of columns than the table has");
+        lookup.key.iter().for_each(|expr| self.expr(expr, bound));
+        self.binds(&lookup.columns, bound);
+    }
+
+    fn pattern(&mut self, pattern: &Pattern, bound: &mut [bool]) {
+        match pattern {
+            Pattern::Any => {}
+            Pattern::Reg(reg) => self.bind(*reg, bound),
+            Pattern::Equal(expr) => self.expr(expr, bound),
+            Pattern::List { elements, tail } => {
+                elements.iter().for_each(|element| self.pattern(element, bound));
+                tail.iter().for_each(|tail| self.pattern(tail, bound));
+            }
+        }
+    }
+
+    fn group_columns(&mut self, output: &Output, bound: &[bool]) {
+        for column in &output.columns {
+            if let HeadColumn::Value(expr) = column {
+                self.expr(expr, bound);
+            }
+        }
+    }
+
+    fn output(&mut self, strand: &Strand, bound: &[bool]) {
+        let output = &strand.output;
+        let relation = self.plan.relation(output.relation);
+        let fits = relation.arity() == output.columns.len();
+        self.require(fits, "derives another number of columns than its head has");
+        let stored = relation.table().is_some();
+        self.require(
+            stored == (output.action != Action::Emit),
+            "treats its head as what it is not",
+        );
+        for column in &output.columns {
+            match column {
+                HeadColumn::Value(expr) if !output.aggregates() => self.expr(expr, bound),
+                HeadColumn::Aggregate { input: Some(input), .. } => self.expr(input, bound),
+                _ => {}
+            }
+        }
+        let prefix = strand.steps.get(..output.group_at as usize);
+        let simple = |steps: &[Step]| {
+            steps.iter().all(|step| matches!(step, Step::Let(..) | Step::Match(..)))
+        };
+        self.require(prefix.is_some_and(simple), "does more than compute before its group");
+        if output.aggregates() && output.group_at as usize == strand.steps.len() {
+            self.group_columns(output, bound);
+        }
+    }
+
+    fn strata(&mut self) {
+        for (number, stratum) in self.plan.strata.iter().enumerate() {
+            for (index, rule) in stratum.rules.iter().enumerate() {
+                self.place = format!("stratum {number}, view {index}");
+                let ours = stratum.heads.contains(&rule.head);
+                self.require(ours, "fills a head of another stratum");
+                self.view(rule);
+            }
+        }
+    }
+
+    fn view(&mut self, rule: &ViewRule) {
+        if !self.is_table(rule.head) || !rule.body.iter().all(|atom| self.is_table(atom.relation)) {
+            return;
+        }
+        self.require(rule.scan.trigger.on == On::Scan, "has a scan with a trigger");
+        self.strand(&rule.scan);
+        let one_each = rule.deltas.len() == rule.body.len();
+        self.require(one_each, "has not one delta for each atom of its body");
+        for (delta, atom) in rule.deltas.iter().zip(&rule.body) {
+            let fits = delta.trigger.on == On::Delta && delta.trigger.relation == atom.relation;
+            self.require(fits, "has a delta of another atom");
+            self.strand(delta);
+        }
+        let checked = rule.check.is_some() == (rule.kind != ViewKind::Plain);
+        self.require(checked, "has no check, or one without need");
+        if let Some(check) = &rule.check {
+            let fits = check.trigger.on == On::Head && check.trigger.relation == rule.head;
+            self.require(fits, "has a check that does not start from its head");
+            let aggregates = check.output.aggregates() == (rule.kind == ViewKind::Grouped);
+            self.require(aggregates, "aggregates where it should not, or does not");
+            self.strand(check);
+        }
+        let outputs = rule.deltas.iter().chain([&rule.scan]).chain(&rule.check);
+        let same = outputs.clone().all(|strand| {
+            strand.output.relation == rule.head && strand.output.action == Action::Insert
+        });
+        self.require(same, "derives something other than its head");
+    }
+}

@@ -1,0 +1,393 @@
+//! Interpreting strands: the plain evaluator that compiled ones are compared with.
+//!
+//! A strand runs as nested loops: each step either continues with the next one, once or for each
+//! row it finds, or comes back. Tables do not change while a strand runs; what it derives goes to
+//! a [`Sink`].
+
+use crate::aggregate::Accumulator;
+use crate::database::Database;
+use crate::expr::{EvalError, Expr, Scope, evaluate, is_true};
+use crate::plan::{Bind, HeadColumn, Lookup, Output, Pattern, RuleId, Step, Strand};
+use crate::table::{RowId, Visible};
+use crate::value::Value;
+
+/// Receives what a strand derives.
+pub trait Sink {
+    /// A tuple of the head. `results`: how many results an aggregate has taken in, else 1.
+    fn derive(&mut self, output: &Output, columns: &[Value<'_>], results: u64);
+
+    /// A derivation was dropped.
+    fn failed(&mut self, rule: RuleId, error: EvalError);
+
+    /// A result has passed all joins; called only by strands run with [`Reading::traced`].
+    fn joined(&mut self, rule: RuleId) {
+        let _ = rule;
+    }
+}
+
+/// What a strand sees of the tables.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    /// The tables.
+    pub database: &'a Database,
+    /// Rows seen by the atom at a position of the body.
+    pub visible: &'a dyn Fn(u16, &Lookup) -> Visible,
+    /// Negations hold whatever the tables contain: what retraction asks for, which wants to know
+    /// all that may have been derived.
+    pub ignore_absent: bool,
+    /// Tell the sink of results that have passed all joins.
+    pub traced: bool,
+}
+
+/// Sees live rows.
+pub fn live(_: u16, _: &Lookup) -> Visible {
+    Visible::Live
+}
+
+impl<'a> Reading<'a> {
+    /// The present state.
+    pub fn present(database: &'a Database) -> Reading<'a> {
+        Reading { database, visible: &live, ignore_absent: false, traced: false }
+    }
+}
+
+/// Runs `strand` for a trigger with these columns. The indexes that it reads are
+/// [prepared](Database::prepare).
+pub fn run<'a>(
+    strand: &'a Strand,
+    trigger: impl Iterator<Item = Value<'a>>,
+    reading: Reading<'a>,
+    scope: Scope<'a>,
+    sink: &mut dyn Sink,
+) {
+    Run::new(strand, reading, scope, sink).start(trigger);
+}
+
+/// [`run`] for each of some stored rows.
+pub fn run_rows<'a>(
+    strand: &'a Strand,
+    rows: &[RowId],
+    reading: Reading<'a>,
+    scope: Scope<'a>,
+    sink: &mut dyn Sink,
+) {
+    let table = reading.database.table(strand.trigger.relation);
+    let mut run = Run::new(strand, reading, scope, sink);
+    for &row in rows {
+        run.start((0..strand.trigger.columns.len() as u32).map(|column| table.value(row, column)));
+    }
+}
+
+struct Run<'a, 'r> {
+    strand: &'a Strand,
+    reading: Reading<'a>,
+    scope: Scope<'a>,
+    regs: Vec<Value<'a>>,
+    sink: &'r mut dyn Sink,
+    /// One per column of the head, while aggregating.
+    aggregates: Option<Aggregates<'a>>,
+    /// The head being projected; kept for its memory.
+    columns: Vec<Value<'a>>,
+}
+
+struct Aggregates<'a> {
+    columns: Vec<Aggregated<'a>>,
+    results: u64,
+}
+
+enum Aggregated<'a> {
+    Group(Value<'a>),
+    Of(Accumulator),
+}
+
+impl<'a, 'r> Run<'a, 'r> {
+    fn new(
+        strand: &'a Strand,
+        reading: Reading<'a>,
+        scope: Scope<'a>,
+        sink: &'r mut dyn Sink,
+    ) -> Run<'a, 'r> {
+        let regs = vec![Value::Null; strand.regs as usize];
+        Run { strand, reading, scope, regs, sink, aggregates: None, columns: Vec::new() }
+    }
+
+    fn start(&mut self, trigger: impl Iterator<Item = Value<'a>>) {
+        match self.bind(&self.strand.trigger.columns, trigger) {
+            Ok(true) if self.strand.output.aggregates() => self.aggregate(),
+            Ok(true) => self.step(0),
+            Ok(false) => {}
+            Err(error) => self.fail(error),
+        }
+    }
+
+    fn value(&self, expr: &'a Expr) -> Result<Value<'a>, EvalError> {
+        evaluate(expr, &self.regs, self.scope)
+    }
+
+    fn fail(&mut self, error: EvalError) {
+        self.sink.failed(self.strand.rule, error);
+    }
+
+    /// Binds columns to registers; false if one does not equal what it must.
+    fn bind(
+        &mut self,
+        binds: &'a [Bind],
+        values: impl Iterator<Item = Value<'a>>,
+    ) -> Result<bool, EvalError> {
+        for (bind, value) in binds.iter().zip(values) {
+            match bind {
+                Bind::Ignore => {}
+                Bind::Reg(reg) => self.regs[reg.0 as usize] = value,
+                Bind::Equal(expr) => {
+                    if !self.value(expr)?.equal(&value) {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn bind_row(&mut self, lookup: &'a Lookup, row: RowId) -> Result<bool, EvalError> {
+        let table = self.reading.database.table(lookup.relation);
+        for (column, bind) in (0..).zip(&lookup.columns) {
+            match bind {
+                Bind::Ignore => {}
+                Bind::Reg(reg) => self.regs[reg.0 as usize] = table.value(row, column),
+                Bind::Equal(expr) => {
+                    if !self.value(expr)?.equal(&table.value(row, column)) {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn step(&mut self, at: usize) {
+        if let Err(error) = self.try_step(at) {
+            self.fail(error);
+        }
+    }
+
+    fn try_step(&mut self, at: usize) -> Result<(), EvalError> {
+        let Some(step) = self.strand.steps.get(at) else {
+            return self.finish();
+        };
+        match step {
+            Step::Join(lookup) => return self.join(lookup, at + 1),
+            Step::Absent(lookup) => {
+                if !self.reading.ignore_absent && self.finds(lookup)? {
+                    return Ok(());
+                }
+            }
+            Step::Let(reg, expr) => self.regs[reg.0 as usize] = self.value(expr)?,
+            Step::Match(reg, pattern) => {
+                if !self.matches(self.regs[reg.0 as usize], pattern)? {
+                    return Ok(());
+                }
+            }
+            Step::Filter(condition) => {
+                if !is_true(self.value(condition)?, "a condition")? {
+                    return Ok(());
+                }
+            }
+        }
+        self.try_step(at + 1)
+    }
+
+    fn key(&self, lookup: &'a Lookup) -> Result<Key<'a>, EvalError> {
+        let mut key = Key { values: [Value::Null; Key::INSIDE], rest: Vec::new(), len: 0 };
+        for expr in &lookup.key {
+            key.push(self.value(expr)?);
+        }
+        Ok(key)
+    }
+
+    fn join(&mut self, lookup: &'a Lookup, next: usize) -> Result<(), EvalError> {
+        let visible = (self.reading.visible)(lookup.atom, lookup);
+        let key = self.key(lookup)?;
+        let table = self.reading.database.table(lookup.relation);
+        for row in table.rows(lookup.access, key.as_slice(), visible) {
+            match self.bind_row(lookup, row) {
+                Ok(true) => self.step(next),
+                Ok(false) => {}
+                Err(error) => self.fail(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn finds(&mut self, lookup: &'a Lookup) -> Result<bool, EvalError> {
+        let visible = (self.reading.visible)(lookup.atom, lookup);
+        let key = self.key(lookup)?;
+        let table = self.reading.database.table(lookup.relation);
+        for row in table.rows(lookup.access, key.as_slice(), visible) {
+            if self.bind_row(lookup, row)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn matches(&mut self, value: Value<'a>, pattern: &'a Pattern) -> Result<bool, EvalError> {
+        match pattern {
+            Pattern::Any => Ok(true),
+            Pattern::Reg(reg) => {
+                self.regs[reg.0 as usize] = value;
+                Ok(true)
+            }
+            Pattern::Equal(expr) => Ok(self.value(expr)?.equal(&value)),
+            Pattern::List { elements, tail } => {
+                let Some(mut rest) = value.as_seq() else { return Ok(false) };
+                let enough = match tail {
+                    Some(_) => rest.len() >= elements.len(),
+                    None => rest.len() == elements.len(),
+                };
+                if !enough {
+                    return Ok(false);
+                }
+                for element in elements {
+                    let (Some(first), Some(after)) = (rest.get(0), rest.tail()) else {
+                        return Ok(false);
+                    };
+                    if !self.matches(first, element)? {
+                        return Ok(false);
+                    }
+                    rest = after;
+                }
+                match tail {
+                    Some(tail) => self.matches(Value::List(rest), tail),
+                    None => Ok(true),
+                }
+            }
+        }
+    }
+
+    /// All steps have passed: derive the head, or take the result into the aggregates.
+    fn finish(&mut self) -> Result<(), EvalError> {
+        if self.reading.traced {
+            self.sink.joined(self.strand.rule);
+        }
+        if let Some(mut aggregates) = self.aggregates.take() {
+            let taken = self.take_in(&mut aggregates);
+            self.aggregates = Some(aggregates);
+            return taken;
+        }
+        let output = &self.strand.output;
+        self.columns.clear();
+        for column in &output.columns {
+            if let HeadColumn::Value(expr) = column {
+                let value = evaluate(expr, &self.regs, self.scope)?;
+                self.columns.push(value);
+            }
+        }
+        self.sink.derive(output, &self.columns, 1);
+        Ok(())
+    }
+
+    fn take_in(&mut self, aggregates: &mut Aggregates<'a>) -> Result<(), EvalError> {
+        // Evaluate all inputs first: a result counts in all columns or in none.
+        self.columns.clear();
+        for column in &self.strand.output.columns {
+            if let HeadColumn::Aggregate { input, .. } = column {
+                // `*` counts every result, whatever it holds.
+                let star = Ok(Value::Bool(true));
+                let value = input.as_ref().map_or(star, |input| self.value(input))?;
+                self.columns.push(value);
+            }
+        }
+        let mut inputs = self.columns.iter();
+        for column in &mut aggregates.columns {
+            if let Aggregated::Of(accumulator) = column
+                && let Some(value) = inputs.next()
+            {
+                accumulator.add(*value)?;
+            }
+        }
+        aggregates.results += 1;
+        Ok(())
+    }
+
+    /// Runs the whole strand and derives its one result.
+    fn aggregate(&mut self) {
+        let (group, steps) = self.strand.steps.split_at(self.strand.output.group_at as usize);
+        debug_assert!(steps.len() + group.len() == self.strand.steps.len());
+        match self.group(group) {
+            Ok(Some(columns)) => {
+                self.aggregates = Some(Aggregates { columns, results: 0 });
+                self.step(group.len());
+                let Some(aggregates) = self.aggregates.take() else { return };
+                if let Err(error) = self.derive_aggregate(aggregates) {
+                    self.fail(error);
+                }
+            }
+            Ok(None) => {}
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Evaluates the group columns; `None` if a pattern does not match.
+    fn group(&mut self, steps: &'a [Step]) -> Result<Option<Vec<Aggregated<'a>>>, EvalError> {
+        for step in steps {
+            match step {
+                Step::Let(reg, expr) => self.regs[reg.0 as usize] = self.value(expr)?,
+                Step::Match(reg, pattern) => {
+                    if !self.matches(self.regs[reg.0 as usize], pattern)? {
+                        return Ok(None);
+                    }
+                }
+                _ => unreachable!("verified: only Let and Match stand before the group"),
+            }
+        }
+        let column = |column: &'a HeadColumn| match column {
+            HeadColumn::Value(expr) => Ok(Aggregated::Group(self.value(expr)?)),
+            HeadColumn::Aggregate { function, .. } => {
+                Ok(Aggregated::Of(Accumulator::new(*function)))
+            }
+        };
+        self.strand.output.columns.iter().map(column).collect::<Result<_, _>>().map(Some)
+    }
+
+    fn derive_aggregate(&mut self, aggregates: Aggregates<'a>) -> Result<(), EvalError> {
+        self.columns.clear();
+        for column in aggregates.columns {
+            let value = match column {
+                Aggregated::Group(value) => value,
+                Aggregated::Of(accumulator) => accumulator.finish(self.scope)?,
+            };
+            self.columns.push(value);
+        }
+        self.sink.derive(&self.strand.output, &self.columns, aggregates.results);
+        Ok(())
+    }
+}
+
+/// The values of an index key; short ones need no allocation.
+struct Key<'a> {
+    values: [Value<'a>; Key::INSIDE],
+    rest: Vec<Value<'a>>,
+    len: usize,
+}
+
+impl Key<'_> {
+    const INSIDE: usize = 4;
+}
+
+impl<'a> Key<'a> {
+    fn push(&mut self, value: Value<'a>) {
+        if self.len < Key::INSIDE {
+            self.values[self.len] = value;
+        } else {
+            if self.rest.is_empty() {
+                self.rest.extend_from_slice(&self.values);
+            }
+            self.rest.push(value);
+        }
+        self.len += 1;
+    }
+
+    fn as_slice(&self) -> &[Value<'a>] {
+        if self.len <= Key::INSIDE { &self.values[..self.len] } else { &self.rest }
+    }
+}

@@ -1,0 +1,656 @@
+//! Tables: rows with a primary key, secondary indexes, lifetimes and bounds.
+//!
+//! Rows lie one after the other in one slab, in the order of insertion, each a fixed number of
+//! words ([`column`]); a [`RowId`] is a position in the slab. Nothing moves during a commit:
+//!
+//! ```text
+//! insert -> live --remove--> dying --settle--> dead --compaction--> gone
+//!             ^                |
+//!             +----revive------+      (inserted again in the same commit)
+//! ```
+//! A *dying* row was deleted in the running commit; it can still be seen by those who ask for the
+//! state before ([`Visible::Ever`]), which is what retraction needs. [`Table::settle`] ends the
+//! commit: row ids are valid only until then. Rows inserted in this commit have ids from
+//! [`Table::fresh_from`] on, which is what semi-naive evaluation needs.
+
+mod age;
+mod bits;
+mod column;
+mod index;
+
+use hashbrown::HashTable;
+use tidemill_stdx::hash;
+
+use crate::flat::OwnedValue;
+use crate::value::Value;
+use age::Ages;
+use bits::Bits;
+use column::{Heap, Repr};
+use index::Index;
+
+/// A row of one table, until the table settles.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct RowId(pub u32);
+
+/// What makes two rows of a table the same row.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Key {
+    /// The values of these columns (from 0, ascending).
+    Columns(Vec<u32>),
+    /// Nothing: equal rows are kept as often as they are inserted.
+    Bag,
+}
+
+/// The declaration of a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TableSpec {
+    /// Number of columns.
+    pub arity: u32,
+    /// The primary key.
+    pub key: Key,
+    /// A row not refreshed for so long goes; `None`: never (*hard state*).
+    pub lifetime_ns: Option<u64>,
+    /// The most rows; beyond, the one inserted or refreshed longest ago goes.
+    pub size_max: Option<u64>,
+    /// Column sets (from 0, ascending) with a secondary index each.
+    pub indexes: Vec<Vec<u32>>,
+}
+
+/// How rows are looked up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// All rows, oldest first.
+    Scan,
+    /// By the columns of the primary key.
+    Primary,
+    /// By the columns of a secondary index, given by its number.
+    Index(u32),
+}
+
+/// Which rows a reader sees.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Visible {
+    /// Live rows.
+    Live,
+    /// Live rows with ids below this one.
+    Below(RowId),
+    /// Rows that were live at some time in this commit.
+    Ever,
+}
+
+/// What became of an insertion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Inserted {
+    /// A new row; the live row with the same key, if there was one, is dying now.
+    New {
+        /// The row.
+        row: RowId,
+        /// The row that had its key.
+        replaced: Option<RowId>,
+    },
+    /// The row had been deleted in this commit and is live again.
+    Revived {
+        /// The row.
+        row: RowId,
+        /// The row that had its key meanwhile.
+        replaced: Option<RowId>,
+    },
+    /// An equal live row was there.
+    Refreshed(RowId),
+}
+
+/// A table cannot take another row: 2^32 rows, or 4 GiB of long values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TableFull;
+
+impl std::fmt::Display for TableFull {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the table is full: 2^32 rows or 4 GiB of long values")
+    }
+}
+
+impl std::error::Error for TableFull {}
+
+/// A column and where it starts in a row.
+#[derive(Clone, Debug)]
+struct Column {
+    repr: Repr,
+    offset: usize,
+}
+
+/// A table; see the module.
+#[derive(Clone, Debug)]
+pub struct Table {
+    spec: TableSpec,
+    columns: Vec<Column>,
+    /// Words per row.
+    stride: usize,
+    words: Vec<u32>,
+    heap: Heap,
+    /// Rows in the slab, dead ones included.
+    rows: u32,
+    live_rows: u32,
+    live: Bits,
+    dying: Bits,
+    dying_rows: Vec<RowId>,
+    asserted: Bits,
+    fresh_from: u32,
+    /// Live and dying rows by the hash of their key.
+    primary: HashTable<u32>,
+    /// The key columns; all columns for a bag.
+    key: Vec<u32>,
+    indexes: Vec<Index>,
+    ages: Option<Ages>,
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new(spec: TableSpec) -> Table {
+        let column = Column { repr: Repr::Empty, offset: 0 };
+        let key = match &spec.key {
+            Key::Columns(columns) => columns.clone(),
+            Key::Bag => (0..spec.arity).collect(),
+        };
+        let bounded = spec.lifetime_ns.is_some() || spec.size_max.is_some();
+        Table {
+            columns: vec![column; spec.arity as usize],
+            stride: 0,
+            words: Vec::new(),
+            heap: Heap::default(),
+            rows: 0,
+            live_rows: 0,
+            live: Bits::default(),
+            dying: Bits::default(),
+            dying_rows: Vec::new(),
+            asserted: Bits::default(),
+            fresh_from: 0,
+            primary: HashTable::new(),
+            key,
+            indexes: spec.indexes.iter().cloned().map(Index::new).collect(),
+            ages: bounded.then(Ages::default),
+            spec,
+        }
+    }
+
+    /// The declaration.
+    pub fn spec(&self) -> &TableSpec {
+        &self.spec
+    }
+
+    /// Number of live rows.
+    pub fn len(&self) -> usize {
+        self.live_rows as usize
+    }
+
+    /// True without live rows.
+    pub fn is_empty(&self) -> bool {
+        self.live_rows == 0
+    }
+
+    /// Bytes that rows, long values and indexes occupy.
+    pub fn bytes(&self) -> usize {
+        self.words.capacity() * size_of::<u32>()
+            + self.heap.bytes.capacity()
+            + self.live.bytes()
+            + self.asserted.bytes()
+            + self.primary.allocation_size()
+            + self.indexes.iter().map(Index::bytes).sum::<usize>()
+    }
+
+    /// Rows inserted in the running commit have this id and greater ones.
+    pub fn fresh_from(&self) -> RowId {
+        RowId(self.fresh_from)
+    }
+
+    /// The id that the next new row gets.
+    pub fn next_row(&self) -> RowId {
+        RowId(self.rows)
+    }
+
+    /// The value of `column` (from 0) in `row`.
+    #[inline]
+    pub fn value(&self, row: RowId, column: u32) -> Value<'_> {
+        let column = &self.columns[column as usize];
+        let start = row.0 as usize * self.stride + column.offset;
+        let words = &self.words[start..start + column.repr.words()];
+        column::load(&column.repr, words, &self.heap)
+    }
+
+    /// Appends the values of `row` to `out`.
+    pub fn read_row<'t>(&'t self, row: RowId, out: &mut Vec<Value<'t>>) {
+        out.extend((0..self.spec.arity).map(|column| self.value(row, column)));
+    }
+
+    /// A copy of `row`, to be kept while the table changes.
+    pub fn copy_row(&self, row: RowId) -> Vec<OwnedValue> {
+        (0..self.spec.arity).map(|column| OwnedValue::new(self.value(row, column))).collect()
+    }
+
+    /// True while `row` is in the table.
+    #[inline]
+    pub fn is_live(&self, row: RowId) -> bool {
+        self.live.get(row.0)
+    }
+
+    /// True if `row` was deleted in the running commit.
+    pub fn is_dying(&self, row: RowId) -> bool {
+        self.dying.get(row.0)
+    }
+
+    /// True if `row` stands by itself: a fact or an event rule put it in.
+    pub fn is_asserted(&self, row: RowId) -> bool {
+        self.asserted.get(row.0)
+    }
+
+    /// Says that `row` stands by itself.
+    pub fn assert_row(&mut self, row: RowId) {
+        self.asserted.set(row.0);
+    }
+
+    #[inline]
+    fn sees(&self, row: RowId, visible: Visible) -> bool {
+        match visible {
+            Visible::Live => self.live.get(row.0),
+            Visible::Below(limit) => row < limit && self.live.get(row.0),
+            Visible::Ever => self.live.get(row.0) || self.dying.get(row.0),
+        }
+    }
+
+    /// The rows that `access` finds for `key` (the values of its columns), oldest first.
+    ///
+    /// The access has been [prepared](Table::prepare) since the last insertion.
+    pub fn rows<'t>(&'t self, access: Access, key: &[Value<'_>], visible: Visible) -> Rows<'t> {
+        let candidates = match access {
+            Access::Scan => Candidates::Scan(0..self.rows),
+            Access::Primary => {
+                let found = self.find_all(&self.key, key, visible);
+                Candidates::Found(found)
+            }
+            Access::Index(number) => {
+                let index = &self.indexes[number as usize];
+                debug_assert_eq!(index.rows_known(), self.rows, "the index is up to date");
+                let same = |row| self.key_equals(row, &index.columns, key);
+                Candidates::Chain(index.rows(hash_values(key.iter().copied()), same))
+            }
+        };
+        Rows { table: self, visible, candidates }
+    }
+
+    /// Keys are unique among live rows (but for bags): at most one row then, else all versions.
+    fn find_all(&self, columns: &[u32], key: &[Value<'_>], visible: Visible) -> FoundRows {
+        let hash = hash_values(key.iter().copied());
+        let matches = |row: &u32| {
+            let row = RowId(*row);
+            self.sees(row, visible) && self.key_equals(row, columns, key)
+        };
+        if visible != Visible::Ever && self.spec.key != Key::Bag {
+            return FoundRows::One(self.primary.find(hash, matches).copied());
+        }
+        let mut rows: Vec<u32> = self.primary.iter_hash(hash).copied().filter(matches).collect();
+        rows.sort_unstable();
+        FoundRows::Many(rows.into_iter())
+    }
+
+    /// The live row with the primary key of `values`, a whole tuple.
+    pub fn find(&self, values: &[Value<'_>]) -> Option<RowId> {
+        let hash = self.key_hash_of(values);
+        self.primary
+            .find(hash, |&row| self.live.get(row) && self.same_key(RowId(row), values))
+            .map(|&row| RowId(row))
+    }
+
+    /// The live row equal to `values`.
+    pub fn find_equal(&self, values: &[Value<'_>]) -> Option<RowId> {
+        self.find_equal_where(values, |row| self.live.get(row.0))
+    }
+
+    /// The live or dying row equal to `values`.
+    pub fn find_ever(&self, values: &[Value<'_>]) -> Option<RowId> {
+        self.find_equal(values)
+            .or_else(|| self.find_equal_where(values, |row| self.dying.get(row.0)))
+    }
+
+    fn find_equal_where(
+        &self,
+        values: &[Value<'_>],
+        state: impl Fn(RowId) -> bool,
+    ) -> Option<RowId> {
+        let matches = |row: &u32| {
+            let row = RowId(*row);
+            state(row) && self.row_equals(row, values)
+        };
+        self.primary.find(self.key_hash_of(values), matches).map(|&row| RowId(row))
+    }
+
+    /// All live rows with the primary key of `values`; for a bag, all that are equal.
+    pub fn find_for_delete(&self, values: &[Value<'_>]) -> Vec<RowId> {
+        let hash = self.key_hash_of(values);
+        let matches = |row: &u32| self.live.get(*row) && self.same_key(RowId(*row), values);
+        let mut rows: Vec<RowId> =
+            self.primary.iter_hash(hash).copied().filter(matches).map(RowId).collect();
+        rows.sort_unstable();
+        rows
+    }
+
+    /// Puts a tuple in; see [`Inserted`].
+    ///
+    /// # Errors
+    /// [`TableFull`], and the table is as before.
+    pub fn insert(&mut self, values: &[Value<'_>], now_ns: u64) -> Result<Inserted, TableFull> {
+        debug_assert_eq!(values.len(), self.spec.arity as usize);
+        let hash = self.key_hash_of(values);
+        let bag = self.spec.key == Key::Bag;
+        let mut replaced = None;
+        if !bag && let Some(row) = self.find_hashed(hash, values) {
+            if self.row_equals(row, values) {
+                self.touch(row, now_ns);
+                return Ok(Inserted::Refreshed(row));
+            }
+            replaced = Some(row);
+        }
+        let revived = match self.dying_rows.is_empty() || bag {
+            true => None,
+            false => self.find_equal_where(values, |row| self.dying.get(row.0)),
+        };
+        let row = match revived {
+            Some(row) => row,
+            None => self.append(hash, values)?,
+        };
+        if let Some(replaced) = replaced {
+            self.remove(replaced);
+        }
+        self.touch(row, now_ns);
+        if revived.is_some() {
+            self.revive(row);
+            return Ok(Inserted::Revived { row, replaced });
+        }
+        Ok(Inserted::New { row, replaced })
+    }
+
+    fn find_hashed(&self, hash: u64, values: &[Value<'_>]) -> Option<RowId> {
+        self.primary
+            .find(hash, |&row| self.live.get(row) && self.same_key(RowId(row), values))
+            .map(|&row| RowId(row))
+    }
+
+    /// Makes a dying row live again.
+    pub fn revive(&mut self, row: RowId) {
+        debug_assert!(self.is_dying(row));
+        self.dying.clear_bit(row.0);
+        self.live.set(row.0);
+        self.live_rows += 1;
+    }
+
+    /// Deletes a live row; it is dying until the table settles.
+    pub fn remove(&mut self, row: RowId) {
+        if !self.live.get(row.0) {
+            return;
+        }
+        self.live.clear_bit(row.0);
+        self.asserted.clear_bit(row.0);
+        self.live_rows -= 1;
+        self.dying.set(row.0);
+        self.dying_rows.push(row);
+        if let Some(ages) = &mut self.ages {
+            ages.remove(row);
+        }
+    }
+
+    fn touch(&mut self, row: RowId, now_ns: u64) {
+        let live_rows = self.live_rows as usize;
+        if let Some(ages) = &mut self.ages {
+            ages.touch(row, now_ns, live_rows);
+        }
+    }
+
+    /// A live row that must go because there are more than `size_max`, if so.
+    pub fn over_size(&mut self) -> Option<RowId> {
+        if self.live_rows as u64 <= self.spec.size_max? {
+            return None;
+        }
+        self.ages.as_mut()?.oldest().map(|(row, _)| row)
+    }
+
+    /// When the next row expires, on the clock of the insertions; `None` for hard state.
+    pub fn next_expiry_ns(&mut self) -> Option<u64> {
+        let lifetime = self.spec.lifetime_ns?;
+        let (_, at) = self.ages.as_mut()?.oldest()?;
+        Some(at.saturating_add(lifetime))
+    }
+
+    /// A live row whose time has come at `now_ns`, if there is one.
+    pub fn expired(&mut self, now_ns: u64) -> Option<RowId> {
+        if self.next_expiry_ns()? > now_ns {
+            return None;
+        }
+        self.ages.as_mut()?.oldest().map(|(row, _)| row)
+    }
+
+    /// Ends a commit: dying rows are dead; row ids given out so far are void.
+    pub fn settle(&mut self) {
+        let dying = std::mem::take(&mut self.dying_rows);
+        for &row in &dying {
+            // Revived rows are in the list too.
+            if !self.dying.get(row.0) {
+                continue;
+            }
+            self.dying.clear_bit(row.0);
+            let hash = self.key_hash(row);
+            if let Ok(entry) = self.primary.find_entry(hash, |&other| other == row.0) {
+                entry.remove();
+            }
+            self.heap.dead += self.heap_bytes(row);
+        }
+        self.dying_rows = dying;
+        self.dying_rows.clear();
+        let dead = self.rows - self.live_rows;
+        if dead > self.live_rows + 32 || self.heap.dead > self.heap.bytes.len() / 2 + 4096 {
+            self.compact();
+        }
+        self.fresh_from = self.rows;
+    }
+
+    fn append(&mut self, hash: u64, values: &[Value<'_>]) -> Result<RowId, TableFull> {
+        let need = values.iter().map(column::heap_need).sum();
+        // The last id marks the end of index chains.
+        if self.rows >= u32::MAX - 1 || !self.heap.has_room(need) {
+            return Err(TableFull);
+        }
+        self.widen_for(values);
+        let row = RowId(self.rows);
+        let start = self.words.len();
+        self.words.resize(start + self.stride, 0);
+        for (column, value) in self.columns.iter().zip(values) {
+            let from = start + column.offset;
+            let words = &mut self.words[from..from + column.repr.words()];
+            column::store(&column.repr, words, &mut self.heap, value);
+        }
+        self.rows += 1;
+        self.live_rows += 1;
+        self.live.set(row.0);
+        self.link(row, hash);
+        Ok(row)
+    }
+
+    /// Enters a stored row into the primary hash table.
+    fn link(&mut self, row: RowId, hash: u64) {
+        let mut primary = std::mem::take(&mut self.primary);
+        primary.insert_unique(hash, row.0, |&other| self.key_hash(RowId(other)));
+        self.primary = primary;
+    }
+
+    /// Enters the rows that a secondary index does not know yet. Indexes are brought up to date
+    /// when somebody is about to read them, so that one nobody reads costs nothing.
+    pub fn prepare(&mut self, access: Access) {
+        let Access::Index(number) = access else { return };
+        let known = self.indexes[number as usize].rows_known();
+        if known == self.rows {
+            return;
+        }
+        let mut indexes = std::mem::take(&mut self.indexes);
+        let index = &mut indexes[number as usize];
+        let columns = std::mem::take(&mut index.columns);
+        let hash_of = |row| hash_values(columns.iter().map(|&c| self.value(row, c)));
+        for row in (known..self.rows).map(RowId) {
+            let same =
+                |other| columns.iter().all(|&c| self.value(other, c).equal(&self.value(row, c)));
+            index.append(row, hash_of(row), same, hash_of);
+        }
+        index.columns = columns;
+        self.indexes = indexes;
+    }
+
+    /// [`Table::prepare`] for every index.
+    pub fn prepare_all(&mut self) {
+        (0..self.indexes.len() as u32).for_each(|number| self.prepare(Access::Index(number)));
+    }
+
+    /// Widens the columns that cannot hold `values`. Rows keep their ids.
+    fn widen_for(&mut self, values: &[Value<'_>]) {
+        let fits = |(column, value): (&Column, &Value<'_>)| column.repr.fits(value);
+        if self.columns.iter().zip(values).all(fits) {
+            return;
+        }
+        let mut columns = self.columns.clone();
+        let mut offset = 0;
+        for (column, value) in columns.iter_mut().zip(values) {
+            if !column.repr.fits(value) {
+                column.repr = column.repr.widened(value);
+            }
+            column.offset = offset;
+            offset += column.repr.words();
+        }
+        let rows = 0..self.rows;
+        self.rewrite(columns, offset, rows.map(RowId));
+    }
+
+    /// Stores `rows` anew, in this order, with other columns.
+    fn rewrite(&mut self, columns: Vec<Column>, stride: usize, rows: impl Iterator<Item = RowId>) {
+        let mut words = Vec::with_capacity(stride * self.live_rows as usize);
+        let mut heap = Heap::default();
+        for row in rows {
+            let start = words.len();
+            words.resize(start + stride, 0);
+            for (number, column) in columns.iter().enumerate() {
+                let value = self.value(row, number as u32);
+                if !column.repr.fits(&value) {
+                    continue; // a dead row of other times
+                }
+                let from = start + column.offset;
+                let target = &mut words[from..from + column.repr.words()];
+                column::store(&column.repr, target, &mut heap, &value);
+            }
+        }
+        heap.dead = self.heap.dead.min(heap.bytes.len());
+        (self.columns, self.stride) = (columns, stride);
+        (self.words, self.heap) = (words, heap);
+    }
+
+    /// Moves the live rows together, in order, and forgets the dead ones.
+    fn compact(&mut self) {
+        let live: Vec<RowId> = (0..self.rows).map(RowId).filter(|&r| self.is_live(r)).collect();
+        if live.is_empty() {
+            self.reset();
+            return;
+        }
+        self.rewrite(self.columns.clone(), self.stride, live.iter().copied());
+        self.heap.dead = 0;
+        if let Some(ages) = &mut self.ages {
+            ages.renumber(|row| live.binary_search(&row).ok().map(|new| RowId(new as u32)));
+        }
+        let old_asserted = std::mem::take(&mut self.asserted);
+        self.live.clear();
+        self.primary.clear();
+        self.indexes.iter_mut().for_each(Index::clear);
+        self.rows = live.len() as u32;
+        for (new, old) in live.iter().enumerate() {
+            let row = RowId(new as u32);
+            self.live.set(row.0);
+            if old_asserted.get(old.0) {
+                self.asserted.set(row.0);
+            }
+            self.link(row, self.key_hash(row));
+        }
+    }
+
+    fn reset(&mut self) {
+        let spec = self.spec.clone();
+        *self = Table::new(spec);
+    }
+
+    fn heap_bytes(&self, row: RowId) -> usize {
+        let start = row.0 as usize * self.stride;
+        let of_column = |column: &Column| {
+            let from = start + column.offset;
+            column::heap_bytes(&column.repr, &self.words[from..from + column.repr.words()])
+        };
+        self.columns.iter().map(of_column).sum()
+    }
+
+    fn key_hash(&self, row: RowId) -> u64 {
+        hash_values(self.key.iter().map(|&column| self.value(row, column)))
+    }
+
+    fn key_hash_of(&self, values: &[Value<'_>]) -> u64 {
+        hash_values(self.key.iter().map(|&column| values[column as usize]))
+    }
+
+    fn same_key(&self, row: RowId, values: &[Value<'_>]) -> bool {
+        self.key.iter().all(|&column| self.value(row, column).equal(&values[column as usize]))
+    }
+
+    fn key_equals(&self, row: RowId, columns: &[u32], key: &[Value<'_>]) -> bool {
+        columns.iter().zip(key).all(|(&column, value)| self.value(row, column).equal(value))
+    }
+
+    fn row_equals(&self, row: RowId, values: &[Value<'_>]) -> bool {
+        (0..).zip(values).all(|(column, value)| self.value(row, column).equal(value))
+    }
+}
+
+fn hash_values<'v>(values: impl Iterator<Item = Value<'v>>) -> u64 {
+    values.fold(0, |state, value| hash::combine(state, value.hash()))
+}
+
+/// The rows that an access found; see [`Table::rows`].
+#[derive(Clone, Debug)]
+pub struct Rows<'t> {
+    table: &'t Table,
+    visible: Visible,
+    candidates: Candidates<'t>,
+}
+
+#[derive(Clone, Debug)]
+enum Candidates<'t> {
+    Scan(std::ops::Range<u32>),
+    Found(FoundRows),
+    Chain(index::Rows<'t>),
+}
+
+#[derive(Clone, Debug)]
+enum FoundRows {
+    One(Option<u32>),
+    Many(std::vec::IntoIter<u32>),
+}
+
+impl Iterator for Rows<'_> {
+    type Item = RowId;
+
+    #[inline]
+    fn next(&mut self) -> Option<RowId> {
+        loop {
+            let row = match &mut self.candidates {
+                Candidates::Scan(rows) => RowId(rows.next()?),
+                Candidates::Chain(rows) => rows.next()?,
+                Candidates::Found(FoundRows::One(row)) => RowId(row.take()?),
+                Candidates::Found(FoundRows::Many(rows)) => RowId(rows.next()?),
+            };
+            if self.table.sees(row, self.visible) {
+                return Some(row);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+use super::*;
+use crate::flat::SeqBuilder;
+use crate::id::Id;
+
+fn table(key: &[u32], indexes: &[&[u32]]) -> Table {
+    Table::new(TableSpec {
+        arity: 2,
+        key: Key::Columns(key.to_vec()),
+        lifetime_ns: None,
+        size_max: None,
+        indexes: indexes.iter().map(|columns| columns.to_vec()).collect(),
+    })
+}
+
+fn ints(a: i64, b: i64) -> [Value<'static>; 2] {
+    [Value::Int(a), Value::Int(b)]
+}
+
+fn dump(table: &Table) -> Vec<(i64, i64)> {
+    let int = |row, column| table.value(row, column).as_int().unwrap();
+    table.rows(Access::Scan, &[], Visible::Live).map(|row| (int(row, 0), int(row, 1))).collect()
+}
+
+#[test]
+fn an_equal_row_is_refreshed_and_another_with_its_key_replaces_it() {
+    let mut table = table(&[0], &[]);
+    let Ok(Inserted::New { row, replaced: None }) = table.insert(&ints(1, 10), 0) else { panic!() };
+    assert_eq!(table.insert(&ints(1, 10), 1), Ok(Inserted::Refreshed(row)));
+    let second = table.insert(&ints(1, 20), 2);
+    assert_eq!(second, Ok(Inserted::New { row: RowId(1), replaced: Some(row) }));
+    assert_eq!(dump(&table), [(1, 20)]);
+    assert!(table.is_dying(row));
+    assert_eq!(table.rows(Access::Primary, &[Value::Int(1)], Visible::Ever).count(), 2);
+    table.settle();
+    assert_eq!(table.rows(Access::Primary, &[Value::Int(1)], Visible::Ever).count(), 1);
+}
+
+#[test]
+fn a_row_deleted_and_inserted_in_one_commit_keeps_its_id() {
+    let mut table = table(&[0, 1], &[]);
+    table.insert(&ints(1, 10), 0).unwrap();
+    table.settle();
+    let row = table.find(&ints(1, 10)).unwrap();
+    table.remove(row);
+    assert_eq!(table.len(), 0);
+    assert_eq!(table.insert(&ints(1, 10), 0), Ok(Inserted::Revived { row, replaced: None }));
+    table.settle();
+    assert_eq!(dump(&table), [(1, 10)]);
+}
+
+#[test]
+fn indexes_give_rows_in_order_of_insertion_through_compactions() {
+    let mut table = table(&[0], &[&[1]]);
+    for round in 0..5 {
+        for i in 0..100 {
+            table.insert(&ints(i, (i + round) % 3), 0).unwrap();
+        }
+        table.settle();
+        table.prepare_all();
+        for group in 0..3 {
+            let key = [Value::Int(group)];
+            let rows = table.rows(Access::Index(0), &key, Visible::Live);
+            let got: Vec<i64> = rows.map(|row| table.value(row, 0).as_int().unwrap()).collect();
+            let want: Vec<i64> =
+                dump(&table).into_iter().filter(|&(_, g)| g == group).map(|(i, _)| i).collect();
+            assert_eq!(got, want);
+        }
+        assert!(table.rows < 233, "dead rows are compacted away: {}", table.rows);
+    }
+}
+
+#[test]
+fn columns_widen_without_losing_what_they_hold() {
+    let mut table = table(&[0], &[&[1]]);
+    let mut list = SeqBuilder::new();
+    list.push(Value::Str("an element that is rather long"));
+    let long = "a text of more than fifteen bytes";
+    let values = [
+        Value::Int(7),
+        Value::Int(7 << 40),
+        Value::Double(0.5),
+        Value::Str("short"),
+        Value::Str(long),
+        Value::Bytes(&[1; 30]),
+        Value::Null,
+        Value::Id(Id::from_int(-1)),
+        Value::Time(3),
+        Value::List(list.as_seq()),
+    ];
+    for (i, value) in values.iter().enumerate() {
+        table.insert(&[Value::Int(i as i64), *value], 0).unwrap();
+        table.prepare_all();
+        for (j, want) in values[..=i].iter().enumerate() {
+            let row = table.find(&[Value::Int(j as i64), Value::Null]).unwrap();
+            assert_eq!(table.value(row, 1), *want);
+            assert_eq!(table.value(row, 1).type_of(), want.type_of());
+            assert_eq!(table.rows(Access::Index(0), &[*want], Visible::Live).count(), 1);
+        }
+    }
+}
+
+#[test]
+fn a_pair_of_small_integers_costs_two_words() {
+    let mut table = table(&[0, 1], &[]);
+    for i in 0..100_000 {
+        table.insert(&ints(i, i + 1), 0).unwrap();
+    }
+    assert_eq!(table.words.len() * 4 / table.len(), 8);
+}
+
+#[test]
+fn long_values_of_deleted_rows_are_reclaimed() {
+    let mut table = table(&[0], &[]);
+    for i in 0..10_000 {
+        let text = format!("a long text that changes every time {i}");
+        table.insert(&[Value::Int(0), Value::Str(&text)], 0).unwrap();
+        table.settle();
+    }
+    assert!(table.heap.bytes.len() < 20_000, "{}", table.heap.bytes.len());
+    assert!(table.words.len() < 1000);
+}
+
+#[test]
+fn rows_expire_by_their_last_refresh() {
+    let mut table =
+        Table::new(TableSpec { lifetime_ns: Some(10), size_max: Some(2), ..table(&[0], &[]).spec });
+    table.insert(&ints(1, 0), 0).unwrap();
+    table.insert(&ints(2, 0), 4).unwrap();
+    assert_eq!(table.next_expiry_ns(), Some(10));
+    table.insert(&ints(1, 0), 6).unwrap();
+    assert_eq!(table.next_expiry_ns(), Some(14));
+    assert_eq!(table.expired(13), None);
+    let row = table.expired(14).unwrap();
+    assert_eq!(table.value(row, 0), Value::Int(2));
+    table.insert(&ints(3, 0), 14).unwrap();
+    assert_eq!(table.over_size(), Some(row));
+    table.remove(row);
+    table.settle();
+    assert_eq!(table.over_size(), None);
+    assert_eq!(table.next_expiry_ns(), Some(16));
+}
+
+#[test]
+fn a_bag_keeps_equal_rows() {
+    let mut table = Table::new(TableSpec { key: Key::Bag, ..table(&[], &[]).spec });
+    for _ in 0..3 {
+        table.insert(&ints(1, 1), 0).unwrap();
+    }
+    assert_eq!(table.len(), 3);
+    assert_eq!(table.find_for_delete(&ints(1, 1)).len(), 3);
+    assert!(table.find_for_delete(&ints(1, 2)).is_empty());
+}

@@ -1,0 +1,28 @@
+//! Values and tuples in text: what `watch` prints, what `query` answers, what facts are given in.
+//!
+//! ```text
+//! tuple    = name "(" [ value { "," value } ] ")"         name: a, a::b, ::a::b
+//! value    = "null" | "true" | "false" | integer | double | text | bytes | id | time | interval
+//!          | list | matrix
+//! integer  = ["-"] digits                                 also hexadecimal: 0x1f
+//! double   = with a point or an exponent                  also infinity, -infinity, nan
+//! text     = "..." with \" \\ \n \r \t \f, \xHH           H: hex digit, \xHH one character
+//! bytes    = b"..." with \" \\ \xHH                       one byte each
+//! id       = 0x, 40 hex digits, I                         fewer digits are accepted
+//! time     = seconds since the epoch with 9 decimals, t   fewer decimals are accepted
+//! interval = seconds with 9 decimals, s                   likewise
+//! list     = "[" [ value { "," value } ] "]"
+//! matrix   = "{" [ list { "," list } ] "}"
+//! ```
+//! What is printed reads back as the same value of the same type, but for vectors, which print
+//! like lists and read back as such (the rows of a matrix read back as vectors).
+
+mod pattern;
+mod print;
+mod read;
+#[cfg(test)]
+mod tests;
+
+pub use pattern::{Pattern, Term, parse_pattern};
+pub use print::{DisplayTuple, push_plain, write_text};
+pub use read::{TextError, TextReader, parse_tuple, parse_value};

@@ -1,0 +1,100 @@
+//! Tuples with holes: what scripts expect, and facts that name the node they go to.
+
+use std::fmt;
+
+use super::read::{TextError, TextReader};
+use crate::expr::Param;
+use crate::flat::OwnedValue;
+use crate::value::Value;
+
+/// One column of a [`Pattern`].
+#[derive(Clone, PartialEq, Debug)]
+pub enum Term {
+    /// This value.
+    Value(OwnedValue),
+    /// What the node parameter stands for: `NODE`, `LANDMARK` and the others.
+    Param(Param),
+    /// `_`: any value.
+    Any,
+}
+
+/// A tuple whose columns are values, node parameters or `_`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Pattern {
+    /// The relation.
+    pub name: String,
+    /// The columns.
+    pub terms: Vec<Term>,
+}
+
+/// Reads a whole text as a pattern.
+pub fn parse_pattern(text: &str) -> Result<Pattern, TextError> {
+    let mut reader = TextReader::new(text);
+    let name = reader.relation_name()?.to_owned();
+    let terms = reader.arguments(term)?;
+    reader.end()?;
+    Ok(Pattern { name, terms })
+}
+
+fn term(reader: &mut TextReader<'_>) -> Result<Term, TextError> {
+    let before = reader.clone();
+    let term = match reader.word() {
+        "_" => Some(Term::Any),
+        word => Param::ALL.into_iter().find(|param| param.name() == word).map(Term::Param),
+    };
+    term.map_or_else(
+        || {
+            *reader = before;
+            reader.value().map(Term::Value)
+        },
+        Ok,
+    )
+}
+
+impl Pattern {
+    /// True if a tuple of the relation with these columns fits; `param` gives the node's
+    /// parameters.
+    ///
+    /// ```
+    /// use tidemill_relation::{Value, text::parse_pattern};
+    /// let pattern = parse_pattern("succ(NODE, _, 3)")?;
+    /// let node = |_| Value::Str("n0:1");
+    /// assert!(pattern.matches(&[Value::Str("n0:1"), Value::Null, Value::Int(3)], node));
+    /// assert!(!pattern.matches(&[Value::Str("n0:1"), Value::Null, Value::Int(4)], node));
+    /// # Ok::<(), tidemill_relation::text::TextError>(())
+    /// ```
+    pub fn matches<'p>(&self, columns: &[Value<'_>], param: impl Fn(Param) -> Value<'p>) -> bool {
+        self.terms.len() == columns.len()
+            && self.terms.iter().zip(columns).all(|(term, column)| match term {
+                Term::Value(value) => value.get().equal(column),
+                Term::Param(name) => param(*name).equal(column),
+                Term::Any => true,
+            })
+    }
+
+    /// The tuple with the node's parameters filled in; `None` if a column is `_`.
+    pub fn bind<'p>(&self, param: impl Fn(Param) -> Value<'p>) -> Option<Vec<OwnedValue>> {
+        (self.terms.iter())
+            .map(|term| match term {
+                Term::Value(value) => Some(value.clone()),
+                Term::Param(name) => Some(OwnedValue::new(param(*name))),
+                Term::Any => None,
+            })
+            .collect()
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}(", self.name)?;
+        for (i, term) in self.terms.iter().enumerate() {
+            f.write_str(if i > 0 { ", " } else { "" })?;
+            match term {
+                Term::Value(value) => write!(f, "{value}")?,
+                Term::Param(param) => f.write_str(param.name())?,
+                Term::Any => f.write_str("_")?,
+            }
+        }
+        f.write_str(")")
+    }
+}

@@ -1,0 +1,234 @@
+//! What a commit has done to the tables so far.
+
+use std::collections::HashSet;
+
+use crate::database::Database;
+use crate::plan::{Plan, RelationId};
+use crate::table::{Inserted, RowId, TableFull};
+use crate::value::Value;
+
+/// Where a row comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Source {
+    /// It stands by itself: a fact, an event rule, the network, a plain view rule.
+    Asserted,
+    /// A maintained or grouped view rule derived it.
+    Derived,
+}
+
+/// What happened to one row, seen over the whole commit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ChangeKind {
+    /// It is there and was not before.
+    Insert,
+    /// It was there and was inserted again.
+    Refresh,
+    /// It was there and is not any more.
+    Delete,
+}
+
+/// A row that changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Change {
+    /// The table.
+    pub relation: RelationId,
+    /// The row, valid until the commit ends.
+    pub row: RowId,
+    /// What happened.
+    pub kind: ChangeKind,
+}
+
+/// The rows of one table that changed, in order; rows that changed twice stand there twice.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Log {
+    pub(super) fresh: Vec<RowId>,
+    pub(super) gone: Vec<RowId>,
+    pub(super) refreshed: Vec<RowId>,
+    refreshed_set: HashSet<u32>,
+}
+
+impl Log {
+    fn clear(&mut self) {
+        self.fresh.clear();
+        self.gone.clear();
+        self.refreshed.clear();
+        self.refreshed_set.clear();
+    }
+}
+
+/// All changes of the running commit.
+#[derive(Clone, Debug)]
+pub(super) struct Changes {
+    logs: Vec<Log>,
+    /// Tables with something in their log.
+    touched: Vec<RelationId>,
+    /// Changed rows of observed tables, in order.
+    order: Vec<(RelationId, RowId)>,
+    observed: Vec<bool>,
+    soft: Vec<bool>,
+    /// Rows put in or taken out.
+    pub(super) count: u64,
+    /// Insertions refused because the table was full.
+    pub(super) refused: u64,
+}
+
+impl Changes {
+    pub(super) fn new(plan: &Plan) -> Changes {
+        let relations = plan.relations.len();
+        Changes {
+            logs: vec![Log::default(); relations],
+            touched: Vec::new(),
+            order: Vec::new(),
+            observed: vec![false; relations],
+            soft: plan.relations.iter().map(|relation| relation.is_soft()).collect(),
+            count: 0,
+            refused: 0,
+        }
+    }
+
+    pub(super) fn observe(&mut self, relation: RelationId) {
+        self.observed[relation.index()] = true;
+    }
+
+    pub(super) fn log(&self, relation: RelationId) -> &Log {
+        &self.logs[relation.index()]
+    }
+
+    fn log_mut(&mut self, relation: RelationId, row: RowId) -> &mut Log {
+        let log = &mut self.logs[relation.index()];
+        if log.fresh.is_empty() && log.gone.is_empty() && log.refreshed.is_empty() {
+            self.touched.push(relation);
+        }
+        if self.observed[relation.index()] {
+            self.order.push((relation, row));
+        }
+        self.count += 1;
+        log
+    }
+
+    /// Puts a tuple in. The row and whether it is new to the table, or `None` if it is full.
+    pub(super) fn put(
+        &mut self,
+        database: &mut Database,
+        relation: RelationId,
+        values: &[Value<'_>],
+        now_ns: u64,
+        source: Source,
+    ) -> Option<RowId> {
+        let table = database.table_mut(relation);
+        let (row, replaced) = match table.insert(values, now_ns) {
+            Ok(Inserted::New { row, replaced } | Inserted::Revived { row, replaced }) => {
+                self.log_mut(relation, row).fresh.push(row);
+                (row, replaced)
+            }
+            Ok(Inserted::Refreshed(row)) => {
+                self.refresh(row < table.fresh_from(), relation, row);
+                (row, None)
+            }
+            Err(TableFull) => {
+                self.refused += 1;
+                return None;
+            }
+        };
+        if source == Source::Asserted {
+            table.assert_row(row);
+        }
+        if let Some(replaced) = replaced {
+            self.log_mut(relation, replaced).gone.push(replaced);
+        }
+        while let Some(oldest) = table.over_size() {
+            table.remove(oldest);
+            self.log_mut(relation, oldest).gone.push(oldest);
+        }
+        Some(row)
+    }
+
+    /// Notes that a row was inserted again; once in a commit, and only where that fires rules or
+    /// is watched.
+    fn refresh(&mut self, old: bool, relation: RelationId, row: RowId) {
+        let index = relation.index();
+        if old
+            && (self.soft[index] || self.observed[index])
+            && self.logs[index].refreshed_set.insert(row.0)
+        {
+            self.log_mut(relation, row).refreshed.push(row);
+        }
+    }
+
+    /// Takes a row out, if it is live.
+    pub(super) fn remove(&mut self, database: &mut Database, relation: RelationId, row: RowId) {
+        let table = database.table_mut(relation);
+        if table.is_live(row) {
+            table.remove(row);
+            self.log_mut(relation, row).gone.push(row);
+        }
+    }
+
+    /// Makes a dying row live again.
+    pub(super) fn revive(&mut self, database: &mut Database, relation: RelationId, row: RowId) {
+        database.table_mut(relation).revive(row);
+        self.log_mut(relation, row).fresh.push(row);
+    }
+
+    /// Forgets what cancelled itself out, so that later strata see the net change alone.
+    pub(super) fn net_log(&mut self, database: &Database, relation: RelationId) {
+        let table = database.table(relation);
+        let before = table.fresh_from();
+        let log = &mut self.logs[relation.index()];
+        log.fresh.retain(|&row| row >= before && table.is_live(row));
+        let mut seen = HashSet::new();
+        log.gone.retain(|&row| row < before && table.is_dying(row) && seen.insert(row.0));
+        log.refreshed.retain(|&row| table.is_live(row));
+    }
+
+    /// The net changes of observed tables, in the order in which they began.
+    pub(super) fn net(&self, database: &Database) -> Vec<Change> {
+        let mut seen = HashSet::with_capacity(self.order.len());
+        let mut changes = Vec::with_capacity(self.order.len());
+        for &(relation, row) in &self.order {
+            if !seen.insert((relation, row)) {
+                continue;
+            }
+            let table = database.table(relation);
+            let kind = match (row < table.fresh_from(), table.is_live(row)) {
+                (false, true) => ChangeKind::Insert,
+                (true, false) => ChangeKind::Delete,
+                (true, true) if self.logs[relation.index()].refreshed_set.contains(&row.0) => {
+                    ChangeKind::Refresh
+                }
+                _ => continue,
+            };
+            changes.push(Change { relation, row, kind });
+        }
+        changes
+    }
+
+    /// Ends the commit: all row ids are void.
+    pub(super) fn settle(&mut self, database: &mut Database) {
+        for relation in self.touched.drain(..) {
+            database.table_mut(relation).settle();
+            self.logs[relation.index()].clear();
+        }
+        self.order.clear();
+        self.count = 0;
+    }
+
+    /// Ends the commit as if it had not been.
+    pub(super) fn roll_back(&mut self, database: &mut Database) {
+        for &relation in &self.touched {
+            let table = database.table_mut(relation);
+            let log = &self.logs[relation.index()];
+            for &row in &log.fresh {
+                if row >= table.fresh_from() {
+                    table.remove(row);
+                }
+            }
+            for &row in &log.gone {
+                if row < table.fresh_from() && table.is_dying(row) {
+                    table.revive(row);
+                }
+            }
+        }
+        self.settle(database);
+    }
+}

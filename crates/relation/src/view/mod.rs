@@ -1,0 +1,275 @@
+//! The view engine: keeps tables that rules fill up to date, set at a time, at every commit.
+//!
+//! A commit puts in and takes out what a turn has derived ([`Views::insert`], [`Views::delete`],
+//! [`Views::expire`]), then calls [`Views::step`] until nothing is left to do, reads the net
+//! changes and settles. Strata are evaluated in order; within one, phases alternate:
+//!
+//! 1. *retract* (delete and re-derive): for every row that went, the derivations that used it are
+//!    taken out too, whether or not there are others, until no more go; then each row taken out
+//!    is put back if it can still be derived from what is left. So cycles that support only
+//!    themselves vanish. One mechanism serves recursive and other views alike, and needs no
+//!    count per row.
+//! 2. *select*: of several derivations with the key of one row the last stands (rules in program
+//!    order, then rows in the order of insertion).
+//! 3. *extend* (semi-naive): for every row that came, the derivations that use it.
+//!
+//! Aggregates are kept per group: a group that a change touches is aggregated anew, but a MIN or
+//! MAX that only gets better, or is not touched by what went, is not. So shortest paths through
+//! a cycle of rules reach their fixed point.
+
+mod changes;
+mod naive;
+mod rounds;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use crate::database::Database;
+use crate::expr::{EvalError, Scope};
+use crate::flat::{OwnedValue, TupleBuf};
+use crate::plan::{Plan, RelationId, RuleId, ViewRule};
+use crate::table::{Access, RowId, Table, Visible};
+use crate::value::Value;
+use changes::{Changes, Source};
+
+pub use changes::{Change, ChangeKind};
+pub use naive::{Contents, contents, evaluate_naively};
+
+/// A commit that derives more rows than this is given up.
+pub const DERIVED_MAX: u64 = 100_000_000;
+
+/// Where [`Views::step`] stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress {
+    /// There is more to do.
+    More,
+    /// All views are at their fixed point.
+    Done,
+    /// More than [`DERIVED_MAX`] rows were derived: the commit must be rolled back.
+    Exceeded,
+}
+
+/// Told of derivations that were dropped.
+pub trait Failures {
+    /// A derivation of `rule` failed.
+    fn failed(&mut self, rule: RuleId, error: EvalError);
+}
+
+/// The state of the view engine; see the module.
+#[derive(Clone, Debug)]
+pub struct Views {
+    changes: Changes,
+    /// The stratum being evaluated; `None` between commits.
+    stratum: usize,
+    phase: Phase,
+    /// Positions in the logs, one per rule and body atom of the stratum.
+    cursors: Vec<Vec<Cursor>>,
+    /// Rows taken out by retraction, to be derived again.
+    overdeleted: Vec<(RelationId, RowId)>,
+    /// Per rule of the stratum, the groups to aggregate anew.
+    groups: Vec<Option<Groups>>,
+    /// Keys of selected tables to select anew: table, whole rows.
+    reselect: TupleBuf<RelationId>,
+    /// Derivations between a strand and the tables.
+    derived: TupleBuf<()>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Start,
+    Retract,
+    Rederive,
+    Extend,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Cursor {
+    fresh: usize,
+    gone: usize,
+    refreshed: usize,
+}
+
+/// Group columns of a grouped rule: a set of head rows, and whether something was put in.
+#[derive(Clone, Debug)]
+struct Groups {
+    /// Keyed by the group columns; the others hold the last input.
+    rows: Table,
+    touched: TupleBuf<()>,
+}
+
+impl Views {
+    /// The engine for `plan`, with empty tables.
+    pub fn new(plan: &Plan) -> Views {
+        Views {
+            changes: Changes::new(plan),
+            stratum: 0,
+            phase: Phase::Start,
+            cursors: Vec::new(),
+            overdeleted: Vec::new(),
+            groups: Vec::new(),
+            reselect: TupleBuf::new(),
+            derived: TupleBuf::new(),
+        }
+    }
+
+    /// Asks for the changes of `relation` in [`Views::net`].
+    pub fn observe(&mut self, relation: RelationId) {
+        self.changes.observe(relation);
+    }
+
+    /// Rows refused so far because a table was full.
+    pub fn refused(&self) -> u64 {
+        self.changes.refused
+    }
+
+    /// Puts a tuple into a table, where it stands until it is deleted.
+    pub fn insert(
+        &mut self,
+        plan: &Plan,
+        database: &mut Database,
+        relation: RelationId,
+        values: &[Value<'_>],
+        now_ns: u64,
+    ) {
+        let Some(candidates) = plan.relation(relation).candidates else {
+            self.changes.put(database, relation, values, now_ns, Source::Asserted);
+            return;
+        };
+        // The row takes the place of whatever has its key; a later derivation takes its place.
+        let table = database.table(relation);
+        if let Some(row) = table.find(values) {
+            let mut old = Vec::new();
+            table.read_row(row, &mut old);
+            self.reselect.push(relation, &old);
+        }
+        for row in rows_with_key(plan, database, relation, candidates, values) {
+            self.changes.remove(database, candidates, row);
+        }
+        let mut candidate = vec![Value::Int(-1)];
+        candidate.extend_from_slice(values);
+        self.changes.put(database, candidates, &candidate, now_ns, Source::Asserted);
+        self.reselect.push(relation, values);
+    }
+
+    /// Takes out the row with the primary key of `values`, however it came there.
+    pub fn delete(
+        &mut self,
+        plan: &Plan,
+        database: &mut Database,
+        relation: RelationId,
+        values: &[Value<'_>],
+    ) {
+        for row in database.table(relation).find_for_delete(values) {
+            if let Some(candidates) = plan.relation(relation).candidates {
+                let columns = database.table(relation).copy_row(row);
+                let columns: Vec<Value<'_>> = columns.iter().map(OwnedValue::get).collect();
+                self.reselect.push(relation, &columns);
+                let rows = rows_equal_to(plan, database, relation, candidates, &columns);
+                for candidate in rows {
+                    self.changes.remove(database, candidates, candidate);
+                }
+            }
+            self.changes.remove(database, relation, row);
+        }
+    }
+
+    /// Takes out one row whose time has come at `now_ns`; false if there is none.
+    pub fn expire(&mut self, database: &mut Database, relation: RelationId, now_ns: u64) -> bool {
+        let Some(row) = database.table_mut(relation).expired(now_ns) else { return false };
+        self.changes.remove(database, relation, row);
+        true
+    }
+
+    /// One round of evaluation.
+    pub fn step(
+        &mut self,
+        plan: &Plan,
+        database: &mut Database,
+        scope: Scope<'_>,
+        now_ns: u64,
+        failures: &mut dyn Failures,
+    ) -> Progress {
+        if self.changes.count > DERIVED_MAX {
+            return Progress::Exceeded;
+        }
+        let Some(stratum) = plan.strata.get(self.stratum) else { return Progress::Done };
+        rounds::Round { views: self, plan, stratum, database, scope, now_ns, failures }.run();
+        match self.stratum < plan.strata.len() {
+            true => Progress::More,
+            false => Progress::Done,
+        }
+    }
+
+    /// What the commit has changed in observed tables, in order; before [`Views::settle`].
+    pub fn net(&self, database: &Database) -> Vec<Change> {
+        self.changes.net(database)
+    }
+
+    /// Ends the commit: row ids are void, deleted rows are gone.
+    pub fn settle(&mut self, database: &mut Database) {
+        self.changes.settle(database);
+        self.start_over();
+    }
+
+    /// Ends the commit as if it had not been; refreshes stay.
+    pub fn roll_back(&mut self, database: &mut Database) {
+        self.changes.roll_back(database);
+        self.start_over();
+    }
+
+    fn start_over(&mut self) {
+        self.stratum = 0;
+        self.phase = Phase::Start;
+        self.cursors.clear();
+        self.overdeleted.clear();
+        self.groups.clear();
+        self.reselect.clear();
+        self.derived.clear();
+    }
+}
+
+/// Live candidates with the key of `values`, a row of `relation`.
+fn rows_with_key(
+    plan: &Plan,
+    database: &mut Database,
+    relation: RelationId,
+    candidates: RelationId,
+    values: &[Value<'_>],
+) -> Vec<RowId> {
+    let Some(spec) = plan.relation(relation).table() else { return Vec::new() };
+    let key: Vec<Value<'_>> = match &spec.key {
+        crate::table::Key::Columns(columns) => {
+            columns.iter().map(|&column| values[column as usize]).collect()
+        }
+        crate::table::Key::Bag => values.to_vec(),
+    };
+    let table = database.table_mut(candidates);
+    table.prepare(Access::Index(0));
+    table.rows(Access::Index(0), &key, Visible::Live).collect()
+}
+
+/// Live candidates that are `values`, whichever rule derived them.
+fn rows_equal_to(
+    plan: &Plan,
+    database: &mut Database,
+    relation: RelationId,
+    candidates: RelationId,
+    values: &[Value<'_>],
+) -> Vec<RowId> {
+    let rows = rows_with_key(plan, database, relation, candidates, values);
+    let table = database.table(candidates);
+    let equal = |row: &RowId| {
+        (1..).zip(values).all(|(column, value)| table.value(*row, column).equal(value))
+    };
+    rows.into_iter().filter(equal).collect()
+}
+
+/// The one aggregate column of a grouped rule, if there is exactly one.
+fn single_aggregate(rule: &ViewRule) -> Option<(u32, crate::aggregate::Aggregate)> {
+    let check = rule.check.as_ref()?;
+    let mut found = (0..).zip(&check.output.columns).filter_map(|(column, head)| match head {
+        crate::plan::HeadColumn::Aggregate { function, .. } => Some((column, *function)),
+        crate::plan::HeadColumn::Value(_) => None,
+    });
+    let first = found.next()?;
+    found.next().is_none().then_some(first)
+}

@@ -1,0 +1,152 @@
+//! Where a run writes: data lines on one stream, notes on another.
+//!
+//! Data is buffered and written when the buffer is full, when asked, and at the end. The first
+//! failure to write data is kept: whoever drives the run asks for it and ends. A closed pipe is
+//! such a failure too; what it means is up to the caller.
+
+use std::fmt;
+use std::io::{self, Write};
+
+/// How data lines look.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Form {
+    /// Text for people.
+    #[default]
+    Text,
+    /// A JSON object a line.
+    Json,
+}
+
+/// Bytes gathered before they are written.
+const BUFFER_BYTES: usize = 1 << 16;
+
+/// The two streams of a run.
+pub struct Console {
+    form: Form,
+    data: Box<dyn Write>,
+    notes: Box<dyn Write>,
+    buffer: Vec<u8>,
+    failure: Option<io::Error>,
+}
+
+impl Console {
+    /// A console that writes data in `form` to `data` and everything else to `notes`.
+    pub fn new(form: Form, data: Box<dyn Write>, notes: Box<dyn Write>) -> Console {
+        Console { form, data, notes, buffer: Vec::new(), failure: None }
+    }
+
+    /// How data lines look.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Appends a line of data, given without its end.
+    pub fn line(&mut self, line: impl fmt::Display) {
+        if self.failure.is_some() {
+            return;
+        }
+        // Writing to memory cannot fail.
+        let _ = writeln!(self.buffer, "{line}");
+        if self.buffer.len() >= BUFFER_BYTES {
+            self.flush();
+        }
+    }
+
+    /// Writes a note at once. If nobody reads notes there is nobody to tell.
+    pub fn note(&mut self, note: impl fmt::Display) {
+        let _ = writeln!(self.notes, "{note}");
+    }
+
+    /// True if data waits to be written.
+    pub fn is_dirty(&self) -> bool {
+        !self.buffer.is_empty()
+    }
+
+    /// Writes what has been gathered.
+    pub fn flush(&mut self) {
+        let written = self.data.write_all(&self.buffer).and_then(|()| self.data.flush());
+        self.buffer.clear();
+        if let Err(error) = written {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    /// True once data could not be written.
+    pub fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// Why data could not be written, once.
+    pub fn take_failure(&mut self) -> Option<io::Error> {
+        self.failure.take()
+    }
+}
+
+impl fmt::Debug for Console {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Console").field("form", &self.form).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::*;
+
+    /// What was written, shared with the test.
+    #[derive(Clone, Default)]
+    pub(crate) struct Tape(Rc<RefCell<Vec<u8>>>);
+
+    impl Tape {
+        pub(crate) fn text(&self) -> String {
+            String::from_utf8(self.0.borrow().clone()).expect("text")
+        }
+    }
+
+    impl Write for Tape {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.borrow_mut().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    struct Full;
+
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn data_waits_for_the_buffer_and_notes_do_not() {
+        let (data, notes) = (Tape::default(), Tape::default());
+        let mut console = Console::new(Form::Text, Box::new(data.clone()), Box::new(notes.clone()));
+        console.line("one");
+        console.note("two");
+        assert_eq!((data.text(), notes.text()), (String::new(), "two\n".to_owned()));
+        console.flush();
+        assert_eq!(data.text(), "one\n");
+        assert!(!console.is_dirty());
+    }
+
+    #[test]
+    fn the_first_failure_is_kept_and_nothing_is_gathered_after_it() {
+        let mut console = Console::new(Form::Text, Box::new(Full), Box::new(Tape::default()));
+        console.line("one");
+        console.flush();
+        console.line("two");
+        assert!(console.has_failed() && !console.is_dirty());
+        let failure = console.take_failure().map(|error| error.kind());
+        assert_eq!(failure, Some(io::ErrorKind::StorageFull));
+    }
+}

@@ -1,0 +1,293 @@
+//! The dataflow graph of a plan: which relation starts which rule, what the rule reads, and what
+//! it derives.
+//!
+//! ```text
+//! timer ──> rule ──> event ══> (another node)
+//!            ^ ┊
+//!     table ─┘ └┄┄> table
+//! ```
+//! Relations and rules are nodes; periodics are nodes of their own, one for each rule that has
+//! one. A [`Graph`] is drawn as text, as DOT, as Mermaid, or as SVG ([`svg`]).
+
+mod forms;
+mod layout;
+pub mod svg;
+
+use std::collections::HashMap;
+
+use tidemill_relation::plan::{
+    Action, Lookup, On, Plan, RelationId, RuleId, Step, Storage, Strand, ViewKind, ViewRule,
+};
+
+pub use forms::{dot, mermaid, text};
+
+/// What a node of the graph stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NodeKind {
+    /// A relation whose tuples live for one turn.
+    Event,
+    /// A relation that keeps its rows.
+    Table,
+    /// A rule.
+    Rule,
+    /// A timer of a rule.
+    Timer,
+}
+
+/// A node of the graph.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Node {
+    /// What it stands for.
+    pub kind: NodeKind,
+    /// The name of the relation or rule; for timers the rule's.
+    pub name: String,
+    /// Made by the planner.
+    pub hidden: bool,
+}
+
+/// What an edge of the graph says; the order is that of the text form.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum EdgeKind {
+    /// From a relation or timer to a rule: starts it.
+    Starts,
+    /// From a table to a rule: its rows are joined.
+    Reads,
+    /// From a table to a rule: the rule asks that no row fits.
+    Lacks,
+    /// From a rule to an event: derives its tuples.
+    Emits,
+    /// From a rule to a table: puts rows in.
+    Inserts,
+    /// From a rule to a table: takes rows out.
+    Deletes,
+    /// From a rule to a table that it keeps up to date.
+    Maintains,
+    /// From a table to its counterpart at other nodes.
+    Ships,
+}
+
+impl EdgeKind {
+    /// The word that drawings put on the edge.
+    pub fn word(self) -> &'static str {
+        match self {
+            EdgeKind::Starts => "starts",
+            EdgeKind::Reads => "joins",
+            EdgeKind::Lacks => "notin",
+            EdgeKind::Emits => "emits",
+            EdgeKind::Inserts => "inserts",
+            EdgeKind::Deletes => "deletes",
+            EdgeKind::Maintains => "maintains",
+            EdgeKind::Ships => "ships",
+        }
+    }
+}
+
+/// An edge of the graph, between positions in [`Graph::nodes`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Edge {
+    /// Where it begins.
+    pub from: usize,
+    /// Where it ends.
+    pub to: usize,
+    /// What it says.
+    pub kind: EdgeKind,
+}
+
+/// A dataflow graph: relations that anything touches in the order of the plan, then rules, each
+/// after its timer.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Graph {
+    /// The nodes.
+    pub nodes: Vec<Node>,
+    /// The edges, sorted, each once.
+    pub edges: Vec<Edge>,
+}
+
+impl Graph {
+    /// The graph of a plan. `exports` are the pairs of tables of which the first is shipped to
+    /// the second at other nodes.
+    pub fn new(plan: &Plan, exports: impl IntoIterator<Item = (RelationId, RelationId)>) -> Graph {
+        let mut building = Building { plan, graph: Graph::default(), index: HashMap::new() };
+        for strand in &plan.strands {
+            building.strand(strand);
+        }
+        for rule in plan.strata.iter().flat_map(|stratum| &stratum.rules) {
+            building.view(rule);
+        }
+        for (id, relation) in (0..).map(RelationId).zip(&plan.relations) {
+            if let Some(candidates) = relation.candidates {
+                let (from, to) = (building.relation(candidates), building.relation(id));
+                building.edge(from, to, EdgeKind::Maintains);
+            }
+        }
+        for (out, into) in exports {
+            let (from, to) = (building.relation(out), building.relation(into));
+            building.edge(from, to, EdgeKind::Ships);
+        }
+        building.finish()
+    }
+}
+
+/// What a node is made from, before nodes are put in order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Origin {
+    Relation(RelationId),
+    Rule(RuleId, Part),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Part {
+    Timer,
+    Body,
+}
+
+struct Building<'p> {
+    plan: &'p Plan,
+    graph: Graph,
+    index: HashMap<Origin, usize>,
+}
+
+impl Building<'_> {
+    fn node(&mut self, origin: Origin, node: impl FnOnce() -> Node) -> usize {
+        *self.index.entry(origin).or_insert_with(|| {
+            self.graph.nodes.push(node());
+            self.graph.nodes.len() - 1
+        })
+    }
+
+    fn relation(&mut self, id: RelationId) -> usize {
+        let relation = self.plan.relation(id);
+        self.node(Origin::Relation(id), || Node {
+            kind: match relation.storage {
+                Storage::Event => NodeKind::Event,
+                Storage::Table { .. } => NodeKind::Table,
+            },
+            name: relation.name.clone(),
+            hidden: relation.hidden,
+        })
+    }
+
+    fn rule(&mut self, id: RuleId, part: Part) -> usize {
+        let name = self.plan.rules.get(id.index()).map_or("?", |rule| &rule.name).to_owned();
+        let kind = match part {
+            Part::Timer => NodeKind::Timer,
+            Part::Body => NodeKind::Rule,
+        };
+        self.node(Origin::Rule(id, part), || Node { kind, name, hidden: false })
+    }
+
+    fn edge(&mut self, from: usize, to: usize, kind: EdgeKind) {
+        self.graph.edges.push(Edge { from, to, kind });
+    }
+
+    fn strand(&mut self, strand: &Strand) {
+        let source = match strand.trigger.on {
+            On::Periodic { .. } => self.rule(strand.rule, Part::Timer),
+            _ => self.relation(strand.trigger.relation),
+        };
+        let rule = self.rule(strand.rule, Part::Body);
+        self.edge(source, rule, EdgeKind::Starts);
+        for step in &strand.steps {
+            let (Lookup { relation, .. }, kind) = match step {
+                Step::Join(lookup) => (lookup, EdgeKind::Reads),
+                Step::Absent(lookup) => (lookup, EdgeKind::Lacks),
+                Step::Let(..) | Step::Match(..) | Step::Filter(..) => continue,
+            };
+            let table = self.relation(*relation);
+            self.edge(table, rule, kind);
+        }
+        let head = self.relation(strand.output.relation);
+        let kind = match strand.output.action {
+            Action::Emit => EdgeKind::Emits,
+            Action::Insert => EdgeKind::Inserts,
+            Action::Delete => EdgeKind::Deletes,
+        };
+        self.edge(rule, head, kind);
+    }
+
+    fn view(&mut self, view: &ViewRule) {
+        let rule = self.rule(view.rule, Part::Body);
+        for atom in &view.body {
+            let table = self.relation(atom.relation);
+            let kind = if atom.negated { EdgeKind::Lacks } else { EdgeKind::Reads };
+            self.edge(table, rule, kind);
+        }
+        let head = self.relation(view.head);
+        let kind = match view.kind {
+            ViewKind::Maintained | ViewKind::Grouped => EdgeKind::Maintains,
+            ViewKind::Plain => EdgeKind::Inserts,
+        };
+        self.edge(rule, head, kind);
+    }
+
+    /// Puts nodes in the order of their origins, and edges in order.
+    fn finish(self) -> Graph {
+        let mut origins: Vec<(Origin, usize)> = self.index.into_iter().collect();
+        origins.sort_unstable();
+        let mut place = vec![0; origins.len()];
+        for (new, &(_, old)) in origins.iter().enumerate() {
+            place[old] = new;
+        }
+        let nodes = origins.iter().map(|&(_, old)| self.graph.nodes[old].clone()).collect();
+        let mut edges: Vec<Edge> = (self.graph.edges.iter())
+            .map(|edge| Edge { from: place[edge.from], to: place[edge.to], ..*edge })
+            .collect();
+        edges.sort_unstable();
+        edges.dedup();
+        Graph { nodes, edges }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A timer that emits an event, which a rule joins with a table.
+    pub(crate) fn example() -> Graph {
+        let node =
+            |kind, name: &str| Node { kind, name: name.to_owned(), hidden: name.contains('!') };
+        Graph {
+            nodes: vec![
+                node(NodeKind::Event, "ping"),
+                node(NodeKind::Table, "peer"),
+                node(NodeKind::Table, "best!agg"),
+                node(NodeKind::Timer, "r1"),
+                node(NodeKind::Rule, "r1"),
+                node(NodeKind::Rule, "r2"),
+            ],
+            edges: vec![
+                Edge { from: 0, to: 5, kind: EdgeKind::Starts },
+                Edge { from: 1, to: 4, kind: EdgeKind::Reads },
+                Edge { from: 1, to: 5, kind: EdgeKind::Lacks },
+                Edge { from: 3, to: 4, kind: EdgeKind::Starts },
+                Edge { from: 4, to: 0, kind: EdgeKind::Emits },
+                Edge { from: 5, to: 1, kind: EdgeKind::Inserts },
+                Edge { from: 5, to: 2, kind: EdgeKind::Maintains },
+            ],
+        }
+    }
+
+    #[test]
+    fn a_plan_becomes_a_graph() {
+        let plan = tidemill_relation::plan::parse(
+            "relation p0 \"ping\" at 0 (string, int64)\n\
+             relation p1 \"peer\" at 0 (string, string)\n  table key(0, 1)\n\
+             rule r0 \"r1\" at \"a.olg:1:1\"\n\
+             strand r0 on event p0 (v0, _) regs 2\n\
+             \x20 join p1 scan [] atom 1 (_, v1)\n\
+             \x20 emit p0 (v1, 7)\n",
+        )
+        .expect("a plan");
+        let graph = Graph::new(&plan, []);
+        let names: Vec<&str> = graph.nodes.iter().map(|node| node.name.as_str()).collect();
+        assert_eq!(names, ["ping", "peer", "r1"]);
+        assert_eq!(
+            graph.edges,
+            [
+                Edge { from: 0, to: 2, kind: EdgeKind::Starts },
+                Edge { from: 1, to: 2, kind: EdgeKind::Reads },
+                Edge { from: 2, to: 0, kind: EdgeKind::Emits },
+            ]
+        );
+    }
+}

@@ -1,0 +1,212 @@
+//! The observer of a run: prints what programs watch, and notes what ends a run.
+//!
+//! ```text
+//! <seconds since start, 6 decimals> <node> <letter> <rule or -> <tuple>
+//! {"t":0.000123,"node":"localhost:10000","event":"s","rule":"r1","tuple":["ping",...]}
+//! ```
+
+use std::cell::{Ref, RefCell, RefMut};
+use std::fmt::{self, Write as _};
+use std::rc::Rc;
+
+use tidemill_overlog::node::{Observer, Sighting};
+use tidemill_relation::json::JsonWriter;
+use tidemill_relation::text::DisplayTuple;
+
+use crate::console::{Console, Form};
+
+/// What a run has written and found so far.
+#[derive(Debug)]
+pub struct Journal {
+    /// Where it writes.
+    pub console: Console,
+    /// Tuples of the relation `violation` that appeared.
+    pub violations: u64,
+    /// Expectations of the script that held.
+    pub expectations_met: u64,
+    /// Expectations of the script that did not.
+    pub expectations_failed: u64,
+    json: JsonWriter,
+}
+
+impl Journal {
+    /// Nothing found yet.
+    pub fn new(console: Console) -> Journal {
+        Journal {
+            console,
+            violations: 0,
+            expectations_met: 0,
+            expectations_failed: 0,
+            json: JsonWriter::new(),
+        }
+    }
+
+    /// True if the run has no reason to go on.
+    pub fn is_over(&self) -> bool {
+        self.violations > 0 || self.expectations_failed > 0 || self.console.has_failed()
+    }
+
+    fn sighted(&mut self, sighting: &Sighting<'_>) {
+        match self.console.form() {
+            Form::Text => self.console.line(Line(sighting)),
+            Form::Json => {
+                write_json(&mut self.json, sighting);
+                self.console.line(self.json.as_str());
+                self.json.clear();
+            }
+        }
+    }
+}
+
+/// A sighting as a watch line.
+struct Line<'s>(&'s Sighting<'s>);
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Sighting { at_ns, node, stage, rule, relation, columns } = *self.0;
+        let (letter, rule) = (stage.letter(), rule.unwrap_or("-"));
+        write!(f, "{} {node} {letter} {rule} ", Seconds(at_ns))?;
+        DisplayTuple::new(relation, columns.iter().copied()).fmt(f)
+    }
+}
+
+fn write_json(json: &mut JsonWriter, sighting: &Sighting<'_>) {
+    json.object(|json| {
+        json.key("t").number(Seconds(sighting.at_ns));
+        json.key("node").string(sighting.node);
+        let mut letter = [0; 4];
+        json.key("event").string(sighting.stage.letter().encode_utf8(&mut letter));
+        json.key("rule").string(sighting.rule.unwrap_or("-"));
+        json.key("tuple").tuple(sighting.relation, sighting.columns.iter().copied());
+    });
+}
+
+/// Nanoseconds as seconds with 6 decimals, cut off behind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seconds(pub u64);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:06}", self.0 / 1_000_000_000, self.0 % 1_000_000_000 / 1000)
+    }
+}
+
+/// A journal shared between the nodes that write it and the run that reads it.
+#[derive(Clone, Debug)]
+pub struct SharedJournal(Rc<RefCell<Journal>>);
+
+impl SharedJournal {
+    /// Shares a journal.
+    pub fn new(journal: Journal) -> SharedJournal {
+        SharedJournal(Rc::new(RefCell::new(journal)))
+    }
+
+    /// To read it; for no longer than a statement.
+    pub fn get(&self) -> Ref<'_, Journal> {
+        self.0.borrow()
+    }
+
+    /// To write it; for no longer than a statement.
+    pub fn get_mut(&self) -> RefMut<'_, Journal> {
+        self.0.borrow_mut()
+    }
+}
+
+impl Observer for SharedJournal {
+    fn sighted(&mut self, sighting: Sighting<'_>) {
+        self.get_mut().sighted(&sighting);
+    }
+
+    fn violated(&mut self, sighting: Sighting<'_>) {
+        let mut journal = self.get_mut();
+        journal.violations += 1;
+        let tuple = DisplayTuple::new(sighting.relation, sighting.columns.iter().copied());
+        let (at, node) = (Seconds(sighting.at_ns), sighting.node);
+        let mut note = format!("tidemill: {at} {node}: {tuple}");
+        if let Some(rule) = sighting.rule {
+            // Writing to a string cannot fail.
+            let _ = write!(note, " (rule {rule})");
+        }
+        journal.console.note(note);
+    }
+
+    fn rule_failed(&mut self, node: &str, rule: &str, place: &str, reason: &str) {
+        let note = format!("{place}: fault[rule-failed]: {reason} ({rule}, {node})");
+        self.get_mut().console.note(note);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidemill_overlog::node::Stage;
+    use tidemill_relation::{Id, Value};
+
+    use super::*;
+    use crate::console::tests::Tape;
+
+    fn journal(form: Form) -> (SharedJournal, Tape, Tape) {
+        let (data, notes) = (Tape::default(), Tape::default());
+        let console = Console::new(form, Box::new(data.clone()), Box::new(notes.clone()));
+        (SharedJournal::new(Journal::new(console)), data, notes)
+    }
+
+    const COLUMNS: [Value<'static>; 3] =
+        [Value::Str("n1:1"), Value::Double(2.0), Value::Interval(1_500_000_000)];
+
+    fn sighting(rule: Option<&'static str>) -> Sighting<'static> {
+        Sighting {
+            at_ns: 1_000_123_999,
+            node: "n0:1",
+            stage: Stage::Sent,
+            rule,
+            relation: "ping",
+            columns: &COLUMNS,
+        }
+    }
+
+    #[test]
+    fn watch_lines_are_as_documented() {
+        let (mut journal, data, _) = journal(Form::Text);
+        journal.sighted(sighting(Some("r1")));
+        journal.sighted(sighting(None));
+        journal.get_mut().console.flush();
+        assert_eq!(
+            data.text(),
+            "1.000123 n0:1 s r1 ping(\"n1:1\", 2.0, 1.500000000s)\n\
+             1.000123 n0:1 s - ping(\"n1:1\", 2.0, 1.500000000s)\n"
+        );
+    }
+
+    #[test]
+    fn json_lines_are_as_documented() {
+        let (mut journal, data, _) = journal(Form::Json);
+        let columns = [Value::Id(Id::from_int(1))];
+        journal.sighted(Sighting { columns: &columns, ..sighting(Some("r1")) });
+        journal.get_mut().console.flush();
+        assert_eq!(
+            data.text(),
+            "{\"t\":1.000123,\"node\":\"n0:1\",\"event\":\"s\",\"rule\":\"r1\",\"tuple\":[\"ping\",\
+             \"0x0000000000000000000000000000000000000001I\"]}\n"
+        );
+    }
+
+    #[test]
+    fn a_violation_is_told_and_ends_the_run() {
+        let (mut journal, data, notes) = journal(Form::Text);
+        assert!(!journal.get().is_over());
+        journal.violated(sighting(Some("bad")));
+        assert!(journal.get().is_over());
+        assert_eq!(data.text(), "");
+        assert_eq!(
+            notes.text(),
+            "tidemill: 1.000123 n0:1: ping(\"n1:1\", 2.0, 1.500000000s) (rule bad)\n"
+        );
+    }
+
+    #[test]
+    fn a_failing_rule_has_its_place() {
+        let (mut journal, _, notes) = journal(Form::Text);
+        journal.rule_failed("n0:1", "r1", "a.olg:3:1", "division by zero");
+        assert_eq!(notes.text(), "a.olg:3:1: fault[rule-failed]: division by zero (r1, n0:1)\n");
+    }
+}

@@ -1,0 +1,138 @@
+//! Loading programs: from files to what a node can run.
+
+use std::path::{Path, PathBuf};
+
+use tidemill_overlog::ast;
+use tidemill_overlog::parse::parse_files;
+use tidemill_overlog::pre::{Disk, Options};
+use tidemill_overlog::{Compiled, compile};
+use tidemill_stdx::diag::{Diagnostic, Sources, Span, has_errors};
+
+/// What a file holds, by its ending in any case.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FileKind {
+    /// `.olg`.
+    Rules,
+    /// `.com`, `.cl`.
+    Components,
+    /// `.flow`.
+    Packets,
+    /// `.proto`, `.fds`.
+    Schemas,
+}
+
+impl FileKind {
+    /// The kind of a file; `None` if its ending names none.
+    pub fn of(path: &Path) -> Option<FileKind> {
+        let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+        Some(match ending.as_str() {
+            "olg" => FileKind::Rules,
+            "com" | "cl" => FileKind::Components,
+            "flow" => FileKind::Packets,
+            "proto" | "fds" => FileKind::Schemas,
+            _ => return None,
+        })
+    }
+
+    /// What such files hold.
+    pub fn name(self) -> &'static str {
+        match self {
+            FileKind::Rules => "rules",
+            FileKind::Components => "components",
+            FileKind::Packets => "packet graphs",
+            FileKind::Schemas => "schemas",
+        }
+    }
+}
+
+/// What to load and how.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LoadOptions {
+    /// Macros defined before the first line, `NAME=VALUE` each.
+    pub defines: Vec<String>,
+    /// Where included files are looked for besides the folder of the including file.
+    pub include_dirs: Vec<PathBuf>,
+}
+
+/// A loaded program.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// The texts that spans point into.
+    pub sources: Sources,
+    /// The tree, as far as it could be read.
+    pub tree: ast::Program,
+    /// The program; `None` if there are errors.
+    pub program: Option<Compiled>,
+    /// What was found, errors and warnings.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Loads the files of one program. Whatever is wrong is a diagnostic.
+pub fn load(files: &[PathBuf], options: &LoadOptions) -> Loaded {
+    let mut loaded = Loaded::default();
+    let rules: Vec<PathBuf> =
+        files.iter().filter(|file| is_rules(file, &mut loaded)).cloned().collect();
+    if rules.is_empty() {
+        return loaded;
+    }
+    let pre = Options {
+        defines: options.defines.clone(),
+        include_dirs: options.include_dirs.clone(),
+    };
+    let (tree, found) = parse_files(&rules, &pre, &Disk, &mut loaded.sources);
+    loaded.diagnostics.extend(found);
+    if !has_errors(&loaded.diagnostics) {
+        let (program, found) = compile(&tree, &loaded.sources);
+        loaded.diagnostics.extend(found);
+        loaded.program = program.filter(|_| !has_errors(&loaded.diagnostics));
+    }
+    loaded.tree = tree;
+    loaded
+}
+
+/// Whether a file holds rules; if not, says what is wrong.
+fn is_rules(path: &Path, loaded: &mut Loaded) -> bool {
+    let kind = FileKind::of(path);
+    if kind == Some(FileKind::Rules) {
+        return true;
+    }
+    let file = loaded.sources.add(path.display().to_string(), "");
+    let span = Span { file, start: 0, end: 0 };
+    loaded.diagnostics.push(match kind {
+        None => Diagnostic::error("file-kind", span, "the ending of this file names no kind")
+            .help("rules are in files that end in `.olg`"),
+        Some(kind) => {
+            let message = format!("{} are not supported in this version", kind.name());
+            Diagnostic::error("file-kind", span, message)
+        }
+    });
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_count_in_any_case() {
+        let kind = |name: &str| FileKind::of(Path::new(name));
+        assert_eq!(kind("a.olg"), Some(FileKind::Rules));
+        assert_eq!(kind("a.b.OLG"), Some(FileKind::Rules));
+        assert_eq!(kind("A.Com"), Some(FileKind::Components));
+        assert_eq!(kind("x.fds"), Some(FileKind::Schemas));
+        assert_eq!(kind("olg"), None);
+        assert_eq!(kind("a.txt"), None);
+    }
+
+    #[test]
+    fn unknown_kinds_and_missing_files_are_diagnostics() {
+        let files = ["no-such-file.olg", "x.txt", "y.flow"].map(PathBuf::from);
+        let loaded = load(&files, &LoadOptions::default());
+        assert!(loaded.program.is_none());
+        let text: String =
+            loaded.diagnostics.iter().map(|one| loaded.sources.render(one)).collect();
+        assert!(text.contains("x.txt:1:1: error[file-kind]"), "{text}");
+        assert!(text.contains("y.flow:1:1: error[file-kind]: packet graphs"), "{text}");
+        assert!(text.contains("no-such-file.olg:1:1: error[file-unreadable]"), "{text}");
+    }
+}

@@ -1,0 +1,160 @@
+//! Scripts of a simulation: what happens to its nodes and its network, and what must be true.
+//!
+//! ```text
+//! # one action a line; times are seconds of virtual time
+//! at T inject NODE event(...)         every T..U step D inject NODE event(...)
+//! at T fact NODE p(...)
+//! at T crash NODE                     at T restart NODE
+//! at T partition A,B,.. | C,D,..      at T heal
+//! at T loss P                         at T latency A..B            milliseconds
+//! at T expect NODE pattern(...) [count N]
+//! at T end
+//! ```
+//! `NODE` is an address, an index, `*`, or `i in 1..9` with `$i` in the tuple, also inside its
+//! texts; ranges include both ends. Tuples are complete, location included; node parameters
+//! (`NODE`, `LANDMARK`, ...) stand for those of the node, and `_` in a pattern for any value.
+//! `every` takes each of the actions but `end`.
+//!
+//! An `expect` holds if the table of the node has a row that fits the pattern, or exactly as many
+//! as `count` says; with `*`, at every living node. What is due at one time happens in the order
+//! of the lines, before anything else that happens at that time.
+//!
+//! [`parse`] reads the text alone; [`bind`] joins it with the relations of a program and the nodes
+//! of a simulation.
+
+mod cue;
+mod number;
+mod parse;
+mod words;
+
+use tidemill_relation::text::{Pattern, TextError, parse_pattern};
+use tidemill_stdx::diag::Span;
+
+pub use cue::{Cue, Deed, bind};
+pub use number::{latency, probability, seconds};
+pub use parse::parse;
+
+/// A script as it was written.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Script {
+    /// The actions in the order of the lines.
+    pub actions: Vec<Action>,
+}
+
+/// One line of a script.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Action {
+    /// When it happens.
+    pub when: When,
+    /// What happens.
+    pub what: What,
+    /// The line without indentation and comment.
+    pub span: Span,
+}
+
+/// When an action happens; all in nanoseconds of virtual time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum When {
+    /// `at T`.
+    At(u64),
+    /// `every T..U step D`.
+    Every {
+        /// The first time.
+        from: u64,
+        /// The last time, if the steps meet it.
+        to: u64,
+        /// Between two times; not 0.
+        step: u64,
+    },
+}
+
+/// What an action does.
+#[derive(Clone, PartialEq, Debug)]
+pub enum What {
+    /// `inject` and `fact`: gives nodes a tuple.
+    Put(Nodes, Template),
+    /// Ends nodes without notice.
+    Crash(Nodes),
+    /// Starts crashed nodes again, empty.
+    Restart(Nodes),
+    /// Cuts the network into groups that do not hear each other. Nodes in none of them are one
+    /// more group.
+    Partition(Vec<Vec<Nodes>>),
+    /// Ends all partitions.
+    Heal,
+    /// Sets the probability that a datagram is lost.
+    Loss(f64),
+    /// Sets the delay of datagrams, nanoseconds.
+    Latency {
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+    /// Checks what a table holds.
+    Expect {
+        /// Where.
+        nodes: Nodes,
+        /// What a row looks like.
+        pattern: Template,
+        /// How many rows must fit; `None`: one or more.
+        count: Option<u64>,
+    },
+    /// Ends the run.
+    End,
+}
+
+/// Which nodes an action is for.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Nodes {
+    /// Which.
+    pub which: Which,
+    /// Where it was written.
+    pub span: Span,
+}
+
+/// The ways to name nodes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Which {
+    /// The node of this address.
+    Address(String),
+    /// The node of this number.
+    Index(u32),
+    /// `*`: all.
+    All,
+    /// `i in A..B`: those with these numbers, each bound to a variable of tuples.
+    Range {
+        /// The variable, without `$`.
+        variable: String,
+        /// The first number.
+        from: u32,
+        /// The last number.
+        to: u32,
+    },
+}
+
+/// A tuple or pattern in which `$i` stands for a number.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Template {
+    /// The text.
+    pub text: String,
+    /// Where it was written.
+    pub span: Span,
+}
+
+impl Template {
+    /// The tuple for node number `index`, whose number `variable` stands for.
+    ///
+    /// # Errors
+    /// What is wrong with the text; the offset counts in the text as it was written.
+    pub fn instance(&self, variable: Option<&str>, index: u32) -> Result<Pattern, TextError> {
+        let Some(variable) = variable.filter(|_| self.text.contains('$')) else {
+            return parse_pattern(&self.text);
+        };
+        let text = self.text.replace(&format!("${variable}"), &index.to_string());
+        // Places after a replaced variable are moved: point to the first one at most.
+        let unmoved = self.text.find('$').unwrap_or(self.text.len());
+        parse_pattern(&text)
+            .map_err(|error| TextError { offset: error.offset.min(unmoved), ..error })
+    }
+}

@@ -1,0 +1,329 @@
+//! Reading scripts.
+
+use std::time::Duration;
+
+use tidemill_stdx::diag::{Diagnostic, FileId, Span};
+
+use super::number::{latency, probability, seconds};
+use super::words::{Words, wrong_word};
+use super::{Action, Nodes, Script, Template, What, When, Which};
+
+/// The most nodes that one `i in A..B` names.
+const RANGE_MAX: u32 = 1 << 20;
+
+/// Reads the text of a script: what could be read, and what is wrong with the other lines.
+pub fn parse(file: FileId, text: &str) -> (Script, Vec<Diagnostic>) {
+    let mut script = Script::default();
+    let mut diagnostics = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let mut words = Words::new(file, start, line);
+        start += line.len();
+        if words.peek_rest().is_empty() {
+            continue;
+        }
+        match action(&mut words) {
+            Ok(action) => script.actions.push(action),
+            Err(diagnostic) => diagnostics.push(diagnostic),
+        }
+    }
+    (script, diagnostics)
+}
+
+fn action(words: &mut Words<'_>) -> Result<Action, Diagnostic> {
+    let (_, span) = words.clone().rest();
+    let (word, first) = words.word();
+    let when = match word {
+        "at" => When::At(words.read(seconds)?),
+        "every" => {
+            let (from, to) = words.read(times)?;
+            words.expect("step")?;
+            let step = words.read(|word| match seconds(word)? {
+                0 => Err("a step of 0 would never end".to_owned()),
+                step => Ok(step),
+            })?;
+            When::Every { from, to, step }
+        }
+        word => return Err(wrong_word(word, first, "`at` or `every`")),
+    };
+    let (_, verb) = words.clone().word();
+    let what = what(words)?;
+    words.end()?;
+    if what == What::End && !matches!(when, When::At(_)) {
+        return Err(Diagnostic::error("script-syntax", verb, "a run ends once: write `at T end`"));
+    }
+    Ok(Action { when, what, span })
+}
+
+/// `T..U`.
+fn times(text: &str) -> Result<(u64, u64), String> {
+    let wrong = || format!("`{text}` is no range of times: write `T..U` with T <= U");
+    let (from, to) = text.split_once("..").ok_or_else(wrong)?;
+    let (from, to) = (seconds(from)?, seconds(to)?);
+    if from <= to { Ok((from, to)) } else { Err(wrong()) }
+}
+
+const VERBS: &str = "an action: inject, fact, crash, restart, partition, heal, loss, latency, \
+                     expect or end";
+
+fn what(words: &mut Words<'_>) -> Result<What, Diagnostic> {
+    let (verb, span) = words.word();
+    Ok(match verb {
+        "inject" | "fact" => {
+            let nodes = nodes(words)?;
+            let tuple = template(words.rest(), &nodes)?;
+            What::Put(nodes, tuple)
+        }
+        "crash" => What::Crash(nodes(words)?),
+        "restart" => What::Restart(nodes(words)?),
+        "partition" => What::Partition(groups(words)?),
+        "heal" => What::Heal,
+        "loss" => What::Loss(words.read(probability)?),
+        "latency" => {
+            let (least, most) = words.read(latency)?;
+            let ns = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+            What::Latency { least: ns(least), most: ns(most) }
+        }
+        "expect" => expect(words)?,
+        "end" => What::End,
+        other => return Err(wrong_word(other, span, VERBS)),
+    })
+}
+
+fn expect(words: &mut Words<'_>) -> Result<What, Diagnostic> {
+    let nodes = nodes(words)?;
+    let (text, span) = words.rest();
+    // The count stands after the closing parenthesis of the pattern.
+    let counted = text.rsplit_once(')').and_then(|(pattern, rest)| {
+        let digits = rest.trim().strip_prefix("count")?.trim();
+        Some((pattern.len() + 1, digits.parse::<u64>(), digits))
+    });
+    let (text, count) = match counted {
+        None => (text, None),
+        Some((end, Ok(count), _)) => (&text[..end], Some(count)),
+        Some((_, Err(_), digits)) => {
+            let message = format!("`{digits}` is no count: write `count N` with N from 0");
+            return Err(Diagnostic::error("script-syntax", span, message));
+        }
+    };
+    let span = Span { end: span.start + text.len() as u32, ..span };
+    let pattern = template((text, span), &nodes)?;
+    Ok(What::Expect { nodes, pattern, count })
+}
+
+/// The tuple that ends a line; checked for the first node it is for.
+fn template((text, span): (&str, Span), nodes: &Nodes) -> Result<Template, Diagnostic> {
+    let template = Template { text: text.to_owned(), span };
+    let (variable, first) = match &nodes.which {
+        Which::Range { variable, from, .. } => (Some(variable.as_str()), *from),
+        _ => (None, 0),
+    };
+    match template.instance(variable, first) {
+        Ok(_) => Ok(template),
+        Err(error) => {
+            let at = span.start + (error.offset as u32).min(span.end - span.start);
+            let place = Span { start: at, ..span };
+            let wrong = Diagnostic::error("script-tuple", place, error.message);
+            Err(wrong.help("a tuple is `name(value, ...)`, complete with its location"))
+        }
+    }
+}
+
+/// The nodes an action is for: one word, or `i in A..B`.
+fn nodes(words: &mut Words<'_>) -> Result<Nodes, Diagnostic> {
+    let (word, span) = words.word();
+    let mut ahead = words.clone();
+    if ahead.word().0 != "in" {
+        return one(word, span);
+    }
+    *words = ahead;
+    range(word, span, words.word())
+}
+
+fn one(word: &str, span: Span) -> Result<Nodes, Diagnostic> {
+    let which = match word {
+        "*" => Which::All,
+        _ if word.contains(':') => Which::Address(word.to_owned()),
+        _ => match word.parse() {
+            Ok(index) => Which::Index(index),
+            Err(_) => {
+                let wanted = "a node: an address, an index, `*` or `i in A..B`";
+                return Err(wrong_word(word, span, wanted));
+            }
+        },
+    };
+    Ok(Nodes { which, span })
+}
+
+/// `i in A..B`, of which `in` has been read.
+fn range(variable: &str, span: Span, bounds: (&str, Span)) -> Result<Nodes, Diagnostic> {
+    let is_name = variable.starts_with(|c: char| c.is_ascii_alphabetic())
+        && variable.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if !is_name {
+        return Err(wrong_word(variable, span, "the name of a variable before `in`"));
+    }
+    let (text, place) = bounds;
+    let numbers = text.split_once("..").and_then(|(from, to)| {
+        let (from, to): (u32, u32) = (from.parse().ok()?, to.parse().ok()?);
+        (from <= to && to - from < RANGE_MAX).then_some((from, to))
+    });
+    match numbers {
+        Some((from, to)) => Ok(Nodes {
+            which: Which::Range { variable: variable.to_owned(), from, to },
+            span: span.to(place),
+        }),
+        None => Err(wrong_word(text, place, "a range of indices `A..B` with A <= B")),
+    }
+}
+
+/// `A,B | C,D`: blanks around commas are allowed, `A..B` is a range of indices.
+fn groups(words: &mut Words<'_>) -> Result<Vec<Vec<Nodes>>, Diagnostic> {
+    let (text, span) = words.rest();
+    let mut groups = vec![Vec::new()];
+    let mut at = span.start;
+    for piece in text.split_inclusive(['|', ',']) {
+        let name = piece.trim_end_matches(['|', ',']);
+        let indent = name.len() - name.trim_start().len();
+        let start = at + indent as u32;
+        let name = name.trim();
+        let place = Span { start, end: start + name.len() as u32, ..span };
+        let nodes = match name.contains("..") {
+            true => range("i", place, (name, place))?,
+            false => one(name, place)?,
+        };
+        if let Some(group) = groups.last_mut() {
+            group.push(nodes);
+        }
+        if piece.ends_with('|') {
+            groups.push(Vec::new());
+        }
+        at += piece.len() as u32;
+    }
+    if groups.len() < 2 || groups.iter().any(Vec::is_empty) {
+        let message = "a partition has two or more groups: `A,B | C,D`";
+        return Err(Diagnostic::error("script-syntax", span, message));
+    }
+    Ok(groups)
+}
+
+#[cfg(test)]
+mod tests {
+    use tidemill_stdx::diag::Sources;
+
+    use super::*;
+
+    fn check(text: &str) -> (Script, String) {
+        let mut sources = Sources::new();
+        let file = sources.add("t.sim", text);
+        let (script, diagnostics) = parse(file, text);
+        let rendered = diagnostics.iter().map(|one| sources.render(one)).collect();
+        (script, rendered)
+    }
+
+    fn the_one(line: &str) -> Action {
+        let (script, errors) = check(line);
+        assert_eq!(errors, "", "{line}");
+        script.actions.into_iter().next().expect("one action")
+    }
+
+    #[test]
+    fn every_action_is_read() {
+        let text = "\
+# a comment
+at 1 inject 0 lookup(NODE, 5)   # and another
+at 0.5 fact * link(NODE, \"n1:1\", \"#not a comment\")
+every 1..10 step 0.5 inject i in 1..9 ping(\"n$i:1\", $i)
+at 2 crash n3:1
+at 3 restart i in 1..2
+at 4 partition 0,1 | n2:1, 3
+at 5 heal
+at 6 loss 0.1
+at 7 latency 5..20
+
+at 8 expect 1 succ(NODE, _) count 2
+at 9 expect * succ(NODE, _)
+at 10 end
+";
+        let (script, errors) = check(text);
+        assert_eq!(errors, "");
+        assert_eq!(script.actions.len(), 12);
+        assert_eq!(
+            script.actions[2].when,
+            When::Every { from: 1_000_000_000, to: 10_000_000_000, step: 500_000_000 }
+        );
+        let What::Put(nodes, tuple) = &script.actions[2].what else { panic!("a tuple") };
+        let Which::Range { variable, from: 1, to: 9 } = &nodes.which else { panic!("a range") };
+        let instance = tuple.instance(Some(variable), 7).expect("a tuple");
+        assert_eq!(instance.to_string(), "ping(\"n7:1\", 7)");
+        let What::Expect { count: Some(2), pattern, .. } = &script.actions[9].what else {
+            panic!("an expectation")
+        };
+        assert_eq!(pattern.text, "succ(NODE, _)");
+        assert_eq!(script.actions[11].what, What::End);
+    }
+
+    #[test]
+    fn a_partition_may_have_ranges_and_many_groups() {
+        let What::Partition(groups) = the_one("at 1 partition 0..2, 5|3 | 4").what else {
+            panic!("a partition")
+        };
+        assert_eq!(groups.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1, 1]);
+    }
+
+    #[test]
+    fn each_mistake_has_its_place() {
+        let cases = [
+            ("then 1 end", "t.sim:1:1: error[script-syntax]: expected `at` or `every`"),
+            ("at x end", "t.sim:1:4: error[script-syntax]: `x` is no time"),
+            ("at 1 explode 3", "t.sim:1:6: error[script-syntax]: expected an action"),
+            ("at 1 crash", "t.sim:1:11: error[script-syntax]: the line ends where a node"),
+            ("at 1 crash 1 2", "t.sim:1:14: error[script-syntax]: `2` is left over"),
+            ("at 1 inject 0 Ping(1)", "t.sim:1:15: error[script-tuple]"),
+            ("at 1 inject 0 ping(1, x)", "t.sim:1:23: error[script-tuple]"),
+            ("at 1 inject i in 3..1 p(1)", "t.sim:1:18: error[script-syntax]: expected a range"),
+            ("at 1 inject i in 0..1 p($j)", "t.sim:1:25: error[script-tuple]"),
+            ("at 1 partition 1,2", "t.sim:1:16: error[script-syntax]: a partition has two"),
+            ("at 1 partition 1,|2", "t.sim:1:18: error[script-syntax]"),
+            ("at 1 loss 2", "t.sim:1:11: error[script-syntax]: `2` is no probability"),
+            ("every 1..2 step 0 heal", "t.sim:1:17: error[script-syntax]: a step of 0"),
+            ("every 2..1 step 1 heal", "t.sim:1:7: error[script-syntax]: `2..1` is no range"),
+            ("every 1..2 step 1 end", "t.sim:1:19: error[script-syntax]: a run ends once"),
+            ("at 1 expect 0 p(1) count x", "t.sim:1:15: error[script-syntax]: `x` is no count"),
+        ];
+        for (line, expected) in cases {
+            let (script, errors) = check(line);
+            assert!(errors.starts_with(expected), "{line}\n got {errors}\nwant {expected}");
+            assert!(script.actions.is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn several_mistakes_are_told_at_once() {
+        let (script, errors) = check("at 1 end\nat x\nat 2 heal\nfoo\n");
+        assert_eq!(script.actions.len(), 2);
+        assert!(errors.contains("t.sim:2:4") && errors.contains("t.sim:4:1"), "{errors}");
+    }
+
+    /// Whatever stands in a script, it is read or refused.
+    #[test]
+    fn mutated_scripts_never_panic() {
+        let seed = "every 1..10 step 0.5 inject i in 1..9 p(\"n$i:1\", $i) # é\nat 4 partition 0,1|2\n\
+                    at 8 expect 1 s(NODE, _) count 2\nat 7 latency 5..20";
+        let mut random = tidemill_stdx::rng::Rng::new(5);
+        for _ in 0..5000 {
+            let mut bytes = seed.as_bytes().to_vec();
+            for _ in 0..random.range(1..=4) {
+                if bytes.is_empty() {
+                    break;
+                }
+                let at = random.below(bytes.len() as u64) as usize;
+                match random.below(3) {
+                    0 => bytes[at] = random.below(128) as u8,
+                    1 => drop(bytes.remove(at)),
+                    _ => bytes.truncate(at.max(1)),
+                }
+            }
+            check(&String::from_utf8_lossy(&bytes));
+        }
+    }
+}

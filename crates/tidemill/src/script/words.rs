@@ -1,0 +1,108 @@
+//! A line of a script as words, each with its place.
+
+use tidemill_stdx::diag::{Diagnostic, FileId, Span};
+
+/// Reads one line from left to right.
+#[derive(Clone, Debug)]
+pub(super) struct Words<'t> {
+    file: FileId,
+    text: &'t str,
+    /// Where the line begins in the file.
+    start: usize,
+    pos: usize,
+}
+
+impl<'t> Words<'t> {
+    /// A line that begins at byte `start` of its file; its comment is cut off.
+    pub(super) fn new(file: FileId, start: usize, line: &'t str) -> Words<'t> {
+        Words { file, text: line[..comment(line)].trim_end(), start, pos: 0 }
+    }
+
+    /// The place of some bytes of the line.
+    pub(super) fn span(&self, from: usize, to: usize) -> Span {
+        let place = |at| u32::try_from(self.start + at).unwrap_or(u32::MAX);
+        Span { file: self.file, start: place(from), end: place(to) }
+    }
+
+    /// The rest of the line, without blanks around it, and its place.
+    pub(super) fn rest(&mut self) -> (&'t str, Span) {
+        self.skip_blanks();
+        let from = self.pos;
+        self.pos = self.text.len();
+        (&self.text[from..], self.span(from, self.text.len()))
+    }
+
+    /// What [`Words::rest`] would give, without reading it.
+    pub(super) fn peek_rest(&mut self) -> &'t str {
+        self.skip_blanks();
+        &self.text[self.pos..]
+    }
+
+    /// The next word; empty at the end of the line.
+    pub(super) fn word(&mut self) -> (&'t str, Span) {
+        self.skip_blanks();
+        let from = self.pos;
+        let rest = &self.text[from..];
+        self.pos += rest.find(char::is_whitespace).unwrap_or(rest.len());
+        (&self.text[from..self.pos], self.span(from, self.pos))
+    }
+
+    /// The next word, read by `read`, whose error becomes a diagnostic.
+    pub(super) fn read<T>(
+        &mut self,
+        read: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<T, Diagnostic> {
+        let (word, span) = self.word();
+        read(word).map_err(|message| Diagnostic::error("script-syntax", span, message))
+    }
+
+    /// The next word must be this one.
+    pub(super) fn expect(&mut self, wanted: &str) -> Result<(), Diagnostic> {
+        let (word, span) = self.word();
+        match word == wanted {
+            true => Ok(()),
+            false => Err(wrong_word(word, span, &format!("`{wanted}`"))),
+        }
+    }
+
+    /// Nothing may be left.
+    pub(super) fn end(&mut self) -> Result<(), Diagnostic> {
+        match self.rest() {
+            ("", _) => Ok(()),
+            (rest, span) => {
+                let message = format!("`{rest}` is left over");
+                Err(Diagnostic::error("script-syntax", span, message))
+            }
+        }
+    }
+
+    fn skip_blanks(&mut self) {
+        let rest = &self.text[self.pos..];
+        self.pos += rest.len() - rest.trim_start().len();
+    }
+}
+
+/// The error for a word that is not what must stand there.
+pub(super) fn wrong_word(word: &str, span: Span, wanted: &str) -> Diagnostic {
+    let message = match word {
+        "" => format!("the line ends where {wanted} is expected"),
+        word => format!("expected {wanted}, found `{word}`"),
+    };
+    Diagnostic::error("script-syntax", span, message)
+}
+
+/// Where the comment of a line begins: at a `#` outside of texts, else at the end.
+fn comment(line: &str) -> usize {
+    let mut inside = false;
+    let mut escaped = false;
+    for (at, c) in line.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if inside => escaped = true,
+            '"' => inside = !inside,
+            '#' if !inside => return at,
+            _ => {}
+        }
+    }
+    line.len()
+}

@@ -1,0 +1,30 @@
+//! Typed 32-bit ids into the arrays of a schema.
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub struct $name(pub(crate) u32);
+
+        impl $name {
+            /// The place in the schema's array, counted from 0 in the order of declaration.
+            #[inline]
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
+id! {
+    /// A message of a schema.
+    MessageId
+}
+id! {
+    /// A field of some message of a schema.
+    FieldId
+}
+id! {
+    /// A oneof of some message of a schema.
+    OneofId
+}

@@ -1,0 +1,101 @@
+//! Schemas as `.proto` text that `protoc` accepts.
+//!
+//! Messages in the order of declaration, fields ascending by number; a oneof stands at its lowest
+//! member. The text depends on the definitions alone, so its hash can name them.
+
+use std::fmt;
+
+use super::{Field, FieldType, Label, Message, Schema};
+
+impl fmt::Display for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("syntax = \"proto3\";\n")?;
+        if !self.package.is_empty() {
+            write!(f, "\npackage {};\n", self.package)?;
+        }
+        self.messages.iter().try_for_each(|message| write_message(self, message, f))
+    }
+}
+
+fn write_message(schema: &Schema, message: &Message, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if message.fields.is_empty() {
+        return write!(f, "\nmessage {} {{}}\n", message.name);
+    }
+    write!(f, "\nmessage {} {{\n", message.name)?;
+    for &id in &message.fields {
+        let field = schema.field(id);
+        let Some(oneof) = field.oneof else {
+            write_field(schema, field, "  ", f)?;
+            continue;
+        };
+        let oneof = schema.oneof(oneof);
+        if oneof.fields.first() == Some(&id) {
+            writeln!(f, "  oneof {} {{", oneof.name)?;
+            for &member in &oneof.fields {
+                write_field(schema, schema.field(member), "    ", f)?;
+            }
+            f.write_str("  }\n")?;
+        }
+    }
+    f.write_str("}\n")
+}
+
+fn write_field(
+    schema: &Schema,
+    field: &Field,
+    indent: &str,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let label = match field.label {
+        Label::Optional if field.oneof.is_none() => "optional ",
+        Label::Repeated => "repeated ",
+        _ => "",
+    };
+    let ty = match field.ty {
+        FieldType::Scalar(scalar) => scalar.name(),
+        FieldType::Message(message) => schema.message(message).name(),
+    };
+    writeln!(f, "{indent}{label}{ty} {} = {};", field.name, field.number)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Label, Scalar, SchemaBuilder};
+
+    #[test]
+    fn the_text_is_what_protoc_reads() {
+        let mut builder = SchemaBuilder::new("a.b");
+        let value = builder.message("Value");
+        let values = builder.message("Values");
+        let v = builder.oneof(value, "v");
+        builder.oneof_field(v, "list", 9, values);
+        builder.oneof_field(v, "i", 1, Scalar::Sint64);
+        builder.field(value, "unit", 2, Scalar::String, Label::Optional);
+        builder.field(value, "scale", 3, Scalar::Uint32, Label::Implicit);
+        builder.field(values, "v", 1, value, Label::Repeated);
+        builder.message("Empty");
+        let text = builder.build().unwrap().to_string();
+        assert_eq!(
+            text,
+            "syntax = \"proto3\";
+
+package a.b;
+
+message Value {
+  oneof v {
+    sint64 i = 1;
+    Values list = 9;
+  }
+  optional string unit = 2;
+  uint32 scale = 3;
+}
+
+message Values {
+  repeated Value v = 1;
+}
+
+message Empty {}
+"
+        );
+    }
+}

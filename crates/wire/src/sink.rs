@@ -1,0 +1,221 @@
+//! What a decoder tells of the bytes it walks.
+//!
+//! ```text
+//! start_message
+//!   scalar(field, value)*                      repeated ones once per element
+//!   start_string  string*  end_string          likewise start_bytes ...
+//!   start_sub     ...      end_sub             the events of the inner message stand between
+//!   unknown
+//! end_message
+//! ```
+//! A decoder that has the whole input gives each string in exactly one piece, so a sink for such
+//! decoders needs only [`Sink::string`] and [`Sink::bytes`]. Pieces of a string end between
+//! characters. Events come in the order of the bytes: a field that is no list may come twice, the
+//! later one counts; a sub-message that comes twice is to be merged.
+
+use crate::schema::{FieldId, MessageId};
+
+/// A sink's wish to end the walk; why is kept by the sink.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stop;
+
+/// Go on, or stop.
+pub type Flow = Result<(), Stop>;
+
+/// Receives the events of one message; `'a` is how long strings and bytes live.
+///
+/// Every method does nothing by default. `()` is the sink that merely validates.
+#[allow(unused_variables)]
+pub trait Sink<'a> {
+    /// The outermost message begins.
+    fn start_message(&mut self, message: MessageId) -> Flow {
+        Ok(())
+    }
+
+    /// The outermost message is complete.
+    fn end_message(&mut self, message: MessageId) -> Flow {
+        Ok(())
+    }
+
+    /// A field's message begins.
+    fn start_sub(&mut self, field: FieldId) -> Flow {
+        Ok(())
+    }
+
+    /// A field's message is complete.
+    fn end_sub(&mut self, field: FieldId) -> Flow {
+        Ok(())
+    }
+
+    /// A value of type `int64`, `sint64` or `sfixed64`.
+    fn i64(&mut self, field: FieldId, value: i64) -> Flow {
+        Ok(())
+    }
+
+    /// A value of type `uint64` or `fixed64`.
+    fn u64(&mut self, field: FieldId, value: u64) -> Flow {
+        Ok(())
+    }
+
+    /// A value of type `int32`, `sint32` or `sfixed32`.
+    fn i32(&mut self, field: FieldId, value: i32) -> Flow {
+        Ok(())
+    }
+
+    /// A value of type `uint32` or `fixed32`.
+    fn u32(&mut self, field: FieldId, value: u32) -> Flow {
+        Ok(())
+    }
+
+    /// A double; the payload of a NaN is kept.
+    fn f64(&mut self, field: FieldId, value: f64) -> Flow {
+        Ok(())
+    }
+
+    /// A single; the payload of a NaN is kept.
+    fn f32(&mut self, field: FieldId, value: f32) -> Flow {
+        Ok(())
+    }
+
+    /// A truth value.
+    fn bool(&mut self, field: FieldId, value: bool) -> Flow {
+        Ok(())
+    }
+
+    /// A string of `length` bytes begins.
+    fn start_string(&mut self, field: FieldId, length: usize) -> Flow {
+        Ok(())
+    }
+
+    /// A piece of a string.
+    fn string(&mut self, field: FieldId, piece: &'a str) -> Flow {
+        Ok(())
+    }
+
+    /// The string is complete.
+    fn end_string(&mut self, field: FieldId) -> Flow {
+        Ok(())
+    }
+
+    /// Bytes, `length` of them, begin.
+    fn start_bytes(&mut self, field: FieldId, length: usize) -> Flow {
+        Ok(())
+    }
+
+    /// A piece of bytes.
+    fn bytes(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
+        Ok(())
+    }
+
+    /// The bytes are complete.
+    fn end_bytes(&mut self, field: FieldId) -> Flow {
+        Ok(())
+    }
+
+    /// A field that the schema does not have, or has with another wire type; `raw` holds its tag
+    /// and its value, a group with its end.
+    fn unknown(&mut self, number: u32, raw: &'a [u8]) -> Flow {
+        Ok(())
+    }
+}
+
+impl Sink<'_> for () {}
+
+/// The events of [`Sink`] as values, without those that only announce strings and bytes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Event<'a> {
+    /// [`Sink::start_message`].
+    StartMessage(MessageId),
+    /// [`Sink::end_message`].
+    EndMessage(MessageId),
+    /// [`Sink::start_sub`].
+    StartSub(FieldId),
+    /// [`Sink::end_sub`].
+    EndSub(FieldId),
+    /// [`Sink::i64`].
+    I64(FieldId, i64),
+    /// [`Sink::u64`].
+    U64(FieldId, u64),
+    /// [`Sink::i32`].
+    I32(FieldId, i32),
+    /// [`Sink::u32`].
+    U32(FieldId, u32),
+    /// [`Sink::f64`].
+    F64(FieldId, f64),
+    /// [`Sink::f32`].
+    F32(FieldId, f32),
+    /// [`Sink::bool`].
+    Bool(FieldId, bool),
+    /// [`Sink::string`], one piece.
+    String(FieldId, &'a str),
+    /// [`Sink::bytes`], one piece.
+    Bytes(FieldId, &'a [u8]),
+    /// [`Sink::unknown`].
+    Unknown(u32, &'a [u8]),
+}
+
+/// A closure as a sink; made by [`events`].
+pub struct Events<F>(F);
+
+/// Makes a sink of a closure that takes [`Event`]s.
+pub fn events<'a, F: FnMut(Event<'a>) -> Flow>(handle: F) -> Events<F> {
+    Events(handle)
+}
+
+impl<'a, F: FnMut(Event<'a>) -> Flow> Sink<'a> for Events<F> {
+    fn start_message(&mut self, message: MessageId) -> Flow {
+        (self.0)(Event::StartMessage(message))
+    }
+
+    fn end_message(&mut self, message: MessageId) -> Flow {
+        (self.0)(Event::EndMessage(message))
+    }
+
+    fn start_sub(&mut self, field: FieldId) -> Flow {
+        (self.0)(Event::StartSub(field))
+    }
+
+    fn end_sub(&mut self, field: FieldId) -> Flow {
+        (self.0)(Event::EndSub(field))
+    }
+
+    fn i64(&mut self, field: FieldId, value: i64) -> Flow {
+        (self.0)(Event::I64(field, value))
+    }
+
+    fn u64(&mut self, field: FieldId, value: u64) -> Flow {
+        (self.0)(Event::U64(field, value))
+    }
+
+    fn i32(&mut self, field: FieldId, value: i32) -> Flow {
+        (self.0)(Event::I32(field, value))
+    }
+
+    fn u32(&mut self, field: FieldId, value: u32) -> Flow {
+        (self.0)(Event::U32(field, value))
+    }
+
+    fn f64(&mut self, field: FieldId, value: f64) -> Flow {
+        (self.0)(Event::F64(field, value))
+    }
+
+    fn f32(&mut self, field: FieldId, value: f32) -> Flow {
+        (self.0)(Event::F32(field, value))
+    }
+
+    fn bool(&mut self, field: FieldId, value: bool) -> Flow {
+        (self.0)(Event::Bool(field, value))
+    }
+
+    fn string(&mut self, field: FieldId, piece: &'a str) -> Flow {
+        (self.0)(Event::String(field, piece))
+    }
+
+    fn bytes(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
+        (self.0)(Event::Bytes(field, piece))
+    }
+
+    fn unknown(&mut self, number: u32, raw: &'a [u8]) -> Flow {
+        (self.0)(Event::Unknown(number, raw))
+    }
+}

@@ -1,0 +1,46 @@
+//! Every example explains itself and is a test.
+
+use std::collections::BTreeSet;
+
+use super::Findings;
+use crate::tree::Tree;
+
+pub(super) fn check(tree: &Tree, findings: &mut Findings) {
+    let folder = |path: &'_ str| -> Option<String> {
+        let (name, _) = path.strip_prefix("examples/")?.split_once('/')?;
+        Some(format!("examples/{name}"))
+    };
+    let folders: BTreeSet<String> = tree.files().filter_map(|(path, _)| folder(path)).collect();
+    for folder in folders {
+        let readme = format!("{folder}/README.md");
+        if tree.get(&readme).is_none() {
+            findings.add(&readme, 1, "an example says what it shows and how to run it");
+        }
+        let script = format!("{folder}/test.sim");
+        let command = format!("# tidemill sim {folder}/");
+        if !tree.get(&script).is_some_and(|text| text.starts_with(&command)) {
+            findings.add(&script, 1, format!("the first line is the command: `{command}...`"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::found;
+    use super::check;
+
+    #[test]
+    fn examples_have_a_page_and_a_test() {
+        let files = [
+            ("examples/a/a.olg", ""),
+            ("examples/a/README.md", ""),
+            ("examples/a/test.sim", "# tidemill sim examples/a/a.olg\nat 1 end\n"),
+            ("examples/b/b.olg", ""),
+            ("examples/b/test.sim", "at 1 end\n"),
+        ];
+        let found = found(check, &files);
+        assert_eq!(found.lines().count(), 2, "{found}");
+        assert!(found.contains("examples/b/README.md:1:"));
+        assert!(found.contains("examples/b/test.sim:1:"));
+    }
+}

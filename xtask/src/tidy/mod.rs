@@ -1,0 +1,76 @@
+//! The checks. Each takes a tree and adds what it finds; all run, so one run shows everything.
+
+mod examples;
+mod floors;
+mod form;
+mod manifest;
+mod promises;
+mod rust;
+mod unsafety;
+
+use std::fmt;
+
+use crate::tree::Tree;
+
+/// One thing that is not as it should be.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Finding {
+    file: String,
+    /// From 1.
+    line: usize,
+    message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.message)
+    }
+}
+
+/// What has been found so far.
+#[derive(Default)]
+struct Findings(Vec<Finding>);
+
+impl Findings {
+    fn add(&mut self, file: &str, line: usize, message: impl Into<String>) {
+        self.0.push(Finding { file: file.to_owned(), line, message: message.into() });
+    }
+}
+
+const CHECKS: [fn(&Tree, &mut Findings); 5] =
+    [floors::check, unsafety::check, form::check, promises::check, examples::check];
+
+/// Everything that is not as it should be, by file and line.
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Findings::default();
+    for check in CHECKS {
+        check(tree, &mut findings);
+    }
+    findings.0.sort();
+    findings.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What one check says about a tree of these files, a line each.
+    pub(super) fn found(check: fn(&Tree, &mut Findings), files: &[(&str, &str)]) -> String {
+        let mut findings = Findings::default();
+        check(&Tree::of(files), &mut findings);
+        findings.0.sort();
+        findings.0.iter().map(|finding| format!("{finding}\n")).collect()
+    }
+
+    #[test]
+    fn findings_are_sorted_and_complete() {
+        let tree = Tree::of(&[
+            ("crates/stdx/Cargo.toml", "[dependencies]\ntidemill-event.workspace = true\n"),
+            ("crates/stdx/src/lib.rs", "pub fn f() {} \n"),
+        ]);
+        let all: Vec<String> = check(&tree).iter().map(Finding::to_string).collect();
+        assert!(all.iter().any(|one| one.starts_with("crates/stdx/Cargo.toml:2: ")), "{all:?}");
+        assert!(all.iter().any(|one| one.starts_with("crates/stdx/src/lib.rs:1: ")), "{all:?}");
+        assert!(all.is_sorted_by_key(|one| one.split(':').next().unwrap_or("").to_owned()));
+    }
+}

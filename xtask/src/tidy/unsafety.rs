@@ -1,0 +1,75 @@
+//! `unsafe` lives in a few crates; the roots of all others forbid it.
+
+use super::Findings;
+use super::rust::code_only;
+use crate::tree::Tree;
+
+/// Folders whose code may be unsafe.
+const MAY: [&str; 12] = [
+    "crates/stdx/",
+    "crates/stat/",
+    "crates/event/",
+    "crates/jit/",
+    "crates/wire/",
+    "crates/pore/",
+    "crates/proc/",
+    "crates/packet/",
+    "crates/relation/",
+    "bench/",
+    "fuzz/",
+    "python/",
+];
+
+const FORBID: &str = "#![forbid(unsafe_code)]";
+
+pub(super) fn check(tree: &Tree, findings: &mut Findings) {
+    for (path, text) in tree.files().filter(|(path, _)| path.ends_with(".rs")) {
+        if MAY.iter().any(|folder| path.starts_with(folder)) {
+            continue;
+        }
+        let code = code_only(text);
+        for (i, line) in code.lines().enumerate() {
+            if words(line).any(|word| word == "unsafe") {
+                findings.add(path, i + 1, "`unsafe` is not allowed in this crate");
+            }
+        }
+        let root = path.ends_with("src/lib.rs") || path.ends_with("src/main.rs");
+        if root && !code.lines().any(|line| line.trim() == FORBID) {
+            findings.add(path, 1, format!("the crate has no unsafe code: say `{FORBID}`"));
+        }
+    }
+}
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::found;
+    use super::check;
+
+    #[test]
+    fn unsafe_code_stays_where_it_may_be() {
+        let code = "//! unsafe in words\n#![forbid(unsafe_code)]\nfn f() { unsafe { g() } }\n";
+        assert_eq!(
+            found(check, &[("crates/cl/src/lib.rs", code)]),
+            "crates/cl/src/lib.rs:3: `unsafe` is not allowed in this crate\n"
+        );
+        assert_eq!(found(check, &[("crates/jit/src/lib.rs", code)]), "");
+    }
+
+    #[test]
+    fn the_others_forbid_it() {
+        let found = found(
+            check,
+            &[
+                ("crates/cli/src/main.rs", "//! x\nfn main() {}\n"),
+                ("crates/cli/src/other.rs", "fn f() {}\n"),
+                ("crates/stdx/src/lib.rs", "//! x\n"),
+            ],
+        );
+        assert_eq!(found.lines().count(), 1, "{found}");
+        assert!(found.starts_with("crates/cli/src/main.rs:1: the crate has no unsafe code"));
+    }
+}

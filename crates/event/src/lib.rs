@@ -1,10 +1,10 @@
-//! The event loop.
+#![doc = include_str!("../README.md")]
 
 mod alarm;
 mod event_loop;
 mod host;
+mod os;
 mod queue;
-mod random;
 mod remote;
 mod sim;
 mod slab;
@@ -20,6 +20,7 @@ pub use host::{
     Address, Endpoint, Host, HostStats, Interest, Ready, Slice, Source, Streams, Transport,
     Trouble, Wait, Wake, Waker,
 };
+pub use os::Os;
 pub use queue::{Full, Owner};
 pub use remote::Remote;
 pub use sim::{Faults, Sim, SimDrops, Traffic};

@@ -1,36 +1,43 @@
-//! The network of a simulation: delays, losses, doubles, overtaking, partitions.
+//! The simulated network: nodes, their inboxes, and what is under way between them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::RangeInclusive;
-use std::time::Duration;
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::io;
 
-use tidemill_stdx::rng::Rng;
+use crate::Time;
+use crate::host::{Address, Endpoint, Interest, Ready, no_such_endpoint};
+use crate::slab::Slab;
 
-use crate::slab::Key;
-use crate::time::{Time, nanos};
+use super::faults::{Draws, Faults, Order};
 
+/// Reports at a stretch; the others come first next time.
+const REPORTS: usize = 256;
+/// Ports given out for port 0.
+const PORTS: std::ops::Range<u32> = 49152..65536;
+/// Links whose last arrival is remembered, before those without anything under way are forgotten.
+const LINKS: usize = 1 << 20;
 /// Datagrams under way at a time; more are dropped and counted.
 const FLIGHT_MAX: usize = 1 << 20;
+/// Datagrams that wait at one node; more are dropped and counted.
+const INBOX_MAX: usize = 1 << 16;
 
-/// What the network does to datagrams. Probabilities are 0 to 1.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Faults {
-    /// How long a datagram takes: uniform between both ends.
-    pub latency: RangeInclusive<Duration>,
-    /// Probability that a datagram is lost.
-    pub loss: f64,
-    /// Probability that a datagram comes twice.
-    pub duplicate: f64,
-    /// Probability that a datagram does not keep its place among those from the same node to the
-    /// same node: it takes up to twice the latency, and others pass it.
-    pub reorder: f64,
-}
-
-impl Default for Faults {
-    fn default() -> Faults {
-        let latency = Duration::ZERO..=Duration::ZERO;
-        Faults { latency, loss: 0.0, duplicate: 0.0, reorder: 0.0 }
-    }
+/// Datagrams dropped by the network, by reason.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct SimDrops {
+    /// Lost by chance.
+    pub loss: u64,
+    /// Between the sides of a partition.
+    pub partition: u64,
+    /// The sender or the receiver was crashed.
+    pub crashed: u64,
+    /// Nobody had the port open when the datagram came.
+    pub nobody: u64,
+    /// Too many waited at the receiver.
+    pub inbox_full: u64,
+    /// Too many were under way.
+    pub flight_full: u64,
+    /// Longer than the buffer it was to be received in.
+    pub truncated: u64,
 }
 
 /// What one node has sent and received.
@@ -44,177 +51,408 @@ pub struct Traffic {
     pub received: u64,
     /// Bytes in them.
     pub received_bytes: u64,
+    /// Datagrams to it that were dropped, for whatever reason.
+    pub dropped: u64,
 }
 
-/// Datagrams dropped by the network, by reason.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct SimDrops {
-    /// Lost by chance.
-    pub loss: u64,
-    /// Between the sides of a partition.
-    pub partition: u64,
-    /// Nobody had the port open when the datagram came.
-    pub nobody: u64,
-    /// Too many waited at the receiver.
-    pub inbox_full: u64,
-    /// Too many were under way.
-    pub flight_full: u64,
-}
-
-/// One node, known since its name was first used.
 struct Node {
     name: String,
-    port: Option<Key>,
+    endpoint: Option<Endpoint>,
+    crashed: bool,
+    /// The side of a partition it is on.
+    group: Option<usize>,
+    inbox: VecDeque<(u32, Box<[u8]>)>,
+    watch: Option<(u64, Interest)>,
+    /// Whether it stands in the ring of nodes with something to report.
+    in_ring: bool,
     traffic: Traffic,
-    /// Which side of the partition it is on.
-    side: Option<usize>,
+}
+
+impl Node {
+    fn readable(&self) -> bool {
+        !self.inbox.is_empty() && self.watch.is_some_and(|(_, interest)| interest.reads())
+    }
+
+    fn writable(&self) -> bool {
+        self.watch.is_some_and(|(_, interest)| interest.writes())
+    }
 }
 
 /// A datagram under way.
 struct Flight {
-    to: u32,
+    at: Time,
+    /// Datagrams of one instant arrive in the order they were sent.
+    sequence: u64,
     from: u32,
-    bytes: Vec<u8>,
+    to: u32,
+    bytes: Box<[u8]>,
+}
+
+impl Flight {
+    fn order(&self) -> (Time, u64) {
+        (self.at, self.sequence)
+    }
+}
+
+impl PartialEq for Flight {
+    fn eq(&self, other: &Flight) -> bool {
+        self.order() == other.order()
+    }
+}
+
+impl Eq for Flight {}
+
+impl PartialOrd for Flight {
+    fn partial_cmp(&self, other: &Flight) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Flight {
+    fn cmp(&self, other: &Flight) -> Ordering {
+        self.order().cmp(&other.order())
+    }
 }
 
 pub(super) struct Network {
+    seed: u64,
     pub(super) faults: Faults,
-    pub(super) drops: SimDrops,
     nodes: Vec<Node>,
-    by_name: BTreeMap<String, u32>,
-    /// By time of arrival, then in the order of sending.
-    flights: BTreeMap<(Time, u64), Flight>,
+    /// Read by name only, never in order.
+    names: HashMap<String, u32>,
+    endpoints: Slab<u32>,
+    flights: BinaryHeap<Reverse<Flight>>,
+    /// The latest arrival between two nodes that keeps its place. Never read in order.
+    links: HashMap<(u32, u32), Time>,
+    ring: VecDeque<u32>,
     sequence: u64,
-    /// The last arrival from one node at another: later ones keep the order.
-    last: BTreeMap<(u32, u32), Time>,
-    sides: Vec<BTreeSet<String>>,
-    latency: Rng,
-    loss: Rng,
-    duplicate: Rng,
-    reorder: Rng,
+    pub(super) drops: SimDrops,
+    pub(super) totals: Traffic,
+    pub(super) duplicated: u64,
+    pub(super) reordered: u64,
 }
 
 impl Network {
-    pub(super) fn new(seed: &Rng) -> Network {
+    pub(super) fn new(seed: u64) -> Network {
         Network {
+            seed,
             faults: Faults::default(),
-            drops: SimDrops::default(),
             nodes: Vec::new(),
-            by_name: BTreeMap::new(),
-            flights: BTreeMap::new(),
+            names: HashMap::new(),
+            endpoints: Slab::new(),
+            flights: BinaryHeap::new(),
+            links: HashMap::new(),
+            ring: VecDeque::new(),
             sequence: 0,
-            last: BTreeMap::new(),
-            sides: Vec::new(),
-            latency: seed.fork(1),
-            loss: seed.fork(2),
-            duplicate: seed.fork(3),
-            reorder: seed.fork(4),
+            drops: SimDrops::default(),
+            totals: Traffic::default(),
+            duplicated: 0,
+            reordered: 0,
         }
     }
 
-    /// The number of the node with this name.
+    /// The number of the node of this name, given now if it is new.
     pub(super) fn node(&mut self, name: &str) -> u32 {
-        if let Some(&node) = self.by_name.get(name) {
-            return node;
+        if let Some(&index) = self.names.get(name) {
+            return index;
         }
-        let node = self.nodes.len() as u32;
-        let side = side_of(&self.sides, name);
-        let name = name.to_owned();
-        self.by_name.insert(name.clone(), node);
-        self.nodes.push(Node { name, port: None, traffic: Traffic::default(), side });
-        node
+        let index = self.nodes.len() as u32;
+        self.names.insert(name.into(), index);
+        self.nodes.push(Node {
+            name: name.into(),
+            endpoint: None,
+            crashed: false,
+            group: None,
+            inbox: VecDeque::new(),
+            watch: None,
+            in_ring: false,
+            traffic: Traffic::default(),
+        });
+        index
     }
 
-    pub(super) fn name(&self, node: u32) -> &str {
-        self.nodes.get(node as usize).map_or("", |node| &node.name)
+    pub(super) fn name(&self, index: u32) -> &str {
+        self.nodes.get(index as usize).map_or("", |node| &node.name)
     }
 
-    pub(super) fn port_of(&self, node: u32) -> Option<Key> {
-        self.nodes.get(node as usize)?.port
+    pub(super) fn name_at(&self, endpoint: Endpoint) -> io::Result<&str> {
+        self.index_at(endpoint).map(|index| self.name(index))
     }
 
-    pub(super) fn open(&mut self, node: u32, port: Key) {
-        self.nodes[node as usize].port = Some(port);
+    pub(super) fn traffic(&self, name: &str) -> Traffic {
+        let index = self.names.get(name);
+        index.map_or(Traffic::default(), |&index| self.nodes[index as usize].traffic)
     }
 
-    pub(super) fn close(&mut self, node: u32) {
-        self.nodes[node as usize].port = None;
+    pub(super) fn in_flight(&self) -> usize {
+        self.flights.len()
     }
 
-    pub(super) fn traffic(&self, node: &str) -> Traffic {
-        let node = self.by_name.get(node);
-        node.map_or(Traffic::default(), |&node| self.nodes[node as usize].traffic)
+    /// Whether nothing is under way and nothing waits to be read.
+    pub(super) fn is_idle(&self) -> bool {
+        self.flights.is_empty()
+            && !self.ring.iter().any(|&index| {
+                let node = &self.nodes[index as usize];
+                node.readable() || node.writable()
+            })
     }
 
-    pub(super) fn count_received(&mut self, node: u32, bytes: usize) {
-        let traffic = &mut self.nodes[node as usize].traffic;
-        traffic.received += 1;
-        traffic.received_bytes += bytes as u64;
+    pub(super) fn next_arrival(&self) -> Option<Time> {
+        self.flights.peek().map(|flight| flight.0.at)
     }
 
-    pub(super) fn partition(&mut self, groups: &[Vec<String>]) {
-        self.sides = groups.iter().map(|group| group.iter().cloned().collect()).collect();
-        for node in &mut self.nodes {
-            node.side = side_of(&self.sides, &node.name);
+    pub(super) fn bind(&mut self, addr: &str) -> io::Result<Endpoint> {
+        let addr = self.with_port(addr)?;
+        let index = self.node(&addr);
+        if self.nodes[index as usize].endpoint.is_some() {
+            return Err(io::ErrorKind::AddrInUse.into());
+        }
+        let endpoint = Endpoint(self.endpoints.insert(index));
+        self.nodes[index as usize].endpoint = Some(endpoint);
+        Ok(endpoint)
+    }
+
+    /// The address itself, or with the first free port for port 0.
+    fn with_port(&self, addr: &str) -> io::Result<String> {
+        let Some(host) = addr.strip_suffix(":0") else { return Ok(addr.into()) };
+        PORTS
+            .map(|port| format!("{host}:{port}"))
+            .find(|name| !self.names.contains_key(name))
+            .ok_or_else(|| io::ErrorKind::AddrInUse.into())
+    }
+
+    pub(super) fn close(&mut self, endpoint: Endpoint) {
+        let Some(index) = self.endpoints.remove(endpoint.0) else { return };
+        let node = &mut self.nodes[index as usize];
+        node.endpoint = None;
+        node.watch = None;
+        let left = node.inbox.len() as u64;
+        node.inbox.clear();
+        node.traffic.dropped += left;
+        self.drops.nobody += left;
+    }
+
+    pub(super) fn register(
+        &mut self,
+        endpoint: Endpoint,
+        token: u64,
+        interest: Interest,
+    ) -> io::Result<()> {
+        let index = self.index_at(endpoint)?;
+        let node = &mut self.nodes[index as usize];
+        if node.watch.is_some() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        node.watch = Some((token, interest));
+        self.enter_ring(index);
+        Ok(())
+    }
+
+    pub(super) fn modify(
+        &mut self,
+        endpoint: Endpoint,
+        token: u64,
+        interest: Interest,
+    ) -> io::Result<()> {
+        let index = self.index_at(endpoint)?;
+        let node = &mut self.nodes[index as usize];
+        if node.watch.is_none_or(|(registered, _)| registered != token) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        node.watch = Some((token, interest));
+        self.enter_ring(index);
+        Ok(())
+    }
+
+    pub(super) fn deregister(&mut self, endpoint: Endpoint, token: u64) {
+        let Ok(index) = self.index_at(endpoint) else { return };
+        let node = &mut self.nodes[index as usize];
+        if node.watch.is_some_and(|(registered, _)| registered == token) {
+            node.watch = None;
         }
     }
 
-    pub(super) fn send(&mut self, now: Time, from: u32, to: u32, bytes: &[u8]) {
-        let traffic = &mut self.nodes[from as usize].traffic;
-        traffic.sent += 1;
-        traffic.sent_bytes += bytes.len() as u64;
-        let sides = (self.nodes[from as usize].side, self.nodes[to as usize].side);
-        // Every draw is made for every datagram, so that changing one fault leaves the luck of
-        // the others as it was.
-        let lost = self.loss.chance(self.faults.loss);
-        let copies = 1 + u64::from(self.duplicate.chance(self.faults.duplicate));
-        if let (Some(a), Some(b)) = sides
-            && a != b
-        {
-            self.drops.partition += 1;
-        } else if lost {
-            self.drops.loss += 1;
-        } else {
-            for _ in 0..copies {
-                self.fly(now, from, to, bytes);
+    pub(super) fn send(
+        &mut self,
+        now: Time,
+        from: Endpoint,
+        to: u32,
+        bytes: &[u8],
+    ) -> io::Result<()> {
+        let from = self.index_at(from)?;
+        if to as usize >= self.nodes.len() {
+            return Err(no_such_endpoint());
+        }
+        let sender = &mut self.nodes[from as usize];
+        let draws = Draws::new(self.seed, from, sender.traffic.sent);
+        sender.traffic.sent += 1;
+        sender.traffic.sent_bytes += bytes.len() as u64;
+        self.totals.sent += 1;
+        self.totals.sent_bytes += bytes.len() as u64;
+        if self.nodes[from as usize].crashed {
+            self.drops.crashed += 1;
+            return Ok(());
+        }
+        if self.is_blocked(from, to) {
+            return Ok(());
+        }
+        let fate = self.faults.fate(now, &draws);
+        match fate.arrival {
+            None => {
+                self.drops.loss += 1;
+                self.nodes[to as usize].traffic.dropped += 1;
+            }
+            Some((at, Order::Overtaken)) => {
+                self.reordered += 1;
+                self.launch(at, from, to, bytes);
+            }
+            Some((at, Order::Kept)) => {
+                let at = self.after_the_others(now, from, to, at);
+                self.launch(at, from, to, bytes);
+            }
+        }
+        if let Some(at) = fate.double {
+            self.duplicated += 1;
+            self.launch(at, from, to, bytes);
+        }
+        Ok(())
+    }
+
+    /// Brings what has arrived by `now` to the inboxes; whether there was anything.
+    pub(super) fn deliver(&mut self, now: Time) -> bool {
+        let before = self.flights.len();
+        while self.next_arrival().is_some_and(|at| at <= now) {
+            let Some(Reverse(flight)) = self.flights.pop() else { break };
+            if self.is_blocked(flight.from, flight.to) {
+                continue;
+            }
+            let node = &mut self.nodes[flight.to as usize];
+            if node.endpoint.is_none() {
+                self.drops.nobody += 1;
+                node.traffic.dropped += 1;
+            } else if node.inbox.len() >= INBOX_MAX {
+                self.drops.inbox_full += 1;
+                node.traffic.dropped += 1;
+            } else {
+                node.inbox.push_back((flight.from, flight.bytes));
+                self.enter_ring(flight.to);
+            }
+        }
+        self.flights.len() < before
+    }
+
+    /// Appends the nodes with something to say, each once.
+    pub(super) fn report(&mut self, ready: &mut Vec<Ready>) {
+        for _ in 0..self.ring.len().min(REPORTS) {
+            let Some(index) = self.ring.pop_front() else { break };
+            let node = &mut self.nodes[index as usize];
+            let (readable, writable) = (node.readable(), node.writable());
+            match node.watch {
+                Some((token, _)) if readable || writable => {
+                    ready.push(Ready { token, readable, writable, trouble: None });
+                    self.ring.push_back(index);
+                }
+                _ => node.in_ring = false,
             }
         }
     }
 
-    fn fly(&mut self, now: Time, from: u32, to: u32, bytes: &[u8]) {
+    pub(super) fn recv(
+        &mut self,
+        endpoint: Endpoint,
+        buf: &mut [u8],
+    ) -> io::Result<Option<(usize, Address)>> {
+        let index = self.index_at(endpoint)?;
+        let node = &mut self.nodes[index as usize];
+        while let Some((from, bytes)) = node.inbox.pop_front() {
+            let Some(room) = buf.get_mut(..bytes.len()) else {
+                self.drops.truncated += 1;
+                node.traffic.dropped += 1;
+                continue;
+            };
+            room.copy_from_slice(&bytes);
+            node.traffic.received += 1;
+            node.traffic.received_bytes += bytes.len() as u64;
+            self.totals.received += 1;
+            self.totals.received_bytes += bytes.len() as u64;
+            return Ok(Some((bytes.len(), Address::Sim(from))));
+        }
+        Ok(None)
+    }
+
+    pub(super) fn crash(&mut self, name: &str) {
+        let index = self.node(name);
+        let node = &mut self.nodes[index as usize];
+        node.crashed = true;
+        let left = node.inbox.len() as u64;
+        node.inbox.clear();
+        node.traffic.dropped += left;
+        self.drops.crashed += left;
+    }
+
+    pub(super) fn restart(&mut self, name: &str) {
+        let index = self.node(name);
+        self.nodes[index as usize].crashed = false;
+    }
+
+    pub(super) fn partition(&mut self, groups: &[Vec<String>]) {
+        for node in &mut self.nodes {
+            node.group = None;
+        }
+        for (group, names) in groups.iter().enumerate() {
+            for name in names {
+                let index = self.node(name);
+                self.nodes[index as usize].group = Some(group);
+            }
+        }
+    }
+
+    fn index_at(&self, endpoint: Endpoint) -> io::Result<u32> {
+        self.endpoints.get(endpoint.0).copied().ok_or_else(no_such_endpoint)
+    }
+
+    /// Whether a datagram is stopped by a crash or a partition; it is counted then.
+    fn is_blocked(&mut self, from: u32, to: u32) -> bool {
+        let (sender, receiver) = (&self.nodes[from as usize], &self.nodes[to as usize]);
+        let cut = matches!((sender.group, receiver.group), (Some(a), Some(b)) if a != b);
+        // What a crashed node sent before it crashed is under way and arrives.
+        if receiver.crashed {
+            self.drops.crashed += 1;
+        } else if cut {
+            self.drops.partition += 1;
+        } else {
+            return false;
+        }
+        self.nodes[to as usize].traffic.dropped += 1;
+        true
+    }
+
+    /// The arrival of a datagram that does not overtake those sent before it on its link.
+    fn after_the_others(&mut self, now: Time, from: u32, to: u32, at: Time) -> Time {
+        if self.links.len() >= LINKS {
+            self.links.retain(|_, last| *last > now);
+        }
+        let last = self.links.entry((from, to)).or_insert(at);
+        *last = at.max(*last);
+        *last
+    }
+
+    fn launch(&mut self, at: Time, from: u32, to: u32, bytes: &[u8]) {
         if self.flights.len() >= FLIGHT_MAX {
             self.drops.flight_full += 1;
+            self.nodes[to as usize].traffic.dropped += 1;
             return;
         }
-        let (least, most) =
-            (nanos(*self.faults.latency.start()), nanos(*self.faults.latency.end()));
-        let delay = self.latency.range(least..=most.max(least));
-        let mut at = now + Duration::from_nanos(delay);
-        if self.reorder.chance(self.faults.reorder) {
-            at += Duration::from_nanos(self.reorder.range(0..=most.max(1_000_000)));
-        } else {
-            let last = self.last.entry((from, to)).or_insert(at);
-            at = at.max(*last);
-            *last = at;
-        }
+        let sequence = self.sequence;
         self.sequence += 1;
-        let flight = Flight { to, from, bytes: bytes.to_vec() };
-        self.flights.insert((at, self.sequence), flight);
+        self.flights.push(Reverse(Flight { at, sequence, from, to, bytes: bytes.into() }));
     }
 
-    /// When the next datagram arrives.
-    pub(super) fn next_due(&self) -> Option<Time> {
-        self.flights.first_key_value().map(|(&(at, _), _)| at)
+    fn enter_ring(&mut self, index: u32) {
+        let node = &mut self.nodes[index as usize];
+        if !node.in_ring {
+            node.in_ring = true;
+            self.ring.push_back(index);
+        }
     }
-
-    /// A datagram that has arrived by `now`: to, from, bytes.
-    pub(super) fn take_due(&mut self, now: Time) -> Option<(u32, u32, Vec<u8>)> {
-        let entry = self.flights.first_entry().filter(|entry| entry.key().0 <= now)?;
-        let Flight { to, from, bytes } = entry.remove();
-        Some((to, from, bytes))
-    }
-}
-
-fn side_of(sides: &[BTreeSet<String>], name: &str) -> Option<usize> {
-    sides.iter().position(|side| side.contains(name))
 }

@@ -63,7 +63,7 @@ fn a_faultless_network_keeps_order_and_loses_nothing() {
 fn loss_duplication_and_partitions_are_counted() {
     let (trace, drops) = run(3, |sim| sim.faults().loss = 1.0);
     assert_eq!((trace.len(), drops.loss), (0, 5));
-    let (trace, _) = run(3, |sim| sim.faults().duplicate = 1.0);
+    let (trace, _) = run(3, |sim| sim.faults().duplicate = 0.5);
     assert!(trace.len() > 1000);
     let cut = [vec!["n0:1".to_owned()], vec!["n1:1".to_owned()]];
     let (trace, drops) = run(3, |sim| sim.partition(&cut));

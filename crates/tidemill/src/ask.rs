@@ -239,7 +239,9 @@ impl Asking {
         let parts = std::mem::take(&mut self.parts);
         match self.end.take() {
             Some((_, _, Some(error))) => Err(AskError::Refused(error)),
-            Some((_, name, None)) => Ok(Rows { name, rows: parts.into_values().flatten().collect() }),
+            Some((_, name, None)) => {
+                Ok(Rows { name, rows: parts.into_values().flatten().collect() })
+            }
             None => Ok(Rows::default()),
         }
     }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tidemill::ask::{Asker, Rows};
 use tidemill_event::Os;
+use tidemill_relation::OwnedValue;
 use tidemill_relation::json::JsonWriter;
 use tidemill_relation::text::DisplayTuple;
-use tidemill_relation::OwnedValue;
 
 use super::outside::failed;
 use crate::Status;
@@ -72,10 +72,10 @@ fn tuples(rows: &Rows, json: bool) -> Vec<String> {
 }
 
 /// The tuples of `these` that stand there more often than in `those`.
-fn beyond<'t>(these: &'t [String], those: &[String]) -> Vec<&'t str> {
-    let mut left: HashMap<&str, usize> = HashMap::new();
+fn beyond<'t>(these: &'t [String], those: &'t [String]) -> Vec<&'t str> {
+    let mut left: HashMap<&'t str, usize> = HashMap::new();
     those.iter().for_each(|tuple| *left.entry(tuple).or_default() += 1);
-    let mut is_beyond = |tuple: &&str| match left.get_mut(tuple) {
+    let mut is_beyond = |tuple: &&'t str| match left.get_mut(*tuple) {
         Some(count) if *count > 0 => {
             *count -= 1;
             false

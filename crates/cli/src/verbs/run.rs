@@ -54,7 +54,7 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
                 outside::print_stats(&ended.summary);
             }
             match ended.failure {
-                _ if !ended.summary.is_well() => Status::Failed,
+                _ if !ended.is_well() => Status::Failed,
                 None => Status::Fine,
                 Some(failure) => explain_failure(&failure),
             }

@@ -33,7 +33,7 @@ pub(crate) fn mix(word: u64) -> u64 {
 
 /// Maps a uniform word to `0..bound`; the bias is below `bound / 2^64`.
 pub(crate) fn scale(word: u64, bound: u64) -> u64 {
-    (u128::from(word) * u128::from(bound) >> 64) as u64
+    ((u128::from(word) * u128::from(bound)) >> 64) as u64
 }
 
 /// Maps a uniform word to [0, 1).

@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 pub mod ast;
+pub mod fleet;
+pub mod fmt;
 pub mod lex;
 pub mod net;
 pub mod node;

@@ -5,7 +5,6 @@ use std::time::Duration;
 use tidemill_event::{Loop, Time};
 
 use super::{INBOX_MAX, NodeId, World, turns};
-use crate::net::mail::Fate;
 use crate::node::Event;
 
 /// The least time between two firings: what one of period 0 costs.
@@ -112,28 +111,7 @@ fn overdue<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32)
     let now_ns = events.now().0;
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
     alive.mail.on_time(now_ns);
-    settle_fates(world, events, id, life);
-    post(world, events, id, life);
-}
-
-/// Retracts what lost peers supported; reminds those that have forgotten us.
-pub(super) fn settle_fates<W: World>(
-    world: &mut W,
-    events: &mut Loop<W>,
-    id: NodeId,
-    life: u32,
-) {
-    let now_ns = events.now().0;
-    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
-    let mut count = 0;
-    for fate in alive.mail.fates() {
-        match fate {
-            Fate::Gone(peer) => count += alive.node.lose(&peer),
-            Fate::Forgot(peer) => {
-                alive.node.remind(&peer);
-                alive.hand_over(now_ns);
-            }
-        }
-    }
+    let count = alive.settle_fates(now_ns);
     turns::schedule(world, events, id, life, count);
+    post(world, events, id, life);
 }

@@ -5,6 +5,7 @@ mod event_loop;
 mod host;
 mod os;
 mod queue;
+mod random;
 mod remote;
 mod sim;
 mod slab;
@@ -23,7 +24,7 @@ pub use host::{
 pub use os::Os;
 pub use queue::{Full, Owner};
 pub use remote::Remote;
-pub use sim::{Faults, Sim, SimDrops, Traffic};
+pub use sim::{Conditions, NetStats, NodeStats, Sim};
 pub use stats::{KindStats, LoopStats};
 pub use time::Time;
 pub use timer::TimerId;

@@ -234,10 +234,9 @@ fn unroutable(builder: &mut Builder<'_>, rule: &Rule) -> Diagnostic {
         if let Location::Var(reg) = open.atom.location(builder.catalog())
             && !builder.is_bound(reg)
             && let Some(var) = rule.vars.get(reg.0 as usize)
+            && names.insert(format!("`{}`", var.name))
         {
-            if names.insert(format!("`{}`", var.name)) {
-                places.push((open.atom.span, var.name.clone()));
-            }
+            places.push((open.atom.span, var.name.clone()));
         }
     }
     unroutable_at(rule, names, places)

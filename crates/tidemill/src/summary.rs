@@ -112,13 +112,14 @@ fn rows(fleet: &Fleet) -> Vec<(String, u64)> {
 /// What the network, the loop and the living nodes have dropped, where they have.
 fn dropped<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Vec<(String, u64)> {
     let mut reasons: Vec<(&str, u64)> = vec![("loop_queue_full", events.stats().dropped_events)];
-    match events.host().sim().map(|sim| sim.drops()) {
+    match events.host().sim().map(|sim| *sim.net_stats()) {
         Some(drops) => reasons.extend([
-            ("loss", drops.loss),
-            ("partition", drops.partition),
-            ("nobody", drops.nobody),
-            ("port_full", drops.inbox_full),
-            ("flight_full", drops.flight_full),
+            ("lost", drops.lost),
+            ("partitioned", drops.dropped_partitioned),
+            ("crashed", drops.dropped_crashed),
+            ("unbound", drops.dropped_unbound),
+            ("network_full", drops.dropped_full),
+            ("truncated", drops.dropped_truncated),
         ]),
         None => {
             let host = events.host().stats();

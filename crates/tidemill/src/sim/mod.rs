@@ -23,7 +23,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidemill_event::{Faults, Loop, Outcome, Sim, Time};
+use tidemill_event::{Conditions, Loop, Outcome, Sim, Time};
 use tidemill_overlog::fleet::{self, Extra, Fleet, NodeId, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Identity, Program, Stages};
@@ -143,13 +143,13 @@ impl Simulation {
 
     fn set_up(self, console: Console) -> io::Result<(SimWorld, Loop<SimWorld>)> {
         let Simulation { program, options, identities, cues } = self;
-        let mut host = Sim::new(options.seed);
-        *host.faults() = Faults {
+        let host = Sim::new(options.seed).with_conditions(Conditions {
             latency: options.latency.0..=options.latency.1,
             loss: options.loss,
             duplicate: options.duplicate,
             reorder: options.reorder,
-        };
+            ..Conditions::default()
+        });
         let mut events = Loop::new(Box::new(host));
         let journal = SharedJournal::new(Journal::new(console));
         let observer = Box::new(journal.clone());

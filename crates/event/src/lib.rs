@@ -23,7 +23,7 @@ pub use host::{
 pub use os::Os;
 pub use queue::{Full, Owner};
 pub use remote::Remote;
-pub use sim::{Faults, Sim, SimDrops, Traffic};
+pub use sim::{Conditions, NetStats, NodeStats, Sim};
 pub use stats::{KindStats, LoopStats};
 pub use time::Time;
 pub use timer::TimerId;

@@ -3,8 +3,11 @@
 
 pub mod catalogue;
 pub mod console;
+pub mod ended;
 pub mod graph;
 pub mod journal;
+pub mod load;
 pub mod script;
+pub mod sim;
 pub mod summary;
 pub mod tuples;

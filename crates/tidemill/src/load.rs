@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use tidemill_overlog::ast;
 use tidemill_overlog::parse::parse_files;
-use tidemill_overlog::pre::{Disk, Options};
-use tidemill_overlog::{Compiled, compile};
+use tidemill_overlog::pre::{self, Disk};
+use tidemill_overlog::program::Compiled;
+use tidemill_overlog::{Options, compile};
 use tidemill_stdx::diag::{Diagnostic, Sources, Span, has_errors};
 
 /// What a file holds, by its ending in any case.
@@ -75,14 +76,14 @@ pub fn load(files: &[PathBuf], options: &LoadOptions) -> Loaded {
     if rules.is_empty() {
         return loaded;
     }
-    let pre = Options {
+    let pre = pre::Options {
         defines: options.defines.clone(),
         include_dirs: options.include_dirs.clone(),
     };
     let (tree, found) = parse_files(&rules, &pre, &Disk, &mut loaded.sources);
     loaded.diagnostics.extend(found);
     if !has_errors(&loaded.diagnostics) {
-        let (program, found) = compile(&tree, &loaded.sources);
+        let (program, found) = compile(&tree, &loaded.sources, &Options::default());
         loaded.diagnostics.extend(found);
         loaded.program = program.filter(|_| !has_errors(&loaded.diagnostics));
     }

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! now       0 at the start; waiting jumps to the next deadline or arrival, working takes no time
-//! random    one stream for the program, and for each datagram of the network its own draws
-//! network   nodes, datagrams under way
+//! random    one stream for the program, and for each message of the network its own draws
+//! net       nodes, messages under way, what happens to them
 //! ```
 //! The same program and seed give the same run, bit for bit. Everything may be changed while
 //! running: `lp.host().sim()` gives the simulation, in a turn or between two.
 
-mod faults;
-mod network;
+mod conditions;
+mod net;
 #[cfg(test)]
 mod tests;
 
@@ -25,9 +25,9 @@ use crate::host::{
     Address, Endpoint, Host, HostStats, Interest, Ready, Slice, Source, Streams, Transport, Wait,
     Wake, Waker, no_such_endpoint, unsupported,
 };
-pub use faults::Faults;
-use network::Network;
-pub use network::{SimDrops, Traffic};
+pub use conditions::Conditions;
+use net::Net;
+pub use net::{NetStats, NodeStats};
 
 /// Closures and checkpoints of one turn before others get theirs.
 const SLICE_STEPS: u64 = 10_000;
@@ -40,69 +40,74 @@ const INSTANT: Duration = Duration::from_millis(1);
 pub struct Sim {
     now: Time,
     random: Rng,
-    network: Network,
+    net: Net,
     /// Steps run at the current instant.
     steps: u64,
 }
 
 impl Sim {
-    /// A simulation at time 0, with a faultless network without delay.
+    /// A simulation with the default [`Conditions`].
     pub fn new(seed: u64) -> Sim {
-        Sim { now: Time::ZERO, random: Rng::new(seed), network: Network::new(seed), steps: 0 }
+        Sim {
+            now: Time::ZERO,
+            random: Rng::new(seed),
+            net: Net::new(seed, Conditions::default()),
+            steps: 0,
+        }
     }
 
-    /// What the network does to datagrams; a change concerns what is sent from now on.
-    pub fn faults(&mut self) -> &mut Faults {
-        &mut self.network.faults
+    /// The same under other conditions.
+    pub fn with_conditions(mut self, conditions: Conditions) -> Sim {
+        self.net.conditions = conditions;
+        self
     }
 
-    /// Takes a node off the network: what waits there and what arrives until [`Sim::restart`] is
-    /// dropped and counted, and so is what it sends. What it sent before is under way and
-    /// arrives. What the node makes of it is its owner's business; one that closes its port and
-    /// binds it anew later has crashed just as well.
+    /// The conditions of the network; a change concerns what is sent from now on.
+    pub fn conditions(&mut self) -> &mut Conditions {
+        &mut self.net.conditions
+    }
+
+    /// Takes a node off the network: what has arrived there and what arrives until
+    /// [`Sim::restart`] is dropped and counted, and so is what it sends. What it sent before is
+    /// under way and arrives. What the node does with its state is its owner's business.
     pub fn crash(&mut self, node: &str) {
-        self.network.crash(node);
+        self.net.crash(node);
     }
 
     /// Brings a node back.
     pub fn restart(&mut self, node: &str) {
-        self.network.restart(node);
+        self.net.restart(node);
     }
 
-    /// Cuts the network: nodes named in different groups do not hear each other, datagrams under
-    /// way included. Nodes named in none hear everybody. Replaces an earlier partition.
-    pub fn partition(&mut self, groups: &[Vec<String>]) {
-        self.network.partition(groups);
+    /// Whether a node is on the network; one never heard of is.
+    pub fn is_alive(&self, node: &str) -> bool {
+        self.net.is_alive(node)
+    }
+
+    /// Cuts the network: nodes of different groups do not reach each other, messages under way
+    /// included. A node in no group reaches all. Replaces an earlier partition.
+    pub fn partition(&mut self, groups: &[&[&str]]) {
+        self.net.partition(groups);
     }
 
     /// Ends a partition.
     pub fn heal(&mut self) {
-        self.network.partition(&[]);
+        self.net.heal();
     }
 
-    /// What a node has sent and received.
-    pub fn traffic(&self, node: &str) -> Traffic {
-        self.network.traffic(node)
+    /// What the network has done.
+    pub fn net_stats(&self) -> &NetStats {
+        &self.net.stats
     }
 
-    /// What the network has dropped, by reason.
-    pub fn drops(&self) -> SimDrops {
-        self.network.drops
+    /// What a node has sent and received; nothing if it was never heard of.
+    pub fn node_stats(&self, node: &str) -> Option<&NodeStats> {
+        self.net.node_stats(node)
     }
 
-    /// Datagrams delivered twice by chance.
-    pub fn duplicated(&self) -> u64 {
-        self.network.duplicated
-    }
-
-    /// Datagrams held up by chance, so that others pass them.
-    pub fn reordered(&self) -> u64 {
-        self.network.reordered
-    }
-
-    /// Datagrams under way.
+    /// Messages under way.
     pub fn in_flight(&self) -> usize {
-        self.network.in_flight()
+        self.net.in_flight()
     }
 
     fn advance(&mut self, to: Time) {
@@ -140,26 +145,26 @@ impl Host for Sim {
     fn register(&mut self, source: Source, token: u64, interest: Interest) -> io::Result<()> {
         match source {
             Source::Fd(_) => Err(unsupported("descriptors do not exist in a simulation")),
-            Source::Endpoint(endpoint) => self.network.register(endpoint, token, interest),
+            Source::Endpoint(endpoint) => self.net.register(endpoint, token, interest),
         }
     }
 
     fn modify(&mut self, source: Source, token: u64, interest: Interest) -> io::Result<()> {
         match source {
             Source::Fd(_) => Err(no_such_endpoint()),
-            Source::Endpoint(endpoint) => self.network.modify(endpoint, token, interest),
+            Source::Endpoint(endpoint) => self.net.modify(endpoint, token, interest),
         }
     }
 
     fn deregister(&mut self, source: Source, token: u64) {
         if let Source::Endpoint(endpoint) = source {
-            self.network.deregister(endpoint, token);
+            self.net.deregister(endpoint, token);
         }
     }
 
     fn wait(&mut self, wait: Wait, ready: &mut Vec<Ready>) -> io::Result<Wake> {
-        let delivered = self.network.deliver(self.now);
-        self.network.report(ready);
+        let delivered = self.net.deliver(self.now);
+        self.net.report(ready);
         let limit = match wait {
             Wait::Poll => self.now,
             Wait::Until(at) => at,
@@ -169,19 +174,19 @@ impl Host for Sim {
             return Ok(Wake::Ready);
         }
         // One jump at most: the arrival may be dropped, and then the loop looks again.
-        let next = self.network.next_arrival().unwrap_or(Time::MAX).min(limit);
+        let next = self.net.next_arrival().unwrap_or(Time::MAX).min(limit);
         if next == Time::MAX {
             let never = "the simulation waits for what never comes";
             return Err(io::Error::new(io::ErrorKind::Deadlock, never));
         }
         self.advance(next);
-        self.network.deliver(self.now);
-        self.network.report(ready);
+        self.net.deliver(self.now);
+        self.net.report(ready);
         Ok(Wake::Ready)
     }
 
     fn is_idle(&self) -> bool {
-        self.network.is_idle()
+        self.net.is_idle()
     }
 
     fn waker(&mut self) -> io::Result<Arc<dyn Waker>> {
@@ -189,14 +194,14 @@ impl Host for Sim {
     }
 
     fn stats(&self) -> HostStats {
-        let (totals, drops) = (&self.network.totals, &self.network.drops);
+        let net = &self.net.stats;
         HostStats {
-            sent: totals.sent,
-            sent_bytes: totals.sent_bytes,
-            received: totals.received,
-            received_bytes: totals.received_bytes,
-            dropped_full: drops.inbox_full + drops.flight_full,
-            dropped_truncated: drops.truncated,
+            sent: net.sent,
+            sent_bytes: net.sent_bytes,
+            received: net.received,
+            received_bytes: net.received_bytes,
+            dropped_full: net.dropped_full,
+            dropped_truncated: net.dropped_truncated,
             ..HostStats::default()
         }
     }
@@ -208,38 +213,38 @@ impl Host for Sim {
 
 impl Transport for Sim {
     fn bind(&mut self, addr: &str) -> io::Result<Endpoint> {
-        self.network.bind(addr)
+        self.net.bind(addr)
     }
 
     fn local_addr(&self, endpoint: Endpoint) -> io::Result<String> {
-        self.network.name_at(endpoint).map(String::from)
+        self.net.name_at(endpoint).map(String::from)
     }
 
     fn send(&mut self, endpoint: Endpoint, to: &str, bytes: &[u8]) -> io::Result<()> {
-        let to = self.network.node(to);
-        self.network.send(self.now, endpoint, to, bytes)
+        let to = self.net.node(to);
+        self.net.send(self.now, endpoint, to, bytes)
     }
 
     fn send_to(&mut self, endpoint: Endpoint, to: Address, bytes: &[u8]) -> io::Result<()> {
         match to {
-            Address::Sim(to) => self.network.send(self.now, endpoint, to, bytes),
+            Address::Sim(to) => self.net.send(self.now, endpoint, to, bytes),
             Address::Inet(_) => Err(no_such_endpoint()),
         }
     }
 
     fn recv(&mut self, endpoint: Endpoint, buf: &mut [u8]) -> io::Result<Option<(usize, Address)>> {
-        self.network.recv(endpoint, buf)
+        self.net.recv(endpoint, buf)
     }
 
     fn name_of(&self, address: Address) -> Cow<'_, str> {
         match address {
-            Address::Sim(index) => Cow::Borrowed(self.network.name(index)),
+            Address::Sim(index) => Cow::Borrowed(self.net.name(index)),
             Address::Inet(address) => Cow::Owned(address.to_string()),
         }
     }
 
     fn close(&mut self, endpoint: Endpoint) {
-        self.network.close(endpoint);
+        self.net.close(endpoint);
     }
 }
 

@@ -77,8 +77,7 @@ pub enum What {
     Crash(Nodes),
     /// Starts crashed nodes again, empty.
     Restart(Nodes),
-    /// Cuts the network into groups that do not hear each other. Nodes in none of them are one
-    /// more group.
+    /// Cuts the network into groups that do not hear each other. Nodes in none of them hear all.
     Partition(Vec<Vec<Nodes>>),
     /// Ends all partitions.
     Heal,

@@ -23,7 +23,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidemill_event::{Endpoint, Loop, Outcome, Sim, SimNetwork, Time};
+use tidemill_event::{Conditions, Loop, Outcome, Sim, Time};
 use tidemill_overlog::fleet::{self, Extra, Fleet, NodeId, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Identity, Program, Stages};
@@ -143,26 +143,25 @@ impl Simulation {
 
     fn set_up(self, console: Console) -> io::Result<(SimWorld, Loop<SimWorld>)> {
         let Simulation { program, options, identities, cues } = self;
-        let network = SimNetwork {
+        let host = Sim::new(options.seed).with_conditions(Conditions {
             latency: options.latency.0..=options.latency.1,
             loss: options.loss,
             duplicate: options.duplicate,
             reorder: options.reorder,
-            ..SimNetwork::default()
-        };
-        let mut events = Loop::new(Box::new(Sim::with_network(options.seed, network)));
+            ..Conditions::default()
+        });
+        let mut events = Loop::new(Box::new(host));
         let journal = SharedJournal::new(Journal::new(console));
         let observer = Box::new(journal.clone());
         let roll = Roll::new(program.plan());
         let mut fleet = Fleet::new(Arc::new(program), Fabric::Udp, options.seed, observer);
         options.extra.into_iter().for_each(|extra| fleet.add_extra(extra));
-        let mut world = SimWorld { fleet, journal, roll, crashed: Vec::new(), retired: 0 };
+        let mut world = SimWorld { fleet, journal, roll, retired: 0 };
         // Before the nodes: what a script does at a time comes before what else happens then.
         cues.into_iter().for_each(|cue| stage::set(&mut events, Rc::new(cue)));
         for identity in identities {
             let endpoint = events.host().bind(&identity.address)?;
             fleet::start(&mut world, &mut events, endpoint, identity)?;
-            world.crashed.push(None);
         }
         roll::call_all(&mut world, &mut events);
         if let Some(mean_ns) = options.churn_ns {
@@ -177,8 +176,6 @@ struct SimWorld {
     fleet: Fleet,
     journal: SharedJournal,
     roll: Option<Roll>,
-    /// By node: the port of one that is not alive.
-    crashed: Vec<Option<Endpoint>>,
     /// Turns of lives that have ended.
     retired: u64,
 }

@@ -1,9 +1,9 @@
-//! What the simulated network does to datagrams.
+//! What the simulated network does to messages.
 //!
-//! Every datagram has its own random numbers, one per purpose, that follow from the seed, the
-//! purpose, the sender and the datagram's number there. So one that is lost does not change the
-//! delay of the next, more loss does not change which come twice, and what one node sends changes
-//! nothing for another.
+//! Every message has its own random numbers, one per purpose, that follow from the seed, the
+//! purpose, the sender and the message's number there. So a message that is lost does not change
+//! the delay of the next, more loss does not change who is duplicated, and what one node sends
+//! changes nothing for another.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -16,52 +16,62 @@ use crate::time::nanos;
 /// Sets the network's random numbers apart from the program's.
 const NETWORK: u64 = 0x006e_6574_776f_726b;
 
-/// What the network does to datagrams. Probabilities are 0 to 1.
+/// How the network behaves; probabilities are 0 to 1.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Faults {
-    /// How long a datagram takes: uniform, both ends included.
+pub struct Conditions {
+    /// How long messages take; both ends included, each message as likely short as long.
     pub latency: RangeInclusive<Duration>,
-    /// Probability that a datagram is lost.
+    /// How likely a message is lost.
     pub loss: f64,
-    /// Probability that a datagram comes twice.
+    /// How likely a message arrives twice.
     pub duplicate: f64,
-    /// Probability that a datagram does not keep its place among those from the same node to the
-    /// same node: it takes up to twice the longest latency, and others pass it.
+    /// How likely a message is held up, for up to the longest latency, so that later ones
+    /// overtake it. The others between two nodes keep their order.
     pub reorder: f64,
+    /// Messages that may be under way; more are dropped and counted.
+    pub in_flight_limit: usize,
+    /// Messages that may wait at a node; more are dropped and counted.
+    pub inbox_limit: usize,
 }
 
-impl Default for Faults {
-    /// No delay, and nothing goes wrong.
-    fn default() -> Faults {
-        let latency = Duration::ZERO..=Duration::ZERO;
-        Faults { latency, loss: 0.0, duplicate: 0.0, reorder: 0.0 }
+impl Default for Conditions {
+    /// 10 to 50 ms, and nothing goes wrong.
+    fn default() -> Conditions {
+        Conditions {
+            latency: Duration::from_millis(10)..=Duration::from_millis(50),
+            loss: 0.0,
+            duplicate: 0.0,
+            reorder: 0.0,
+            in_flight_limit: 1 << 22,
+            inbox_limit: 1 << 16,
+        }
     }
 }
 
 /// What a random number is for.
 #[derive(Copy, Clone)]
 enum Purpose {
-    Loss,
+    Loss = 1,
     Latency,
     Duplicate,
     DuplicateLatency,
     Reorder,
-    Detour,
+    Delay,
 }
 
-/// The random numbers of one datagram.
+/// The random numbers of one message.
 pub(super) struct Draws {
-    datagram: u64,
+    message: u64,
 }
 
 impl Draws {
     pub(super) fn new(seed: u64, sender: u32, number: u64) -> Draws {
         let stream = combine(hash_u64(seed ^ NETWORK), u64::from(sender));
-        Draws { datagram: combine(stream, number) }
+        Draws { message: combine(stream, number) }
     }
 
     fn word(&self, purpose: Purpose) -> u64 {
-        hash_u64(combine(self.datagram, purpose as u64))
+        hash_u64(combine(self.message, purpose as u64))
     }
 
     fn chance(&self, purpose: Purpose, probability: f64) -> bool {
@@ -78,29 +88,31 @@ impl Draws {
     }
 }
 
-/// Whether a datagram keeps its place among those of its sender and receiver.
+/// What becomes of a message.
+pub(super) struct Fate {
+    /// When it arrives, and whether it keeps its place among the others of its link; nothing
+    /// if it is lost.
+    pub(super) arrival: Option<(Time, Order)>,
+    /// When its double arrives.
+    pub(super) double: Option<Time>,
+}
+
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Order {
     Kept,
     Overtaken,
 }
 
-/// What becomes of a datagram: when it arrives, and when its double does.
-pub(super) struct Fate {
-    pub(super) arrival: Option<(Time, Order)>,
-    pub(super) double: Option<Time>,
-}
-
-impl Faults {
-    /// Decides for the datagram with these draws, sent at `now`.
+impl Conditions {
+    /// Decides for the message with these draws, sent at `now`.
     pub(super) fn fate(&self, now: Time, draws: &Draws) -> Fate {
         let (least, most) = (nanos(*self.latency.start()), nanos(*self.latency.end()));
         let arrival = (!draws.chance(Purpose::Loss, self.loss)).then(|| {
             let at = now + draws.span(Purpose::Latency, least, most);
             if draws.chance(Purpose::Reorder, self.reorder) {
                 // A network without delay overtakes within a millisecond.
-                let detour = draws.span(Purpose::Detour, 0, most.max(1_000_000));
-                (at + detour, Order::Overtaken)
+                let delay = draws.span(Purpose::Delay, 0, most.max(1_000_000));
+                (at + delay, Order::Overtaken)
             } else {
                 (at, Order::Kept)
             }

@@ -8,7 +8,7 @@ use crate::Time;
 use crate::host::{Address, Endpoint, Interest, Ready, no_such_endpoint};
 use crate::slab::Slab;
 
-use super::faults::{Draws, Faults, Order};
+use super::conditions::{Conditions, Draws, Order};
 
 /// Reports at a stretch; the others come first next time.
 const REPORTS: usize = 256;
@@ -16,42 +16,48 @@ const REPORTS: usize = 256;
 const PORTS: std::ops::Range<u32> = 49152..65536;
 /// Links whose last arrival is remembered, before those without anything under way are forgotten.
 const LINKS: usize = 1 << 20;
-/// Datagrams under way at a time; more are dropped and counted.
-const FLIGHT_MAX: usize = 1 << 20;
-/// Datagrams that wait at one node; more are dropped and counted.
-const INBOX_MAX: usize = 1 << 16;
 
-/// Datagrams dropped by the network, by reason.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct SimDrops {
-    /// Lost by chance.
-    pub loss: u64,
-    /// Between the sides of a partition.
-    pub partition: u64,
-    /// The sender or the receiver was crashed.
-    pub crashed: u64,
-    /// Nobody had the port open when the datagram came.
-    pub nobody: u64,
-    /// Too many waited at the receiver.
-    pub inbox_full: u64,
-    /// Too many were under way.
-    pub flight_full: u64,
-    /// Longer than the buffer it was to be received in.
-    pub truncated: u64,
-}
-
-/// What one node has sent and received.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Traffic {
-    /// Datagrams sent.
+/// What the network has done.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct NetStats {
+    /// Messages sent.
     pub sent: u64,
     /// Bytes in them.
     pub sent_bytes: u64,
-    /// Datagrams received.
+    /// Messages taken by their receivers.
     pub received: u64,
     /// Bytes in them.
     pub received_bytes: u64,
-    /// Datagrams to it that were dropped, for whatever reason.
+    /// Messages lost by chance.
+    pub lost: u64,
+    /// Messages delivered twice by chance.
+    pub duplicated: u64,
+    /// Messages held up so that others overtake them.
+    pub reordered: u64,
+    /// Messages dropped between two sides of a partition.
+    pub dropped_partitioned: u64,
+    /// Messages dropped because their sender or receiver is crashed.
+    pub dropped_crashed: u64,
+    /// Messages dropped because nobody has bound their address.
+    pub dropped_unbound: u64,
+    /// Messages dropped because too many were under way or waiting.
+    pub dropped_full: u64,
+    /// Messages dropped because the receiver's buffer was too small.
+    pub dropped_truncated: u64,
+}
+
+/// What one node has done.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct NodeStats {
+    /// Messages sent.
+    pub sent: u64,
+    /// Bytes in them.
+    pub sent_bytes: u64,
+    /// Messages received.
+    pub received: u64,
+    /// Bytes in them.
+    pub received_bytes: u64,
+    /// Messages to it that were dropped, for any reason.
     pub dropped: u64,
 }
 
@@ -65,7 +71,7 @@ struct Node {
     watch: Option<(u64, Interest)>,
     /// Whether it stands in the ring of nodes with something to report.
     in_ring: bool,
-    traffic: Traffic,
+    stats: NodeStats,
 }
 
 impl Node {
@@ -78,10 +84,10 @@ impl Node {
     }
 }
 
-/// A datagram under way.
+/// A message under way.
 struct Flight {
     at: Time,
-    /// Datagrams of one instant arrive in the order they were sent.
+    /// Messages of one instant arrive in the order they were sent.
     sequence: u64,
     from: u32,
     to: u32,
@@ -114,9 +120,9 @@ impl Ord for Flight {
     }
 }
 
-pub(super) struct Network {
+pub(super) struct Net {
     seed: u64,
-    pub(super) faults: Faults,
+    pub(super) conditions: Conditions,
     nodes: Vec<Node>,
     /// Read by name only, never in order.
     names: HashMap<String, u32>,
@@ -126,17 +132,14 @@ pub(super) struct Network {
     links: HashMap<(u32, u32), Time>,
     ring: VecDeque<u32>,
     sequence: u64,
-    pub(super) drops: SimDrops,
-    pub(super) totals: Traffic,
-    pub(super) duplicated: u64,
-    pub(super) reordered: u64,
+    pub(super) stats: NetStats,
 }
 
-impl Network {
-    pub(super) fn new(seed: u64) -> Network {
-        Network {
+impl Net {
+    pub(super) fn new(seed: u64, conditions: Conditions) -> Net {
+        Net {
             seed,
-            faults: Faults::default(),
+            conditions,
             nodes: Vec::new(),
             names: HashMap::new(),
             endpoints: Slab::new(),
@@ -144,10 +147,7 @@ impl Network {
             links: HashMap::new(),
             ring: VecDeque::new(),
             sequence: 0,
-            drops: SimDrops::default(),
-            totals: Traffic::default(),
-            duplicated: 0,
-            reordered: 0,
+            stats: NetStats::default(),
         }
     }
 
@@ -166,7 +166,7 @@ impl Network {
             inbox: VecDeque::new(),
             watch: None,
             in_ring: false,
-            traffic: Traffic::default(),
+            stats: NodeStats::default(),
         });
         index
     }
@@ -179,9 +179,8 @@ impl Network {
         self.index_at(endpoint).map(|index| self.name(index))
     }
 
-    pub(super) fn traffic(&self, name: &str) -> Traffic {
-        let index = self.names.get(name);
-        index.map_or(Traffic::default(), |&index| self.nodes[index as usize].traffic)
+    pub(super) fn node_stats(&self, name: &str) -> Option<&NodeStats> {
+        self.names.get(name).map(|&index| &self.nodes[index as usize].stats)
     }
 
     pub(super) fn in_flight(&self) -> usize {
@@ -228,8 +227,8 @@ impl Network {
         node.watch = None;
         let left = node.inbox.len() as u64;
         node.inbox.clear();
-        node.traffic.dropped += left;
-        self.drops.nobody += left;
+        node.stats.dropped += left;
+        self.stats.dropped_unbound += left;
     }
 
     pub(super) fn register(
@@ -284,26 +283,26 @@ impl Network {
             return Err(no_such_endpoint());
         }
         let sender = &mut self.nodes[from as usize];
-        let draws = Draws::new(self.seed, from, sender.traffic.sent);
-        sender.traffic.sent += 1;
-        sender.traffic.sent_bytes += bytes.len() as u64;
-        self.totals.sent += 1;
-        self.totals.sent_bytes += bytes.len() as u64;
+        let draws = Draws::new(self.seed, from, sender.stats.sent);
+        sender.stats.sent += 1;
+        sender.stats.sent_bytes += bytes.len() as u64;
+        self.stats.sent += 1;
+        self.stats.sent_bytes += bytes.len() as u64;
         if self.nodes[from as usize].crashed {
-            self.drops.crashed += 1;
+            self.stats.dropped_crashed += 1;
             return Ok(());
         }
         if self.is_blocked(from, to) {
             return Ok(());
         }
-        let fate = self.faults.fate(now, &draws);
+        let fate = self.conditions.fate(now, &draws);
         match fate.arrival {
             None => {
-                self.drops.loss += 1;
-                self.nodes[to as usize].traffic.dropped += 1;
+                self.stats.lost += 1;
+                self.nodes[to as usize].stats.dropped += 1;
             }
             Some((at, Order::Overtaken)) => {
-                self.reordered += 1;
+                self.stats.reordered += 1;
                 self.launch(at, from, to, bytes);
             }
             Some((at, Order::Kept)) => {
@@ -312,7 +311,7 @@ impl Network {
             }
         }
         if let Some(at) = fate.double {
-            self.duplicated += 1;
+            self.stats.duplicated += 1;
             self.launch(at, from, to, bytes);
         }
         Ok(())
@@ -326,13 +325,14 @@ impl Network {
             if self.is_blocked(flight.from, flight.to) {
                 continue;
             }
+            let limit = self.conditions.inbox_limit;
             let node = &mut self.nodes[flight.to as usize];
             if node.endpoint.is_none() {
-                self.drops.nobody += 1;
-                node.traffic.dropped += 1;
-            } else if node.inbox.len() >= INBOX_MAX {
-                self.drops.inbox_full += 1;
-                node.traffic.dropped += 1;
+                self.stats.dropped_unbound += 1;
+                node.stats.dropped += 1;
+            } else if node.inbox.len() >= limit {
+                self.stats.dropped_full += 1;
+                node.stats.dropped += 1;
             } else {
                 node.inbox.push_back((flight.from, flight.bytes));
                 self.enter_ring(flight.to);
@@ -366,15 +366,15 @@ impl Network {
         let node = &mut self.nodes[index as usize];
         while let Some((from, bytes)) = node.inbox.pop_front() {
             let Some(room) = buf.get_mut(..bytes.len()) else {
-                self.drops.truncated += 1;
-                node.traffic.dropped += 1;
+                self.stats.dropped_truncated += 1;
+                node.stats.dropped += 1;
                 continue;
             };
             room.copy_from_slice(&bytes);
-            node.traffic.received += 1;
-            node.traffic.received_bytes += bytes.len() as u64;
-            self.totals.received += 1;
-            self.totals.received_bytes += bytes.len() as u64;
+            node.stats.received += 1;
+            node.stats.received_bytes += bytes.len() as u64;
+            self.stats.received += 1;
+            self.stats.received_bytes += bytes.len() as u64;
             return Ok(Some((bytes.len(), Address::Sim(from))));
         }
         Ok(None)
@@ -386,8 +386,8 @@ impl Network {
         node.crashed = true;
         let left = node.inbox.len() as u64;
         node.inbox.clear();
-        node.traffic.dropped += left;
-        self.drops.crashed += left;
+        node.stats.dropped += left;
+        self.stats.dropped_crashed += left;
     }
 
     pub(super) fn restart(&mut self, name: &str) {
@@ -395,15 +395,23 @@ impl Network {
         self.nodes[index as usize].crashed = false;
     }
 
-    pub(super) fn partition(&mut self, groups: &[Vec<String>]) {
-        for node in &mut self.nodes {
-            node.group = None;
-        }
+    pub(super) fn is_alive(&self, name: &str) -> bool {
+        self.names.get(name).is_none_or(|&index| !self.nodes[index as usize].crashed)
+    }
+
+    pub(super) fn partition(&mut self, groups: &[&[&str]]) {
+        self.heal();
         for (group, names) in groups.iter().enumerate() {
-            for name in names {
+            for name in *names {
                 let index = self.node(name);
                 self.nodes[index as usize].group = Some(group);
             }
+        }
+    }
+
+    pub(super) fn heal(&mut self) {
+        for node in &mut self.nodes {
+            node.group = None;
         }
     }
 
@@ -411,23 +419,23 @@ impl Network {
         self.endpoints.get(endpoint.0).copied().ok_or_else(no_such_endpoint)
     }
 
-    /// Whether a datagram is stopped by a crash or a partition; it is counted then.
+    /// Whether a message is stopped by a crash or a partition; it is counted then.
     fn is_blocked(&mut self, from: u32, to: u32) -> bool {
         let (sender, receiver) = (&self.nodes[from as usize], &self.nodes[to as usize]);
         let cut = matches!((sender.group, receiver.group), (Some(a), Some(b)) if a != b);
         // What a crashed node sent before it crashed is under way and arrives.
         if receiver.crashed {
-            self.drops.crashed += 1;
+            self.stats.dropped_crashed += 1;
         } else if cut {
-            self.drops.partition += 1;
+            self.stats.dropped_partitioned += 1;
         } else {
             return false;
         }
-        self.nodes[to as usize].traffic.dropped += 1;
+        self.nodes[to as usize].stats.dropped += 1;
         true
     }
 
-    /// The arrival of a datagram that does not overtake those sent before it on its link.
+    /// The arrival of a message that does not overtake those sent before it on its link.
     fn after_the_others(&mut self, now: Time, from: u32, to: u32, at: Time) -> Time {
         if self.links.len() >= LINKS {
             self.links.retain(|_, last| *last > now);
@@ -438,9 +446,9 @@ impl Network {
     }
 
     fn launch(&mut self, at: Time, from: u32, to: u32, bytes: &[u8]) {
-        if self.flights.len() >= FLIGHT_MAX {
-            self.drops.flight_full += 1;
-            self.nodes[to as usize].traffic.dropped += 1;
+        if self.flights.len() >= self.conditions.in_flight_limit {
+            self.stats.dropped_full += 1;
+            self.nodes[to as usize].stats.dropped += 1;
             return;
         }
         let sequence = self.sequence;

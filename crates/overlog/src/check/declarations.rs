@@ -1,0 +1,238 @@
+//! Checking statements that are not rules.
+
+use tidemill_relation::function::closest;
+use tidemill_stdx::diag::Diagnostic;
+
+use super::symbols::{Symbol, Symbols};
+use super::{expressions, system};
+use crate::ast::{
+    Arg, ExprKind, Fact, Ident, Keys, Name, Program, Query, Stage, Statement, WatchMod,
+};
+use crate::compile::Options;
+use crate::node::Stages;
+
+/// An external operator of the house: its name, and the columns of its input and output where
+/// they are fixed.
+pub(crate) struct Operator {
+    pub name: &'static str,
+    input: usize,
+    output: Option<usize>,
+}
+
+/// The operators that need no other part of the system.
+pub(crate) const OPERATORS: &[Operator] = &[
+    Operator { name: "TOKENIZER", input: 3, output: Some(2) },
+    Operator { name: "CSVtuple", input: 2, output: None },
+    Operator { name: "CSV", input: 2, output: None },
+];
+
+/// Operators that other parts of the system provide, by the start of their names.
+const FOREIGN: &[&str] = &["cl:", "proto:"];
+
+/// Checks all statements but rules.
+pub(crate) fn check(
+    program: &Program,
+    symbols: &Symbols<'_>,
+    options: &Options,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let mut check = Check { symbols, options, diagnostics };
+    for statement in program.flat() {
+        match statement {
+            Statement::Materialize(it) => check.keys(&it.name, &it.keys),
+            Statement::Index(it) => {
+                check.table(&it.name, "an index belongs to a table");
+                check.keys(&it.name, &it.keys);
+                check.hint(&it.hint);
+            }
+            Statement::Watch(it) | Statement::Trace(it) => check.known(&it.name),
+            Statement::TraceTable(it) => {
+                check.table(&it.name, "`traceTable` follows the changes of a table");
+            }
+            Statement::WatchMod(it) => check.watchmod(it),
+            Statement::Stage(it) => check.stage(it),
+            Statement::Fact(it) => check.fact(it),
+            Statement::Query(it) => check.query(it),
+            Statement::Namespace(_) | Statement::Rule(_) => {}
+        }
+    }
+}
+
+struct Check<'a, 'd> {
+    symbols: &'a Symbols<'a>,
+    options: &'a Options,
+    diagnostics: &'d mut Vec<Diagnostic>,
+}
+
+impl Check<'_, '_> {
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Warns of names that nothing else mentions: a relation may still come from outside.
+    fn known(&mut self, name: &Name) {
+        if name.resolved == system::PERIODIC || self.symbols.get(&name.resolved).is_some() {
+            return;
+        }
+        let message = format!("nothing in this program is called `{}`", name.written);
+        let found = Diagnostic::warning("undefined-relation", name.span, message);
+        self.report(self.suggest(found, name));
+    }
+
+    fn suggest(&self, diagnostic: Diagnostic, name: &Name) -> Diagnostic {
+        let names = self.symbols.iter().map(|symbol| symbol.name.as_str());
+        match closest(&name.resolved, names).first() {
+            Some(close) => diagnostic.help(format!("there is `{close}`")),
+            None => diagnostic.help("use it in a rule, or take this statement out"),
+        }
+    }
+
+    fn table(&mut self, name: &Name, why: &str) {
+        if self.symbols.get(&name.resolved).is_some_and(Symbol::is_table) {
+            return;
+        }
+        let message = format!("`{}` is no table: {why}", name.written);
+        let found = Diagnostic::error("undefined-relation", name.span, message)
+            .help(format!("add `materialize({}, infinity, infinity, keys(1)).`", name.written));
+        self.report(found);
+    }
+
+    fn keys(&mut self, name: &Name, keys: &Keys) {
+        let Some(symbol) = self.symbols.get(&name.resolved) else { return };
+        let Some((arity, used)) = symbol.arity else { return };
+        for &column in &keys.columns {
+            if column as usize > arity {
+                let message =
+                    format!("there is no column {column}: `{}` has {arity}", name.written);
+                let found = Diagnostic::error("key-column", keys.span, message)
+                    .label(used, format!("with {arity} columns here"))
+                    .help("columns count from 1");
+                self.report(found);
+            }
+        }
+        let mut sorted = keys.columns.clone();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            let message = format!("column {} stands here twice", pair[0]);
+            self.report(
+                Diagnostic::warning("key-column", keys.span, message).help("once is enough"),
+            );
+        }
+    }
+
+    fn hint(&mut self, hint: &Ident) {
+        if !matches!(hint.text.as_str(), "hash" | "ordered" | "") {
+            let message = format!("there is no kind of index `{}`", hint.text);
+            let found = Diagnostic::warning("index-hint", hint.span, message)
+                .help("write \"hash\" or \"ordered\"; it is a hint only");
+            self.report(found);
+        }
+    }
+
+    fn watchmod(&mut self, watch: &WatchMod) {
+        self.known(&watch.name);
+        if let Err(letter) = Stages::parse(&watch.modes.text) {
+            let message = format!("`{letter}` is no stage in the life of a tuple");
+            let found = Diagnostic::error("watch-letter", watch.modes.span, message).help(
+                "i inserted, r refreshed, d deleted, c received, p periodic, a about to be \
+                 added, z about to be deleted, s sent, b before and j after a join, h head",
+            );
+            self.report(found);
+        }
+    }
+
+    fn stage(&mut self, stage: &Stage) {
+        for (name, side) in [(&stage.input, "input"), (&stage.output, "output")] {
+            if self.symbols.get(&name.resolved).is_some_and(Symbol::is_table) {
+                let message =
+                    format!("the {side} of a stage is an event, but `{}` is a table", name.written);
+                let found = Diagnostic::error("stage-table", name.span, message)
+                    .help("name an event, and move tuples between it and the table by a rule");
+                self.report(found);
+            }
+        }
+        let operator = stage.operator.text.as_str();
+        if let Some(known) = OPERATORS.iter().find(|known| known.name == operator) {
+            self.stage_columns(&stage.input, Some(known.input), operator);
+            self.stage_columns(&stage.output, known.output, operator);
+            return;
+        }
+        let foreign = FOREIGN.iter().any(|prefix| operator.starts_with(prefix));
+        if foreign || self.options.operators.iter().any(|known| known == operator) {
+            return;
+        }
+        let names = OPERATORS.iter().map(|known| known.name);
+        let names = names.chain(self.options.operators.iter().map(String::as_str));
+        let help = match closest(operator, names).first() {
+            Some(close) => format!("there is \"{close}\""),
+            None => "there are \"TOKENIZER\" and \"CSVtuple\"".to_owned(),
+        };
+        let message = format!("there is no operator \"{operator}\"");
+        let found = Diagnostic::error("unknown-stage", stage.operator.span, message).help(help);
+        self.report(found);
+    }
+
+    fn stage_columns(&mut self, name: &Name, expected: Option<usize>, operator: &str) {
+        let symbol = self.symbols.get(&name.resolved);
+        let (Some(expected), Some((given, used))) = (expected, symbol.and_then(|s| s.arity)) else {
+            return;
+        };
+        if expected != given {
+            let message = format!(
+                "\"{operator}\" needs {expected} columns here, but `{}` has {given}",
+                name.written
+            );
+            let found = Diagnostic::error("arity", name.span, message)
+                .label(used, format!("with {given} here"))
+                .help(
+                    "\"TOKENIZER\" reads (location, delimiters, text) and yields (location, \
+                       token); \"CSVtuple\" reads (location, file)",
+                );
+            self.report(found);
+        }
+    }
+
+    fn fact(&mut self, fact: &Fact) {
+        let name = &fact.tuple.name;
+        let mut found = Vec::new();
+        expressions::functor(&fact.tuple, &mut found);
+        if name.resolved == system::PERIODIC {
+            found.push(
+                Diagnostic::error("periodic-head", name.span, "`periodic` is a timer, not a fact")
+                    .help("use it in the body of a rule"),
+            );
+        }
+        if system::find(&name.resolved).is_some() {
+            let message = format!("`{}` is filled by the system", name.written);
+            found.push(
+                Diagnostic::error("system-relation", name.span, message)
+                    .help("choose another name"),
+            );
+        }
+        for arg in fact.tuple.args.iter().filter_map(Arg::as_expr) {
+            arg.walk(&mut |inner| {
+                let text = match &inner.kind {
+                    ExprKind::Var(name) if expressions::param(name).is_none() => name.as_str(),
+                    ExprKind::Fresh => "_",
+                    ExprKind::ListPattern(..) => "a list with a tail",
+                    _ => return,
+                };
+                let message = format!("a fact has values, but `{text}` has none");
+                found.push(Diagnostic::error("fact-variable", inner.span, message).help(
+                    "write a constant, or NODE, NODE_INDEX, NODE_COUNT, NODE_ID or LANDMARK",
+                ));
+            });
+        }
+        self.diagnostics.append(&mut found);
+    }
+
+    fn query(&mut self, query: &Query) {
+        let name = &query.pattern.name;
+        if self.symbols.get(&name.resolved).is_none() {
+            let message = format!("nothing in this program is called `{}`", name.written);
+            let found = Diagnostic::error("undefined-relation", name.span, message);
+            self.report(self.suggest(found, name));
+        }
+        expressions::functor(&query.pattern, self.diagnostics);
+    }
+}

@@ -1,0 +1,74 @@
+//! Checking a program: does every name, column, variable and type make sense?
+//!
+//! [`check`] reads the tree once per concern and gathers as many findings as it can:
+//!
+//! * [`symbols`]: which relations there are, with how many columns, and where each is located;
+//! * [`declarations`]: statements that are not rules;
+//! * [`shape`]: events, tables, heads and negation in rules;
+//! * [`safety`]: every variable is bound;
+//! * [`types`]: what each column and variable can hold, and operators that can never apply.
+//!
+//! What is left is a [`Checked`] program: rules in which an error was found are not among its
+//! rules, so later stages need not ask again.
+
+pub(crate) mod declarations;
+pub(crate) mod expressions;
+pub(crate) mod safety;
+pub(crate) mod shape;
+pub(crate) mod symbols;
+pub(crate) mod system;
+pub(crate) mod types;
+
+use tidemill_stdx::diag::{Diagnostic, has_errors};
+
+use crate::ast::{self, Program, Statement};
+use crate::compile::Options;
+use symbols::Symbols;
+use types::Types;
+
+/// A program without the rules in which an error was found.
+pub(crate) struct Checked<'a> {
+    pub symbols: Symbols<'a>,
+    pub rules: Vec<CheckedRule<'a>>,
+    pub types: Types,
+}
+
+/// A rule that makes sense.
+pub(crate) struct CheckedRule<'a> {
+    pub ast: &'a ast::Rule,
+    /// The label, or one made from its position.
+    pub name: String,
+    /// The position among all rules of the program.
+    pub position: usize,
+}
+
+/// Checks a program.
+pub(crate) fn check<'a>(
+    program: &'a Program,
+    options: &Options,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Checked<'a> {
+    let symbols = symbols::collect(program, diagnostics);
+    declarations::check(program, &symbols, options, diagnostics);
+    let mut rules = Vec::new();
+    let all = program.flat().filter_map(|statement| match statement {
+        Statement::Rule(rule) => Some(rule),
+        _ => None,
+    });
+    for (position, ast) in all.enumerate() {
+        let mut found = Vec::new();
+        expressions::check_rule(ast, &mut found);
+        shape::check(ast, &symbols, &mut found);
+        safety::check(ast, &symbols, &mut found);
+        if !has_errors(&found) {
+            let name = match &ast.label {
+                Some(label) => label.resolved.clone(),
+                None => crate::compile::unlabelled(position),
+            };
+            rules.push(CheckedRule { ast, name, position });
+        }
+        diagnostics.append(&mut found);
+    }
+    let types = types::infer(program, &symbols, &rules, diagnostics);
+    Checked { symbols, rules, types }
+}

@@ -1,0 +1,330 @@
+//! The shape of rules: what may be an event, a table, a head, a location, a negation.
+
+use tidemill_stdx::diag::Diagnostic;
+
+use super::symbols::Symbols;
+use super::{expressions, system};
+use crate::ast::{AggView, Arg, Expr, ExprKind, Functor, Literal, Predicate, Rule, Term, UnaryOp};
+
+/// Checks the shape of a rule.
+pub(crate) fn check(rule: &Rule, symbols: &Symbols<'_>, found: &mut Vec<Diagnostic>) {
+    let mut shape = Shape { symbols, found };
+    shape.head(rule);
+    shape.events(rule);
+    for term in &rule.body {
+        match term {
+            Term::Predicate(predicate) => shape.predicate(predicate),
+            Term::AggView(view) => shape.aggregate_view(view),
+            Term::Assign(assign) => shape.no_pattern(&assign.expr),
+            Term::Condition(condition) => shape.no_pattern(condition),
+        }
+    }
+}
+
+/// The predicates of a body that are events: not stored, not negated.
+pub(crate) fn events<'r>(
+    rule: &'r Rule,
+    symbols: &Symbols<'_>,
+) -> impl Iterator<Item = &'r Predicate> {
+    rule.body.iter().filter_map(|term| match term {
+        Term::Predicate(predicate)
+            if !predicate.negated && !symbols.is_table(&predicate.functor) =>
+        {
+            Some(predicate)
+        }
+        _ => None,
+    })
+}
+
+struct Shape<'a, 'd> {
+    symbols: &'a Symbols<'a>,
+    found: &'d mut Vec<Diagnostic>,
+}
+
+impl Shape<'_, '_> {
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.found.push(diagnostic);
+    }
+
+    fn head(&mut self, rule: &Rule) {
+        let name = &rule.head.name;
+        if name.resolved == system::PERIODIC {
+            self.report(
+                Diagnostic::error("periodic-head", name.span, "`periodic` is a timer, no head")
+                    .help("derive an event of another name"),
+            );
+        } else if system::find(&name.resolved).is_some() {
+            let message = format!("`{}` is filled by the system", name.written);
+            self.report(
+                Diagnostic::error("system-relation", name.span, message)
+                    .help("derive a relation of another name"),
+            );
+        } else if rule.delete && !self.symbols.is_table(&rule.head) {
+            let message = format!("`{}` is an event: there is nothing to delete", name.written);
+            let help = format!("materialize `{}`, or leave out `delete`", name.written);
+            self.report(Diagnostic::error("delete-event", name.span, message).help(help));
+        }
+        let location = self.symbols.location_of(&rule.head);
+        for (column, arg) in rule.head.args.iter().enumerate() {
+            let Arg::Expr(expr) = arg else { continue };
+            match &expr.kind {
+                ExprKind::Fresh if rule.delete && self.is_free_to_delete(rule, column) => {}
+                ExprKind::Fresh if rule.delete => {
+                    let message = "`_` stands for a column of the key, which says what to delete";
+                    self.report(
+                        Diagnostic::error("fresh-in-head", expr.span, message)
+                            .help("give the column a value that the body binds"),
+                    );
+                }
+                _ => self.no_pattern(expr),
+            }
+            if column == location {
+                self.head_location(expr);
+            }
+        }
+    }
+
+    /// Whether a column of a `delete` head says nothing about the row.
+    fn is_free_to_delete(&self, rule: &Rule, column: usize) -> bool {
+        let symbol = self.symbols.get(&rule.head.name.resolved);
+        let declared = symbol.and_then(|symbol| symbol.declared);
+        declared.is_some_and(|declared| {
+            let keys = &declared.keys.columns;
+            column != self.symbols.location_of(&rule.head)
+                && !keys.is_empty()
+                && !keys.contains(&(column as u32 + 1))
+        })
+    }
+
+    fn head_location(&mut self, expr: &Expr) {
+        if matches!(expr.kind, ExprKind::Fresh) {
+            return; // reported already
+        }
+        if matches!(
+            expr.kind,
+            ExprKind::Literal(
+                Literal::Int(_) | Literal::Double(_) | Literal::Bool(_) | Literal::Id(_)
+            )
+        ) {
+            let message = "a location is an address, a string `host:port`";
+            self.report(
+                Diagnostic::error("bad-location", expr.span, message)
+                    .help("name the location with a variable or a string"),
+            );
+        }
+    }
+
+    /// At most one event, not negated; at least something that holds.
+    fn events(&mut self, rule: &Rule) {
+        let mut events = events(rule, self.symbols);
+        let first = events.next();
+        let others: Vec<_> = events.collect();
+        if let Some(first) = first {
+            let written = &first.functor.name.written;
+            for other in others {
+                let message = format!(
+                    "two events in one rule: `{written}` and `{}` never happen at once",
+                    other.functor.name.written
+                );
+                let help =
+                    format!("materialize one of them, or keep what `{written}` brings in a table");
+                self.report(
+                    Diagnostic::error("two-events", other.functor.span, message)
+                        .label(first.functor.span, "the first event")
+                        .help(help),
+                );
+            }
+        }
+        let holds = rule.body.iter().any(|term| match term {
+            Term::Predicate(predicate) => !predicate.negated,
+            Term::AggView(_) => true,
+            Term::Assign(_) | Term::Condition(_) => false,
+        });
+        if !holds {
+            let message = "nothing starts this rule: its body has no predicate that is not negated";
+            self.report(
+                Diagnostic::error("no-predicate", rule.head.span, message)
+                    .help("write a fact, or start from an event such as `periodic(@N, E, 0, 1)`"),
+            );
+        }
+    }
+
+    fn predicate(&mut self, predicate: &Predicate) {
+        let functor = &predicate.functor;
+        let name = &functor.name;
+        if name.resolved == system::PERIODIC {
+            self.periodic(predicate);
+        } else if predicate.negated && !self.symbols.is_table(functor) {
+            let message = format!("`{}` is an event, which cannot be absent", name.written);
+            self.report(
+                Diagnostic::error("negated-event", predicate.span, message)
+                    .help(format!("materialize `{}`", name.written)),
+            );
+        }
+        self.body_location(functor);
+        for arg in functor.args.iter().filter_map(Arg::as_expr) {
+            match predicate.negated {
+                true => self.negated_column(arg),
+                false => self.pattern(arg),
+            }
+        }
+    }
+
+    /// A column of a predicate: a variable, a list of such, or a value to compare with.
+    fn pattern(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Fresh => {}
+            ExprKind::List(elements) => elements.iter().for_each(|one| self.pattern(one)),
+            ExprKind::ListPattern(elements, tail) => {
+                elements.iter().for_each(|one| self.pattern(one));
+                self.pattern(tail);
+            }
+            _ => self.no_pattern(expr),
+        }
+    }
+
+    fn negated_column(&mut self, expr: &Expr) {
+        if matches!(expr.kind, ExprKind::Fresh) {
+            return;
+        }
+        let mut apart = false;
+        expr.walk(&mut |inner| {
+            apart |= matches!(inner.kind, ExprKind::Fresh | ExprKind::ListPattern(..));
+        });
+        if apart {
+            self.report(
+                Diagnostic::error("negated-pattern", expr.span, "`notin` takes no list apart")
+                    .help("compare with a list made before: `L := f_cons(H, T), notin p(@N, L)`"),
+            );
+        }
+    }
+
+    /// In a body a location is a variable or a value that every node can compute.
+    fn body_location(&mut self, functor: &Functor) {
+        let column = self.symbols.location_of(functor);
+        let Some(expr) = functor.args.get(column).and_then(Arg::as_expr) else { return };
+        let fits = match &expr.kind {
+            ExprKind::Var(_) | ExprKind::Literal(Literal::Str(_)) => true,
+            ExprKind::Fresh | ExprKind::List(_) | ExprKind::ListPattern(..) => false,
+            ExprKind::Literal(_) => false,
+            _ => is_constant(expr),
+        };
+        if !fits {
+            let message = format!(
+                "column {} of `{}` is its location: a variable or an address",
+                column + 1,
+                functor.name.written
+            );
+            self.report(
+                Diagnostic::error("bad-location", expr.span, message)
+                    .help("put a variable there and compare it in a condition"),
+            );
+        }
+    }
+
+    fn periodic(&mut self, predicate: &Predicate) {
+        let functor = &predicate.functor;
+        if predicate.negated {
+            self.report(
+                Diagnostic::error("negated-event", predicate.span, "a timer cannot be absent")
+                    .help("leave out `notin`"),
+            );
+        }
+        if !(3..=4).contains(&functor.args.len()) {
+            let message = format!("`periodic` takes 3 or 4 arguments, not {}", functor.args.len());
+            self.report(
+                Diagnostic::error("arity", functor.span, message)
+                    .help("`periodic(@N, E, SECONDS)` or `periodic(@N, E, SECONDS, COUNT)`"),
+            );
+            return;
+        }
+        if functor.location.is_some_and(|column| column != 0) {
+            self.report(
+                Diagnostic::error("location-conflict", functor.span, "a timer's location is first")
+                    .help("`periodic(@N, E, SECONDS)`"),
+            );
+        }
+        for arg in functor.args[2..].iter().filter_map(Arg::as_expr) {
+            if !is_constant(arg) {
+                let message = "a timer is set when the node starts: no variable has a value then";
+                self.report(
+                    Diagnostic::error("periodic-argument", arg.span, message)
+                        .help("write a number, or an expression of numbers and NODE_INDEX"),
+                );
+            } else if is_negative(arg) {
+                self.report(
+                    Diagnostic::error("periodic-argument", arg.span, "a timer counts from 0 up")
+                        .help("write a number that is not negative"),
+                );
+            }
+        }
+    }
+
+    fn aggregate_view(&mut self, view: &AggView) {
+        if !self.symbols.is_table(&view.of) {
+            let name = &view.of.name.written;
+            let message = format!("an aggregate ranges over a table, but `{name}` is an event");
+            self.report(
+                Diagnostic::error("aggregate-event", view.of.span, message)
+                    .help(format!("materialize `{name}`")),
+            );
+        }
+        self.body_location(&view.of);
+        for expr in view.group.iter().chain(&view.result) {
+            let variable = matches!(&expr.kind, ExprKind::Var(name)
+                if expressions::param(name).is_none());
+            if !variable {
+                self.report(
+                    Diagnostic::error("aggregate", expr.span, "only variables may stand here")
+                        .help("`a_MIN((X), (C), p(@N, X, C))`: group by X, the least C"),
+                );
+            }
+        }
+        if !(1..=2).contains(&view.result.len()) {
+            self.report(
+                Diagnostic::error("aggregate", view.span, "an aggregate has one result")
+                    .help("`a_MIN((X), (C), p(@N, X, C))`: group by X, the least C"),
+            );
+        }
+    }
+
+    /// Values are wanted: `_` and lists with tails are patterns.
+    fn no_pattern(&mut self, expr: &Expr) {
+        let mut patterns = Vec::new();
+        expr.walk(&mut |inner| match inner.kind {
+            ExprKind::Fresh => patterns.push((inner.span, "`_` has no value")),
+            ExprKind::ListPattern(..) => {
+                patterns.push((inner.span, "a list with a tail is a pattern, not a value"));
+            }
+            _ => {}
+        });
+        for (span, message) in patterns {
+            self.report(
+                Diagnostic::error("fresh-in-head", span, message)
+                    .help("name the value, or make the list with f_cons"),
+            );
+        }
+    }
+}
+
+/// True if an expression reads nothing but constants and node parameters.
+pub(crate) fn is_constant(expr: &Expr) -> bool {
+    let mut constant = true;
+    expr.walk(&mut |inner| match &inner.kind {
+        ExprKind::Var(name) => constant &= expressions::param(name).is_some(),
+        ExprKind::Fresh | ExprKind::ListPattern(..) => constant = false,
+        _ => {}
+    });
+    constant
+}
+
+fn is_negative(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Literal(Literal::Int(value)) => *value < 0,
+        ExprKind::Literal(Literal::Double(value)) => *value < 0.0,
+        ExprKind::Unary(UnaryOp::Neg, inner) => {
+            matches!(&inner.kind, ExprKind::Literal(Literal::Int(1..)))
+        }
+        _ => false,
+    }
+}

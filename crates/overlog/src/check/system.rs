@@ -1,0 +1,68 @@
+//! The relations that the system itself fills: programs may read them and need not declare them.
+
+use tidemill_relation::TypeSet;
+use tidemill_relation::value::Type;
+
+/// A table of the system; the first column is the location.
+pub(crate) struct SystemTable {
+    pub name: &'static str,
+    pub columns: &'static [TypeSet],
+    /// Columns (from 0) of the primary key.
+    pub key: &'static [u32],
+}
+
+const TEXT: TypeSet = TypeSet::TEXT;
+const INT: TypeSet = TypeSet::INT;
+const ID: TypeSet = TypeSet::ID;
+const TIME: TypeSet = TypeSet::TIME;
+const BOOL: TypeSet = TypeSet::BOOL;
+const NUMBER: TypeSet = TypeSet::NUMBER;
+const ORIGIN: TypeSet = TypeSet::of(Type::Int);
+
+/// All of them, by name.
+pub(crate) const TABLES: &[SystemTable] = &[
+    table("sys::app", &[TEXT, TEXT, TEXT, TEXT, INT, INT, INT], &[1]),
+    table("sys::channel", &[TEXT, TEXT, TEXT, TEXT, INT, INT], &[1, 2, 3]),
+    table("sys::component", &[TEXT, TEXT, TEXT, TEXT, INT, INT], &[1]),
+    table("sys::counter", &[TEXT, TEXT, INT], &[1]),
+    table("sys::link", &[TEXT, TEXT, TEXT, INT, INT, INT, INT], &[1, 2]),
+    table("sys::log", &[TEXT, TIME, TEXT, TEXT, TEXT, INT, TEXT], &[0, 1, 2, 3, 4, 5, 6]),
+    table("sys::pore", &[TEXT, TEXT, TEXT, TEXT, BOOL, BOOL], &[1]),
+    table("sys::process", &[TEXT, TEXT, INT, TEXT, TIME, INT], &[1, 2]),
+    table("sys::program", &[TEXT, TEXT, TEXT, TIME], &[1]),
+    table("sys::rule", &[TEXT, TEXT, INT, INT, INT], &[1]),
+    table("sys::ruleExec", &[TEXT, TEXT, INT, INT, TIME, TIME, TEXT], &[0, 1, 2, 3, 4, 5, 6]),
+    table("sys::table", &[TEXT, TEXT, INT, INT, INT, INT, INT], &[1]),
+    table("sys::tuple", &[TEXT, INT, TEXT, ORIGIN], &[1, 2, 3]),
+    table("sys::turn", &[TEXT, TEXT, TEXT, INT, INT, INT], &[1, 2]),
+    table("sim::node", &[TEXT, TEXT, ID, BOOL], &[1]),
+];
+
+const fn table(
+    name: &'static str,
+    columns: &'static [TypeSet],
+    key: &'static [u32],
+) -> SystemTable {
+    SystemTable { name, columns, key }
+}
+
+/// The timer of rule bodies: location, random integer, period, and the count where one is given.
+pub(crate) const PERIODIC: &str = "periodic";
+
+/// The columns of [`PERIODIC`], with the optional last one.
+pub(crate) const PERIODIC_COLUMNS: [TypeSet; 4] = [TEXT, INT, NUMBER, NUMBER];
+
+/// The name under which the system knows a relation: old names are aliases.
+pub(crate) fn canonical(name: &str) -> &str {
+    match name {
+        "ruleExecTable" => "sys::ruleExec",
+        "tupleTable" => "sys::tuple",
+        name => name,
+    }
+}
+
+/// The system table of this name.
+pub(crate) fn find(name: &str) -> Option<&'static SystemTable> {
+    let name = canonical(name);
+    TABLES.iter().find(|table| table.name == name)
+}

@@ -1,0 +1,578 @@
+//! Types by inference: what each column of each relation, and each variable of a rule, can hold.
+//!
+//! A column holds what facts, heads and stages put there; what comes from outside the program
+//! alone can be anything. Starting from nothing, rules are applied to sets of types until these
+//! no longer grow; then operators and functions are held against what their operands can be.
+//! Only what can never apply is an error: a column may hold values of several types.
+
+use std::collections::BTreeMap;
+
+use tidemill_relation::TypeSet;
+use tidemill_relation::aggregate::Aggregate;
+use tidemill_relation::expr::Param;
+use tidemill_relation::function::Misuse;
+use tidemill_relation::operator::{Binary, Unary};
+use tidemill_relation::value::Type;
+use tidemill_stdx::diag::{Diagnostic, Span};
+
+use super::symbols::Symbols;
+use super::{CheckedRule, expressions, system};
+use crate::ast::{
+    AggView, AggregateOver, Arg, BinaryOp, Expr, ExprKind, Functor, Literal, Program, Rule,
+    Statement, Term, UnaryOp,
+};
+
+/// What was inferred.
+#[derive(Default)]
+pub(crate) struct Types {
+    /// By position among the symbols, by column.
+    pub columns: Vec<Vec<TypeSet>>,
+    /// By position among the checked rules.
+    pub variables: Vec<BTreeMap<String, TypeSet>>,
+}
+
+/// Infers the types of a program; reports what can never apply.
+pub(crate) fn infer(
+    program: &Program,
+    symbols: &Symbols<'_>,
+    rules: &[CheckedRule<'_>],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Types {
+    let mut infer = Infer { symbols, columns: start(symbols) };
+    infer.facts(program);
+    loop {
+        while rules.iter().fold(false, |grown, rule| infer.apply(rule.ast) | grown) {}
+        // What nothing in the program fills can come from outside.
+        if !infer.open_empty() {
+            break;
+        }
+    }
+    let mut variables = Vec::new();
+    for rule in rules {
+        let mut judge = Judge { found: Some(diagnostics), vars: BTreeMap::new() };
+        infer.rule(rule.ast, &mut judge);
+        variables
+            .push(judge.vars.into_iter().map(|(name, types)| (name.to_owned(), types)).collect());
+    }
+    Types { columns: infer.columns, variables }
+}
+
+/// What is known before any rule: nothing of derived relations, anything of others.
+fn start(symbols: &Symbols<'_>) -> Vec<Vec<TypeSet>> {
+    let column = |derived: bool| if derived { TypeSet::NONE } else { TypeSet::ANY };
+    let columns = symbols.iter().map(|symbol| match symbol.system {
+        Some(table) => table.columns.to_vec(),
+        None => {
+            let mut columns = vec![column(symbol.derived); symbol.columns()];
+            if let Some(location) = columns.get_mut(symbol.location()) {
+                *location = TypeSet::TEXT;
+            }
+            columns
+        }
+    });
+    columns.collect()
+}
+
+/// Whether values of two types can ever be equal in a join.
+fn comparable(one: Type, other: Type) -> bool {
+    let family = TypeSet::NUMERIC.union(TypeSet::ID);
+    one == other || family.contains(one) && family.contains(other)
+}
+
+/// What a variable can hold that must equal values of both sets.
+fn meet(one: TypeSet, other: TypeSet) -> TypeSet {
+    let fits = |set: TypeSet, t: Type| set.iter().any(|other| comparable(t, other));
+    one.union(other).iter().filter(|&t| fits(one, t) && fits(other, t)).collect()
+}
+
+struct Infer<'a> {
+    symbols: &'a Symbols<'a>,
+    columns: Vec<Vec<TypeSet>>,
+}
+
+/// The types of a rule's variables, and where findings go once types no longer grow.
+struct Judge<'r, 'd> {
+    found: Option<&'d mut Vec<Diagnostic>>,
+    vars: BTreeMap<&'r str, TypeSet>,
+}
+
+impl Infer<'_> {
+    fn facts(&mut self, program: &Program) {
+        for statement in program.flat() {
+            let functor = match statement {
+                Statement::Fact(fact) => &fact.tuple,
+                Statement::Stage(stage) => {
+                    // Whatever the operator makes of its input.
+                    if let Some(at) = self.symbols.position(&stage.output.resolved) {
+                        let columns = vec![TypeSet::ANY; self.columns[at].len()];
+                        self.add(at, &columns);
+                    }
+                    continue;
+                }
+                _ => continue,
+            };
+            let mut judge = Judge { found: None, vars: BTreeMap::new() };
+            let types: Vec<TypeSet> =
+                functor.args.iter().filter_map(Arg::as_expr).map(|arg| judge.expr(arg)).collect();
+            if let Some(at) = self.symbols.position(&functor.name.resolved) {
+                self.add(at, &types);
+            }
+        }
+    }
+
+    /// Adds types to the columns of a relation; true if they grew.
+    fn add(&mut self, at: usize, types: &[TypeSet]) -> bool {
+        let location = self.symbols.iter().nth(at).map_or(0, |symbol| symbol.location());
+        let mut grown = false;
+        for (column, (known, types)) in self.columns[at].iter_mut().zip(types).enumerate() {
+            if column == location {
+                continue; // what is no address goes nowhere
+            }
+            let all = known.union(*types);
+            grown |= all != *known;
+            *known = all;
+        }
+        grown
+    }
+
+    /// Derives the head's types from the body's; true if they grew.
+    fn apply(&mut self, rule: &Rule) -> bool {
+        let mut judge = Judge { found: None, vars: BTreeMap::new() };
+        let types = self.rule(rule, &mut judge);
+        match self.symbols.position(&rule.head.name.resolved) {
+            Some(at) if !rule.delete => self.add(at, &types),
+            _ => false,
+        }
+    }
+
+    /// Opens columns that nothing fills; true if there were any.
+    fn open_empty(&mut self) -> bool {
+        let mut any = false;
+        for types in self.columns.iter_mut().flatten().filter(|types| types.is_empty()) {
+            *types = TypeSet::ANY;
+            any = true;
+        }
+        any
+    }
+
+    fn columns_of(&self, functor: &Functor) -> Vec<TypeSet> {
+        if functor.name.resolved == system::PERIODIC {
+            return system::PERIODIC_COLUMNS.to_vec();
+        }
+        let at = self.symbols.position(&functor.name.resolved);
+        at.map_or_else(Vec::new, |at| self.columns[at].clone())
+    }
+
+    /// The types of the head's columns.
+    fn rule<'r>(&self, rule: &'r Rule, judge: &mut Judge<'r, '_>) -> Vec<TypeSet> {
+        for term in &rule.body {
+            match term {
+                Term::Predicate(predicate) if !predicate.negated => {
+                    self.bind(&predicate.functor, judge);
+                }
+                Term::AggView(view) => self.aggregate_view(view, judge),
+                _ => {}
+            }
+        }
+        judge.assign(rule);
+        for term in &rule.body {
+            self.judge_term(term, judge);
+        }
+        let event = rule.body.iter().any(|term| {
+            matches!(term, Term::Predicate(predicate)
+            if !predicate.negated && !self.symbols.is_table(&predicate.functor))
+        });
+        rule.head.args.iter().map(|arg| judge.head(arg, event)).collect()
+    }
+
+    /// Variables of a predicate hold what its columns hold.
+    fn bind<'r>(&self, functor: &'r Functor, judge: &mut Judge<'r, '_>) {
+        let columns = self.columns_of(functor);
+        for (arg, types) in functor.args.iter().filter_map(Arg::as_expr).zip(columns) {
+            judge.bind(arg, types);
+        }
+    }
+
+    fn aggregate_view<'r>(&self, view: &'r AggView, judge: &mut Judge<'r, '_>) {
+        let mut inside = Judge { found: None, vars: BTreeMap::new() };
+        self.bind(&view.of, &mut inside);
+        for expr in &view.group {
+            if let Some(name) = expr.as_var()
+                && let Some(types) = inside.vars.get(name)
+            {
+                judge.bind(expr, *types);
+            }
+        }
+        let location = self.symbols.location_of(&view.of);
+        if let Some(Arg::Expr(expr)) = view.of.args.get(location) {
+            judge.bind(expr, TypeSet::TEXT);
+        }
+        let (Some(input), Some(result)) = (view.result.first(), view.result.last()) else { return };
+        let values = input.as_var().and_then(|name| inside.vars.get(name).copied());
+        let result_types = judge.aggregate(&view.func, values, view.span, false);
+        judge.bind(result, result_types);
+    }
+
+    /// Holds columns and conditions against what they are used for.
+    fn judge_term<'r>(&self, term: &'r Term, judge: &mut Judge<'r, '_>) {
+        match term {
+            Term::Predicate(predicate) => {
+                let columns = self.columns_of(&predicate.functor);
+                let args = predicate.functor.args.iter().filter_map(Arg::as_expr);
+                for (column, (arg, types)) in args.zip(columns).enumerate() {
+                    judge.column(arg, types, &predicate.functor, column);
+                }
+            }
+            Term::Assign(assign) => {
+                judge.expr(&assign.expr);
+            }
+            Term::Condition(condition) => judge.condition(condition),
+            Term::AggView(_) => {}
+        }
+    }
+}
+
+impl<'r> Judge<'r, '_> {
+    fn report(&mut self, diagnostic: impl FnOnce() -> Diagnostic) {
+        if let Some(found) = &mut self.found {
+            found.push(diagnostic());
+        }
+    }
+
+    fn bind(&mut self, pattern: &'r Expr, types: TypeSet) {
+        match &pattern.kind {
+            ExprKind::Var(name) if expressions::param(name).is_none() => {
+                let known = self.vars.get(name.as_str()).copied();
+                let both = known.map_or(types, |known| meet(known, types));
+                if both.is_empty() && !types.is_empty() && known.is_some_and(|k| !k.is_empty()) {
+                    let known = known.unwrap_or_default();
+                    let text = format!(
+                        "`{name}` is {types} here and {known} before: they are never equal"
+                    );
+                    self.report(|| {
+                        Diagnostic::warning("never-equal", pattern.span, text)
+                            .help("use another variable, or convert one of the two")
+                    });
+                }
+                self.vars.insert(name, both);
+            }
+            ExprKind::List(elements) => {
+                elements.iter().for_each(|one| self.bind(one, TypeSet::ANY));
+            }
+            ExprKind::ListPattern(elements, tail) => {
+                elements.iter().for_each(|one| self.bind(one, TypeSet::ANY));
+                self.bind(tail, TypeSet::LIST);
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives assigned variables their types, whatever the order of assignments.
+    fn assign(&mut self, rule: &'r Rule) {
+        let found = self.found.take();
+        for _ in 0..=rule.body.len() {
+            let mut grown = false;
+            for term in &rule.body {
+                let Term::Assign(assign) = term else { continue };
+                let known = self.vars.get(assign.var.name.as_str()).copied().unwrap_or_default();
+                let all = known.union(self.expr(&assign.expr));
+                grown |= all != known;
+                self.vars.insert(&assign.var.name, all);
+            }
+            if !grown {
+                break;
+            }
+        }
+        self.found = found;
+    }
+
+    fn head(&mut self, arg: &'r Arg, event: bool) -> TypeSet {
+        match arg {
+            Arg::Expr(expr) => match expr.kind {
+                ExprKind::Fresh => TypeSet::of(Type::Null),
+                _ => self.expr(expr),
+            },
+            Arg::Aggregate(aggregate) => {
+                let values = match &aggregate.over {
+                    AggregateOver::Star => None,
+                    AggregateOver::Var(var) => Some(self.var(&var.name)),
+                };
+                let values = match aggregate.limit {
+                    Some(_) => Some(TypeSet::LIST),
+                    None => values,
+                };
+                self.aggregate(&aggregate.func, values, aggregate.span, event)
+            }
+        }
+    }
+
+    fn aggregate(
+        &mut self,
+        name: &crate::ast::Ident,
+        values: Option<TypeSet>,
+        span: Span,
+        may_be_empty: bool,
+    ) -> TypeSet {
+        let Some(function) = Aggregate::from_name(&name.text) else { return TypeSet::ANY };
+        let values = values.unwrap_or(TypeSet::ANY);
+        if values.is_empty() {
+            return TypeSet::NONE;
+        }
+        let result = match may_be_empty {
+            true => function.result_type(values),
+            false => function.declaration().result_of_rows(values),
+        };
+        result.unwrap_or_else(|| {
+            let text = format!("{function} cannot take {values}");
+            self.report(|| {
+                Diagnostic::error("type", span, text)
+                    .help(format!("it is {}", function.declaration()))
+            });
+            TypeSet::ANY
+        })
+    }
+
+    fn column(&mut self, arg: &'r Expr, types: TypeSet, functor: &Functor, column: usize) {
+        match &arg.kind {
+            ExprKind::Var(_) | ExprKind::Fresh => {}
+            ExprKind::List(_) | ExprKind::ListPattern(..) => {
+                if !types.is_empty() && !types.meets(TypeSet::SEQUENCE) {
+                    self.never(arg.span, TypeSet::LIST, types, functor, column);
+                }
+            }
+            _ => {
+                let given = self.expr(arg);
+                if !given.is_empty() && !types.is_empty() && meet(given, types).is_empty() {
+                    self.never(arg.span, given, types, functor, column);
+                }
+            }
+        }
+    }
+
+    fn never(
+        &mut self,
+        span: Span,
+        given: TypeSet,
+        types: TypeSet,
+        functor: &Functor,
+        column: usize,
+    ) {
+        let text = format!(
+            "column {} of `{}` holds {types}, which never equals {given}",
+            column + 1,
+            functor.name.written
+        );
+        self.report(|| {
+            Diagnostic::warning("never-equal", span, text)
+                .help("no row will be found; compare with a value of the column's type")
+        });
+    }
+
+    fn condition(&mut self, condition: &'r Expr) {
+        let types = self.expr(condition);
+        if !types.is_empty() && !types.meets(TypeSet::WHOLE) {
+            self.report(|| {
+                let text = format!("a condition is true or false, but this is {types}");
+                Diagnostic::error("type", condition.span, text).help("compare it with something")
+            });
+        }
+    }
+
+    fn var(&self, name: &str) -> TypeSet {
+        match expressions::param(name) {
+            Some(param) => param_type(param),
+            None => self.vars.get(name).copied().unwrap_or(TypeSet::NONE),
+        }
+    }
+
+    /// What an expression can be; nothing while what it is made of is nothing yet.
+    fn expr(&mut self, expr: &'r Expr) -> TypeSet {
+        match &expr.kind {
+            ExprKind::Literal(literal) => literal_type(literal),
+            ExprKind::Var(name) => self.var(name),
+            ExprKind::Fresh => TypeSet::ANY,
+            ExprKind::Unary(op, operand) => {
+                let types = self.expr(operand);
+                let unary = unary(*op);
+                self.judged(expr.span, unary.symbol(), &[types], || unary.result_type(types))
+            }
+            ExprKind::Binary(op, left, right) => self.binary(expr.span, *op, left, right),
+            ExprKind::In(value, range) => {
+                self.expr(value);
+                self.expr(&range.low);
+                self.expr(&range.high);
+                TypeSet::BOOL
+            }
+            ExprKind::Call(name, arguments) => {
+                let types: Vec<TypeSet> = arguments.iter().map(|one| self.expr(one)).collect();
+                self.call(expr, name, arguments, &types)
+            }
+            ExprKind::Conditional(condition, then, otherwise) => {
+                self.condition(condition);
+                let then = self.expr(then);
+                then.union(self.expr(otherwise))
+            }
+            ExprKind::List(elements) => {
+                elements.iter().for_each(|one| {
+                    self.expr(one);
+                });
+                TypeSet::LIST
+            }
+            ExprKind::ListPattern(..) => TypeSet::LIST,
+            ExprKind::Matrix(rows) => {
+                rows.iter().flatten().for_each(|one| {
+                    self.expr(one);
+                });
+                TypeSet::MATRIX
+            }
+            ExprKind::VectorIndex(vector, index) => {
+                let types = [self.expr(vector), self.expr(index)];
+                self.built_in(expr.span, "getVectorOffset", "[]", &types)
+            }
+            ExprKind::MatrixIndex(matrix, row, column) => {
+                let types = [self.expr(matrix), self.expr(row), self.expr(column)];
+                self.built_in(expr.span, "getMatrixOffset", "{}", &types)
+            }
+        }
+    }
+
+    fn built_in(&mut self, span: Span, function: &str, symbol: &str, types: &[TypeSet]) -> TypeSet {
+        use tidemill_relation::function::FunctionId;
+        let Some(function) = FunctionId::from_name(function) else { return TypeSet::ANY };
+        self.judged(span, symbol, types, || function.result_type(types).ok())
+    }
+
+    fn binary(&mut self, span: Span, op: BinaryOp, left: &'r Expr, right: &'r Expr) -> TypeSet {
+        if let BinaryOp::And | BinaryOp::Or = op {
+            self.condition(left);
+            self.condition(right);
+            return TypeSet::BOOL;
+        }
+        let (a, b) = (self.expr(left), self.expr(right));
+        let Some(binary) = binary(op) else { return TypeSet::BOOL };
+        if let BinaryOp::Eq | BinaryOp::Ne = op
+            && !a.is_empty()
+            && !b.is_empty()
+            && meet(a, b).is_empty()
+            && !seconds(a, b)
+        {
+            let text = format!("{a} never equals {b}");
+            self.report(|| {
+                Diagnostic::warning("never-equal", span, text)
+                    .help("convert one of the two, or leave the comparison out")
+            });
+        }
+        self.judged(span, binary.symbol(), &[a, b], || binary.result_type(a, b))
+    }
+
+    /// The result of an operator, or an error if it can never apply.
+    fn judged(
+        &mut self,
+        span: Span,
+        symbol: &str,
+        operands: &[TypeSet],
+        result: impl FnOnce() -> Option<TypeSet>,
+    ) -> TypeSet {
+        if operands.iter().any(|types| types.is_empty()) {
+            return TypeSet::NONE;
+        }
+        result().unwrap_or_else(|| {
+            let given: Vec<String> = operands.iter().map(TypeSet::to_string).collect();
+            let text = format!("`{symbol}` cannot apply to {}", given.join(" and "));
+            self.report(|| {
+                Diagnostic::error("type", span, text)
+                    .help("`tidemill functions` lists what each operator takes")
+            });
+            TypeSet::ANY
+        })
+    }
+
+    fn call(
+        &mut self,
+        call: &Expr,
+        name: &crate::ast::Ident,
+        arguments: &[Expr],
+        types: &[TypeSet],
+    ) -> TypeSet {
+        let Some(function) = expressions::function(name) else { return TypeSet::ANY };
+        if types.iter().any(|types| types.is_empty()) {
+            return TypeSet::NONE;
+        }
+        match function.result_type(types) {
+            Ok(result) => result,
+            Err(Misuse::Arity { .. }) => TypeSet::ANY,
+            Err(Misuse::Argument { index, expected }) => {
+                let span = arguments.get(index).map_or(call.span, |argument| argument.span);
+                let given = types.get(index).copied().unwrap_or_default();
+                let text = format!("`{}` takes {expected} here, not {given}", name.text);
+                self.report(|| {
+                    Diagnostic::error("type", span, text)
+                        .help(format!("it is {}", function.function()))
+                });
+                TypeSet::ANY
+            }
+        }
+    }
+}
+
+/// Whether an interval is compared with a number of seconds.
+fn seconds(a: TypeSet, b: TypeSet) -> bool {
+    let both = |a: TypeSet, b: TypeSet| a.meets(TypeSet::INTERVAL) && b.meets(TypeSet::NUMERIC);
+    both(a, b) || both(b, a)
+}
+
+pub(crate) fn param_type(param: Param) -> TypeSet {
+    match param {
+        Param::Node | Param::Landmark => TypeSet::TEXT,
+        Param::NodeIndex | Param::NodeCount => TypeSet::INT,
+        Param::NodeId => TypeSet::ID,
+    }
+}
+
+fn literal_type(literal: &Literal) -> TypeSet {
+    TypeSet::of(match literal {
+        Literal::Int(_) => Type::Int,
+        Literal::Double(_) | Literal::Infinity => Type::Double,
+        Literal::Str(_) => Type::Str,
+        Literal::Id(_) => Type::Id,
+        Literal::Bool(_) => Type::Bool,
+        Literal::Null => Type::Null,
+        Literal::Bytes(_) => Type::Bytes,
+        Literal::Time(_) => Type::Time,
+        Literal::Interval(_) => Type::Interval,
+    })
+}
+
+/// The operator of the engine.
+pub(crate) fn unary(op: UnaryOp) -> Unary {
+    match op {
+        UnaryOp::Neg => Unary::Negate,
+        UnaryOp::Not => Unary::Not,
+        UnaryOp::BitNot => Unary::Complement,
+    }
+}
+
+/// The operator of the engine; `None` for `&&` and `||`, which do not evaluate both operands.
+pub(crate) fn binary(op: BinaryOp) -> Option<Binary> {
+    Some(match op {
+        BinaryOp::Or | BinaryOp::And => return None,
+        BinaryOp::Eq => Binary::Equal,
+        BinaryOp::Ne => Binary::NotEqual,
+        BinaryOp::Lt => Binary::Less,
+        BinaryOp::Gt => Binary::Greater,
+        BinaryOp::Le => Binary::LessEqual,
+        BinaryOp::Ge => Binary::GreaterEqual,
+        BinaryOp::BitOr => Binary::BitOr,
+        BinaryOp::Append => Binary::Append,
+        BinaryOp::BitXor => Binary::BitXor,
+        BinaryOp::BitAnd => Binary::BitAnd,
+        BinaryOp::Shl => Binary::ShiftLeft,
+        BinaryOp::Shr => Binary::ShiftRight,
+        BinaryOp::Add => Binary::Add,
+        BinaryOp::Sub => Binary::Subtract,
+        BinaryOp::Mul => Binary::Multiply,
+        BinaryOp::Div => Binary::Divide,
+        BinaryOp::Rem => Binary::Remainder,
+        BinaryOp::Pow => Binary::Power,
+    })
+}

@@ -1,0 +1,194 @@
+//! The compiler: from the tree of a program to what runs.
+//!
+//! ```text
+//! tree -> check -> rules over relations -> rewrite -> localise, stratify -> lower -> plan
+//! ```
+//! Each stage gathers diagnostics; rules that are wrong are left out of later stages, so that one
+//! run finds as much as it can.
+
+use std::path::Path;
+
+use tidemill_relation::plan::{Plan, RelationId, Rule as PlanRule, RuleId, Stratum, ViewRule};
+use tidemill_stdx::diag::{Diagnostic, Sources, Span, has_errors};
+
+use crate::ast::{Name, Program, Statement};
+use crate::check::{self, Checked, system};
+use crate::ir::Catalog;
+use crate::lower;
+use crate::node::Stages;
+use crate::program::{Compiled, Fact, Query, StageUse, Trace, Watch};
+use crate::rewrite::{self, Parts, View};
+use crate::stratify::{self, Group};
+use crate::translate;
+
+/// What the compiler should know besides the program.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// Operators that `stage` may name, beyond those of the house.
+    pub operators: Vec<String>,
+}
+
+/// Compiles a program.
+///
+/// Gives the program unless there is an error among the diagnostics.
+pub fn compile(
+    program: &Program,
+    sources: &Sources,
+    options: &Options,
+) -> (Option<Compiled>, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    let checked = check::check(program, options, &mut diagnostics);
+    let mut catalog = translate::catalog(program, &checked);
+    let mut compiled =
+        Compiled { package: package(program, sources), ..statements(program, sources, &catalog) };
+    let mut parts = rewrite_rules(&checked, &mut catalog, &mut diagnostics);
+    rewrite::candidates(&mut parts, &compiled.facts, &mut catalog);
+    let groups = match stratify::stratify(&parts.views, &catalog) {
+        Ok(groups) => groups,
+        Err(mut errors) => {
+            diagnostics.append(&mut errors);
+            Vec::new()
+        }
+    };
+    program.note_macros(&mut diagnostics);
+    if has_errors(&diagnostics) {
+        return (None, diagnostics);
+    }
+    let strata = strata(&parts.views, &groups, &mut catalog);
+    compiled.exports = parts.exports;
+    compiled.wire = wire(&catalog);
+    compiled.plan = Plan {
+        rules: rules(program, sources),
+        strands: parts.strands,
+        strata,
+        relations: catalog.into_relations(),
+    };
+    debug_assert_eq!(tidemill_relation::plan::verify(&compiled.plan), Ok(()));
+    (Some(compiled), diagnostics)
+}
+
+fn rewrite_rules(
+    checked: &Checked<'_>,
+    catalog: &mut Catalog,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Parts {
+    let mut parts = Parts::default();
+    for (rule, types) in checked.rules.iter().zip(&checked.types.variables) {
+        let id = RuleId(rule.position as u32);
+        let rule = translate::rule(rule, id, types, &checked.symbols, catalog);
+        if let Err(error) = rewrite::rewrite(rule, catalog, &mut parts) {
+            diagnostics.push(error);
+        }
+    }
+    parts
+}
+
+fn strata(views: &[View], groups: &[Group], catalog: &mut Catalog) -> Vec<Stratum> {
+    let mut strata = Vec::new();
+    for group in groups {
+        let rules: Vec<ViewRule> = group
+            .rules
+            .iter()
+            .map(|&rule| lower::view(&views[rule].rule, views[rule].kind, catalog))
+            .collect();
+        let (heads, selected) = (group.heads.clone(), group.selected.clone());
+        strata.push(Stratum { heads, rules, selected });
+    }
+    strata
+}
+
+/// The rules of the program for reports, by number.
+fn rules(program: &Program, sources: &Sources) -> Vec<PlanRule> {
+    let rules = program.flat().filter_map(|statement| match statement {
+        Statement::Rule(rule) => Some(rule),
+        _ => None,
+    });
+    rules
+        .enumerate()
+        .map(|(position, rule)| PlanRule {
+            name: match &rule.label {
+                Some(label) => label.resolved.clone(),
+                None => unlabelled(position),
+            },
+            place: place(sources, rule.head.span),
+        })
+        .collect()
+}
+
+/// What a rule without a label is called; `position` counts from 0.
+pub(crate) fn unlabelled(position: usize) -> String {
+    format!("rule{}", position + 1)
+}
+
+/// `file:line:column`.
+fn place(sources: &Sources, span: Span) -> String {
+    let place = sources.place(span);
+    format!("{}:{}:{}", sources.name(span.file), place.line, place.column)
+}
+
+/// All that is neither rule nor table.
+fn statements(program: &Program, sources: &Sources, catalog: &Catalog) -> Compiled {
+    let mut compiled = Compiled::default();
+    let find = |name: &Name| catalog.find(system::canonical(&name.resolved));
+    for statement in program.flat() {
+        match statement {
+            Statement::Fact(fact) => {
+                compiled.facts.extend(find(&fact.tuple.name).map(|relation| {
+                    let columns = translate::fact(&fact.tuple);
+                    Fact { relation, columns, place: place(sources, fact.tuple.span) }
+                }))
+            }
+            Statement::Watch(watch) => compiled
+                .watches
+                .extend(find(&watch.name).map(|relation| Watch { relation, stages: Stages::ALL })),
+            Statement::WatchMod(watch) => {
+                let stages = Stages::parse(&watch.modes.text).unwrap_or_default();
+                let relation = find(&watch.name);
+                compiled.watches.extend(relation.map(|relation| Watch { relation, stages }));
+            }
+            Statement::Trace(trace) | Statement::TraceTable(trace) => {
+                compiled.traces.extend(find(&trace.name).map(|relation| Trace { relation }));
+            }
+            Statement::Query(query) => {
+                compiled.queries.extend(find(&query.pattern.name).map(|relation| Query {
+                    relation,
+                    columns: translate::query(&query.pattern),
+                    place: place(sources, query.pattern.span),
+                }));
+            }
+            Statement::Stage(stage) => {
+                if let (Some(input), Some(output)) = (find(&stage.input), find(&stage.output)) {
+                    let operator = stage.operator.text.clone();
+                    let place = place(sources, stage.span);
+                    compiled.stages.push(StageUse { operator, input, output, place });
+                }
+            }
+            Statement::Materialize(_)
+            | Statement::Index(_)
+            | Statement::Namespace(_)
+            | Statement::Rule(_) => {}
+        }
+    }
+    compiled
+}
+
+/// The relations that can cross the network, by name.
+fn wire(catalog: &Catalog) -> Vec<RelationId> {
+    let crosses = |id: &RelationId| !catalog.relation(*id).hidden || catalog.shipped.contains(id);
+    let mut wire: Vec<RelationId> = catalog.iter().map(|(id, _)| id).filter(crosses).collect();
+    wire.sort_by(|a, b| catalog.relation(*a).name.cmp(&catalog.relation(*b).name));
+    wire
+}
+
+/// The first file's name without folder and ending, as a package name.
+fn package(program: &Program, sources: &Sources) -> String {
+    let file = program.files.first().map_or("", |file| sources.name(*file));
+    let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
+    let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let name: String = stem.chars().map(fits).collect();
+    match name.chars().next() {
+        None => "program".to_owned(),
+        Some('0'..='9') => format!("_{name}"),
+        Some(_) => name,
+    }
+}

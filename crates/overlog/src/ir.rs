@@ -1,0 +1,444 @@
+//! Rules between the checker and the plan.
+//!
+//! A rule is translated from the tree once ([`crate::translate`]) and then rewritten: aggregates
+//! and bodies with several locations become rules of their own over hidden relations, until each
+//! rule is one strand or one view. Variables are numbered per rule and stand in expressions as
+//! registers, so that expressions and patterns of a plan serve here too.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tidemill_relation::TypeSet;
+use tidemill_relation::expr::{Expr, Param, Reg};
+use tidemill_relation::plan::{Action, HeadColumn, Pattern, Relation, RelationId, RuleId, Storage};
+use tidemill_relation::table::{Key, TableSpec};
+use tidemill_stdx::diag::Span;
+
+/// A rule.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    /// The rule of the program that it comes from.
+    pub id: RuleId,
+    /// Its label, from which hidden relations take their names.
+    pub name: String,
+    /// The head in the source.
+    pub span: Span,
+    /// By number.
+    pub vars: Vec<Var>,
+    /// What is derived.
+    pub head: Head,
+    /// From what, in textual order.
+    pub body: Vec<Term>,
+}
+
+/// A variable.
+#[derive(Clone, Debug)]
+pub(crate) struct Var {
+    /// As written; of hidden ones the place they come from.
+    pub name: String,
+    /// What it may hold.
+    pub types: TypeSet,
+}
+
+/// A head.
+#[derive(Clone, Debug)]
+pub(crate) struct Head {
+    /// Its relation.
+    pub relation: RelationId,
+    /// One per column.
+    pub columns: Vec<HeadColumn>,
+    /// What is done with it.
+    pub action: Action,
+}
+
+/// One term of a body.
+#[derive(Clone, Debug)]
+pub(crate) enum Term {
+    /// A predicate.
+    Atom(Atom),
+    /// An assignment.
+    Let(Reg, Expr),
+    /// A condition.
+    Filter(Expr),
+    /// An aggregate over a table.
+    Aggregate(AggregateTerm),
+}
+
+/// A predicate.
+#[derive(Clone, Debug)]
+pub(crate) struct Atom {
+    /// Its relation.
+    pub relation: RelationId,
+    /// `notin`.
+    pub negated: bool,
+    /// One per column; a [`Pattern::Reg`] is a variable, bound or not.
+    pub columns: Vec<Pattern>,
+    /// In the source.
+    pub span: Span,
+}
+
+/// `a_MIN((G), (R), p(...))`.
+#[derive(Clone, Debug)]
+pub(crate) struct AggregateTerm {
+    /// The function.
+    pub function: tidemill_relation::aggregate::Aggregate,
+    /// Variables of the group.
+    pub group: Vec<Reg>,
+    /// What is aggregated; `None` for rows.
+    pub input: Option<Reg>,
+    /// The variable that receives the result.
+    pub result: Reg,
+    /// The table.
+    pub of: Atom,
+}
+
+/// Where a predicate or a head lies.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Location {
+    /// At the node whose address the variable holds.
+    Var(Reg),
+    /// At the node of this address, which reads no variables.
+    Fixed(Expr),
+}
+
+impl Location {
+    /// The address as an expression.
+    pub fn expr(&self) -> Expr {
+        match self {
+            Location::Var(reg) => Expr::Reg(*reg),
+            Location::Fixed(expr) => expr.clone(),
+        }
+    }
+
+    /// True for `@NODE`: wherever the rule runs.
+    pub fn is_here(&self) -> bool {
+        *self == Location::Fixed(Expr::Param(Param::Node))
+    }
+}
+
+impl Rule {
+    /// A further variable.
+    pub fn fresh(&mut self, name: &str, types: TypeSet) -> Reg {
+        let reg = Reg(u16::try_from(self.vars.len()).unwrap_or(u16::MAX));
+        self.vars.push(Var { name: name.to_owned(), types });
+        reg
+    }
+
+    /// The predicates of the body, negated ones included.
+    pub fn atoms(&self) -> impl Iterator<Item = &Atom> {
+        self.body.iter().filter_map(|term| match term {
+            Term::Atom(atom) => Some(atom),
+            _ => None,
+        })
+    }
+
+    /// True if an aggregate stands in the head.
+    pub fn aggregates(&self) -> bool {
+        self.head.columns.iter().any(|column| matches!(column, HeadColumn::Aggregate { .. }))
+    }
+
+    /// True if a function that takes the time or random numbers is called.
+    pub fn is_impure(&self) -> bool {
+        let body = self.body.iter().any(|term| match term {
+            Term::Let(_, expr) | Term::Filter(expr) => is_impure(expr),
+            Term::Atom(atom) => atom.columns.iter().any(pattern_is_impure),
+            Term::Aggregate(term) => term.of.columns.iter().any(pattern_is_impure),
+        });
+        body || self.head.columns.iter().any(|column| match column {
+            HeadColumn::Value(expr) => is_impure(expr),
+            HeadColumn::Aggregate { input, .. } => input.as_ref().is_some_and(is_impure),
+        })
+    }
+
+    /// Where the head goes; `None` if an aggregate says so.
+    pub fn head_location(&self, catalog: &Catalog) -> Option<Location> {
+        let column = catalog.relation(self.head.relation).location as usize;
+        match self.head.columns.get(column)? {
+            HeadColumn::Value(expr) => Some(location_of(expr)),
+            HeadColumn::Aggregate { .. } => None,
+        }
+    }
+}
+
+impl Atom {
+    /// Where the predicate lies.
+    pub fn location(&self, catalog: &Catalog) -> Location {
+        let column = catalog.relation(self.relation).location as usize;
+        match self.columns.get(column) {
+            Some(Pattern::Reg(reg)) => Location::Var(*reg),
+            Some(Pattern::Equal(expr)) => location_of(expr),
+            // The checker lets nothing else stand there.
+            _ => Location::Fixed(Expr::Param(Param::Node)),
+        }
+    }
+
+    /// Calls `f` for every variable in it.
+    pub fn for_each_reg(&self, f: &mut impl FnMut(Reg)) {
+        self.columns.iter().for_each(|pattern| for_each_reg(pattern, f));
+    }
+}
+
+impl Term {
+    /// Calls `f` for every variable in it.
+    pub fn for_each_reg(&self, f: &mut impl FnMut(Reg)) {
+        match self {
+            Term::Atom(atom) => atom.for_each_reg(f),
+            Term::Let(reg, expr) => {
+                f(*reg);
+                expr.for_each_reg(f);
+            }
+            Term::Filter(expr) => expr.for_each_reg(f),
+            Term::Aggregate(term) => {
+                term.group.iter().for_each(|reg| f(*reg));
+                f(term.result);
+                term.of.for_each_reg(f);
+            }
+        }
+    }
+}
+
+impl Head {
+    /// Calls `f` for every variable in it.
+    pub fn for_each_reg(&self, f: &mut impl FnMut(Reg)) {
+        for column in &self.columns {
+            match column {
+                HeadColumn::Value(expr) => expr.for_each_reg(f),
+                HeadColumn::Aggregate { input: Some(input), .. } => input.for_each_reg(f),
+                HeadColumn::Aggregate { input: None, .. } => {}
+            }
+        }
+    }
+}
+
+fn location_of(expr: &Expr) -> Location {
+    match expr {
+        Expr::Reg(reg) => Location::Var(*reg),
+        expr => Location::Fixed(expr.clone()),
+    }
+}
+
+/// Calls `f` for every variable of a pattern.
+pub(crate) fn for_each_reg(pattern: &Pattern, f: &mut impl FnMut(Reg)) {
+    match pattern {
+        Pattern::Any => {}
+        Pattern::Reg(reg) => f(*reg),
+        Pattern::Equal(expr) => expr.for_each_reg(f),
+        Pattern::List { elements, tail } => {
+            elements.iter().for_each(|element| for_each_reg(element, f));
+            tail.iter().for_each(|tail| for_each_reg(tail, f));
+        }
+    }
+}
+
+fn pattern_is_impure(pattern: &Pattern) -> bool {
+    match pattern {
+        Pattern::Any | Pattern::Reg(_) => false,
+        Pattern::Equal(expr) => is_impure(expr),
+        Pattern::List { elements, tail } => {
+            elements.iter().any(pattern_is_impure) || tail.as_deref().is_some_and(pattern_is_impure)
+        }
+    }
+}
+
+/// True if a function that takes the time or random numbers is called.
+pub(crate) fn is_impure(expr: &Expr) -> bool {
+    let any = |operands: &[Expr]| operands.iter().any(is_impure);
+    match expr {
+        Expr::Const(_) | Expr::Reg(_) | Expr::Param(_) => false,
+        Expr::Unary(_, operand) => is_impure(operand),
+        Expr::Binary(_, operands) | Expr::And(operands) | Expr::Or(operands) => any(&**operands),
+        Expr::In { operands, .. } | Expr::If(operands) => any(&**operands),
+        Expr::Call(function, operands) => !function.is_pure() || any(operands),
+        Expr::List(elements) => any(elements),
+        Expr::Matrix(rows) => rows.iter().any(|row| any(row)),
+    }
+}
+
+/// Calls `f` on an expression and all below it, outer before inner; `f` may replace them.
+pub(crate) fn map_expr(expr: &mut Expr, f: &mut impl FnMut(&mut Expr)) {
+    f(expr);
+    match expr {
+        Expr::Const(_) | Expr::Reg(_) | Expr::Param(_) => {}
+        Expr::Unary(_, operand) => map_expr(operand, f),
+        Expr::Binary(_, operands) | Expr::And(operands) | Expr::Or(operands) => {
+            operands.iter_mut().for_each(|operand| map_expr(operand, f));
+        }
+        Expr::In { operands, .. } | Expr::If(operands) => {
+            operands.iter_mut().for_each(|operand| map_expr(operand, f));
+        }
+        Expr::Call(_, operands) | Expr::List(operands) => {
+            operands.iter_mut().for_each(|operand| map_expr(operand, f));
+        }
+        Expr::Matrix(rows) => {
+            rows.iter_mut().flatten().for_each(|operand| map_expr(operand, f));
+        }
+    }
+}
+
+/// The relations of a program, hidden ones included.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Catalog {
+    relations: Vec<Relation>,
+    names: BTreeMap<String, RelationId>,
+    /// Hidden relations that cross the network.
+    pub shipped: Vec<RelationId>,
+    /// How many numbered names each label has given away.
+    numbers: BTreeMap<String, u32>,
+    /// Of soft tables whose rows end with those they are derived from: how long these live.
+    borrowed_ns: BTreeMap<RelationId, u64>,
+    /// Hidden tables of aggregates: up to date whatever their body is.
+    exact: BTreeSet<RelationId>,
+}
+
+impl Catalog {
+    /// Adds a relation; names are unique.
+    pub fn add(&mut self, relation: Relation) -> RelationId {
+        let id = RelationId(self.relations.len() as u32);
+        self.names.insert(relation.name.clone(), id);
+        self.relations.push(relation);
+        id
+    }
+
+    /// The relation of that name.
+    pub fn find(&self, name: &str) -> Option<RelationId> {
+        self.names.get(name).copied()
+    }
+
+    /// A relation.
+    pub fn relation(&self, id: RelationId) -> &Relation {
+        &self.relations[id.index()]
+    }
+
+    /// A relation, to change it.
+    pub fn relation_mut(&mut self, id: RelationId) -> &mut Relation {
+        &mut self.relations[id.index()]
+    }
+
+    /// All relations in order.
+    pub fn iter(&self) -> impl Iterator<Item = (RelationId, &Relation)> {
+        (0..).map(RelationId).zip(&self.relations)
+    }
+
+    /// The relations, for the plan.
+    pub fn into_relations(self) -> Vec<Relation> {
+        self.relations
+    }
+
+    /// True for tables whose rows do not end by themselves.
+    pub fn is_hard(&self, id: RelationId) -> bool {
+        self.relation(id).table().is_some() && !self.relation(id).is_soft()
+    }
+
+    /// Notes that a hidden table holds exactly what its rule derives at any time.
+    pub fn mark_exact(&mut self, id: RelationId) {
+        self.exact.insert(id);
+    }
+
+    /// True for tables of which a view can follow what goes: hard state, and aggregates.
+    pub fn is_exact(&self, id: RelationId) -> bool {
+        self.is_hard(id) || self.exact.contains(&id)
+    }
+
+    /// How rows derived from these tables live, by the one whose rows live shortest.
+    pub fn softness(&self, of: impl Iterator<Item = RelationId>) -> Softness {
+        let lifetime = |id: RelationId| {
+            let spec = self.relation(id).table().and_then(|spec| spec.lifetime_ns);
+            spec.or_else(|| self.borrowed_ns.get(&id).copied())
+        };
+        of.filter(|&id| !self.is_hard(id)).fold(Softness::Hard, |softness, id| {
+            match (softness, lifetime(id)) {
+                (Softness::Lifetime(a), Some(b)) => Softness::Lifetime(a.min(b)),
+                (Softness::Lifetime(a), None) => Softness::Lifetime(a),
+                (_, Some(b)) => Softness::Lifetime(b),
+                (_, None) => Softness::Passing,
+            }
+        })
+    }
+
+    /// `LABEL::1`, `LABEL::2`: names that no program can write and the network can carry.
+    pub fn numbered(&mut self, label: &str) -> String {
+        let number = self.numbers.entry(label.to_owned()).or_insert(0);
+        *number += 1;
+        format!("{label}::{number}")
+    }
+
+    /// `LABEL!WORD`, with a number from the second on.
+    pub fn marked(&self, label: &str, word: &str) -> String {
+        let plain = format!("{label}!{word}");
+        let taken = |name: &String| self.names.contains_key(name);
+        if !taken(&plain) {
+            return plain;
+        }
+        (2u32..).map(|i| format!("{plain}{i}")).find(|name| !taken(name)).unwrap_or(plain)
+    }
+
+    /// Adds a hidden event.
+    pub fn hidden_event(
+        &mut self,
+        name: String,
+        columns: Vec<TypeSet>,
+        location: u32,
+    ) -> RelationId {
+        let storage = Storage::Event;
+        self.add(Relation { name, columns, location, storage, hidden: true, candidates: None })
+    }
+
+    /// Adds a hidden table whose rows end with those they are derived from.
+    pub fn hidden_view(
+        &mut self,
+        name: String,
+        columns: Vec<TypeSet>,
+        location: u32,
+        key: Key,
+        softness: Softness,
+    ) -> RelationId {
+        let own = match softness {
+            Softness::Hard => Softness::Hard,
+            Softness::Passing | Softness::Lifetime(_) => Softness::Passing,
+        };
+        let id = self.hidden_table(name, columns, location, key, own);
+        if let Softness::Lifetime(lifetime_ns) = softness {
+            self.borrowed_ns.insert(id, lifetime_ns);
+        }
+        id
+    }
+
+    /// Adds a hidden table with this key.
+    pub fn hidden_table(
+        &mut self,
+        name: String,
+        columns: Vec<TypeSet>,
+        location: u32,
+        key: Key,
+        softness: Softness,
+    ) -> RelationId {
+        let spec = TableSpec {
+            arity: columns.len() as u32,
+            key,
+            lifetime_ns: match softness {
+                Softness::Lifetime(lifetime_ns) => Some(lifetime_ns),
+                Softness::Hard | Softness::Passing => None,
+            },
+            size_max: None,
+            indexes: Vec::new(),
+        };
+        let soft = softness != Softness::Hard;
+        let storage = Storage::Table { spec, soft };
+        self.add(Relation { name, columns, location, storage, hidden: true, candidates: None })
+    }
+}
+
+/// How a hidden table treats refreshes and time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Softness {
+    /// Rows stay, refreshes are nothing.
+    Hard,
+    /// Rows stay while their rule derives them; refreshes are passed on.
+    Passing,
+    /// Rows live so many nanoseconds; refreshes are passed on.
+    Lifetime(u64),
+}
+
+/// Every column, as a key.
+pub(crate) fn whole_row(arity: usize) -> Key {
+    Key::Columns((0..arity as u32).collect())
+}

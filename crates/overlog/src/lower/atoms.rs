@@ -1,0 +1,196 @@
+//! How a predicate becomes a trigger, a lookup or a negation.
+
+use tidemill_relation::expr::{Expr, Reg};
+use tidemill_relation::operator::Binary;
+use tidemill_relation::plan::{Bind, Lookup, Pattern, RelationId, Step, Storage};
+use tidemill_relation::table::{Access, Key};
+
+use super::{Builder, Indexing, Open, Pending, Work};
+
+impl Builder<'_> {
+    /// Binds columns: variables that have no value yet get one, others are compared. Columns for
+    /// which `given` has an answer get that. The steps are for after the binding.
+    pub(super) fn bind_columns(
+        &mut self,
+        columns: &[Pattern],
+        given: impl Fn(usize, &Self) -> Option<Bind>,
+    ) -> (Vec<Bind>, Vec<Step>) {
+        let mut binds = Vec::with_capacity(columns.len());
+        let mut lists = Vec::new();
+        for (column, pattern) in columns.iter().enumerate() {
+            let bind = match given(column, self) {
+                Some(bind) => bind,
+                None => self.bind_column(pattern, &mut lists),
+            };
+            binds.push(bind);
+        }
+        // Lists are taken apart once all columns are bound.
+        let after = lists
+            .into_iter()
+            .map(|(list, pattern)| Step::Match(list, self.inner_pattern(pattern)))
+            .collect();
+        (binds, after)
+    }
+
+    fn bind_column<'p>(
+        &mut self,
+        pattern: &'p Pattern,
+        lists: &mut Vec<(Reg, &'p Pattern)>,
+    ) -> Bind {
+        if let Some(value) = self.value_of(pattern) {
+            return Bind::Equal(value);
+        }
+        match pattern {
+            Pattern::Any => Bind::Ignore,
+            Pattern::Reg(reg) if self.uses[reg.0 as usize] < 2 => Bind::Ignore,
+            Pattern::Reg(reg) => {
+                self.bind(*reg);
+                Bind::Reg(*reg)
+            }
+            Pattern::Equal(value) => Bind::Reg(self.compare_later(value.clone())),
+            Pattern::List { .. } => {
+                let list = self.temporary();
+                lists.push((list, pattern));
+                Bind::Reg(list)
+            }
+        }
+    }
+
+    /// A register that must equal a value which cannot be computed yet.
+    fn compare_later(&mut self, value: Expr) -> Reg {
+        let reg = self.temporary();
+        let operands = Box::new([Expr::Reg(reg), value]);
+        let work = Work::Filter(Expr::Binary(Binary::Equal, operands));
+        self.pending.insert(0, Pending { position: 0, work });
+        reg
+    }
+
+    /// A pattern as it stands inside a list.
+    fn inner_pattern(&mut self, pattern: &Pattern) -> Pattern {
+        match pattern {
+            Pattern::Any => Pattern::Any,
+            Pattern::Reg(reg) if self.is_bound(*reg) => Pattern::Equal(Expr::Reg(*reg)),
+            Pattern::Reg(reg) if self.uses[reg.0 as usize] < 2 => Pattern::Any,
+            Pattern::Reg(reg) => {
+                self.bind(*reg);
+                Pattern::Reg(*reg)
+            }
+            Pattern::Equal(value) if self.can_evaluate(value) => Pattern::Equal(value.clone()),
+            Pattern::Equal(value) => Pattern::Reg(self.compare_later(value.clone())),
+            Pattern::List { elements, tail } => Pattern::List {
+                elements: elements.iter().map(|element| self.inner_pattern(element)).collect(),
+                tail: tail.as_ref().map(|tail| Box::new(self.inner_pattern(tail))),
+            },
+        }
+    }
+
+    /// The value that a column must have, if it can be computed already.
+    pub(super) fn value_of(&self, pattern: &Pattern) -> Option<Expr> {
+        match pattern {
+            Pattern::Any => None,
+            Pattern::Reg(reg) => self.is_bound(*reg).then_some(Expr::Reg(*reg)),
+            Pattern::Equal(value) => self.can_evaluate(value).then(|| value.clone()),
+            Pattern::List { elements, tail: None } => {
+                let values = elements.iter().map(|element| self.value_of(element));
+                values.collect::<Option<_>>().map(Expr::List)
+            }
+            Pattern::List { tail: Some(_), .. } => None,
+        }
+    }
+
+    /// The values of the columns that have one.
+    fn known_columns(&self, open: &Open) -> Vec<Option<Expr>> {
+        open.atom.columns.iter().map(|pattern| self.value_of(pattern)).collect()
+    }
+
+    /// How well a predicate can be looked up: by its whole key or not, by how many columns.
+    pub(super) fn selectivity(&self, open: &Open) -> (bool, usize) {
+        let known = self.known_columns(open);
+        let relation = self.catalog.relation(open.atom.relation);
+        let location = relation.location as usize;
+        let by_key = match relation.table().map(|spec| &spec.key) {
+            Some(Key::Columns(key)) => {
+                key.iter().all(|&column| known.get(column as usize).is_some_and(Option::is_some))
+            }
+            _ => false,
+        };
+        let bound = known.iter().enumerate();
+        (by_key, bound.filter(|(column, value)| *column != location && value.is_some()).count())
+    }
+
+    /// The columns that find rows, and how.
+    fn access(&mut self, relation: RelationId, known: &[Option<Expr>]) -> (Access, Vec<u32>) {
+        let location = self.catalog.relation(relation).location;
+        let Storage::Table { spec, .. } = &mut self.catalog.relation_mut(relation).storage else {
+            return (Access::Scan, Vec::new());
+        };
+        let has = |column: u32| known.get(column as usize).is_some_and(Option::is_some);
+        if let Key::Columns(key) = &spec.key
+            && key.iter().all(|&column| has(column))
+        {
+            return (Access::Primary, key.clone());
+        }
+        let wanted: Vec<u32> =
+            (0..spec.arity).filter(|&column| column != location && has(column)).collect();
+        if wanted.is_empty() {
+            return (Access::Scan, Vec::new());
+        }
+        if let Some(number) = spec.indexes.iter().position(|index| *index == wanted) {
+            return (Access::Index(number as u32), wanted);
+        }
+        match self.indexing {
+            Indexing::Existing => (Access::Scan, Vec::new()),
+            Indexing::Wanted => {
+                spec.indexes.push(wanted.clone());
+                (Access::Index(spec.indexes.len() as u32 - 1), wanted)
+            }
+        }
+    }
+
+    /// Finds rows of a predicate: the lookup, and what must follow it.
+    fn lookup(&mut self, open: &Open) -> (Lookup, Vec<Step>) {
+        let relation = open.atom.relation;
+        let known = self.known_columns(open);
+        let (access, by) = self.access(relation, &known);
+        let key = by.iter().filter_map(|&column| known[column as usize].clone()).collect();
+        let location = self.catalog.relation(relation).location as usize;
+        let local = open.atom.location(self.catalog);
+        // Rows lie where their location column says: at home it has been compared already.
+        let at_home = local == self.here || local.is_here();
+        let here_known = self.can_evaluate(&local.expr()) && at_home;
+        let (columns, after) = self.bind_columns(&open.atom.columns, |column, builder| {
+            let compared = by.contains(&(column as u32));
+            let home = column == location && here_known && builder.location_is_compared();
+            (compared || home).then_some(Bind::Ignore)
+        });
+        (Lookup { relation, atom: open.number, access, key, columns }, after)
+    }
+
+    /// Whether something of this strand has compared the address already: variables are bound
+    /// from rows that lie here, fixed addresses only once a row was found.
+    fn location_is_compared(&self) -> bool {
+        match &self.here {
+            crate::ir::Location::Var(reg) => self.is_bound(*reg),
+            crate::ir::Location::Fixed(_) => self.compared,
+        }
+    }
+
+    /// Joins a predicate.
+    pub(super) fn join(&mut self, at: usize) {
+        let open = self.open.remove(at);
+        let (lookup, after) = self.lookup(&open);
+        self.steps.push(Step::Join(lookup));
+        self.steps.extend(after);
+        self.compared = true;
+    }
+
+    /// Asks that a predicate have no row.
+    pub(super) fn absent(&mut self, at: usize) {
+        let open = self.open.remove(at);
+        let before = self.bound.clone();
+        let (lookup, after) = self.lookup(&open);
+        debug_assert!(after.is_empty(), "the checker admits no pattern under notin");
+        self.bound[..before.len()].copy_from_slice(&before);
+        self.steps.push(Step::Absent(lookup));
+    }
+}

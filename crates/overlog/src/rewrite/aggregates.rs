@@ -1,0 +1,197 @@
+//! Aggregates over tables become hidden tables with one row per group.
+//!
+//! ```text
+//! r best(@N, D, a_MIN<C>) :- path(@N, D, P, C).
+//!
+//! r!agg(@N, D, a_MIN<C>) :- path(@N, D, P, C).       grouped, keyed by N and D
+//! best(@N, D, C) :- r!agg(@N, D, C).
+//! ```
+//! The hidden table lies where the body lies. It is kept up to date whatever the state of the
+//! body; over soft state it passes refreshes on.
+
+use std::collections::BTreeSet;
+
+use tidemill_relation::TypeSet;
+use tidemill_relation::expr::{Expr, Reg};
+use tidemill_relation::plan::{Action, HeadColumn, Pattern, ViewKind};
+use tidemill_relation::table::Key;
+use tidemill_stdx::diag::Diagnostic;
+
+use super::{Parts, View, locations, table_rule, tables};
+use crate::ir::{AggregateTerm, Atom, Catalog, Head, Location, Rule, Term, Var, whole_row};
+use crate::localise::type_of;
+use crate::lower::home;
+
+/// Replaces aggregates in the body by predicates of hidden tables.
+pub(super) fn extract_terms(mut rule: Rule, catalog: &mut Catalog, parts: &mut Parts) -> Rule {
+    for at in 0..rule.body.len() {
+        if let Term::Aggregate(term) = &rule.body[at] {
+            let term = term.clone();
+            rule.body[at] = Term::Atom(extract(&rule, term, catalog, parts));
+        }
+    }
+    rule
+}
+
+fn extract(rule: &Rule, term: AggregateTerm, catalog: &mut Catalog, parts: &mut Parts) -> Atom {
+    let location = term.of.location(catalog);
+    let grouped = match location {
+        Location::Var(reg) => term.group.iter().position(|one| *one == reg),
+        Location::Fixed(_) => None,
+    };
+    // The location first, unless the group has it.
+    let mut exprs: Vec<Expr> = Vec::new();
+    if grouped.is_none() {
+        exprs.push(location.expr());
+    }
+    exprs.extend(term.group.iter().map(|reg| Expr::Reg(*reg)));
+    let mut types: Vec<TypeSet> = exprs.iter().map(|expr| type_of_expr(rule, expr)).collect();
+    types.push(type_of(rule, term.result));
+    let at = grouped.unwrap_or(0) as u32;
+    types[at as usize] = TypeSet::TEXT;
+    let key = whole_row(exprs.len());
+    let softness = catalog.softness(std::iter::once(term.of.relation));
+    let name = catalog.marked(&rule.name, "agg");
+    let relation = catalog.hidden_view(name, types, at, key, softness);
+
+    let mut columns: Vec<HeadColumn> = exprs.iter().cloned().map(HeadColumn::Value).collect();
+    columns
+        .push(HeadColumn::Aggregate { function: term.function, input: term.input.map(Expr::Reg) });
+    let inner = Rule {
+        head: Head { relation, columns, action: Action::Insert },
+        body: vec![Term::Atom(term.of.clone())],
+        ..rule.clone()
+    };
+    parts.views.push(View { rule: inner, kind: ViewKind::Grouped });
+    catalog.mark_exact(relation);
+
+    let pattern = |expr: &Expr| match expr {
+        Expr::Reg(reg) => Pattern::Reg(*reg),
+        other => Pattern::Equal(other.clone()),
+    };
+    let mut columns: Vec<Pattern> = exprs.iter().map(pattern).collect();
+    columns.push(Pattern::Reg(term.result));
+    Atom { relation, negated: false, columns, span: term.of.span }
+}
+
+/// Rewrites a rule without an event whose head has aggregates.
+pub(super) fn rewrite_head(
+    rule: Rule,
+    catalog: &mut Catalog,
+    parts: &mut Parts,
+) -> Result<(), Diagnostic> {
+    let rule = match locations(&rule, catalog).len() {
+        0 | 1 => rule,
+        _ => gather(rule, catalog, parts)?,
+    };
+    let home = home(&rule, catalog);
+    let location = catalog.relation(rule.head.relation).location;
+    let mut columns = rule.head.columns.clone();
+    let at_home = rule.head_location(catalog).is_some_and(|head| head == home);
+    if !at_home {
+        columns.insert(0, HeadColumn::Value(home.expr()));
+    }
+    let types: Vec<TypeSet> = columns.iter().map(|column| type_of_column(&rule, column)).collect();
+    let value = |column: &HeadColumn| matches!(column, HeadColumn::Value(_));
+    let key = (0u32..).zip(&columns).filter(|(_, column)| value(column)).map(|(at, _)| at);
+    let key = Key::Columns(key.collect());
+    let softness = catalog.softness(tables(&rule));
+    let name = catalog.marked(&rule.name, "agg");
+    let at = if at_home { location } else { 0 };
+    let relation = catalog.hidden_view(name, types.clone(), at, key, softness);
+    let copy = copy(&rule, relation, &types, usize::from(!at_home));
+    let head = Head { relation, columns, action: Action::Insert };
+    parts.views.push(View { rule: Rule { head, ..rule }, kind: ViewKind::Grouped });
+    catalog.mark_exact(relation);
+    table_rule(copy, catalog, parts)
+}
+
+/// The rule that takes rows of a hidden table as they are, but for the first `skip` columns.
+fn copy(
+    rule: &Rule,
+    from: tidemill_relation::plan::RelationId,
+    types: &[TypeSet],
+    skip: usize,
+) -> Rule {
+    let vars: Vec<Var> =
+        types.iter().map(|types| Var { name: rule.name.clone(), types: *types }).collect();
+    let all = (0..vars.len() as u16).map(Reg);
+    let columns = all.clone().map(Pattern::Reg).collect();
+    let atom = Atom { relation: from, negated: false, columns, span: rule.span };
+    let columns = all.skip(skip).map(|reg| HeadColumn::Value(Expr::Reg(reg))).collect();
+    Rule {
+        id: rule.id,
+        name: rule.name.clone(),
+        span: rule.span,
+        vars,
+        head: Head { columns, ..rule.head.clone() },
+        body: vec![Term::Atom(atom)],
+    }
+}
+
+/// Joins a body of several locations in a hidden table first; the rule that is left ranges over
+/// that.
+fn gather(rule: Rule, catalog: &mut Catalog, parts: &mut Parts) -> Result<Rule, Diagnostic> {
+    let mut vars = BTreeSet::new();
+    for term in &rule.body {
+        match term {
+            Term::Atom(atom) if atom.negated => {}
+            term => term.for_each_reg(&mut |reg| {
+                vars.insert(reg);
+            }),
+        }
+    }
+    let places = locations(&rule, catalog);
+    let wanted = rule.head_location(catalog).filter(|head| places.contains(head));
+    let Some(place) = wanted.or_else(|| places.into_iter().next()) else { return Ok(rule) };
+    let vars: Vec<Reg> = vars.into_iter().filter(|reg| Location::Var(*reg) != place).collect();
+    let types = std::iter::once(TypeSet::TEXT).chain(vars.iter().map(|reg| type_of(&rule, *reg)));
+    let types: Vec<TypeSet> = types.collect();
+    let softness = catalog.softness(tables(&rule));
+    let key = whole_row(types.len());
+    let name = catalog.marked(&rule.name, "join");
+    let relation = catalog.hidden_table(name, types, 0, key, softness);
+    let exprs = std::iter::once(place.expr()).chain(vars.iter().map(|reg| Expr::Reg(*reg)));
+    let head =
+        Head { relation, columns: exprs.map(HeadColumn::Value).collect(), action: Action::Insert };
+    table_rule(Rule { head, ..rule.clone() }, catalog, parts)?;
+    let first = match place {
+        Location::Var(reg) => Pattern::Reg(reg),
+        Location::Fixed(expr) => Pattern::Equal(expr),
+    };
+    let columns = std::iter::once(first).chain(vars.into_iter().map(Pattern::Reg)).collect();
+    let atom = Atom { relation, negated: false, columns, span: rule.span };
+    Ok(Rule { body: vec![Term::Atom(atom)], ..rule })
+}
+
+fn type_of_column(rule: &Rule, column: &HeadColumn) -> TypeSet {
+    match column {
+        HeadColumn::Value(expr) => type_of_expr(rule, expr),
+        HeadColumn::Aggregate { function, input } => {
+            let values = input.as_ref().map_or(TypeSet::ANY, |input| type_of_expr(rule, input));
+            function.declaration().result_of_rows(values).unwrap_or(TypeSet::ANY)
+        }
+    }
+}
+
+/// What an expression may be, as far as a glance tells.
+pub(super) fn type_of_expr(rule: &Rule, expr: &Expr) -> TypeSet {
+    let of = |expr: &Expr| type_of_expr(rule, expr);
+    match expr {
+        Expr::Const(value) => TypeSet::of(value.get().type_of()),
+        Expr::Reg(reg) => type_of(rule, *reg),
+        Expr::Param(param) => crate::check::types::param_type(*param),
+        Expr::Unary(operator, operand) => operator.result_type(of(operand)).unwrap_or(TypeSet::ANY),
+        Expr::Binary(operator, operands) => {
+            operator.result_type(of(&operands[0]), of(&operands[1])).unwrap_or(TypeSet::ANY)
+        }
+        Expr::And(_) | Expr::Or(_) | Expr::In { .. } => TypeSet::BOOL,
+        Expr::If(branches) => of(&branches[1]).union(of(&branches[2])),
+        Expr::Call(function, operands) => {
+            let types: Vec<TypeSet> = operands.iter().map(of).collect();
+            function.result_type(&types).unwrap_or(TypeSet::ANY)
+        }
+        Expr::List(_) => TypeSet::LIST,
+        Expr::Matrix(_) => TypeSet::MATRIX,
+    }
+}

@@ -5,7 +5,7 @@
 //! rule is one strand or one view. Variables are numbered per rule and stand in expressions as
 //! registers, so that expressions and patterns of a plan serve here too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tidemill_relation::TypeSet;
 use tidemill_relation::expr::{Expr, Param, Reg};
@@ -281,6 +281,8 @@ pub(crate) struct Catalog {
     names: BTreeMap<String, RelationId>,
     /// Hidden relations that cross the network.
     pub shipped: Vec<RelationId>,
+    /// Tables that depend on themselves in the views being lowered.
+    pub recursive: BTreeSet<RelationId>,
     /// How many numbered names each label has given away.
     numbers: BTreeMap<String, u32>,
     /// Of soft tables whose rows end with those they are derived from: how long these live.

@@ -1,3 +1,96 @@
-//! x
+//! The `tidemill` command.
+//!
+//! Parses arguments, calls the library, and turns results into text and an exit status: data on
+//! standard output, everything else on standard error. It holds no logic of its own beyond that.
+//!
+//! | part | holds |
+//! |---|---|
+//! | `args` | verbs, options, help |
+//! | `verbs` | what each verb does |
+//! | `report` | diagnostics and notes on standard error |
+//! | `output` | data on standard output, closed pipes and full disks |
 #![forbid(unsafe_code)]
-fn main(){}
+
+mod args;
+mod output;
+mod report;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use tidemill_stdx::log::{self, Filters};
+
+use args::{Cli, Global, Verb};
+use output::Out;
+use report::Reporter;
+
+/// How a verb ends; the numbers are the exit status.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Status {
+    /// All is well.
+    Fine = 0,
+    /// The program or its input failed.
+    Failed = 1,
+    /// The command line is wrong.
+    Usage = 2,
+}
+
+fn main() -> ExitCode {
+    let status = match Cli::try_parse() {
+        Ok(cli) => run(cli),
+        Err(error) => explain_usage(&error),
+    };
+    ExitCode::from(status as u8)
+}
+
+/// Help and version are data; anything else is a mistake in the command line.
+fn explain_usage(error: &clap::Error) -> Status {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let mut out = Out::new();
+            out.write(&error.render().to_string());
+            out.finish()
+        }
+        _ => {
+            // If standard error is gone there is nobody to tell.
+            let _ = error.print();
+            Status::Usage
+        }
+    }
+}
+
+fn run(cli: Cli) -> Status {
+    let report = Reporter::new(cli.global.color, cli.global.quiet);
+    if let Err(message) = start_log(&cli.global) {
+        report.error(&message);
+        return Status::Usage;
+    }
+    match cli.verb {
+        Verb::Run(args) => verbs::run(args, report),
+        Verb::Sim(args) => verbs::sim(args, report),
+        Verb::Check(sources) => verbs::check(&sources, report),
+        Verb::Fmt { check, sources } => verbs::fmt(check, &sources, report),
+        Verb::Explain(args) => verbs::explain(&args, report),
+        Verb::Schema(sources) => verbs::schema(&sources, report),
+        Verb::Query(args) => verbs::query(args, report),
+        Verb::Functions { name } => verbs::functions(name.as_deref(), report),
+        Verb::Completions { shell } => verbs::completions(shell),
+    }
+}
+
+/// `--log`, or else what `-v` and `-q` ask for.
+fn start_log(global: &Global) -> Result<(), String> {
+    let spec = match (&global.log, global.quiet, global.verbose) {
+        (Some(spec), ..) => spec.as_str(),
+        (None, true, _) => "error",
+        (None, false, 0) => "warn",
+        (None, false, 1) => "info",
+        (None, false, 2) => "debug",
+        (None, false, _) => "trace,place",
+    };
+    let filters = Filters::parse(spec).map_err(|error| format!("--log: {error}"))?;
+    log::init(filters, log::lines(std::io::stderr())).map_err(|error| error.to_string())?;
+    Ok(())
+}

@@ -1,1 +1,31 @@
-//! tidemill-event
+#![doc = include_str!("../README.md")]
+
+mod alarm;
+mod event_loop;
+mod host;
+mod os;
+mod queue;
+mod random;
+mod remote;
+mod sim;
+mod slab;
+mod stats;
+mod task;
+mod time;
+mod timer;
+mod turn;
+mod watch;
+
+pub use event_loop::{Limits, Loop, Outcome};
+pub use host::{
+    Address, Endpoint, Host, HostStats, Interest, Ready, Slice, Source, Streams, Transport,
+    Trouble, Wait, Wake, Waker,
+};
+pub use os::Os;
+pub use queue::{Full, Owner};
+pub use remote::Remote;
+pub use sim::{Conditions, NetStats, NodeStats, Sim};
+pub use stats::{KindStats, LoopStats};
+pub use time::Time;
+pub use timer::TimerId;
+pub use watch::{Handlers, WatchId};

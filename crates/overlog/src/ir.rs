@@ -287,6 +287,8 @@ pub(crate) struct Catalog {
     numbers: BTreeMap<String, u32>,
     /// Of soft tables whose rows end with those they are derived from: how long these live.
     borrowed_ns: BTreeMap<RelationId, u64>,
+    /// Hidden tables of aggregates: up to date whatever their body is.
+    exact: BTreeSet<RelationId>,
 }
 
 impl Catalog {
@@ -326,6 +328,16 @@ impl Catalog {
     /// True for tables whose rows do not end by themselves.
     pub fn is_hard(&self, id: RelationId) -> bool {
         self.relation(id).table().is_some() && !self.relation(id).is_soft()
+    }
+
+    /// Notes that a hidden table holds exactly what its rule derives at any time.
+    pub fn mark_exact(&mut self, id: RelationId) {
+        self.exact.insert(id);
+    }
+
+    /// True for tables of which a view can follow what goes: hard state, and aggregates.
+    pub fn is_exact(&self, id: RelationId) -> bool {
+        self.is_hard(id) || self.exact.contains(&id)
     }
 
     /// How rows derived from these tables live, by the one whose rows live shortest.

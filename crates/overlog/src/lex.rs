@@ -75,7 +75,8 @@ macro_rules! symbols {
         pub enum Sym { $($name),* }
 
         impl Sym {
-            const ALL: &[Sym] = &[$(Sym::$name),*];
+            /// All of them, longer before shorter where one begins the other.
+            pub(crate) const ALL: &[Sym] = &[$(Sym::$name),*];
 
             /// As written.
             pub fn text(self) -> &'static str {

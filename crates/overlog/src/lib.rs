@@ -1,9 +1,17 @@
 //! The rule language: from a source to a running node.
+//!
+//! ```text
+//! pre, lex, parse -> ast -> check, translate -> ir -> rewrite, localise, stratify -> lower -> plan
+//!                                                                                             |
+//!                              net <- fleet (the loop) -> node <- program (compiled) <--------+
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod ast;
 mod check;
 mod compile;
+pub mod fleet;
+pub mod fmt;
 mod ir;
 pub mod lex;
 mod localise;
@@ -13,7 +21,9 @@ pub mod node;
 pub mod parse;
 pub mod pre;
 pub mod program;
+pub mod query;
 mod rewrite;
+pub mod stage;
 mod stratify;
 mod translate;
 

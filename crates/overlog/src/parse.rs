@@ -127,6 +127,8 @@ struct Parser {
     last_error: Option<usize>,
     /// How deep the part being read is nested.
     nesting: usize,
+    /// How many namespaces are open.
+    spaces: usize,
     /// The height of the expression read last.
     height: usize,
     /// The expression read last stood in parentheses.
@@ -142,6 +144,7 @@ impl Parser {
             diagnostics: pre.diagnostics,
             last_error: None,
             nesting: 0,
+            spaces: 0,
             height: 0,
             wrapped: false,
         }
@@ -170,7 +173,7 @@ impl Parser {
         let mut tuple = self.functor(functor::Place::Tuple)?;
         self.eat(Sym::Dot);
         if !self.is_end() {
-            return self.expected("the end of the tuple");
+            return self.expected("the end of the tuple", "write one tuple, `name(value, ...)`");
         }
         tuple.location = tuple.location.or(Some(0));
         tuple.name.resolved = tuple.name.written.trim_start_matches("::").into();
@@ -245,8 +248,9 @@ impl Parser {
         found
     }
 
-    fn expect(&mut self, sym: Sym) -> Parsed<()> {
-        if self.eat(sym) { Ok(()) } else { self.expected(&format!("`{}`", sym.text())) }
+    /// Consumes `sym`, which `form` shows in its place.
+    fn expect(&mut self, sym: Sym, form: &str) -> Parsed<()> {
+        if self.eat(sym) { Ok(()) } else { self.expected(&format!("`{}`", sym.text()), form) }
     }
 
     // Reporting.
@@ -274,11 +278,11 @@ impl Parser {
         }
     }
 
-    /// Fails because something else was expected here.
-    fn expected<T>(&mut self, what: &str) -> Parsed<T> {
+    /// Fails because something else was expected here; `help` says what it is for.
+    fn expected<T>(&mut self, what: &str, help: &str) -> Parsed<T> {
         let found = self.kind().describe();
         let error = self.error("unexpected-token", format!("expected {what}, found {found}"));
-        self.fail(error)
+        self.fail(error.help(help))
     }
 
     /// Runs `part` one level deeper, or fails where that is too deep.
@@ -319,16 +323,16 @@ impl Parser {
         }
     }
 
-    /// Skips behind the `.` that ends a statement; stops before what looks like the next one, and
-    /// before the `}` of the namespace around it.
-    fn skip_statement(&mut self) {
-        let (from, mut braces) = (self.at, 0usize);
+    /// Skips behind the `.` that ends the statement which began at token `from`; stops before what
+    /// looks like the next one, and before the `}` of the namespace around it.
+    fn skip_statement(&mut self, from: usize) {
+        let mut braces = 0usize;
         loop {
             match self.kind() {
                 TokenKind::End => return,
                 TokenKind::Sym(Sym::LBrace) => braces += 1,
-                TokenKind::Sym(Sym::RBrace) if braces == 0 => return,
-                TokenKind::Sym(Sym::RBrace) => braces -= 1,
+                TokenKind::Sym(Sym::RBrace) if braces == 0 && self.spaces > 0 => return,
+                TokenKind::Sym(Sym::RBrace) => braces = braces.saturating_sub(1),
                 TokenKind::Sym(Sym::Dot) => return self.next(),
                 _ if self.at > from && self.starts_statement() => return,
                 _ => {}
@@ -350,12 +354,17 @@ impl Parser {
             return Ok(items);
         }
         loop {
-            match item(self) {
-                Ok(it) => items.push(it),
-                Err(Failed) => {
-                    failed = true;
-                    self.skip_item();
-                }
+            let item = item(self);
+            let right = item.is_ok();
+            items.extend(item);
+            if right && !self.is(Sym::Comma) && !self.is(close) {
+                let what = format!("`,` or `{}`", close.text());
+                let _ = self.expected::<()>(&what, "a `,` or an operator is missing before it");
+                failed = true;
+            }
+            if !right || failed {
+                failed = true;
+                self.skip_item();
             }
             if self.eat(Sym::Comma) {
                 continue;
@@ -363,10 +372,7 @@ impl Parser {
             if self.is(close) {
                 break;
             }
-            if failed {
-                return Err(Failed);
-            }
-            return self.expected(&format!("`,` or `{}`", close.text()));
+            return Err(Failed);
         }
         self.next();
         if failed { Err(Failed) } else { Ok(items) }

@@ -316,13 +316,15 @@ impl<'a> Preprocessor<'a> {
 
     fn stop_nesting(&mut self, it: usize, used: Span, open: &[usize]) {
         let Macro { name, defined, .. } = &self.macros[it];
+        let kind = TokenKind::Name(name.as_str().into());
+        self.out.tokens.push(Token { kind, span: used, first: false, error: None });
         let error = if open.contains(&it) {
             Diagnostic::error("macro-recursion", used, format!("macro `{name}` contains itself"))
         } else {
             let message = format!("macros nest deeper than {MACRO_DEPTH_MAX}");
             Diagnostic::error("macro-too-large", used, message)
         };
-        let error = error.label(*defined, format!("`{name}` is defined here"));
+        let error = error.label(*defined, format!("macro `{name}` is defined here"));
         self.wrong(error);
     }
 }

@@ -147,6 +147,11 @@ impl SeqBuilder {
         self.bytes.extend_from_slice(seq.bytes);
     }
 
+    /// Bytes that the elements occupy.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// What has been built so far.
     pub fn as_seq(&self) -> Seq<'_> {
         Seq { count: self.count, bytes: &self.bytes }

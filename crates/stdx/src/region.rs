@@ -25,11 +25,13 @@
 mod arena;
 mod bump;
 mod chunk;
+mod handle;
 mod plain;
 mod tree;
 
-pub use arena::{Handle, Region, Slice, Text};
+pub use arena::Region;
 pub use bump::Bump;
+pub use handle::{Handle, Slice, Text};
 pub use plain::Plain;
 pub use tree::{RegionError, RegionId, Regions};
 

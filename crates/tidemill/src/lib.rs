@@ -1,7 +1,13 @@
 //! The library's front door.
 #![forbid(unsafe_code)]
 
+pub mod catalogue;
 pub mod console;
+pub mod ended;
 pub mod graph;
 pub mod journal;
+pub mod load;
 pub mod script;
+pub mod sim;
+pub mod summary;
+pub mod tuples;

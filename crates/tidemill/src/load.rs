@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use tidemill_overlog::ast::{self, Functor, Keys, Materialize, Name, Statement, Term};
+use tidemill_overlog::ast;
 use tidemill_overlog::parse::parse_files;
-use tidemill_overlog::pre::{Disk, Options};
-use tidemill_overlog::{Compiled, compile};
+use tidemill_overlog::pre::{self, Disk};
+use tidemill_overlog::program::Compiled;
+use tidemill_overlog::{Options, compile};
 use tidemill_stdx::diag::{Diagnostic, Sources, Span, has_errors};
 
 /// What a file holds, by its ending in any case.
@@ -75,15 +76,14 @@ pub fn load(files: &[PathBuf], options: &LoadOptions) -> Loaded {
     if rules.is_empty() {
         return loaded;
     }
-    let pre = Options {
+    let pre = pre::Options {
         defines: options.defines.clone(),
         include_dirs: options.include_dirs.clone(),
     };
-    let (mut tree, found) = parse_files(&rules, &pre, &Disk, &mut loaded.sources);
+    let (tree, found) = parse_files(&rules, &pre, &Disk, &mut loaded.sources);
     loaded.diagnostics.extend(found);
     if !has_errors(&loaded.diagnostics) {
-        declare_nodes(&mut tree);
-        let (program, found) = compile(&tree, &loaded.sources);
+        let (program, found) = compile(&tree, &loaded.sources, &Options::default());
         loaded.diagnostics.extend(found);
         loaded.program = program.filter(|_| !has_errors(&loaded.diagnostics));
     }
@@ -108,51 +108,6 @@ fn is_rules(path: &Path, loaded: &mut Loaded) -> bool {
         }
     });
     false
-}
-
-/// The table that a simulation keeps at every node: `sim::node(@N, Address, ID, Alive)`.
-pub const NODES_TABLE: &str = "sim::node";
-
-/// Declares `sim::node` as a table if the program mentions it and does not declare it itself.
-fn declare_nodes(tree: &mut ast::Program) {
-    let mut mention = None;
-    for statement in tree.flat() {
-        match statement {
-            Statement::Materialize(it) if it.name.resolved == NODES_TABLE => return,
-            _ => mention = mention.or_else(|| mention_of_nodes(statement)),
-        }
-    }
-    let Some(span) = mention else { return };
-    let name =
-        Name { written: NODES_TABLE.to_owned(), resolved: NODES_TABLE.to_owned(), span };
-    tree.statements.push(Statement::Materialize(Materialize {
-        name,
-        lifetime: None,
-        size: None,
-        keys: Keys { columns: vec![1, 2], span },
-        lifetime_span: span,
-        size_span: span,
-        span,
-    }));
-}
-
-fn mention_of_nodes(statement: &Statement) -> Option<Span> {
-    let named = |name: &Name| (name.resolved == NODES_TABLE).then_some(name.span);
-    let functor = |functor: &Functor| named(&functor.name);
-    match statement {
-        Statement::Rule(rule) => rule.body.iter().find_map(|term| match term {
-            Term::Predicate(predicate) => functor(&predicate.functor),
-            Term::AggView(view) => functor(&view.of),
-            Term::Assign(_) | Term::Condition(_) => None,
-        }),
-        Statement::Watch(watch) | Statement::Trace(watch) | Statement::TraceTable(watch) => {
-            named(&watch.name)
-        }
-        Statement::WatchMod(watch) => named(&watch.name),
-        Statement::Query(query) => functor(&query.pattern),
-        Statement::Index(index) => named(&index.name),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

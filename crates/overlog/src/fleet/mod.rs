@@ -23,13 +23,20 @@ use std::sync::Arc;
 use tidemill_event::{Endpoint, Handlers, Interest, Loop, Owner, TimerId, WatchId};
 use tidemill_relation::Value;
 
-use crate::net::mail::{Delivery, Fabric, Mail};
+use crate::net::mail::{Delivery, Fabric, Fate, Mail};
 use crate::node::{Event, Identity, Node, Observer, Program};
+use crate::query::message::is_query;
+use crate::query::{Answers, QueryCounters};
 
 /// The world of a loop that runs a fleet.
 pub trait World: Sized + 'static {
     /// The fleet.
     fn fleet(&mut self) -> &mut Fleet;
+
+    /// Called after each turn of a node, to look at what it did or to stop the loop.
+    fn turned(&mut self, events: &mut Loop<Self>) {
+        let _ = events;
+    }
 }
 
 /// Events that may wait in one node's inbox; more are dropped and counted.
@@ -52,11 +59,54 @@ struct Slot {
 struct Alive {
     node: Node,
     mail: Mail,
+    answers: Answers,
     endpoint: Endpoint,
     watch: WatchId,
     expiry: Option<TimerId>,
     post: Option<TimerId>,
     periodics: Vec<TimerId>,
+}
+
+impl Alive {
+    /// Takes a datagram; returns how many events came of it.
+    fn take_in(&mut self, from: &str, datagram: &[u8], now_ns: u64) -> usize {
+        let mut deliveries = Vec::new();
+        self.mail.receive(from, datagram, now_ns, &mut |delivery| deliveries.push(delivery));
+        // What a peer's earlier life left goes before what its new life brings.
+        let mut count = self.settle_fates(now_ns);
+        for Delivery { relation, columns, delete } in deliveries {
+            if self.node.waiting() >= INBOX_MAX {
+                self.node.counters_mut().dropped_queue_full += 1;
+                continue;
+            }
+            self.node.enqueue(Event::Tuple { relation, columns, delete, received: true });
+            count += 1;
+        }
+        count
+    }
+
+    /// Retracts what lost peers supported and reminds those that have forgotten us; returns how
+    /// many events came of it.
+    fn settle_fates(&mut self, now_ns: u64) -> usize {
+        let mut count = 0;
+        for fate in self.mail.fates() {
+            match fate {
+                Fate::Gone(peer) => count += self.node.lose(&peer),
+                Fate::Forgot(peer) => {
+                    self.node.remind(&peer);
+                    self.hand_over(now_ns);
+                }
+            }
+        }
+        count
+    }
+
+    /// Gives the node's sends to its mail.
+    fn hand_over(&mut self, now_ns: u64) {
+        let program = self.node.program().clone();
+        let mail = &mut self.mail;
+        self.node.take_sends(|send, columns| mail.post(program.plan(), send, columns, now_ns));
+    }
 }
 
 /// Nodes of one program; see the module.
@@ -143,6 +193,11 @@ impl Fleet {
         self.slots.get(id.0 as usize)?.alive.as_ref().map(|alive| &alive.mail)
     }
 
+    /// What queries to a living node have counted.
+    pub fn queries(&self, id: NodeId) -> Option<QueryCounters> {
+        Some(self.slots.get(id.0 as usize)?.alive.as_ref()?.answers.counters())
+    }
+
     /// How often a node was started again.
     pub fn restarts(&self, id: NodeId) -> u64 {
         self.slots[id.0 as usize].restarts
@@ -198,17 +253,19 @@ fn bring_up<W: World>(
     endpoint: Endpoint,
     id: NodeId,
 ) -> io::Result<()> {
-    let fleet = world.fleet();
-    let life = fleet.slots[id.0 as usize].life;
+    let life = world.fleet().slots[id.0 as usize].life;
     let handlers = Handlers::new()
         .read(move |world: &mut W, events: &mut Loop<W>, _| receive(world, events, id, life))
         .error(|_, _, _, _| {});
     let watch = events.watch(endpoint, Interest::Read, handlers)?;
+    let started_ns = u64::try_from(events.wall()).unwrap_or(0);
+    let epoch_ns = started_ns.saturating_sub(events.now().0);
+    let fleet = world.fleet();
     let identity = fleet.slots[id.0 as usize].identity.clone();
     let lives = u64::from(life) << 32 | u64::from(id.0);
     let seed = tidemill_stdx::hash::combine(fleet.seed, lives);
     let mut node = Node::new(fleet.program.clone(), identity.clone(), seed);
-    let mail = Mail::new(&fleet.program.compiled, &identity.address, fleet.fabric, seed);
+    let mail = Mail::new(fleet.program.post().clone(), fleet.fabric, epoch_ns);
     node.facts().into_iter().for_each(|fact| node.enqueue(fact));
     for extra in &fleet.extra {
         if let Ok(Some(event)) = node.tuple(extra.relation, &extra.columns) {
@@ -217,7 +274,8 @@ fn bring_up<W: World>(
     }
     let first = node.waiting();
     let periodics = Vec::new();
-    let alive = Alive { node, mail, endpoint, watch, expiry: None, post: None, periodics };
+    let answers = Answers::new();
+    let alive = Alive { node, mail, answers, endpoint, watch, expiry: None, post: None, periodics };
     fleet.slots[id.0 as usize].alive = Some(alive);
     turns::schedule(world, events, id, life, first);
     timers::start_periodics(world, events, id, life);
@@ -239,12 +297,7 @@ pub fn crash<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId) -> Optio
 }
 
 /// Gives a node an event from outside; false if it is not alive or its inbox is full.
-pub fn inject<W: World>(
-    world: &mut W,
-    events: &mut Loop<W>,
-    id: NodeId,
-    event: Event,
-) -> bool {
+pub fn inject<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, event: Event) -> bool {
     let Some(slot) = world.fleet().slots.get_mut(id.0 as usize) else { return false };
     let life = slot.life;
     let Some(alive) = &mut slot.alive else { return false };
@@ -260,32 +313,27 @@ pub fn inject<W: World>(
 /// Reads what has arrived for a node.
 fn receive<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let now_ns = events.now().0;
-    let fleet = world.fleet();
-    let mut buffer = std::mem::take(&mut fleet.buffer);
-    let mut arrived = 0;
+    let mut buffer = std::mem::take(&mut world.fleet().buffer);
+    let mut count = 0;
     for _ in 0..RECEIVE_BATCH {
         let Some((alive, _)) = world.fleet().alive(id, life) else { break };
         let Ok(Some((length, from))) = events.host().recv(alive.endpoint, &mut buffer) else {
             break;
         };
-        let from = events.host().name_of(from).into_owned();
-        let (node, mail) = (&mut alive.node, &mut alive.mail);
-        mail.receive(&from, &buffer[..length], now_ns, &mut |delivery: Delivery| {
-            if node.waiting() >= INBOX_MAX {
-                node.counters_mut().dropped_queue_full += 1;
-                return;
-            }
-            node.enqueue(Event::Tuple {
-                relation: delivery.relation,
-                columns: delivery.columns,
-                delete: delivery.delete,
-                received: true,
+        let sender = from;
+        let from = events.host().name_of(sender).into_owned();
+        if is_query(&buffer[..length]) {
+            let (endpoint, query) = (alive.endpoint, &buffer[..length]);
+            alive.answers.receive(&alive.node, &from, query, now_ns, &mut |datagram| {
+                // A datagram that is lost here is asked for again.
+                let _ = events.host().send_to(endpoint, sender, datagram);
             });
-            arrived += 1;
-        });
+            continue;
+        }
+        count += alive.take_in(&from, &buffer[..length], now_ns);
     }
     world.fleet().buffer = buffer;
-    turns::schedule(world, events, id, life, arrived);
+    turns::schedule(world, events, id, life, count);
     timers::post(world, events, id, life);
 }
 

@@ -91,8 +91,8 @@ pub(super) fn post<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, li
     alive.mail.flush(now_ns, &mut |to, datagram| {
         unsent += u64::from(events.host().send(endpoint, to, datagram).is_err());
     });
-    alive.mail.counters_mut().unsent += unsent;
-    let Some(at) = alive.mail.timeout_ns() else { return };
+    alive.mail.count_unsent(unsent);
+    let Some(at) = alive.mail.next_timeout_ns() else { return };
     let at = Time(at);
     if let Some(timer) = alive.post {
         events.rearm(timer, at);
@@ -106,16 +106,12 @@ pub(super) fn post<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, li
     }
 }
 
-/// Something must be sent again, or a peer's lease may have ended.
+/// Something must be sent again, or a peer was not heard of for too long.
 fn overdue<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let now_ns = events.now().0;
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
-    let mut lost = Vec::new();
-    alive.mail.expire(now_ns, &mut |peer| lost.push(peer.to_owned()));
-    let mut count = 0;
-    for peer in lost {
-        count += alive.node.lose(&peer);
-    }
+    alive.mail.on_time(now_ns);
+    let count = alive.settle_fates(now_ns);
     turns::schedule(world, events, id, life, count);
     post(world, events, id, life);
 }

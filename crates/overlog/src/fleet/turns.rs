@@ -62,9 +62,9 @@ fn finish<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) 
     let now_ns = events.now().0;
     let Some((alive, observer)) = world.fleet().alive(id, life) else { return };
     let follows = alive.node.finish(observer);
-    let mail = &mut alive.mail;
-    alive.node.take_sends(|send, columns| mail.post(send, columns, now_ns));
+    alive.hand_over(now_ns);
     schedule(world, events, id, life, follows);
     timers::post(world, events, id, life);
     timers::arm_expiry(world, events, id, life);
+    world.turned(events);
 }

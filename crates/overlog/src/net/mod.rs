@@ -20,6 +20,7 @@ pub mod counters;
 pub mod endpoint;
 pub mod envelope;
 pub mod fragment;
+pub mod mail;
 pub mod peer;
 mod protocol;
 pub mod reliable;

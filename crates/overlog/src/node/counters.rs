@@ -1,5 +1,7 @@
 //! What a node counts.
 
+use crate::program::Compiled;
+
 /// Counters of one node; every drop has one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
@@ -31,6 +33,8 @@ pub struct Counters {
     pub tables: Vec<TableCounters>,
     /// Per rule: tuples derived by strands, derivations failed.
     pub rules: Vec<RuleCounters>,
+    /// Per stage, in the order of the program.
+    pub stages: Vec<StageCounters>,
 }
 
 /// Counters of one table.
@@ -53,11 +57,28 @@ pub struct RuleCounters {
     pub failed: u64,
 }
 
+/// Counters of one stage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct StageCounters {
+    /// Tuples given to the operator.
+    pub inputs: u64,
+    /// Of these, those it did not take: wrong columns, or too many at a time.
+    pub refused: u64,
+    /// Tuples it has yielded.
+    pub outputs: u64,
+    /// Rows that it could not yield, for example of a malformed file; inputs whose turn was
+    /// given up.
+    pub failed: u64,
+    /// Rows dropped because they had the wrong number of columns.
+    pub misfits: u64,
+}
+
 impl Counters {
-    pub(super) fn new(relations: usize, rules: usize) -> Counters {
+    pub(super) fn new(compiled: &Compiled) -> Counters {
         Counters {
-            tables: vec![TableCounters::default(); relations],
-            rules: vec![RuleCounters::default(); rules],
+            tables: vec![TableCounters::default(); compiled.plan.relations.len()],
+            rules: vec![RuleCounters::default(); compiled.plan.rules.len()],
+            stages: vec![StageCounters::default(); compiled.stages.len()],
             ..Counters::default()
         }
     }

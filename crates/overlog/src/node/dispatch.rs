@@ -1,6 +1,8 @@
 //! Which strands a tuple, a change or a timer starts; made once per program.
 
-use tidemill_relation::plan::{On, Plan, RelationId};
+use tidemill_relation::plan::{On, RelationId};
+
+use crate::program::Compiled;
 
 /// Strands by what starts them, each list in program order.
 #[derive(Clone, Debug, Default)]
@@ -9,6 +11,8 @@ pub(super) struct Dispatch {
     pub(super) events: Vec<Vec<u32>>,
     /// By table.
     pub(super) changes: Vec<Vec<u32>>,
+    /// By event relation: positions in [`Compiled::stages`].
+    pub(super) stages: Vec<Vec<usize>>,
     /// Strands with a timer each.
     pub(super) periodics: Vec<u32>,
     /// Tables whose rows can expire.
@@ -16,11 +20,13 @@ pub(super) struct Dispatch {
 }
 
 impl Dispatch {
-    pub(super) fn new(plan: &Plan) -> Dispatch {
+    pub(super) fn new(compiled: &Compiled) -> Dispatch {
+        let plan = &compiled.plan;
         let relations = plan.relations.len();
         let mut dispatch = Dispatch {
             events: vec![Vec::new(); relations],
             changes: vec![Vec::new(); relations],
+            stages: vec![Vec::new(); relations],
             ..Dispatch::default()
         };
         for (position, strand) in (0..).zip(&plan.strands) {
@@ -31,6 +37,9 @@ impl Dispatch {
                 On::Periodic { .. } => dispatch.periodics.push(position),
                 On::Delta | On::Head | On::Scan => {}
             }
+        }
+        for (position, stage) in compiled.stages.iter().enumerate() {
+            dispatch.stages[stage.input.index()].push(position);
         }
         for (index, relation) in (0..).zip(&plan.relations) {
             if relation.table().is_some_and(|spec| spec.lifetime_ns.is_some()) {

@@ -14,6 +14,7 @@
 mod ambient;
 mod counters;
 mod dispatch;
+mod staging;
 mod turn;
 mod watch;
 
@@ -24,17 +25,21 @@ use tidemill_relation::database::Database;
 use tidemill_relation::expr::{EvalError, Expr, Scope, evaluate};
 use tidemill_relation::plan::{On, Plan, RelationId};
 use tidemill_relation::view::{Progress, Views};
-use tidemill_relation::{OwnedValue, Value};
+use tidemill_relation::{OwnedValue, TupleBuf, Value};
 use tidemill_stdx::region::Bump;
 
+use crate::net::mail::{Post, canonical};
 use crate::program::Compiled;
+use crate::stage::Registry;
 use ambient::NodeAmbient;
 use dispatch::Dispatch;
+use staging::Staging;
 use turn::Turn;
 use watch::Watching;
 
 pub use ambient::{Identity, node_id};
-pub use counters::Counters;
+pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
+pub use staging::{BYTES_PER_TURN_MAX, INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX};
 pub use turn::{Follow, Send};
 pub use watch::{Observer, Sighting, Stage, Stages};
 
@@ -47,13 +52,27 @@ pub struct Program {
     watching: Watching,
     /// Relations that become events of their own when their rows change, or are watched.
     observed: Vec<RelationId>,
+    post: Arc<Post>,
+    registry: Arc<Registry>,
 }
 
 impl Program {
-    /// Prepares a compiled program.
-    pub fn new(compiled: Compiled) -> Program {
+    /// Prepares a compiled program whose stages are built-in operators.
+    ///
+    /// # Errors
+    /// Relations whose messages would have one name, as text.
+    pub fn new(compiled: Compiled) -> Result<Program, String> {
+        Program::with_operators(compiled, Arc::default())
+    }
+
+    /// Prepares a compiled program; `registry` makes the operators of its stages.
+    ///
+    /// # Errors
+    /// As [`Program::new`].
+    pub fn with_operators(compiled: Compiled, registry: Arc<Registry>) -> Result<Program, String> {
+        let post = Arc::new(Post::new(&compiled)?);
         let plan = &compiled.plan;
-        let dispatch = Dispatch::new(plan);
+        let dispatch = Dispatch::new(&compiled);
         let watches = compiled.watches.iter().map(|watch| (watch.relation, watch.stages));
         let watching = Watching::new(plan, watches);
         let exported = |id| compiled.exports.iter().any(|export| export.out == id);
@@ -67,7 +86,12 @@ impl Program {
                         || exported(id))
             })
             .collect();
-        Program { compiled, dispatch, watching, observed }
+        Ok(Program { compiled, dispatch, watching, observed, post, registry })
+    }
+
+    /// The messages in which its tuples travel.
+    pub fn post(&self) -> &Arc<Post> {
+        &self.post
     }
 
     /// The plan.
@@ -104,6 +128,8 @@ pub enum Event {
     },
     /// Rows of some table have lived long enough.
     Expiry,
+    /// An operator has more rows for an input of an earlier turn.
+    Resume,
 }
 
 /// A periodic of a program, evaluated for one node.
@@ -125,6 +151,7 @@ pub struct Node {
     database: Database,
     views: Views,
     turn: Turn,
+    staging: Staging,
     /// One per periodic strand.
     periodics: Vec<Periodic>,
     inbox: VecDeque<Event>,
@@ -146,9 +173,10 @@ impl Node {
             database: Database::new(plan),
             views,
             turn: Turn::default(),
+            staging: Staging::new(&program),
             periodics: Vec::new(),
             inbox: VecDeque::new(),
-            counters: Counters::new(plan.relations.len(), plan.rules.len()),
+            counters: Counters::new(&program.compiled),
             reported: vec![false; plan.rules.len()],
             program,
         };
@@ -291,6 +319,24 @@ impl Node {
             }
         }
         self.inbox.len() - before
+    }
+
+    /// Queues once more for sending what exported views hold for a peer that has forgotten it.
+    pub fn remind(&mut self, peer: &str) {
+        let program = self.program.clone();
+        for export in &program.compiled.exports {
+            let location = program.plan().relation(export.into).location as usize;
+            let mut rows = TupleBuf::new();
+            self.rows(export.out, |row| {
+                let address = row.get(location).and_then(Value::as_str).unwrap_or("");
+                if canonical(address) == peer {
+                    rows.push(Send { relation: export.into, delete: false, view: true }, row);
+                }
+            });
+            for (send, row) in rows.iter() {
+                self.turn.sends.push(send, &row.iter().collect::<Vec<_>>());
+            }
+        }
     }
 
     /// One round of the views of the running commit.

@@ -27,10 +27,30 @@ pub struct Follow(pub RelationId);
 
 /// A tuple that waits inside the turn.
 #[derive(Clone, Copy, Debug)]
-struct Derived {
-    relation: RelationId,
-    rule: Option<RuleId>,
-    action: Action,
+pub(super) struct Derived {
+    pub(super) relation: RelationId,
+    pub(super) origin: Origin,
+    pub(super) action: Action,
+}
+
+/// Where a tuple comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Origin {
+    /// From outside: it started the turn.
+    Outside,
+    /// A rule.
+    Rule(RuleId),
+    /// An external operator.
+    Stage,
+}
+
+impl Origin {
+    fn rule(self) -> Option<RuleId> {
+        match self {
+            Origin::Rule(rule) => Some(rule),
+            Origin::Outside | Origin::Stage => None,
+        }
+    }
 }
 
 /// What the running turn has gathered.
@@ -41,7 +61,7 @@ pub(super) struct Turn {
     current: TupleBuf<Derived>,
     position: usize,
     /// Event tuples derived meanwhile.
-    queue: TupleBuf<Derived>,
+    pub(super) queue: TupleBuf<Derived>,
     /// Table changes in the order of derivation.
     changes: TupleBuf<Derived>,
     /// Tuples for other nodes in the order of derivation.
@@ -123,7 +143,7 @@ impl Sink for Deriving<'_> {
             self.sight(relation, Stage::Head, columns);
         }
         self.failing.counters.rules[self.rule.index()].derived += 1;
-        let derived = Derived { relation, rule: Some(self.rule), action: output.action };
+        let derived = Derived { relation, origin: Origin::Rule(self.rule), action: output.action };
         let Some(local) = self.is_local(relation, columns) else {
             self.failing.counters.dropped_unaddressed += 1;
             return;
@@ -173,6 +193,7 @@ impl Node {
             }
             Event::Periodic { timer } => self.begin_periodic(timer, observer),
             Event::Expiry => self.turn.expiry = true,
+            Event::Resume => self.resume_stage(observer),
         }
         true
     }
@@ -201,7 +222,7 @@ impl Node {
             (true, false) => Action::Insert,
             (true, true) => Action::Delete,
         };
-        let derived = Derived { relation, rule: None, action };
+        let derived = Derived { relation, origin: Origin::Outside, action };
         match action {
             Action::Emit => self.turn.queue.push(derived, &columns),
             _ => self.turn.changes.push(derived, &columns),
@@ -230,7 +251,7 @@ impl Node {
         self.run_strands(&[strand], trigger.relation, columns, observer);
     }
 
-    fn sight(
+    pub(super) fn sight(
         &self,
         relation: RelationId,
         stage: Stage,
@@ -277,17 +298,19 @@ impl Node {
             if let Some((derived, columns)) = current.get(self.turn.position) {
                 self.counters.events += 1;
                 let columns: Vec<Value<'_>> = columns.iter().collect();
-                if program.watching.any && derived.rule.is_some() {
-                    let relation = derived.relation;
-                    self.sight(relation, Stage::Received, derived.rule, &columns, observer);
+                let (relation, rule) = (derived.relation, derived.origin.rule());
+                if program.watching.any && derived.origin != Origin::Outside {
+                    self.sight(relation, Stage::Received, rule, &columns, observer);
                 }
-                if program.watching.violation == Some(derived.relation) {
-                    let relation = derived.relation;
+                if program.watching.violation == Some(relation) {
                     let stage = Stage::Received;
-                    observer.violated(self.sighting(relation, stage, derived.rule, &columns));
+                    observer.violated(self.sighting(relation, stage, rule, &columns));
                 }
-                let strands = &program.dispatch.events[derived.relation.index()];
-                self.run_strands(strands, derived.relation, &columns, observer);
+                let strands = &program.dispatch.events[relation.index()];
+                self.run_strands(strands, relation, &columns, observer);
+                for &stage in &program.dispatch.stages[relation.index()] {
+                    self.run_stage(stage, &columns, observer);
+                }
             }
             self.turn.current = current;
             self.turn.position += 1;
@@ -343,7 +366,7 @@ impl Node {
         let changes = std::mem::take(&mut self.turn.changes);
         let plan = &self.program.compiled.plan;
         for (derived, columns) in changes.iter() {
-            let Derived { relation, rule, action } = derived;
+            let Derived { relation, origin, action } = derived;
             let columns: Vec<Value<'_>> = columns.iter().collect();
             let table = &mut self.counters.tables[relation.index()];
             let (stage, count) = match action {
@@ -352,7 +375,7 @@ impl Node {
             };
             *count += 1;
             if self.program.watching.wants(relation, stage) {
-                observer.sighted(self.sighting(relation, stage, rule, &columns));
+                observer.sighted(self.sighting(relation, stage, origin.rule(), &columns));
             }
             let (views, database) = (&mut self.views, &mut self.database);
             match action {
@@ -375,8 +398,9 @@ impl Node {
         }
     }
 
-    /// Ends the turn: queues the net changes that trigger rules (their number is returned, one
-    /// event each), adds the changes of exported views to the sends, and settles the tables.
+    /// Ends the turn: queues the net changes that trigger rules and the rest of what operators
+    /// yield (their number is returned, one event each), adds the changes of exported views to
+    /// the sends, and settles the tables.
     pub fn finish(&mut self, observer: &mut dyn Observer) -> usize {
         let program = self.program.clone();
         let plan = program.plan();
@@ -411,7 +435,9 @@ impl Node {
         self.counters.dropped_table_full = self.views.refused();
         self.views.settle(&mut self.database);
         self.scratch.reset();
-        follows
+        let put_off = self.staging.put_off();
+        self.inbox.extend(std::iter::repeat_n(Event::Resume, put_off));
+        follows + put_off
     }
 
     /// The net changes with copies of their rows, whose ids end with the turn.
@@ -431,6 +457,9 @@ impl Node {
         self.counters.turns_abandoned += 1;
         self.views.roll_back(&mut self.database);
         self.turn.sends.clear();
+        for stage in self.staging.abandon() {
+            self.counters.stages[stage].failed += 1;
+        }
         self.scratch.reset();
     }
 

@@ -35,6 +35,9 @@ pub(super) const VALUE: u8 = 1;
 /// The level above `|`: what an element of a list pattern takes.
 const ELEMENT: u8 = 2;
 
+const RANGE: &str = "a range is `(A, B)`, `(A, B]`, `[A, B)` or `[A, B]`";
+const CONDITIONAL: &str = "write `(condition ? value : value)`";
+
 /// Whether `[H | T]` is a pattern here.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bar {
@@ -193,16 +196,16 @@ impl Parser {
         let start = self.span();
         let low_closed = self.is(Sym::LBracket);
         if !self.eat(Sym::LBracket) && !self.eat(Sym::LParen) {
-            return self.expected("`(` or `[` of a range");
+            return self.expected("`(` or `[` of a range", RANGE);
         }
         let low = self.nested(|it| it.value(VALUE))?;
         let height = self.height;
-        self.expect(Sym::Comma)?;
+        self.expect(Sym::Comma, RANGE)?;
         let high = self.nested(|it| it.value(VALUE))?;
         self.height = self.height.max(height);
         let high_closed = self.is(Sym::RBracket);
         if !self.eat(Sym::RBracket) && !self.eat(Sym::RParen) {
-            return self.expected("`)` or `]` of a range");
+            return self.expected("`)` or `]` of a range", RANGE);
         }
         Ok(Range { low, high, low_closed, high_closed, span: self.since(start) })
     }
@@ -321,7 +324,7 @@ impl Parser {
                 let help = "aggregates are arguments of heads, `a_MIN<X>`, or terms of their own";
                 return self.fail(error.help(help));
             }
-            _ => return self.expected("a value"),
+            _ => return self.expected("a value", "write a variable, constant or call here"),
         })
     }
 
@@ -342,15 +345,15 @@ impl Parser {
             let (start, height) = (base.span, self.height);
             let kind = if self.eat(Sym::LBracket) {
                 let index = self.expr()?;
-                self.expect(Sym::RBracket)?;
+                self.expect(Sym::RBracket, "write `vector[index]`")?;
                 ExprKind::VectorIndex(Box::new(base), Box::new(index))
             } else if self.eat(Sym::LBrace) {
                 let row = self.expr()?;
                 let row_height = self.height;
-                self.expect(Sym::Comma)?;
+                self.expect(Sym::Comma, "write `matrix{row, column}`")?;
                 let column = self.expr()?;
                 self.height = self.height.max(row_height);
-                self.expect(Sym::RBrace)?;
+                self.expect(Sym::RBrace, "write `matrix{row, column}`")?;
                 ExprKind::MatrixIndex(Box::new(base), Box::new(row), Box::new(column))
             } else {
                 return Ok(base);
@@ -366,7 +369,8 @@ impl Parser {
         let function = Ident { text: self.kind().word().unwrap_or("").into(), span: start };
         self.next();
         if !self.eat(Sym::LParen) {
-            return self.expected(&format!("`(` after function `{}`", function.text));
+            let what = format!("`(` after function `{}`", function.text);
+            return self.expected(&what, "a call has parentheses, `f_now()`");
         }
         let args = self.values(Sym::RParen)?;
         Ok(Expr { kind: ExprKind::Call(function, args), span: self.since(start) })
@@ -392,7 +396,7 @@ impl Parser {
         let inner = self.expr()?;
         if !self.eat(Sym::Question) {
             if !self.eat(Sym::RParen) {
-                return self.expected("an operator or `)`");
+                return self.expected("an operator or `)`", "each `(` needs its `)`");
             }
             self.wrapped = true;
             return Ok(Expr { kind: inner.kind, span: self.since(start) });
@@ -403,7 +407,7 @@ impl Parser {
         self.colon()?;
         let otherwise = self.expr()?;
         height = height.max(self.height);
-        self.expect(Sym::RParen)?;
+        self.expect(Sym::RParen, CONDITIONAL)?;
         self.height = height;
         self.grow()?;
         let kind = ExprKind::Conditional(Box::new(inner), Box::new(then), Box::new(otherwise));
@@ -416,7 +420,7 @@ impl Parser {
             self.tokens[self.at].kind = TokenKind::Sym(Sym::Minus);
             return Ok(());
         }
-        self.expect(Sym::Colon)
+        self.expect(Sym::Colon, CONDITIONAL)
     }
 
     fn list(&mut self, bar: Bar) -> Parsed<Expr> {
@@ -460,7 +464,8 @@ impl Parser {
             height = height.max(self.height);
         }
         if !self.eat(Sym::RBracket) {
-            return self.expected(if tail.is_some() { "`]`" } else { "`,`, `|` or `]`" });
+            let what = if tail.is_some() { "`]`" } else { "`,`, `|` or `]`" };
+            return self.expected(what, "a list pattern is `[A, B]` or `[Head | Tail]`");
         }
         self.height = height;
         self.grow()?;
@@ -490,7 +495,7 @@ impl Parser {
         self.next();
         let mut height = 0;
         let rows = self.items(Sym::RBrace, |it| {
-            it.expect(Sym::LBracket)?;
+            it.expect(Sym::LBracket, "write `{[1, 2], [3, 4]}`")?;
             let row = it.values(Sym::RBracket)?;
             height = height.max(it.height);
             Ok(row)

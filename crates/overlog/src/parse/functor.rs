@@ -7,6 +7,8 @@ use crate::ast::{Aggregate, AggregateOver, Arg, Expr, ExprKind, Functor, Ident, 
 use crate::lex::{Sym, TokenKind};
 use tidemill_stdx::diag::{Diagnostic, Span};
 
+const AGGREGATE: &str = "write `a_MIN<X>` or `a_COUNT<*>`; compute values before, `X := ...`";
+
 /// What a relation with arguments is there.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
@@ -25,7 +27,8 @@ impl Parser {
         let name = self.relation_name()?;
         let located = if self.eat(Sym::At) { Some(self.older_location()?) } else { None };
         if !self.eat(Sym::LParen) {
-            return self.expected(&format!("`(` after relation `{}`", name.written));
+            let what = format!("`(` after relation `{}`", name.written);
+            return self.expected(&what, "a relation has its columns in parentheses");
         }
         let args = self.items(Sym::RParen, |it| it.arg(place))?;
         let span = self.since(start);
@@ -70,7 +73,7 @@ impl Parser {
                 let error = self.error("unexpected-function", message);
                 self.fail(error.help("names of relations do not begin with `f_`"))
             }
-            _ => self.expected("the name of a relation"),
+            _ => self.expected("the name of a relation", "it begins with a small letter"),
         }
     }
 
@@ -81,7 +84,7 @@ impl Parser {
             TokenKind::Var(name) if **name == *"_" => ExprKind::Fresh,
             TokenKind::Var(name) => ExprKind::Var(name.to_string()),
             TokenKind::Str(text) => ExprKind::Literal(Literal::Str(text.to_string())),
-            _ => return self.expected("a variable after `@`"),
+            _ => return self.expected("a variable after `@`", "write `p(@X, Y)` or `p@X(Y)`"),
         };
         self.next();
         Ok(Expr { kind, span })
@@ -134,7 +137,7 @@ impl Parser {
     fn aggregate(&mut self) -> Parsed<Aggregate> {
         let start = self.span();
         let func = self.aggregate_name();
-        self.expect(Sym::Less)?;
+        self.expect(Sym::Less, AGGREGATE)?;
         let located = self.eat(Sym::At);
         let over = match self.kind() {
             TokenKind::Sym(Sym::Star) => AggregateOver::Star,
@@ -145,12 +148,12 @@ impl Parser {
                 let found = self.kind().describe();
                 let message = format!("an aggregate ranges over a variable or `*`, not {found}");
                 let error = self.error("unexpected-token", message);
-                return self.fail(error.help("compute the value first: `V := ...`"));
+                return self.fail(error.help(AGGREGATE));
             }
         };
         self.next();
         let limit = if self.eat(Sym::Comma) { Some(self.value(VALUE)?) } else { None };
-        self.expect(Sym::Greater)?;
+        self.expect(Sym::Greater, AGGREGATE)?;
         Ok(Aggregate { func, over, located, limit, span: self.since(start) })
     }
 

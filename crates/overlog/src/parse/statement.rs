@@ -10,17 +10,32 @@ use crate::ast::{
 use crate::lex::{Sym, TokenKind};
 use tidemill_stdx::diag::{Diagnostic, Span};
 
-/// Words that begin a statement when `(` follows.
-const KEYWORDS: &[&str] =
-    &["materialize", "index", "watch", "watchmod", "trace", "traceTable", "stage"];
+/// Words that begin a statement when `(` follows, and how it is written.
+const FORMS: &[(&str, &str)] = &[
+    ("materialize", "write `materialize(name, lifetime in seconds, rows, keys(column, ...)).`"),
+    ("index", "write `index(name, \"hash\", keys(column, ...)).`"),
+    ("watch", "write `watch(name).`"),
+    ("watchmod", "write `watchmod(name, \"letters\").`"),
+    ("trace", "write `trace(name).`"),
+    ("traceTable", "write `traceTable(name).`"),
+    ("stage", "write `stage(\"OPERATOR\", input, output).`"),
+];
+const KEYS: &str = "columns count from 1: `keys(1, 2)`; `keys()` is a bag";
+const AGG_VIEW: &str = "write `a_COUNT((Group, ...), (Result), p(...))`";
+const NAMESPACE: &str = "write `namespace name { statements }`";
+
+fn is_keyword(word: &str) -> bool {
+    FORMS.iter().any(|(it, _)| *it == word)
+}
 
 impl Parser {
     /// Statements up to a `}` or the end.
     pub(super) fn statements(&mut self, into: &mut Vec<Statement>) {
         while !self.is_end() && !self.is(Sym::RBrace) {
+            let from = self.at;
             match self.statement() {
                 Ok(statement) => into.push(statement),
-                Err(Failed) => self.skip_statement(),
+                Err(Failed) => self.skip_statement(from),
             }
         }
     }
@@ -32,7 +47,7 @@ impl Parser {
             TokenKind::Name(word) | TokenKind::Var(word) => &**word,
             _ => return false,
         };
-        let keyword = KEYWORDS.contains(&word) && self.ahead_is(1, Sym::LParen);
+        let keyword = is_keyword(word) && self.ahead_is(1, Sym::LParen);
         let label = match self.ahead(1) {
             TokenKind::Name(next) => !matches!(word, "notin" | "in") && **next != *"in",
             _ => false,
@@ -47,7 +62,7 @@ impl Parser {
                 "namespace" if self.ahead(1).word().is_some() => {
                     return self.nested(|it| it.namespace(start));
                 }
-                word if KEYWORDS.contains(&word) && self.is_declaration() => {
+                word if is_keyword(word) && self.is_declaration() => {
                     let word = word.to_string();
                     return self.declaration(&word, start);
                 }
@@ -84,36 +99,46 @@ impl Parser {
     }
 
     fn declaration(&mut self, word: &str, start: Span) -> Parsed<Statement> {
+        let form = FORMS.iter().find(|(it, _)| *it == word).map_or("", |(_, form)| form);
         self.next();
-        self.expect(Sym::LParen)?;
+        self.expect(Sym::LParen, form)?;
         Ok(match word {
-            "materialize" => Statement::Materialize(self.materialize(start)?),
+            "materialize" => Statement::Materialize(self.materialize(start, form)?),
             "index" => {
                 let name = self.relation_name()?;
-                self.expect(Sym::Comma)?;
-                let hint = self.string("the kind of index, `\"hash\"` or `\"ordered\"`")?;
-                self.expect(Sym::Comma)?;
+                self.expect(Sym::Comma, form)?;
+                let hint = self.string("the kind of index, `\"hash\"` or `\"ordered\"`", form)?;
+                self.expect(Sym::Comma, form)?;
                 let keys = self.keys()?;
-                Statement::Index(Index { name, hint, keys, span: self.end_declaration(start)? })
+                Statement::Index(Index {
+                    name,
+                    hint,
+                    keys,
+                    span: self.end_declaration(start, form)?,
+                })
             }
             "watchmod" => {
                 let name = self.relation_name()?;
-                self.expect(Sym::Comma)?;
-                let modes = self.string("the letters of what to watch, such as `\"id\"`")?;
-                Statement::WatchMod(WatchMod { name, modes, span: self.end_declaration(start)? })
+                self.expect(Sym::Comma, form)?;
+                let modes = self.string("the letters of what to watch, such as `\"id\"`", form)?;
+                Statement::WatchMod(WatchMod {
+                    name,
+                    modes,
+                    span: self.end_declaration(start, form)?,
+                })
             }
             "stage" => {
-                let operator = self.string("the operator, such as `\"TOKENIZER\"`")?;
-                self.expect(Sym::Comma)?;
+                let operator = self.string("the operator, such as `\"TOKENIZER\"`", form)?;
+                self.expect(Sym::Comma, form)?;
                 let input = self.relation_name()?;
-                self.expect(Sym::Comma)?;
+                self.expect(Sym::Comma, form)?;
                 let output = self.relation_name()?;
-                let span = self.end_declaration(start)?;
+                let span = self.end_declaration(start, form)?;
                 Statement::Stage(Stage { operator, input, output, span })
             }
             word => {
                 let name = self.relation_name()?;
-                let watch = Watch { name, span: self.end_declaration(start)? };
+                let watch = Watch { name, span: self.end_declaration(start, form)? };
                 match word {
                     "watch" => Statement::Watch(watch),
                     "trace" => Statement::Trace(watch),
@@ -124,8 +149,8 @@ impl Parser {
     }
 
     /// The end of a declaration: `).`
-    fn end_declaration(&mut self, start: Span) -> Parsed<Span> {
-        self.expect(Sym::RParen)?;
+    fn end_declaration(&mut self, start: Span, form: &str) -> Parsed<Span> {
+        self.expect(Sym::RParen, form)?;
         self.period()?;
         Ok(self.since(start))
     }
@@ -134,7 +159,7 @@ impl Parser {
     fn period(&mut self) -> Parsed<()> {
         if !self.eat(Sym::Dot) {
             if !self.starts_statement() && !self.is_end() && !self.is(Sym::RBrace) {
-                return self.expected("`.`");
+                return self.expected("`.`", "statements end with `.`");
             }
             self.missing_period();
         }
@@ -146,43 +171,41 @@ impl Parser {
         let _ = self.fail::<()>(error.help("put a `.` behind it"));
     }
 
-    fn string(&mut self, what: &str) -> Parsed<Ident> {
+    fn string(&mut self, what: &str, form: &str) -> Parsed<Ident> {
         let span = self.span();
-        let TokenKind::Str(text) = self.kind() else { return self.expected(what) };
+        let TokenKind::Str(text) = self.kind() else { return self.expected(what, form) };
         let text = text.to_string();
         self.next();
         Ok(Ident { text, span })
     }
 
-    fn materialize(&mut self, start: Span) -> Parsed<Materialize> {
+    fn materialize(&mut self, start: Span, form: &str) -> Parsed<Materialize> {
         let name = self.relation_name()?;
-        self.expect(Sym::Comma)?;
+        self.expect(Sym::Comma, form)?;
         let lifetime = self.expr()?;
-        self.expect(Sym::Comma)?;
+        self.expect(Sym::Comma, form)?;
         let size = self.expr()?;
         let (lifetime_span, size_span) = (lifetime.span, size.span);
         if self.is(Sym::RParen) {
             let error = self.error("missing-keys", "the table has no primary key");
             return self.fail(error.help("add `, keys(1, 2)` with the columns that make the key"));
         }
-        self.expect(Sym::Comma)?;
+        self.expect(Sym::Comma, form)?;
         let keys = self.keys()?;
-        let lifetime = self.limit(&lifetime, "the lifetime", 0.0)?;
-        let size = self.limit(&size, "the size", 1.0)?.map(|rows| rows as u64);
-        let span = self.end_declaration(start)?;
+        let lifetime = self.limit(&lifetime, "the lifetime", 0.0, form)?;
+        let size = self.limit(&size, "the size", 1.0, form)?.map(|rows| rows as u64);
+        let span = self.end_declaration(start, form)?;
         Ok(Materialize { name, lifetime, size, keys, lifetime_span, size_span, span })
     }
 
     /// A constant limit of at least `least`; `None` is infinity.
-    fn limit(&mut self, expr: &Expr, what: &str, least: f64) -> Parsed<Option<f64>> {
+    fn limit(&mut self, expr: &Expr, what: &str, least: f64, form: &str) -> Parsed<Option<f64>> {
         match fold(expr) {
             Some(value) if value == f64::INFINITY => Ok(None),
             Some(value) if value >= least => Ok(Some(value)),
             _ => {
                 let message = format!("{what} is a number of at least {least}, or `infinity`");
-                self.report(Diagnostic::error("bad-limit", expr.span, message).help(
-                    "materialize(name, lifetime in seconds, number of rows, keys(column, ...))",
-                ));
+                self.report(Diagnostic::error("bad-limit", expr.span, message).help(form));
                 Err(Failed)
             }
         }
@@ -191,19 +214,17 @@ impl Parser {
     fn keys(&mut self) -> Parsed<Keys> {
         let start = self.span();
         if !self.eat_word("keys") {
-            return self.expected("`keys(...)`");
+            return self.expected("`keys(...)`", KEYS);
         }
-        self.expect(Sym::LParen)?;
+        self.expect(Sym::LParen, KEYS)?;
         let columns = self.items(Sym::RParen, |it| match *it.kind() {
             TokenKind::Int(column) if (1..=u64::from(u16::MAX)).contains(&column) => {
                 it.next();
                 Ok(column as u32)
             }
             _ => {
-                let found = it.kind().describe();
-                let message = format!("a key is the number of a column, not {found}");
-                let error = it.error("bad-key", message);
-                it.fail(error.help("columns count from 1"))
+                let error = it.error("bad-key", "a key is made of the numbers of columns");
+                it.fail(error.help(KEYS))
             }
         })?;
         Ok(Keys { columns, span: self.since(start) })
@@ -211,19 +232,29 @@ impl Parser {
 
     fn namespace(&mut self, start: Span) -> Parsed<Statement> {
         self.next();
-        let name = self.relation_name();
-        if name.is_err() && self.ahead_is(1, Sym::LBrace) {
-            self.next();
-        }
-        self.expect(Sym::LBrace)?;
+        let name = self.space_name()?;
+        self.expect(Sym::LBrace, NAMESPACE)?;
         let mut statements = Vec::new();
+        self.spaces += 1;
         self.statements(&mut statements);
+        self.spaces -= 1;
         if !self.eat(Sym::RBrace) {
             let error = Diagnostic::error("unexpected-token", start, "namespace is not closed");
-            return self.fail(error.help("end it with `}`"));
+            return self.fail(error.help(NAMESPACE));
         }
-        let name = name?;
         Ok(Statement::Namespace(Namespace { name, statements, span: self.since(start) }))
+    }
+
+    /// The name of a namespace. What stands in it is read under a wrong one too.
+    fn space_name(&mut self) -> Parsed<Name> {
+        let span = self.span();
+        let name = self.relation_name();
+        if name.is_ok() || !self.ahead_is(1, Sym::LBrace) {
+            return name;
+        }
+        let written = self.kind().word().unwrap_or("_").to_string();
+        self.next();
+        Ok(Name { written, resolved: String::new(), span })
     }
 
     fn query(&mut self, start: Span) -> Parsed<Statement> {
@@ -244,22 +275,27 @@ impl Parser {
         if self.eat(Sym::If) {
             // Also behind a wrong head: the body may have errors of its own.
             let body = self.body()?;
-            let (head, span) = (head?, self.since(start));
+            let head = head?;
+            self.period()?;
+            let span = self.since(start);
             return Ok(Statement::Rule(Rule { label, delete, head, body, span }));
         }
         let head = head?;
         if delete {
-            return self.expected("`:-` and a body");
+            return self.expected("`:-` and a body", "only rules can delete");
         }
         if !self.is(Sym::Dot) && !self.starts_statement() {
-            return self.expected("`:-` and a body, or `.`");
+            return self.expected("`:-` or `.`", "a rule goes on with `:-`, a fact ends with `.`");
         }
         self.fact(label, head, start)
     }
 
     /// The name before a rule.
     fn label(&mut self) -> Option<Name> {
-        let named = matches!(self.ahead(1), TokenKind::Name(_) | TokenKind::Aggregate(_));
+        let named = matches!(
+            self.ahead(1),
+            TokenKind::Name(_) | TokenKind::Aggregate(_) | TokenKind::Function(_)
+        );
         let is_delete =
             self.is_word("delete") && (self.ahead_is(2, Sym::LParen) || self.ahead_is(2, Sym::At));
         let written = self.kind().word().filter(|_| named && !is_delete)?.to_string();
@@ -286,7 +322,7 @@ impl Parser {
         Ok(Statement::Fact(Fact { label, tuple, span: self.since(start) }))
     }
 
-    /// The terms behind `:-`, and the `.`. After an error the `.` is left in place.
+    /// The terms behind `:-`, up to the `.` or where one is missing.
     fn body(&mut self) -> Parsed<Vec<Term>> {
         let (mut terms, mut failed) = (Vec::new(), false);
         if self.is(Sym::Dot) {
@@ -294,29 +330,27 @@ impl Parser {
             return self.fail(error.help("leave out `:-` for a fact"));
         }
         loop {
-            match self.term() {
-                Ok(term) => terms.push(term),
-                Err(Failed) => {
-                    failed = true;
-                    self.skip_term();
-                }
+            let term = self.term();
+            let right = term.is_ok();
+            terms.extend(term);
+            if right && !self.is(Sym::Comma) && !self.is_body_end() {
+                let help = "terms are separated by `,`, and the last ends with `.`";
+                let _ = self.expected::<()>("`,` or `.`", help);
+                failed = true;
             }
-            if self.eat(Sym::Comma) {
-                continue;
+            if !right || failed {
+                failed = true;
+                self.skip_term();
             }
-            return match (failed, self.is(Sym::Dot)) {
-                (true, _) => Err(Failed),
-                (false, true) => {
-                    self.next();
-                    Ok(terms)
-                }
-                (false, false) if self.starts_statement() || self.is_end() => {
-                    self.missing_period();
-                    Ok(terms)
-                }
-                (false, false) => self.expected("`,` or `.`"),
-            };
+            if !self.eat(Sym::Comma) {
+                return if failed { Err(Failed) } else { Ok(terms) };
+            }
         }
+    }
+
+    /// The body ends here, with or without its `.`.
+    fn is_body_end(&self) -> bool {
+        self.is(Sym::Dot) || self.is(Sym::RBrace) || self.is_end() || self.starts_statement()
     }
 
     fn skip_term(&mut self) {
@@ -344,6 +378,7 @@ impl Parser {
             {
                 self.predicate(false, start)
             }
+            TokenKind::Var(_) if self.ahead_is(1, Sym::LParen) => self.predicate(false, start),
             TokenKind::Var(name) if self.ahead_is(1, Sym::Assign) => {
                 let name = name.to_string();
                 self.assign(name, start)
@@ -371,19 +406,19 @@ impl Parser {
 
     fn agg_view(&mut self, start: Span) -> Parsed<Term> {
         let func = self.aggregate_name();
-        self.expect(Sym::LParen)?;
+        self.expect(Sym::LParen, AGG_VIEW)?;
         let group = self.group()?;
-        self.expect(Sym::Comma)?;
+        self.expect(Sym::Comma, AGG_VIEW)?;
         let result = self.group()?;
-        self.expect(Sym::Comma)?;
+        self.expect(Sym::Comma, AGG_VIEW)?;
         let of = self.functor(Place::Pattern)?;
-        self.expect(Sym::RParen)?;
+        self.expect(Sym::RParen, AGG_VIEW)?;
         Ok(Term::AggView(AggView { func, group, result, of, span: self.since(start) }))
     }
 
     /// Arguments in parentheses of their own; a location mark there says nothing.
     fn group(&mut self) -> Parsed<Vec<Expr>> {
-        self.expect(Sym::LParen)?;
+        self.expect(Sym::LParen, AGG_VIEW)?;
         self.items(Sym::RParen, |it| {
             it.eat(Sym::At);
             it.expr()

@@ -13,10 +13,8 @@
 
 use super::Full;
 use super::chunk::Chunk;
+use super::handle::{Handle, Slice, Text};
 use super::plain::Plain;
-use std::hash::{Hash, Hasher};
-use std::marker::PhantomData;
-use std::ops::{Index, IndexMut};
 use std::{fmt, ptr, slice, str};
 
 const WORD_BYTES: usize = 8;
@@ -24,78 +22,6 @@ const WORD_BYTES: usize = 8;
 const FIRST_CHUNK_BITS: u32 = 6;
 /// Chunks are numbered below this: handles have 32 bits.
 const CHUNK_COUNT_MAX: u32 = 32 - FIRST_CHUNK_BITS;
-
-/// The place of a `T` in a [`Region`]; `Handle<T>` itself is [`Plain`].
-#[repr(transparent)]
-pub struct Handle<T> {
-    word: u32,
-    value: PhantomData<fn() -> T>,
-}
-
-/// The place of several `T` in a row in a [`Region`].
-#[repr(C)]
-pub struct Slice<T> {
-    word: u32,
-    len: u32,
-    value: PhantomData<fn() -> T>,
-}
-
-/// The place of a string in a [`Region`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(transparent)]
-pub struct Text(Slice<u8>);
-
-impl<T> Handle<T> {
-    /// Points nowhere; [`Region::get`] finds nothing there.
-    pub const NULL: Handle<T> = Handle { word: 0, value: PhantomData };
-
-    /// True for [`Handle::NULL`].
-    #[inline]
-    pub const fn is_null(self) -> bool {
-        self.word == 0
-    }
-}
-
-impl<T> Slice<T> {
-    /// No values, in every region.
-    pub const EMPTY: Slice<T> = Slice { word: 0, len: 0, value: PhantomData };
-
-    /// How many values.
-    #[inline]
-    pub const fn len(self) -> usize {
-        self.len as usize
-    }
-
-    /// True without values.
-    #[inline]
-    pub const fn is_empty(self) -> bool {
-        self.len == 0
-    }
-}
-
-impl Text {
-    /// The empty string, in every region.
-    pub const EMPTY: Text = Text(Slice::EMPTY);
-
-    /// Length in bytes.
-    #[inline]
-    pub const fn len(self) -> usize {
-        self.0.len()
-    }
-
-    /// True for the empty string.
-    #[inline]
-    pub const fn is_empty(self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-// SAFETY: a transparent `u32`.
-unsafe impl<T: 'static> Plain for Handle<T> {}
-// SAFETY: two `u32`.
-unsafe impl<T: 'static> Plain for Slice<T> {}
-// SAFETY: a transparent `Slice`.
-unsafe impl Plain for Text {}
 
 /// Memory that is freed as a whole and addressed by 32-bit handles.
 ///
@@ -136,7 +62,7 @@ impl Region {
     #[inline]
     pub fn alloc<T: Plain>(&mut self, value: T) -> Result<Handle<T>, Full> {
         let slice = self.alloc_slice(slice::from_ref(&value))?;
-        Ok(Handle { word: slice.word, value: PhantomData })
+        Ok(Handle::new(slice.word))
     }
 
     /// Stores a copy of `values`.
@@ -147,7 +73,7 @@ impl Region {
     pub fn alloc_slice<T: Plain>(&mut self, values: &[T]) -> Result<Slice<T>, Full> {
         let bytes = size_of_val(values);
         let len = u32::try_from(values.len()).map_err(|_| self.full(bytes))?;
-        let slice = Slice { word: self.reserve(bytes)?, len, value: PhantomData };
+        let slice = Slice::new(self.reserve(bytes)?, len);
         self.slice_mut(slice).expect("just reserved").copy_from_slice(values);
         Ok(slice)
     }
@@ -318,13 +244,6 @@ fn chunk_words(chunk: u32) -> u32 {
     (1 << (chunk + FIRST_CHUNK_BITS)) - u32::from(chunk + 1 == CHUNK_COUNT_MAX)
 }
 
-impl<T> Handle<T> {
-    #[inline]
-    fn as_slice(self) -> Slice<T> {
-        Slice { word: self.word, len: 1, value: PhantomData }
-    }
-}
-
 impl Default for Region {
     fn default() -> Region {
         Region::new()
@@ -338,99 +257,6 @@ impl fmt::Debug for Region {
             .field("held_bytes", &self.held_bytes)
             .field("limit_bytes", &self.limit_bytes)
             .finish()
-    }
-}
-
-/// # Panics
-/// If the handle is null or of another region.
-impl<T: Plain> Index<Handle<T>> for Region {
-    type Output = T;
-
-    #[inline]
-    fn index(&self, handle: Handle<T>) -> &T {
-        self.get(handle).expect("handle of another region")
-    }
-}
-
-impl<T: Plain> IndexMut<Handle<T>> for Region {
-    #[inline]
-    fn index_mut(&mut self, handle: Handle<T>) -> &mut T {
-        self.get_mut(handle).expect("handle of another region")
-    }
-}
-
-/// # Panics
-/// If the slice is of another region.
-impl<T: Plain> Index<Slice<T>> for Region {
-    type Output = [T];
-
-    #[inline]
-    fn index(&self, slice: Slice<T>) -> &[T] {
-        self.slice(slice).expect("slice of another region")
-    }
-}
-
-impl<T: Plain> IndexMut<Slice<T>> for Region {
-    #[inline]
-    fn index_mut(&mut self, slice: Slice<T>) -> &mut [T] {
-        self.slice_mut(slice).expect("slice of another region")
-    }
-}
-
-/// # Panics
-/// If the text is of another region.
-impl Index<Text> for Region {
-    type Output = str;
-
-    #[inline]
-    fn index(&self, text: Text) -> &str {
-        self.str(text).expect("text of another region")
-    }
-}
-
-// By hand: derives would ask the same of `T`.
-impl<T> Clone for Handle<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T> Copy for Handle<T> {}
-impl<T> PartialEq for Handle<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.word == other.word
-    }
-}
-impl<T> Eq for Handle<T> {}
-impl<T> Hash for Handle<T> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.word.hash(state);
-    }
-}
-impl<T> fmt::Debug for Handle<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "@{:x}", self.word)
-    }
-}
-impl<T> Clone for Slice<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T> Copy for Slice<T> {}
-impl<T> PartialEq for Slice<T> {
-    fn eq(&self, other: &Self) -> bool {
-        (self.word, self.len) == (other.word, other.len)
-    }
-}
-impl<T> Eq for Slice<T> {}
-impl<T> Hash for Slice<T> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.word, self.len).hash(state);
-    }
-}
-impl<T> fmt::Debug for Slice<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "@{:x}+{}", self.word, self.len)
     }
 }
 
@@ -484,10 +310,10 @@ mod tests {
         let low = large.alloc_slice(&[0u8; 0]).unwrap();
         assert_eq!(small.slice(low), Some(&[][..]));
         // Points at the region's first word, where there is no text.
-        let first = Text(Slice { word: 64, len: 4, value: PhantomData });
+        let first = Text(Slice::new(64, 4));
         assert_eq!(small.str(first), None);
         for len in [513, u32::MAX] {
-            assert_eq!(small.slice(Slice::<u64> { word: 64, len, value: PhantomData }), None);
+            assert_eq!(small.slice(Slice::<u64>::new(64, len)), None);
         }
     }
 

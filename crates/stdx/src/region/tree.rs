@@ -1,7 +1,8 @@
 //! Regions inside regions.
 
 use super::Full;
-use super::arena::{Growth, Handle, Region, Slice, Text};
+use super::arena::{Growth, Region};
+use super::handle::{Handle, Slice, Text};
 use super::plain::Plain;
 use std::fmt;
 

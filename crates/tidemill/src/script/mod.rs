@@ -19,9 +19,10 @@
 //! as `count` says; with `*`, at every living node. What is due at one time happens in the order
 //! of the lines, before anything else that happens at that time.
 //!
-//! [`parse`] reads the text alone. Whether nodes and relations exist is known when a simulation
-//! begins.
+//! [`parse`] reads the text alone; [`bind`] joins it with the relations of a program and the nodes
+//! of a simulation.
 
+mod cue;
 mod number;
 mod parse;
 mod words;
@@ -29,6 +30,7 @@ mod words;
 use tidemill_relation::text::{Pattern, TextError, parse_pattern};
 use tidemill_stdx::diag::Span;
 
+pub use cue::{Cue, Deed, bind};
 pub use number::{latency, probability, seconds};
 pub use parse::parse;
 
@@ -75,8 +77,7 @@ pub enum What {
     Crash(Nodes),
     /// Starts crashed nodes again, empty.
     Restart(Nodes),
-    /// Cuts the network into groups that do not hear each other. Nodes in none of them are one
-    /// more group.
+    /// Cuts the network into groups that do not hear each other. Nodes in none of them hear all.
     Partition(Vec<Vec<Nodes>>),
     /// Ends all partitions.
     Heal,

@@ -1,0 +1,139 @@
+//! The command line: verbs, options and their help.
+//!
+//! Options that concern kinds of programs other than rules are accepted, so that scripts work
+//! with programs of every kind; [`idle`] tells which of those given have nothing to act on.
+
+mod idle;
+mod options;
+mod values;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use idle::idle;
+pub use options::{ExplainArgs, Fabric, Form, QueryArgs, RunArgs, SimArgs, Tuples};
+pub use values::Define;
+
+/// Runs programs of rules: alone, across a network, or thousands of nodes in one process under
+/// simulated faults.
+#[derive(Parser, Debug)]
+#[command(
+    name = "tidemill",
+    version,
+    propagate_version = true,
+    disable_help_subcommand = true,
+    after_help = "Examples:\n  \
+        tidemill run ping.olg --nodes 3 --for 10\n  \
+        tidemill sim ring.olg --nodes 100 --loss 0.05 --for 60\n  \
+        tidemill query localhost:10000 successor\n\n\
+        Exit status: 0 fine; 1 the program or its input failed; 2 usage."
+)]
+pub struct Cli {
+    /// What all verbs take.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// Options of every verb.
+#[derive(Args, Debug)]
+pub struct Global {
+    /// When to colour diagnostics and show excerpts of the source
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
+    #[arg(help_heading = "General")]
+    pub color: Color,
+    /// What to log: a level, or levels by topic and file: sched=debug,file:join.rs=trace
+    #[arg(long, global = true, value_name = "SPEC", help_heading = "General")]
+    pub log: Option<String>,
+    /// Log more: -v info, -vv debug, -vvv trace
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "General")]
+    pub verbose: u8,
+    /// Print no warnings and no notes on standard error, only errors
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "General")]
+    pub quiet: bool,
+}
+
+/// When diagnostics are coloured.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Color {
+    /// When standard error is a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The verbs.
+#[derive(Subcommand, Debug)]
+pub enum Verb {
+    /// Run a program on this machine and the network
+    #[command(after_help = "Examples:\n  \
+        tidemill run ping.olg\n  \
+        tidemill run ring.olg --listen localhost:10001 -D LANDMARK='\"localhost:10000\"'\n  \
+        tidemill run ping.olg --nodes 3 --for 10 --json --inject 'start(NODE)'")]
+    Run(RunArgs),
+    /// Run many nodes of a program in virtual time, with faults, repeatably
+    #[command(after_help = "Examples:\n  \
+        tidemill sim ring.olg --nodes 20 --for 120\n  \
+        tidemill sim ring.olg --nodes 20 --seed 7 --loss 0.1 --script faults.sim --json\n  \
+        tidemill sim chord.olg --nodes 400 --churn 3840 --for 7200\n\n\
+        Script: at T inject|fact|crash|restart|partition|heal|loss|latency|expect|end ...,\n  \
+        every T..U step D inject NODE event(...); NODE is an address, an index, * or i in A..B.")]
+    Sim(SimArgs),
+    /// Report what is wrong with a program
+    #[command(after_help = "Example:\n  tidemill check ring.olg -D LANDMARK='\"n0:1\"'")]
+    Check(Sources),
+    /// Rewrite files in the common layout
+    #[command(after_help = "Examples:\n  tidemill fmt ring.olg\n  tidemill fmt --check *.olg")]
+    Fmt {
+        /// Change nothing; list the files that would change and end with status 1
+        #[arg(long)]
+        check: bool,
+        /// What to format.
+        #[command(flatten)]
+        sources: Sources,
+    },
+    /// Show how a program is understood: its tree, its plan, its dataflow graph
+    #[command(after_help = "Examples:\n  \
+        tidemill explain ring.olg\n  \
+        tidemill explain ring.olg --form svg > ring.svg")]
+    Explain(ExplainArgs),
+    /// Print the messages that nodes of a program exchange, as a .proto file
+    #[command(after_help = "Example:\n  tidemill schema ring.olg > ring.proto")]
+    Schema(Sources),
+    /// Ask a running node for the rows of a table, or for the answer of a rule
+    #[command(after_help = "Examples:\n  \
+        tidemill query localhost:10000 successor\n  \
+        tidemill query localhost:10000 'far(X, C) :- route(@N, X, C), C > 10.' --json\n  \
+        tidemill query localhost:10000 successor --watch")]
+    Query(QueryArgs),
+    /// List the built-in functions of the rule language, or describe one
+    #[command(after_help = "Examples:\n  tidemill functions\n  tidemill functions f_sha1")]
+    Functions {
+        /// The function, with or without f_
+        name: Option<String>,
+    },
+    /// Print completions for a shell
+    #[command(after_help = "Example:\n  tidemill completions bash > \
+        ~/.local/share/bash-completion/completions/tidemill")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Where a program comes from.
+#[derive(Args, Debug)]
+pub struct Sources {
+    /// Source files; several .olg files form one program
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<String>,
+    /// Define a macro before the first file is read
+    #[arg(short = 'D', value_name = "NAME=VALUE")]
+    pub defines: Vec<Define>,
+    /// Look for included files here too
+    #[arg(short = 'I', value_name = "DIR")]
+    pub includes: Vec<std::path::PathBuf>,
+}

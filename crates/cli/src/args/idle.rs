@@ -1,0 +1,64 @@
+//! Options that have nothing to act on in the program given.
+
+use super::options::{EngineKind, ExplainArgs, RunArgs, SimArgs};
+
+/// Verbs some of whose options concern other kinds of programs.
+pub trait Idle {
+    /// Each option that was given in vain, and why.
+    fn idle(&self) -> Vec<(&'static str, &'static str)>;
+}
+
+/// The notes about options given in vain, a line each.
+pub fn idle(verb: &impl Idle) -> Vec<String> {
+    let note = |(option, why): (&str, &str)| format!("{option} has no effect here: {why}");
+    verb.idle().into_iter().map(note).collect()
+}
+
+const COMPONENTS: &str = "it concerns components, and the program has rules only";
+const PACKETS: &str = "it concerns packet graphs, and the program has rules only";
+
+impl Idle for RunArgs {
+    fn idle(&self) -> Vec<(&'static str, &'static str)> {
+        let given = [
+            (self.workers.is_some_and(|count| count > 1), "--workers", "rules run on one loop"),
+            (self.memory.is_some(), "--memory", COMPONENTS),
+            (self.root.is_some(), "--root", COMPONENTS),
+            (self.png.is_some(), "--png", COMPONENTS),
+            (self.busy_wait, "--busy-wait", PACKETS),
+            (self.no_checkpoints, "--no-checkpoints", COMPONENTS),
+            (self.ui.is_some(), "--ui", "there is no web view in this version"),
+            (self.token.is_some(), "--token", "this version lets nobody change a running program"),
+            (!self.arguments.is_empty(), "-- ARG", COMPONENTS),
+        ];
+        chosen(given).chain(engine(self.engine.engine)).collect()
+    }
+}
+
+impl Idle for SimArgs {
+    fn idle(&self) -> Vec<(&'static str, &'static str)> {
+        engine(self.engine.engine).collect()
+    }
+}
+
+impl Idle for ExplainArgs {
+    fn idle(&self) -> Vec<(&'static str, &'static str)> {
+        let given = [
+            (self.asm, "--asm", "rules are interpreted in this version"),
+            (self.profile, "--profile", "this version keeps no profile of rules"),
+            (self.message.is_some(), "--type", "it concerns schemas, and the program has rules"),
+        ];
+        chosen(given).collect()
+    }
+}
+
+fn engine(kind: Option<EngineKind>) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let why = "rules are interpreted in this version";
+    let idle = kind.is_some_and(|kind| kind != EngineKind::Interpret);
+    idle.then_some(("--engine", why)).into_iter()
+}
+
+fn chosen<const N: usize>(
+    given: [(bool, &'static str, &'static str); N],
+) -> impl Iterator<Item = (&'static str, &'static str)> {
+    given.into_iter().filter(|given| given.0).map(|(_, option, why)| (option, why))
+}

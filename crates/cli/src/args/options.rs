@@ -1,0 +1,222 @@
+//! Options of the larger verbs.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::Sources;
+use super::values::{address, nodes, size, some_seconds};
+use tidemill::script::{latency, probability};
+
+/// Tuples given on the command line.
+#[derive(Args, Debug)]
+pub struct Tuples {
+    /// Put in a tuple at every node that its location names (NODE: each), after the facts
+    #[arg(long, value_name = "TUPLE")]
+    pub fact: Vec<String>,
+    /// Likewise, for events
+    #[arg(long, value_name = "TUPLE")]
+    pub inject: Vec<String>,
+}
+
+/// How engines run and what is printed about it.
+#[derive(Args, Debug)]
+pub struct Engine {
+    /// How programs are executed
+    #[arg(long, value_enum, value_name = "ENGINE")]
+    pub engine: Option<EngineKind>,
+    /// Print counters at the end, on standard error
+    #[arg(long)]
+    pub stats: bool,
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The ways to execute.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EngineKind {
+    /// Native code.
+    Compiled,
+    /// A dispatch loop.
+    Dispatch,
+    /// An interpreter.
+    Interpret,
+}
+
+/// `run`.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// The program.
+    #[command(flatten)]
+    pub sources: Sources,
+    /// Run one node of this address
+    #[arg(long, value_name = "ADDR", value_parser = address, conflicts_with = "nodes")]
+    pub listen: Option<String>,
+    /// Run N nodes on loopback ports that the system chooses; each is printed as INDEX ADDR
+    #[arg(long, value_name = "N", value_parser = nodes)]
+    pub nodes: Option<u32>,
+    /// Tuples from outside.
+    #[command(flatten)]
+    pub tuples: Tuples,
+    /// End after S seconds
+    #[arg(long = "for", value_name = "S", value_parser = some_seconds)]
+    pub end: Option<u64>,
+    /// Start all random numbers here; without it each run has its own
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// How nodes talk: udp, reliable or tcp
+    #[arg(long, value_name = "FABRIC", default_value = "udp", value_parser = fabric)]
+    pub fabric: Fabric,
+    /// How it is executed.
+    #[command(flatten)]
+    pub engine: Engine,
+    /// Loops, one to a core
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub workers: Option<u32>,
+    /// The most memory that components may use, such as 512M
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub memory: Option<u64>,
+    /// The folder that components see as the root of the file system
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Where components draw
+    #[arg(long, value_name = "FILE")]
+    pub png: Option<PathBuf>,
+    /// Never sleep while packets may come
+    #[arg(long)]
+    pub busy_wait: bool,
+    /// Compile components without checkpoints
+    #[arg(long)]
+    pub no_checkpoints: bool,
+    /// Serve the web view here
+    #[arg(long, value_name = "ADDR", value_parser = address)]
+    pub ui: Option<String>,
+    /// What others must know to change this program
+    #[arg(long, value_name = "T")]
+    pub token: Option<String>,
+    /// What components read as their arguments
+    #[arg(last = true, value_name = "ARG")]
+    pub arguments: Vec<String>,
+}
+
+/// How nodes talk to each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fabric {
+    /// Datagrams, best effort.
+    Udp,
+    /// Datagrams, delivered once and in order.
+    Reliable,
+    /// Streams.
+    Tcp,
+}
+
+fn fabric(text: &str) -> Result<Fabric, String> {
+    match text {
+        "udp" => Ok(Fabric::Udp),
+        "reliable" => Ok(Fabric::Reliable),
+        "tcp" => Ok(Fabric::Tcp),
+        _ if text == "zenoh" || text.starts_with("zenoh/") => {
+            Err("this build has no zenoh; known are udp, reliable and tcp".to_owned())
+        }
+        _ => Err("known are udp, reliable and tcp".to_owned()),
+    }
+}
+
+/// `sim`.
+#[derive(Args, Debug)]
+pub struct SimArgs {
+    /// The program.
+    #[command(flatten)]
+    pub sources: Sources,
+    /// Run N nodes, n0:1, n1:1, ...
+    #[arg(long, value_name = "N", default_value = "1", value_parser = nodes)]
+    pub nodes: u32,
+    /// What all chance follows from
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// End after S seconds of virtual time; without it, when nothing is left to do
+    #[arg(long = "for", value_name = "S", value_parser = some_seconds)]
+    pub end: Option<u64>,
+    /// Datagrams take A to B milliseconds
+    #[arg(long, value_name = "A..B", default_value = "10..50", value_parser = latency)]
+    pub latency: (Duration, Duration),
+    /// Datagrams are lost with this probability
+    #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
+    pub loss: f64,
+    /// Datagrams arrive twice with this probability
+    #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
+    pub duplicate: f64,
+    /// Datagrams are held back behind later ones with this probability
+    #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
+    pub reorder: f64,
+    /// Nodes but the first live S seconds on average, crash, and return empty
+    #[arg(long, value_name = "S", value_parser = some_seconds)]
+    pub churn: Option<u64>,
+    /// What happens when, and what must be true then
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// Print every stage of every tuple
+    #[arg(long)]
+    pub trace: bool,
+    /// Tuples from outside.
+    #[command(flatten)]
+    pub tuples: Tuples,
+    /// How it is executed.
+    #[command(flatten)]
+    pub engine: Engine,
+}
+
+/// `explain`.
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// The program.
+    #[command(flatten)]
+    pub sources: Sources,
+    /// text prints tree, plan and graph; the others draw the graph
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = Form::Text)]
+    pub form: Form,
+    /// Print the native code
+    #[arg(long)]
+    pub asm: bool,
+    /// Say where the time went in the last run
+    #[arg(long)]
+    pub profile: bool,
+    /// Explain one message type of a schema
+    #[arg(long = "type", value_name = "T")]
+    pub message: Option<String>,
+}
+
+/// The forms of a graph.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// Plain text.
+    Text,
+    /// The language of Graphviz.
+    Dot,
+    /// The language of Mermaid.
+    Mermaid,
+    /// A picture.
+    Svg,
+}
+
+/// `query`.
+#[derive(Args, Debug)]
+pub struct QueryArgs {
+    /// The node: host:port
+    #[arg(value_name = "ADDR", value_parser = address)]
+    pub address: String,
+    /// A table, or a rule 'head(...) :- body.'
+    #[arg(value_name = "QUERY")]
+    pub text: String,
+    /// Print one JSON array a row: the name, then the columns
+    #[arg(long)]
+    pub json: bool,
+    /// Go on and print what changes: + and - before each row
+    #[arg(long)]
+    pub watch: bool,
+    /// Give up after S seconds without an answer
+    #[arg(long, value_name = "S", default_value = "5", value_parser = some_seconds)]
+    pub timeout: u64,
+}

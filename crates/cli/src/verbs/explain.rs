@@ -1,0 +1,46 @@
+//! `explain` and `schema`.
+
+use tidemill::graph::{self, Graph};
+
+use crate::Status;
+use crate::args::{ExplainArgs, Form, Sources, idle};
+use crate::output::Out;
+use crate::report::Reporter;
+
+/// Prints tree, plan and graph, or draws the graph.
+pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
+    idle(args).iter().for_each(|note| report.warn(note));
+    let loaded = super::load(&args.sources, report);
+    let Some(program) = &loaded.program else { return Status::Failed };
+    let exports = program.exports.iter().map(|export| (export.out, export.into));
+    let graph = Graph::new(&program.plan, exports);
+    let mut out = Out::new();
+    match args.form {
+        Form::Text => {
+            out.write(&format!("tree\n\n{}", loaded.tree));
+            out.write(&format!("\nplan\n\n{}", program.plan));
+            out.write(&format!("\ngraph\n\n{}", graph::text(&graph)));
+        }
+        Form::Dot => out.write(&graph::dot(&graph)),
+        Form::Mermaid => out.write(&graph::mermaid(&graph)),
+        Form::Svg => out.write(&graph::svg::draw(&graph)),
+    }
+    out.finish()
+}
+
+/// Prints the messages of a program.
+pub fn schema(sources: &Sources, report: Reporter) -> Status {
+    let loaded = super::load(sources, report);
+    let Some(program) = &loaded.program else { return Status::Failed };
+    match tidemill_overlog::net::mail::Post::new(program) {
+        Ok(post) => {
+            let mut out = Out::new();
+            out.write(post.schema().text());
+            out.finish()
+        }
+        Err(message) => {
+            report.error(&message);
+            Status::Failed
+        }
+    }
+}

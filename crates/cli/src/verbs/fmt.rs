@@ -1,0 +1,71 @@
+//! `fmt`.
+
+use std::fs;
+use std::path::Path;
+
+use tidemill::load::FileKind;
+use tidemill_stdx::diag::{self, Diagnostic};
+
+use crate::Status;
+use crate::args::Sources;
+use crate::report::Reporter;
+
+/// Rewrites files in the common layout, or lists those that would change.
+pub fn fmt(check: bool, sources: &Sources, report: Reporter) -> Status {
+    let mut status = Status::Fine;
+    for file in &sources.files {
+        match one(Path::new(file), check, report) {
+            Ok(Changed::Not) => {}
+            Ok(Changed::Rewritten) => report.note(&format!("{file} rewritten")),
+            Ok(Changed::Would) => {
+                report.error(&format!("{file} is not in the common layout"));
+                status = Status::Failed;
+            }
+            Err(()) => status = Status::Failed,
+        }
+    }
+    status
+}
+
+enum Changed {
+    Not,
+    Would,
+    Rewritten,
+}
+
+/// Formats one file; what is wrong with it has been told.
+fn one(path: &Path, check: bool, report: Reporter) -> Result<Changed, ()> {
+    let name = path.display();
+    let fail = |message: String| report.error(&message);
+    if FileKind::of(path) != Some(FileKind::Rules) {
+        return Err(fail(format!("{name}: the formatter knows files that end in `.olg`")));
+    }
+    let text = fs::read_to_string(path)
+        .map_err(|error| fail(format!("{name}: cannot read the file: {error}")))?;
+    let mut sources = diag::Sources::new();
+    let file = sources.add(name.to_string(), text.clone());
+    let formatted = tidemill_overlog::fmt::format(file, &text)
+        .map_err(|found: Vec<Diagnostic>| report.diagnostics(&sources, &found))?;
+    match (formatted == text, check) {
+        (true, _) => Ok(Changed::Not),
+        (false, true) => Ok(Changed::Would),
+        (false, false) => replace(path, &formatted)
+            .map(|()| Changed::Rewritten)
+            .map_err(|error| fail(format!("{name}: cannot write the file: {error}"))),
+    }
+}
+
+/// Writes beside the file and renames, so that a full disk leaves the old text.
+fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    // A link stays a link: what it points to is replaced.
+    let path = fs::canonicalize(path)?;
+    let beside = path.with_extension(format!("olg.{}.tmp", std::process::id()));
+    let written = fs::write(&beside, text)
+        .and_then(|()| fs::set_permissions(&beside, fs::metadata(&path)?.permissions()))
+        .and_then(|()| fs::rename(&beside, &path));
+    if written.is_err() {
+        // What is left of it is of no use; that it cannot be removed changes nothing.
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}

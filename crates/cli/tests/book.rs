@@ -1,0 +1,93 @@
+//! The programs in the book, the README and the pages of the examples are checked: a block marked
+//! `olg` must be free of errors, one marked `olg wrong` must have one.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// All pages below a folder.
+fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            pages(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "md") {
+            found.push(path);
+        }
+    }
+}
+
+/// A program in a page.
+struct Block {
+    line: usize,
+    wrong: bool,
+    text: String,
+}
+
+fn blocks(page: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut open = false;
+    for (i, line) in page.lines().enumerate() {
+        match line.strip_prefix("```") {
+            Some("") => open = false,
+            Some(kind) => {
+                open = kind.split(' ').next() == Some("olg");
+                if open {
+                    let wrong = kind.contains("wrong");
+                    blocks.push(Block { line: i + 1, wrong, text: String::new() });
+                }
+            }
+            None => {
+                if let Some(block) = blocks.last_mut().filter(|_| open) {
+                    block.text.push_str(line);
+                    block.text.push('\n');
+                }
+            }
+        }
+    }
+    blocks
+}
+
+#[test]
+fn programs_in_pages_are_right() {
+    let mut all = vec![root().join("README.md")];
+    pages(&root().join("docs"), &mut all);
+    pages(&root().join("examples"), &mut all);
+    all.sort();
+
+    let folder = std::env::temp_dir().join(format!("tidemill-book-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join("block.olg");
+    let mut checked = 0;
+    let mut failures = String::new();
+    for page in &all {
+        let text = std::fs::read_to_string(page).expect("a page");
+        for block in blocks(&text) {
+            std::fs::write(&file, &block.text).expect("written");
+            let output = Command::new(env!("CARGO_BIN_EXE_tidemill"))
+                .arg("check")
+                .arg(&file)
+                .output()
+                .expect("the program starts");
+            checked += 1;
+            let wanted = if block.wrong { 1 } else { 0 };
+            if output.status.code() != Some(wanted) {
+                let errors = String::from_utf8_lossy(&output.stderr);
+                failures += &format!("{}:{}: {errors}\n", page.display(), block.line);
+            }
+        }
+    }
+    std::fs::remove_dir_all(&folder).expect("removed");
+    assert!(failures.is_empty(), "{failures}");
+    assert!(checked > 10, "only {checked} programs found");
+}
+
+#[test]
+fn blocks_are_found() {
+    let page = "a\n```olg\np.\n```\n```sh\nx\n```\n```olg wrong\nq\nr\n```\n";
+    let found: Vec<_> = blocks(page).iter().map(|b| (b.line, b.wrong, b.text.clone())).collect();
+    assert_eq!(found, [(2, false, "p.\n".to_owned()), (8, true, "q\nr\n".to_owned())]);
+}

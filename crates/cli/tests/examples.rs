@@ -1,0 +1,142 @@
+//! Every example is a test: the command in the first line of its `test.sim` runs with that script,
+//! and must end with status 0.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const TIDEMILL: &str = env!("CARGO_BIN_EXE_tidemill");
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn script_of(example: &str) -> String {
+    format!("examples/{example}/test.sim")
+}
+
+/// The arguments in `# tidemill sim ...`.
+fn arguments(script: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(script)).expect("a script");
+    let first = text.lines().next().expect("a first line");
+    let command = first.strip_prefix("# tidemill ").expect("the command");
+    command.split_whitespace().map(str::to_owned).collect()
+}
+
+fn run(example: &str, extra: &[&str]) -> Output {
+    let script = script_of(example);
+    Command::new(TIDEMILL)
+        .current_dir(root())
+        .args(arguments(&script))
+        .args(["--script", &script])
+        .args(extra)
+        .output()
+        .expect("the program starts")
+}
+
+/// Runs an example; what it prints must have a line with each of these.
+fn check(example: &str, lines: &[&str]) {
+    let output = run(example, &[]);
+    let data = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{example}\n{errors}\n{data}");
+    for line in lines {
+        assert!(data.contains(line), "{example} prints no `{line}`:\n{data}");
+    }
+}
+
+#[test]
+fn ping() {
+    check("ping", &[r#"roundTrip("n1:1", "n0:1", 0.020000000s)"#]);
+}
+
+#[test]
+fn ring() {
+    check("ring", &[r#"owner("n2:1", 42, "n2:1", 4)"#]);
+}
+
+#[test]
+fn robust_ring() {
+    check("robust-ring", &[r#"successor("n0:1", "n1:1")"#]);
+}
+
+#[test]
+fn chord() {
+    check("chord", &["report(\"n0:1\", "]);
+}
+
+#[test]
+fn gossip() {
+    check("gossip", &[r#", 2, "the mill turns", "#]);
+}
+
+#[test]
+fn path_vector() {
+    check("path-vector", &[r#"route("n1:1", "n3:1", ["n1:1", "n5:1", "n4:1", "n3:1"], 11)"#]);
+}
+
+#[test]
+fn link_state() {
+    check("link-state", &[r#"route("n0:1", "n4:1", "n1:1")"#]);
+}
+
+#[test]
+fn paxos() {
+    check("paxos", &[r#"decided("n0:1", 2, "majority")"#]);
+}
+
+#[test]
+fn two_phase_commit() {
+    check("two-phase-commit", &[r#"outcome("n3:1", "lend", "abort")"#]);
+}
+
+#[test]
+fn leader() {
+    check("leader", &["leader("]);
+}
+
+#[test]
+fn narada() {
+    check("narada", &["member("]);
+}
+
+/// A script that fails must not look like one that passes.
+#[test]
+fn a_missed_expectation_is_a_failure() {
+    let script = std::env::temp_dir().join(format!("tidemill-miss-{}.sim", std::process::id()));
+    std::fs::write(&script, "at 2 expect 0 answered(NODE, NODE, 100)\nat 3 end\n")
+        .expect("written");
+    let output = Command::new(TIDEMILL)
+        .current_dir(root())
+        .args(["sim", "examples/ping/ping.olg", "--script"])
+        .arg(&script)
+        .output()
+        .expect("the program starts");
+    std::fs::remove_file(&script).expect("removed");
+    assert_eq!(output.status.code(), Some(1));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("answered"), "{errors}");
+}
+
+/// Same program, options and seed: same bytes.
+#[test]
+fn runs_repeat() {
+    for example in ["gossip", "paxos"] {
+        let (one, two) = (run(example, &["--json"]), run(example, &["--json"]));
+        assert!(one.stdout == two.stdout, "{example}");
+        assert!(one.stdout.len() > 100, "{example}");
+    }
+}
+
+/// No example is left out here.
+#[test]
+fn all_examples_are_run() {
+    let mut folders: Vec<String> = std::fs::read_dir(root().join("examples"))
+        .expect("the folder")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    folders.sort();
+    let tests = include_str!("examples.rs");
+    for folder in folders {
+        assert!(tests.contains(&format!("check(\"{folder}\"")), "{folder} is not run");
+    }
+}

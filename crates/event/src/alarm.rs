@@ -1,0 +1,115 @@
+//! Timers of the loop: what is called at a deadline, once, again or periodically.
+//!
+//! A timer that comes late fires once, however late. Handlers run between turns and usually
+//! queue an event; deferring from them makes an event too.
+
+use std::time::Duration;
+
+use crate::event_loop::BATCH_TIMERS;
+use crate::task::Task;
+use crate::time::nanos;
+use crate::{Loop, Time, TimerId};
+
+type Handler<W> = Box<dyn FnMut(&mut W, &mut Loop<W>, TimerId)>;
+
+/// What a timer does when it fires.
+pub(crate) enum Alarm<W> {
+    /// Runs once; the timer is gone before it does.
+    Once(Task<W>),
+    /// Rests until armed again, at once if it has a period. Absent while it runs.
+    Lasting { handler: Option<Handler<W>>, period: Option<Duration> },
+}
+
+impl<W: 'static> Loop<W> {
+    /// Calls `f` once at `at`, or as soon as possible if that is past. The timer is gone when
+    /// `f` runs: for one that can be set again see [`Loop::alarm`].
+    pub fn timer(&mut self, at: Time, f: impl FnOnce(&mut W, &mut Loop<W>) + 'static) -> TimerId {
+        let at = self.not_before_now(at);
+        self.timers.insert(at, Alarm::Once(Task::new(f)))
+    }
+
+    /// Calls `f` at `at`, and again whenever it is [re-armed](Loop::rearm) after that, from
+    /// inside `f` or outside. It stays until cancelled.
+    pub fn alarm(
+        &mut self,
+        at: Time,
+        f: impl FnMut(&mut W, &mut Loop<W>, TimerId) + 'static,
+    ) -> TimerId {
+        let at = self.not_before_now(at);
+        self.timers.insert(at, Alarm::Lasting { handler: Some(Box::new(f)), period: None })
+    }
+
+    /// Calls `f` every `period` from now on, the first time after one period, until cancelled.
+    /// Deadlines do not drift; periods that the loop was too late for are passed over and
+    /// counted. A period below 1 ns is 1 ns.
+    pub fn every(
+        &mut self,
+        period: Duration,
+        f: impl FnMut(&mut W, &mut Loop<W>, TimerId) + 'static,
+    ) -> TimerId {
+        let period = period.max(Duration::from_nanos(1));
+        let alarm = Alarm::Lasting { handler: Some(Box::new(f)), period: Some(period) };
+        self.timers.insert(self.now() + period, alarm)
+    }
+
+    /// Removes a timer; false if it is gone already. From inside its own handler too.
+    pub fn cancel(&mut self, id: TimerId) -> bool {
+        self.timers.remove(id).is_some()
+    }
+
+    /// Sets a timer's next deadline, whether it is armed or resting; false if it is gone. From
+    /// inside its own handler too.
+    pub fn rearm(&mut self, id: TimerId, at: Time) -> bool {
+        let at = self.not_before_now(at);
+        self.timers.arm(id, at)
+    }
+
+    /// How many timers are armed.
+    pub fn timers_armed(&self) -> usize {
+        self.timers.armed()
+    }
+
+    /// A deadline in the past would put a timer ahead of those already due: one that keeps
+    /// setting itself to such a time would starve them.
+    fn not_before_now(&self, at: Time) -> Time {
+        at.max(self.now)
+    }
+
+    /// Fires what is due, at most a batch, and nothing that was set meanwhile.
+    pub(crate) fn fire_timers(&mut self, world: &mut W) {
+        let before = self.timers.sequence();
+        for _ in 0..BATCH_TIMERS {
+            let Some((id, at)) = self.timers.expire(self.now, before) else { break };
+            self.stats.timers += 1;
+            self.stats.timer_late_max = self.stats.timer_late_max.max(self.now - at);
+            self.fire(world, id, at);
+        }
+    }
+
+    fn fire(&mut self, world: &mut W, id: TimerId, at: Time) {
+        let Some(alarm) = self.timers.payload(id) else { return };
+        let Alarm::Lasting { handler, period } = alarm else {
+            if let Some(Alarm::Once(task)) = self.timers.remove(id) {
+                task.run(world, self);
+            }
+            return;
+        };
+        let (taken, period) = (handler.take(), *period);
+        if let Some(period) = period {
+            let next = self.next_period(at, period);
+            self.timers.arm(id, next);
+        }
+        let Some(mut f) = taken else { return };
+        f(world, self, id);
+        if let Some(Alarm::Lasting { handler, .. }) = self.timers.payload(id) {
+            *handler = Some(f);
+        }
+    }
+
+    /// The first deadline after now in steps of `period` from `at`.
+    fn next_period(&mut self, at: Time, period: Duration) -> Time {
+        let missed = nanos(self.now - at) / nanos(period);
+        self.stats.periods_missed += missed;
+        Time(at.0.saturating_add(nanos(period).saturating_mul(missed + 1)))
+    }
+}

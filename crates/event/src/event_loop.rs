@@ -1,0 +1,431 @@
+//! The loop: descriptors, timers, then turns, for ever.
+//!
+//! ```text
+//! 1  serve every descriptor the host reported
+//! 2  fire every timer that is due
+//! 3  nothing queued: wait, until the next deadline at most; go to 1
+//! 4  else run turns: 64 of them or 50 us, whichever is first
+//! 5  look at the descriptors without waiting; go to 1
+//! ```
+//! The look in step 5 is a system call and costs more than most turns, hence the batch.
+
+use std::cell::Cell;
+use std::io;
+use std::time::Duration;
+
+use crate::host::{Host, Ready, Slice, Wait, Wake};
+use crate::queue::{Event, Full, Next, Owner, Queue};
+use crate::remote::Inbox;
+use crate::stats::{KindStats, LoopStats};
+use crate::task::Task;
+use crate::time::nanos;
+use crate::timer::Timers;
+use crate::turn::{Meter, Turn};
+use crate::watch::Watches;
+use crate::{Time, alarm};
+
+/// Turns between two looks at the descriptors.
+const BATCH_TURNS: usize = 64;
+/// Time between two looks at the descriptors.
+const BATCH_SPAN: Duration = Duration::from_micros(50);
+/// Timers fired at a stretch.
+pub(crate) const BATCH_TIMERS: usize = 1024;
+
+/// How much a loop may hold.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Events that wait for their turn; [`Loop::event`] refuses more.
+    pub events: usize,
+    /// Calls and actions that wait in one turn. A turn that passes it is cut off: what it still
+    /// had queued is dropped and counted, for dropping one call would leave half a fixed point.
+    pub calls: usize,
+    /// Closures from other threads that wait.
+    pub remote: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { events: 1 << 20, calls: 1 << 24, remote: 1 << 16 }
+    }
+}
+
+/// Why [`Loop::run`] returned.
+#[derive(Debug)]
+pub enum Outcome {
+    /// [`Loop::stop`] was called.
+    Stopped,
+    /// Nothing is left that could ever happen.
+    Idle,
+    /// The time given to [`Loop::run_until`] has come.
+    Reached,
+    /// The host cannot wait any more, or `run` was called from inside the loop.
+    Failed(io::Error),
+}
+
+/// An event loop over a world `W`, which every closure gets by reference together with the loop.
+///
+/// See the crate's documentation for a tour.
+pub struct Loop<W> {
+    pub(crate) host: Box<dyn Host>,
+    queue: Queue<W>,
+    pub(crate) turn: Turn<W>,
+    pub(crate) in_turn: bool,
+    pub(crate) timers: Timers<alarm::Alarm<W>>,
+    pub(crate) watches: Watches<W>,
+    pub(crate) inbox: Option<Inbox<W>>,
+    pub(crate) stats: LoopStats,
+    pub(crate) limits: Limits,
+    /// Kind of each owner, an index into `stats.kinds`.
+    owners: Vec<u16>,
+    /// The clock when it was last read.
+    pub(crate) now: Time,
+    /// The wall clock, once asked for outside turns.
+    wall: Cell<Option<i64>>,
+    /// Steps since the host was last told.
+    steps: u64,
+    /// What the running turn has charged, not yet counted.
+    charged: u64,
+    running: bool,
+    stopping: bool,
+    ready: Vec<Ready>,
+}
+
+impl<W: 'static> Loop<W> {
+    /// A loop on `host` with the default limits.
+    pub fn new(host: Box<dyn Host>) -> Loop<W> {
+        Loop::with_limits(host, Limits::default())
+    }
+
+    /// A loop on `host`.
+    pub fn with_limits(mut host: Box<dyn Host>, limits: Limits) -> Loop<W> {
+        let now = host.now();
+        let kinds = vec![KindStats { kind: "loop".into(), ..KindStats::default() }];
+        Loop {
+            host,
+            queue: Queue::new(limits.events),
+            turn: Turn::new(Owner::LOOP, now),
+            in_turn: false,
+            timers: Timers::new(),
+            watches: Watches::new(),
+            inbox: None,
+            stats: LoopStats { kinds, ..LoopStats::default() },
+            limits,
+            owners: vec![0],
+            now,
+            wall: Cell::new(None),
+            steps: 0,
+            charged: 0,
+            running: false,
+            stopping: false,
+            ready: Vec::new(),
+        }
+    }
+
+    /// A new owner of a kind such as `"node"`: turns are counted by kind.
+    pub fn owner(&mut self, kind: &str) -> Owner {
+        let known = self.stats.kinds.iter().position(|stats| stats.kind == kind);
+        let kind = known.unwrap_or_else(|| {
+            self.stats.kinds.push(KindStats { kind: kind.into(), ..KindStats::default() });
+            self.stats.kinds.len() - 1
+        });
+        let owner = Owner(self.owners.len() as u32);
+        // Kinds beyond 2^16 are counted under the loop's own.
+        self.owners.push(u16::try_from(kind).unwrap_or(0));
+        owner
+    }
+
+    /// Queues an event: the start of a turn of `owner`. Events of one owner run in order.
+    pub fn event(
+        &mut self,
+        owner: Owner,
+        f: impl FnOnce(&mut W, &mut Loop<W>) + 'static,
+    ) -> Result<(), Full> {
+        self.enqueue(owner, Task::new(f))
+    }
+
+    fn enqueue(&mut self, owner: Owner, task: Task<W>) -> Result<(), Full> {
+        let queued = self.queue.push(Event { owner, queued: self.now, task });
+        match queued {
+            Ok(()) => {
+                let events = self.queue.events();
+                self.stats.queue_high_water = self.stats.queue_high_water.max(events);
+            }
+            Err(Full) => self.stats.dropped_events += 1,
+        }
+        queued
+    }
+
+    /// Defers a call to later in the running turn. Outside a turn, in the handler of a
+    /// descriptor or timer, there is none to join: it becomes an event of [`Owner::LOOP`].
+    pub fn dpc(&mut self, f: impl FnOnce(&mut W, &mut Loop<W>) + 'static) {
+        if self.in_turn {
+            self.turn.defer(Task::new(f));
+        } else {
+            // A full queue has been counted; there is nobody to tell.
+            let _ = self.enqueue(self.current_owner(), Task::new(f));
+        }
+    }
+
+    /// Defers a call to the end of the running turn, after all deferred calls; those it defers
+    /// itself run before the next action. Outside a turn as [`Loop::dpc`].
+    pub fn action(&mut self, f: impl FnOnce(&mut W, &mut Loop<W>) + 'static) {
+        if self.in_turn {
+            self.turn.act(Task::new(f));
+        } else {
+            let _ = self.enqueue(self.current_owner(), Task::new(f));
+        }
+    }
+
+    /// Drops what is queued for `owner`, its suspended turn included. Not its timers and
+    /// watches: those have no owner.
+    pub fn discard(&mut self, owner: Owner) {
+        self.stats.discarded_events += self.queue.discard(owner) as u64;
+    }
+
+    /// Counts `steps` of work done inside one closure against the slice of its turn, for engines
+    /// that run many things at a stretch.
+    pub fn charge(&mut self, steps: u64) {
+        self.charged = self.charged.saturating_add(steps);
+    }
+
+    /// How long a turn may run before others get theirs.
+    pub fn slice(&self) -> Slice {
+        self.host.slice()
+    }
+
+    /// The time: the same throughout a turn, even one that is suspended meanwhile.
+    pub fn now(&self) -> Time {
+        if self.in_turn { self.turn.now } else { self.now }
+    }
+
+    /// The wall clock in nanoseconds since the Unix epoch; the same throughout a turn.
+    pub fn wall(&mut self) -> i64 {
+        let known = if self.in_turn { self.turn.wall } else { self.wall.get() };
+        known.unwrap_or_else(|| {
+            let wall = self.host.wall_ns();
+            if self.in_turn {
+                self.turn.wall = Some(wall);
+            } else {
+                self.wall.set(Some(wall));
+            }
+            wall
+        })
+    }
+
+    /// The next random number of the program.
+    pub fn random(&mut self) -> u64 {
+        self.host.random()
+    }
+
+    /// The host, for its network.
+    pub fn host(&mut self) -> &mut dyn Host {
+        &mut *self.host
+    }
+
+    /// The counters.
+    pub fn stats(&self) -> &LoopStats {
+        &self.stats
+    }
+
+    /// Makes `run` return after the current turn or handler. What is queued stays.
+    pub fn stop(&mut self) {
+        self.stopping = true;
+    }
+
+    /// Runs until stopped, or until nothing is left to do.
+    pub fn run(&mut self, world: &mut W) -> Outcome {
+        self.run_to(world, None)
+    }
+
+    /// Runs until `end`: everything due by then has happened, and the clock has reached it.
+    pub fn run_until(&mut self, world: &mut W, end: Time) -> Outcome {
+        self.run_to(world, Some(end))
+    }
+
+    /// Serves what is ready without waiting and runs at most one turn or one slice of it; false
+    /// if there was nothing to do. For tests that look between turns.
+    pub fn step(&mut self, world: &mut W) -> io::Result<bool> {
+        let before = (self.stats.served, self.stats.timers, self.stats.remote);
+        self.look(world, Wait::Poll)?;
+        let ran = self.turns(world, 1);
+        Ok(ran || before != (self.stats.served, self.stats.timers, self.stats.remote))
+    }
+
+    fn run_to(&mut self, world: &mut W, end: Option<Time>) -> Outcome {
+        if self.running {
+            let inside = io::Error::new(io::ErrorKind::Deadlock, "the loop is already running");
+            return Outcome::Failed(inside);
+        }
+        self.running = true;
+        self.stopping = false;
+        let outcome = self.rounds(world, end);
+        self.running = false;
+        outcome
+    }
+
+    fn rounds(&mut self, world: &mut W, end: Option<Time>) -> Outcome {
+        loop {
+            if self.stopping {
+                return Outcome::Stopped;
+            }
+            if end.is_none() && self.is_exhausted() {
+                return Outcome::Idle;
+            }
+            let wait = self.may_wait(end);
+            if let Err(error) = self.look(world, wait) {
+                return Outcome::Failed(error);
+            }
+            self.turns(world, BATCH_TURNS);
+            if end.is_some_and(|end| self.is_past(end, wait)) {
+                return Outcome::Reached;
+            }
+        }
+    }
+
+    /// Whether `end` has come. What is due exactly then still happens first, and what it causes
+    /// at that very time; a flood that outlasts it does not hold the loop back.
+    fn is_past(&self, end: Time, waited: Wait) -> bool {
+        let quiet = self.queue.is_idle()
+            && waited == Wait::Poll
+            && self.timers.next().is_none_or(|at| at > self.now);
+        self.now > end || self.now == end && quiet
+    }
+
+    /// Whether nothing is queued and nothing can come that would be.
+    fn is_exhausted(&self) -> bool {
+        self.queue.is_idle()
+            && self.timers.armed() == 0
+            && !self.has_remotes()
+            && self.host.is_idle()
+    }
+
+    /// The longest the next look may wait: not at all if a turn could run instead.
+    fn may_wait(&self, end: Option<Time>) -> Wait {
+        if !self.queue.is_idle() {
+            return Wait::Poll;
+        }
+        let deadline = match (self.timers.next(), end) {
+            (Some(at), Some(end)) => at.min(end),
+            (Some(at), None) | (None, Some(at)) => at,
+            (None, None) => return Wait::Forever,
+        };
+        if deadline <= self.now { Wait::Poll } else { Wait::Until(deadline) }
+    }
+
+    /// Steps 1 to 3 and 5: asks the host, serves descriptors, fires timers.
+    fn look(&mut self, world: &mut W, wait: Wait) -> io::Result<()> {
+        match wait {
+            Wait::Poll => self.stats.polls += 1,
+            _ => self.stats.waits += 1,
+        }
+        self.host.spent(std::mem::take(&mut self.steps));
+        let mut ready = std::mem::take(&mut self.ready);
+        let wake = self.host.wait(wait, &mut ready);
+        self.stats.host = self.host.stats();
+        self.read_clock();
+        for report in ready.drain(..) {
+            self.serve(world, report);
+        }
+        self.ready = ready;
+        self.stats.interrupts += u64::from(wake? == Wake::Interrupted);
+        self.fire_timers(world);
+        self.take_remote();
+        Ok(())
+    }
+
+    fn read_clock(&mut self) {
+        self.now = self.host.now();
+        self.wall.set(None);
+    }
+
+    /// Step 4: at most `turns` turns; whether there was any.
+    fn turns(&mut self, world: &mut W, turns: usize) -> bool {
+        let began = self.now;
+        let slice = self.host.slice();
+        let limit = match slice {
+            Slice::Span(span) => nanos(span),
+            Slice::Steps(steps) => steps,
+        };
+        for count in 0..turns {
+            if self.stopping || self.now - began >= BATCH_SPAN {
+                return count > 0;
+            }
+            let Some(next) = self.queue.next(limit) else { return count > 0 };
+            let cost = self.run_slice(world, next, slice);
+            self.queue.charge(cost);
+        }
+        true
+    }
+
+    /// Starts or resumes a turn and runs it to its end or the end of its slice; what it cost,
+    /// in the unit of the slice.
+    fn run_slice(&mut self, world: &mut W, next: Next<W>, slice: Slice) -> u64 {
+        let began = self.now;
+        let mut meter = Meter::new(slice, began);
+        self.in_turn = true;
+        match next {
+            Next::Start(event) => {
+                let kind = self.kind_of(event.owner);
+                let delay = &mut self.stats.kinds[kind].delay_max;
+                *delay = (*delay).max(began - event.queued);
+                self.turn.begin(event.owner, began);
+                event.task.run(world, self);
+                meter.add(1 + std::mem::take(&mut self.charged));
+            }
+            Next::Resume(turn) => self.turn = turn,
+        }
+        let finished = self.quiesce(world, &mut meter);
+        self.in_turn = false;
+        self.read_clock();
+        let elapsed = nanos(self.now - began);
+        self.steps += meter.steps();
+        self.stats.steps += meter.steps();
+        self.turn.elapsed_ns += elapsed;
+        self.turn.steps += meter.steps();
+        if finished {
+            self.count_turn();
+        } else {
+            self.stats.suspensions += 1;
+            let rest = std::mem::replace(&mut self.turn, Turn::new(Owner::LOOP, self.now));
+            self.queue.suspend(rest);
+        }
+        match slice {
+            Slice::Span(_) => elapsed,
+            Slice::Steps(_) => meter.steps(),
+        }
+    }
+
+    /// Runs deferred calls and actions; false if the slice ended before they did.
+    fn quiesce(&mut self, world: &mut W, meter: &mut Meter) -> bool {
+        while self.turn.len() > 0 {
+            if self.turn.len() > self.limits.calls {
+                self.stats.turns_abandoned += 1;
+                self.stats.dropped_calls += self.turn.abandon() as u64;
+                return true;
+            }
+            if meter.is_over(&mut *self.host) {
+                return false;
+            }
+            let Some(task) = self.turn.next() else { break };
+            task.run(world, self);
+            meter.add(1 + std::mem::take(&mut self.charged));
+        }
+        true
+    }
+
+    fn count_turn(&mut self) {
+        self.stats.turns += 1;
+        let kind = self.kind_of(self.turn.owner());
+        let kind = &mut self.stats.kinds[kind];
+        let elapsed = Duration::from_nanos(self.turn.elapsed_ns);
+        kind.turns += 1;
+        kind.steps += self.turn.steps;
+        kind.total += elapsed;
+        kind.longest = kind.longest.max(elapsed);
+        kind.steps_max = kind.steps_max.max(self.turn.steps);
+    }
+
+    fn kind_of(&self, owner: Owner) -> usize {
+        self.owners.get(owner.0 as usize).map_or(0, |&kind| usize::from(kind))
+    }
+}

@@ -1,0 +1,269 @@
+//! The host that is made up: virtual time, seeded randomness, a simulated network.
+//!
+//! ```text
+//! now       0 at the start; waiting jumps to the next deadline or arrival, working takes no time
+//! random    one stream for the program, and for each message of the network its own draws
+//! net       nodes, messages under way, what happens to them
+//! ```
+//! The same program and seed give the same run, bit for bit. Everything may be changed while
+//! running: `lp.host().sim()` gives the simulation, in a turn or between two.
+
+mod conditions;
+mod net;
+
+use std::borrow::Cow;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::Time;
+use crate::host::{
+    Address, Endpoint, Host, HostStats, Interest, Ready, Slice, Source, Streams, Transport, Wait,
+    Wake, Waker, no_such_endpoint, unsupported,
+};
+use crate::random::{Random, mix};
+pub use conditions::Conditions;
+use net::Net;
+pub use net::{NetStats, NodeStats};
+
+/// Closures and checkpoints of one turn before others get theirs.
+const SLICE_STEPS: u64 = 1000;
+/// Steps at one instant before the clock moves on regardless, and by how much. Far more than
+/// any program needs that comes to rest; one that never does still sees its timers fire.
+const INSTANT_STEPS: u64 = 1_000_000;
+const INSTANT: Duration = Duration::from_millis(1);
+
+/// A simulated machine room as a [`Host`].
+pub struct Sim {
+    now: Time,
+    random: Random,
+    net: Net,
+    /// Steps run at the current instant.
+    steps: u64,
+}
+
+impl Sim {
+    /// A simulation with the default [`Conditions`].
+    pub fn new(seed: u64) -> Sim {
+        Sim {
+            now: Time::ZERO,
+            random: Random::new(mix(seed)),
+            net: Net::new(seed, Conditions::default()),
+            steps: 0,
+        }
+    }
+
+    /// The same under other conditions.
+    pub fn with_conditions(mut self, conditions: Conditions) -> Sim {
+        self.net.conditions = conditions;
+        self
+    }
+
+    /// The conditions of the network; a change concerns what is sent from now on.
+    pub fn conditions(&mut self) -> &mut Conditions {
+        &mut self.net.conditions
+    }
+
+    /// Takes a node off the network: what has arrived there and what arrives until
+    /// [`Sim::restart`] is dropped and counted, and so is what it sends. What it sent before is
+    /// under way and arrives. What the node does with its state is its owner's business.
+    pub fn crash(&mut self, node: &str) {
+        self.net.crash(node);
+    }
+
+    /// Brings a node back.
+    pub fn restart(&mut self, node: &str) {
+        self.net.restart(node);
+    }
+
+    /// Whether a node is on the network; one never heard of is.
+    pub fn is_alive(&self, node: &str) -> bool {
+        self.net.is_alive(node)
+    }
+
+    /// Cuts the network: nodes of different groups do not reach each other, messages under way
+    /// included. A node in no group reaches all. Replaces an earlier partition.
+    pub fn partition(&mut self, groups: &[&[&str]]) {
+        self.net.partition(groups);
+    }
+
+    /// Ends a partition.
+    pub fn heal(&mut self) {
+        self.net.heal();
+    }
+
+    /// What the network has done.
+    pub fn net_stats(&self) -> &NetStats {
+        &self.net.stats
+    }
+
+    /// What a node has sent and received; nothing if it was never heard of.
+    pub fn node_stats(&self, node: &str) -> Option<&NodeStats> {
+        self.net.node_stats(node)
+    }
+
+    /// Messages under way.
+    pub fn in_flight(&self) -> usize {
+        self.net.in_flight()
+    }
+
+    fn advance(&mut self, to: Time) {
+        if to > self.now {
+            self.now = to;
+            self.steps = 0;
+        }
+    }
+}
+
+impl Host for Sim {
+    fn now(&mut self) -> Time {
+        self.now
+    }
+
+    fn wall_ns(&mut self) -> i64 {
+        i64::try_from(self.now.0).unwrap_or(i64::MAX)
+    }
+
+    fn random(&mut self) -> u64 {
+        self.random.next()
+    }
+
+    fn slice(&self) -> Slice {
+        Slice::Steps(SLICE_STEPS)
+    }
+
+    fn spent(&mut self, steps: u64) {
+        self.steps = self.steps.saturating_add(steps);
+        if self.steps >= INSTANT_STEPS {
+            self.advance(self.now + INSTANT);
+        }
+    }
+
+    fn register(&mut self, source: Source, token: u64, interest: Interest) -> io::Result<()> {
+        match source {
+            Source::Fd(_) => Err(unsupported("descriptors do not exist in a simulation")),
+            Source::Endpoint(endpoint) => self.net.register(endpoint, token, interest),
+        }
+    }
+
+    fn modify(&mut self, source: Source, token: u64, interest: Interest) -> io::Result<()> {
+        match source {
+            Source::Fd(_) => Err(no_such_endpoint()),
+            Source::Endpoint(endpoint) => self.net.modify(endpoint, token, interest),
+        }
+    }
+
+    fn deregister(&mut self, source: Source, token: u64) {
+        if let Source::Endpoint(endpoint) = source {
+            self.net.deregister(endpoint, token);
+        }
+    }
+
+    fn wait(&mut self, wait: Wait, ready: &mut Vec<Ready>) -> io::Result<Wake> {
+        self.net.deliver(self.now);
+        self.net.report(ready);
+        let limit = match wait {
+            Wait::Poll => self.now,
+            Wait::Until(at) => at,
+            Wait::Forever => Time::MAX,
+        };
+        if !ready.is_empty() || limit <= self.now {
+            return Ok(Wake::Ready);
+        }
+        // One jump at most: the arrival may be dropped, and then the loop looks again.
+        let next = self.net.next_arrival().unwrap_or(Time::MAX).min(limit);
+        if next == Time::MAX {
+            let never = "the simulation waits for what never comes";
+            return Err(io::Error::new(io::ErrorKind::Deadlock, never));
+        }
+        self.advance(next);
+        self.net.deliver(self.now);
+        self.net.report(ready);
+        Ok(Wake::Ready)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.net.is_idle()
+    }
+
+    fn waker(&mut self) -> io::Result<Arc<dyn Waker>> {
+        Err(unsupported("other threads would make a simulation differ from run to run"))
+    }
+
+    fn stats(&self) -> HostStats {
+        let net = &self.net.stats;
+        HostStats {
+            sent: net.sent,
+            sent_bytes: net.sent_bytes,
+            received: net.received,
+            received_bytes: net.received_bytes,
+            dropped_full: net.dropped_full,
+            dropped_truncated: net.dropped_truncated,
+            ..HostStats::default()
+        }
+    }
+
+    fn sim(&mut self) -> Option<&mut Sim> {
+        Some(self)
+    }
+}
+
+impl Transport for Sim {
+    fn bind(&mut self, addr: &str) -> io::Result<Endpoint> {
+        self.net.bind(addr)
+    }
+
+    fn local_addr(&self, endpoint: Endpoint) -> io::Result<String> {
+        self.net.name_at(endpoint).map(String::from)
+    }
+
+    fn send(&mut self, endpoint: Endpoint, to: &str, bytes: &[u8]) -> io::Result<()> {
+        let to = self.net.node(to);
+        self.net.send(self.now, endpoint, to, bytes)
+    }
+
+    fn send_to(&mut self, endpoint: Endpoint, to: Address, bytes: &[u8]) -> io::Result<()> {
+        match to {
+            Address::Sim(to) => self.net.send(self.now, endpoint, to, bytes),
+            Address::Inet(_) => Err(no_such_endpoint()),
+        }
+    }
+
+    fn recv(&mut self, endpoint: Endpoint, buf: &mut [u8]) -> io::Result<Option<(usize, Address)>> {
+        self.net.recv(endpoint, buf)
+    }
+
+    fn name_of(&self, address: Address) -> Cow<'_, str> {
+        match address {
+            Address::Sim(index) => Cow::Borrowed(self.net.name(index)),
+            Address::Inet(address) => Cow::Owned(address.to_string()),
+        }
+    }
+
+    fn close(&mut self, endpoint: Endpoint) {
+        self.net.close(endpoint);
+    }
+}
+
+/// Streams are not simulated: what runs in a simulation speaks in datagrams.
+impl Streams for Sim {
+    fn listen(&mut self, _: &str) -> io::Result<Endpoint> {
+        Err(unsupported("streams are not simulated"))
+    }
+
+    fn accept(&mut self, _: Endpoint) -> io::Result<Option<(Endpoint, Address)>> {
+        Err(unsupported("streams are not simulated"))
+    }
+
+    fn connect(&mut self, _: &str) -> io::Result<Endpoint> {
+        Err(unsupported("streams are not simulated"))
+    }
+
+    fn read(&mut self, _: Endpoint, _: &mut [u8]) -> io::Result<Option<usize>> {
+        Err(unsupported("streams are not simulated"))
+    }
+
+    fn write(&mut self, _: Endpoint, _: &[u8]) -> io::Result<Option<usize>> {
+        Err(unsupported("streams are not simulated"))
+    }
+}

@@ -1,0 +1,168 @@
+//! Words into lines.
+
+use super::spacing::Place;
+use super::{CONTINUATION, WIDTH};
+
+/// A token, comment or directive of a statement.
+pub(super) struct Word {
+    text: String,
+    space: bool,
+    place: Place,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    /// A comment between tokens of a line.
+    Inline,
+    /// A comment behind the last token of a line.
+    Trailing,
+    /// A comment on a line of its own.
+    OwnLine,
+    /// A preprocessor line.
+    Directive,
+}
+
+impl Word {
+    pub(super) fn plain(text: String, space: bool, place: Place) -> Word {
+        Word { text, space, place, kind: Kind::Plain }
+    }
+
+    pub(super) fn comment(text: String, own_line: bool, last: bool) -> Word {
+        let kind = match (own_line, last) {
+            (true, _) => Kind::OwnLine,
+            (false, true) => Kind::Trailing,
+            (false, false) => Kind::Inline,
+        };
+        Word { text, space: true, place: Place::Tight, kind }
+    }
+
+    pub(super) fn directive(text: String) -> Word {
+        Word { text, space: false, place: Place::Tight, kind: Kind::Directive }
+    }
+
+    /// Its columns, with the blank before it.
+    fn width(&self) -> usize {
+        usize::from(self.space) + self.text.chars().count()
+    }
+}
+
+/// One statement on its way to lines.
+pub(super) struct Layout {
+    words: Vec<Word>,
+    indent: usize,
+}
+
+/// Lines being filled.
+struct Lines<'a> {
+    out: &'a mut String,
+    trailing: &'a mut Vec<usize>,
+    /// Columns of the last line; `None` at its beginning.
+    column: Option<usize>,
+    indent: usize,
+}
+
+impl Layout {
+    pub(super) fn new(indent: usize) -> Layout {
+        Layout { words: Vec::new(), indent }
+    }
+
+    pub(super) fn add(&mut self, word: Word) {
+        self.words.push(word);
+    }
+
+    /// Appends the statement's lines, the last with its end.
+    /// Notes in `trailing` where a trailing comment's blank is.
+    pub(super) fn print(self, out: &mut String, trailing: &mut Vec<usize>) {
+        let mut lines = Lines { out, trailing, column: None, indent: self.indent };
+        let mut rest = &self.words[..];
+        while let Some(first) = rest.first() {
+            let mut length = 1;
+            if matches!(first.kind, Kind::Plain | Kind::Inline) {
+                let same = |word: &&Word| {
+                    matches!(word.kind, Kind::Plain | Kind::Inline) && word.place != Place::Term
+                };
+                length += rest[1..].iter().take_while(same).count();
+            }
+            let (term, others) = rest.split_at(length);
+            lines.term(term);
+            lines.indent = self.indent + CONTINUATION;
+            rest = others;
+        }
+        lines.end();
+    }
+}
+
+impl Lines<'_> {
+    fn term(&mut self, words: &[Word]) {
+        match words[0].kind {
+            Kind::Plain | Kind::Inline => self.fill(words),
+            Kind::Trailing => {
+                self.trailing.extend(self.column.map(|_| self.out.len()));
+                self.put(&words[0]);
+                self.end();
+            }
+            Kind::OwnLine => {
+                self.end();
+                self.put(&words[0]);
+                self.end();
+            }
+            Kind::Directive => {
+                self.end();
+                self.out.push_str(&words[0].text);
+                self.out.push('\n');
+            }
+        }
+    }
+
+    /// Puts a term where it fits: on this line, on the next, or broken over several.
+    fn fill(&mut self, words: &[Word]) {
+        let width: usize = words.iter().map(Word::width).sum();
+        if self.column.is_some_and(|column| column + width > WIDTH) && words[0].place == Place::Term
+        {
+            self.end();
+        }
+        if self.column.unwrap_or(self.indent) + width <= WIDTH {
+            return words.iter().for_each(|word| self.put(word));
+        }
+        // Between two places where the term may be broken.
+        let mut rest = words;
+        while !rest.is_empty() {
+            let more = |word: &&Word| word.place != Place::Inner;
+            let length = 1 + rest[1..].iter().take_while(more).count();
+            let (part, others) = rest.split_at(length);
+            let width: usize = part.iter().map(Word::width).sum();
+            let full = self.column.is_some_and(|column| column + width > WIDTH);
+            if full && part[0].place == Place::Inner {
+                self.end();
+                self.indent += CONTINUATION;
+                part.iter().for_each(|word| self.put(word));
+                self.indent -= CONTINUATION;
+            } else {
+                part.iter().for_each(|word| self.put(word));
+            }
+            rest = others;
+        }
+    }
+
+    fn put(&mut self, word: &Word) {
+        match &mut self.column {
+            Some(column) => {
+                self.out.push_str(if word.space { " " } else { "" });
+                *column += word.width();
+            }
+            None => {
+                self.out.extend(std::iter::repeat_n(' ', self.indent));
+                self.column = Some(self.indent + word.text.chars().count());
+            }
+        }
+        self.out.push_str(&word.text);
+    }
+
+    fn end(&mut self) {
+        if self.column.take().is_some() {
+            self.out.push('\n');
+        }
+    }
+}

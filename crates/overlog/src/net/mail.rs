@@ -1,0 +1,251 @@
+//! A node's mail: what its turns send, as the network takes it, and what comes for it.
+//!
+//! A thin layer over [`Endpoint`] that knows the program's relations, which tuples must not be
+//! lost (changes of views never, others as the fabric says), and whose rows stand here only while
+//! their sender lives.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use tidemill_relation::plan::{Plan, RelationId};
+use tidemill_relation::value::Type;
+use tidemill_relation::{OwnedValue, Seq, TypeSet, Value};
+
+use super::counters::{Count, Counters};
+use super::endpoint::{Config, Endpoint};
+use super::peer::Mode;
+use super::reliable::PeerEvent;
+use super::schema::{ColumnType, ProgramSchema};
+use crate::node::Send;
+use crate::program::Compiled;
+
+/// How tuples travel between nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Fabric {
+    /// Datagrams, best effort.
+    #[default]
+    Udp,
+    /// Datagrams with acknowledgement: once each, in order.
+    Reliable,
+    /// Streams.
+    Tcp,
+}
+
+/// A tuple that has come for this node.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Delivery {
+    /// Its relation.
+    pub relation: RelationId,
+    /// Its columns.
+    pub columns: Vec<OwnedValue>,
+    /// Take the row out instead of putting it in.
+    pub delete: bool,
+}
+
+/// What has happened to a peer that concerns the node's views.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// What this address has put into our views no longer stands.
+    Gone(String),
+    /// This address has forgotten what our views have put there.
+    Forgot(String),
+}
+
+/// The messages of a program and which of its relations they are.
+#[derive(Clone, Debug)]
+pub struct Post {
+    schema: Arc<ProgramSchema>,
+    /// By number, from 1.
+    relations: Vec<RelationId>,
+    /// By relation: its number, 0 for those that never travel.
+    numbers: Vec<u32>,
+    /// Tables that rows of other nodes' views are put into.
+    imports: BTreeSet<RelationId>,
+}
+
+impl Post {
+    /// The messages of a compiled program.
+    ///
+    /// # Errors
+    /// Two relations that give one message, as text.
+    pub fn new(compiled: &Compiled) -> Result<Post, String> {
+        let plan = &compiled.plan;
+        let types: Vec<(RelationId, Vec<ColumnType>)> =
+            compiled.wire.iter().map(|&id| (id, column_types(plan, id))).collect();
+        let named = types.iter().map(|(id, types)| (plan.relation(*id).name.as_str(), &types[..]));
+        let schema = ProgramSchema::new(&compiled.package, named).map_err(|e| e.to_string())?;
+        let mut numbers = vec![0; plan.relations.len()];
+        let mut relations = vec![RelationId(0); schema.len() as usize];
+        for &id in &compiled.wire {
+            if let Some(number) = schema.number(&plan.relation(id).name) {
+                numbers[id.index()] = number;
+                relations[number as usize - 1] = id;
+            }
+        }
+        let imports = compiled.exports.iter().map(|export| export.into).collect();
+        Ok(Post { schema: Arc::new(schema), relations, numbers, imports })
+    }
+
+    /// The messages.
+    pub fn schema(&self) -> &ProgramSchema {
+        &self.schema
+    }
+}
+
+fn column_types(plan: &Plan, relation: RelationId) -> Vec<ColumnType> {
+    plan.relation(relation).columns.iter().map(|&types| column_type(types)).collect()
+}
+
+/// A column of one type travels as that type, null as absence; any other as a `Value`.
+fn column_type(types: TypeSet) -> ColumnType {
+    match types.without(TypeSet::of(Type::Null)).single() {
+        Some(Type::Bool) => ColumnType::Bool,
+        Some(Type::Int) => ColumnType::Int,
+        Some(Type::Double) => ColumnType::Double,
+        Some(Type::Str) => ColumnType::Str,
+        Some(Type::Bytes) => ColumnType::Bytes,
+        Some(Type::Id) => ColumnType::Id,
+        Some(Type::Time) => ColumnType::Time,
+        Some(Type::Interval) => ColumnType::Interval,
+        _ => ColumnType::Value,
+    }
+}
+
+/// The mail of one node; see the module.
+#[derive(Clone, Debug)]
+pub struct Mail {
+    post: Arc<Post>,
+    fabric: Fabric,
+    endpoint: Endpoint,
+    /// Peers whose rows stand in our views, by where their datagrams come from.
+    supporters: BTreeMap<String, BTreeSet<String>>,
+    /// Datagrams that the host did not take.
+    unsent: u64,
+}
+
+impl Mail {
+    /// No mail yet. `epoch_ns`: nanoseconds since the epoch when the loop's clock was at 0.
+    pub fn new(post: Arc<Post>, fabric: Fabric, epoch_ns: u64) -> Mail {
+        let config = Config { epoch_ns, ..Config::default() };
+        let endpoint = Endpoint::new(post.schema.clone(), config);
+        Mail { post, fabric, endpoint, supporters: BTreeMap::new(), unsent: 0 }
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> &Counters {
+        self.endpoint.counters()
+    }
+
+    /// Datagrams that the host did not take.
+    pub fn unsent(&self) -> u64 {
+        self.unsent
+    }
+
+    /// Counts datagrams that the host did not take.
+    pub fn count_unsent(&mut self, datagrams: u64) {
+        self.unsent += datagrams;
+    }
+
+    /// Queues a tuple for the node that its location column names.
+    pub fn post(&mut self, plan: &Plan, send: Send, columns: Seq<'_>, now_ns: u64) {
+        let columns: Vec<Value<'_>> = columns.iter().collect();
+        let location = plan.relation(send.relation).location as usize;
+        let number = self.post.numbers[send.relation.index()];
+        let address = columns.get(location).and_then(Value::as_str);
+        let (Some(address), 1..) = (address, number) else {
+            self.endpoint.counters_mut().count(Count::Unsendable);
+            return;
+        };
+        let mode = match (send.view, self.fabric) {
+            (false, Fabric::Udp) => Mode::BestEffort,
+            _ => Mode::Reliable,
+        };
+        let address = canonical(address);
+        self.endpoint.post(&address, number, &columns, send.delete, mode, now_ns);
+    }
+
+    /// Takes a datagram and gives the tuples in it.
+    pub fn receive(
+        &mut self,
+        from: &str,
+        bytes: &[u8],
+        now_ns: u64,
+        deliver: &mut dyn FnMut(Delivery),
+    ) {
+        let from = canonical(from);
+        let (post, supporters) = (&self.post, &mut self.supporters);
+        let mut supports = false;
+        self.endpoint.receive(&from, bytes, now_ns, &mut |received| {
+            let relation = post.relations[received.relation as usize - 1];
+            let columns: Vec<OwnedValue> = received.columns.iter().map(OwnedValue::new).collect();
+            if post.imports.contains(&relation)
+                && let Some(sender) = columns.last().and_then(|sender| sender.get().as_str())
+            {
+                supports = true;
+                supporters.entry(from.clone()).or_default().insert(sender.to_owned());
+            }
+            deliver(Delivery { relation, columns, delete: received.delete });
+        });
+        if supports {
+            self.endpoint.hold_lease(&from, now_ns);
+        }
+    }
+
+    /// Gives the datagrams that may go now.
+    pub fn flush(&mut self, now_ns: u64, send: &mut dyn FnMut(&str, &[u8])) {
+        self.endpoint.flush(now_ns, &mut |to, datagram| send(to, datagram));
+    }
+
+    /// When [`Mail::on_time`] has something to do.
+    pub fn next_timeout_ns(&self) -> Option<u64> {
+        self.endpoint.next_timeout()
+    }
+
+    /// Does what the time asks for.
+    pub fn on_time(&mut self, now_ns: u64) {
+        self.endpoint.on_time(now_ns);
+    }
+
+    /// What has happened to peers since the last call.
+    pub fn fates(&mut self) -> Vec<Fate> {
+        let mut fates = Vec::new();
+        while let Some((from, event)) = self.endpoint.poll_event() {
+            let senders = self.supporters.remove(&*from).unwrap_or_default();
+            fates.extend(senders.into_iter().map(Fate::Gone));
+            if event == PeerEvent::Lost {
+                self.endpoint.release_lease(&from);
+            }
+            fates.push(Fate::Forgot(from.into_string()));
+        }
+        fates
+    }
+}
+
+/// One spelling for the addresses of this host, so that where a datagram came from and where one
+/// is sent are the same peer.
+pub fn canonical(address: &str) -> String {
+    match address.strip_prefix("localhost:") {
+        Some(port) => format!("127.0.0.1:{port}"),
+        None => address.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_one_type_or_null_travel_as_that_type() {
+        assert_eq!(column_type(TypeSet::INT), ColumnType::Int);
+        assert_eq!(column_type(TypeSet::ID.union(TypeSet::of(Type::Null))), ColumnType::Id);
+        assert_eq!(column_type(TypeSet::ID.union(TypeSet::TEXT)), ColumnType::Value);
+        assert_eq!(column_type(TypeSet::ANY), ColumnType::Value);
+        assert_eq!(column_type(TypeSet::NONE), ColumnType::Value);
+    }
+
+    #[test]
+    fn the_local_host_has_one_spelling() {
+        assert_eq!(canonical("localhost:1"), canonical("127.0.0.1:1"));
+        assert_eq!(canonical("n0:1"), "n0:1");
+    }
+}

@@ -1,0 +1,27 @@
+//! Queries to a running node: over its own port, answered from its tables, changing nothing.
+//!
+//! A query is a name of a table, or a rule over tables: `far(X, C) :- route(@N, X, C), C > 10.`
+//! Its predicates are about the node that is asked; its head needs no location. ([`evaluate`])
+//!
+//! Who asks is a node without a program: it sends and receives envelopes whose tuples go by name
+//! and columns ([`message`]).
+//!
+//! ```text
+//! asker                                                        node
+//!   sys::query(@Node, Id, Text, First)                  ----->
+//!                                                       <-----  sys::answer(@Asker, Id, Part, ..)
+//!                                                       <-----  ...             one per row
+//!                                                       <-----  sys::answerEnd(@Asker, Id, Parts,
+//!                                                                              Name, Error)
+//!   sys::query(@Node, Id, Text, First)    what is lost  ----->
+//! ```
+//! The answer is cut into parts, a datagram each; the node sends those from `First` on, a window
+//! at a time, and keeps the answer for a while so that it can be asked for the rest. All state
+//! has a limit, and a lost datagram costs the asker a repetition, nothing else. ([`Answers`])
+
+mod answers;
+mod evaluate;
+pub mod message;
+
+pub use answers::{Answers, QueryCounters};
+pub use evaluate::{Answer, evaluate};

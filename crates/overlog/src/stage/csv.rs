@@ -1,0 +1,89 @@
+//! `CSVtuple`, also `CSV`: the lines of a file of comma-separated values.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use tidemill_relation::{SeqBuilder, TypeSet, Value};
+
+use super::records::{BadRecord, Field, Outcome, Quoting, Records};
+use super::{Context, DataFiles, Declaration, Failure, Input, Next, Operator, Rows};
+
+pub(super) fn declaration() -> Declaration {
+    Declaration::new("CSVtuple")
+        .alias("CSV")
+        .reads("file", TypeSet::TEXT)
+        .yields_any()
+        .doc(
+            "The records of a file of comma-separated values (RFC 4180), in order, each field a \
+             column. Fields that read as numbers are numbers, but not those in quotes. Empty \
+             lines are left out; a record whose fields are more or fewer than the output's \
+             columns is dropped and counted.",
+        )
+        .example(
+            r#"load("n0:1", "mills.csv")"#,
+            &[
+                r#"mill("n0:1", "Eling", 1785, 2.5)"#,
+                r#"mill("n0:1", "Woodbridge, \"Suffolk\"", 1793, 4.0)"#,
+            ],
+        )
+}
+
+pub(super) fn operator(context: &Context) -> Box<dyn Operator> {
+    Box::new(Csv { files: context.files.clone() })
+}
+
+struct Csv {
+    files: Arc<dyn DataFiles>,
+}
+
+impl Operator for Csv {
+    fn start(&mut self, input: Input<'_>) -> Result<Box<dyn Rows>, Failure> {
+        let path = input.text(0)?.to_owned();
+        match self.files.open(&path) {
+            Ok(file) => Ok(Box::new(Lines { records: Records::new(file), path })),
+            Err(error) => Err(Failure::File { path, line: None, reason: error.to_string() }),
+        }
+    }
+}
+
+struct Lines {
+    records: Records<Box<dyn Read + Send>>,
+    path: String,
+}
+
+impl Lines {
+    fn bad(&self, BadRecord { line, reason }: BadRecord) -> Failure {
+        Failure::File { path: self.path.clone(), line: Some(line), reason }
+    }
+}
+
+impl Rows for Lines {
+    fn next(&mut self, row: &mut SeqBuilder) -> Result<Next, Failure> {
+        match self.records.read().map_err(|bad| self.bad(bad))? {
+            Outcome::End => return Ok(Next::End),
+            Outcome::Blank => return Ok(Next::Skipped),
+            Outcome::Record => {}
+        }
+        let fields = self.records.fields().map_err(|bad| self.bad(bad))?;
+        fields.into_iter().for_each(|field| row.push(value(field)));
+        Ok(Next::Row)
+    }
+}
+
+/// A field as a number where it reads as one, else as a text.
+fn value(field: Field<'_>) -> Value<'_> {
+    let text = Value::Str(field.text);
+    let number = field.text.trim_matches([' ', '\t']);
+    // `inf` and `nan` are words here, though they read as doubles.
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+    if field.quoting == Quoting::Quoted || !is_number {
+        return text;
+    }
+    if let Ok(int) = number.parse() {
+        return Value::Int(int);
+    }
+    match number.parse::<f64>() {
+        Ok(double) if double.is_finite() => Value::Double(double),
+        _ => text,
+    }
+}

@@ -1,0 +1,170 @@
+//! What an operator is called, reads and yields: said once, for all who ask.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use tidemill_relation::{TypeSet, Value};
+
+use super::Failure;
+
+/// The declaration of an operator.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Declaration {
+    /// The name that `stage` statements write.
+    pub name: Cow<'static, str>,
+    /// Other names for it.
+    pub aliases: Vec<Cow<'static, str>>,
+    /// The columns of the input event, the location not among them.
+    pub inputs: Vec<Column>,
+    /// The columns of the output event, the location not among them.
+    pub outputs: Columns,
+    /// What it does, in a sentence or two.
+    pub doc: Cow<'static, str>,
+    /// Inputs, and what they yield.
+    pub examples: Vec<Example>,
+}
+
+/// A column that an operator reads or yields.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Column {
+    /// What the declaration calls it.
+    pub name: Cow<'static, str>,
+    /// What it may hold.
+    pub types: TypeSet,
+}
+
+/// The columns that an operator yields.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Columns {
+    /// These.
+    Fixed(Vec<Column>),
+    /// As many as the program's output event has, of whatever type.
+    Any,
+}
+
+/// Tuples in text form.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Example {
+    /// The input.
+    pub input: &'static str,
+    /// What it yields, in order.
+    pub outputs: &'static [&'static str],
+}
+
+impl Declaration {
+    /// An operator that reads and yields nothing but locations; the rest of the declaration
+    /// follows by the methods below.
+    pub fn new(name: impl Into<Cow<'static, str>>) -> Declaration {
+        Declaration {
+            name: name.into(),
+            aliases: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Columns::Fixed(Vec::new()),
+            doc: Cow::Borrowed(""),
+            examples: Vec::new(),
+        }
+    }
+
+    /// Adds another name.
+    #[must_use]
+    pub fn alias(mut self, name: impl Into<Cow<'static, str>>) -> Declaration {
+        self.aliases.push(name.into());
+        self
+    }
+
+    /// Adds a column to the input.
+    #[must_use]
+    pub fn reads(mut self, name: impl Into<Cow<'static, str>>, types: TypeSet) -> Declaration {
+        self.inputs.push(Column { name: name.into(), types });
+        self
+    }
+
+    /// Adds a column to the output.
+    #[must_use]
+    pub fn yields(mut self, name: impl Into<Cow<'static, str>>, types: TypeSet) -> Declaration {
+        let mut columns = match self.outputs {
+            Columns::Fixed(columns) => columns,
+            Columns::Any => Vec::new(),
+        };
+        columns.push(Column { name: name.into(), types });
+        self.outputs = Columns::Fixed(columns);
+        self
+    }
+
+    /// Makes the output any number of columns of any type.
+    #[must_use]
+    pub fn yields_any(self) -> Declaration {
+        Declaration { outputs: Columns::Any, ..self }
+    }
+
+    /// Says what it does.
+    #[must_use]
+    pub fn doc(self, doc: impl Into<Cow<'static, str>>) -> Declaration {
+        Declaration { doc: doc.into(), ..self }
+    }
+
+    /// Adds an example, in which the first columns are locations.
+    #[must_use]
+    pub fn example(mut self, input: &'static str, outputs: &'static [&'static str]) -> Declaration {
+        self.examples.push(Example { input, outputs });
+        self
+    }
+
+    /// All its names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.name).chain(&self.aliases).map(|name| &**name)
+    }
+
+    /// Columns of the input event, with the location.
+    pub fn input_arity(&self) -> usize {
+        self.inputs.len() + 1
+    }
+
+    /// Columns of the output event, with the location; `None`: any number.
+    pub fn output_arity(&self) -> Option<usize> {
+        match &self.outputs {
+            Columns::Fixed(columns) => Some(columns.len() + 1),
+            Columns::Any => None,
+        }
+    }
+
+    /// Whether an input of these columns, the location not among them, is as declared.
+    ///
+    /// # Errors
+    /// The first thing that is not.
+    pub fn check(&self, columns: &[Value<'_>]) -> Result<(), Failure> {
+        if columns.len() != self.inputs.len() {
+            return Err(Failure::Arity { expected: self.inputs.len(), given: columns.len() });
+        }
+        for (column, value) in self.inputs.iter().zip(columns) {
+            if !column.types.contains(value.type_of()) {
+                return Err(Failure::Type {
+                    column: column.name.to_string(),
+                    expected: column.types,
+                    given: value.type_of(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The signature: `TOKENIZER(location, delimiters: string, text: string) -> (location, ...)`.
+impl fmt::Display for Declaration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |f: &mut fmt::Formatter<'_>, columns: &[Column]| {
+            f.write_str("(location")?;
+            for Column { name, types } in columns {
+                write!(f, ", {name}: {types}")?;
+            }
+            f.write_str(")")
+        };
+        f.write_str(&self.name)?;
+        list(f, &self.inputs)?;
+        f.write_str(" -> ")?;
+        match &self.outputs {
+            Columns::Fixed(columns) => list(f, columns),
+            Columns::Any => f.write_str("(location, ...)"),
+        }
+    }
+}

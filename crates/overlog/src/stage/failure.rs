@@ -1,0 +1,57 @@
+//! Why an operator does not yield what it was asked for.
+
+use std::fmt;
+
+use tidemill_relation::{Type, TypeSet};
+
+/// Why an input or a row of an operator was dropped.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// The input has the wrong number of columns, the location not counted.
+    Arity {
+        /// The operator takes so many.
+        expected: usize,
+        /// It got so many.
+        given: usize,
+    },
+    /// A column of the input is of the wrong type.
+    Type {
+        /// What the declaration calls it.
+        column: String,
+        /// What it may be.
+        expected: TypeSet,
+        /// What it was.
+        given: Type,
+    },
+    /// A file cannot be read, or does not hold what it should.
+    File {
+        /// The file as the program names it.
+        path: String,
+        /// The line from 1, where one is to blame.
+        line: Option<u64>,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Anything else.
+    Operator(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Arity { expected, given } => {
+                write!(f, "an input of {given} columns beside the location, not {expected}")
+            }
+            Failure::Type { column, expected, given } => {
+                write!(f, "`{column}` is {}, not {expected}", given.name())
+            }
+            Failure::File { path, line: None, reason } => write!(f, "{path}: {reason}"),
+            Failure::File { path, line: Some(line), reason } => {
+                write!(f, "{path}:{line}: {reason}")
+            }
+            Failure::Operator(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}

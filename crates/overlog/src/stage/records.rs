@@ -1,0 +1,232 @@
+//! Records of comma-separated values (RFC 4180), read one at a time from a stream of any length.
+//!
+//! ```text
+//! file   = [byte order mark] record { line-end record } [line-end]       line-end = [CR] LF
+//! record = field { "," field }
+//! field  = '"' { any but '"', or '""' } '"' | { any but ",", LF }
+//! ```
+//! Beyond the RFC: lines may end with LF alone, and a quote inside a plain field stands for
+//! itself. What is wrong in one record spoils that record alone: reading goes on at the next line.
+
+use std::io::{BufRead, BufReader, ErrorKind, Read};
+
+/// The most bytes of one record.
+pub(super) const RECORD_BYTES_MAX: usize = 1 << 20;
+
+/// The most fields of one record.
+pub(super) const FIELDS_MAX: usize = 4096;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// A field of a record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Field<'a> {
+    pub text: &'a str,
+    pub quoting: Quoting,
+}
+
+/// Whether a field stands in quotes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Quoting {
+    Plain,
+    Quoted,
+}
+
+/// What reading gave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Outcome {
+    Record,
+    /// An empty line, or part of what follows a mistake.
+    Blank,
+    End,
+}
+
+/// Why a record cannot be had, and on which line, from 1, it starts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct BadRecord {
+    pub line: u64,
+    pub reason: String,
+}
+
+/// Reads records; each takes the place of the one before.
+pub(super) struct Records<R> {
+    input: BufReader<R>,
+    /// The contents of the record's fields, one after the other.
+    bytes: Vec<u8>,
+    /// Where each field ends in `bytes`.
+    ends: Vec<(usize, Quoting)>,
+    /// Lines read.
+    lines: u64,
+    state: Reading,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// Nothing has been read.
+    Start,
+    Going,
+    /// The rest of the line is left out.
+    Skipping,
+    /// The stream has ended or failed.
+    Over,
+}
+
+/// Where in a record the reader stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    FieldStart,
+    Plain,
+    Quoted,
+    /// After a quote inside a quoted field: its end, or the first of two.
+    Quote,
+}
+
+impl<R: Read> Records<R> {
+    pub fn new(input: R) -> Records<R> {
+        Records {
+            input: BufReader::with_capacity(1 << 16, input),
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            lines: 0,
+            state: Reading::Start,
+        }
+    }
+
+    /// The fields of the record read last.
+    pub fn fields(&self) -> Result<Vec<Field<'_>>, BadRecord> {
+        let mut start = 0;
+        let fields = self.ends.iter().map(|&(end, quoting)| {
+            let text = str::from_utf8(&self.bytes[std::mem::replace(&mut start, end)..end]);
+            text.map(|text| Field { text, quoting })
+        });
+        // Blame the line on which the record ends: it has been read as a whole.
+        let bad = |_| BadRecord { line: self.lines, reason: "not UTF-8".to_owned() };
+        fields.collect::<Result<_, _>>().map_err(bad)
+    }
+
+    /// Reads the next record.
+    pub fn read(&mut self) -> Result<Outcome, BadRecord> {
+        self.bytes.clear();
+        self.ends.clear();
+        let line = self.lines + 1;
+        let bad = |reason: &str| BadRecord { line, reason: reason.to_owned() };
+        match self.state {
+            Reading::Over => return Ok(Outcome::End),
+            Reading::Going => {}
+            Reading::Start => {
+                self.state = Reading::Going;
+                self.skip_byte_order_mark().map_err(|reason| bad(&reason))?;
+            }
+            Reading::Skipping => {
+                self.skip_line().map_err(|reason| bad(&reason))?;
+                return Ok(Outcome::Blank);
+            }
+        }
+        let mut place = Place::FieldStart;
+        loop {
+            let Some(byte) = self.byte().map_err(|reason| bad(&reason))? else {
+                self.state = Reading::Over;
+                return match place {
+                    Place::Quoted => Err(bad("a quoted field without its end")),
+                    Place::FieldStart if self.ends.is_empty() => Ok(Outcome::End),
+                    _ => self.end(place).map_err(bad),
+                };
+            };
+            self.lines += u64::from(byte == b'\n');
+            place = match (place, byte) {
+                (Place::FieldStart, b'"') => Place::Quoted,
+                (Place::Quoted, b'"') => Place::Quote,
+                (Place::Quoted, _) => self.keep(byte, Place::Quoted),
+                (Place::Quote, b'"') => self.keep(byte, Place::Quoted),
+                (_, b'\n') => return self.end(place).map_err(bad),
+                (_, b',') => {
+                    self.end_field(place);
+                    Place::FieldStart
+                }
+                // Of a line end; another place than the line's end is found there.
+                (Place::Quote, b'\r') => Place::Quote,
+                (Place::Quote, _) => {
+                    self.state = Reading::Skipping;
+                    return Err(bad("text after the end of a quoted field"));
+                }
+                (Place::FieldStart | Place::Plain, _) => self.keep(byte, Place::Plain),
+            };
+            if self.bytes.len() > RECORD_BYTES_MAX || self.ends.len() >= FIELDS_MAX {
+                // The lines that follow may belong to this record or not: there is no telling.
+                self.state = Reading::Over;
+                let most = format!(
+                    "a record of more than {RECORD_BYTES_MAX} bytes or {FIELDS_MAX} fields; \
+                     the rest of the file is left out"
+                );
+                return Err(bad(&most));
+            }
+        }
+    }
+
+    fn keep(&mut self, byte: u8, place: Place) -> Place {
+        self.bytes.push(byte);
+        place
+    }
+
+    fn end_field(&mut self, place: Place) {
+        let quoting = match place {
+            Place::FieldStart | Place::Plain => Quoting::Plain,
+            Place::Quoted | Place::Quote => Quoting::Quoted,
+        };
+        self.ends.push((self.bytes.len(), quoting));
+    }
+
+    /// The line has ended, and so has the record.
+    fn end(&mut self, place: Place) -> Result<Outcome, &'static str> {
+        if place == Place::Plain && self.bytes.last() == Some(&b'\r') {
+            self.bytes.pop();
+        }
+        if self.ends.is_empty() && self.bytes.is_empty() && place != Place::Quote {
+            return Ok(Outcome::Blank);
+        }
+        self.end_field(place);
+        Ok(Outcome::Record)
+    }
+
+    fn byte(&mut self) -> Result<Option<u8>, String> {
+        let next = self.peek()?.first().copied();
+        if next.is_some() {
+            self.input.consume(1);
+        }
+        Ok(next)
+    }
+
+    fn peek(&mut self) -> Result<&[u8], String> {
+        loop {
+            match self.input.fill_buf() {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.state = Reading::Over;
+                    return Err(error.to_string());
+                }
+                Ok(_) => break,
+            }
+        }
+        Ok(self.input.buffer())
+    }
+
+    fn skip_byte_order_mark(&mut self) -> Result<(), String> {
+        if self.peek()?.starts_with(BYTE_ORDER_MARK) {
+            self.input.consume(BYTE_ORDER_MARK.len());
+        }
+        Ok(())
+    }
+
+    /// Skips what is left of the line, some of it at a time.
+    fn skip_line(&mut self) -> Result<(), String> {
+        for _ in 0..RECORD_BYTES_MAX {
+            let byte = self.byte()?;
+            if byte.is_none_or(|byte| byte == b'\n') {
+                self.lines += u64::from(byte.is_some());
+                self.state = Reading::Going;
+                break;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,77 @@
+//! The formatter over the corpus of programs.
+
+mod corpus;
+
+use corpus::{Corpus, compare, parse, parse_as};
+use tidemill_overlog::fmt::{WIDTH, format};
+use tidemill_overlog::lex::{Sym, TokenKind, lex};
+use tidemill_stdx::diag::FileId;
+
+const FILE: FileId = FileId(0);
+
+#[test]
+fn formatting_keeps_the_meaning_and_is_final() {
+    let corpus = Corpus::open();
+    let mut formatted = 0;
+    for name in corpus.programs() {
+        let Ok(once) = format(FILE, &corpus.text(&name)) else { continue };
+        assert_eq!(format(FILE, &once).as_ref(), Ok(&once), "{name} changes when formatted again");
+        let (old, new) = (parse(&corpus, &name), parse_as(&corpus, &name, &once));
+        assert_eq!(new.has_errors, old.has_errors, "{name}");
+        // How a reader gets over an error may depend on where lines begin.
+        if !old.has_errors {
+            assert_eq!(new.tree, old.tree, "{name}");
+        }
+        formatted += 1;
+    }
+    assert!(formatted > 15, "{formatted}");
+}
+
+#[test]
+fn white_space_does_not_matter() {
+    let corpus = Corpus::open();
+    let mut compared = 0;
+    for name in corpus.programs() {
+        let text = corpus.text(&name);
+        let tokens = lex(FILE, &text, 0);
+        let odd = |kind: &TokenKind| matches!(kind, TokenKind::Comment | TokenKind::Sym(Sym::Hash));
+        if tokens.iter().any(|token| odd(&token.kind) || token.error.is_some())
+            || text.contains("\n\n")
+        {
+            continue;
+        }
+        let words: Vec<&str> = tokens
+            .iter()
+            .map(|token| &text[token.span.start as usize..token.span.end as usize])
+            .collect();
+        let expected = format(FILE, &text).expect("no lexical errors");
+        assert_eq!(format(FILE, &words.join(" ")).expect("the same tokens"), expected, "{name}");
+        assert_eq!(format(FILE, &words.join("\n")).expect("the same tokens"), expected, "{name}");
+        let lines = expected.lines().filter(|line| line.chars().count() > WIDTH);
+        let long: Vec<&str> = lines.filter(|line| line.contains(", ")).collect();
+        assert!(long.is_empty() || name.starts_with("literals"), "{name}: {long:?}");
+        compared += 1;
+    }
+    assert!(compared > 5, "{compared}");
+}
+
+/// One source with everything in it, beside its formatted form.
+#[test]
+fn the_style() {
+    let corpus = Corpus::open();
+    let mut wrong = Vec::new();
+    for name in ["style", "chord", "namespaces", "expressions"] {
+        let folder = corpus.path("../fmt");
+        let source = std::fs::read_to_string(folder.join(format!("{name}.olg")))
+            .unwrap_or_else(|_| corpus.text(&format!("{name}.olg")));
+        let formatted = format(FILE, &source).expect("no lexical errors");
+        compare(&folder.join(format!("{name}.formatted")), &formatted, &mut wrong);
+    }
+    assert!(wrong.is_empty(), "differ (BLESS=1 accepts them):\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_lexical_error_stops_it() {
+    let wrong = format(FILE, "r1 p(@X) :- q(@X, \"open).\n").expect_err("the string has no end");
+    assert_eq!(wrong[0].code, "unterminated-string");
+}

@@ -1,0 +1,25 @@
+//! The text form of plans: what reads is verified without a panic, and prints as it reads.
+
+use tidemill_relation::plan;
+
+/// Panics if reading, verifying and printing `input` do not agree.
+pub fn check(input: &[u8]) {
+    let Ok(text) = str::from_utf8(input) else { return };
+    match plan::parse(text) {
+        Err(error) => assert!(error.offset <= text.len(), "{error:?}"),
+        Ok(plan) => {
+            if let Err(errors) = plan::verify(&plan) {
+                assert!(!errors.is_empty());
+            }
+            let printed = plan::print(&plan);
+            assert_eq!(plan::parse(&printed).as_ref(), Ok(&plan), "{printed}");
+            assert_eq!(plan::print(&plan), printed);
+        }
+    }
+}
+
+/// True for the text of a plan that is right.
+pub fn is_understood(input: &[u8]) -> bool {
+    str::from_utf8(input)
+        .is_ok_and(|text| plan::parse(text).is_ok_and(|plan| plan::verify(&plan).is_ok()))
+}

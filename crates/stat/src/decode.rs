@@ -1,0 +1,221 @@
+//! Reads the files, which may change meanwhile, and may be anything.
+//!
+//! Files are read, not mapped: a mapped file that someone makes shorter kills its readers. Every
+//! piece of data is read between two readings of what tells whether it changed (see
+//! [`layout`](crate::layout)).
+
+use crate::histogram::{Distribution, SEQUENCE};
+use crate::layout::{
+    ENTRY_BYTES, HEADER_BYTES, Header, Kind, LOG_HEAD_BYTES, NAME_BYTES_MAX, RECORD_BYTES,
+    RECORD_TEXT_BYTES_MAX, Shape, WORD_BYTES, unpack,
+};
+use crate::log::{KIND_LEN, LogRecord, NUMBER, TEXT, TIME};
+use crate::snapshot::Snapshot;
+use std::fmt::Display;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How often a histogram is read again that changes all the time. Then its counts are taken as
+/// they are: each is right at its own time.
+const TRIES_MAX: usize = 32;
+
+/// Where words come from.
+pub(crate) trait Source {
+    /// The length in bytes.
+    fn bytes(&self) -> io::Result<u64>;
+
+    /// The words from a place on; all reads before come before, and all later ones after.
+    fn read(&self, offset_bytes: usize, words: &mut [u64]) -> io::Result<()>;
+
+    fn read_vec(&self, offset_bytes: usize, bytes: usize) -> io::Result<Vec<u64>> {
+        let mut words = vec![0; bytes / WORD_BYTES];
+        self.read(offset_bytes, &mut words)?;
+        Ok(words)
+    }
+}
+
+impl Source for File {
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read(&self, offset_bytes: usize, words: &mut [u64]) -> io::Result<()> {
+        let mut bytes = vec![0; words.len() * WORD_BYTES];
+        // A system call for each piece keeps their order.
+        self.read_exact_at(&mut bytes, offset_bytes as u64)?;
+        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<WORD_BYTES>().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        Ok(())
+    }
+}
+
+impl Source for [AtomicU64] {
+    fn bytes(&self) -> io::Result<u64> {
+        Ok((self.len() * WORD_BYTES) as u64)
+    }
+
+    fn read(&self, offset_bytes: usize, words: &mut [u64]) -> io::Result<()> {
+        let start = offset_bytes / WORD_BYTES;
+        let source = self.get(start..start + words.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
+        for (word, source) in words.iter_mut().zip(source) {
+            // Acquire: pairs with the release stores and fences of the writers, and keeps the
+            // order of these loads.
+            *word = source.load(Ordering::Acquire);
+        }
+        Ok(())
+    }
+}
+
+/// Puts a snapshot together from files.
+pub(crate) struct Decoder {
+    snapshot: Snapshot,
+}
+
+impl Decoder {
+    pub(crate) fn new(pid: u32) -> Decoder {
+        Decoder { snapshot: Snapshot { pid, ..Snapshot::default() } }
+    }
+
+    pub(crate) fn problem(&mut self, name: &dyn Display, reason: &dyn Display) {
+        self.snapshot.problems.push(format!("{name}: {reason}"));
+    }
+
+    /// Adds what is in a file; what is wrong with it is a problem.
+    pub(crate) fn add<S: Source + ?Sized>(&mut self, name: impl Display, source: &S) {
+        if let Err(error) = self.read(source) {
+            self.problem(&name, &error);
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Snapshot {
+        for records in self.snapshot.logs.values_mut() {
+            records.sort_by_key(|record| (record.time_ns, record.number));
+        }
+        self.snapshot
+    }
+
+    fn read<S: Source + ?Sized>(&mut self, source: &S) -> io::Result<()> {
+        // A file in the making is empty first, then zeros; its magic is written last.
+        if source.bytes()? == 0 {
+            return Ok(());
+        }
+        let header = source.read_vec(0, HEADER_BYTES)?;
+        if header.iter().all(|&word| word == 0) {
+            return Ok(());
+        }
+        let header = Header::decode(&header, source.bytes()?).map_err(io::Error::other)?;
+        if header.pid != self.snapshot.pid {
+            return Err(io::Error::other(format!("made by process {}", header.pid)));
+        }
+        let shape = header.shape;
+        let entries_bytes = shape.slots * ENTRY_BYTES;
+        let before = source.read_vec(shape.entry_offset(0), entries_bytes)?;
+        let data = self.read_data(source, shape, &before)?;
+        let after = source.read_vec(shape.entry_offset(0), entries_bytes)?;
+        let entries = before.chunks(ENTRY_BYTES / WORD_BYTES);
+        let again = after.chunks(ENTRY_BYTES / WORD_BYTES);
+        for ((entry, again), data) in entries.zip(again).zip(data) {
+            if let (Some(name), Some(data), true) = (live_name(entry), data, entry[0] == again[0]) {
+                self.add_slot(name, data);
+            }
+        }
+        Ok(())
+    }
+
+    /// The data of each slot that is in use.
+    fn read_data<S: Source + ?Sized>(
+        &self,
+        source: &S,
+        shape: Shape,
+        entries: &[u64],
+    ) -> io::Result<Vec<Option<Data>>> {
+        if shape.kind == Kind::Counters {
+            let values = source.read_vec(shape.data_offset(0), shape.slots * shape.data_bytes)?;
+            return Ok(values.into_iter().map(|value| Some(Data::Counter(value))).collect());
+        }
+        let mut all = Vec::with_capacity(shape.slots);
+        for (slot, entry) in entries.chunks(ENTRY_BYTES / WORD_BYTES).enumerate() {
+            let start = shape.data_offset(slot);
+            all.push(match (live_name(entry), shape.kind) {
+                (None, _) => None,
+                (_, Kind::Log) => Some(Data::Log(read_log(source, start, shape.data_bytes)?)),
+                _ => Some(Data::Histogram(read_histogram(source, start, shape.data_bytes)?)),
+            });
+        }
+        Ok(all)
+    }
+
+    fn add_slot(&mut self, name: String, data: Data) {
+        let Snapshot { counters, histograms, logs, .. } = &mut self.snapshot;
+        match data {
+            Data::Counter(value) => {
+                let sum = counters.entry(name).or_default();
+                *sum = sum.wrapping_add(value);
+            }
+            Data::Histogram(distribution) => {
+                histograms.entry(name).or_default().merge(&distribution);
+            }
+            Data::Log(records) => logs.entry(name).or_default().extend(records),
+        }
+    }
+}
+
+/// What a slot holds.
+enum Data {
+    Counter(u64),
+    Histogram(Distribution),
+    Log(Vec<LogRecord>),
+}
+
+/// The name of an entry that is in use.
+fn live_name(entry: &[u64]) -> Option<String> {
+    let (generation, len) = (entry[0] as u32, (entry[0] >> 32) as usize);
+    let live = generation != 0 && generation % 2 == 0 && len <= NAME_BYTES_MAX;
+    live.then(|| unpack(&entry[1..], len))
+}
+
+fn read_histogram<S: Source + ?Sized>(
+    source: &S,
+    start: usize,
+    bytes: usize,
+) -> io::Result<Distribution> {
+    let mut sequence = [0];
+    let mut tries = 0;
+    loop {
+        source.read(start + SEQUENCE * WORD_BYTES, &mut sequence)?;
+        let before = sequence[0];
+        let words = source.read_vec(start, bytes)?;
+        source.read(start + SEQUENCE * WORD_BYTES, &mut sequence)?;
+        tries += 1;
+        if (before == sequence[0] && before.is_multiple_of(2)) || tries == TRIES_MAX {
+            return Ok(Distribution::from_words(&words));
+        }
+    }
+}
+
+fn read_log<S: Source + ?Sized>(
+    source: &S,
+    start: usize,
+    bytes: usize,
+) -> io::Result<Vec<LogRecord>> {
+    let (start, bytes) = (start + LOG_HEAD_BYTES, bytes - LOG_HEAD_BYTES);
+    let before = source.read_vec(start, bytes)?;
+    let after = source.read_vec(start, bytes)?;
+    let words = RECORD_BYTES / WORD_BYTES;
+    let records = before.chunks(words).zip(after.chunks(words));
+    Ok(records
+        .filter(|(before, after)| before[NUMBER] == after[NUMBER] && before[NUMBER] != 0)
+        .map(|(record, _)| LogRecord {
+            number: record[NUMBER],
+            time_ns: record[TIME] as i64,
+            kind: record[KIND_LEN] as u32,
+            text: {
+                let len = (record[KIND_LEN] >> 32) as usize;
+                unpack(&record[TEXT..], len.min(RECORD_TEXT_BYTES_MAX))
+            },
+        })
+        .collect())
+}

@@ -1,0 +1,147 @@
+//! Where the files are, and whose.
+//!
+//! `$XDG_RUNTIME_DIR/tidemill/<pid>/`, else `tidemill-<uid>/<pid>/` in the folder for temporary
+//! files. The folders are their owner's only. A folder whose process is gone, or whose number
+//! meanwhile belongs to another process (told by the start time), is removed by the next start.
+
+use crate::layout::{HEADER_BYTES, MAGIC, WORD_BYTES};
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::{env, process};
+
+/// The folder with a folder for each process, made if it is missing.
+///
+/// # Errors
+/// Why there is none that only we may write to.
+pub fn base() -> Result<PathBuf, String> {
+    let path = base_path();
+    create_private(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(path)
+}
+
+/// Where [`base`] is, whether it exists or not.
+pub fn base_path() -> PathBuf {
+    match env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from) {
+        // The specification of that variable says to ignore relative paths.
+        Some(runtime) if runtime.is_absolute() => runtime.join("tidemill"),
+        _ => env::temp_dir().join(format!("tidemill-{}", rustix::process::getuid().as_raw())),
+    }
+}
+
+/// Makes a folder that only its owner may enter, or checks that it is such a one: in a folder for
+/// temporary files others may have made it first.
+pub(crate) fn create_private(path: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    // Not following a link that others may have put there.
+    let metadata = fs::symlink_metadata(path)?;
+    if !metadata.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    if metadata.uid() != rustix::process::getuid().as_raw() || metadata.mode() & 0o022 != 0 {
+        return Err(io::Error::other("others may write to it"));
+    }
+    Ok(())
+}
+
+/// When a process started, in clock ticks after boot; `None` if there is no such process.
+pub fn start_ticks(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    parse_start_ticks(&stat)
+}
+
+/// Field 22, counted from behind the program's name, which may contain anything.
+fn parse_start_ticks(stat: &str) -> Option<u64> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_ascii_whitespace().nth(22 - 3)?.parse().ok()
+}
+
+/// The living processes that have files under `base`, ascending.
+pub fn processes(base: &Path) -> Vec<u32> {
+    let mut pids: Vec<u32> = pids(base).into_iter().filter(|&pid| is_alive(base, pid)).collect();
+    pids.sort_unstable();
+    pids
+}
+
+/// Removes the folders of dead processes under `base`; what cannot be removed stays.
+pub fn clean(base: &Path) {
+    for pid in pids(base) {
+        let directory = base.join(pid.to_string());
+        if pid == process::id() {
+            // Ours may hold files of a dead process that had our number.
+            remove_files(&directory, |path| file_start(path) != start_ticks(pid));
+        } else if !is_alive(base, pid) {
+            remove_files(&directory, |_| true);
+            let _ = fs::remove_dir(&directory);
+        }
+    }
+}
+
+/// The folders whose name is a process number written as we write it.
+fn pids(base: &Path) -> Vec<u32> {
+    let Ok(entries) = fs::read_dir(base) else { return Vec::new() };
+    entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+            let ours = entry.file_name() == *pid.to_string() && entry.file_type().ok()?.is_dir();
+            ours.then_some(pid)
+        })
+        .collect()
+}
+
+/// True if the process lives and did not start after the files of its folder were made.
+fn is_alive(base: &Path, pid: u32) -> bool {
+    let Some(start) = start_ticks(pid) else { return false };
+    let files = fs::read_dir(base.join(pid.to_string())).into_iter().flatten().flatten();
+    let mut starts = files.filter_map(|file| file_start(&file.path()));
+    // A process that is just starting has a folder and no file yet.
+    starts.all(|written| written == start)
+}
+
+/// The start time of the process that made a file of ours.
+fn file_start(path: &Path) -> Option<u64> {
+    let is_file = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file());
+    if !is_file {
+        return None;
+    }
+    let mut header = [0; HEADER_BYTES];
+    File::open(path).ok()?.read_exact(&mut header).ok()?;
+    let word = |at: usize| {
+        let bytes = header.get(at * WORD_BYTES..(at + 1) * WORD_BYTES)?;
+        Some(u64::from_le_bytes(bytes.try_into().ok()?))
+    };
+    (word(0)? == MAGIC).then(|| word(3))?
+}
+
+/// Removes what is directly in a folder, but folders.
+fn remove_files(directory: &Path, doomed: impl Fn(&Path) -> bool) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    for entry in entries.flatten() {
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if !is_dir && doomed(&entry.path()) {
+            // What cannot be removed stays for the next start.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_start_of_a_process_is_found_behind_any_name() {
+        let stat = "12 (a) 1 (b c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20";
+        assert_eq!(parse_start_ticks(stat), Some(4711));
+        assert_eq!(parse_start_ticks("12 (a) S 1"), None);
+        assert_eq!(parse_start_ticks(""), None);
+        let own = start_ticks(process::id()).unwrap();
+        assert!(own > 0);
+        assert_eq!(start_ticks(u32::MAX), None);
+    }
+}

@@ -1,0 +1,231 @@
+//! Makes the files and hands out what is in them.
+
+use crate::chunk::Chunk;
+use crate::counter::Counter;
+use crate::decode::Decoder;
+use crate::histogram::Histogram;
+use crate::layout::{Header, Kind, Shape};
+use crate::log::RingLog;
+use crate::place;
+use crate::snapshot::Snapshot;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// No more files of one kind than this in the folder of a process; what comes after is kept in
+/// memory.
+const FILES_MAX: usize = 1024;
+
+/// Makes counters, histograms and logs; clones are the same registry.
+///
+/// Making one never fails: what cannot be had in files is kept in memory, where
+/// [`Registry::snapshot`] still sees it, and [`Registry::problem`] tells why.
+#[derive(Clone)]
+pub struct Registry(Arc<Shared>);
+
+struct Shared {
+    pid: u32,
+    start_ticks: u64,
+    directory: Option<PathBuf>,
+    /// A lock, as loops of several threads register here. Counting takes none.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Full files and others, in the order in which they were made.
+    chunks: Vec<Slots>,
+    /// The number of the next file, by kind; others of this process may have taken it.
+    next_file: [usize; Kind::ALL.len()],
+    problem: Option<String>,
+}
+
+/// A chunk and its free slots.
+struct Slots {
+    chunk: Arc<Chunk>,
+    /// The lowest is last, to be taken first.
+    free: Vec<usize>,
+}
+
+/// A slot that has one owner; free again when dropped.
+pub(crate) struct Slot {
+    chunk: Arc<Chunk>,
+    index: usize,
+    registry: Registry,
+}
+
+impl Registry {
+    /// In files at the usual place, see [`place::base`]; removes what dead processes left there.
+    pub fn open() -> Registry {
+        match place::base() {
+            Ok(base) => Registry::open_in(&base),
+            Err(problem) => Registry::with(None, Some(problem)),
+        }
+    }
+
+    /// In files under `base/<pid>/`; removes what dead processes left under `base`.
+    pub fn open_in(base: &Path) -> Registry {
+        place::clean(base);
+        let directory = base.join(std::process::id().to_string());
+        match place::create_private(&directory) {
+            Ok(()) => Registry::with(Some(directory), None),
+            Err(error) => Registry::with(None, Some(format!("{}: {error}", directory.display()))),
+        }
+    }
+
+    /// In memory only: for simulations, which may leave no traces, and for tests.
+    pub fn in_memory() -> Registry {
+        Registry::with(None, None)
+    }
+
+    fn with(directory: Option<PathBuf>, problem: Option<String>) -> Registry {
+        let pid = std::process::id();
+        Registry(Arc::new(Shared {
+            pid,
+            start_ticks: place::start_ticks(pid).unwrap_or(0),
+            directory,
+            state: Mutex::new(State { problem, ..State::default() }),
+        }))
+    }
+
+    /// A counter, at 0.
+    pub fn counter(&self, name: &str) -> Counter {
+        Counter::new(self.slot(Shape::COUNTERS, name))
+    }
+
+    /// A histogram without values.
+    pub fn histogram(&self, name: &str) -> Histogram {
+        Histogram::new(self.slot(Shape::HISTOGRAMS, name))
+    }
+
+    /// A log that keeps the last `records` records (at least one; 64 MiB at most).
+    pub fn log(&self, name: &str, records: usize) -> RingLog {
+        RingLog::new(self.slot(Shape::log(records), name))
+    }
+
+    /// All that is counted here now.
+    pub fn snapshot(&self) -> Snapshot {
+        let chunks: Vec<Arc<Chunk>> =
+            self.state().chunks.iter().map(|slots| slots.chunk.clone()).collect();
+        let mut decoder = Decoder::new(self.0.pid);
+        for chunk in chunks {
+            decoder.add("memory", chunk.words());
+        }
+        decoder.finish()
+    }
+
+    /// The folder of this process, where there is one: also for its control socket.
+    pub fn directory(&self) -> Option<&Path> {
+        self.0.directory.as_deref()
+    }
+
+    /// Why something is kept in memory that should be in files, if so.
+    pub fn problem(&self) -> Option<String> {
+        self.state().problem.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // What a panicking thread leaves is whole: no step in between can panic.
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn slot(&self, shape: Shape, name: &str) -> Slot {
+        let mut state = self.state();
+        let found = state
+            .chunks
+            .iter()
+            .position(|slots| slots.chunk.shape() == shape && !slots.free.is_empty());
+        let found = found.unwrap_or_else(|| {
+            let chunk = Arc::new(self.chunk(&mut state, shape));
+            state.chunks.push(Slots { chunk, free: (0..shape.slots).rev().collect() });
+            state.chunks.len() - 1
+        });
+        let slots = &mut state.chunks[found];
+        let index = slots.free.pop().expect("chosen for its free slots");
+        slots.chunk.claim(index, name);
+        Slot { chunk: slots.chunk.clone(), index, registry: self.clone() }
+    }
+
+    fn chunk(&self, state: &mut State, shape: Shape) -> Chunk {
+        let Shared { pid, start_ticks, directory, .. } = &*self.0;
+        let header = Header { pid: *pid, start_ticks: *start_ticks, shape };
+        let Some(directory) = directory else { return Chunk::in_memory(&header) };
+        let next_file = &mut state.next_file[shape.kind.number() as usize - 1];
+        match new_file(directory, next_file, &header) {
+            Ok(chunk) => chunk,
+            Err(error) => {
+                state.problem = Some(format!("{}: {error}", directory.display()));
+                Chunk::in_memory(&header)
+            }
+        }
+    }
+
+    fn release(&self, chunk: &Arc<Chunk>, index: usize) {
+        chunk.retire(index);
+        let mut state = self.state();
+        let same = |slots: &Slots| Arc::ptr_eq(&slots.chunk, chunk);
+        let Some(at) = state.chunks.iter().position(same) else { return };
+        let slots = &mut state.chunks[at];
+        slots.free.push(index);
+        // Logs come each with a file of its own: it goes with the log. So do empty files, but
+        // for the first of its kind, which may fill again at once.
+        let shape = chunk.shape();
+        let unused = slots.free.len() == shape.slots;
+        let first = state.chunks.iter().position(|slots| slots.chunk.shape().kind == shape.kind);
+        if unused && (shape.kind == Kind::Log || first != Some(at)) {
+            state.chunks.remove(at);
+        }
+    }
+}
+
+/// The next file of this kind; numbers that others of this process took are left out.
+fn new_file(directory: &Path, next: &mut usize, header: &Header) -> io::Result<Chunk> {
+    let stem = header.shape.kind.file_stem();
+    for _ in 0..FILES_MAX {
+        let path = directory.join(format!("{stem}.{}", *next % FILES_MAX));
+        *next += 1;
+        match Chunk::in_file(&path, header) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            other => return other,
+        }
+    }
+    Err(io::Error::other(format!("{FILES_MAX} files of {stem} already")))
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // The files first; then the folder, which stays if it holds something else.
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        state.chunks.clear();
+        if let Some(directory) = &self.directory {
+            let _ = fs::remove_dir(directory);
+        }
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry")
+            .field("directory", &self.0.directory)
+            .field("problem", &self.problem())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Slot {
+    pub(crate) fn data(&self) -> &[AtomicU64] {
+        self.chunk.data(self.index)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.registry.release(&self.chunk, self.index);
+    }
+}
+
+#[cfg(test)]
+mod tests;

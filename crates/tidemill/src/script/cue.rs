@@ -1,0 +1,236 @@
+//! Scripts joined with the program and the nodes of a simulation.
+
+use tidemill_overlog::node::Identity;
+use tidemill_relation::OwnedValue;
+use tidemill_relation::plan::{Plan, RelationId};
+use tidemill_relation::text::{Pattern, TextError};
+use tidemill_stdx::diag::{Diagnostic, Place, Sources, Span};
+
+use super::{Action, Nodes, Script, Template, What, When, Which};
+use crate::tuples::{self, Unsuited};
+
+/// One action, ready to happen.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Cue {
+    /// When.
+    pub when: When,
+    /// What.
+    pub deed: Deed,
+    /// Where it was written, `FILE:LINE:COLUMN`.
+    pub place: String,
+}
+
+/// What an action does; nodes are numbers.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Deed {
+    /// Gives nodes a tuple each.
+    Put(Vec<(u32, RelationId, Vec<OwnedValue>)>),
+    /// Ends nodes.
+    Crash(Vec<u32>),
+    /// Starts nodes again.
+    Restart(Vec<u32>),
+    /// Cuts the network.
+    Partition(Vec<Vec<u32>>),
+    /// Ends all partitions.
+    Heal,
+    /// Sets the probability of a loss.
+    Loss(f64),
+    /// Sets the delay of datagrams, nanoseconds.
+    Latency {
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+    /// Checks tables.
+    Expect {
+        /// The nodes with what is looked for there.
+        rows: Vec<(u32, RelationId, Pattern)>,
+        /// Nodes that are not alive are passed over.
+        living: bool,
+        /// How many rows must fit; `None`: one or more.
+        count: Option<u64>,
+    },
+    /// Ends the run.
+    End,
+}
+
+/// Joins a script with a program and its nodes. All that does not fit is said.
+pub fn bind(
+    script: &Script,
+    sources: &Sources,
+    plan: &Plan,
+    nodes: &[Identity],
+) -> (Vec<Cue>, Vec<Diagnostic>) {
+    let binding = Binding { sources, plan, nodes };
+    let mut cues = Vec::with_capacity(script.actions.len());
+    let mut diagnostics = Vec::new();
+    for action in &script.actions {
+        match binding.cue(action) {
+            Ok(cue) => cues.push(cue),
+            Err(diagnostic) => diagnostics.push(diagnostic),
+        }
+    }
+    (cues, diagnostics)
+}
+
+struct Binding<'s> {
+    sources: &'s Sources,
+    plan: &'s Plan,
+    nodes: &'s [Identity],
+}
+
+impl Binding<'_> {
+    fn cue(&self, action: &Action) -> Result<Cue, Diagnostic> {
+        let deed = match &action.what {
+            What::Put(nodes, tuple) => {
+                let put = |node: &Identity, pattern: Pattern| {
+                    let (relation, columns) = tuples::bind(self.plan, &pattern, node)?;
+                    Ok((node.index, relation, columns))
+                };
+                Deed::Put(self.each(nodes, tuple, put)?)
+            }
+            What::Crash(nodes) => Deed::Crash(self.numbers(nodes)?),
+            What::Restart(nodes) => Deed::Restart(self.numbers(nodes)?),
+            What::Partition(groups) => {
+                let group = |group: &Vec<Nodes>| {
+                    let numbers: Result<Vec<_>, _> =
+                        group.iter().map(|nodes| self.numbers(nodes)).collect();
+                    numbers.map(|numbers| numbers.concat())
+                };
+                Deed::Partition(groups.iter().map(group).collect::<Result<_, _>>()?)
+            }
+            What::Heal => Deed::Heal,
+            What::Loss(probability) => Deed::Loss(*probability),
+            What::Latency { least, most } => Deed::Latency { least: *least, most: *most },
+            What::Expect { nodes, pattern, count } => {
+                let living = nodes.which == Which::All;
+                let rows = self.each(nodes, pattern, |node, pattern| {
+                    let relation = tuples::relation_of(self.plan, &pattern)?;
+                    match self.plan.relation(relation).table() {
+                        Some(_) => Ok((node.index, relation, pattern)),
+                        None => Err(Unsuited::NoTable { name: pattern.name }),
+                    }
+                })?;
+                Deed::Expect { rows, living, count: *count }
+            }
+            What::End => Deed::End,
+        };
+        let Place { line, column } = self.sources.place(action.span);
+        let place = format!("{}:{line}:{column}", self.sources.name(action.span.file));
+        Ok(Cue { when: action.when, deed, place })
+    }
+
+    /// The numbers of the nodes that were named.
+    fn numbers(&self, nodes: &Nodes) -> Result<Vec<u32>, Diagnostic> {
+        let known = |&index: &u32| (index as usize) < self.nodes.len();
+        let found: Option<Vec<u32>> = match &nodes.which {
+            Which::All => Some((0..).take(self.nodes.len()).collect()),
+            Which::Index(index) => Some(*index).filter(known).map(|index| vec![index]),
+            Which::Range { from, to, .. } => {
+                Some(*to).filter(known).map(|to| (*from..=to).collect())
+            }
+            Which::Address(address) => {
+                let node = self.nodes.iter().find(|node| node.address == *address);
+                node.map(|node| vec![node.index])
+            }
+        };
+        found.ok_or_else(|| {
+            let last = self.nodes.last().map_or("", |node| node.address.as_str());
+            Diagnostic::error("unknown-node", nodes.span, "there is no such node")
+                .help(format!("{} nodes run, the last is {last}", self.nodes.len()))
+        })
+    }
+
+    /// What `of` makes of a template for each of the nodes.
+    fn each<T>(
+        &self,
+        nodes: &Nodes,
+        template: &Template,
+        of: impl Fn(&Identity, Pattern) -> Result<T, Unsuited>,
+    ) -> Result<Vec<T>, Diagnostic> {
+        let variable = match &nodes.which {
+            Which::Range { variable, .. } => Some(variable.as_str()),
+            _ => None,
+        };
+        let at = |offset: usize| {
+            let start = template.span.start + offset as u32;
+            Span { start: start.min(template.span.end), ..template.span }
+        };
+        let one = |index: u32| {
+            let pattern =
+                template.instance(variable, index).map_err(|TextError { offset, message }| {
+                    Diagnostic::error("script-tuple", at(offset), message)
+                })?;
+            of(&self.nodes[index as usize], pattern)
+                .map_err(|wrong| Diagnostic::error("script-tuple", at(0), wrong.to_string()))
+        };
+        self.numbers(nodes)?.into_iter().map(one).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::parse;
+
+    fn check(text: &str) -> (Vec<Cue>, String) {
+        let plan = tidemill_relation::plan::parse(
+            "relation p0 \"lookup\" at 0 (string, int64)\n\
+             relation p1 \"succ\" at 0 (string, string)\n  table key(0)\n",
+        )
+        .expect("a plan");
+        let node = |index| Identity {
+            address: format!("n{index}:1"),
+            index,
+            count: 3,
+            landmark: "n0:1".to_owned(),
+        };
+        let nodes: Vec<Identity> = (0..3).map(node).collect();
+        let mut sources = Sources::new();
+        let file = sources.add("t.sim", text);
+        let (script, errors) = parse(file, text);
+        assert!(errors.is_empty(), "{errors:?}");
+        let (cues, errors) = bind(&script, &sources, &plan, &nodes);
+        (cues, errors.iter().map(|one| sources.render(one)).collect())
+    }
+
+    #[test]
+    fn actions_are_bound_to_nodes_and_relations() {
+        let (cues, errors) = check(
+            "at 1 inject * lookup(NODE, 1)\nat 2 inject i in 1..2 lookup(\"n$i:1\", $i)\n\
+             at 3 crash n1:1\nat 4 partition 0 | 1..2\nat 5 expect * succ(NODE, _)\n",
+        );
+        assert_eq!(errors, "");
+        let Deed::Put(tuples) = &cues[0].deed else { panic!("tuples") };
+        assert_eq!(tuples.len(), 3);
+        let Deed::Put(tuples) = &cues[1].deed else { panic!("tuples") };
+        let texts: Vec<String> = tuples.iter().map(|tuple| tuple.2[0].to_string()).collect();
+        assert_eq!(texts, ["\"n1:1\"", "\"n2:1\""]);
+        assert_eq!(cues[2].deed, Deed::Crash(vec![1]));
+        assert_eq!(cues[3].deed, Deed::Partition(vec![vec![0], vec![1, 2]]));
+        assert!(
+            matches!(&cues[4].deed, Deed::Expect { rows, living: true, .. } if rows.len() == 3)
+        );
+        assert_eq!(cues[4].place, "t.sim:5:1");
+    }
+
+    #[test]
+    fn what_does_not_fit_has_its_place() {
+        let cases = [
+            ("at 1 crash 3", "t.sim:1:12: error[unknown-node]"),
+            ("at 1 crash n9:1", "t.sim:1:12: error[unknown-node]"),
+            ("at 1 crash i in 1..3", "t.sim:1:12: error[unknown-node]"),
+            ("at 1 inject 0 look(NODE, 1)", "t.sim:1:15: error[script-tuple]: the program has no"),
+            ("at 1 inject 0 lookup(NODE)", "t.sim:1:15: error[script-tuple]: `lookup` has 2"),
+            ("at 1 inject 0 lookup(\"n1:1\", 1)", "t.sim:1:15: error[script-tuple]: the tuple is"),
+            ("at 1 inject 0 lookup(NODE, _)", "t.sim:1:15: error[script-tuple]: `_` stands"),
+            ("at 1 expect 0 lookup(NODE, _)", "t.sim:1:15: error[script-tuple]: `lookup` is an"),
+        ];
+        for (line, expected) in cases {
+            let (cues, errors) = check(line);
+            assert!(errors.starts_with(expected), "{line}\n got {errors}\nwant {expected}");
+            assert!(cues.is_empty());
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Simulation: many nodes of a program in one process and in virtual time, under faults.
+//!
+//! It is the production code on another host. Node `i` has the address `n<i>:1`; all of them
+//! start at 0 s. Time passes only where nothing is left to do, and whatever is random follows
+//! from one seed, so the same program, options and seed give the same bytes on every machine.
+//!
+//! ```text
+//! Simulation::new ─ script ─ run ──> watch lines ... summary
+//!                    │       │
+//!              cues as timers┘   [life]   crash, restart, churn
+//!                                [roll]   the table `sim::node`
+//!                                [stage]  what cues do
+//! ```
+//! The first tuple of a relation `violation`, and the first expectation of the script that does
+//! not hold, end the run.
+
+mod life;
+mod roll;
+mod stage;
+
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tidemill_event::{Conditions, Loop, Outcome, Sim, Time};
+use tidemill_overlog::fleet::{self, Extra, Fleet, NodeId, World};
+use tidemill_overlog::net::mail::Fabric;
+use tidemill_overlog::node::{Identity, Program, Stages};
+use tidemill_overlog::program::{Compiled, Watch};
+use tidemill_relation::plan::RelationId;
+use tidemill_stdx::diag::{Diagnostic, Sources};
+
+use crate::console::{Console, Form};
+use crate::ended::Ended;
+use crate::journal::{Journal, SharedJournal};
+use crate::script::{Cue, Script, bind};
+use crate::summary::Summary;
+use roll::Roll;
+
+/// How a program is simulated.
+#[derive(Clone, Debug)]
+pub struct SimOptions {
+    /// How many nodes.
+    pub nodes: u32,
+    /// What all chance follows from.
+    pub seed: u64,
+    /// When the run ends, nanoseconds; `None`: when nothing is left to do.
+    pub end_ns: Option<u64>,
+    /// The least and most time that a datagram takes.
+    pub latency: (Duration, Duration),
+    /// The probability that a datagram is lost.
+    pub loss: f64,
+    /// The probability that a datagram arrives twice.
+    pub duplicate: f64,
+    /// The probability that a datagram is held back behind later ones.
+    pub reorder: f64,
+    /// The mean life of a node but the first, nanoseconds; `None`: nodes live for ever.
+    pub churn_ns: Option<u64>,
+    /// Print every stage of every tuple.
+    pub trace: bool,
+    /// What `LANDMARK` is, if not the address of the first node.
+    pub landmark: Option<String>,
+    /// Tuples for the nodes where they are located, after the facts of the program.
+    pub extra: Vec<Extra>,
+}
+
+impl Default for SimOptions {
+    fn default() -> SimOptions {
+        SimOptions {
+            nodes: 1,
+            seed: 1,
+            end_ns: None,
+            latency: (Duration::from_millis(10), Duration::from_millis(50)),
+            loss: 0.0,
+            duplicate: 0.0,
+            reorder: 0.0,
+            churn_ns: None,
+            trace: false,
+            landmark: None,
+            extra: Vec::new(),
+        }
+    }
+}
+
+/// A program and how it is simulated; see the module.
+#[derive(Debug)]
+pub struct Simulation {
+    program: Program,
+    options: SimOptions,
+    identities: Vec<Identity>,
+    cues: Vec<Cue>,
+}
+
+impl Simulation {
+    /// Prepares a simulation.
+    ///
+    /// # Errors
+    /// Relations of the program whose messages would have one name, as text.
+    pub fn new(mut program: Compiled, options: SimOptions) -> Result<Simulation, String> {
+        if options.trace {
+            let all = (0..).map(RelationId).zip(&program.plan.relations);
+            let visible = all.filter(|(_, relation)| !relation.hidden);
+            let watch = |(relation, _)| Watch { relation, stages: Stages::ALL };
+            program.watches = visible.map(watch).collect();
+        }
+        let address = |index: u32| format!("n{index}:1");
+        let landmark = options.landmark.clone().unwrap_or_else(|| address(0));
+        let identity = |index| Identity {
+            address: address(index),
+            index,
+            count: options.nodes,
+            landmark: landmark.clone(),
+        };
+        let identities = (0..options.nodes).map(identity).collect();
+        Ok(Simulation { program: Program::new(program)?, options, identities, cues: Vec::new() })
+    }
+
+    /// Adds what a script does; says what in it does not fit the program and its nodes.
+    pub fn script(&mut self, script: &Script, sources: &Sources) -> Vec<Diagnostic> {
+        let plan = self.program.plan();
+        let (cues, diagnostics) = bind(script, sources, plan, &self.identities);
+        self.cues.extend(cues);
+        diagnostics
+    }
+
+    /// Runs it; the summary is the last line written.
+    ///
+    /// # Errors
+    /// What keeps the loop from running at all.
+    pub fn run(self, console: Console) -> io::Result<Ended> {
+        let (end, seed) = (self.options.end_ns, self.options.seed);
+        let (mut world, mut events) = self.set_up(console)?;
+        let outcome = match end {
+            Some(end) => events.run_until(&mut world, Time(end)),
+            None => events.run(&mut world),
+        };
+        if let Outcome::Failed(error) = outcome {
+            return Err(error);
+        }
+        Ok(world.finish(&mut events, seed))
+    }
+
+    fn set_up(self, console: Console) -> io::Result<(SimWorld, Loop<SimWorld>)> {
+        let Simulation { program, options, identities, cues } = self;
+        let host = Sim::new(options.seed).with_conditions(Conditions {
+            latency: options.latency.0..=options.latency.1,
+            loss: options.loss,
+            duplicate: options.duplicate,
+            reorder: options.reorder,
+            ..Conditions::default()
+        });
+        let mut events = Loop::new(Box::new(host));
+        let journal = SharedJournal::new(Journal::new(console));
+        let observer = Box::new(journal.clone());
+        let roll = Roll::new(program.plan());
+        let mut fleet = Fleet::new(Arc::new(program), Fabric::Udp, options.seed, observer);
+        options.extra.into_iter().for_each(|extra| fleet.add_extra(extra));
+        let mut world = SimWorld { fleet, journal, roll, retired: 0 };
+        // Before the nodes: what a script does at a time comes before what else happens then.
+        cues.into_iter().for_each(|cue| stage::set(&mut events, Rc::new(cue)));
+        for identity in identities {
+            let endpoint = events.host().bind(&identity.address)?;
+            fleet::start(&mut world, &mut events, endpoint, identity)?;
+        }
+        roll::call_all(&mut world, &mut events);
+        if let Some(mean_ns) = options.churn_ns {
+            life::churn(&world, &mut events, mean_ns, options.seed);
+        }
+        Ok((world, events))
+    }
+}
+
+/// What the loop of a simulation works on.
+struct SimWorld {
+    fleet: Fleet,
+    journal: SharedJournal,
+    roll: Option<Roll>,
+    /// Turns of lives that have ended.
+    retired: u64,
+}
+
+impl World for SimWorld {
+    fn fleet(&mut self) -> &mut Fleet {
+        &mut self.fleet
+    }
+
+    fn turned(&mut self, events: &mut Loop<SimWorld>) {
+        if self.journal.get().is_over() {
+            events.stop();
+        }
+    }
+}
+
+impl SimWorld {
+    fn is_alive(&self, node: u32) -> bool {
+        self.fleet.node(NodeId(node)).is_some()
+    }
+
+    /// Writes the summary and says how it ended.
+    fn finish(self, events: &mut Loop<SimWorld>, seed: u64) -> Ended {
+        let mut summary = Summary::of(&self.fleet, events);
+        summary.turns += self.retired;
+        summary.seed = Some(seed);
+        let mut journal = self.journal.get_mut();
+        summary.violations = journal.violations;
+        summary.expectations_met = journal.expectations_met;
+        summary.expectations_failed = journal.expectations_failed;
+        match journal.console.form() {
+            Form::Text => journal.console.line(&summary),
+            Form::Json => journal.console.line(summary.json()),
+        }
+        journal.console.flush();
+        Ended { summary, failure: journal.console.take_failure() }
+    }
+}

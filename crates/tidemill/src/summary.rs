@@ -1,0 +1,235 @@
+//! What a run amounts to: the last line of a simulation, and what an interrupted run leaves.
+//!
+//! All figures are of the loop's own time, so that a simulation prints the same on every machine.
+
+use std::fmt;
+
+use tidemill_event::Loop;
+use tidemill_overlog::fleet::Fleet;
+use tidemill_overlog::node::Counters;
+use tidemill_relation::json::JsonWriter;
+use tidemill_relation::plan::RelationId;
+
+use crate::journal::Seconds;
+
+/// The figures of a run.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Summary {
+    /// Nodes started, not counting those that were started again.
+    pub nodes: u64,
+    /// Nodes alive at the end.
+    pub alive: u64,
+    /// How long it ran, nanoseconds.
+    pub elapsed_ns: u64,
+    /// Turns of nodes.
+    pub turns: u64,
+    /// Datagrams that nodes sent.
+    pub messages: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// What was dropped, by reason; reasons that never occurred are left out.
+    pub dropped: Vec<(String, u64)>,
+    /// Rows at the end over all living nodes, by table; empty tables too.
+    pub tables: Vec<(String, u64)>,
+    /// Tuples of the relation `violation`.
+    pub violations: u64,
+    /// Expectations of the script that held.
+    pub expectations_met: u64,
+    /// Expectations of the script that did not.
+    pub expectations_failed: u64,
+    /// What all chance followed from, where that was given.
+    pub seed: Option<u64>,
+}
+
+impl Summary {
+    /// The figures of a fleet and its loop so far.
+    pub fn of<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Summary {
+        let mut summary =
+            Summary { elapsed_ns: events.now().0, tables: rows(fleet), ..Summary::default() };
+        for id in fleet.ids() {
+            summary.nodes += 1;
+            if let Some(node) = fleet.node(id) {
+                summary.alive += 1;
+                summary.turns += node.counters().turns;
+            }
+        }
+        let host = events.host().stats();
+        (summary.messages, summary.bytes) = (host.sent, host.sent_bytes);
+        summary.dropped = dropped(fleet, events);
+        summary
+    }
+
+    /// So many a node and second.
+    fn rate(&self, count: u64) -> f64 {
+        let node_seconds = self.nodes as f64 * self.elapsed_ns as f64 / 1e9;
+        if node_seconds > 0.0 { count as f64 / node_seconds } else { 0.0 }
+    }
+
+    /// The object `{"summary":{...}}`.
+    pub fn json(&self) -> String {
+        let mut json = JsonWriter::new();
+        let counts = |json: &mut JsonWriter, counts: &[(String, u64)]| {
+            json.object(|json| {
+                counts.iter().for_each(|(name, count)| json.key(name).number(count))
+            });
+        };
+        json.object(|json| {
+            json.key("summary").object(|json| {
+                json.key("nodes").number(self.nodes);
+                json.key("alive").number(self.alive);
+                json.key("seconds").number(Seconds(self.elapsed_ns));
+                json.key("turns").number(self.turns);
+                json.key("messages").number(self.messages);
+                json.key("bytes").number(self.bytes);
+                json.key("messages_per_node_s").number(Rate(self.rate(self.messages)));
+                json.key("bytes_per_node_s").number(Rate(self.rate(self.bytes)));
+                counts(json.key("dropped"), &self.dropped);
+                counts(json.key("tables"), &self.tables);
+                json.key("violations").number(self.violations);
+                json.key("expectations_met").number(self.expectations_met);
+                json.key("expectations_failed").number(self.expectations_failed);
+                if let Some(seed) = self.seed {
+                    json.key("seed").number(seed);
+                }
+            });
+        });
+        json.finish()
+    }
+}
+
+/// Rows of the tables that a program declares, over all living nodes.
+fn rows(fleet: &Fleet) -> Vec<(String, u64)> {
+    let plan = fleet.program().plan();
+    let tables = (0..).map(RelationId).zip(&plan.relations);
+    let tables = tables.filter(|(_, relation)| !relation.hidden && relation.table().is_some());
+    let count = |id| {
+        let nodes = fleet.ids().filter_map(|node| fleet.node(node));
+        nodes.filter_map(|node| Some(node.database().get(id)?.len() as u64)).sum()
+    };
+    tables.map(|(id, relation)| (relation.name.clone(), count(id))).collect()
+}
+
+/// What the network, the loop and the living nodes have dropped, where they have.
+fn dropped<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Vec<(String, u64)> {
+    let mut reasons: Vec<(&str, u64)> = vec![("loop_queue_full", events.stats().dropped_events)];
+    match events.host().sim().map(|sim| *sim.net_stats()) {
+        Some(drops) => reasons.extend([
+            ("lost", drops.lost),
+            ("partitioned", drops.dropped_partitioned),
+            ("crashed", drops.dropped_crashed),
+            ("unbound", drops.dropped_unbound),
+            ("network_full", drops.dropped_full),
+            ("truncated", drops.dropped_truncated),
+        ]),
+        None => {
+            let host = events.host().stats();
+            reasons.extend([
+                ("host_full", host.dropped_full),
+                ("unresolved", host.dropped_unresolved),
+                ("truncated", host.dropped_truncated),
+            ]);
+        }
+    }
+    let nodes: Vec<&Counters> =
+        fleet.ids().filter_map(|id| fleet.node(id)).map(|node| node.counters()).collect();
+    let sum = |of: fn(&Counters) -> u64| nodes.iter().map(|counters| of(counters)).sum();
+    reasons.extend([
+        ("unaddressed", sum(|counters| counters.dropped_unaddressed)),
+        ("failed", sum(|counters| counters.dropped_failed)),
+        ("table_full", sum(|counters| counters.dropped_table_full)),
+        ("queue_full", sum(|counters| counters.dropped_queue_full)),
+        ("arity", sum(|counters| counters.dropped_arity)),
+        ("periodics_skipped", sum(|counters| counters.periodics_skipped)),
+        ("turns_abandoned", sum(|counters| counters.turns_abandoned)),
+    ]);
+    let occurred = reasons.into_iter().filter(|(_, count)| *count > 0);
+    occurred.map(|(reason, count)| (reason.to_owned(), count)).collect()
+}
+
+/// A rate with 3 decimals.
+struct Rate(f64);
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3}", self.0)
+    }
+}
+
+/// One line for people.
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (messages, bytes) = (Rate(self.rate(self.messages)), Rate(self.rate(self.bytes)));
+        write!(f, "summary: {} nodes ({} alive), ", self.nodes, self.alive)?;
+        write!(f, "{} s, {} turns; ", Seconds(self.elapsed_ns), self.turns)?;
+        write!(f, "{} messages ({messages} a node and second), ", self.messages)?;
+        write!(f, "{} bytes ({bytes} a node and second)", self.bytes)?;
+        write_counts(f, "; rows: ", &self.tables)?;
+        write_counts(f, "; dropped: ", &self.dropped)?;
+        if self.expectations_met + self.expectations_failed > 0 {
+            let (met, failed) = (self.expectations_met, self.expectations_failed);
+            write!(f, "; expectations: {met} met, {failed} failed")?;
+        }
+        if self.violations > 0 {
+            write!(f, "; violations: {}", self.violations)?;
+        }
+        match self.seed {
+            Some(seed) => write!(f, "; seed {seed}"),
+            None => Ok(()),
+        }
+    }
+}
+
+fn write_counts(f: &mut fmt::Formatter<'_>, title: &str, counts: &[(String, u64)]) -> fmt::Result {
+    for (i, (name, count)) in counts.iter().enumerate() {
+        write!(f, "{}{name} {count}", if i > 0 { ", " } else { title })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary() -> Summary {
+        Summary {
+            nodes: 2,
+            alive: 1,
+            elapsed_ns: 10_000_000_000,
+            turns: 77,
+            messages: 30,
+            bytes: 1000,
+            dropped: vec![("loss".to_owned(), 3)],
+            tables: vec![("succ".to_owned(), 2), ("a::b".to_owned(), 0)],
+            seed: Some(7),
+            ..Summary::default()
+        }
+    }
+
+    #[test]
+    fn a_summary_is_one_line() {
+        assert_eq!(
+            summary().to_string(),
+            "summary: 2 nodes (1 alive), 10.000000 s, 77 turns; 30 messages (1.500 a node and \
+             second), 1000 bytes (50.000 a node and second); rows: succ 2, a::b 0; dropped: loss \
+             3; seed 7"
+        );
+    }
+
+    #[test]
+    fn a_summary_is_one_object() {
+        assert_eq!(
+            summary().json(),
+            "{\"summary\":{\"nodes\":2,\"alive\":1,\"seconds\":10.000000,\"turns\":77,\
+             \"messages\":30,\"bytes\":1000,\"messages_per_node_s\":1.500,\
+             \"bytes_per_node_s\":50.000,\"dropped\":{\"loss\":3},\
+             \"tables\":{\"succ\":2,\"a::b\":0},\"violations\":0,\"expectations_met\":0,\
+             \"expectations_failed\":0,\"seed\":7}}"
+        );
+    }
+
+    #[test]
+    fn a_run_of_no_time_has_no_rates() {
+        let summary = Summary { messages: 5, ..Summary::default() };
+        assert!(summary.json().contains("\"messages_per_node_s\":0.000"));
+    }
+}

@@ -1,0 +1,171 @@
+//! Tuples from outside: those of the command line and of scripts, matched with a program.
+
+use std::fmt;
+
+use tidemill_overlog::node::{Identity, node_id};
+use tidemill_relation::expr::{Expr, Param};
+use tidemill_relation::function::closest;
+use tidemill_relation::plan::{Plan, RelationId};
+use tidemill_relation::text::{Pattern, Term};
+use tidemill_relation::{OwnedValue, Value};
+
+/// Why a tuple does not suit a program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unsuited {
+    /// The program has no such relation.
+    Unknown {
+        /// The name.
+        name: String,
+        /// A name of the program that is much like it.
+        similar: Option<String>,
+    },
+    /// The relation has another number of columns.
+    Arity {
+        /// The name.
+        name: String,
+        /// How many columns the relation has.
+        expected: usize,
+        /// How many were given.
+        given: usize,
+    },
+    /// Its rows are not kept, so there is nothing to look at.
+    NoTable {
+        /// The name.
+        name: String,
+    },
+    /// `_` stands where a value must.
+    Wildcard,
+    /// The tuple is located at another node than the one it is for.
+    Elsewhere {
+        /// The node it is for.
+        node: String,
+    },
+}
+
+impl fmt::Display for Unsuited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unsuited::Unknown { name, similar } => {
+                write!(f, "the program has no relation `{name}`")?;
+                match similar {
+                    Some(similar) => write!(f, "; is `{similar}` meant?"),
+                    None => Ok(()),
+                }
+            }
+            Unsuited::Arity { name, expected, given } => {
+                write!(f, "`{name}` has {expected} columns, location included, not {given}")
+            }
+            Unsuited::NoTable { name } => {
+                write!(f, "`{name}` is an event, whose tuples do not stay")
+            }
+            Unsuited::Wildcard => f.write_str("`_` stands where a value must"),
+            Unsuited::Elsewhere { node } => {
+                write!(f, "the tuple is not located at {node}; write `NODE` for the node's address")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Unsuited {}
+
+/// The relation that a pattern is about, if it has so many columns.
+pub fn relation_of(plan: &Plan, pattern: &Pattern) -> Result<RelationId, Unsuited> {
+    let name = pattern.name.trim_start_matches("::");
+    let visible = |id: &RelationId| !plan.relation(*id).hidden;
+    let Some(id) = plan.find(name).filter(visible) else {
+        let names = plan.relations.iter().filter(|one| !one.hidden).map(|one| one.name.as_str());
+        let similar = closest(name, names).first().map(|name| (*name).to_owned());
+        return Err(Unsuited::Unknown { name: name.to_owned(), similar });
+    };
+    let expected = plan.relation(id).arity();
+    match pattern.terms.len() {
+        given if given == expected => Ok(id),
+        given => Err(Unsuited::Arity { name: name.to_owned(), expected, given }),
+    }
+}
+
+/// The columns of a pattern as expressions without registers; `None` if one is `_`.
+pub fn expressions(pattern: &Pattern) -> Option<Vec<Expr>> {
+    let expression = |term: &Term| match term {
+        Term::Value(value) => Some(Expr::Const(value.clone())),
+        Term::Param(param) => Some(Expr::Param(*param)),
+        Term::Any => None,
+    };
+    pattern.terms.iter().map(expression).collect()
+}
+
+/// What the parameters of a node stand for.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameters<'i>(pub &'i Identity);
+
+impl<'i> Parameters<'i> {
+    /// The value of one.
+    pub fn get(self, param: Param) -> Value<'i> {
+        let Parameters(identity) = self;
+        match param {
+            Param::Node => Value::Str(&identity.address),
+            Param::NodeIndex => Value::Int(identity.index.into()),
+            Param::NodeCount => Value::Int(identity.count.into()),
+            Param::NodeId => Value::Id(node_id(&identity.address)),
+            Param::Landmark => Value::Str(&identity.landmark),
+        }
+    }
+}
+
+/// The tuple that a pattern without `_` is at a node, which must be its location.
+pub fn bind(
+    plan: &Plan,
+    pattern: &Pattern,
+    node: &Identity,
+) -> Result<(RelationId, Vec<OwnedValue>), Unsuited> {
+    let relation = relation_of(plan, pattern)?;
+    let columns = pattern.bind(|param| Parameters(node).get(param)).ok_or(Unsuited::Wildcard)?;
+    let location = plan.relation(relation).location as usize;
+    let here = columns.get(location).and_then(|column| column.get().as_str());
+    match here == Some(node.address.as_str()) {
+        true => Ok((relation, columns)),
+        false => Err(Unsuited::Elsewhere { node: node.address.clone() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidemill_relation::text::parse_pattern;
+
+    use super::*;
+
+    fn plan() -> Plan {
+        tidemill_relation::plan::parse(
+            "relation p0 \"lookup\" at 0 (string, id)\n\
+             relation p1 \"succ\" at 0 (string, string)\n  table key(0)\n",
+        )
+        .expect("a plan")
+    }
+
+    fn node() -> Identity {
+        let address = "n3:1".to_owned();
+        Identity { address, index: 3, count: 5, landmark: "n0:1".to_owned() }
+    }
+
+    fn bound(text: &str) -> Result<String, String> {
+        let pattern = parse_pattern(text).expect("a pattern");
+        let (_, columns) = bind(&plan(), &pattern, &node()).map_err(|wrong| wrong.to_string())?;
+        Ok(columns.iter().map(|column| format!("{column} ")).collect())
+    }
+
+    #[test]
+    fn parameters_are_those_of_the_node() {
+        assert_eq!(bound("succ(NODE, LANDMARK)"), Ok("\"n3:1\" \"n0:1\" ".to_owned()));
+        let id = node_id("n3:1");
+        assert_eq!(bound("::lookup(\"n3:1\", NODE_ID)"), Ok(format!("\"n3:1\" {id} ")));
+    }
+
+    #[test]
+    fn what_does_not_suit_is_said() {
+        let wrong = |text| bound(text).expect_err("it does not suit");
+        assert_eq!(wrong("suc(NODE, 1)"), "the program has no relation `suc`; is `succ` meant?");
+        assert_eq!(wrong("succ(NODE)"), "`succ` has 2 columns, location included, not 1");
+        assert_eq!(wrong("succ(NODE, _)"), "`_` stands where a value must");
+        assert!(wrong("succ(\"n1:1\", 2)").starts_with("the tuple is not located at n3:1"));
+    }
+}

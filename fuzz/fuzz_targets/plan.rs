@@ -1,0 +1,7 @@
+//! The text form of plans: read, verify, print.
+#![no_main]
+
+#[path = "../../crates/relation/tests/noise/plan.rs"]
+mod target;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| target::check(input));

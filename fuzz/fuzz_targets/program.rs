@@ -1,0 +1,7 @@
+//! Source text, from the preprocessor to a running node.
+#![no_main]
+
+#[path = "../../crates/overlog/tests/noise/program.rs"]
+mod target;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| target::check(input));

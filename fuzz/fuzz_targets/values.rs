@@ -1,0 +1,7 @@
+//! Values, tuples and patterns in text; values in bytes.
+#![no_main]
+
+#[path = "../../crates/relation/tests/noise/values.rs"]
+mod target;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| target::check(input));

@@ -1,0 +1,136 @@
+//! Seeded mutations of inputs: the short, repeatable form of fuzzing.
+//!
+//! A target is a function that takes bytes and panics if something is wrong with what the program
+//! makes of them. [`bombard`] calls it with every seed and with mutations of them; the same
+//! targets and seeds serve the fuzzer (`fuzz/`).
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use tidemill_stdx::rng::Rng;
+
+/// No input takes longer, by far, on the slowest machine.
+const INPUT_TIME_MAX: Duration = Duration::from_secs(20);
+
+/// Mutations do not make inputs longer than this many bytes.
+const INPUT_BYTES_MAX: usize = 1 << 16;
+
+/// The files of a folder, and of those inside it, with one of these endings (none: all files),
+/// by name.
+pub fn seeds(folder: &str, endings: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+    let mut folders = vec![root.clone()];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{folder:?}: {e}"));
+        for entry in entries {
+            let path = entry.unwrap().path();
+            let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or("");
+            if path.is_dir() {
+                folders.push(path);
+            } else if endings.is_empty() || endings.contains(&ending) {
+                let bytes = std::fs::read(&path).unwrap();
+                found.push((path.strip_prefix(&root).unwrap().to_owned(), bytes));
+            }
+        }
+    }
+    found.sort();
+    assert!(!found.is_empty(), "no seeds in {folder}");
+    found
+}
+
+/// Calls `target` with every seed and with `count` mutations.
+pub fn bombard(seeds: &[(PathBuf, Vec<u8>)], count: u64, target: impl Fn(&[u8])) {
+    for (path, bytes) in seeds {
+        check(&format!("seed {}", path.display()), bytes, &target);
+    }
+    for number in 0..count {
+        let bytes = mutation(seeds, number);
+        check(&format!("mutation {number}"), &bytes, &target);
+    }
+}
+
+fn check(name: &str, bytes: &[u8], target: impl Fn(&[u8])) {
+    /// Says which input it was that made the target panic.
+    struct Tell<'a>(&'a str, &'a [u8]);
+
+    impl Drop for Tell<'_> {
+        fn drop(&mut self) {
+            if std::thread::panicking() {
+                eprintln!("{}: {:?}", self.0, String::from_utf8_lossy(self.1));
+            }
+        }
+    }
+    let tell = Tell(name, bytes);
+    let start = Instant::now();
+    target(bytes);
+    assert!(start.elapsed() < INPUT_TIME_MAX, "took {:?}", start.elapsed());
+    drop(tell);
+}
+
+/// Mutation `number` of one of the seeds.
+fn mutation(seeds: &[(PathBuf, Vec<u8>)], number: u64) -> Vec<u8> {
+    let mut random = Rng::new(number);
+    let seed = |random: &mut Rng| random.pick(seeds).map_or(&[][..], |(_, bytes)| &bytes[..]);
+    let mut bytes = seed(&mut random).to_vec();
+    for _ in 0..random.range(1..=6) {
+        let other = seed(&mut random);
+        mutate(&mut random, &mut bytes, other);
+        bytes.truncate(INPUT_BYTES_MAX);
+    }
+    bytes
+}
+
+/// One change; `other` is what pieces are taken from.
+fn mutate(random: &mut Rng, bytes: &mut Vec<u8>, other: &[u8]) {
+    let place = random.below(bytes.len() as u64 + 1) as usize;
+    let some = piece(random, bytes.len(), 24);
+    match random.below(10) {
+        // Another byte, printable more often than not.
+        0 | 1 => {
+            if let Some(byte) = bytes.get_mut(place) {
+                *byte = byte_of(random);
+            }
+        }
+        2 => bytes.insert(place, byte_of(random)),
+        3 => drop(bytes.drain(some)),
+        4 => {
+            let piece = bytes[some].to_vec();
+            bytes.splice(place..place, piece);
+        }
+        5 | 6 => {
+            let piece = piece(random, other.len(), 60);
+            bytes.splice(place..place, other[piece].iter().copied());
+        }
+        7 => {
+            let piece = piece(random, other.len(), 60);
+            bytes.splice(some, other[piece].iter().copied());
+        }
+        8 => {
+            if let Some(byte) = bytes.get_mut(place) {
+                *byte ^= 1 << random.below(8);
+            }
+        }
+        // The same again and again: nesting, long numbers, long lists.
+        _ => {
+            let end = (place + random.range(1..=3) as usize).min(bytes.len());
+            let piece = bytes[place..end].repeat(random.range(2..=300) as usize);
+            bytes.splice(place..place, piece);
+        }
+    }
+}
+
+fn byte_of(random: &mut Rng) -> u8 {
+    match random.below(3) {
+        0 => random.next_u64() as u8,
+        1 => *random.pick(b"()[]{}<>,.:;@\"'\\/*%#=!&|+-_ \n0159azAZIUts").unwrap_or(&0),
+        _ => random.range(32..=126) as u8,
+    }
+}
+
+/// A range of at most `length_max` inside `0..length`.
+fn piece(random: &mut Rng, length: usize, length_max: u64) -> std::ops::Range<usize> {
+    let start = random.below(length as u64 + 1) as usize;
+    let end = start + random.below(length_max) as usize;
+    start..end.min(length)
+}

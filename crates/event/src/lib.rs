@@ -5,7 +5,6 @@ mod event_loop;
 mod host;
 mod os;
 mod queue;
-mod random;
 mod remote;
 mod sim;
 mod slab;

@@ -20,10 +20,10 @@ use std::time::Duration;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use rustix::time::{ClockId, Timespec, clock_gettime};
+use tidemill_stdx::rng::Rng;
 
 use crate::Time;
 use crate::host::{Host, HostStats, Interest, Ready, Slice, Source, Trouble, Wait, Wake, Waker};
-use crate::random::Random;
 use crate::slab::Slab;
 use poller::Poller;
 use resolve::Resolver;
@@ -37,7 +37,7 @@ const SLICE: Duration = Duration::from_millis(1);
 pub struct Os {
     /// The monotonic clock at the start, in nanoseconds.
     start_ns: u64,
-    random: Random,
+    random: Rng,
     poller: Poller,
     wake: Arc<EventFd>,
     resolver: Resolver,
@@ -67,7 +67,7 @@ impl Os {
         let poller = Poller::new(&wake)?;
         Ok(Os {
             start_ns: clock_ns(ClockId::Monotonic) as u64,
-            random: Random::new(seed),
+            random: Rng::new(seed),
             poller,
             resolver: Resolver::new(wake.clone()),
             wake,
@@ -98,7 +98,7 @@ impl Host for Os {
     }
 
     fn random(&mut self) -> u64 {
-        self.random.next()
+        self.random.next_u64()
     }
 
     fn slice(&self) -> Slice {

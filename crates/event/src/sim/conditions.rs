@@ -8,9 +8,13 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use tidemill_stdx::hash::{combine, hash_u64};
+
 use crate::Time;
-use crate::random::{mix, scale, unit};
 use crate::time::nanos;
+
+/// Sets the network's random numbers apart from the program's.
+const NETWORK: u64 = 0x006e_6574_776f_726b;
 
 /// How the network behaves; probabilities are 0 to 1.
 #[derive(Clone, PartialEq, Debug)]
@@ -62,16 +66,25 @@ pub(super) struct Draws {
 
 impl Draws {
     pub(super) fn new(seed: u64, sender: u32, number: u64) -> Draws {
-        let stream = mix(mix(seed ^ 0x6E65_7477_6F72_6B00).wrapping_add(u64::from(sender)));
-        Draws { message: mix(stream.wrapping_add(number)) }
+        let stream = combine(hash_u64(seed ^ NETWORK), u64::from(sender));
+        Draws { message: combine(stream, number) }
     }
 
     fn word(&self, purpose: Purpose) -> u64 {
-        mix(self.message ^ (purpose as u64) << 56)
+        hash_u64(combine(self.message, purpose as u64))
     }
 
     fn chance(&self, purpose: Purpose, probability: f64) -> bool {
-        unit(self.word(purpose)) < probability
+        // The 53 bits that a double holds, as a number in [0, 1).
+        let unit = (self.word(purpose) >> 11) as f64 / (1u64 << 53) as f64;
+        unit < probability
+    }
+
+    /// Uniform in `least..=most` nanoseconds; the bias is below 2^-20 for spans of hours.
+    fn span(&self, purpose: Purpose, least: u64, most: u64) -> Duration {
+        let width = u128::from(most.saturating_sub(least)) + 1;
+        let above = (u128::from(self.word(purpose)) * width) >> 64;
+        Duration::from_nanos(least + above as u64)
     }
 }
 
@@ -93,27 +106,20 @@ pub(super) enum Order {
 impl Conditions {
     /// Decides for the message with these draws, sent at `now`.
     pub(super) fn fate(&self, now: Time, draws: &Draws) -> Fate {
+        let (least, most) = (nanos(*self.latency.start()), nanos(*self.latency.end()));
         let arrival = (!draws.chance(Purpose::Loss, self.loss)).then(|| {
-            let at = now + self.latency(draws.word(Purpose::Latency));
+            let at = now + draws.span(Purpose::Latency, least, most);
             if draws.chance(Purpose::Reorder, self.reorder) {
-                (at + self.delay(draws.word(Purpose::Delay)), Order::Overtaken)
+                // A network without delay overtakes within a millisecond.
+                let delay = draws.span(Purpose::Delay, 0, most.max(1_000_000));
+                (at + delay, Order::Overtaken)
             } else {
                 (at, Order::Kept)
             }
         });
         let double = draws
             .chance(Purpose::Duplicate, self.duplicate)
-            .then(|| now + self.latency(draws.word(Purpose::DuplicateLatency)));
+            .then(|| now + draws.span(Purpose::DuplicateLatency, least, most));
         Fate { arrival, double }
-    }
-
-    fn latency(&self, word: u64) -> Duration {
-        let (least, most) = (nanos(*self.latency.start()), nanos(*self.latency.end()));
-        let width = most.saturating_sub(least).saturating_add(1);
-        Duration::from_nanos(least + scale(word, width))
-    }
-
-    fn delay(&self, word: u64) -> Duration {
-        Duration::from_nanos(scale(word, nanos(*self.latency.end()).saturating_add(1)))
     }
 }

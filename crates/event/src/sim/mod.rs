@@ -10,24 +10,27 @@
 
 mod conditions;
 mod net;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tidemill_stdx::rng::Rng;
+
 use crate::Time;
 use crate::host::{
     Address, Endpoint, Host, HostStats, Interest, Ready, Slice, Source, Streams, Transport, Wait,
     Wake, Waker, no_such_endpoint, unsupported,
 };
-use crate::random::{Random, mix};
 pub use conditions::Conditions;
 use net::Net;
 pub use net::{NetStats, NodeStats};
 
 /// Closures and checkpoints of one turn before others get theirs.
-const SLICE_STEPS: u64 = 1000;
+const SLICE_STEPS: u64 = 10_000;
 /// Steps at one instant before the clock moves on regardless, and by how much. Far more than
 /// any program needs that comes to rest; one that never does still sees its timers fire.
 const INSTANT_STEPS: u64 = 1_000_000;
@@ -36,7 +39,7 @@ const INSTANT: Duration = Duration::from_millis(1);
 /// A simulated machine room as a [`Host`].
 pub struct Sim {
     now: Time,
-    random: Random,
+    random: Rng,
     net: Net,
     /// Steps run at the current instant.
     steps: u64,
@@ -47,7 +50,7 @@ impl Sim {
     pub fn new(seed: u64) -> Sim {
         Sim {
             now: Time::ZERO,
-            random: Random::new(mix(seed)),
+            random: Rng::new(seed),
             net: Net::new(seed, Conditions::default()),
             steps: 0,
         }
@@ -125,7 +128,7 @@ impl Host for Sim {
     }
 
     fn random(&mut self) -> u64 {
-        self.random.next()
+        self.random.next_u64()
     }
 
     fn slice(&self) -> Slice {
@@ -160,14 +163,14 @@ impl Host for Sim {
     }
 
     fn wait(&mut self, wait: Wait, ready: &mut Vec<Ready>) -> io::Result<Wake> {
-        self.net.deliver(self.now);
+        let delivered = self.net.deliver(self.now);
         self.net.report(ready);
         let limit = match wait {
             Wait::Poll => self.now,
             Wait::Until(at) => at,
             Wait::Forever => Time::MAX,
         };
-        if !ready.is_empty() || limit <= self.now {
+        if delivered || !ready.is_empty() || limit <= self.now {
             return Ok(Wake::Ready);
         }
         // One jump at most: the arrival may be dropped, and then the loop looks again.

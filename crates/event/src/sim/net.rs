@@ -317,8 +317,9 @@ impl Net {
         Ok(())
     }
 
-    /// Brings what has arrived by `now` to the inboxes.
-    pub(super) fn deliver(&mut self, now: Time) {
+    /// Brings what has arrived by `now` to the inboxes; whether there was anything.
+    pub(super) fn deliver(&mut self, now: Time) -> bool {
+        let before = self.flights.len();
         while self.next_arrival().is_some_and(|at| at <= now) {
             let Some(Reverse(flight)) = self.flights.pop() else { break };
             if self.is_blocked(flight.from, flight.to) {
@@ -337,6 +338,7 @@ impl Net {
                 self.enter_ring(flight.to);
             }
         }
+        self.flights.len() < before
     }
 
     /// Appends the nodes with something to say, each once.

@@ -1,0 +1,103 @@
+use super::*;
+use crate::{Handlers, Loop, Outcome};
+
+/// Two nodes that answer each other; what arrived when.
+#[derive(Default)]
+struct World {
+    ports: Vec<Endpoint>,
+    trace: Vec<(u64, usize, Vec<u8>)>,
+}
+
+fn run(seed: u64, change: impl Fn(&mut Sim)) -> (Vec<(u64, usize, Vec<u8>)>, NetStats) {
+    let mut lp: Loop<World> = Loop::new(Box::new(Sim::new(seed)));
+    let mut world = World::default();
+    let sim = lp.host().sim().unwrap();
+    sim.conditions().latency = Duration::from_millis(10)..=Duration::from_millis(50);
+    change(sim);
+    for node in 0..2 {
+        let port = lp.host().bind(&format!("n{node}:1")).unwrap();
+        world.ports.push(port);
+        let read = move |world: &mut World, lp: &mut Loop<World>, _| {
+            let mut buf = [0; 64];
+            while let Ok(Some((length, from))) = lp.host().recv(port, &mut buf) {
+                let bytes = buf[..length].to_vec();
+                if bytes[0] < 20 {
+                    lp.host().send_to(port, from, &[bytes[0] + 1]).unwrap();
+                }
+                world.trace.push((lp.now().0, node, bytes));
+            }
+        };
+        lp.watch(port, Interest::Read, Handlers::new().read(read)).unwrap();
+    }
+    for number in 0..5 {
+        lp.host().send(world.ports[0], "n1:1", &[number]).unwrap();
+    }
+    assert!(matches!(lp.run(&mut world), Outcome::Idle));
+    let drops = *lp.host().sim().unwrap().net_stats();
+    (world.trace, drops)
+}
+
+#[test]
+fn one_seed_gives_one_run() {
+    let faults = |sim: &mut Sim| {
+        sim.conditions().loss = 0.1;
+        sim.conditions().duplicate = 0.1;
+        sim.conditions().reorder = 0.2;
+    };
+    assert_eq!(run(7, faults), run(7, faults));
+    assert_ne!(run(7, faults).0, run(8, faults).0);
+}
+
+#[test]
+fn a_faultless_network_keeps_order_and_loses_nothing() {
+    let (trace, drops) = run(1, |_| {});
+    assert_eq!(drops.sent, drops.received);
+    // Five exchanges of 0..=20, 1..=20, ... each answered until 20.
+    assert_eq!(trace.len(), 21 + 20 + 19 + 18 + 17);
+    let first: Vec<u8> = trace.iter().filter(|t| t.1 == 1).map(|t| t.2[0]).take(5).collect();
+    assert_eq!(first, [0, 1, 2, 3, 4]);
+    assert!(trace.iter().all(|t| t.0 >= 10_000_000));
+}
+
+#[test]
+fn loss_duplication_and_partitions_are_counted() {
+    let (trace, drops) = run(3, |sim| sim.conditions().loss = 1.0);
+    assert_eq!((trace.len(), drops.lost), (0, 5));
+    let (trace, _) = run(3, |sim| sim.conditions().duplicate = 0.5);
+    assert!(trace.len() > 1000);
+    let cut: [&[&str]; 2] = [&["n0:1"], &["n1:1"]];
+    let (trace, drops) = run(3, |sim| sim.partition(&cut));
+    assert_eq!((trace.len(), drops.dropped_partitioned), (0, 5));
+}
+
+#[test]
+fn a_closed_port_receives_nothing_and_can_be_opened_again() {
+    let mut sim = Sim::new(1);
+    let a = sim.bind("a:1").unwrap();
+    let b = sim.bind("b:1").unwrap();
+    assert_eq!(sim.bind("b:1").unwrap_err().kind(), io::ErrorKind::AddrInUse);
+    sim.close(b);
+    sim.send(a, "b:1", b"lost").unwrap();
+    sim.wait(Wait::Forever, &mut Vec::new()).unwrap();
+    assert_eq!(sim.net_stats().dropped_unbound, 1);
+    let b = sim.bind("b:1").unwrap();
+    sim.send(a, "b:1", b"found").unwrap();
+    sim.wait(Wait::Forever, &mut Vec::new()).unwrap();
+    let mut buf = [0; 8];
+    let (length, from) = sim.recv(b, &mut buf).unwrap().unwrap();
+    assert_eq!((&buf[..length], &*sim.name_of(from)), (&b"found"[..], "a:1"));
+    assert_eq!(sim.node_stats("a:1").unwrap().sent, 2);
+}
+
+#[test]
+fn a_loop_that_never_waits_still_sees_its_timers_fire() {
+    struct Spinning(u64);
+    fn spin(world: &mut Spinning, lp: &mut Loop<Spinning>) {
+        world.0 += 1;
+        lp.event(crate::Owner::LOOP, spin).unwrap();
+    }
+    let mut lp = Loop::new(Box::new(Sim::new(1)));
+    lp.event(crate::Owner::LOOP, spin).unwrap();
+    lp.timer(Time(1_000_000), |_: &mut Spinning, lp: &mut Loop<Spinning>| lp.stop());
+    assert!(matches!(lp.run(&mut Spinning(0)), Outcome::Stopped));
+}

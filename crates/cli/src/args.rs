@@ -10,7 +10,7 @@ mod values;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use idle::idle;
-pub use options::{ExplainArgs, Form, QueryArgs, RunArgs, SimArgs};
+pub use options::{ExplainArgs, Fabric, Form, QueryArgs, RunArgs, SimArgs, Tuples};
 pub use values::Define;
 
 /// Runs programs of rules: alone, across a network, or thousands of nodes in one process under

@@ -103,7 +103,8 @@ fn narada() {
 #[test]
 fn a_missed_expectation_is_a_failure() {
     let script = std::env::temp_dir().join(format!("tidemill-miss-{}.sim", std::process::id()));
-    std::fs::write(&script, "at 2 expect 0 answered(NODE, NODE, 100)\nat 3 end\n").expect("written");
+    std::fs::write(&script, "at 2 expect 0 answered(NODE, NODE, 100)\nat 3 end\n")
+        .expect("written");
     let output = Command::new(TIDEMILL)
         .current_dir(root())
         .args(["sim", "examples/ping/ping.olg", "--script"])

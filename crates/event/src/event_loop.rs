@@ -351,15 +351,16 @@ impl<W: 'static> Loop<W> {
                 return count > 0;
             }
             let Some(next) = self.queue.next(limit) else { return count > 0 };
-            let cost = self.run_slice(world, next, slice);
-            self.queue.charge(cost);
+            if !self.run_slice(world, next, slice) {
+                // A whole slice is gone: time to look.
+                return true;
+            }
         }
         true
     }
 
-    /// Starts or resumes a turn and runs it to its end or the end of its slice; what it cost,
-    /// in the unit of the slice.
-    fn run_slice(&mut self, world: &mut W, next: Next<W>, slice: Slice) -> u64 {
+    /// Starts or resumes a turn and runs it to its end, or, for false, the end of its slice.
+    fn run_slice(&mut self, world: &mut W, next: Next<W>, slice: Slice) -> bool {
         let began = self.now;
         let mut meter = Meter::new(slice, began);
         self.in_turn = true;
@@ -384,15 +385,16 @@ impl<W: 'static> Loop<W> {
         self.turn.steps += meter.steps();
         if finished {
             self.count_turn();
+            self.queue.charge(match slice {
+                Slice::Span(_) => elapsed,
+                Slice::Steps(_) => meter.steps(),
+            });
         } else {
             self.stats.suspensions += 1;
             let rest = std::mem::replace(&mut self.turn, Turn::new(Owner::LOOP, self.now));
             self.queue.suspend(rest);
         }
-        match slice {
-            Slice::Span(_) => elapsed,
-            Slice::Steps(_) => meter.steps(),
-        }
+        finished
     }
 
     /// Runs deferred calls and actions; false if the slice ended before they did.

@@ -1,10 +1,10 @@
-//! The event loop.
+#![doc = include_str!("../README.md")]
 
 mod alarm;
 mod event_loop;
 mod host;
+mod os;
 mod queue;
-mod random;
 mod remote;
 mod sim;
 mod slab;
@@ -20,9 +20,10 @@ pub use host::{
     Address, Endpoint, Host, HostStats, Interest, Ready, Slice, Source, Streams, Transport,
     Trouble, Wait, Wake, Waker,
 };
+pub use os::Os;
 pub use queue::{Full, Owner};
 pub use remote::Remote;
-pub use sim::{Faults, Sim, SimDrops, Traffic};
+pub use sim::{Conditions, NetStats, NodeStats, Sim};
 pub use stats::{KindStats, LoopStats};
 pub use time::Time;
 pub use timer::TimerId;

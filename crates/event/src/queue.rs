@@ -149,8 +149,12 @@ impl<W> Queue<W> {
         self.spent = self.spent.saturating_add(cost);
     }
 
-    /// Keeps a turn for its next slice; its owner's events wait behind it.
+    /// Keeps a turn for its next slice; its owner's events wait behind it. A lane's slice is over
+    /// then; the FIFO keeps its own, for what stands behind the turn there is of other owners.
     pub(crate) fn suspend(&mut self, turn: Turn<W>) {
+        if let Place::Lane(_) = self.place {
+            self.rotate();
+        }
         let owner = turn.owner();
         let lane = self.lanes.entry(owner).or_insert_with(|| {
             self.ring.push_back(owner);

@@ -19,11 +19,6 @@ impl Key {
     pub(crate) fn from_word(word: u64) -> Key {
         Key { index: word as u32, generation: (word >> 32) as u32 }
     }
-
-    /// The slot, dense from 0: for tables beside the slab.
-    pub(crate) fn index(self) -> u32 {
-        self.index
-    }
 }
 
 impl fmt::Debug for Key {
@@ -85,12 +80,6 @@ impl<T> Slab<T> {
         Some(value)
     }
 
-    /// The key of what now lives in slot `index`.
-    pub(crate) fn key_at(&self, index: u32) -> Option<Key> {
-        let slot = self.slots.get(index as usize)?;
-        slot.value.as_ref().map(|_| Key { index, generation: slot.generation })
-    }
-
     /// Everything, in the order of the slots.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
         self.slots.iter().enumerate().filter_map(|(index, slot)| {
@@ -110,11 +99,10 @@ mod tests {
         let a = slab.insert('a');
         assert_eq!(slab.remove(a), Some('a'));
         let b = slab.insert('b');
-        assert_eq!(b.index(), a.index());
+        assert_eq!(b.index, a.index);
         assert_eq!(slab.get(a), None);
         assert_eq!(slab.remove(a), None);
         assert_eq!((slab.get(b), slab.len()), (Some(&'b'), 1));
         assert_eq!(Key::from_word(b.to_word()), b);
-        assert_eq!(slab.key_at(0), Some(b));
     }
 }

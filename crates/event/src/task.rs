@@ -17,12 +17,15 @@ type Slot = MaybeUninit<[usize; 3]>;
 /// What a task is run with; absent when it is only to be dropped.
 type Call<'a, W> = Option<(&'a mut W, &'a mut Loop<W>)>;
 
+/// What a task may hold.
+type Held<W> = Box<dyn FnOnce(&mut W, &mut Loop<W>)>;
+
 /// A stored `FnOnce(&mut W, &mut Loop<W>)`.
 pub(crate) struct Task<W> {
     slot: Slot,
     finish: unsafe fn(*mut Slot, Call<'_, W>),
     /// A task is what it may hold: neither `Send` nor `Sync`.
-    holds: PhantomData<Box<dyn FnOnce(&mut W, &mut Loop<W>)>>,
+    holds: PhantomData<Held<W>>,
 }
 
 impl<W: 'static> Task<W> {

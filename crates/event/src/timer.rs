@@ -171,8 +171,9 @@ impl<P> Timers<P> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use tidemill_stdx::rng::Rng;
+
     use super::*;
-    use crate::random::Random;
 
     #[test]
     fn equal_deadlines_keep_their_order() {
@@ -190,7 +191,7 @@ mod tests {
     /// A hundred thousand random operations against a sorted map.
     #[test]
     fn agrees_with_a_sorted_map() {
-        let mut random = Random::new(7);
+        let mut random = Rng::new(7);
         let mut timers = Timers::new();
         let mut model = BTreeMap::new();
         let mut live: Vec<(TimerId, (Time, u64))> = Vec::new();

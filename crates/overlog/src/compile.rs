@@ -53,6 +53,7 @@ pub fn compile(
         }
     };
     program.note_macros(&mut diagnostics);
+    diagnostics.sort_by_key(|found| (found.span.file, found.span.start));
     if has_errors(&diagnostics) {
         return (None, diagnostics);
     }
@@ -88,12 +89,13 @@ fn rewrite_rules(
 fn strata(views: &[View], groups: &[Group], catalog: &mut Catalog) -> Vec<Stratum> {
     let mut strata = Vec::new();
     for group in groups {
+        let (heads, selected) = (group.heads.clone(), group.selected.clone());
+        catalog.recursive = heads.iter().chain(&selected).copied().collect();
         let rules: Vec<ViewRule> = group
             .rules
             .iter()
             .map(|&rule| lower::view(&views[rule].rule, views[rule].kind, catalog))
             .collect();
-        let (heads, selected) = (group.heads.clone(), group.selected.clone());
         strata.push(Stratum { heads, rules, selected });
     }
     strata

@@ -5,7 +5,7 @@
 //! rule is one strand or one view. Variables are numbered per rule and stand in expressions as
 //! registers, so that expressions and patterns of a plan serve here too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tidemill_relation::TypeSet;
 use tidemill_relation::expr::{Expr, Param, Reg};
@@ -281,10 +281,14 @@ pub(crate) struct Catalog {
     names: BTreeMap<String, RelationId>,
     /// Hidden relations that cross the network.
     pub shipped: Vec<RelationId>,
+    /// Tables that depend on themselves in the views being lowered.
+    pub recursive: BTreeSet<RelationId>,
     /// How many numbered names each label has given away.
     numbers: BTreeMap<String, u32>,
     /// Of soft tables whose rows end with those they are derived from: how long these live.
     borrowed_ns: BTreeMap<RelationId, u64>,
+    /// Hidden tables of aggregates: up to date whatever their body is.
+    exact: BTreeSet<RelationId>,
 }
 
 impl Catalog {
@@ -324,6 +328,16 @@ impl Catalog {
     /// True for tables whose rows do not end by themselves.
     pub fn is_hard(&self, id: RelationId) -> bool {
         self.relation(id).table().is_some() && !self.relation(id).is_soft()
+    }
+
+    /// Notes that a hidden table holds exactly what its rule derives at any time.
+    pub fn mark_exact(&mut self, id: RelationId) {
+        self.exact.insert(id);
+    }
+
+    /// True for tables of which a view can follow what goes: hard state, and aggregates.
+    pub fn is_exact(&self, id: RelationId) -> bool {
+        self.is_hard(id) || self.exact.contains(&id)
     }
 
     /// How rows derived from these tables live, by the one whose rows live shortest.

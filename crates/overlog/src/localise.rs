@@ -234,10 +234,9 @@ fn unroutable(builder: &mut Builder<'_>, rule: &Rule) -> Diagnostic {
         if let Location::Var(reg) = open.atom.location(builder.catalog())
             && !builder.is_bound(reg)
             && let Some(var) = rule.vars.get(reg.0 as usize)
+            && names.insert(format!("`{}`", var.name))
         {
-            if names.insert(format!("`{}`", var.name)) {
-                places.push((open.atom.span, var.name.clone()));
-            }
+            places.push((open.atom.span, var.name.clone()));
         }
     }
     unroutable_at(rule, names, places)
@@ -251,8 +250,9 @@ pub(crate) fn unroutable_at(
 ) -> Diagnostic {
     let names: Vec<String> = names.into_iter().collect();
     let message = format!(
-        "this rule cannot be routed: where it starts, nothing says what {} is",
-        names.join(" and ")
+        "this rule cannot be routed: where it starts, nothing says what {} {}",
+        names.join(" and "),
+        if names.len() == 1 { "is" } else { "are" }
     );
     let error = Diagnostic::error("unroutable", rule.span, message)
         .help("let a predicate at a location that is known bring the address of the next one");

@@ -4,7 +4,11 @@
 
 use std::fmt;
 
+use tidemill_event::Loop;
+use tidemill_overlog::fleet::Fleet;
+use tidemill_overlog::node::Counters;
 use tidemill_relation::json::JsonWriter;
+use tidemill_relation::plan::RelationId;
 
 use crate::journal::Seconds;
 
@@ -38,6 +42,23 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The figures of a fleet and its loop so far.
+    pub fn of<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Summary {
+        let mut summary =
+            Summary { elapsed_ns: events.now().0, tables: rows(fleet), ..Summary::default() };
+        for id in fleet.ids() {
+            summary.nodes += 1;
+            if let Some(node) = fleet.node(id) {
+                summary.alive += 1;
+                summary.turns += node.counters().turns;
+            }
+        }
+        let host = events.host().stats();
+        (summary.messages, summary.bytes) = (host.sent, host.sent_bytes);
+        summary.dropped = dropped(fleet, events);
+        summary
+    }
+
     /// So many a node and second.
     fn rate(&self, count: u64) -> f64 {
         let node_seconds = self.nodes as f64 * self.elapsed_ns as f64 / 1e9;
@@ -74,6 +95,55 @@ impl Summary {
         });
         json.finish()
     }
+}
+
+/// Rows of the tables that a program declares, over all living nodes.
+fn rows(fleet: &Fleet) -> Vec<(String, u64)> {
+    let plan = fleet.program().plan();
+    let tables = (0..).map(RelationId).zip(&plan.relations);
+    let tables = tables.filter(|(_, relation)| !relation.hidden && relation.table().is_some());
+    let count = |id| {
+        let nodes = fleet.ids().filter_map(|node| fleet.node(node));
+        nodes.filter_map(|node| Some(node.database().get(id)?.len() as u64)).sum()
+    };
+    tables.map(|(id, relation)| (relation.name.clone(), count(id))).collect()
+}
+
+/// What the network, the loop and the living nodes have dropped, where they have.
+fn dropped<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Vec<(String, u64)> {
+    let mut reasons: Vec<(&str, u64)> = vec![("loop_queue_full", events.stats().dropped_events)];
+    match events.host().sim().map(|sim| *sim.net_stats()) {
+        Some(drops) => reasons.extend([
+            ("lost", drops.lost),
+            ("partitioned", drops.dropped_partitioned),
+            ("crashed", drops.dropped_crashed),
+            ("unbound", drops.dropped_unbound),
+            ("network_full", drops.dropped_full),
+            ("truncated", drops.dropped_truncated),
+        ]),
+        None => {
+            let host = events.host().stats();
+            reasons.extend([
+                ("host_full", host.dropped_full),
+                ("unresolved", host.dropped_unresolved),
+                ("truncated", host.dropped_truncated),
+            ]);
+        }
+    }
+    let nodes: Vec<&Counters> =
+        fleet.ids().filter_map(|id| fleet.node(id)).map(|node| node.counters()).collect();
+    let sum = |of: fn(&Counters) -> u64| nodes.iter().map(|counters| of(counters)).sum();
+    reasons.extend([
+        ("unaddressed", sum(|counters| counters.dropped_unaddressed)),
+        ("failed", sum(|counters| counters.dropped_failed)),
+        ("table_full", sum(|counters| counters.dropped_table_full)),
+        ("queue_full", sum(|counters| counters.dropped_queue_full)),
+        ("arity", sum(|counters| counters.dropped_arity)),
+        ("periodics_skipped", sum(|counters| counters.periodics_skipped)),
+        ("turns_abandoned", sum(|counters| counters.turns_abandoned)),
+    ]);
+    let occurred = reasons.into_iter().filter(|(_, count)| *count > 0);
+    occurred.map(|(reason, count)| (reason.to_owned(), count)).collect()
 }
 
 /// A rate with 3 decimals.

@@ -2,6 +2,7 @@
 
 mod explain;
 mod fmt;
+mod outside;
 mod query;
 mod run;
 mod sim;

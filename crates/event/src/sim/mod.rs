@@ -1,10 +1,17 @@
-//! The simulated host: virtual time, seeded randomness, and a network of its own making.
+//! The host that is made up: virtual time, seeded randomness, a simulated network.
 //!
-//! Time stands still while turns run and jumps to the next deadline or delivery when the loop
-//! waits. Everything random comes from streams that are forked by purpose from one seed, so a
-//! draw more in one place shifts nothing in another. A run is repeated bit for bit by its seed.
+//! ```text
+//! now       0 at the start; waiting jumps to the next deadline or arrival, working takes no time
+//! random    one stream for the program, and for each message of the network its own draws
+//! net       nodes, messages under way, what happens to them
+//! ```
+//! The same program and seed give the same run, bit for bit. Everything may be changed while
+//! running: `lp.host().sim()` gives the simulation, in a turn or between two.
 
-mod network;
+mod conditions;
+mod net;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 use std::io;
@@ -13,111 +20,101 @@ use std::time::Duration;
 
 use tidemill_stdx::rng::Rng;
 
+use crate::Time;
 use crate::host::{
     Address, Endpoint, Host, HostStats, Interest, Ready, Slice, Source, Streams, Transport, Wait,
     Wake, Waker, no_such_endpoint, unsupported,
 };
-use crate::slab::{Key, Slab};
-use crate::time::Time;
-use network::Network;
+pub use conditions::Conditions;
+use net::Net;
+pub use net::{NetStats, NodeStats};
 
-pub use network::{Faults, SimDrops, Traffic};
-
-/// Steps of a turn's slice.
+/// Closures and checkpoints of one turn before others get theirs.
 const SLICE_STEPS: u64 = 10_000;
-/// Steps after which the clock of a loop that never waits moves on, and by how much.
-const SPIN_STEPS: u64 = 1 << 20;
-const SPIN: Duration = Duration::from_millis(1);
-/// Datagrams that wait at one endpoint; more are dropped and counted.
-const INBOX_MAX: usize = 4096;
+/// Steps at one instant before the clock moves on regardless, and by how much. Far more than
+/// any program needs that comes to rest; one that never does still sees its timers fire.
+const INSTANT_STEPS: u64 = 1_000_000;
+const INSTANT: Duration = Duration::from_millis(1);
 
-/// One open port.
-struct Port {
-    node: u32,
-    inbox: std::collections::VecDeque<(u32, Vec<u8>)>,
-    /// The token and interest it is watched with.
-    watched: Option<(u64, Interest)>,
-}
-
-/// The simulated host; see the module.
+/// A simulated machine room as a [`Host`].
 pub struct Sim {
     now: Time,
     random: Rng,
-    ports: Slab<Port>,
-    network: Network,
-    stats: HostStats,
-    /// Steps since the loop last waited.
-    spun: u64,
+    net: Net,
+    /// Steps run at the current instant.
+    steps: u64,
 }
 
 impl Sim {
-    /// A simulation at time 0, with a faultless network without delay.
+    /// A simulation with the default [`Conditions`].
     pub fn new(seed: u64) -> Sim {
-        let seed = Rng::new(seed);
         Sim {
             now: Time::ZERO,
-            random: seed.fork(0),
-            ports: Slab::new(),
-            network: Network::new(&seed),
-            stats: HostStats::default(),
-            spun: 0,
+            random: Rng::new(seed),
+            net: Net::new(seed, Conditions::default()),
+            steps: 0,
         }
     }
 
-    /// The faults of the network, to be changed at any time.
-    pub fn faults(&mut self) -> &mut Faults {
-        &mut self.network.faults
+    /// The same under other conditions.
+    pub fn with_conditions(mut self, conditions: Conditions) -> Sim {
+        self.net.conditions = conditions;
+        self
     }
 
-    /// Cuts the network: nodes named in different groups do not hear each other. Nodes named in
-    /// none hear everybody. Replaces an earlier partition.
-    pub fn partition(&mut self, groups: &[Vec<String>]) {
-        self.network.partition(groups);
+    /// The conditions of the network; a change concerns what is sent from now on.
+    pub fn conditions(&mut self) -> &mut Conditions {
+        &mut self.net.conditions
+    }
+
+    /// Takes a node off the network: what has arrived there and what arrives until
+    /// [`Sim::restart`] is dropped and counted, and so is what it sends. What it sent before is
+    /// under way and arrives. What the node does with its state is its owner's business.
+    pub fn crash(&mut self, node: &str) {
+        self.net.crash(node);
+    }
+
+    /// Brings a node back.
+    pub fn restart(&mut self, node: &str) {
+        self.net.restart(node);
+    }
+
+    /// Whether a node is on the network; one never heard of is.
+    pub fn is_alive(&self, node: &str) -> bool {
+        self.net.is_alive(node)
+    }
+
+    /// Cuts the network: nodes of different groups do not reach each other, messages under way
+    /// included. A node in no group reaches all. Replaces an earlier partition.
+    pub fn partition(&mut self, groups: &[&[&str]]) {
+        self.net.partition(groups);
     }
 
     /// Ends a partition.
     pub fn heal(&mut self) {
-        self.network.partition(&[]);
+        self.net.heal();
     }
 
-    /// What a node has sent and received.
-    pub fn traffic(&self, node: &str) -> Traffic {
-        self.network.traffic(node)
+    /// What the network has done.
+    pub fn net_stats(&self) -> &NetStats {
+        &self.net.stats
     }
 
-    /// What the network has dropped, by reason.
-    pub fn drops(&self) -> SimDrops {
-        self.network.drops
+    /// What a node has sent and received; nothing if it was never heard of.
+    pub fn node_stats(&self, node: &str) -> Option<&NodeStats> {
+        self.net.node_stats(node)
     }
 
-    fn deliver_due(&mut self) {
-        while let Some((to, from, bytes)) = self.network.take_due(self.now) {
-            // A node that is down, or starts anew while a datagram is under way: the port decides.
-            let port = self.network.port_of(to).and_then(|key| self.ports.get_mut(key));
-            match port {
-                None => self.network.drops.nobody += 1,
-                Some(port) if port.inbox.len() >= INBOX_MAX => {
-                    self.network.drops.inbox_full += 1;
-                    self.stats.dropped_full += 1;
-                }
-                Some(port) => port.inbox.push_back((from, bytes)),
-            }
+    /// Messages under way.
+    pub fn in_flight(&self) -> usize {
+        self.net.in_flight()
+    }
+
+    fn advance(&mut self, to: Time) {
+        if to > self.now {
+            self.now = to;
+            self.steps = 0;
         }
-    }
-
-    fn report(&self, ready: &mut Vec<Ready>) {
-        for (_, port) in self.ports.iter() {
-            let Some((token, interest)) = port.watched else { continue };
-            let readable = interest.reads() && !port.inbox.is_empty();
-            let writable = interest.writes();
-            if readable || writable {
-                ready.push(Ready { token, readable, writable, trouble: None });
-            }
-        }
-    }
-
-    fn port(&mut self, endpoint: Endpoint) -> io::Result<&mut Port> {
-        self.ports.get_mut(endpoint.0).ok_or_else(no_such_endpoint)
     }
 }
 
@@ -139,74 +136,74 @@ impl Host for Sim {
     }
 
     fn spent(&mut self, steps: u64) {
-        self.spun += steps;
-        if self.spun >= SPIN_STEPS {
-            self.spun = 0;
-            self.now += SPIN;
+        self.steps = self.steps.saturating_add(steps);
+        if self.steps >= INSTANT_STEPS {
+            self.advance(self.now + INSTANT);
         }
     }
 
     fn register(&mut self, source: Source, token: u64, interest: Interest) -> io::Result<()> {
-        let Source::Endpoint(endpoint) = source else {
-            return Err(unsupported("a simulation has no descriptors"));
-        };
-        let port = self.port(endpoint)?;
-        if port.watched.is_some() {
-            return Err(io::ErrorKind::AlreadyExists.into());
+        match source {
+            Source::Fd(_) => Err(unsupported("descriptors do not exist in a simulation")),
+            Source::Endpoint(endpoint) => self.net.register(endpoint, token, interest),
         }
-        port.watched = Some((token, interest));
-        Ok(())
     }
 
     fn modify(&mut self, source: Source, token: u64, interest: Interest) -> io::Result<()> {
-        let Source::Endpoint(endpoint) = source else { return Err(no_such_endpoint()) };
-        match &mut self.port(endpoint)?.watched {
-            Some((watched, slot)) if *watched == token => {
-                *slot = interest;
-                Ok(())
-            }
-            _ => Err(no_such_endpoint()),
+        match source {
+            Source::Fd(_) => Err(no_such_endpoint()),
+            Source::Endpoint(endpoint) => self.net.modify(endpoint, token, interest),
         }
     }
 
     fn deregister(&mut self, source: Source, token: u64) {
-        if let Source::Endpoint(endpoint) = source
-            && let Ok(port) = self.port(endpoint)
-            && port.watched.is_some_and(|(watched, _)| watched == token)
-        {
-            port.watched = None;
+        if let Source::Endpoint(endpoint) = source {
+            self.net.deregister(endpoint, token);
         }
     }
 
     fn wait(&mut self, wait: Wait, ready: &mut Vec<Ready>) -> io::Result<Wake> {
-        self.deliver_due();
-        self.report(ready);
-        if !ready.is_empty() || wait == Wait::Poll {
+        let delivered = self.net.deliver(self.now);
+        self.net.report(ready);
+        let limit = match wait {
+            Wait::Poll => self.now,
+            Wait::Until(at) => at,
+            Wait::Forever => Time::MAX,
+        };
+        if delivered || !ready.is_empty() || limit <= self.now {
             return Ok(Wake::Ready);
         }
-        self.spun = 0;
-        let target = match (wait, self.network.next_due()) {
-            (Wait::Until(at), Some(due)) => at.min(due),
-            (Wait::Until(at), None) => at,
-            (_, Some(due)) => due,
-            (_, None) => return Ok(Wake::Ready),
-        };
-        self.now = self.now.max(target);
-        self.deliver_due();
-        self.report(ready);
+        // One jump at most: the arrival may be dropped, and then the loop looks again.
+        let next = self.net.next_arrival().unwrap_or(Time::MAX).min(limit);
+        if next == Time::MAX {
+            let never = "the simulation waits for what never comes";
+            return Err(io::Error::new(io::ErrorKind::Deadlock, never));
+        }
+        self.advance(next);
+        self.net.deliver(self.now);
+        self.net.report(ready);
         Ok(Wake::Ready)
     }
 
     fn is_idle(&self) -> bool {
-        self.network.next_due().is_none() && self.ports.iter().all(|(_, p)| p.inbox.is_empty())
+        self.net.is_idle()
     }
 
     fn waker(&mut self) -> io::Result<Arc<dyn Waker>> {
-        Err(unsupported("other threads would make a simulation's runs differ"))
+        Err(unsupported("other threads would make a simulation differ from run to run"))
     }
 
     fn stats(&self) -> HostStats {
-        self.stats
+        let net = &self.net.stats;
+        HostStats {
+            sent: net.sent,
+            sent_bytes: net.sent_bytes,
+            received: net.received,
+            received_bytes: net.received_bytes,
+            dropped_full: net.dropped_full,
+            dropped_truncated: net.dropped_truncated,
+            ..HostStats::default()
+        }
     }
 
     fn sim(&mut self) -> Option<&mut Sim> {
@@ -216,90 +213,60 @@ impl Host for Sim {
 
 impl Transport for Sim {
     fn bind(&mut self, addr: &str) -> io::Result<Endpoint> {
-        let node = self.network.node(addr);
-        if self.network.port_of(node).is_some() {
-            return Err(io::ErrorKind::AddrInUse.into());
-        }
-        let inbox = std::collections::VecDeque::new();
-        let key = self.ports.insert(Port { node, inbox, watched: None });
-        self.network.open(node, key);
-        Ok(Endpoint(key))
+        self.net.bind(addr)
     }
 
     fn local_addr(&self, endpoint: Endpoint) -> io::Result<String> {
-        let port = self.ports.get(endpoint.0).ok_or_else(no_such_endpoint)?;
-        Ok(self.network.name(port.node).to_owned())
+        self.net.name_at(endpoint).map(String::from)
     }
 
     fn send(&mut self, endpoint: Endpoint, to: &str, bytes: &[u8]) -> io::Result<()> {
-        let from = self.port(endpoint)?.node;
-        let to = self.network.node(to);
-        self.stats.sent += 1;
-        self.stats.sent_bytes += bytes.len() as u64;
-        self.network.send(self.now, from, to, bytes);
-        Ok(())
+        let to = self.net.node(to);
+        self.net.send(self.now, endpoint, to, bytes)
     }
 
     fn send_to(&mut self, endpoint: Endpoint, to: Address, bytes: &[u8]) -> io::Result<()> {
-        let name = self.name_of(to).into_owned();
-        self.send(endpoint, &name, bytes)
+        match to {
+            Address::Sim(to) => self.net.send(self.now, endpoint, to, bytes),
+            Address::Inet(_) => Err(no_such_endpoint()),
+        }
     }
 
     fn recv(&mut self, endpoint: Endpoint, buf: &mut [u8]) -> io::Result<Option<(usize, Address)>> {
-        loop {
-            let Some((from, bytes)) = self.port(endpoint)?.inbox.pop_front() else {
-                return Ok(None);
-            };
-            let Some(target) = buf.get_mut(..bytes.len()) else {
-                self.stats.dropped_truncated += 1;
-                continue;
-            };
-            target.copy_from_slice(&bytes);
-            self.stats.received += 1;
-            self.stats.received_bytes += bytes.len() as u64;
-            let node = self.port(endpoint)?.node;
-            self.network.count_received(node, bytes.len());
-            return Ok(Some((bytes.len(), Address::Sim(from))));
-        }
+        self.net.recv(endpoint, buf)
     }
 
     fn name_of(&self, address: Address) -> Cow<'_, str> {
         match address {
-            Address::Sim(node) => Cow::Borrowed(self.network.name(node)),
+            Address::Sim(index) => Cow::Borrowed(self.net.name(index)),
             Address::Inet(address) => Cow::Owned(address.to_string()),
         }
     }
 
     fn close(&mut self, endpoint: Endpoint) {
-        let key: Key = endpoint.0;
-        if let Some(port) = self.ports.remove(key) {
-            self.network.close(port.node);
-        }
+        self.net.close(endpoint);
     }
 }
 
-/// A simulation has datagrams alone.
+/// Streams are not simulated: what runs in a simulation speaks in datagrams.
 impl Streams for Sim {
     fn listen(&mut self, _: &str) -> io::Result<Endpoint> {
-        Err(unsupported("a simulation has no streams"))
+        Err(unsupported("streams are not simulated"))
     }
 
     fn accept(&mut self, _: Endpoint) -> io::Result<Option<(Endpoint, Address)>> {
-        Err(unsupported("a simulation has no streams"))
+        Err(unsupported("streams are not simulated"))
     }
 
     fn connect(&mut self, _: &str) -> io::Result<Endpoint> {
-        Err(unsupported("a simulation has no streams"))
+        Err(unsupported("streams are not simulated"))
     }
 
     fn read(&mut self, _: Endpoint, _: &mut [u8]) -> io::Result<Option<usize>> {
-        Err(unsupported("a simulation has no streams"))
+        Err(unsupported("streams are not simulated"))
     }
 
     fn write(&mut self, _: Endpoint, _: &[u8]) -> io::Result<Option<usize>> {
-        Err(unsupported("a simulation has no streams"))
+        Err(unsupported("streams are not simulated"))
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -8,11 +8,11 @@ struct World {
     trace: Vec<(u64, usize, Vec<u8>)>,
 }
 
-fn run(seed: u64, change: impl Fn(&mut Sim)) -> (Vec<(u64, usize, Vec<u8>)>, SimDrops) {
+fn run(seed: u64, change: impl Fn(&mut Sim)) -> (Vec<(u64, usize, Vec<u8>)>, NetStats) {
     let mut lp: Loop<World> = Loop::new(Box::new(Sim::new(seed)));
     let mut world = World::default();
     let sim = lp.host().sim().unwrap();
-    sim.faults().latency = Duration::from_millis(10)..=Duration::from_millis(50);
+    sim.conditions().latency = Duration::from_millis(10)..=Duration::from_millis(50);
     change(sim);
     for node in 0..2 {
         let port = lp.host().bind(&format!("n{node}:1")).unwrap();
@@ -33,16 +33,16 @@ fn run(seed: u64, change: impl Fn(&mut Sim)) -> (Vec<(u64, usize, Vec<u8>)>, Sim
         lp.host().send(world.ports[0], "n1:1", &[number]).unwrap();
     }
     assert!(matches!(lp.run(&mut world), Outcome::Idle));
-    let drops = lp.host().sim().unwrap().drops();
+    let drops = *lp.host().sim().unwrap().net_stats();
     (world.trace, drops)
 }
 
 #[test]
 fn one_seed_gives_one_run() {
     let faults = |sim: &mut Sim| {
-        sim.faults().loss = 0.1;
-        sim.faults().duplicate = 0.1;
-        sim.faults().reorder = 0.2;
+        sim.conditions().loss = 0.1;
+        sim.conditions().duplicate = 0.1;
+        sim.conditions().reorder = 0.2;
     };
     assert_eq!(run(7, faults), run(7, faults));
     assert_ne!(run(7, faults).0, run(8, faults).0);
@@ -51,7 +51,7 @@ fn one_seed_gives_one_run() {
 #[test]
 fn a_faultless_network_keeps_order_and_loses_nothing() {
     let (trace, drops) = run(1, |_| {});
-    assert_eq!(drops, SimDrops::default());
+    assert_eq!(drops.sent, drops.received);
     // Five exchanges of 0..=20, 1..=20, ... each answered until 20.
     assert_eq!(trace.len(), 21 + 20 + 19 + 18 + 17);
     let first: Vec<u8> = trace.iter().filter(|t| t.1 == 1).map(|t| t.2[0]).take(5).collect();
@@ -61,13 +61,13 @@ fn a_faultless_network_keeps_order_and_loses_nothing() {
 
 #[test]
 fn loss_duplication_and_partitions_are_counted() {
-    let (trace, drops) = run(3, |sim| sim.faults().loss = 1.0);
-    assert_eq!((trace.len(), drops.loss), (0, 5));
-    let (trace, _) = run(3, |sim| sim.faults().duplicate = 1.0);
+    let (trace, drops) = run(3, |sim| sim.conditions().loss = 1.0);
+    assert_eq!((trace.len(), drops.lost), (0, 5));
+    let (trace, _) = run(3, |sim| sim.conditions().duplicate = 0.5);
     assert!(trace.len() > 1000);
-    let cut = [vec!["n0:1".to_owned()], vec!["n1:1".to_owned()]];
+    let cut: [&[&str]; 2] = [&["n0:1"], &["n1:1"]];
     let (trace, drops) = run(3, |sim| sim.partition(&cut));
-    assert_eq!((trace.len(), drops.partition), (0, 5));
+    assert_eq!((trace.len(), drops.dropped_partitioned), (0, 5));
 }
 
 #[test]
@@ -79,14 +79,14 @@ fn a_closed_port_receives_nothing_and_can_be_opened_again() {
     sim.close(b);
     sim.send(a, "b:1", b"lost").unwrap();
     sim.wait(Wait::Forever, &mut Vec::new()).unwrap();
-    assert_eq!(sim.drops().nobody, 1);
+    assert_eq!(sim.net_stats().dropped_unbound, 1);
     let b = sim.bind("b:1").unwrap();
     sim.send(a, "b:1", b"found").unwrap();
-    sim.wait(Wait::Poll, &mut Vec::new()).unwrap();
+    sim.wait(Wait::Forever, &mut Vec::new()).unwrap();
     let mut buf = [0; 8];
     let (length, from) = sim.recv(b, &mut buf).unwrap().unwrap();
     assert_eq!((&buf[..length], &*sim.name_of(from)), (&b"found"[..], "a:1"));
-    assert_eq!(sim.traffic("a:1").sent, 2);
+    assert_eq!(sim.node_stats("a:1").unwrap().sent, 2);
 }
 
 #[test]

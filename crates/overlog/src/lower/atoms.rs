@@ -16,18 +16,27 @@ impl Builder<'_> {
         given: impl Fn(usize, &Self) -> Option<Bind>,
     ) -> (Vec<Bind>, Vec<Step>) {
         let mut binds = Vec::with_capacity(columns.len());
-        let mut after = Vec::new();
+        let mut lists = Vec::new();
         for (column, pattern) in columns.iter().enumerate() {
             let bind = match given(column, self) {
                 Some(bind) => bind,
-                None => self.bind_column(pattern, &mut after),
+                None => self.bind_column(pattern, &mut lists),
             };
             binds.push(bind);
         }
+        // Lists are taken apart once all columns are bound.
+        let after = lists
+            .into_iter()
+            .map(|(list, pattern)| Step::Match(list, self.inner_pattern(pattern)))
+            .collect();
         (binds, after)
     }
 
-    fn bind_column(&mut self, pattern: &Pattern, after: &mut Vec<Step>) -> Bind {
+    fn bind_column<'p>(
+        &mut self,
+        pattern: &'p Pattern,
+        lists: &mut Vec<(Reg, &'p Pattern)>,
+    ) -> Bind {
         if let Some(value) = self.value_of(pattern) {
             return Bind::Equal(value);
         }
@@ -41,8 +50,7 @@ impl Builder<'_> {
             Pattern::Equal(value) => Bind::Reg(self.compare_later(value.clone())),
             Pattern::List { .. } => {
                 let list = self.temporary();
-                let pattern = self.inner_pattern(pattern);
-                after.push(Step::Match(list, pattern));
+                lists.push((list, pattern));
                 Bind::Reg(list)
             }
         }
@@ -95,8 +103,10 @@ impl Builder<'_> {
         open.atom.columns.iter().map(|pattern| self.value_of(pattern)).collect()
     }
 
-    /// How well a predicate can be looked up: by its whole key or not, by how many columns.
-    pub(super) fn selectivity(&self, open: &Open) -> (bool, usize) {
+    /// How well a predicate can be looked up: by its whole key or not, by how many columns; and
+    /// whether it is none of the tables that grow while views are evaluated, which have the most
+    /// rows to index.
+    pub(super) fn selectivity(&self, open: &Open) -> (bool, usize, bool) {
         let known = self.known_columns(open);
         let relation = self.catalog.relation(open.atom.relation);
         let location = relation.location as usize;
@@ -107,7 +117,8 @@ impl Builder<'_> {
             _ => false,
         };
         let bound = known.iter().enumerate();
-        (by_key, bound.filter(|(column, value)| *column != location && value.is_some()).count())
+        let bound = bound.filter(|(column, value)| *column != location && value.is_some());
+        (by_key, bound.count(), !self.catalog.recursive.contains(&open.atom.relation))
     }
 
     /// The columns that find rows, and how.

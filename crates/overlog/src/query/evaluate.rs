@@ -320,9 +320,10 @@ fn run(node: &Node, plan: &Plan) -> Result<TupleBuf<()>, String> {
     let mut rows = TupleBuf::new();
     let head = plan.find(HEAD).and_then(|head| database.get(head));
     let mut columns = Vec::new();
-    for row in head.into_iter().flat_map(|head| {
-        head.rows(Access::Scan, &[], Visible::Live).map(move |row| (head, row))
-    }) {
+    for row in head
+        .into_iter()
+        .flat_map(|head| head.rows(Access::Scan, &[], Visible::Live).map(move |row| (head, row)))
+    {
         columns.clear();
         row.0.read_row(row.1, &mut columns);
         if rows.bytes() <= BYTES_MAX && rows.len() <= ROWS_MAX {

@@ -66,7 +66,8 @@ pub fn is_query(datagram: &[u8]) -> bool {
     // The tuple's length takes up to three bytes here.
     (2..=4).any(|at| {
         let ends = datagram.get(at - 1).is_some_and(|byte| byte & 0x80 == 0);
-        let name = datagram.get(at..).and_then(|rest| rest.strip_prefix(&[NAME, QUERY.len() as u8]));
+        let name =
+            datagram.get(at..).and_then(|rest| rest.strip_prefix(&[NAME, QUERY.len() as u8]));
         ends && name.is_some_and(|rest| rest.starts_with(QUERY.as_bytes()))
     })
 }
@@ -187,7 +188,8 @@ impl<'a> Cutter<'a> {
         if !row.iter().all(|&value| values::fits(value)) {
             return false;
         }
-        let mut columns = vec![Value::Str(self.asker), Value::Int(self.id), Value::Int(part.into())];
+        let mut columns =
+            vec![Value::Str(self.asker), Value::Int(self.id), Value::Int(part.into())];
         columns.extend_from_slice(row);
         self.row.clear();
         let content = Content::Columns { name: ANSWER, columns: &columns };

@@ -63,6 +63,7 @@ fn extract(rule: &Rule, term: AggregateTerm, catalog: &mut Catalog, parts: &mut 
         ..rule.clone()
     };
     parts.views.push(View { rule: inner, kind: ViewKind::Grouped });
+    catalog.mark_exact(relation);
 
     let pattern = |expr: &Expr| match expr {
         Expr::Reg(reg) => Pattern::Reg(*reg),
@@ -101,6 +102,7 @@ pub(super) fn rewrite_head(
     let copy = copy(&rule, relation, &types, usize::from(!at_home));
     let head = Head { relation, columns, action: Action::Insert };
     parts.views.push(View { rule: Rule { head, ..rule }, kind: ViewKind::Grouped });
+    catalog.mark_exact(relation);
     table_rule(copy, catalog, parts)
 }
 

@@ -89,8 +89,8 @@ fn table_rule(rule: Rule, catalog: &mut Catalog, parts: &mut Parts) -> Result<()
         table_rule(first, catalog, parts)?;
         return table_rule(rest, catalog, parts);
     }
-    let hard = is_hard(&rule, catalog);
-    match (hard, stays_home(&rule, catalog)) {
+    let maintained = is_maintained(&rule, catalog);
+    match (maintained, stays_home(&rule, catalog)) {
         (true, true) => parts.views.push(View { rule, kind: ViewKind::Maintained }),
         (false, true) => parts.views.push(View { rule, kind: ViewKind::Plain }),
         (true, false) => remote::export(rule, catalog, parts),
@@ -110,9 +110,9 @@ fn on_change(rule: &Rule, catalog: &mut Catalog, parts: &mut Parts) -> Result<()
     Ok(())
 }
 
-/// Whether rows of head and body stay until they are deleted.
-fn is_hard(rule: &Rule, catalog: &Catalog) -> bool {
-    tables(rule).all(|table| catalog.is_hard(table)) && catalog.is_hard(rule.head.relation)
+/// Whether the head stays until it is deleted, and the body tells what goes.
+fn is_maintained(rule: &Rule, catalog: &Catalog) -> bool {
+    tables(rule).all(|table| catalog.is_exact(table)) && catalog.is_hard(rule.head.relation)
 }
 
 /// The tables of a body, negated ones included.

@@ -68,6 +68,15 @@ pub enum When {
     },
 }
 
+impl When {
+    /// The first time.
+    pub fn first(self) -> u64 {
+        match self {
+            When::At(at) | When::Every { from: at, .. } => at,
+        }
+    }
+}
+
 /// What an action does.
 #[derive(Clone, PartialEq, Debug)]
 pub enum What {
@@ -77,8 +86,7 @@ pub enum What {
     Crash(Nodes),
     /// Starts crashed nodes again, empty.
     Restart(Nodes),
-    /// Cuts the network into groups that do not hear each other. Nodes in none of them are one
-    /// more group.
+    /// Cuts the network into groups that do not hear each other. Nodes in none of them hear all.
     Partition(Vec<Vec<Nodes>>),
     /// Ends all partitions.
     Heal,

@@ -16,23 +16,22 @@ pub(super) fn crash(world: &mut SimWorld, events: &mut Loop<SimWorld>, node: u32
     let turns = world.fleet.node(NodeId(node)).map(|node| node.counters().turns);
     let Some(endpoint) = fleet::crash(world, events, NodeId(node)) else { return };
     world.retired += turns.unwrap_or(0);
-    world.crashed[node as usize] = Some(endpoint);
-    if let Some(sim) = events.host().sim() {
-        sim.crash(endpoint);
-    }
+    // What is under way to it is lost.
+    events.host().close(endpoint);
     roll::note(world, events, node);
 }
 
 /// Starts a crashed node again, empty; nothing happens if it is alive.
 pub(super) fn restart(world: &mut SimWorld, events: &mut Loop<SimWorld>, node: u32) {
-    let Some(endpoint) = world.crashed[node as usize].take() else { return };
-    if let Some(sim) = events.host().sim() {
-        sim.restart(endpoint);
+    if world.is_alive(node) {
+        return;
     }
-    if let Err(error) = fleet::restart(world, events, endpoint, NodeId(node)) {
-        let note = format!("tidemill: node {node} does not start again: {error}");
+    let address = world.fleet.identity(NodeId(node)).address.clone();
+    let bound = events.host().bind(&address);
+    let started = bound.and_then(|endpoint| fleet::restart(world, events, endpoint, NodeId(node)));
+    if let Err(error) = started {
+        let note = format!("tidemill: {address} does not start again: {error}");
         world.journal.get_mut().console.note(note);
-        world.crashed[node as usize] = Some(endpoint);
         return;
     }
     roll::call(world, events, node);
@@ -41,12 +40,7 @@ pub(super) fn restart(world: &mut SimWorld, events: &mut Loop<SimWorld>, node: u
 
 /// Makes all nodes but the first live for exponentially distributed times of this mean, and pause
 /// for such of a tenth of it.
-pub(super) fn churn(
-    world: &SimWorld,
-    events: &mut Loop<SimWorld>,
-    mean_ns: u64,
-    seed: u64,
-) {
+pub(super) fn churn(world: &SimWorld, events: &mut Loop<SimWorld>, mean_ns: u64, seed: u64) {
     let streams = Rng::new(seed).fork(STREAM);
     for NodeId(node) in world.fleet.ids().skip(1) {
         let mut random = streams.fork(node.into());

@@ -21,9 +21,10 @@ mod stage;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tidemill_event::{Endpoint, Loop, Outcome, Sim, SimNetwork, Time};
+use tidemill_event::{Conditions, Loop, Outcome, Sim, Time};
 use tidemill_overlog::fleet::{self, Extra, Fleet, NodeId, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Identity, Program, Stages};
@@ -63,6 +64,8 @@ pub struct SimOptions {
     pub landmark: Option<String>,
     /// Tuples for the nodes where they are located, after the facts of the program.
     pub extra: Vec<Extra>,
+    /// The run ends soon after this becomes true: for signals.
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl Default for SimOptions {
@@ -79,6 +82,7 @@ impl Default for SimOptions {
             trace: false,
             landmark: None,
             extra: Vec::new(),
+            stop: None,
         }
     }
 }
@@ -119,8 +123,14 @@ impl Simulation {
     /// Adds what a script does; says what in it does not fit the program and its nodes.
     pub fn script(&mut self, script: &Script, sources: &Sources) -> Vec<Diagnostic> {
         let plan = self.program.plan();
-        let (cues, diagnostics) = bind(script, sources, plan, &self.identities);
+        let (cues, mut diagnostics) = bind(script, sources, plan, &self.identities);
         self.cues.extend(cues);
+        let end = self.options.end_ns.unwrap_or(u64::MAX);
+        let late = script.actions.iter().filter(|action| action.when.first() > end);
+        diagnostics.extend(late.map(|action| {
+            let message = "this never happens: the run ends before";
+            Diagnostic::warning("script-late", action.span, message)
+        }));
         diagnostics
     }
 
@@ -143,26 +153,26 @@ impl Simulation {
 
     fn set_up(self, console: Console) -> io::Result<(SimWorld, Loop<SimWorld>)> {
         let Simulation { program, options, identities, cues } = self;
-        let network = SimNetwork {
+        let host = Sim::new(options.seed).with_conditions(Conditions {
             latency: options.latency.0..=options.latency.1,
             loss: options.loss,
             duplicate: options.duplicate,
             reorder: options.reorder,
-            ..SimNetwork::default()
-        };
-        let mut events = Loop::new(Box::new(Sim::with_network(options.seed, network)));
+            ..Conditions::default()
+        });
+        let mut events = Loop::new(Box::new(host));
         let journal = SharedJournal::new(Journal::new(console));
         let observer = Box::new(journal.clone());
         let roll = Roll::new(program.plan());
         let mut fleet = Fleet::new(Arc::new(program), Fabric::Udp, options.seed, observer);
         options.extra.into_iter().for_each(|extra| fleet.add_extra(extra));
-        let mut world = SimWorld { fleet, journal, roll, crashed: Vec::new(), retired: 0 };
+        let stop = options.stop;
+        let mut world = SimWorld { fleet, journal, roll, retired: 0, stop };
         // Before the nodes: what a script does at a time comes before what else happens then.
         cues.into_iter().for_each(|cue| stage::set(&mut events, Rc::new(cue)));
         for identity in identities {
             let endpoint = events.host().bind(&identity.address)?;
             fleet::start(&mut world, &mut events, endpoint, identity)?;
-            world.crashed.push(None);
         }
         roll::call_all(&mut world, &mut events);
         if let Some(mean_ns) = options.churn_ns {
@@ -177,10 +187,10 @@ struct SimWorld {
     fleet: Fleet,
     journal: SharedJournal,
     roll: Option<Roll>,
-    /// By node: the port of one that is not alive.
-    crashed: Vec<Option<Endpoint>>,
     /// Turns of lives that have ended.
     retired: u64,
+    /// Somebody wants the run to end.
+    stop: Option<Arc<AtomicBool>>,
 }
 
 impl World for SimWorld {
@@ -189,7 +199,9 @@ impl World for SimWorld {
     }
 
     fn turned(&mut self, events: &mut Loop<SimWorld>) {
-        if self.journal.get().is_over() {
+        // Relaxed: a wish, which nothing else is published with.
+        let stopped = self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        if stopped || self.journal.get().is_over() {
             events.stop();
         }
     }

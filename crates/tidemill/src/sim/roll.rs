@@ -38,7 +38,7 @@ pub(super) fn call_all(world: &mut SimWorld, events: &mut Loop<SimWorld>) {
 }
 
 fn call_from(world: &mut SimWorld, events: &mut Loop<SimWorld>, node: u32) {
-    if world.crashed.len() <= node as usize {
+    if world.fleet.ids().count() <= node as usize {
         return;
     }
     call(world, events, node);

@@ -68,16 +68,19 @@ fn change_network(world: &SimWorld, events: &mut Loop<SimWorld>, deed: &Deed) {
     let Some(sim) = events.host().sim() else { return };
     match deed {
         Deed::Partition(groups) => {
-            let address = |&node: &u32| world.fleet.identity(NodeId(node)).address.as_str();
-            let named: Vec<Vec<&str>> =
+            let address = |&node: &u32| world.fleet.identity(NodeId(node)).address.clone();
+            let named: Vec<Vec<String>> =
                 groups.iter().map(|group| group.iter().map(address).collect()).collect();
+            let named: Vec<Vec<&str>> =
+                named.iter().map(|group| group.iter().map(String::as_str).collect()).collect();
+            let named: Vec<&[&str]> = named.iter().map(Vec::as_slice).collect();
             sim.partition(&named);
         }
         Deed::Heal => sim.heal(),
-        Deed::Loss(probability) => sim.network_mut().loss = *probability,
+        Deed::Loss(probability) => sim.conditions().loss = *probability,
         Deed::Latency { least, most } => {
             let range = Duration::from_nanos(*least)..=Duration::from_nanos(*most);
-            sim.network_mut().latency = range;
+            sim.conditions().latency = range;
         }
         _ => {}
     }

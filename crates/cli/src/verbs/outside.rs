@@ -1,0 +1,94 @@
+//! What `run` and `sim` have in common: tuples from the command line, the console, statistics.
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+
+use tidemill::console::{Console, Form};
+use tidemill::summary::Summary;
+use tidemill::tuples;
+use tidemill_overlog::fleet::Extra;
+use tidemill_relation::plan::Plan;
+use tidemill_relation::text::parse_pattern;
+use tidemill_stdx::diag::{Diagnostic, Sources, Span};
+
+use crate::Status;
+use crate::args::{Define, Tuples};
+use crate::report::Reporter;
+
+/// Says why nothing more can be done.
+pub fn failed(report: Reporter, message: &str) -> Status {
+    report.error(message);
+    Status::Failed
+}
+
+/// The tuples of `--fact` and `--inject`, in that order.
+pub fn tuples(given: &Tuples, plan: &Plan, report: Reporter) -> Result<Vec<Extra>, Status> {
+    let facts = given.fact.iter().map(|text| ("--fact", text));
+    let injected = given.inject.iter().map(|text| ("--inject", text));
+    let mut extra = Vec::new();
+    let (mut sources, mut found) = (Sources::new(), Vec::new());
+    for (option, text) in facts.chain(injected) {
+        let file = sources.add(option, text.clone());
+        let wrong = |offset: usize, message: String| {
+            let start = u32::try_from(offset).unwrap_or(u32::MAX);
+            Diagnostic::error("tuple", Span { file, start, end: start }, message)
+        };
+        match parse_pattern(text) {
+            Err(error) => found.push(wrong(error.offset, error.message)),
+            Ok(pattern) => {
+                let relation = tuples::relation_of(plan, &pattern);
+                let columns = tuples::expressions(&pattern).ok_or(tuples::Unsuited::Wildcard);
+                match relation.and_then(|relation| Ok((relation, columns?))) {
+                    Ok((relation, columns)) => extra.push(Extra { relation, columns }),
+                    Err(unsuited) => found.push(wrong(0, unsuited.to_string())),
+                }
+            }
+        }
+    }
+    report.diagnostics(&sources, &found);
+    if found.is_empty() { Ok(extra) } else { Err(Status::Usage) }
+}
+
+/// The landmark, where `-D LANDMARK="host:port"` sets it: tuples from outside mean it too.
+pub fn landmark(defines: &[Define]) -> Option<String> {
+    let define = defines.iter().rfind(|define| define.name == "LANDMARK")?;
+    let text = define.value.strip_prefix('"')?.strip_suffix('"')?;
+    Some(text.to_owned())
+}
+
+/// Data on standard output, notes on standard error.
+pub fn console(form: Form) -> Console {
+    // A lock taken once: the console writes large pieces, and nobody else writes meanwhile.
+    let stdout = io::stdout().lock();
+    let is_watched = stdout.is_terminal();
+    let console = Console::new(form, Box::new(stdout), Box::new(io::stderr()));
+    if is_watched { console.eager() } else { console }
+}
+
+/// Prints what `--stats` asks for.
+pub fn print_stats(summary: &Summary) {
+    let mut text = String::new();
+    let nodes = (summary.nodes, summary.alive);
+    for (name, (created, alive)) in [
+        ("nodes", nodes),
+        ("processes", (0, 0)),
+        ("components", (0, 0)),
+        ("channels", (0, 0)),
+        ("texts", (0, 0)),
+    ] {
+        text.push_str(&format!("{name}: {created} created, {alive} alive\n"));
+    }
+    if let Some(bytes) = peak_memory_bytes() {
+        text.push_str(&format!("peak memory: {bytes} bytes\n"));
+    }
+    // If standard error is gone there is nobody to tell.
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// The most memory that this process has had in use, as the kernel counts it.
+fn peak_memory_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}

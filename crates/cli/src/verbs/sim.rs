@@ -1,0 +1,93 @@
+//! `sim`.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use tidemill::console::Form;
+use tidemill::script;
+use tidemill::sim::{SimOptions, Simulation};
+use tidemill_stdx::diag::{Sources, has_errors};
+
+use super::outside::{self, console};
+use crate::Status;
+use crate::args::{SimArgs, idle};
+use crate::output::explain_failure;
+use crate::report::Reporter;
+
+/// Simulates a program.
+pub fn sim(args: SimArgs, report: Reporter) -> Status {
+    idle(&args).iter().for_each(|note| report.warn(note));
+    let loaded = super::load(&args.sources, report);
+    let Some(program) = loaded.program else { return Status::Failed };
+    let extra = match outside::tuples(&args.tuples, &program.plan, report) {
+        Ok(extra) => extra,
+        Err(status) => return status,
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        if let Err(error) = flag::register(signal, stop.clone()) {
+            return outside::failed(report, &format!("no signals: {error}"));
+        }
+    }
+    let options = SimOptions {
+        nodes: args.nodes,
+        seed: args.seed,
+        end_ns: args.end,
+        latency: args.latency,
+        loss: args.loss,
+        duplicate: args.duplicate,
+        reorder: args.reorder,
+        churn_ns: args.churn,
+        trace: args.trace,
+        landmark: outside::landmark(&args.sources.defines),
+        extra,
+        stop: Some(stop),
+    };
+    let mut simulation = match Simulation::new(program, options) {
+        Ok(simulation) => simulation,
+        Err(message) => return outside::failed(report, &message),
+    };
+    if let Some(path) = &args.script
+        && let Err(status) = add_script(&mut simulation, path, report)
+    {
+        return status;
+    }
+    let form = if args.engine.json { Form::Json } else { Form::Text };
+    let began = Instant::now();
+    match simulation.run(console(form)) {
+        Err(error) => outside::failed(report, &format!("the simulation cannot run: {error}")),
+        Ok(ended) => {
+            if ended.failure.is_none() {
+                report.note(&format!("simulated in {:.3} s", began.elapsed().as_secs_f64()));
+            }
+            if args.engine.stats {
+                outside::print_stats(&ended.summary);
+            }
+            if !ended.is_well() {
+                report.error(&format!("failed; --seed {} repeats it", args.seed));
+                return Status::Failed;
+            }
+            ended.failure.map_or(Status::Fine, |failure| explain_failure(&failure))
+        }
+    }
+}
+
+fn add_script(simulation: &mut Simulation, path: &Path, report: Reporter) -> Result<(), Status> {
+    let name = path.display().to_string();
+    let text = fs::read_to_string(path).map_err(|error| {
+        outside::failed(report, &format!("{name}: cannot read the script: {error}"))
+    })?;
+    let mut sources = Sources::new();
+    let file = sources.add(name, text.clone());
+    let (script, mut found) = script::parse(file, &text);
+    if !has_errors(&found) {
+        found.extend(simulation.script(&script, &sources));
+    }
+    report.diagnostics(&sources, &found);
+    if has_errors(&found) { Err(Status::Failed) } else { Ok(()) }
+}

@@ -1,0 +1,172 @@
+//! The host that is the operating system: epoll, monotonic clock, sockets.
+//!
+//! ```text
+//! poller    what is watched, and waiting for it
+//! wake      ending a wait from another thread
+//! sockets   the endpoints: ports, listeners, streams, connections whose name is looked up
+//! resolve   names to addresses, without blocking
+//! ```
+//! Clocks are read through the vDSO, random numbers come from a generator: of the things a turn
+//! does with its host only sending and receiving cost a system call, and each is counted.
+
+mod poller;
+mod resolve;
+mod sockets;
+mod wake;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use tidemill_stdx::rng::Rng;
+
+use crate::Time;
+use crate::host::{Host, HostStats, Interest, Ready, Slice, Source, Trouble, Wait, Wake, Waker};
+use crate::slab::Slab;
+use poller::Poller;
+use resolve::Resolver;
+use sockets::Socket;
+use wake::EventFd;
+
+/// A turn runs for at most this long before others get theirs.
+const SLICE: Duration = Duration::from_millis(1);
+
+/// The operating system as a [`Host`].
+pub struct Os {
+    /// The monotonic clock at the start, in nanoseconds.
+    start_ns: u64,
+    random: Rng,
+    poller: Poller,
+    wake: Arc<EventFd>,
+    resolver: Resolver,
+    sockets: Slab<Socket>,
+    /// Reports the kernel does not make: of connections whose name has no address.
+    reports: Vec<Ready>,
+    stats: HostStats,
+}
+
+impl Os {
+    /// A host whose random numbers are seeded by the kernel.
+    ///
+    /// # Errors
+    /// What the kernel reports when it has no descriptors or no randomness left.
+    pub fn new() -> io::Result<Os> {
+        let mut seed = [0; 8];
+        getrandom(&mut seed, GetRandomFlags::empty())?;
+        Os::with_seed(u64::from_le_bytes(seed))
+    }
+
+    /// A host whose random numbers follow from `seed`. Time and the network still do not.
+    ///
+    /// # Errors
+    /// What the kernel reports when it has no descriptors left.
+    pub fn with_seed(seed: u64) -> io::Result<Os> {
+        let wake = Arc::new(EventFd::new()?);
+        let poller = Poller::new(&wake)?;
+        Ok(Os {
+            start_ns: clock_ns(ClockId::Monotonic) as u64,
+            random: Rng::new(seed),
+            poller,
+            resolver: Resolver::new(wake.clone()),
+            wake,
+            sockets: Slab::new(),
+            reports: Vec::new(),
+            stats: HostStats::default(),
+        })
+    }
+
+    fn time(&self) -> Time {
+        Time((clock_ns(ClockId::Monotonic) as u64).saturating_sub(self.start_ns))
+    }
+}
+
+/// A clock of the kernel, read without a system call.
+fn clock_ns(clock: ClockId) -> i64 {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
+    tv_sec * 1_000_000_000 + tv_nsec
+}
+
+impl Host for Os {
+    fn now(&mut self) -> Time {
+        self.time()
+    }
+
+    fn wall_ns(&mut self) -> i64 {
+        clock_ns(ClockId::Realtime)
+    }
+
+    fn random(&mut self) -> u64 {
+        self.random.next_u64()
+    }
+
+    fn slice(&self) -> Slice {
+        Slice::Span(SLICE)
+    }
+
+    fn spent(&mut self, steps: u64) {
+        if steps > 0 {
+            self.poller.note_activity();
+        }
+    }
+
+    fn register(&mut self, source: Source, token: u64, interest: Interest) -> io::Result<()> {
+        match source {
+            Source::Fd(fd) => self.poller.add(fd, token, interest, poller::Held::ByCaller),
+            Source::Endpoint(endpoint) => self.register_endpoint(endpoint, token, interest),
+        }
+    }
+
+    fn modify(&mut self, source: Source, token: u64, interest: Interest) -> io::Result<()> {
+        match source {
+            Source::Fd(fd) => self.poller.modify(fd, token, interest),
+            Source::Endpoint(endpoint) => self.modify_endpoint(endpoint, token, interest),
+        }
+    }
+
+    fn deregister(&mut self, source: Source, token: u64) {
+        match source {
+            Source::Fd(_) => self.poller.remove(token),
+            Source::Endpoint(endpoint) => self.deregister_endpoint(endpoint, token),
+        }
+    }
+
+    fn wait(&mut self, wait: Wait, ready: &mut Vec<Ready>) -> io::Result<Wake> {
+        let now = self.time();
+        ready.append(&mut self.reports);
+        let wait = if ready.is_empty() { wait } else { Wait::Poll };
+        let wake = self.poller.wait(wait, now, ready)?;
+        if self.poller.take_woken() {
+            self.wake.clear();
+            self.poller.syscalls += 1;
+            self.finish_lookups();
+            ready.append(&mut self.reports);
+        }
+        Ok(wake)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.poller.is_empty() && self.resolver.is_idle() && self.reports.is_empty()
+    }
+
+    fn waker(&mut self) -> io::Result<Arc<dyn Waker>> {
+        self.poller.expect_wakes();
+        Ok(self.wake.clone())
+    }
+
+    fn stats(&self) -> HostStats {
+        HostStats {
+            syscalls: self.stats.syscalls + self.poller.syscalls,
+            bad_descriptors: self.poller.bad_descriptors,
+            lookups: self.resolver.lookups,
+            ..self.stats
+        }
+    }
+}
+
+/// The report of an endpoint that will never come to be.
+fn stillborn(token: u64, error: io::Error) -> Ready {
+    let trouble = Some(Trouble::Lasting(error));
+    Ready { token, readable: false, writable: false, trouble }
+}

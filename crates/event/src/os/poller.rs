@@ -1,0 +1,338 @@
+//! What is watched, and waiting for it: epoll, by level.
+//!
+//! Three things epoll does with careless descriptors are made good here:
+//!
+//! * A descriptor closed while watched falls silent, unless a duplicate keeps its file alive:
+//!   then it goes on reporting and cannot be removed. So while there was activity the callers'
+//!   descriptors are checked every [`SWEEP`], all with one `poll`; a closed one is reported.
+//! * A report of something that is not watched comes from such a duplicate: the set is made anew
+//!   from what is, so it is not reported again and again.
+//! * Errors and hang-ups are reported wanted or not. One that nobody's read or write will clear
+//!   ends the registration.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
+use std::time::Duration;
+
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::sockopt::socket_error;
+
+use crate::Time;
+use crate::host::{Interest, Ready, Trouble, Wait, Wake};
+
+use super::wake::EventFd;
+
+/// The token of the waker; watches have smaller ones.
+const WAKE: u64 = u64::MAX;
+/// Reports taken at a stretch. The kernel brings the others first next time.
+const REPORTS: usize = 256;
+/// Time between two checks for closed descriptors.
+const SWEEP: Duration = Duration::from_secs(1);
+
+/// Who closes a descriptor.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(super) enum Held {
+    /// The host, after removing it here.
+    ByHost,
+    /// The caller, who may do it at any time.
+    ByCaller,
+}
+
+#[derive(Copy, Clone)]
+struct Entry {
+    fd: RawFd,
+    interest: Interest,
+    held: Held,
+}
+
+pub(super) struct Poller {
+    epoll: OwnedFd,
+    wake: OwnedFd,
+    /// Read by key only, never in order.
+    entries: HashMap<u64, Entry>,
+    /// The token under which a descriptor is registered.
+    tokens: BTreeMap<RawFd, u64>,
+    events: Vec<epoll::Event>,
+    /// Descriptors held by callers, which are swept.
+    callers: usize,
+    /// Whether callers were active since the last sweep.
+    unswept: bool,
+    next_sweep: Time,
+    /// Closed descriptors that were found otherwise.
+    lost: Vec<u64>,
+    woken: bool,
+    wakes_expected: bool,
+    pub(super) syscalls: u64,
+    pub(super) bad_descriptors: u64,
+}
+
+impl Poller {
+    pub(super) fn new(wake: &EventFd) -> io::Result<Poller> {
+        let wake = wake.as_fd().try_clone_to_owned()?;
+        Ok(Poller {
+            epoll: new_set(&wake)?,
+            wake,
+            entries: HashMap::new(),
+            tokens: BTreeMap::new(),
+            events: Vec::with_capacity(REPORTS),
+            callers: 0,
+            unswept: false,
+            next_sweep: Time::ZERO,
+            lost: Vec::new(),
+            woken: false,
+            wakes_expected: false,
+            syscalls: 0,
+            bad_descriptors: 0,
+        })
+    }
+
+    /// Whether nothing is watched.
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.lost.is_empty()
+    }
+
+    /// From now on polls look for the waker, too.
+    pub(super) fn expect_wakes(&mut self) {
+        self.wakes_expected = true;
+    }
+
+    /// Whether the waker was called since this was last asked.
+    pub(super) fn take_woken(&mut self) -> bool {
+        std::mem::take(&mut self.woken)
+    }
+
+    pub(super) fn add(
+        &mut self,
+        fd: RawFd,
+        token: u64,
+        interest: Interest,
+        held: Held,
+    ) -> io::Result<()> {
+        if fd < 0 {
+            return Err(Errno::BADF.into());
+        }
+        self.syscalls += 1;
+        epoll::add(&self.epoll, borrow(fd), EventData::new_u64(token), flags(interest))?;
+        // The kernel took it, so the descriptor that had this number before was closed.
+        if let Some(old) = self.tokens.insert(fd, token) {
+            self.forget(old);
+            self.lost.push(old);
+        }
+        self.entries.insert(token, Entry { fd, interest, held });
+        self.callers += usize::from(held == Held::ByCaller);
+        Ok(())
+    }
+
+    pub(super) fn modify(&mut self, fd: RawFd, token: u64, interest: Interest) -> io::Result<()> {
+        let Some(entry) = self.entries.get_mut(&token) else {
+            return Err(Errno::NOENT.into());
+        };
+        if entry.interest == interest {
+            return Ok(());
+        }
+        self.syscalls += 1;
+        epoll::modify(&self.epoll, borrow(fd), EventData::new_u64(token), flags(interest))?;
+        entry.interest = interest;
+        Ok(())
+    }
+
+    pub(super) fn remove(&mut self, token: u64) {
+        self.lost.retain(|&lost| lost != token);
+        let Some(entry) = self.forget(token) else { return };
+        self.tokens.remove(&entry.fd);
+        self.syscalls += 1;
+        // A closed descriptor has been removed by the kernel; one whose file lives on in a
+        // duplicate shows itself by a report without an entry.
+        let _ = epoll::delete(&self.epoll, borrow(entry.fd));
+    }
+
+    /// Removes a descriptor that is about to be closed, if it is watched.
+    pub(super) fn remove_fd(&mut self, fd: RawFd) {
+        if let Some(&token) = self.tokens.get(&fd) {
+            self.remove(token);
+        }
+    }
+
+    fn forget(&mut self, token: u64) -> Option<Entry> {
+        let entry = self.entries.remove(&token)?;
+        self.callers -= usize::from(entry.held == Held::ByCaller);
+        Some(entry)
+    }
+
+    /// Waits, and appends what is ready.
+    pub(super) fn wait(
+        &mut self,
+        wait: Wait,
+        now: Time,
+        ready: &mut Vec<Ready>,
+    ) -> io::Result<Wake> {
+        self.report_lost(ready);
+        if self.callers > 0 && self.unswept && now >= self.next_sweep {
+            self.sweep(now, ready)?;
+        }
+        let timeout = if ready.is_empty() { self.timeout(wait, now) } else { Some(Duration::ZERO) };
+        if timeout == Some(Duration::ZERO) && self.entries.is_empty() && !self.wakes_expected {
+            return Ok(Wake::Ready);
+        }
+        self.syscalls += 1;
+        self.events.clear();
+        let timeout = timeout.map(timespec);
+        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout.as_ref()) {
+            Ok(_) => {}
+            Err(Errno::INTR) => return Ok(Wake::Interrupted),
+            Err(error) => return Err(error.into()),
+        }
+        self.unswept |= !self.events.is_empty();
+        self.take_events(ready)?;
+        Ok(Wake::Ready)
+    }
+
+    /// How long to wait: to the deadline, but not beyond a sweep that is owed.
+    fn timeout(&self, wait: Wait, now: Time) -> Option<Duration> {
+        let until = match wait {
+            Wait::Poll => return Some(Duration::ZERO),
+            Wait::Until(at) => Some(at),
+            Wait::Forever => None,
+        };
+        let sweep = (self.callers > 0 && self.unswept).then_some(self.next_sweep);
+        let until = [until, sweep].into_iter().flatten().min()?;
+        Some(until - now)
+    }
+
+    /// Notes that turns have run, which may have closed a watched descriptor.
+    pub(super) fn note_activity(&mut self) {
+        self.unswept = true;
+    }
+
+    fn take_events(&mut self, ready: &mut Vec<Ready>) -> io::Result<()> {
+        let mut orphans = false;
+        for event in std::mem::take(&mut self.events).drain(..) {
+            let (token, flags) = (event.data.u64(), event.flags);
+            if token == WAKE {
+                self.woken = true;
+                continue;
+            }
+            let Some(&entry) = self.entries.get(&token) else {
+                orphans = true;
+                continue;
+            };
+            let report = self.report(token, entry, flags);
+            if matches!(report.trouble, Some(Trouble::Lasting(_))) {
+                self.remove(token);
+            }
+            ready.push(report);
+        }
+        self.events.reserve(REPORTS);
+        if orphans { self.renew() } else { Ok(()) }
+    }
+
+    fn report(&mut self, token: u64, entry: Entry, flags: EventFlags) -> Ready {
+        let hung_up = flags.contains(EventFlags::HUP);
+        let readable = entry.interest.reads()
+            && flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP);
+        let writable = entry.interest.writes() && flags.contains(EventFlags::OUT);
+        let mut trouble = None;
+        if flags.contains(EventFlags::ERR) {
+            self.syscalls += 1;
+            trouble = Some(match socket_error(borrow(entry.fd)) {
+                Ok(Err(error)) if !hung_up => Trouble::Passing(error.into()),
+                Ok(Err(error)) => Trouble::Lasting(error.into()),
+                // No socket, or nothing that asking has cleared.
+                _ => Trouble::Lasting(Errno::PIPE.into()),
+            });
+        } else if hung_up && !readable && !writable {
+            trouble = Some(Trouble::Lasting(Errno::PIPE.into()));
+        }
+        Ready { token, readable, writable, trouble }
+    }
+
+    fn report_lost(&mut self, ready: &mut Vec<Ready>) {
+        self.bad_descriptors += self.lost.len() as u64;
+        ready.extend(self.lost.drain(..).map(closed));
+    }
+
+    /// Asks the kernel about all descriptors of callers at once, and reports the closed ones.
+    fn sweep(&mut self, now: Time, ready: &mut Vec<Ready>) -> io::Result<()> {
+        self.unswept = false;
+        self.next_sweep = now + SWEEP;
+        let (mut tokens, mut asked) = (Vec::new(), Vec::new());
+        for (&fd, token) in &self.tokens {
+            if self.entries.get(token).is_some_and(|entry| entry.held == Held::ByCaller) {
+                tokens.push(*token);
+                asked.push(PollFd::from_borrowed_fd(borrow(fd), PollFlags::empty()));
+            }
+        }
+        self.syscalls += 1;
+        match poll(&mut asked, Some(&timespec(Duration::ZERO))) {
+            Ok(_) => {}
+            Err(Errno::INTR) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+        let answers: Vec<PollFlags> = asked.iter().map(PollFd::revents).collect();
+        for (token, answer) in tokens.into_iter().zip(answers) {
+            if answer.contains(PollFlags::NVAL) {
+                self.remove(token);
+                self.bad_descriptors += 1;
+                ready.push(closed(token));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the set anew from what is watched.
+    fn renew(&mut self) -> io::Result<()> {
+        self.epoll = new_set(&self.wake)?;
+        self.syscalls += 2;
+        for (fd, token) in std::mem::take(&mut self.tokens) {
+            let Some(entry) = self.entries.get(&token) else { continue };
+            self.syscalls += 1;
+            let data = EventData::new_u64(token);
+            if epoll::add(&self.epoll, borrow(fd), data, flags(entry.interest)).is_ok() {
+                self.tokens.insert(fd, token);
+            } else {
+                self.forget(token);
+                self.lost.push(token);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn new_set(wake: &OwnedFd) -> io::Result<OwnedFd> {
+    let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    epoll::add(&set, wake, EventData::new_u64(WAKE), EventFlags::IN)?;
+    Ok(set)
+}
+
+fn flags(interest: Interest) -> EventFlags {
+    let mut flags = EventFlags::empty();
+    if interest.reads() {
+        flags |= EventFlags::IN | EventFlags::RDHUP;
+    }
+    if interest.writes() {
+        flags |= EventFlags::OUT;
+    }
+    flags
+}
+
+fn closed(token: u64) -> Ready {
+    let trouble = Some(Trouble::Lasting(Errno::BADF.into()));
+    Ready { token, readable: false, writable: false, trouble }
+}
+
+fn timespec(span: Duration) -> Timespec {
+    // Longer than the kernel can count is 292 years.
+    let tv_sec = span.as_secs().min(i64::MAX as u64 / 1_000_000_000) as i64;
+    Timespec { tv_sec, tv_nsec: i64::from(span.subsec_nanos()) }
+}
+
+/// Names a descriptor to the kernel for the length of one call.
+fn borrow<'a>(fd: RawFd) -> BorrowedFd<'a> {
+    // SAFETY: it is not -1 (`add` refuses negative ones). It may be closed: it is only named to
+    // calls that neither read nor write through it, and answer EBADF then.
+    unsafe { BorrowedFd::borrow_raw(fd) }
+}

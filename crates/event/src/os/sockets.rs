@@ -1,0 +1,394 @@
+//! The endpoints: ports for datagrams, listeners and streams.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, acceptfrom_with, bind, connect,
+    getsockname, listen, recv, recvfrom, send, sendto, socket_with, sockopt,
+};
+
+use crate::host::{Address, Endpoint, Interest, Streams, Transport, no_such_endpoint};
+
+use super::poller::Held;
+use super::resolve::{Lookup, split};
+use super::{Os, stillborn};
+
+/// Datagrams to one name that wait for its look-up.
+const WAITING: usize = 64;
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 1024;
+
+/// What an endpoint is.
+pub(super) enum Socket {
+    /// A port for datagrams, and those that wait until their name is known.
+    Datagram { fd: OwnedFd, name: String, family: AddressFamily, waiting: VecDeque<Waiting> },
+    /// Takes connections.
+    Listener { fd: OwnedFd, name: String },
+    /// A connection.
+    Stream { fd: OwnedFd },
+    /// A connection to be, once its name is known; with its watch, if it has one.
+    Unresolved { name: String, watch: Option<(u64, Interest)> },
+}
+
+pub(super) struct Waiting {
+    to: String,
+    bytes: Box<[u8]>,
+}
+
+impl Socket {
+    fn fd(&self) -> Option<&OwnedFd> {
+        match self {
+            Socket::Datagram { fd, .. } | Socket::Listener { fd, .. } | Socket::Stream { fd } => {
+                Some(fd)
+            }
+            Socket::Unresolved { .. } => None,
+        }
+    }
+}
+
+impl Os {
+    pub(super) fn register_endpoint(
+        &mut self,
+        endpoint: Endpoint,
+        token: u64,
+        interest: Interest,
+    ) -> io::Result<()> {
+        match self.sockets.get_mut(endpoint.0).ok_or_else(no_such_endpoint)? {
+            Socket::Unresolved { watch, .. } => {
+                *watch = Some((token, interest));
+                Ok(())
+            }
+            socket => match socket.fd() {
+                Some(fd) => self.poller.add(fd.as_raw_fd(), token, interest, Held::ByHost),
+                None => Err(no_such_endpoint()),
+            },
+        }
+    }
+
+    pub(super) fn modify_endpoint(
+        &mut self,
+        endpoint: Endpoint,
+        token: u64,
+        interest: Interest,
+    ) -> io::Result<()> {
+        match self.sockets.get_mut(endpoint.0).ok_or_else(no_such_endpoint)? {
+            Socket::Unresolved { watch, .. } => {
+                *watch = Some((token, interest));
+                Ok(())
+            }
+            socket => match socket.fd() {
+                Some(fd) => self.poller.modify(fd.as_raw_fd(), token, interest),
+                None => Err(no_such_endpoint()),
+            },
+        }
+    }
+
+    pub(super) fn deregister_endpoint(&mut self, endpoint: Endpoint, token: u64) {
+        if let Some(Socket::Unresolved { watch, .. }) = self.sockets.get_mut(endpoint.0) {
+            *watch = None;
+        }
+        self.poller.remove(token);
+    }
+
+    /// Does what has waited for names that are known now.
+    pub(super) fn finish_lookups(&mut self) {
+        let now = self.time();
+        for (name, address) in self.resolver.answers(now) {
+            let endpoints: Vec<Endpoint> =
+                self.sockets.iter().map(|(key, _)| Endpoint(key)).collect();
+            for endpoint in endpoints {
+                self.finish_endpoint(endpoint, &name, address);
+            }
+        }
+    }
+
+    fn finish_endpoint(&mut self, endpoint: Endpoint, found: &str, address: Option<SocketAddr>) {
+        match self.sockets.get_mut(endpoint.0) {
+            Some(Socket::Datagram { waiting, .. }) => {
+                let (ready, rest): (VecDeque<_>, VecDeque<_>) =
+                    waiting.drain(..).partition(|datagram| datagram.to == found);
+                *waiting = rest;
+                for datagram in ready {
+                    match address {
+                        // An error has been counted, and who sent it has long gone on.
+                        Some(address) => drop(self.send_inet(endpoint, address, &datagram.bytes)),
+                        None => self.stats.dropped_unresolved += 1,
+                    }
+                }
+            }
+            Some(Socket::Unresolved { name, watch }) if name == found => {
+                let watch = *watch;
+                if let Err(error) = self.finish_connect(endpoint, address, watch)
+                    && let Some((token, _)) = watch
+                {
+                    self.reports.push(stillborn(token, error));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn finish_connect(
+        &mut self,
+        endpoint: Endpoint,
+        address: Option<SocketAddr>,
+        watch: Option<(u64, Interest)>,
+    ) -> io::Result<()> {
+        let address = address.ok_or_else(unresolved)?;
+        let fd = self.begin_connect(address)?;
+        if let Some((token, interest)) = watch {
+            self.poller.add(fd.as_raw_fd(), token, interest, Held::ByHost)?;
+        }
+        if let Some(socket) = self.sockets.get_mut(endpoint.0) {
+            *socket = Socket::Stream { fd };
+        }
+        Ok(())
+    }
+
+    fn begin_connect(&mut self, address: SocketAddr) -> io::Result<OwnedFd> {
+        self.stats.syscalls += 3;
+        let fd = new_socket(family_of(&address), SocketType::STREAM)?;
+        sockopt::set_tcp_nodelay(&fd, true)?;
+        match connect(&fd, &address) {
+            Ok(()) | Err(Errno::INPROGRESS) => Ok(fd),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn send_inet(&mut self, from: Endpoint, to: SocketAddr, bytes: &[u8]) -> io::Result<()> {
+        let Some(Socket::Datagram { fd, family, .. }) = self.sockets.get(from.0) else {
+            return Err(no_such_endpoint());
+        };
+        let to = if *family == AddressFamily::INET6 { mapped(to) } else { to };
+        self.stats.syscalls += 1;
+        match sendto(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL, &to) {
+            Ok(_) => {
+                self.stats.sent += 1;
+                self.stats.sent_bytes += bytes.len() as u64;
+                Ok(())
+            }
+            Err(error) => {
+                let full = matches!(error, Errno::AGAIN | Errno::NOBUFS);
+                self.stats.dropped_full += u64::from(full);
+                self.stats.send_errors += u64::from(!full);
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Keeps a datagram until its name is known.
+    fn keep(&mut self, endpoint: Endpoint, to: &str, bytes: &[u8]) -> io::Result<()> {
+        let Some(Socket::Datagram { waiting, .. }) = self.sockets.get_mut(endpoint.0) else {
+            return Err(no_such_endpoint());
+        };
+        if waiting.len() >= WAITING {
+            self.stats.dropped_full += 1;
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        waiting.push_back(Waiting { to: to.into(), bytes: bytes.into() });
+        Ok(())
+    }
+
+    /// Opens a socket on an address of this machine; its name has the port it really got.
+    fn open(&mut self, addr: &str, kind: SocketType) -> io::Result<(OwnedFd, String, SocketAddr)> {
+        let address = self.resolver.address_now(addr)?;
+        self.stats.syscalls += 4;
+        let fd = new_socket(family_of(&address), kind)?;
+        if kind == SocketType::STREAM {
+            sockopt::set_socket_reuseaddr(&fd, true)?;
+        }
+        if address.is_ipv6() {
+            // The unspecified address takes IPv4 as well.
+            sockopt::set_ipv6_v6only(&fd, !address.ip().is_unspecified())?;
+        }
+        bind(&fd, &address)?;
+        let real = SocketAddr::try_from(getsockname(&fd)?)?;
+        let (host, _) = split(addr)?;
+        let name = format!("{host}:{}", real.port());
+        self.resolver.note(real, &name);
+        Ok((fd, name, real))
+    }
+
+    fn stream(&self, endpoint: Endpoint) -> io::Result<Option<&OwnedFd>> {
+        match self.sockets.get(endpoint.0) {
+            Some(Socket::Stream { fd }) => Ok(Some(fd)),
+            Some(Socket::Unresolved { .. }) => Ok(None),
+            _ => Err(no_such_endpoint()),
+        }
+    }
+}
+
+impl Transport for Os {
+    fn bind(&mut self, addr: &str) -> io::Result<Endpoint> {
+        let (fd, name, real) = self.open(addr, SocketType::DGRAM)?;
+        let family = family_of(&real);
+        let socket = Socket::Datagram { fd, name, family, waiting: VecDeque::new() };
+        Ok(Endpoint(self.sockets.insert(socket)))
+    }
+
+    fn local_addr(&self, endpoint: Endpoint) -> io::Result<String> {
+        match self.sockets.get(endpoint.0) {
+            Some(Socket::Datagram { name, .. } | Socket::Listener { name, .. }) => Ok(name.clone()),
+            Some(Socket::Stream { fd }) => Ok(SocketAddr::try_from(getsockname(fd)?)?.to_string()),
+            _ => Err(no_such_endpoint()),
+        }
+    }
+
+    fn send(&mut self, endpoint: Endpoint, to: &str, bytes: &[u8]) -> io::Result<()> {
+        let now = self.time();
+        match self.resolver.address(to, now)? {
+            Lookup::Known(address) => self.send_inet(endpoint, address, bytes),
+            Lookup::Pending => self.keep(endpoint, to, bytes),
+            Lookup::Unknown => {
+                self.stats.dropped_unresolved += 1;
+                Err(unresolved())
+            }
+        }
+    }
+
+    fn send_to(&mut self, endpoint: Endpoint, to: Address, bytes: &[u8]) -> io::Result<()> {
+        match to {
+            Address::Inet(to) => self.send_inet(endpoint, to, bytes),
+            Address::Sim(_) => Err(no_such_endpoint()),
+        }
+    }
+
+    fn recv(&mut self, endpoint: Endpoint, buf: &mut [u8]) -> io::Result<Option<(usize, Address)>> {
+        let Some(Socket::Datagram { fd, .. }) = self.sockets.get(endpoint.0) else {
+            return Err(no_such_endpoint());
+        };
+        loop {
+            self.stats.syscalls += 1;
+            // TRUNC: the length is the datagram's, not the part of it that fitted.
+            match recvfrom(fd, &mut *buf, RecvFlags::DONTWAIT | RecvFlags::TRUNC) {
+                Ok((_, length, _)) if length > buf.len() => self.stats.dropped_truncated += 1,
+                Ok((_, length, from)) => {
+                    let from = from.ok_or(Errno::DESTADDRREQ)?;
+                    self.stats.received += 1;
+                    self.stats.received_bytes += length as u64;
+                    let from = canonical(SocketAddr::try_from(from)?);
+                    return Ok(Some((length, Address::Inet(from))));
+                }
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn name_of(&self, address: Address) -> Cow<'_, str> {
+        match address {
+            Address::Inet(address) => match self.resolver.name_of(&address) {
+                Some(name) => Cow::Borrowed(name),
+                None => Cow::Owned(address.to_string()),
+            },
+            Address::Sim(index) => Cow::Owned(format!("sim {index}")),
+        }
+    }
+
+    fn close(&mut self, endpoint: Endpoint) {
+        let Some(socket) = self.sockets.remove(endpoint.0) else { return };
+        if let Some(fd) = socket.fd() {
+            self.poller.remove_fd(fd.as_raw_fd());
+            self.stats.syscalls += 1;
+        }
+        if let Socket::Datagram { waiting, .. } = socket {
+            self.stats.dropped_unresolved += waiting.len() as u64;
+        }
+    }
+}
+
+impl Streams for Os {
+    fn listen(&mut self, addr: &str) -> io::Result<Endpoint> {
+        let (fd, name, _) = self.open(addr, SocketType::STREAM)?;
+        self.stats.syscalls += 1;
+        listen(&fd, BACKLOG)?;
+        Ok(Endpoint(self.sockets.insert(Socket::Listener { fd, name })))
+    }
+
+    fn accept(&mut self, listener: Endpoint) -> io::Result<Option<(Endpoint, Address)>> {
+        let Some(Socket::Listener { fd, .. }) = self.sockets.get(listener.0) else {
+            return Err(no_such_endpoint());
+        };
+        self.stats.syscalls += 2;
+        match acceptfrom_with(fd, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
+            Ok((fd, from)) => {
+                sockopt::set_tcp_nodelay(&fd, true)?;
+                let from = canonical(SocketAddr::try_from(from.ok_or(Errno::DESTADDRREQ)?)?);
+                let stream = Endpoint(self.sockets.insert(Socket::Stream { fd }));
+                Ok(Some((stream, Address::Inet(from))))
+            }
+            // A connection that broke before it was taken is no concern of the listener.
+            Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn connect(&mut self, to: &str) -> io::Result<Endpoint> {
+        let now = self.time();
+        let socket = match self.resolver.address(to, now)? {
+            Lookup::Known(address) => Socket::Stream { fd: self.begin_connect(address)? },
+            Lookup::Pending => Socket::Unresolved { name: to.into(), watch: None },
+            Lookup::Unknown => return Err(unresolved()),
+        };
+        Ok(Endpoint(self.sockets.insert(socket)))
+    }
+
+    fn read(&mut self, stream: Endpoint, buf: &mut [u8]) -> io::Result<Option<usize>> {
+        self.stats.syscalls += 1;
+        let Some(fd) = self.stream(stream)? else { return Ok(None) };
+        not_now(recv(fd, buf, RecvFlags::DONTWAIT).map(|(length, _)| length))
+    }
+
+    fn write(&mut self, stream: Endpoint, bytes: &[u8]) -> io::Result<Option<usize>> {
+        self.stats.syscalls += 1;
+        let Some(fd) = self.stream(stream)? else { return Ok(None) };
+        not_now(send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL))
+    }
+}
+
+/// "Not now" is an answer, not an error.
+fn not_now(result: Result<usize, Errno>) -> io::Result<Option<usize>> {
+    match result {
+        Ok(length) => Ok(Some(length)),
+        // ENOTCONN: the connection is still being made.
+        Err(Errno::AGAIN | Errno::INTR | Errno::NOTCONN) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn new_socket(family: AddressFamily, kind: SocketType) -> io::Result<OwnedFd> {
+    Ok(socket_with(family, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?)
+}
+
+fn family_of(address: &SocketAddr) -> AddressFamily {
+    if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET }
+}
+
+/// An IPv4 address as an IPv6 socket sends to it.
+fn mapped(address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) => SocketAddr::new(ip.to_ipv6_mapped().into(), address.port()),
+        IpAddr::V6(_) => address,
+    }
+}
+
+/// The address as it is written: IPv4 seen through an IPv6 socket is IPv4.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V6(ip) => match ip.to_ipv4_mapped() {
+            Some(ip) => SocketAddr::new(ip.into(), address.port()),
+            None => address,
+        },
+        IpAddr::V4(_) => address,
+    }
+}
+
+fn unresolved() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, "the name has no address")
+}

@@ -1,0 +1,125 @@
+//! What the simulated network does to messages.
+//!
+//! Every message has its own random numbers, one per purpose, that follow from the seed, the
+//! purpose, the sender and the message's number there. So a message that is lost does not change
+//! the delay of the next, more loss does not change who is duplicated, and what one node sends
+//! changes nothing for another.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use tidemill_stdx::hash::{combine, hash_u64};
+
+use crate::Time;
+use crate::time::nanos;
+
+/// Sets the network's random numbers apart from the program's.
+const NETWORK: u64 = 0x006e_6574_776f_726b;
+
+/// How the network behaves; probabilities are 0 to 1.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Conditions {
+    /// How long messages take; both ends included, each message as likely short as long.
+    pub latency: RangeInclusive<Duration>,
+    /// How likely a message is lost.
+    pub loss: f64,
+    /// How likely a message arrives twice.
+    pub duplicate: f64,
+    /// How likely a message is held up, for up to the longest latency, so that later ones
+    /// overtake it. The others between two nodes keep their order.
+    pub reorder: f64,
+    /// Messages that may be under way; more are dropped and counted.
+    pub in_flight_limit: usize,
+    /// Messages that may wait at a node; more are dropped and counted.
+    pub inbox_limit: usize,
+}
+
+impl Default for Conditions {
+    /// 10 to 50 ms, and nothing goes wrong.
+    fn default() -> Conditions {
+        Conditions {
+            latency: Duration::from_millis(10)..=Duration::from_millis(50),
+            loss: 0.0,
+            duplicate: 0.0,
+            reorder: 0.0,
+            in_flight_limit: 1 << 22,
+            inbox_limit: 1 << 16,
+        }
+    }
+}
+
+/// What a random number is for.
+#[derive(Copy, Clone)]
+enum Purpose {
+    Loss = 1,
+    Latency,
+    Duplicate,
+    DuplicateLatency,
+    Reorder,
+    Delay,
+}
+
+/// The random numbers of one message.
+pub(super) struct Draws {
+    message: u64,
+}
+
+impl Draws {
+    pub(super) fn new(seed: u64, sender: u32, number: u64) -> Draws {
+        let stream = combine(hash_u64(seed ^ NETWORK), u64::from(sender));
+        Draws { message: combine(stream, number) }
+    }
+
+    fn word(&self, purpose: Purpose) -> u64 {
+        hash_u64(combine(self.message, purpose as u64))
+    }
+
+    fn chance(&self, purpose: Purpose, probability: f64) -> bool {
+        // The 53 bits that a double holds, as a number in [0, 1).
+        let unit = (self.word(purpose) >> 11) as f64 / (1u64 << 53) as f64;
+        unit < probability
+    }
+
+    /// Uniform in `least..=most` nanoseconds; the bias is below 2^-20 for spans of hours.
+    fn span(&self, purpose: Purpose, least: u64, most: u64) -> Duration {
+        let width = u128::from(most.saturating_sub(least)) + 1;
+        let above = (u128::from(self.word(purpose)) * width) >> 64;
+        Duration::from_nanos(least + above as u64)
+    }
+}
+
+/// What becomes of a message.
+pub(super) struct Fate {
+    /// When it arrives, and whether it keeps its place among the others of its link; nothing
+    /// if it is lost.
+    pub(super) arrival: Option<(Time, Order)>,
+    /// When its double arrives.
+    pub(super) double: Option<Time>,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(super) enum Order {
+    Kept,
+    Overtaken,
+}
+
+impl Conditions {
+    /// Decides for the message with these draws, sent at `now`.
+    pub(super) fn fate(&self, now: Time, draws: &Draws) -> Fate {
+        let (least, most) = (nanos(*self.latency.start()), nanos(*self.latency.end()));
+        let arrival = (!draws.chance(Purpose::Loss, self.loss)).then(|| {
+            let at = now + draws.span(Purpose::Latency, least, most);
+            if draws.chance(Purpose::Reorder, self.reorder) {
+                // A network without delay overtakes within a millisecond.
+                let delay = draws.span(Purpose::Delay, 0, most.max(1_000_000));
+                (at + delay, Order::Overtaken)
+            } else {
+                (at, Order::Kept)
+            }
+        });
+        let double = draws
+            .chance(Purpose::Duplicate, self.duplicate)
+            .then(|| now + draws.span(Purpose::DuplicateLatency, least, most));
+        Fate { arrival, double }
+    }
+}

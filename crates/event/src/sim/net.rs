@@ -1,0 +1,466 @@
+//! The simulated network: nodes, their inboxes, and what is under way between them.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::io;
+
+use crate::Time;
+use crate::host::{Address, Endpoint, Interest, Ready, no_such_endpoint};
+use crate::slab::Slab;
+
+use super::conditions::{Conditions, Draws, Order};
+
+/// Reports at a stretch; the others come first next time.
+const REPORTS: usize = 256;
+/// Ports given out for port 0.
+const PORTS: std::ops::Range<u32> = 49152..65536;
+/// Links whose last arrival is remembered, before those without anything under way are forgotten.
+const LINKS: usize = 1 << 20;
+
+/// What the network has done.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct NetStats {
+    /// Messages sent.
+    pub sent: u64,
+    /// Bytes in them.
+    pub sent_bytes: u64,
+    /// Messages taken by their receivers.
+    pub received: u64,
+    /// Bytes in them.
+    pub received_bytes: u64,
+    /// Messages lost by chance.
+    pub lost: u64,
+    /// Messages delivered twice by chance.
+    pub duplicated: u64,
+    /// Messages held up so that others overtake them.
+    pub reordered: u64,
+    /// Messages dropped between two sides of a partition.
+    pub dropped_partitioned: u64,
+    /// Messages dropped because their sender or receiver is crashed.
+    pub dropped_crashed: u64,
+    /// Messages dropped because nobody has bound their address.
+    pub dropped_unbound: u64,
+    /// Messages dropped because too many were under way or waiting.
+    pub dropped_full: u64,
+    /// Messages dropped because the receiver's buffer was too small.
+    pub dropped_truncated: u64,
+}
+
+/// What one node has done.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct NodeStats {
+    /// Messages sent.
+    pub sent: u64,
+    /// Bytes in them.
+    pub sent_bytes: u64,
+    /// Messages received.
+    pub received: u64,
+    /// Bytes in them.
+    pub received_bytes: u64,
+    /// Messages to it that were dropped, for any reason.
+    pub dropped: u64,
+}
+
+struct Node {
+    name: String,
+    endpoint: Option<Endpoint>,
+    crashed: bool,
+    /// The side of a partition it is on.
+    group: Option<usize>,
+    inbox: VecDeque<(u32, Box<[u8]>)>,
+    watch: Option<(u64, Interest)>,
+    /// Whether it stands in the ring of nodes with something to report.
+    in_ring: bool,
+    stats: NodeStats,
+}
+
+impl Node {
+    fn readable(&self) -> bool {
+        !self.inbox.is_empty() && self.watch.is_some_and(|(_, interest)| interest.reads())
+    }
+
+    fn writable(&self) -> bool {
+        self.watch.is_some_and(|(_, interest)| interest.writes())
+    }
+}
+
+/// A message under way.
+struct Flight {
+    at: Time,
+    /// Messages of one instant arrive in the order they were sent.
+    sequence: u64,
+    from: u32,
+    to: u32,
+    bytes: Box<[u8]>,
+}
+
+impl Flight {
+    fn order(&self) -> (Time, u64) {
+        (self.at, self.sequence)
+    }
+}
+
+impl PartialEq for Flight {
+    fn eq(&self, other: &Flight) -> bool {
+        self.order() == other.order()
+    }
+}
+
+impl Eq for Flight {}
+
+impl PartialOrd for Flight {
+    fn partial_cmp(&self, other: &Flight) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Flight {
+    fn cmp(&self, other: &Flight) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+pub(super) struct Net {
+    seed: u64,
+    pub(super) conditions: Conditions,
+    nodes: Vec<Node>,
+    /// Read by name only, never in order.
+    names: HashMap<String, u32>,
+    endpoints: Slab<u32>,
+    flights: BinaryHeap<Reverse<Flight>>,
+    /// The latest arrival between two nodes that keeps its place. Never read in order.
+    links: HashMap<(u32, u32), Time>,
+    ring: VecDeque<u32>,
+    sequence: u64,
+    pub(super) stats: NetStats,
+}
+
+impl Net {
+    pub(super) fn new(seed: u64, conditions: Conditions) -> Net {
+        Net {
+            seed,
+            conditions,
+            nodes: Vec::new(),
+            names: HashMap::new(),
+            endpoints: Slab::new(),
+            flights: BinaryHeap::new(),
+            links: HashMap::new(),
+            ring: VecDeque::new(),
+            sequence: 0,
+            stats: NetStats::default(),
+        }
+    }
+
+    /// The number of the node of this name, given now if it is new.
+    pub(super) fn node(&mut self, name: &str) -> u32 {
+        if let Some(&index) = self.names.get(name) {
+            return index;
+        }
+        let index = self.nodes.len() as u32;
+        self.names.insert(name.into(), index);
+        self.nodes.push(Node {
+            name: name.into(),
+            endpoint: None,
+            crashed: false,
+            group: None,
+            inbox: VecDeque::new(),
+            watch: None,
+            in_ring: false,
+            stats: NodeStats::default(),
+        });
+        index
+    }
+
+    pub(super) fn name(&self, index: u32) -> &str {
+        self.nodes.get(index as usize).map_or("", |node| &node.name)
+    }
+
+    pub(super) fn name_at(&self, endpoint: Endpoint) -> io::Result<&str> {
+        self.index_at(endpoint).map(|index| self.name(index))
+    }
+
+    pub(super) fn node_stats(&self, name: &str) -> Option<&NodeStats> {
+        self.names.get(name).map(|&index| &self.nodes[index as usize].stats)
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        self.flights.len()
+    }
+
+    /// Whether nothing is under way and nothing waits to be read.
+    pub(super) fn is_idle(&self) -> bool {
+        self.flights.is_empty()
+            && !self.ring.iter().any(|&index| {
+                let node = &self.nodes[index as usize];
+                node.readable() || node.writable()
+            })
+    }
+
+    pub(super) fn next_arrival(&self) -> Option<Time> {
+        self.flights.peek().map(|flight| flight.0.at)
+    }
+
+    pub(super) fn bind(&mut self, addr: &str) -> io::Result<Endpoint> {
+        let addr = self.with_port(addr)?;
+        let index = self.node(&addr);
+        if self.nodes[index as usize].endpoint.is_some() {
+            return Err(io::ErrorKind::AddrInUse.into());
+        }
+        let endpoint = Endpoint(self.endpoints.insert(index));
+        self.nodes[index as usize].endpoint = Some(endpoint);
+        Ok(endpoint)
+    }
+
+    /// The address itself, or with the first free port for port 0.
+    fn with_port(&self, addr: &str) -> io::Result<String> {
+        let Some(host) = addr.strip_suffix(":0") else { return Ok(addr.into()) };
+        PORTS
+            .map(|port| format!("{host}:{port}"))
+            .find(|name| !self.names.contains_key(name))
+            .ok_or_else(|| io::ErrorKind::AddrInUse.into())
+    }
+
+    pub(super) fn close(&mut self, endpoint: Endpoint) {
+        let Some(index) = self.endpoints.remove(endpoint.0) else { return };
+        let node = &mut self.nodes[index as usize];
+        node.endpoint = None;
+        node.watch = None;
+        let left = node.inbox.len() as u64;
+        node.inbox.clear();
+        node.stats.dropped += left;
+        self.stats.dropped_unbound += left;
+    }
+
+    pub(super) fn register(
+        &mut self,
+        endpoint: Endpoint,
+        token: u64,
+        interest: Interest,
+    ) -> io::Result<()> {
+        let index = self.index_at(endpoint)?;
+        let node = &mut self.nodes[index as usize];
+        if node.watch.is_some() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        node.watch = Some((token, interest));
+        self.enter_ring(index);
+        Ok(())
+    }
+
+    pub(super) fn modify(
+        &mut self,
+        endpoint: Endpoint,
+        token: u64,
+        interest: Interest,
+    ) -> io::Result<()> {
+        let index = self.index_at(endpoint)?;
+        let node = &mut self.nodes[index as usize];
+        if node.watch.is_none_or(|(registered, _)| registered != token) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        node.watch = Some((token, interest));
+        self.enter_ring(index);
+        Ok(())
+    }
+
+    pub(super) fn deregister(&mut self, endpoint: Endpoint, token: u64) {
+        let Ok(index) = self.index_at(endpoint) else { return };
+        let node = &mut self.nodes[index as usize];
+        if node.watch.is_some_and(|(registered, _)| registered == token) {
+            node.watch = None;
+        }
+    }
+
+    pub(super) fn send(
+        &mut self,
+        now: Time,
+        from: Endpoint,
+        to: u32,
+        bytes: &[u8],
+    ) -> io::Result<()> {
+        let from = self.index_at(from)?;
+        if to as usize >= self.nodes.len() {
+            return Err(no_such_endpoint());
+        }
+        let sender = &mut self.nodes[from as usize];
+        let draws = Draws::new(self.seed, from, sender.stats.sent);
+        sender.stats.sent += 1;
+        sender.stats.sent_bytes += bytes.len() as u64;
+        self.stats.sent += 1;
+        self.stats.sent_bytes += bytes.len() as u64;
+        if self.nodes[from as usize].crashed {
+            self.stats.dropped_crashed += 1;
+            return Ok(());
+        }
+        if self.is_blocked(from, to) {
+            return Ok(());
+        }
+        let fate = self.conditions.fate(now, &draws);
+        match fate.arrival {
+            None => {
+                self.stats.lost += 1;
+                self.nodes[to as usize].stats.dropped += 1;
+            }
+            Some((at, Order::Overtaken)) => {
+                self.stats.reordered += 1;
+                self.launch(at, from, to, bytes);
+            }
+            Some((at, Order::Kept)) => {
+                let at = self.after_the_others(now, from, to, at);
+                self.launch(at, from, to, bytes);
+            }
+        }
+        if let Some(at) = fate.double {
+            self.stats.duplicated += 1;
+            self.launch(at, from, to, bytes);
+        }
+        Ok(())
+    }
+
+    /// Brings what has arrived by `now` to the inboxes; whether there was anything.
+    pub(super) fn deliver(&mut self, now: Time) -> bool {
+        let before = self.flights.len();
+        while self.next_arrival().is_some_and(|at| at <= now) {
+            let Some(Reverse(flight)) = self.flights.pop() else { break };
+            if self.is_blocked(flight.from, flight.to) {
+                continue;
+            }
+            let limit = self.conditions.inbox_limit;
+            let node = &mut self.nodes[flight.to as usize];
+            if node.endpoint.is_none() {
+                self.stats.dropped_unbound += 1;
+                node.stats.dropped += 1;
+            } else if node.inbox.len() >= limit {
+                self.stats.dropped_full += 1;
+                node.stats.dropped += 1;
+            } else {
+                node.inbox.push_back((flight.from, flight.bytes));
+                self.enter_ring(flight.to);
+            }
+        }
+        self.flights.len() < before
+    }
+
+    /// Appends the nodes with something to say, each once.
+    pub(super) fn report(&mut self, ready: &mut Vec<Ready>) {
+        for _ in 0..self.ring.len().min(REPORTS) {
+            let Some(index) = self.ring.pop_front() else { break };
+            let node = &mut self.nodes[index as usize];
+            let (readable, writable) = (node.readable(), node.writable());
+            match node.watch {
+                Some((token, _)) if readable || writable => {
+                    ready.push(Ready { token, readable, writable, trouble: None });
+                    self.ring.push_back(index);
+                }
+                _ => node.in_ring = false,
+            }
+        }
+    }
+
+    pub(super) fn recv(
+        &mut self,
+        endpoint: Endpoint,
+        buf: &mut [u8],
+    ) -> io::Result<Option<(usize, Address)>> {
+        let index = self.index_at(endpoint)?;
+        let node = &mut self.nodes[index as usize];
+        while let Some((from, bytes)) = node.inbox.pop_front() {
+            let Some(room) = buf.get_mut(..bytes.len()) else {
+                self.stats.dropped_truncated += 1;
+                node.stats.dropped += 1;
+                continue;
+            };
+            room.copy_from_slice(&bytes);
+            node.stats.received += 1;
+            node.stats.received_bytes += bytes.len() as u64;
+            self.stats.received += 1;
+            self.stats.received_bytes += bytes.len() as u64;
+            return Ok(Some((bytes.len(), Address::Sim(from))));
+        }
+        Ok(None)
+    }
+
+    pub(super) fn crash(&mut self, name: &str) {
+        let index = self.node(name);
+        let node = &mut self.nodes[index as usize];
+        node.crashed = true;
+        let left = node.inbox.len() as u64;
+        node.inbox.clear();
+        node.stats.dropped += left;
+        self.stats.dropped_crashed += left;
+    }
+
+    pub(super) fn restart(&mut self, name: &str) {
+        let index = self.node(name);
+        self.nodes[index as usize].crashed = false;
+    }
+
+    pub(super) fn is_alive(&self, name: &str) -> bool {
+        self.names.get(name).is_none_or(|&index| !self.nodes[index as usize].crashed)
+    }
+
+    pub(super) fn partition(&mut self, groups: &[&[&str]]) {
+        self.heal();
+        for (group, names) in groups.iter().enumerate() {
+            for name in *names {
+                let index = self.node(name);
+                self.nodes[index as usize].group = Some(group);
+            }
+        }
+    }
+
+    pub(super) fn heal(&mut self) {
+        for node in &mut self.nodes {
+            node.group = None;
+        }
+    }
+
+    fn index_at(&self, endpoint: Endpoint) -> io::Result<u32> {
+        self.endpoints.get(endpoint.0).copied().ok_or_else(no_such_endpoint)
+    }
+
+    /// Whether a message is stopped by a crash or a partition; it is counted then.
+    fn is_blocked(&mut self, from: u32, to: u32) -> bool {
+        let (sender, receiver) = (&self.nodes[from as usize], &self.nodes[to as usize]);
+        let cut = matches!((sender.group, receiver.group), (Some(a), Some(b)) if a != b);
+        // What a crashed node sent before it crashed is under way and arrives.
+        if receiver.crashed {
+            self.stats.dropped_crashed += 1;
+        } else if cut {
+            self.stats.dropped_partitioned += 1;
+        } else {
+            return false;
+        }
+        self.nodes[to as usize].stats.dropped += 1;
+        true
+    }
+
+    /// The arrival of a message that does not overtake those sent before it on its link.
+    fn after_the_others(&mut self, now: Time, from: u32, to: u32, at: Time) -> Time {
+        if self.links.len() >= LINKS {
+            self.links.retain(|_, last| *last > now);
+        }
+        let last = self.links.entry((from, to)).or_insert(at);
+        *last = at.max(*last);
+        *last
+    }
+
+    fn launch(&mut self, at: Time, from: u32, to: u32, bytes: &[u8]) {
+        if self.flights.len() >= self.conditions.in_flight_limit {
+            self.stats.dropped_full += 1;
+            self.nodes[to as usize].stats.dropped += 1;
+            return;
+        }
+        let sequence = self.sequence;
+        self.sequence += 1;
+        self.flights.push(Reverse(Flight { at, sequence, from, to, bytes: bytes.into() }));
+    }
+
+    fn enter_ring(&mut self, index: u32) {
+        let node = &mut self.nodes[index as usize];
+        if !node.in_ring {
+            node.in_ring = true;
+            self.ring.push_back(index);
+        }
+    }
+}

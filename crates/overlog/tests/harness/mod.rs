@@ -1,0 +1,137 @@
+//! Programs on a simulated network: compile, run, look into tables.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tidemill_event::{Loop, Sim, Time};
+use tidemill_overlog::fleet::{self, Fleet, NodeId, World};
+use tidemill_overlog::net::mail::Fabric;
+use tidemill_overlog::node::{Event, Identity, Observer, Program, Sighting};
+use tidemill_overlog::pre::MemoryFiles;
+use tidemill_overlog::{Options, compile, parse, pre};
+use tidemill_relation::OwnedValue;
+use tidemill_relation::text::{DisplayTuple, parse_tuple};
+use tidemill_stdx::diag::{Sources, has_errors};
+
+/// What was seen, one line each.
+pub type Lines = Rc<RefCell<Vec<String>>>;
+
+struct Recorder(Lines);
+
+impl Recorder {
+    fn note(&self, what: &str, sighting: &Sighting<'_>) {
+        let tuple = DisplayTuple::new(sighting.relation, sighting.columns.iter().copied());
+        let rule = sighting.rule.unwrap_or("-");
+        self.0.borrow_mut().push(format!("{what} {rule} {tuple}"));
+    }
+}
+
+impl Observer for Recorder {
+    fn sighted(&mut self, sighting: Sighting<'_>) {
+        self.note(&sighting.stage.letter().to_string(), &sighting);
+    }
+
+    fn violated(&mut self, sighting: Sighting<'_>) {
+        self.note("VIOLATION", &sighting);
+    }
+
+    fn rule_failed(&mut self, _: &str, rule: &str, place: &str, reason: &str) {
+        self.0.borrow_mut().push(format!("FAILED {rule} {place} {reason}"));
+    }
+}
+
+pub struct Worldlet {
+    fleet: Fleet,
+}
+
+impl World for Worldlet {
+    fn fleet(&mut self) -> &mut Fleet {
+        &mut self.fleet
+    }
+}
+
+/// A fleet of nodes `n0:1`, `n1:1`, ... on a simulation.
+pub struct Network {
+    pub events: Loop<Worldlet>,
+    pub world: Worldlet,
+    pub lines: Lines,
+}
+
+/// Compiles `source`, which must be without errors.
+pub fn program(source: &str) -> Program {
+    let mut sources = Sources::new();
+    let files = MemoryFiles::default();
+    let (tree, mut diagnostics) =
+        parse::parse_text("test.olg", source, &pre::Options::default(), &files, &mut sources);
+    let mut compiled = None;
+    if !has_errors(&diagnostics) {
+        let (result, more) = compile(&tree, &sources, &Options::default());
+        compiled = result;
+        diagnostics.extend(more);
+    }
+    let text: String = diagnostics.iter().map(|one| sources.render(one)).collect();
+    assert!(!has_errors(&diagnostics), "{text}");
+    Program::new(compiled.expect("no errors")).expect("messages have different names")
+}
+
+impl Network {
+    pub fn new(source: &str, nodes: u32, seed: u64) -> Network {
+        let lines = Lines::default();
+        let program = Arc::new(program(source));
+        let observer = Box::new(Recorder(lines.clone()));
+        let fleet = Fleet::new(program, Fabric::Udp, seed, observer);
+        let mut events = Loop::new(Box::new(Sim::new(seed)));
+        let mut world = Worldlet { fleet };
+        for index in 0..nodes {
+            let address = format!("n{index}:1");
+            let endpoint = events.host().bind(&address).unwrap();
+            let landmark = "n0:1".to_owned();
+            let identity = Identity { address, index, count: nodes, landmark };
+            fleet::start(&mut world, &mut events, endpoint, identity).unwrap();
+        }
+        Network { events, world, lines }
+    }
+
+    /// Runs until `seconds` of virtual time.
+    pub fn run_to(&mut self, seconds: f64) -> &mut Network {
+        self.events.run_until(&mut self.world, Time::from_secs_f64(seconds));
+        self
+    }
+
+    /// Runs `seconds` more.
+    pub fn run_for(&mut self, seconds: f64) -> &mut Network {
+        let end = self.events.now() + Duration::from_secs_f64(seconds);
+        self.events.run_until(&mut self.world, end);
+        self
+    }
+
+    /// Gives node `node` a tuple in text form.
+    pub fn inject(&mut self, node: u32, tuple: &str) -> &mut Network {
+        self.give(node, tuple, false)
+    }
+
+    /// Takes the row with the key of a tuple out at node `node`.
+    pub fn delete(&mut self, node: u32, tuple: &str) -> &mut Network {
+        self.give(node, tuple, true)
+    }
+
+    fn give(&mut self, node: u32, tuple: &str, delete: bool) -> &mut Network {
+        let (name, columns): (String, Vec<OwnedValue>) = parse_tuple(tuple).unwrap();
+        let relation = self.world.fleet.program().plan().find(&name).expect("a known relation");
+        let event = Event::Tuple { relation, columns, delete, received: false };
+        assert!(fleet::inject(&mut self.world, &mut self.events, NodeId(node), event));
+        self
+    }
+
+    /// The rows of a table at a node, as sorted text.
+    pub fn rows(&self, node: u32, table: &str) -> Vec<String> {
+        let mut rows = Vec::new();
+        fleet::rows(&self.world.fleet, NodeId(node), table, |row| {
+            rows.push(DisplayTuple::new(table, row.iter().copied()).to_string());
+        });
+        rows.sort();
+        rows
+    }
+}

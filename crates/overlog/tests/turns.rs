@@ -1,0 +1,162 @@
+//! What rules mean, seen from outside: turns, commits, aggregates, views.
+
+mod harness;
+
+use harness::Network;
+
+#[test]
+fn a_counter_incremented_a_hundred_times_with_period_0_counts_to_100() {
+    let source = r#"
+        materialize(counter, infinity, 1, keys(1)).
+        counter("n0:1", 0).
+        r1 counter(@N, C + 1) :- periodic(@N, E, 0, 100), counter(@N, C).
+    "#;
+    let mut network = Network::new(source, 1, 1);
+    network.run_to(1.0);
+    assert_eq!(network.rows(0, "counter"), [r#"counter("n0:1", 100)"#]);
+}
+
+#[test]
+fn a_recursive_chain_of_events_runs_inside_one_turn() {
+    let source = r#"
+        materialize(done, infinity, infinity, keys(1, 2)).
+        r1 step(@N, C + 1) :- step(@N, C), C < 500.
+        r2 done(@N, C, f_now()) :- step(@N, C), C == 500.
+    "#;
+    let mut network = Network::new(source, 1, 1);
+    network.run_to(0.5).inject(0, r#"step("n0:1", 0)"#).run_for(0.1);
+    assert_eq!(network.rows(0, "done"), [r#"done("n0:1", 500, 0.500000000t)"#]);
+}
+
+#[test]
+fn an_event_aggregate_over_nothing_counts_0() {
+    let source = r#"
+        materialize(t, infinity, infinity, keys(1, 2)).
+        materialize(result, infinity, infinity, keys(1, 2, 3)).
+        r1 result(@N, X, a_COUNT<*>) :- ask(@N, X), t(@N, Y), Y > X.
+        r2 least(@N, X, a_MIN<Y>) :- ask(@N, X), t(@N, Y), Y > X.
+        watchmod(least, "c").
+    "#;
+    let mut network = Network::new(source, 1, 1);
+    network.inject(0, r#"ask("n0:1", 7)"#).run_for(0.1);
+    assert_eq!(network.rows(0, "result"), [r#"result("n0:1", 7, 0)"#]);
+    assert_eq!(*network.lines.borrow(), [r#"c r2 least("n0:1", 7, null)"#]);
+    for y in [8, 9, 3] {
+        network.inject(0, &format!(r#"t("n0:1", {y})"#));
+    }
+    network.inject(0, r#"ask("n0:1", 7)"#).run_for(0.1);
+    assert_eq!(network.rows(0, "result").len(), 2);
+    assert_eq!(network.lines.borrow()[1], r#"c r2 least("n0:1", 7, 8)"#);
+}
+
+#[test]
+fn reads_see_the_state_before_the_turn() {
+    let source = r#"
+        materialize(t, infinity, 1, keys(1)).
+        t("n0:1", 1).
+        r1 t(@N, X + 1) :- go(@N), t(@N, X).
+        r2 again(@N) :- go(@N).
+        r3 t(@N, X + 10) :- again(@N), t(@N, X).
+    "#;
+    let mut network = Network::new(source, 1, 1);
+    network.run_to(0.1).inject(0, r#"go("n0:1")"#).run_for(0.1);
+    // Both rules see 1; the later change stands.
+    assert_eq!(network.rows(0, "t"), [r#"t("n0:1", 11)"#]);
+}
+
+#[test]
+fn rows_expire_once_and_with_their_views() {
+    let source = r#"
+        materialize(soft, 2, infinity, keys(1, 2)).
+        materialize(total, infinity, infinity, keys(1)).
+        r1 total(@N, a_COUNT<*>) :- soft(@N, X).
+        watchmod(soft, "ird").
+    "#;
+    let mut network = Network::new(source, 1, 1);
+    network.inject(0, r#"soft("n0:1", 1)"#).inject(0, r#"soft("n0:1", 2)"#).run_to(1.0);
+    assert_eq!(network.rows(0, "total"), [r#"total("n0:1", 2)"#]);
+    network.inject(0, r#"soft("n0:1", 1)"#).run_to(2.5);
+    assert_eq!(network.rows(0, "total"), [r#"total("n0:1", 1)"#]);
+    network.run_to(10.0);
+    assert!(network.rows(0, "total").is_empty());
+    let lines = network.lines.borrow();
+    let letters: String = lines.iter().map(|line| &line[..1]).collect();
+    assert_eq!(letters, "iirdd", "{lines:?}");
+}
+
+#[test]
+fn a_rule_over_two_locations_ships_what_it_needs() {
+    let source = r#"
+        materialize(link, infinity, infinity, keys(1, 2)).
+        materialize(price, infinity, infinity, keys(1, 2)).
+        link("n0:1", "n1:1").
+        price("n1:1", "fish", 7).
+        r1 offer(@X, Y, What, P) :- ask(@X, What), link(@X, Y), price(@Y, What, P).
+        watchmod(offer, "c").
+    "#;
+    let mut network = Network::new(source, 2, 1);
+    network.run_to(0.1).inject(0, r#"ask("n0:1", "fish")"#).run_for(1.0);
+    assert_eq!(*network.lines.borrow(), [r#"c - offer("n0:1", "n1:1", "fish", 7)"#]);
+}
+
+const PATH_VECTOR: &str = r#"
+    materialize(link, infinity, infinity, keys(1, 2)).
+    materialize(path, infinity, infinity, keys(1, 2, 3)).
+    materialize(best, infinity, infinity, keys(1, 2)).
+    p1 path(@X, Y, [X, Y], C) :- link(@X, Y, C).
+    p2 path(@X, Z, f_cons(X, P), C1 + C2) :- link(@X, Y, C1), path(@Y, Z, P, C2),
+       f_member(P, X) == 0.
+    p3 best(@X, Z, a_MIN<C>) :- path(@X, Z, P, C).
+"#;
+
+/// Both directions of a link at both ends.
+fn link(network: &mut Network, a: u32, b: u32, cost: Option<i64>) {
+    for (from, to) in [(a, b), (b, a)] {
+        let tuple = format!(r#"link("n{from}:1", "n{to}:1", {})"#, cost.unwrap_or(0));
+        match cost {
+            Some(_) => network.inject(from, &tuple),
+            None => network.delete(from, &tuple),
+        };
+    }
+}
+
+/// All shortest distances by Floyd and Warshall, as rows of `best`.
+fn shortest(links: &[(u32, u32, i64)]) -> Vec<Vec<String>> {
+    let mut far = vec![vec![i64::MAX / 4; 5]; 5];
+    for &(a, b, cost) in links {
+        far[a as usize][b as usize] = cost;
+        far[b as usize][a as usize] = cost;
+    }
+    for k in 0..5 {
+        for i in 0..5 {
+            for j in 0..5 {
+                far[i][j] = far[i][j].min(far[i][k] + far[k][j]);
+            }
+        }
+    }
+    let row = |i: usize, j: usize| format!(r#"best("n{i}:1", "n{j}:1", {})"#, far[i][j]);
+    let known = |&(i, j): &(usize, usize)| i != j && far[i][j] < i64::MAX / 8;
+    (0..5).map(|i| (0..5).map(|j| (i, j)).filter(known).map(|(i, j)| row(i, j)).collect()).collect()
+}
+
+#[test]
+fn path_vector_has_exactly_the_right_routes_after_each_change() {
+    let mut network = Network::new(PATH_VECTOR, 5, 1);
+    let mut links: Vec<(u32, u32, i64)> = Vec::new();
+    let steps: [&[(u32, u32, Option<i64>)]; 3] = [
+        &[(0, 1, Some(7)), (1, 2, Some(4)), (2, 3, Some(2)), (3, 4, Some(6))],
+        &[(1, 2, None)],
+        &[(1, 2, Some(10)), (0, 4, Some(3))],
+    ];
+    for step in steps {
+        for &(a, b, cost) in step {
+            link(&mut network, a, b, cost);
+            links.retain(|l| (l.0, l.1) != (a, b));
+            links.extend(cost.map(|cost| (a, b, cost)));
+        }
+        network.run_for(20.0);
+        for (node, want) in shortest(&links).into_iter().enumerate() {
+            assert_eq!(network.rows(node as u32, "best"), want, "{links:?}");
+        }
+    }
+}

@@ -20,7 +20,7 @@
 use std::collections::BTreeSet;
 
 use tidemill_relation::TypeSet;
-use tidemill_relation::expr::{Expr, Param, Reg};
+use tidemill_relation::expr::{Expr, Reg};
 use tidemill_relation::operator::Binary;
 use tidemill_relation::plan::{Action, HeadColumn, Pattern, RelationId, ViewKind};
 use tidemill_stdx::diag::Diagnostic;
@@ -265,29 +265,18 @@ pub(super) fn export(rule: Rule, catalog: &mut Catalog, parts: &mut Parts) {
     catalog.shipped.push(into);
     parts.exports.push(Export { out, into });
 
-    let stay = arrival(&rule, out, &types, Some(location as usize));
-    let come = arrival(&rule, into, &types, None);
+    let come = arrival(&rule, into, &types);
     let head = Head { relation: out, columns, action: Action::Insert };
     parts.views.push(View { rule: Rule { head, ..rule }, kind: ViewKind::Maintained });
-    parts.views.push(View { rule: stay, kind: ViewKind::Maintained });
     parts.views.push(View { rule: come, kind: ViewKind::Maintained });
 }
 
-/// The rule that puts shipped rows where they belong; with `stay`, the column of the destination,
-/// those that this node would ship to itself.
-fn arrival(rule: &Rule, from: RelationId, types: &[TypeSet], stay: Option<usize>) -> Rule {
+/// The rule that puts shipped rows where they belong.
+fn arrival(rule: &Rule, from: RelationId, types: &[TypeSet]) -> Rule {
     let vars = types.iter().map(|types| Var { name: rule.name.clone(), types: *types }).collect();
     let last = types.len() - 1;
-    let node = || Expr::Param(Param::Node);
-    let is_node = |column: usize| stay.is_some_and(|stay| column == stay || column == last);
-    let pattern = |column: usize| match is_node(column) {
-        true => Pattern::Equal(node()),
-        false => Pattern::Reg(Reg(column as u16)),
-    };
-    let value = |column: usize| match is_node(column) {
-        true => HeadColumn::Value(node()),
-        false => HeadColumn::Value(Expr::Reg(Reg(column as u16))),
-    };
+    let pattern = |column: usize| Pattern::Reg(Reg(column as u16));
+    let value = |column: usize| HeadColumn::Value(Expr::Reg(Reg(column as u16)));
     let columns = (0..types.len()).map(pattern).collect();
     let atom = Atom { relation: from, negated: false, columns, span: rule.span };
     Rule {

@@ -343,7 +343,10 @@ impl Net {
 
     /// Appends the nodes with something to say, each once.
     pub(super) fn report(&mut self, ready: &mut Vec<Ready>) {
-        for _ in 0..self.ring.len().min(REPORTS) {
+        for _ in 0..self.ring.len() {
+            if ready.len() >= REPORTS {
+                break;
+            }
             let Some(index) = self.ring.pop_front() else { break };
             let node = &mut self.nodes[index as usize];
             let (readable, writable) = (node.readable(), node.writable());
@@ -456,9 +459,10 @@ impl Net {
         self.flights.push(Reverse(Flight { at, sequence, from, to, bytes: bytes.into() }));
     }
 
+    /// Puts a node in the ring if it has something to report.
     fn enter_ring(&mut self, index: u32) {
         let node = &mut self.nodes[index as usize];
-        if !node.in_ring {
+        if !node.in_ring && (node.readable() || node.writable()) {
             node.in_ring = true;
             self.ring.push_back(index);
         }

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tidemill_event::{Handlers, Interest, Loop, Os, Outcome, Owner, Sim, WatchId};
 
@@ -217,4 +217,62 @@ fn a_busy_descriptor_and_a_full_event_queue_share_the_loop() {
     assert!(world.reads <= world.turns + 2, "{} {}", world.reads, world.turns);
     // One look per batch of 64 turns or 50 us.
     assert!(world.reads >= world.turns / 64, "{} {}", world.reads, world.turns);
+}
+
+/// The seed's hole at start-up: what was ready before anybody had asked notified nobody.
+#[test]
+fn what_is_ready_before_the_loop_runs_is_not_missed() {
+    let mut lp = os::<u32>();
+    let (a, mut b) = pair();
+    b.write_all(b"early").unwrap();
+    let read = |seen: &mut u32, lp: &mut Loop<u32>, id| {
+        *seen += 1;
+        lp.unwatch(id);
+    };
+    // Bound with the watch, first at rest: interest that comes later finds what came earlier.
+    let id = lp.watch(a.as_raw_fd(), Interest::None, Handlers::new().read(read)).unwrap();
+    lp.event(Owner::LOOP, move |_, lp| lp.modify(id, Interest::Read).unwrap()).unwrap();
+    let mut seen = 0;
+    assert!(matches!(lp.run(&mut seen), Outcome::Idle));
+    assert_eq!(seen, 1);
+}
+
+/// A turn of 30 ms, in calls of 0.1 ms, delays what comes from outside by about a slice.
+#[test]
+fn a_long_turn_delays_descriptors_by_slices_not_by_its_length() {
+    fn work(left: u32, lp: &mut Loop<Instant>) {
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_micros(100) {}
+        if left > 0 {
+            lp.dpc(move |_, lp| work(left - 1, lp));
+        }
+    }
+    let best = (0..5)
+        .map(|_| {
+            let mut lp = os::<Instant>();
+            let (a, mut b) = pair();
+            let read = |last: &mut Instant, lp: &mut Loop<Instant>, id| {
+                *last = Instant::now();
+                lp.unwatch(id);
+            };
+            lp.watch(a.as_raw_fd(), Interest::Read, Handlers::new().read(read)).unwrap();
+            let long = lp.owner("long");
+            lp.event(long, move |_, lp| {
+                b.write_all(b"x").unwrap();
+                // Kept open: its end would be one more thing to read.
+                std::mem::forget(b);
+                work(300, lp);
+            })
+            .unwrap();
+            let began = Instant::now();
+            let mut last = began;
+            lp.run(&mut last);
+            let kind = lp.stats().kinds.iter().find(|kind| kind.kind == "long").unwrap();
+            assert!(kind.longest >= Duration::from_millis(30), "{kind:?}");
+            assert!(lp.stats().suspensions >= 10, "{:?}", lp.stats());
+            last - began
+        })
+        .min()
+        .unwrap();
+    assert!(best < Duration::from_millis(4), "{best:?}");
 }

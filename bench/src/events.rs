@@ -1,6 +1,82 @@
-//! Events through rules.
+//! Events per second: each is a turn of its own, from the inbox to settled tables.
+
+use tidemill_overlog::node::{Event, Node};
+use tidemill_relation::view::Progress;
+use tidemill_relation::{OwnedValue, Value};
+
 use crate::Extent;
-use crate::report::Report;
-pub fn run(_: Extent, _: &mut Report) -> Result<(), String> {
+use crate::clock::{cpu_seconds, median};
+use crate::program::{ADDRESS, Blind, node};
+use crate::report::{Better, Report, Row};
+
+const ONE_RULE: &str = "r1 out(@N, X + 1) :- in(@N, X).";
+
+const THREE_WAY_JOIN: &str = "
+    materialize(a, infinity, infinity, keys(2)).
+    materialize(b, infinity, infinity, keys(2)).
+    r1 out(@N, X, C) :- in(@N, X), a(@N, X, B), b(@N, B, C).
+";
+
+/// Rows of each table that is joined.
+const ROWS: i64 = 1000;
+
+pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
+    let events = if extent.small { 2_000 } else { 500_000 };
+    let runs = if extent.small { 1 } else { 5 };
+    for (case, source) in [("one-rule", ONE_RULE), ("three-way-join", THREE_WAY_JOIN)] {
+        let mut rates = Vec::new();
+        for _ in 0..runs {
+            let mut node = node("events.olg", source)?;
+            fill(&mut node);
+            let before = node.counters().rules[0].derived;
+            let (seconds, ()) = cpu_seconds(|| pass(&mut node, events));
+            let derived = node.counters().rules[0].derived - before;
+            if derived != events as u64 {
+                return Err(format!("{case}: {derived} tuples from {events} events"));
+            }
+            rates.push(events as f64 / seconds);
+        }
+        let row = Row {
+            bench: "events",
+            case: case.to_owned(),
+            who: "tidemill".to_owned(),
+            metric: "per_cpu_s",
+            value: median(rates),
+            unit: "1/s",
+            runs,
+        };
+        report.case(&[row], Better::High);
+    }
     Ok(())
+}
+
+fn fill(node: &mut Node) {
+    for table in ["a", "b"] {
+        if node.program().plan().find(table).is_some() {
+            (0..ROWS).for_each(|key| give(node, table, &[key, (key + 1) % ROWS]));
+        }
+    }
+}
+
+fn pass(node: &mut Node, events: i64) {
+    (0..events).for_each(|event| give(node, "in", &[event % ROWS]));
+}
+
+/// One turn with this tuple.
+fn give(node: &mut Node, relation: &str, values: &[i64]) {
+    let Some(relation) = node.program().plan().find(relation) else { return };
+    let mut columns = vec![OwnedValue::new(Value::Str(ADDRESS))];
+    columns.extend(values.iter().map(|&value| OwnedValue::new(Value::Int(value))));
+    node.enqueue(Event::Tuple { relation, columns, delete: false, received: false });
+    turns(node, 0);
+}
+
+/// Runs the turns that wait, at this time.
+pub fn turns(node: &mut Node, now_ns: u64) {
+    while node.begin(now_ns, now_ns as i64, &mut Blind) {
+        while node.derive(1024, &mut Blind) {}
+        node.commit(&mut Blind);
+        while node.refine(&mut Blind) == Progress::More {}
+        node.finish(&mut Blind);
+    }
 }

@@ -6,6 +6,7 @@
 mod clock;
 mod datalog;
 mod events;
+mod program;
 mod report;
 mod values;
 

@@ -4,6 +4,7 @@
 //! makes of them. [`bombard`] calls it with every seed and with mutations of them; the same
 //! targets and seeds serve the fuzzer (`fuzz/`).
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -39,12 +40,14 @@ pub fn seeds(folder: &str, endings: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
-/// Calls `target` with every seed and with `count` mutations.
+/// Calls `target` with every seed and with `count` mutations; `MUTATIONS=20` makes that twenty
+/// times as many.
 pub fn bombard(seeds: &[(PathBuf, Vec<u8>)], count: u64, target: impl Fn(&[u8])) {
     for (path, bytes) in seeds {
         check(&format!("seed {}", path.display()), bytes, &target);
     }
-    for number in 0..count {
+    let factor = std::env::var("MUTATIONS").ok().and_then(|factor| factor.parse().ok());
+    for number in 0..count * factor.unwrap_or(1) {
         let bytes = mutation(seeds, number);
         check(&format!("mutation {number}"), &bytes, &target);
     }
@@ -73,12 +76,59 @@ fn mutation(seeds: &[(PathBuf, Vec<u8>)], number: u64) -> Vec<u8> {
     let mut random = Rng::new(number);
     let seed = |random: &mut Rng| random.pick(seeds).map_or(&[][..], |(_, bytes)| &bytes[..]);
     let mut bytes = seed(&mut random).to_vec();
-    for _ in 0..random.range(1..=6) {
+    // Half of them keep to words and lines, so that much of what they change still makes sense.
+    let gentle = random.chance(0.5);
+    for _ in 0..random.range(1..=4) {
         let other = seed(&mut random);
-        mutate(&mut random, &mut bytes, other);
+        match gentle {
+            true => rearrange(&mut random, &mut bytes, other),
+            false => mutate(&mut random, &mut bytes, other),
+        }
         bytes.truncate(INPUT_BYTES_MAX);
     }
     bytes
+}
+
+/// Changes words or lines.
+fn rearrange(random: &mut Rng, bytes: &mut Vec<u8>, other: &[u8]) {
+    let lines = spans(bytes, |byte| byte != b'\n');
+    let words = spans(bytes, |byte| byte.is_ascii_alphanumeric());
+    let pick = |random: &mut Rng, from: &[Range<usize>]| random.pick(from).cloned();
+    match random.below(5) {
+        // A line goes, or another one comes.
+        0 => {
+            bytes.drain(pick(random, &lines).unwrap_or(0..0));
+        }
+        1 => {
+            let new = pick(random, &spans(other, |byte| byte != b'\n')).unwrap_or(0..0);
+            let place = pick(random, &lines).map_or(0, |line| line.start);
+            let new = [&other[new], b"\n"].concat();
+            bytes.splice(place..place, new);
+        }
+        // A word takes the place of one that looks like it.
+        _ => {
+            let Some(word) = pick(random, &words) else { return };
+            let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
+            let source = if random.chance(0.7) { bytes.clone() } else { other.to_vec() };
+            let mut others = spans(&source, |byte| byte.is_ascii_alphanumeric());
+            others.retain(|other| kind(source[other.start]) == kind(bytes[word.start]));
+            if let Some(new) = pick(random, &others) {
+                bytes.splice(word, source[new].iter().copied());
+            }
+        }
+    }
+}
+
+/// Runs of bytes of which `inside` is true.
+fn spans(bytes: &[u8], inside: impl Fn(u8) -> bool) -> Vec<Range<usize>> {
+    let mut spans: Vec<Range<usize>> = Vec::new();
+    for (place, _) in bytes.iter().enumerate().filter(|(_, byte)| inside(**byte)) {
+        match spans.last_mut() {
+            Some(last) if last.end == place => last.end += 1,
+            _ => spans.push(place..place + 1),
+        }
+    }
+    spans
 }
 
 /// One change; `other` is what pieces are taken from.
@@ -129,7 +179,7 @@ fn byte_of(random: &mut Rng) -> u8 {
 }
 
 /// A range of at most `length_max` inside `0..length`.
-fn piece(random: &mut Rng, length: usize, length_max: u64) -> std::ops::Range<usize> {
+fn piece(random: &mut Rng, length: usize, length_max: u64) -> Range<usize> {
     let start = random.below(length as u64 + 1) as usize;
     let end = start + random.below(length_max) as usize;
     start..end.min(length)

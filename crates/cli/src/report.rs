@@ -28,11 +28,6 @@ impl Reporter {
         Reporter { fancy, quiet }
     }
 
-    /// True if only errors are wanted.
-    pub fn is_quiet(self) -> bool {
-        self.quiet
-    }
-
     /// Something worth knowing.
     pub fn note(self, text: &str) {
         if !self.quiet {

@@ -7,6 +7,7 @@
 //! run finds as much as it can.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use tidemill_relation::plan::{Plan, RelationId, Rule as PlanRule, RuleId, Stratum, ViewRule};
 use tidemill_stdx::diag::{Diagnostic, Sources, Span, has_errors};
@@ -18,14 +19,15 @@ use crate::lower;
 use crate::node::Stages;
 use crate::program::{Compiled, Fact, Query, StageUse, Trace, Watch};
 use crate::rewrite::{self, Parts, View};
+use crate::stage::Registry;
 use crate::stratify::{self, Group};
 use crate::translate;
 
 /// What the compiler should know besides the program.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Operators that `stage` may name, beyond those of the house.
-    pub operators: Vec<String>,
+    /// Operators that `stage` may name.
+    pub operators: Arc<Registry>,
 }
 
 /// Compiles a program.
@@ -51,6 +53,7 @@ pub fn compile(
         }
     };
     program.note_macros(&mut diagnostics);
+    diagnostics.sort_by_key(|found| (found.span.file, found.span.start));
     if has_errors(&diagnostics) {
         return (None, diagnostics);
     }
@@ -86,12 +89,13 @@ fn rewrite_rules(
 fn strata(views: &[View], groups: &[Group], catalog: &mut Catalog) -> Vec<Stratum> {
     let mut strata = Vec::new();
     for group in groups {
+        let (heads, selected) = (group.heads.clone(), group.selected.clone());
+        catalog.recursive = heads.iter().chain(&selected).copied().collect();
         let rules: Vec<ViewRule> = group
             .rules
             .iter()
             .map(|&rule| lower::view(&views[rule].rule, views[rule].kind, catalog))
             .collect();
-        let (heads, selected) = (group.heads.clone(), group.selected.clone());
         strata.push(Stratum { heads, rules, selected });
     }
     strata

@@ -281,6 +281,8 @@ pub(crate) struct Catalog {
     names: BTreeMap<String, RelationId>,
     /// Hidden relations that cross the network.
     pub shipped: Vec<RelationId>,
+    /// Tables that depend on themselves in the views being lowered.
+    pub recursive: BTreeSet<RelationId>,
     /// How many numbered names each label has given away.
     numbers: BTreeMap<String, u32>,
     /// Of soft tables whose rows end with those they are derived from: how long these live.

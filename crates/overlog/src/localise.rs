@@ -250,8 +250,9 @@ pub(crate) fn unroutable_at(
 ) -> Diagnostic {
     let names: Vec<String> = names.into_iter().collect();
     let message = format!(
-        "this rule cannot be routed: where it starts, nothing says what {} is",
-        names.join(" and ")
+        "this rule cannot be routed: where it starts, nothing says what {} {}",
+        names.join(" and "),
+        if names.len() == 1 { "is" } else { "are" }
     );
     let error = Diagnostic::error("unroutable", rule.span, message)
         .help("let a predicate at a location that is known bring the address of the next one");

@@ -134,8 +134,7 @@ impl Graph {
         }
     }
 
-    /// Strongly connected components, each after those it depends on (Tarjan's algorithm,
-    /// without recursion).
+    /// Strongly connected components (Tarjan's algorithm, without recursion).
     fn components(&self) -> Vec<Vec<usize>> {
         let count = self.relations.len();
         let mut tarjan = Tarjan {
@@ -151,9 +150,43 @@ impl Graph {
                 tarjan.visit(node, self);
             }
         }
-        // Components come out after all that can be reached from them: the other way round.
-        tarjan.components.reverse();
-        tarjan.components
+        self.sort(tarjan.components)
+    }
+
+    /// Each component after those it depends on; where that leaves a choice, in program order.
+    fn sort(&self, components: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
+        let mut of = vec![0; self.relations.len()];
+        for (number, component) in components.iter().enumerate() {
+            component.iter().for_each(|node| of[*node] = number);
+        }
+        // The first rule of each; what no rule fills comes first.
+        let mut first = vec![0; components.len()];
+        let mut waits = vec![0; components.len()];
+        for edge in self.edges.iter().rev() {
+            first[of[edge.to]] = edge.rule + 1;
+            waits[of[edge.to]] += usize::from(of[edge.from] != of[edge.to]);
+        }
+        let mut ready: BTreeSet<(usize, usize)> = (0..components.len())
+            .filter(|one| waits[*one] == 0)
+            .map(|one| (first[one], one))
+            .collect();
+        let mut sorted = Vec::with_capacity(components.len());
+        while let Some((_, number)) = ready.pop_first() {
+            for node in &components[number] {
+                for position in &self.leaving[*node] {
+                    let to = of[self.edges[*position].to];
+                    if to != number {
+                        waits[to] -= 1;
+                        if waits[to] == 0 {
+                            ready.insert((first[to], to));
+                        }
+                    }
+                }
+            }
+            sorted.push(number);
+        }
+        let mut components: Vec<Option<Vec<usize>>> = components.into_iter().map(Some).collect();
+        sorted.into_iter().filter_map(|number| components[number].take()).collect()
     }
 
     /// A cycle inside a component that has an edge no cycle may have.
@@ -368,15 +401,20 @@ fn describe(cycle: &[Edge], graph: &Graph, views: &[View], catalog: &Catalog) ->
     );
     let mut labelled = BTreeSet::new();
     for edge in cycle {
-        let rule = &views[edge.rule].rule;
-        if labelled.insert((rule.id, edge.negated)) {
-            let how = match (edge.demand, edge.negated) {
-                (_, true) => "needs the absence of this",
-                (Demand::None, _) => "depends on this",
-                _ => "aggregates this",
-            };
-            error = error.label(edge.span, format!("rule {} {how}", rule.name));
+        let id = views[edge.rule].rule.id;
+        if !labelled.insert(id) {
+            continue;
         }
+        // A rule may be on the cycle with several hidden steps: the one that matters.
+        let of_rule = |other: &&Edge| views[other.rule].rule.id == id;
+        let edge = cycle.iter().filter(of_rule).find(strict).unwrap_or(edge);
+        let how = match (edge.demand, edge.negated) {
+            (_, true) => "needs the absence of this",
+            (Demand::None, _) => "depends on this",
+            _ => "aggregates this",
+        };
+        let name = &views[edge.rule].rule.name;
+        error = error.label(edge.span, format!("rule {name} {how}"));
     }
     error
 }

@@ -30,15 +30,29 @@ pub(crate) fn catalog(program: &Program, checked: &Checked<'_>) -> Catalog {
             candidates: None,
         });
     }
-    catalog.hidden_event(system::PERIODIC.to_owned(), system::PERIODIC_COLUMNS.to_vec(), 0);
+    let mut timed = false;
     for statement in program.flat() {
-        if let Statement::Index(index) = statement
-            && let Some(id) = catalog.find(system::canonical(&index.name.resolved))
-        {
-            add_index(catalog.relation_mut(id), &index.keys.columns);
+        match statement {
+            Statement::Index(index) => {
+                if let Some(id) = catalog.find(system::canonical(&index.name.resolved)) {
+                    add_index(catalog.relation_mut(id), &index.keys.columns);
+                }
+            }
+            Statement::Rule(rule) => timed |= rule.body.iter().any(is_timer),
+            Statement::Watch(watch) => timed |= watch.name.resolved == system::PERIODIC,
+            Statement::WatchMod(watch) => timed |= watch.name.resolved == system::PERIODIC,
+            _ => {}
         }
     }
+    if timed {
+        let name = system::PERIODIC.to_owned();
+        catalog.hidden_event(name, system::PERIODIC_COLUMNS.to_vec(), 0);
+    }
     catalog
+}
+
+fn is_timer(term: &AstTerm) -> bool {
+    matches!(term, AstTerm::Predicate(it) if it.functor.name.resolved == system::PERIODIC)
 }
 
 fn storage(symbol: &Symbol<'_>) -> Storage {

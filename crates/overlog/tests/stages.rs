@@ -5,10 +5,14 @@ use std::sync::Arc;
 
 use tidemill_overlog::node::{Event, Identity, Node, Observer, Program, Sighting, Stages};
 use tidemill_overlog::node::{INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX, StageCounters};
+use tidemill_overlog::parse::parse_text;
+use tidemill_overlog::pre::{self, MemoryFiles};
 use tidemill_overlog::program::{Compiled, StageUse, Watch};
 use tidemill_overlog::stage::{Memory, Registry};
+use tidemill_overlog::{Options, compile};
 use tidemill_relation::text::{DisplayTuple, parse_tuple};
-use tidemill_relation::{OwnedValue, plan};
+use tidemill_relation::{OwnedValue, TypeSet, plan};
+use tidemill_stdx::diag::Sources;
 
 /// `word` has its location in the second column; `seen` keeps what has come.
 const PLAN: &str = r#"
@@ -184,4 +188,68 @@ fn operators_work_on_a_bounded_number_of_inputs() {
     assert_eq!(world.counters(1).refused, 3);
     assert_eq!(world.counters(1).outputs, 2000 * INPUTS_AT_WORK_MAX as u64);
     assert_eq!(world.log.0.len(), 1);
+}
+
+/// Compiles a source; the plain form of the diagnostics.
+fn diagnostics(source: &str) -> (Option<Compiled>, String) {
+    let mut sources = Sources::new();
+    let (options, files) = (pre::Options::default(), MemoryFiles::default());
+    let (tree, mut found) = parse_text("s.olg", source, &options, &files, &mut sources);
+    let (compiled, more) = compile(&tree, &sources, &Options::default());
+    found.extend(more);
+    (compiled, found.iter().map(|one| sources.render(one)).collect())
+}
+
+#[test]
+fn what_an_operator_yields_has_its_types() {
+    let source = r#"
+        stage("TOKENIZER", line, word).
+        stage("CSV", load, row).
+        r1 words(@N, W) :- word(@N, W).
+        r2 fields(@N, A, B) :- row(@N, A, B).
+        r3 line(@N, " ", T) :- say(@N, T).
+        r4 load(@N, F) :- say(@N, F).
+    "#;
+    let (compiled, found) = diagnostics(source);
+    let plan = compiled.unwrap_or_else(|| panic!("{found}")).plan;
+    let columns = |name| plan.relation(plan.find(name).unwrap()).columns.clone();
+    assert_eq!(columns("words"), [TypeSet::TEXT, TypeSet::TEXT]);
+    assert_eq!(columns("fields"), [TypeSet::TEXT, TypeSet::ANY, TypeSet::ANY]);
+    assert_eq!(found, "");
+}
+
+#[test]
+fn stages_are_checked() {
+    let cases = [
+        (
+            r#"stage("TOKENISER", a, b)."#,
+            "s.olg:1:7: error[unknown-stage]: there is no operator \"TOKENISER\"",
+            "there is \"TOKENIZER\"",
+        ),
+        (
+            r#"stage("tide", a, b)."#,
+            "s.olg:1:7: error[unknown-stage]: there is no operator \"tide\"",
+            "there are \"TOKENIZER\", \"CSVtuple\"",
+        ),
+        (
+            r#"stage("TOKENIZER", a, b). r1 a(@N, X) :- in(@N, X)."#,
+            "s.olg:1:20: error[arity]: \"TOKENIZER\" needs 3 columns here, but `a` has 2",
+            "the operator is TOKENIZER(location, delimiters: string, text: string)",
+        ),
+        (
+            r#"stage("TOKENIZER", a, b). r1 c(@N, X, Y) :- b(@N, X, Y)."#,
+            "s.olg:1:23: error[arity]: \"TOKENIZER\" needs 2 columns here, but `b` has 3",
+            "-> (location, token: string)",
+        ),
+        (
+            r#"stage("CSV", a, b). materialize(b, infinity, infinity, keys(1))."#,
+            "s.olg:1:17: error[stage-table]: the output of a stage is an event",
+            "name an event",
+        ),
+    ];
+    for (source, first, help) in cases {
+        let (compiled, found) = diagnostics(source);
+        assert!(compiled.is_none() && found.starts_with(first), "{source}\n{found}");
+        assert!(found.contains(help), "{source}\n{found}");
+    }
 }

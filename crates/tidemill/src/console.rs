@@ -26,13 +26,20 @@ pub struct Console {
     data: Box<dyn Write>,
     notes: Box<dyn Write>,
     buffer: Vec<u8>,
+    /// Bytes gathered before they are written.
+    room: usize,
     failure: Option<io::Error>,
 }
 
 impl Console {
     /// A console that writes data in `form` to `data` and everything else to `notes`.
     pub fn new(form: Form, data: Box<dyn Write>, notes: Box<dyn Write>) -> Console {
-        Console { form, data, notes, buffer: Vec::new(), failure: None }
+        Console { form, data, notes, buffer: Vec::new(), room: BUFFER_BYTES, failure: None }
+    }
+
+    /// Writes each line at once, for somebody who watches.
+    pub fn eager(self) -> Console {
+        Console { room: 0, ..self }
     }
 
     /// How data lines look.
@@ -47,7 +54,7 @@ impl Console {
         }
         // Writing to memory cannot fail.
         let _ = writeln!(self.buffer, "{line}");
-        if self.buffer.len() >= BUFFER_BYTES {
+        if self.buffer.len() >= self.room {
             self.flush();
         }
     }

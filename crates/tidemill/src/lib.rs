@@ -1,12 +1,48 @@
-//! The library's front door.
+//! The library's front door: load a program, run it, simulate it, look into it.
+//!
+//! ```
+//! use tidemill::console::{Console, Form};
+//! use tidemill::load::{LoadOptions, load_text};
+//! use tidemill::sim::{SimOptions, Simulation};
+//!
+//! let source = "
+//!     materialize(seen, infinity, infinity, keys(2)).
+//!     p1 ping(@Peer, Node) :- periodic(@Node, E, 1, 3), Peer := LANDMARK.
+//!     p2 seen(@Node, From) :- ping(@Node, From).
+//! ";
+//! let loaded = load_text("ping.olg", source, &LoadOptions::default());
+//! let program = loaded.program.ok_or("the program has errors")?;
+//!
+//! let simulation = Simulation::new(program, SimOptions { nodes: 3, ..SimOptions::default() })?;
+//! let console = Console::new(Form::Text, Box::new(std::io::sink()), Box::new(std::io::sink()));
+//! let ended = simulation.run(console)?;
+//! assert_eq!(ended.summary.messages, 6);
+//! assert_eq!(ended.summary.tables, [("seen".to_owned(), 3)]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`load`] | files to programs, with diagnostics |
+//! | [`run`] | nodes on this machine and the network |
+//! | [`sim`], [`script`] | nodes in virtual time, under faults and scripts |
+//! | [`ask`] | questions to running nodes |
+//! | [`graph`], [`catalogue`] | programs drawn, the language listed |
+//! | [`journal`], [`console`], [`summary`], [`ended`] | what a run prints, finds and amounts to |
+//! | [`tuples`] | tuples from outside, matched with a program |
+//!
+//! It knows the crates below it and joins them; it parses no command line and writes to no
+//! stream that it is not given.
 #![forbid(unsafe_code)]
 
+pub mod ask;
 pub mod catalogue;
 pub mod console;
 pub mod ended;
 pub mod graph;
 pub mod journal;
 pub mod load;
+pub mod run;
 pub mod script;
 pub mod sim;
 pub mod summary;

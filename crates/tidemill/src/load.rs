@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tidemill_overlog::ast;
-use tidemill_overlog::parse::parse_files;
+use tidemill_overlog::parse::{parse_files, parse_text};
 use tidemill_overlog::pre::{self, Disk};
 use tidemill_overlog::program::Compiled;
 use tidemill_overlog::{Options, compile};
@@ -76,19 +76,36 @@ pub fn load(files: &[PathBuf], options: &LoadOptions) -> Loaded {
     if rules.is_empty() {
         return loaded;
     }
-    let pre = pre::Options {
-        defines: options.defines.clone(),
-        include_dirs: options.include_dirs.clone(),
-    };
-    let (tree, found) = parse_files(&rules, &pre, &Disk, &mut loaded.sources);
-    loaded.diagnostics.extend(found);
-    if !has_errors(&loaded.diagnostics) {
-        let (program, found) = compile(&tree, &loaded.sources, &Options::default());
-        loaded.diagnostics.extend(found);
-        loaded.program = program.filter(|_| !has_errors(&loaded.diagnostics));
+    let (tree, found) = parse_files(&rules, &options.sources(), &Disk, &mut loaded.sources);
+    loaded.compiled(tree, found)
+}
+
+/// Loads a program of rules from a text, which diagnostics call `name`.
+pub fn load_text(name: &str, text: &str, options: &LoadOptions) -> Loaded {
+    let mut loaded = Loaded::default();
+    let (tree, found) = parse_text(name, text, &options.sources(), &Disk, &mut loaded.sources);
+    loaded.compiled(tree, found)
+}
+
+impl LoadOptions {
+    fn sources(&self) -> pre::Options {
+        let include_dirs = self.include_dirs.clone();
+        pre::Options { defines: self.defines.clone(), include_dirs }
     }
-    loaded.tree = tree;
-    loaded
+}
+
+impl Loaded {
+    /// With the program of a tree, unless there are errors.
+    fn compiled(mut self, tree: ast::Program, found: Vec<Diagnostic>) -> Loaded {
+        self.diagnostics.extend(found);
+        if !has_errors(&self.diagnostics) {
+            let (program, found) = compile(&tree, &self.sources, &Options::default());
+            self.diagnostics.extend(found);
+            self.program = program.filter(|_| !has_errors(&self.diagnostics));
+        }
+        self.tree = tree;
+        self
+    }
 }
 
 /// Whether a file holds rules; if not, says what is wrong.

@@ -1,7 +1,7 @@
 //! What `run` and `sim` have in common: tuples from the command line, the console, statistics.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use tidemill::console::{Console, Form};
 use tidemill::summary::Summary;
@@ -59,7 +59,10 @@ pub fn landmark(defines: &[Define]) -> Option<String> {
 /// Data on standard output, notes on standard error.
 pub fn console(form: Form) -> Console {
     // A lock taken once: the console writes large pieces, and nobody else writes meanwhile.
-    Console::new(form, Box::new(io::stdout().lock()), Box::new(io::stderr()))
+    let stdout = io::stdout().lock();
+    let is_watched = stdout.is_terminal();
+    let console = Console::new(form, Box::new(stdout), Box::new(io::stderr()));
+    if is_watched { console.eager() } else { console }
 }
 
 /// Prints what `--stats` asks for.

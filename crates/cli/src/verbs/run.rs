@@ -1,6 +1,72 @@
+//! `run`.
+
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::low_level::pipe;
+use tidemill::console::Form;
+use tidemill::run::{self, Listen, RunOptions};
+use tidemill_overlog::net::mail;
+
+use super::outside::{self, console};
 use crate::Status;
-use crate::args::RunArgs;
+use crate::args::{Fabric, RunArgs, idle};
+use crate::output::explain_failure;
 use crate::report::Reporter;
-pub fn run(_: RunArgs, _: Reporter) -> Status {
-    Status::Failed
+
+/// Runs a program until it ends or is interrupted.
+pub fn run(args: RunArgs, report: Reporter) -> Status {
+    idle(&args).iter().for_each(|note| report.warn(note));
+    let loaded = super::load(&args.sources, report);
+    let Some(program) = loaded.program else { return Status::Failed };
+    let extra = match outside::tuples(&args.tuples, &program.plan, report) {
+        Ok(extra) => extra,
+        Err(status) => return status,
+    };
+    let signals = match signals() {
+        Ok(signals) => signals,
+        Err(error) => return outside::failed(report, &format!("no signals: {error}")),
+    };
+    let default = RunOptions::default();
+    let options = RunOptions {
+        listen: match (args.listen, args.nodes) {
+            (Some(address), _) => Listen::Address(address),
+            (None, Some(count)) => Listen::Nodes(count),
+            (None, None) => default.listen,
+        },
+        end_ns: args.end,
+        seed: args.seed,
+        fabric: match args.fabric {
+            Fabric::Udp => mail::Fabric::Udp,
+            Fabric::Reliable => mail::Fabric::Reliable,
+            Fabric::Tcp => mail::Fabric::Tcp,
+        },
+        landmark: outside::landmark(&args.sources.defines),
+        extra,
+        stop: Some(signals.as_raw_fd()),
+    };
+    let form = if args.engine.json { Form::Json } else { Form::Text };
+    match run::run(program, options, console(form)) {
+        Err(message) => outside::failed(report, &message),
+        Ok(ended) => {
+            if args.engine.stats {
+                outside::print_stats(&ended.summary);
+            }
+            match ended.failure {
+                _ if !ended.is_well() => Status::Failed,
+                None => Status::Fine,
+                Some(failure) => explain_failure(&failure),
+            }
+        }
+    }
+}
+
+/// A stream that can be read once the user or the system wants the run to end.
+fn signals() -> std::io::Result<UnixStream> {
+    let (read, write) = UnixStream::pair()?;
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        pipe::register(signal, write.try_clone()?)?;
+    }
+    Ok(read)
 }

@@ -2,8 +2,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
 use tidemill::console::Form;
 use tidemill::script;
 use tidemill::sim::{SimOptions, Simulation};
@@ -24,6 +28,12 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
         Ok(extra) => extra,
         Err(status) => return status,
     };
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        if let Err(error) = flag::register(signal, stop.clone()) {
+            return outside::failed(report, &format!("no signals: {error}"));
+        }
+    }
     let options = SimOptions {
         nodes: args.nodes,
         seed: args.seed,
@@ -36,6 +46,7 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
         trace: args.trace,
         landmark: outside::landmark(&args.sources.defines),
         extra,
+        stop: Some(stop),
     };
     let mut simulation = match Simulation::new(program, options) {
         Ok(simulation) => simulation,
@@ -51,8 +62,9 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
     match simulation.run(console(form)) {
         Err(error) => outside::failed(report, &format!("the simulation cannot run: {error}")),
         Ok(ended) => {
-            let wall = began.elapsed().as_secs_f64();
-            report.note(&format!("simulated in {wall:.3} s"));
+            if ended.failure.is_none() {
+                report.note(&format!("simulated in {:.3} s", began.elapsed().as_secs_f64()));
+            }
             if args.engine.stats {
                 outside::print_stats(&ended.summary);
             }

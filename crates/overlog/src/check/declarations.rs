@@ -10,24 +10,7 @@ use crate::ast::{
 };
 use crate::compile::Options;
 use crate::node::Stages;
-
-/// An external operator of the house: its name, and the columns of its input and output where
-/// they are fixed.
-pub(crate) struct Operator {
-    pub name: &'static str,
-    input: usize,
-    output: Option<usize>,
-}
-
-/// The operators that need no other part of the system.
-pub(crate) const OPERATORS: &[Operator] = &[
-    Operator { name: "TOKENIZER", input: 3, output: Some(2) },
-    Operator { name: "CSVtuple", input: 2, output: None },
-    Operator { name: "CSV", input: 2, output: None },
-];
-
-/// Operators that other parts of the system provide, by the start of their names.
-const FOREIGN: &[&str] = &["cl:", "proto:"];
+use crate::stage::Declaration;
 
 /// Checks all statements but rules.
 pub(crate) fn check(
@@ -151,43 +134,42 @@ impl Check<'_, '_> {
                 self.report(found);
             }
         }
-        let operator = stage.operator.text.as_str();
-        if let Some(known) = OPERATORS.iter().find(|known| known.name == operator) {
-            self.stage_columns(&stage.input, Some(known.input), operator);
-            self.stage_columns(&stage.output, known.output, operator);
-            return;
-        }
-        let foreign = FOREIGN.iter().any(|prefix| operator.starts_with(prefix));
-        if foreign || self.options.operators.iter().any(|known| known == operator) {
-            return;
-        }
-        let names = OPERATORS.iter().map(|known| known.name);
-        let names = names.chain(self.options.operators.iter().map(String::as_str));
-        let help = match closest(operator, names).first() {
-            Some(close) => format!("there is \"{close}\""),
-            None => "there are \"TOKENIZER\" and \"CSVtuple\"".to_owned(),
+        let name = stage.operator.text.as_str();
+        let Some(operator) = self.options.operators.find(name) else {
+            return self.unknown_operator(&stage.operator);
         };
-        let message = format!("there is no operator \"{operator}\"");
-        let found = Diagnostic::error("unknown-stage", stage.operator.span, message).help(help);
-        self.report(found);
+        self.stage_columns(&stage.input, Some(operator.input_arity()), operator);
+        self.stage_columns(&stage.output, operator.output_arity(), operator);
     }
 
-    fn stage_columns(&mut self, name: &Name, expected: Option<usize>, operator: &str) {
+    fn unknown_operator(&mut self, operator: &Ident) {
+        let quoted = |name: &str| format!("\"{name}\"");
+        let registry = &self.options.operators;
+        let help = match registry.suggestions(&operator.text).first() {
+            Some(close) => format!("there is {}", quoted(close)),
+            None => {
+                let names: Vec<_> =
+                    registry.declarations().map(|known| quoted(&known.name)).collect();
+                format!("there are {}", names.join(", "))
+            }
+        };
+        let message = format!("there is no operator {}", quoted(&operator.text));
+        self.report(Diagnostic::error("unknown-stage", operator.span, message).help(help));
+    }
+
+    fn stage_columns(&mut self, name: &Name, expected: Option<usize>, operator: &Declaration) {
         let symbol = self.symbols.get(&name.resolved);
         let (Some(expected), Some((given, used))) = (expected, symbol.and_then(|s| s.arity)) else {
             return;
         };
         if expected != given {
             let message = format!(
-                "\"{operator}\" needs {expected} columns here, but `{}` has {given}",
-                name.written
+                "\"{}\" needs {expected} columns here, but `{}` has {given}",
+                operator.name, name.written
             );
             let found = Diagnostic::error("arity", name.span, message)
                 .label(used, format!("with {given} here"))
-                .help(
-                    "\"TOKENIZER\" reads (location, delimiters, text) and yields (location, \
-                       token); \"CSVtuple\" reads (location, file)",
-                );
+                .help(format!("the operator is {operator}"));
             self.report(found);
         }
     }

@@ -69,6 +69,6 @@ pub(crate) fn check<'a>(
         }
         diagnostics.append(&mut found);
     }
-    let types = types::infer(program, &symbols, &rules, diagnostics);
+    let types = types::infer(program, &symbols, &rules, options, diagnostics);
     Checked { symbols, rules, types }
 }

@@ -26,8 +26,8 @@ pub(crate) fn check(rule: &Rule, symbols: &Symbols<'_>, found: &mut Vec<Diagnost
         found,
     };
     safety.assignments();
-    rule.head.args.iter().for_each(|arg| safety.head(arg));
     rule.body.iter().for_each(|term| safety.term(term));
+    rule.head.args.iter().for_each(|arg| safety.head(arg));
     safety.aggregates();
 }
 

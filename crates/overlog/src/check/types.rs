@@ -21,6 +21,8 @@ use crate::ast::{
     AggView, AggregateOver, Arg, BinaryOp, Expr, ExprKind, Functor, Literal, Program, Rule,
     Statement, Term, UnaryOp,
 };
+use crate::compile::Options;
+use crate::stage::Registry;
 
 /// What was inferred.
 #[derive(Default)]
@@ -36,10 +38,11 @@ pub(crate) fn infer(
     program: &Program,
     symbols: &Symbols<'_>,
     rules: &[CheckedRule<'_>],
+    options: &Options,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Types {
     let mut infer = Infer { symbols, columns: start(symbols) };
-    infer.facts(program);
+    infer.facts(program, &options.operators);
     loop {
         while rules.iter().fold(false, |grown, rule| infer.apply(rule.ast) | grown) {}
         // What nothing in the program fills can come from outside.
@@ -97,15 +100,17 @@ struct Judge<'r, 'd> {
 }
 
 impl Infer<'_> {
-    fn facts(&mut self, program: &Program) {
+    fn facts(&mut self, program: &Program, operators: &Registry) {
         for statement in program.flat() {
             let functor = match statement {
                 Statement::Fact(fact) => &fact.tuple,
                 Statement::Stage(stage) => {
-                    // Whatever the operator makes of its input.
-                    if let Some(at) = self.symbols.position(&stage.output.resolved) {
-                        let columns = vec![TypeSet::ANY; self.columns[at].len()];
-                        self.add(at, &columns);
+                    if let Some(at) = self.symbols.position(&stage.output.resolved)
+                        && let Some(symbol) = self.symbols.get(&stage.output.resolved)
+                        && let Some(operator) = operators.find(&stage.operator.text)
+                    {
+                        let arity = self.columns[at].len();
+                        self.add(at, &operator.output_types(symbol.location(), arity));
                     }
                     continue;
                 }

@@ -103,8 +103,10 @@ impl Builder<'_> {
         open.atom.columns.iter().map(|pattern| self.value_of(pattern)).collect()
     }
 
-    /// How well a predicate can be looked up: by its whole key or not, by how many columns.
-    pub(super) fn selectivity(&self, open: &Open) -> (bool, usize) {
+    /// How well a predicate can be looked up: by its whole key or not, by how many columns; and
+    /// whether it is none of the tables that grow while views are evaluated, which have the most
+    /// rows to index.
+    pub(super) fn selectivity(&self, open: &Open) -> (bool, usize, bool) {
         let known = self.known_columns(open);
         let relation = self.catalog.relation(open.atom.relation);
         let location = relation.location as usize;
@@ -115,7 +117,8 @@ impl Builder<'_> {
             _ => false,
         };
         let bound = known.iter().enumerate();
-        (by_key, bound.filter(|(column, value)| *column != location && value.is_some()).count())
+        let bound = bound.filter(|(column, value)| *column != location && value.is_some());
+        (by_key, bound.count(), !self.catalog.recursive.contains(&open.atom.relation))
     }
 
     /// The columns that find rows, and how.

@@ -1,7 +1,7 @@
 //! The order of a strand's steps.
 //!
 //! Next comes the predicate whose whole key is known, else the one with the most known columns,
-//! else the first in the program. Assignments, conditions and negations come as soon as their
+//! else one of a table that does not grow meanwhile, else the first in the program. Assignments, conditions and negations come as soon as their
 //! variables have values, in textual order; those that take the time or random numbers also wait
 //! for the predicates written before them, so that each row gets its own.
 
@@ -44,7 +44,7 @@ impl Builder<'_> {
     }
 
     fn next_join(&self) -> Option<usize> {
-        let mut best: Option<(usize, (bool, usize))> = None;
+        let mut best: Option<(usize, (bool, usize, bool))> = None;
         for (at, open) in self.open.iter().enumerate() {
             if open.atom.negated || !self.lies_here(&open.atom.location(self.catalog)) {
                 continue;

@@ -128,6 +128,17 @@ impl Declaration {
         }
     }
 
+    /// What an output event of `arity` columns, the location in column `location`, may hold.
+    pub fn output_types(&self, location: usize, arity: usize) -> Vec<TypeSet> {
+        let mut types = match &self.outputs {
+            Columns::Fixed(columns) => columns.iter().map(|column| column.types).collect(),
+            Columns::Any => vec![TypeSet::ANY; arity.saturating_sub(1)],
+        };
+        types.insert(location.min(types.len()), TypeSet::TEXT);
+        types.resize(arity, TypeSet::NONE);
+        types
+    }
+
     /// Whether an input of these columns, the location not among them, is as declared.
     ///
     /// # Errors

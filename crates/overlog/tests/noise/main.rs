@@ -3,10 +3,27 @@
 mod datagram;
 #[path = "../../../../tests/support/mutate.rs"]
 mod mutate;
+mod program;
 
 #[test]
 fn mutated_datagrams_do_no_harm() {
     mutate::bombard(&mutate::seeds("tests/corpora/datagram", &[]), 5000, datagram::check);
+}
+
+#[test]
+fn mutated_programs_do_no_harm() {
+    let mut seeds = mutate::seeds("tests/corpora/program", &["olg"]);
+    mutate::bombard(&seeds, 3000, program::check);
+    seeds.extend(mutate::seeds("examples", &["olg"]));
+    mutate::bombard(&seeds, 1000, program::check);
+}
+
+/// A seed that does not compile would test the diagnostics alone.
+#[test]
+fn programs_compile() {
+    for (path, bytes) in mutate::seeds("tests/corpora/program", &["olg"]) {
+        assert!(program::compiled(&bytes).is_some(), "{path:?}");
+    }
 }
 
 /// The seeds are what this version sends; `BLESS=1` writes them anew.

@@ -1,17 +1,144 @@
-//! Sources of the rule language: a program or diagnostics, and never a panic.
+//! Sources of the rule language, from the preprocessor to a running node: a program or
+//! diagnostics, and never a panic.
 
+use std::sync::Arc;
+
+use tidemill_overlog::node::{Event, Identity, Node, Observer, Program, Sighting};
 use tidemill_overlog::parse::parse_text;
-use tidemill_overlog::pre::{MemoryFiles, Options};
-use tidemill_stdx::diag::Sources;
+use tidemill_overlog::pre::{MemoryFiles, Options as ParseOptions};
+use tidemill_overlog::program::Compiled;
+use tidemill_overlog::stage::{Memory, Registry};
+use tidemill_overlog::{Options, compile};
+use tidemill_relation::plan::{self, Relation, RelationId};
+use tidemill_relation::view::Progress;
+use tidemill_relation::{Id, OwnedValue, Seq, SeqBuilder, Type, TypeSet, Value};
+use tidemill_stdx::diag::{Sources, has_errors};
 
-/// Panics if `input`, taken as a source, makes any part of the front end do so.
+/// Turns that a program runs.
+const TURNS_MAX: usize = 60;
+/// Event tuples of one turn, in tens; rounds of its views.
+const STEPS_MAX: usize = 100;
+/// The bytes of a program that is compiled and run.
+const BYTES_MAX: usize = 1 << 14;
+
+/// Panics if `input`, taken as a source, makes any part of the system do so.
 pub fn check(input: &[u8]) {
-    let text = String::from_utf8_lossy(input);
+    if let Some(compiled) = compiled(input) {
+        run(compiled);
+    }
+}
+
+/// Takes `input` through the compiler; checks what it gives.
+pub fn compiled(input: &[u8]) -> Option<Compiled> {
+    let text = String::from_utf8_lossy(&input[..input.len().min(BYTES_MAX)]);
     let mut files = MemoryFiles::default();
     files.add("self.olg", "p(@N, 1).\n#include \"self.olg\"\n");
     let mut sources = Sources::default();
-    let (_, found) = parse_text("p.olg", &text, &Options::default(), &files, &mut sources);
-    for diagnostic in &found {
-        sources.render(diagnostic);
+    let (tree, found) = parse_text("p.olg", &text, &ParseOptions::default(), &files, &mut sources);
+    found.iter().for_each(|diagnostic| drop(sources.render(diagnostic)));
+    if has_errors(&found) {
+        return None;
     }
+    let (compiled, found) = compile(&tree, &sources, &Options::default());
+    found.iter().for_each(|diagnostic| drop(sources.render(diagnostic)));
+    assert_eq!(compiled.is_some(), !has_errors(&found));
+    let compiled = compiled?;
+    assert_eq!(plan::verify(&compiled.plan), Ok(()));
+    let printed = plan::print(&compiled.plan);
+    assert_eq!(plan::parse(&printed).as_ref(), Ok(&compiled.plan), "{printed}");
+    Some(compiled)
+}
+
+struct Blind;
+
+impl Observer for Blind {
+    fn sighted(&mut self, _: Sighting<'_>) {}
+    fn violated(&mut self, _: Sighting<'_>) {}
+    fn rule_failed(&mut self, _: &str, _: &str, _: &str, _: &str) {}
+}
+
+/// Runs a program at one node: its facts, its timers, and a few tuples of each relation.
+fn run(compiled: Compiled) {
+    let files = Memory::default().with("a.csv", "1,\"two\",3.5\n\n\"\n");
+    let registry = Arc::new(Registry::new(Arc::new(files)));
+    let Ok(program) = Program::with_operators(compiled, registry) else { return };
+    let address = "n0:1".to_owned();
+    let identity = Identity { landmark: address.clone(), address, index: 0, count: 2 };
+    let mut node = Node::new(Arc::new(program), identity, 1);
+    node.facts().into_iter().for_each(|fact| node.enqueue(fact));
+    for timer in 0..node.periodics().len() {
+        node.fire(timer);
+    }
+    let plan = node.program().plan().clone();
+    for round in 0..3 {
+        for (index, relation) in (0..).zip(&plan.relations).filter(|(_, it)| !it.hidden) {
+            node.enqueue(Event::Tuple {
+                relation: RelationId(index),
+                columns: columns(relation, round),
+                delete: round == 2,
+                received: true,
+            });
+        }
+    }
+    node.enqueue(Event::Expiry);
+    for turn in 0..TURNS_MAX {
+        if !run_turn(&mut node, turn as u64 * 1_000_000_000) {
+            break;
+        }
+    }
+}
+
+/// One turn; false if nothing waits, or if the turn takes too long for a test.
+fn run_turn(node: &mut Node, now_ns: u64) -> bool {
+    if !node.begin(now_ns, now_ns as i64, &mut Blind) {
+        return false;
+    }
+    if (0..STEPS_MAX).all(|_| node.derive(10, &mut Blind)) {
+        return false;
+    }
+    node.commit(&mut Blind);
+    let refined = (0..STEPS_MAX).map(|_| node.refine(&mut Blind));
+    match refined.into_iter().find(|progress| *progress != Progress::More) {
+        Some(Progress::Done) => {}
+        _ => {
+            node.abandon();
+            return true;
+        }
+    }
+    node.finish(&mut Blind);
+    let program = node.program().clone();
+    node.take_sends(|send, columns| {
+        let relation = program.plan().relation(send.relation);
+        assert_eq!(columns.len(), relation.arity(), "{}", relation.name);
+    });
+    true
+}
+
+/// A tuple for a relation: of the types that it may hold, and in later rounds of others too.
+fn columns(relation: &Relation, round: usize) -> Vec<OwnedValue> {
+    let column = |(index, types): (usize, &TypeSet)| {
+        if index == relation.location as usize {
+            return OwnedValue::new(Value::Str("n0:1"));
+        }
+        let types: Vec<Type> = types.iter().collect();
+        let wanted = types.get((index + round) % types.len().max(1)).copied();
+        let mut list = SeqBuilder::new();
+        list.push(Value::Int(round as i64));
+        list.push(Value::Str("n1:1"));
+        OwnedValue::new(match wanted.unwrap_or(Type::Null) {
+            Type::Null => Value::Null,
+            Type::Bool => Value::Bool(round == 0),
+            Type::Int => Value::Int([1, 0, i64::MAX][round % 3]),
+            Type::Double => Value::Double([0.5, -1e300, f64::NAN][round % 3]),
+            Type::Str => Value::Str(["n0:1", "a.csv", ""][round % 3]),
+            Type::Bytes => Value::Bytes(&[0, 255]),
+            Type::Id => Value::Id(Id::from_int([7, 0, -1][round % 3])),
+            Type::Time => Value::Time(round as i64),
+            Type::Interval => Value::Interval(1_000_000_000),
+            Type::List => Value::List(list.as_seq()),
+            Type::Vector => Value::Vector(list.as_seq()),
+            Type::Matrix => Value::Matrix(Seq::EMPTY),
+        })
+    };
+    relation.columns.iter().enumerate().map(column).collect()
 }

@@ -16,8 +16,8 @@ use crate::value::{Type, Value};
 
 type Read<T> = Result<T, TextError>;
 
-/// Expressions and patterns nest at most so deep.
-const DEPTH_MAX: usize = 200;
+/// Expressions and patterns nest at most so deep: more than what any planner makes of a source.
+const DEPTH_MAX: usize = 1000;
 
 /// Reads the text form of a plan; [`super::verify`] tells whether it makes sense.
 ///

@@ -22,6 +22,7 @@ use super::{
 };
 use crate::expr::{End, Expr};
 use crate::table::{Access, Key};
+use crate::value::Value;
 
 /// The text form of `plan`.
 pub fn print(plan: &Plan) -> String {
@@ -46,7 +47,8 @@ impl Display for Plan {
             write!(f, "relation p{index} {relation}")?;
         }
         for (index, rule) in self.rules.iter().enumerate() {
-            writeln!(f, "rule r{index} {:?} at {:?}", rule.name, rule.place)?;
+            let (name, place) = (Value::Str(&rule.name), Value::Str(&rule.place));
+            writeln!(f, "rule r{index} {name} at {place}")?;
         }
         for strand in &self.strands {
             print_strand(f, "strand", "", strand)?;
@@ -58,7 +60,7 @@ impl Display for Plan {
 impl Display for Relation {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let columns = List(&self.columns);
-        writeln!(f, "{:?} at {} ({columns})", self.name, self.location)?;
+        writeln!(f, "{} at {} ({columns})", Value::Str(&self.name), self.location)?;
         if let Storage::Table { spec, soft } = &self.storage {
             match &spec.key {
                 Key::Columns(columns) => write!(f, "  table key({})", List(columns))?,
@@ -253,7 +255,7 @@ impl Display for Expr {
 /// A vector looks like a list in text, so it says what it is.
 fn print_constant(f: &mut Formatter<'_>, value: &crate::flat::OwnedValue) -> fmt::Result {
     match value.get() {
-        value @ crate::value::Value::Vector(_) => write!(f, "vector {value}"),
+        value @ Value::Vector(_) => write!(f, "vector {value}"),
         value => write!(f, "{value}"),
     }
 }

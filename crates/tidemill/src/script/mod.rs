@@ -68,6 +68,15 @@ pub enum When {
     },
 }
 
+impl When {
+    /// The first time.
+    pub fn first(self) -> u64 {
+        match self {
+            When::At(at) | When::Every { from: at, .. } => at,
+        }
+    }
+}
+
 /// What an action does.
 #[derive(Clone, PartialEq, Debug)]
 pub enum What {

@@ -21,6 +21,7 @@ mod stage;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tidemill_event::{Conditions, Loop, Outcome, Sim, Time};
@@ -63,6 +64,8 @@ pub struct SimOptions {
     pub landmark: Option<String>,
     /// Tuples for the nodes where they are located, after the facts of the program.
     pub extra: Vec<Extra>,
+    /// The run ends soon after this becomes true: for signals.
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl Default for SimOptions {
@@ -79,6 +82,7 @@ impl Default for SimOptions {
             trace: false,
             landmark: None,
             extra: Vec::new(),
+            stop: None,
         }
     }
 }
@@ -119,8 +123,14 @@ impl Simulation {
     /// Adds what a script does; says what in it does not fit the program and its nodes.
     pub fn script(&mut self, script: &Script, sources: &Sources) -> Vec<Diagnostic> {
         let plan = self.program.plan();
-        let (cues, diagnostics) = bind(script, sources, plan, &self.identities);
+        let (cues, mut diagnostics) = bind(script, sources, plan, &self.identities);
         self.cues.extend(cues);
+        let end = self.options.end_ns.unwrap_or(u64::MAX);
+        let late = script.actions.iter().filter(|action| action.when.first() > end);
+        diagnostics.extend(late.map(|action| {
+            let message = "this never happens: the run ends before";
+            Diagnostic::warning("script-late", action.span, message)
+        }));
         diagnostics
     }
 
@@ -156,7 +166,8 @@ impl Simulation {
         let roll = Roll::new(program.plan());
         let mut fleet = Fleet::new(Arc::new(program), Fabric::Udp, options.seed, observer);
         options.extra.into_iter().for_each(|extra| fleet.add_extra(extra));
-        let mut world = SimWorld { fleet, journal, roll, retired: 0 };
+        let stop = options.stop;
+        let mut world = SimWorld { fleet, journal, roll, retired: 0, stop };
         // Before the nodes: what a script does at a time comes before what else happens then.
         cues.into_iter().for_each(|cue| stage::set(&mut events, Rc::new(cue)));
         for identity in identities {
@@ -178,6 +189,8 @@ struct SimWorld {
     roll: Option<Roll>,
     /// Turns of lives that have ended.
     retired: u64,
+    /// Somebody wants the run to end.
+    stop: Option<Arc<AtomicBool>>,
 }
 
 impl World for SimWorld {
@@ -186,7 +199,9 @@ impl World for SimWorld {
     }
 
     fn turned(&mut self, events: &mut Loop<SimWorld>) {
-        if self.journal.get().is_over() {
+        // Relaxed: a wish, which nothing else is published with.
+        let stopped = self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        if stopped || self.journal.get().is_over() {
             events.stop();
         }
     }

@@ -1,0 +1,183 @@
+//! Running nodes of a program on this machine and the network.
+//!
+//! The run goes on until its time is over, until the descriptor given as [`RunOptions::stop`] can
+//! be read (a signal, say), until a tuple of `violation` appears, or until its data cannot be
+//! written any more. The summary goes to the notes, so that data stays data.
+
+use std::io;
+use std::os::fd::RawFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tidemill_event::{Endpoint, Handlers, Host, Interest, Loop, Os, Outcome, Time};
+use tidemill_overlog::fleet::{self, Extra, Fleet, World};
+use tidemill_overlog::net::mail::Fabric;
+use tidemill_overlog::node::{Identity, Program};
+use tidemill_overlog::program::Compiled;
+
+use crate::console::Console;
+use crate::ended::Ended;
+use crate::journal::{Journal, SharedJournal};
+use crate::summary::Summary;
+
+/// How long data may wait before it is written.
+const FLUSH_AFTER: Duration = Duration::from_millis(20);
+
+/// Which nodes are started.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Listen {
+    /// One node of this address.
+    Address(String),
+    /// So many, on loopback ports that the system chooses; each is noted as `INDEX ADDR`.
+    Nodes(u32),
+}
+
+/// How a program is run.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// The nodes.
+    pub listen: Listen,
+    /// When the run ends, nanoseconds after its start; `None`: when it is stopped.
+    pub end_ns: Option<u64>,
+    /// What random numbers follow from; `None`: from chance.
+    pub seed: Option<u64>,
+    /// How tuples travel.
+    pub fabric: Fabric,
+    /// What `LANDMARK` is, if not the first of several nodes, or the only node.
+    pub landmark: Option<String>,
+    /// Tuples for the nodes where they are located, after the facts of the program.
+    pub extra: Vec<Extra>,
+    /// The run ends when this can be read. Its owner keeps it open until then.
+    pub stop: Option<RawFd>,
+}
+
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions {
+            listen: Listen::Address("localhost:10000".to_owned()),
+            end_ns: None,
+            seed: None,
+            fabric: Fabric::Udp,
+            landmark: None,
+            extra: Vec::new(),
+            stop: None,
+        }
+    }
+}
+
+/// Runs a program.
+///
+/// # Errors
+/// What keeps it from running, as text: a port in use, most often.
+pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<Ended, String> {
+    let program = Arc::new(Program::new(program)?);
+    let host = match options.seed {
+        Some(seed) => Os::with_seed(seed),
+        None => Os::new(),
+    };
+    let mut host = host.map_err(|error| format!("the system gives no event queue: {error}"))?;
+    let seed = options.seed.unwrap_or_else(|| host.random());
+    let mut events = Loop::new(Box::new(host));
+    let journal = SharedJournal::new(Journal::new(console));
+    let mut fleet = Fleet::new(program, options.fabric, seed, Box::new(journal.clone()));
+    options.extra.iter().for_each(|extra| fleet.add_extra(extra.clone()));
+    let mut world = RunWorld { fleet, journal, flush_is_set: false };
+    start(&mut world, &mut events, &options)?;
+    if let Some(stop) = options.stop {
+        let handlers = Handlers::new().read(|_: &mut RunWorld, events: &mut Loop<RunWorld>, _| {
+            events.stop();
+        });
+        let watched = events.watch(stop, Interest::Read, handlers);
+        watched.map_err(|error| format!("cannot wait for signals: {error}"))?;
+    }
+    let outcome = match options.end_ns {
+        Some(end) => {
+            let end = events.now() + Duration::from_nanos(end);
+            events.run_until(&mut world, end)
+        }
+        None => events.run(&mut world),
+    };
+    if let Outcome::Failed(error) = outcome {
+        return Err(format!("the system fails to wait: {error}"));
+    }
+    Ok(world.finish(&mut events))
+}
+
+/// Opens all ports, then starts all nodes: the first one's address is the others' landmark.
+fn start(
+    world: &mut RunWorld,
+    events: &mut Loop<RunWorld>,
+    options: &RunOptions,
+) -> Result<(), String> {
+    let (count, address) = match &options.listen {
+        Listen::Address(address) => (1, address.as_str()),
+        Listen::Nodes(count) => (*count, "localhost:0"),
+    };
+    let mut ports: Vec<(Endpoint, String)> = Vec::new();
+    for _ in 0..count {
+        let bound = events.host().bind(address).and_then(|endpoint| {
+            let name = events.host().local_addr(endpoint)?;
+            Ok((endpoint, name))
+        });
+        ports.push(bound.map_err(|error| format!("cannot listen on {address}: {error}"))?);
+    }
+    let landmark = options.landmark.clone().or_else(|| Some(ports.first()?.1.clone()));
+    let landmark = landmark.unwrap_or_default();
+    for (index, (endpoint, address)) in (0..).zip(ports) {
+        if matches!(options.listen, Listen::Nodes(_)) {
+            world.journal.get_mut().console.note(format_args!("{index} {address}"));
+        }
+        let landmark = landmark.clone();
+        let identity = Identity { address, index, count, landmark };
+        fleet::start(world, events, endpoint, identity)
+            .map_err(|error| format!("cannot start node {index}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// What the loop of a run works on.
+struct RunWorld {
+    fleet: Fleet,
+    journal: SharedJournal,
+    /// A timer will write what waits.
+    flush_is_set: bool,
+}
+
+impl World for RunWorld {
+    fn fleet(&mut self) -> &mut Fleet {
+        &mut self.fleet
+    }
+
+    fn turned(&mut self, events: &mut Loop<RunWorld>) {
+        if self.journal.get().is_over() {
+            events.stop();
+        }
+        if !self.flush_is_set && self.journal.get().console.is_dirty() {
+            self.flush_is_set = true;
+            let at: Time = events.now() + FLUSH_AFTER;
+            events.timer(at, |world: &mut RunWorld, events: &mut Loop<RunWorld>| {
+                world.flush_is_set = false;
+                world.journal.get_mut().console.flush();
+                if world.journal.get().is_over() {
+                    events.stop();
+                }
+            });
+        }
+    }
+}
+
+impl RunWorld {
+    /// Writes what waits and notes the summary.
+    fn finish(self, events: &mut Loop<RunWorld>) -> Ended {
+        let mut summary = Summary::of(&self.fleet, events);
+        let mut journal = self.journal.get_mut();
+        summary.violations = journal.violations;
+        journal.console.flush();
+        let failure = journal.console.take_failure();
+        let closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+        if !failure.as_ref().is_some_and(closed) {
+            journal.console.note(&summary);
+        }
+        Ended { summary, failure }
+    }
+}

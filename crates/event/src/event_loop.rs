@@ -80,8 +80,8 @@ pub struct Loop<W> {
     pub(crate) now: Time,
     /// The wall clock, once asked for outside turns.
     wall: Option<i64>,
-    /// Steps since the host was last told.
-    steps: u64,
+    /// Steps, handlers included, since the host was last told.
+    pub(crate) steps: u64,
     /// What the running turn has charged, not yet counted.
     charged: u64,
     running: bool,

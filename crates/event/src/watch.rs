@@ -148,6 +148,7 @@ impl<W: 'static> Loop<W> {
             return;
         }
         self.stats.served += 1;
+        self.steps += 1;
         match ready.trouble {
             Some(Trouble::Lasting(error)) => return self.fail(world, id, error),
             Some(Trouble::Passing(error)) => self.complain(world, id, error),

@@ -192,3 +192,16 @@ fn ten_thousand_nodes_in_one_process() {
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     assert!(lp.now() > Time::ZERO + Duration::from_secs(300));
 }
+
+/// Whatever never comes to rest at one instant, time goes on and timers fire.
+#[test]
+fn neither_unread_ports_nor_restless_timers_stop_the_clock() {
+    let mut lp: Loop<()> = Loop::new(Box::new(Sim::new(1)));
+    let port = lp.host().bind("n0:1").unwrap();
+    lp.watch(port, Interest::Write, Handlers::new().write(|_: &mut (), _, _| {})).unwrap();
+    lp.alarm(Time::ZERO, |_, lp, id| {
+        lp.rearm(id, Time::ZERO);
+    });
+    lp.timer(Time::ZERO + Duration::from_millis(2), |_, lp| lp.stop());
+    assert!(matches!(lp.run(&mut ()), Outcome::Stopped));
+}

@@ -241,6 +241,13 @@ impl Node {
         self.inbox.push_back(event);
     }
 
+    /// Gives up the newest events, for which there is no room in the loop; they are counted.
+    pub fn drop_newest(&mut self, count: usize) {
+        let keep = self.inbox.len().saturating_sub(count);
+        self.counters.dropped_queue_full += (self.inbox.len() - keep) as u64;
+        self.inbox.truncate(keep);
+    }
+
     /// Events that wait.
     pub fn waiting(&self) -> usize {
         self.inbox.len()

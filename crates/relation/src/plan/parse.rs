@@ -357,8 +357,11 @@ impl<'a> Reader<'a> {
         };
         let relation = self.relation_id()?;
         let columns = self.list("(", ")", Self::head_column)?;
-        let group_at = if self.eat_word("group") { self.number()? } else { 0 };
-        Ok(Output { relation, columns, action, group_at })
+        let mut output = Output { relation, columns, action, group_at: 0 };
+        if output.aggregates() && self.eat_word("group") {
+            output.group_at = self.number()?;
+        }
+        Ok(output)
     }
 
     fn head_column(&mut self) -> Read<HeadColumn> {

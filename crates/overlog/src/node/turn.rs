@@ -9,6 +9,7 @@ use tidemill_relation::{OwnedValue, TupleBuf, Value};
 
 use super::watch::{Observer, Sighting, Stage};
 use super::{Counters, Event, Node, Program};
+use crate::program::AtHome;
 
 /// A tuple for another node; its location column says which.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -420,7 +421,7 @@ impl Node {
             {
                 observer.violated(self.sighting(change.relation, stage, None, &columns));
             }
-            self.export(&program, change.relation, change.kind, &columns);
+            follows += self.export(&program, change.relation, change.kind, &columns);
             let fires = match change.kind {
                 ChangeKind::Insert => true,
                 ChangeKind::Refresh => plan.relation(change.relation).is_soft(),
@@ -463,30 +464,39 @@ impl Node {
         self.scratch.reset();
     }
 
-    /// Sends the change of an exported view to where the row belongs.
+    /// Sends the change of an exported view to where the row belongs; returns how many events
+    /// of its own it makes of it.
     fn export(
         &mut self,
         program: &Program,
         relation: RelationId,
         kind: ChangeKind,
         columns: &[Value<'_>],
-    ) {
+    ) -> usize {
         let delete = match kind {
             ChangeKind::Insert => false,
             ChangeKind::Delete => true,
-            ChangeKind::Refresh => return,
+            ChangeKind::Refresh => return 0,
         };
         let exports = &program.compiled.exports;
-        let Some(export) = exports.iter().find(|export| export.out == relation) else { return };
-        let location = program.plan().relation(export.into).location as usize;
+        let Some(export) = exports.iter().find(|export| export.out == relation) else { return 0 };
+        let relation = export.into;
+        let location = program.plan().relation(relation).location as usize;
         match columns.get(location).and_then(Value::as_str) {
-            Some(address) if address == self.identity.address => {}
+            Some(address) if address == self.identity.address => {
+                if export.at_home == AtHome::ByTurn {
+                    let columns = columns.iter().map(|&column| OwnedValue::new(column)).collect();
+                    let event = Event::Tuple { relation, columns, delete, received: false };
+                    self.inbox.push_back(event);
+                    return 1;
+                }
+            }
             Some(address) if is_address(address) => {
-                let send = Send { relation: export.into, delete, view: true };
-                self.turn.sends.push(send, columns);
+                self.turn.sends.push(Send { relation, delete, view: true }, columns);
             }
             _ => self.counters.dropped_unaddressed += 1,
         }
+        0
     }
 
     /// Hands over what the turn has to send, in order.

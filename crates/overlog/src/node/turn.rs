@@ -7,9 +7,9 @@ use tidemill_relation::strand::{Reading, Sink, run};
 use tidemill_relation::view::{Change, ChangeKind, Failures};
 use tidemill_relation::{OwnedValue, TupleBuf, Value};
 
+use super::ambient::NodeAmbient;
 use super::watch::{Observer, Sighting, Stage};
 use super::{Counters, Event, Node, Program};
-use crate::program::AtHome;
 
 /// A tuple for another node; its location column says which.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,6 +74,7 @@ pub(super) struct Turn {
 pub(super) struct Failing<'n> {
     pub(super) program: &'n Program,
     pub(super) node: &'n str,
+    pub(super) ambient: &'n NodeAmbient,
     pub(super) counters: &'n mut Counters,
     pub(super) reported: &'n mut [bool],
     pub(super) observer: &'n mut dyn Observer,
@@ -105,7 +106,7 @@ struct Deriving<'n> {
 impl Deriving<'_> {
     fn sight(&mut self, relation: RelationId, stage: Stage, columns: &[Value<'_>]) {
         let failing = &mut self.failing;
-        if failing.program.watching.wants(relation, stage) {
+        if failing.program.watching.shows(relation, stage, columns, failing.ambient) {
             let plan = failing.program.plan();
             failing.observer.sighted(Sighting {
                 at_ns: self.now_ns,
@@ -260,7 +261,7 @@ impl Node {
         columns: &[Value<'_>],
         observer: &mut dyn Observer,
     ) {
-        if self.program.watching.wants(relation, stage) {
+        if self.program.watching.shows(relation, stage, columns, &self.ambient) {
             observer.sighted(self.sighting(relation, stage, rule, columns));
         }
     }
@@ -334,13 +335,12 @@ impl Node {
             let rule = strand.rule;
             self.database.prepare(strand);
             self.counters.rules[rule.index()].fired += 1;
-            if program.watching.wants(relation, Stage::BeforeJoin) {
-                observer.sighted(self.sighting(relation, Stage::BeforeJoin, Some(rule), columns));
-            }
+            self.sight(relation, Stage::BeforeJoin, Some(rule), columns, observer);
             let mut sink = Deriving {
                 failing: Failing {
                     program,
                     node: &self.identity.address,
+                    ambient: &self.ambient,
                     counters: &mut self.counters,
                     reported: &mut self.reported,
                     observer: &mut *observer,
@@ -375,9 +375,7 @@ impl Node {
                 Action::Insert | Action::Emit => (Stage::Adding, &mut table.inserted),
             };
             *count += 1;
-            if self.program.watching.wants(relation, stage) {
-                observer.sighted(self.sighting(relation, stage, origin.rule(), &columns));
-            }
+            self.sight(relation, stage, origin.rule(), &columns, observer);
             let (views, database) = (&mut self.views, &mut self.database);
             match action {
                 Action::Delete => views.delete(plan, database, relation, &columns),
@@ -413,9 +411,7 @@ impl Node {
                 ChangeKind::Refresh => Stage::Refreshed,
                 ChangeKind::Delete => Stage::Deleted,
             };
-            if program.watching.wants(change.relation, stage) {
-                observer.sighted(self.sighting(change.relation, stage, None, &columns));
-            }
+            self.sight(change.relation, stage, None, &columns, observer);
             if program.watching.violation == Some(change.relation)
                 && change.kind == ChangeKind::Insert
             {
@@ -464,8 +460,8 @@ impl Node {
         self.scratch.reset();
     }
 
-    /// Sends the change of an exported view to where the row belongs; returns how many events
-    /// of its own it makes of it.
+    /// Sends the change of an exported view to where the row belongs; 1 if that is here, where it
+    /// becomes an event of a later turn as it does elsewhere.
     fn export(
         &mut self,
         program: &Program,
@@ -484,15 +480,13 @@ impl Node {
         let location = program.plan().relation(relation).location as usize;
         match columns.get(location).and_then(Value::as_str) {
             Some(address) if address == self.identity.address => {
-                if export.at_home == AtHome::ByTurn {
-                    let columns = columns.iter().map(|&column| OwnedValue::new(column)).collect();
-                    let event = Event::Tuple { relation, columns, delete, received: false };
-                    self.inbox.push_back(event);
-                    return 1;
-                }
+                let columns = columns.iter().map(|&column| OwnedValue::new(column)).collect();
+                self.inbox.push_back(Event::Tuple { relation, columns, delete, received: false });
+                return 1;
             }
             Some(address) if is_address(address) => {
-                self.turn.sends.push(Send { relation, delete, view: true }, columns);
+                let send = Send { relation, delete, view: true };
+                self.turn.sends.push(send, columns);
             }
             _ => self.counters.dropped_unaddressed += 1,
         }

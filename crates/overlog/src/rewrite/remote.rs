@@ -10,20 +10,18 @@
 //!
 //! ```text
 //! at X: out(@X; Y, X) :- link(@X, Y).       its last column is the node that ships
-//!       part(@Y, X) :- out(...), Y == NODE. rows that stay
 //! at Y: part(@Y, X) :- into(@Y, X, from).   rows that came
 //! ```
-//! Where the second rule would close a cycle that cannot be ordered, rows that stay go through
-//! `into` as well ([`open_loops`]).
-//!
-//! The node ships insertions and deletions of `out` to `into`. So a view across nodes consists
-//! of views within nodes, and what is no longer derivable goes everywhere. Where soft state takes
-//! part, rows are sent like those of any rule and end by their lifetimes.
+//! The node ships insertions and deletions of `out` to `into`, to itself by a turn of its own. So
+//! a view across nodes consists of views within nodes, and what is no longer derivable goes
+//! everywhere; but rows of several nodes that support each other in a circle stay, since no node
+//! sees the whole circle. Where soft state takes part, rows are sent like those of any rule and
+//! end by their lifetimes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use tidemill_relation::TypeSet;
-use tidemill_relation::expr::{Expr, Param, Reg};
+use tidemill_relation::expr::{Expr, Reg};
 use tidemill_relation::operator::Binary;
 use tidemill_relation::plan::{Action, HeadColumn, Pattern, RelationId, ViewKind};
 use tidemill_stdx::diag::Diagnostic;
@@ -33,8 +31,7 @@ use super::{Parts, View, locations};
 use crate::ir::{Atom, Catalog, Head, Location, Rule, Softness, Term, Var, whole_row};
 use crate::localise::{settle_params, type_of, unroutable_at};
 use crate::lower::home;
-use crate::program::{AtHome, Export};
-use crate::stratify::forbidden_cycles;
+use crate::program::Export;
 
 /// Splits a body of several locations: the part at one of them, and a rule over that part and
 /// the rest, which lies where the part is sent.
@@ -266,31 +263,20 @@ pub(super) fn export(rule: Rule, catalog: &mut Catalog, parts: &mut Parts) {
     let name = catalog.numbered(&rule.name);
     let into = catalog.hidden_table(name, types.clone(), location, key, Softness::Hard);
     catalog.shipped.push(into);
-    parts.exports.push(Export { out, into, at_home: AtHome::ByRule });
+    parts.exports.push(Export { out, into });
 
-    let stay = arrival(&rule, out, &types, Some(location as usize));
-    let come = arrival(&rule, into, &types, None);
+    let come = arrival(&rule, into, &types);
     let head = Head { relation: out, columns, action: Action::Insert };
     parts.views.push(View { rule: Rule { head, ..rule }, kind: ViewKind::Maintained });
-    parts.views.push(View { rule: stay, kind: ViewKind::Maintained });
     parts.views.push(View { rule: come, kind: ViewKind::Maintained });
 }
 
-/// The rule that puts shipped rows where they belong; with `stay`, the column of the destination,
-/// those that this node would ship to itself.
-fn arrival(rule: &Rule, from: RelationId, types: &[TypeSet], stay: Option<usize>) -> Rule {
+/// The rule that puts shipped rows where they belong.
+fn arrival(rule: &Rule, from: RelationId, types: &[TypeSet]) -> Rule {
     let vars = types.iter().map(|types| Var { name: rule.name.clone(), types: *types }).collect();
     let last = types.len() - 1;
-    let node = || Expr::Param(Param::Node);
-    let is_node = |column: usize| stay.is_some_and(|stay| column == stay || column == last);
-    let pattern = |column: usize| match is_node(column) {
-        true => Pattern::Equal(node()),
-        false => Pattern::Reg(Reg(column as u16)),
-    };
-    let value = |column: usize| match is_node(column) {
-        true => HeadColumn::Value(node()),
-        false => HeadColumn::Value(Expr::Reg(Reg(column as u16))),
-    };
+    let pattern = |column: usize| Pattern::Reg(Reg(column as u16));
+    let value = |column: usize| HeadColumn::Value(Expr::Reg(Reg(column as u16)));
     let columns = (0..types.len()).map(pattern).collect();
     let atom = Atom { relation: from, negated: false, columns, span: rule.span };
     Rule {
@@ -300,22 +286,5 @@ fn arrival(rule: &Rule, from: RelationId, types: &[TypeSet], stay: Option<usize>
         vars,
         head: Head { columns: (0..last).map(value).collect(), ..rule.head.clone() },
         body: vec![Term::Atom(atom)],
-    }
-}
-
-/// Takes rules out that put rows of `out` where they belong at home and thereby close a cycle
-/// through negation or an aggregate: no such cycle leads through another location, since what
-/// comes from there comes in a later turn, and so these rows do then.
-pub(crate) fn open_loops(parts: &mut Parts, catalog: &Catalog) {
-    loop {
-        let cycles = forbidden_cycles(&parts.views, catalog);
-        let stays = |rule: &usize| {
-            let atom = parts.views[*rule].rule.atoms().next();
-            let out = |export: &Export| atom.is_some_and(|atom| atom.relation == export.out);
-            parts.exports.iter().position(out).map(|export| (*rule, export))
-        };
-        let Some((rule, export)) = cycles.iter().flatten().find_map(stays) else { return };
-        parts.exports[export].at_home = AtHome::ByTurn;
-        parts.views.remove(rule);
     }
 }

@@ -1,4 +1,5 @@
 //! Programs on a simulated network: compile, run, look into tables.
+#![allow(dead_code, reason = "not every test that shares this module uses all of it")]
 
 use std::cell::RefCell;
 use std::rc::Rc;

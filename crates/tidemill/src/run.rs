@@ -4,6 +4,7 @@
 //! be read (a signal, say), until a tuple of `violation` appears, or until its data cannot be
 //! written any more.
 
+use std::io;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Duration;

@@ -20,7 +20,7 @@ fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// A program in a page.
+/// A program of rules in a page.
 struct Block {
     line: usize,
     wrong: bool,
@@ -90,4 +90,34 @@ fn blocks_are_found() {
     let page = "a\n```olg\np.\n```\n```sh\nx\n```\n```olg wrong\nq\nr\n```\n";
     let found: Vec<_> = blocks(page).iter().map(|b| (b.line, b.wrong, b.text.clone())).collect();
     assert_eq!(found, [(2, false, "p.\n".to_owned()), (8, true, "q\nr\n".to_owned())]);
+}
+
+/// The Rust programs of a page are examples of the library, which the compiler sees.
+#[test]
+fn programs_in_rust_are_examples() {
+    let page = std::fs::read_to_string(root().join("docs/book/embedding.md")).expect("a page");
+    for name in ["simulate", "serve"] {
+        let file = root().join(format!("crates/tidemill/examples/{name}.rs"));
+        let text = std::fs::read_to_string(file).expect("an example");
+        assert!(page.contains(&format!("```rust\n{text}```\n")), "{name}.rs is not as in the page");
+    }
+    assert_eq!(page.matches("```rust").count(), 2);
+}
+
+/// The page of functions says what the catalogue says.
+#[test]
+fn functions_in_the_page_are_those_of_the_program() {
+    let page = std::fs::read_to_string(root().join("docs/book/functions.md")).expect("a page");
+    let page = page.replace("\\|", "|");
+    let output = Command::new(env!("CARGO_BIN_EXE_tidemill"))
+        .arg("functions")
+        .output()
+        .expect("the program starts");
+    let list = String::from_utf8(output.stdout).expect("text");
+    let signatures: Vec<&str> =
+        list.lines().map(str::trim).filter(|line| line.starts_with("f_")).collect();
+    assert!(signatures.len() > 40, "{list}");
+    for line in signatures {
+        assert!(page.contains(&format!("`{line}`")), "`{line}` is not in the page");
+    }
 }

@@ -140,3 +140,15 @@ fn all_examples_are_run() {
         assert!(tests.contains(&format!("check(\"{folder}\"")), "{folder} is not run");
     }
 }
+
+/// Examples are in the common layout.
+#[test]
+fn examples_are_formatted() {
+    let output = Command::new("sh")
+        .current_dir(root())
+        .args(["-c", &format!("{TIDEMILL} fmt --check examples/*/*.olg")])
+        .output()
+        .expect("a shell");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+}

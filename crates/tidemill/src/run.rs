@@ -2,9 +2,8 @@
 //!
 //! The run goes on until its time is over, until the descriptor given as [`RunOptions::stop`] can
 //! be read (a signal, say), until a tuple of `violation` appears, or until its data cannot be
-//! written any more. The summary goes to the notes, so that data stays data.
+//! written any more.
 
-use std::io;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +13,7 @@ use tidemill_overlog::fleet::{self, Extra, Fleet, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Identity, Program};
 use tidemill_overlog::program::Compiled;
+use tidemill_overlog::stage::Registry;
 
 use crate::console::Console;
 use crate::ended::Ended;
@@ -47,6 +47,8 @@ pub struct RunOptions {
     pub landmark: Option<String>,
     /// Tuples for the nodes where they are located, after the facts of the program.
     pub extra: Vec<Extra>,
+    /// The operators that the program was loaded with.
+    pub operators: Arc<Registry>,
     /// The run ends when this can be read. Its owner keeps it open until then.
     pub stop: Option<RawFd>,
 }
@@ -60,6 +62,7 @@ impl Default for RunOptions {
             fabric: Fabric::Udp,
             landmark: None,
             extra: Vec::new(),
+            operators: Arc::default(),
             stop: None,
         }
     }
@@ -70,7 +73,7 @@ impl Default for RunOptions {
 /// # Errors
 /// What keeps it from running, as text: a port in use, most often.
 pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<Ended, String> {
-    let program = Arc::new(Program::new(program)?);
+    let program = Arc::new(Program::with_operators(program, options.operators.clone())?);
     let host = match options.seed {
         Some(seed) => Os::with_seed(seed),
         None => Os::new(),
@@ -167,17 +170,12 @@ impl World for RunWorld {
 }
 
 impl RunWorld {
-    /// Writes what waits and notes the summary.
+    /// Writes what waits and sums up.
     fn finish(self, events: &mut Loop<RunWorld>) -> Ended {
         let mut summary = Summary::of(&self.fleet, events);
         let mut journal = self.journal.get_mut();
         summary.violations = journal.violations;
         journal.console.flush();
-        let failure = journal.console.take_failure();
-        let closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
-        if !failure.as_ref().is_some_and(closed) {
-            journal.console.note(&summary);
-        }
-        Ended { summary, failure }
+        Ended { summary, failure: journal.console.take_failure() }
     }
 }

@@ -71,7 +71,9 @@ impl std::error::Error for Unsuited {}
 /// The relation that a pattern is about, if it has so many columns.
 pub fn relation_of(plan: &Plan, pattern: &Pattern) -> Result<RelationId, Unsuited> {
     let name = pattern.name.trim_start_matches("::");
-    let visible = |id: &RelationId| !plan.relation(*id).hidden;
+    // Tables of the system are hidden from schemas, not from who looks at a node.
+    let of_the_system = name.starts_with("sys::") || name.starts_with("sim::");
+    let visible = |id: &RelationId| of_the_system || !plan.relation(*id).hidden;
     let Some(id) = plan.find(name).filter(visible) else {
         let names = plan.relations.iter().filter(|one| !one.hidden).map(|one| one.name.as_str());
         let similar = closest(name, names).first().map(|name| (*name).to_owned());

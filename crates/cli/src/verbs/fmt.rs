@@ -21,7 +21,7 @@ pub fn fmt(check: bool, sources: &Sources, report: Reporter) -> Status {
                 report.error(&format!("{file} is not in the common layout"));
                 status = Status::Failed;
             }
-            Err(()) => status = Status::Failed,
+            Err(Told) => status = Status::Failed,
         }
     }
     status
@@ -33,10 +33,16 @@ enum Changed {
     Rewritten,
 }
 
-/// Formats one file; what is wrong with it has been told.
-fn one(path: &Path, check: bool, report: Reporter) -> Result<Changed, ()> {
+/// What is wrong has been told.
+struct Told;
+
+/// Formats one file.
+fn one(path: &Path, check: bool, report: Reporter) -> Result<Changed, Told> {
     let name = path.display();
-    let fail = |message: String| report.error(&message);
+    let fail = |message: String| {
+        report.error(&message);
+        Told
+    };
     if FileKind::of(path) != Some(FileKind::Rules) {
         return Err(fail(format!("{name}: the formatter knows files that end in `.olg`")));
     }
@@ -44,8 +50,11 @@ fn one(path: &Path, check: bool, report: Reporter) -> Result<Changed, ()> {
         .map_err(|error| fail(format!("{name}: cannot read the file: {error}")))?;
     let mut sources = diag::Sources::new();
     let file = sources.add(name.to_string(), text.clone());
-    let formatted = tidemill_overlog::fmt::format(file, &text)
-        .map_err(|found: Vec<Diagnostic>| report.diagnostics(&sources, &found))?;
+    let formatted =
+        tidemill_overlog::fmt::format(file, &text).map_err(|found: Vec<Diagnostic>| {
+            report.diagnostics(&sources, &found);
+            Told
+        })?;
     match (formatted == text, check) {
         (true, _) => Ok(Changed::Not),
         (false, true) => Ok(Changed::Would),

@@ -43,6 +43,9 @@ impl Symbol<'_> {
 
     /// Number of columns; of relations that are never applied, one more than the greatest key.
     pub fn columns(&self) -> usize {
+        if let Some(table) = self.system {
+            return table.columns.len();
+        }
         let by_key = || {
             let keys = self.declared.map(|declared| &declared.keys.columns);
             keys.into_iter().flatten().max().map_or(1, |&column| column as usize)
@@ -226,6 +229,13 @@ impl<'a> Collect<'a, '_> {
         let Some(column) = functor.location else { return };
         if kind == Use::Fact && column == 0 {
             return; // a fact's first argument is its location unless other uses say otherwise
+        }
+        if symbol.system.is_some() && column != 0 {
+            let message = format!("the location of `{written}` is its first column");
+            let found = Diagnostic::error("location-conflict", functor.span, message)
+                .help("mark the first column with `@`; it is a table of the system");
+            self.diagnostics.push(found);
+            return;
         }
         match symbol.mark {
             None => symbol.mark = Some((column, functor.span)),

@@ -18,10 +18,12 @@ pub(super) fn schedule<W: World>(
 ) {
     let Some(slot) = world.fleet().slots.get(id.0 as usize) else { return };
     let owner = slot.owner;
-    for _ in 0..count {
+    for queued in 0..count {
         let turn = move |world: &mut W, events: &mut Loop<W>| begin(world, events, id, life);
         if events.event(owner, turn).is_err() {
-            // The loop counts it; the node's event goes with the next turn's.
+            if let Some((alive, _)) = world.fleet().alive(id, life) {
+                alive.node.drop_newest(count - queued);
+            }
             break;
         }
     }

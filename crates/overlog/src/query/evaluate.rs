@@ -98,18 +98,24 @@ pub fn evaluate(node: &Node, text: &str) -> Result<Answer, String> {
 
 /// The table of the node that a query names.
 fn table<'p>(plan: &'p Plan, name: &str) -> Result<&'p Relation, String> {
-    let visible = |relation: &&Relation| !relation.hidden;
-    let found = plan.relations.iter().filter(visible).find(|relation| relation.name == name);
+    let found = plan.relations.iter().filter(is_visible).find(|relation| relation.name == name);
     match found {
         Some(relation) if relation.table().is_some() => Ok(relation),
         Some(_) => Err(format!("`{name}` is an event, whose tuples do not stay")),
         None => {
-            let tables = plan.relations.iter().filter(visible).filter(|one| one.table().is_some());
+            let tables =
+                plan.relations.iter().filter(is_visible).filter(|one| one.table().is_some());
             let similar = closest(name, tables.map(|one| one.name.as_str()));
             let hint = similar.first().map(|one| format!("; is `{one}` meant?"));
             Err(format!("there is no table `{name}`{}", hint.unwrap_or_default()))
         }
     }
+}
+
+/// Tables of the system are hidden from schemas, not from queries.
+fn is_visible(relation: &&Relation) -> bool {
+    let name = &relation.name;
+    !relation.hidden || name.starts_with("sys::") || name.starts_with("sim::")
 }
 
 fn whole_table(node: &Node, name: &str) -> Result<Answer, String> {
@@ -182,6 +188,12 @@ fn locate_here<'p>(
         };
         let relation = table(plan, &functor.name.resolved)
             .map_err(|message| Diagnostic::error("query-table", functor.name.span, message))?;
+        if functor.args.len() != relation.arity() {
+            let (name, columns) = (&relation.name, relation.arity());
+            let given = functor.args.len();
+            let message = format!("`{name}` has {columns} columns, location included, not {given}");
+            return Err(Diagnostic::error("query-table", functor.span, message));
+        }
         if mentioned.iter().all(|known| known.name != relation.name) {
             mentioned.push(relation);
         }
@@ -289,10 +301,13 @@ fn run(node: &Node, plan: &Plan) -> Result<TupleBuf<()>, String> {
     let (mut views, mut database) = (Views::new(plan), Database::new(plan));
     let theirs = node.program().plan();
     let mut rows_read = 0;
-    for relation in plan.relations.iter().filter(|relation| !relation.hidden) {
+    for relation in plan.relations.iter().filter(is_visible) {
         let Some((from, into)) = theirs.find(&relation.name).zip(plan.find(&relation.name)) else {
             continue;
         };
+        if theirs.relation(from).arity() != relation.arity() {
+            return Err(format!("`{}` has another number of columns", relation.name));
+        }
         node.rows(from, |columns| {
             rows_read += 1;
             if rows_read <= ROWS_MAX {

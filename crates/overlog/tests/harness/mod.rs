@@ -135,3 +135,19 @@ impl Network {
         rows
     }
 }
+
+impl Network {
+    /// Ends a node without notice.
+    pub fn crash(&mut self, node: u32) -> &mut Network {
+        let endpoint = fleet::crash(&mut self.world, &mut self.events, NodeId(node));
+        self.events.host().close(endpoint.expect("the node is alive"));
+        self
+    }
+
+    /// Starts a crashed node again, empty.
+    pub fn restart(&mut self, node: u32) -> &mut Network {
+        let endpoint = self.events.host().bind(&format!("n{node}:1")).unwrap();
+        fleet::restart(&mut self.world, &mut self.events, endpoint, NodeId(node)).unwrap();
+        self
+    }
+}

@@ -10,6 +10,8 @@
 //! * `copies`: a value on the heap, copied when it is handed on;
 //! * `mark-sweep`: a slab of values, the unreachable ones swept every 5000 creations.
 
+mod ring;
+
 use std::hint::black_box;
 use std::sync::Arc;
 
@@ -126,7 +128,8 @@ fn raw(kind: Kind, fills: usize) -> usize {
     let mut slots: Vec<Box<Boxed>> = (0..SLOTS).map(|_| Box::new(Boxed::Null)).collect();
     for _ in 0..fills {
         for (i, slot) in slots.iter_mut().enumerate() {
-            *slot = Box::new(kind.boxed(i));
+            // A new object each time is the point; the old one is freed.
+            drop(std::mem::replace(slot, Box::new(kind.boxed(i))));
         }
         black_box(&slots);
     }
@@ -139,7 +142,7 @@ fn copies(kind: Kind, fills: usize) -> usize {
         for (i, slot) in slots.iter_mut().enumerate() {
             let made = Box::new(kind.boxed(i));
             // Handing on to an owner that must hold it too.
-            *slot = Box::new(black_box(&made).as_ref().clone());
+            drop(std::mem::replace(slot, Box::new(black_box(&made).as_ref().clone())));
         }
         black_box(&slots);
     }
@@ -219,7 +222,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         report.case(&rows, Better::Low);
     }
     marking_against_counting(extent, report);
-    Ok(())
+    ring::run(if extent.small { 15 } else { 60 }, report)
 }
 
 /// The notes' figure 2: for each period, the cost of marking one object below which collecting is

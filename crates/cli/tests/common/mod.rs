@@ -1,0 +1,71 @@
+//! What the tests of the command have in common; each of them uses a part.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The command.
+pub fn tidemill() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_tidemill"))
+}
+
+/// Runs the command with arguments divided by blanks.
+pub fn run(arguments: &str) -> Output {
+    tidemill().args(arguments.split_whitespace()).output().expect("the command starts")
+}
+
+/// The exit status; a signal is none.
+pub fn status(output: &Output) -> i32 {
+    output.status.code().expect("no signal")
+}
+
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("text")
+}
+
+/// A folder that goes with the test.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new() -> Folder {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tidemill-test-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).expect("a folder");
+        Folder(path)
+    }
+
+    /// Writes a file; gives its path as text.
+    pub fn file(&self, name: &str, text: &str) -> String {
+        let path = self.path().join(name);
+        std::fs::write(&path, text).expect("written");
+        path.to_str().expect("text").to_owned()
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Each node pings the landmark once a second.
+pub const PING: &str = "\
+materialize(pongs, infinity, 1, keys(1)).
+pongs(NODE, 0).
+p1 ping(@Peer, Node, E) :- periodic(@Node, E, 1), Peer := LANDMARK.
+p2 pong(@Node, E) :- ping(@Peer, Node, E).
+p3 pongs(@Node, Count + 1) :- pong(@Node, _), pongs(@Node, Count).
+watchmod(pongs, \"i\").
+watchmod(ping, \"s\").
+";

@@ -1,0 +1,80 @@
+//! The sessions in the README, the book and the pages of the examples are what the program prints:
+//! each `$` line of a block marked `console` runs, from the root, and what follows it must be its
+//! standard output. `BLESS=1` rewrites the pages.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            pages(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "md") {
+            found.push(path);
+        }
+    }
+}
+
+/// What a shell prints for a command, `tidemill` being the program under test.
+fn output_of(command: &str) -> String {
+    let folder = Path::new(env!("CARGO_BIN_EXE_tidemill")).parent().expect("a folder");
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
+    let output = Command::new("sh")
+        .current_dir(root())
+        .env("PATH", path)
+        .args(["-c", command])
+        .output()
+        .expect("a shell");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// The page with the true output behind each command.
+fn rewritten(page: &str) -> (String, usize) {
+    let (mut result, mut commands) = (String::new(), 0);
+    let mut in_session = false;
+    for line in page.lines() {
+        let fence = line.starts_with("```");
+        if fence {
+            in_session = line == "```console";
+        }
+        let command = line.strip_prefix("$ ").filter(|_| in_session);
+        if fence || command.is_some() || !in_session {
+            result.push_str(line);
+            result.push('\n');
+        }
+        if let Some(command) = command {
+            commands += 1;
+            result.push_str(&output_of(command));
+        }
+    }
+    (result, commands)
+}
+
+#[test]
+fn sessions_are_true() {
+    let mut all = vec![root().join("README.md")];
+    pages(&root().join("docs"), &mut all);
+    pages(&root().join("examples"), &mut all);
+    all.sort();
+    let mut commands = 0;
+    let mut stale = Vec::new();
+    for page in &all {
+        let text = std::fs::read_to_string(page).expect("a page");
+        let (now, found) = rewritten(&text);
+        commands += found;
+        if now != text {
+            if std::env::var_os("BLESS").is_some() {
+                std::fs::write(page, &now).expect("written");
+            } else {
+                stale.push(format!("{}, now:\n{now}", page.display()));
+            }
+        }
+    }
+    assert!(stale.is_empty(), "BLESS=1 rewrites these pages:\n{}", stale.join("\n"));
+    assert!(commands > 5, "only {commands} commands found");
+}

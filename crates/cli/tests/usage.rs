@@ -1,0 +1,141 @@
+//! The command line itself: help, versions, mistakes, and output that cannot be written.
+
+mod common;
+
+use std::fs::File;
+use std::process::Stdio;
+
+use common::{Folder, PING, run, status, stderr, stdout, tidemill};
+
+const VERBS: [&str; 9] =
+    ["run", "sim", "check", "fmt", "explain", "schema", "query", "functions", "completions"];
+
+#[test]
+fn help_is_data_and_has_examples() {
+    let help = run("--help");
+    assert_eq!(status(&help), 0);
+    assert!(stdout(&help).contains("Examples:") && stderr(&help).is_empty());
+    for verb in VERBS {
+        let help = run(&format!("{verb} --help"));
+        assert_eq!(status(&help), 0, "{verb}");
+        let text = stdout(&help);
+        assert!(text.contains("Example"), "{verb}: {text}");
+        for global in ["--color", "--log", "--verbose", "--quiet"] {
+            assert!(text.contains(global), "{verb} {global}");
+        }
+    }
+    assert!(stdout(&run("--version")).starts_with("tidemill "));
+}
+
+#[test]
+fn mistakes_in_the_command_line_have_status_2() {
+    let wrong = [
+        "",
+        "fly",
+        "run",
+        "sim x.olg --nodes 0",
+        "sim x.olg --nodes many",
+        "sim x.olg --latency 5..1",
+        "sim x.olg --loss 1.5",
+        "sim x.olg --for -1",
+        "sim x.olg --for 0",
+        "run x.olg --listen nowhere",
+        "run x.olg --listen a:1 --nodes 2",
+        "run x.olg --fabric pigeons",
+        "run x.olg --memory much",
+        "check",
+        "check x.olg -D 1=2",
+        "check x.olg --log sched=loud",
+        "check x.olg --color sometimes",
+        "check x.olg -v -q",
+        "query nowhere table",
+        "query a:1 table --timeout 0",
+        "completions basic",
+        "install a:1 x.olg",
+    ];
+    for arguments in wrong {
+        let output = run(arguments);
+        assert_eq!(status(&output), 2, "{arguments}: {}", stderr(&output));
+        assert!(stdout(&output).is_empty() && !stderr(&output).is_empty(), "{arguments}");
+    }
+}
+
+#[test]
+fn tuples_on_the_command_line_are_checked() {
+    let folder = Folder::new();
+    let file = folder.file("ping.olg", PING);
+    let cases = [
+        ("--fact", "pong(NODE", "--fact:1:10: error[tuple]: expected `,` or `)`"),
+        ("--fact", "pnog(NODE, 1)", "--fact:1:1: error[tuple]: the program has no relation `pnog`"),
+        ("--inject", "pong(NODE)", "--inject:1:1: error[tuple]: `pong` has 2 columns"),
+        ("--inject", "pong(NODE, _)", "--inject:1:1: error[tuple]: `_` stands"),
+    ];
+    for (option, tuple, expected) in cases {
+        let output = tidemill().args(["sim", &file, option, tuple]).output().expect("starts");
+        assert_eq!(status(&output), 2);
+        assert!(stderr(&output).starts_with(expected), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn completions_are_offered_for_shells() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = run(&format!("completions {shell}"));
+        assert_eq!(status(&output), 0);
+        assert!(stdout(&output).contains("tidemill"), "{shell}");
+    }
+}
+
+#[test]
+fn functions_are_listed_and_described() {
+    let list = stdout(&run("functions"));
+    assert!(list.lines().any(|line| line.trim_start().starts_with("f_sha1(")), "{list}");
+    let one = run("functions f_append");
+    assert!(stdout(&one).contains("f_append(") && stdout(&one).contains("gives"));
+    let none = run("functions f_apend");
+    assert_eq!(status(&none), 1);
+    assert_eq!(stderr(&none), "tidemill: there is no function `f_apend`; is f_append meant?\n");
+}
+
+#[test]
+fn a_full_disk_is_a_failure() {
+    let folder = Folder::new();
+    let file = folder.file("ping.olg", PING);
+    for arguments in [
+        vec!["functions"],
+        vec!["--help"],
+        vec!["schema", &file],
+        vec!["explain", &file],
+        vec!["sim", &file, "--for", "5"],
+        vec!["run", &file, "--nodes", "1", "--for", "1.2"],
+    ] {
+        let full = File::options().write(true).open("/dev/full").expect("the device");
+        let output = tidemill().args(&arguments).stdout(full).output().expect("starts");
+        assert_eq!(status(&output), 1, "{arguments:?}");
+        assert!(stderr(&output).contains("cannot write to standard output"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_went_away_ends_the_command_in_silence() {
+    let folder = Folder::new();
+    let file = folder.file("ping.olg", PING);
+    for arguments in [
+        vec!["functions"],
+        vec!["explain", &file, "-q"],
+        // Without its reader these would go on for hours.
+        vec!["sim", &file, "--nodes", "3", "--for", "1000000", "-q"],
+        vec!["run", &file, "-q", "--listen", "localhost:0"],
+    ] {
+        let mut child = tidemill()
+            .args(&arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("ends");
+        assert_eq!(status(&output), 0, "{arguments:?}");
+        assert_eq!(stderr(&output), "", "{arguments:?}");
+    }
+}

@@ -78,6 +78,7 @@ fn what_is_wrong_is_said() {
         ("x(X) :- edge(@N, X), Y := f_rand().", "a query cannot call"),
         ("x(X) :- edge(@N, X), X / 0 > 1.", "division by zero"),
         ("x(X) :- edge(@N, X). y(X) :- edge(@N, X).", "query:1:1: error[query-form]"),
+        ("// :- nothing", "query:1:1: error[query-form]"),
         ("delete edge(@N, X) :- edge(@N, X).", "query:1:1: error[query-form]"),
     ];
     for (text, expected) in cases {

@@ -6,6 +6,7 @@ use tidemill_stdx::diag::{Diagnostic, Span};
 
 use super::system::{self, PERIODIC, SystemTable};
 use crate::ast::{Functor, Materialize, Name, Program, Statement, Term};
+use crate::stage::Registry;
 
 /// The relations of a program, in the order in which they first occur.
 #[derive(Default)]
@@ -110,10 +111,21 @@ enum Use {
 }
 
 /// Gathers all relations; reports uses that disagree.
-pub(crate) fn collect<'a>(program: &'a Program, diagnostics: &mut Vec<Diagnostic>) -> Symbols<'a> {
+pub(crate) fn collect<'a>(
+    program: &'a Program,
+    operators: &Registry,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Symbols<'a> {
     let mut collect = Collect { symbols: Symbols::default(), diagnostics };
     for statement in program.flat() {
         collect.statement(statement);
+    }
+    for statement in program.flat() {
+        let Statement::Stage(stage) = statement else { continue };
+        if let Some(operator) = operators.find(&stage.operator.text) {
+            collect.settle(&stage.input, Some(operator.input_arity()));
+            collect.settle(&stage.output, operator.output_arity());
+        }
     }
     for statement in program.flat() {
         let Statement::Query(query) = statement else { continue };
@@ -164,6 +176,12 @@ impl<'a> Collect<'a, '_> {
             | Statement::TraceTable(_)
             | Statement::Namespace(_) => {}
         }
+    }
+
+    /// A relation that no functor shows has as many columns as its stage says.
+    fn settle(&mut self, name: &Name, arity: Option<usize>) {
+        let symbol = self.symbols.enter(name);
+        symbol.arity = symbol.arity.or(arity.map(|arity| (arity, name.span)));
     }
 
     fn derived(&mut self, functor: &Functor) {

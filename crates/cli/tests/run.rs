@@ -93,6 +93,20 @@ fn nodes_run_for_their_time_and_talk() {
 }
 
 #[test]
+fn nodes_talk_over_connections() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/ping/ping.olg");
+    let output = run(&format!("run {file} --nodes 3 --fabric tcp --for 2.5"));
+    assert_eq!(status(&output), 0);
+    let text = stdout(&output);
+    // Each node twice, but for the landmark, whose answer to itself takes no time both times.
+    assert_eq!(text.lines().filter(|line| line.contains(" i - roundTrip(")).count(), 5, "{text}");
+    let notes = stderr(&output);
+    // Two nodes ping the landmark twice and get as many answers.
+    assert!(notes.contains(" turns; 8 messages ("), "{notes}");
+    assert!(!notes.contains("dropped"), "{notes}");
+}
+
+#[test]
 fn a_port_in_use_is_a_clear_failure() {
     let folder = Folder::new();
     let file = folder.file("ping.olg", PING);

@@ -45,7 +45,6 @@ pub fn compile(
         Compiled { package: package(program, sources), ..statements(program, sources, &catalog) };
     let mut parts = rewrite_rules(&checked, &mut catalog, &mut diagnostics);
     rewrite::candidates(&mut parts, &compiled.facts, &mut catalog);
-    rewrite::open_loops(&mut parts, &catalog);
     let groups = match stratify::stratify(&parts.views, &catalog) {
         Ok(groups) => groups,
         Err(mut errors) => {

@@ -83,26 +83,13 @@ pub struct StageUse {
 
 /// A view whose rows belong to other nodes.
 ///
-/// Whenever a row of `out` comes or goes whose location column in `into` names another node, the
-/// same row is put into, or taken out of, `into` there. The last column of both is the address of
-/// the node that sends. Rows that stay at home are taken from `out` by a rule of the plan, but
-/// where that would close a cycle of views that has no order: those go into `into` as if they had
-/// come from elsewhere, in a turn of their own.
+/// Whenever a row of `out` comes or goes, the same row is put into, or taken out of, `into` at the
+/// node that its location column in `into` names; at this very node by an event of a later turn.
+/// The last column of both is the address of the node that sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Export {
     /// The hidden table that the view fills here.
     pub out: RelationId,
     /// The hidden table, of the same columns, that is filled there.
     pub into: RelationId,
-    /// Where rows that stay at home go.
-    pub at_home: AtHome,
-}
-
-/// Where the rows of an [`Export`] go that belong to the node itself.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AtHome {
-    /// A rule of the plan takes them from `out`.
-    ByRule,
-    /// Into `into`, in a later turn.
-    ByTurn,
 }

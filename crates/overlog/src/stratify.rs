@@ -68,14 +68,6 @@ pub(crate) fn stratify(views: &[View], catalog: &Catalog) -> Result<Vec<Group>, 
     Ok(graph.groups(&components, views, catalog))
 }
 
-/// For each group of heads without an order, the rules of a cycle that forbids it.
-pub(crate) fn forbidden_cycles(views: &[View], catalog: &Catalog) -> Vec<Vec<usize>> {
-    let graph = Graph::new(views, catalog);
-    let components = graph.components();
-    let cycles = components.iter().filter_map(|component| graph.forbidden_cycle(component));
-    cycles.map(|cycle| cycle.iter().map(|edge| edge.rule).collect()).collect()
-}
-
 struct Graph {
     relations: Vec<RelationId>,
     edges: Vec<Edge>,

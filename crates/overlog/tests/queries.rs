@@ -1,7 +1,6 @@
 //! Queries to a node: what they mean, and that no text can harm it.
 
 // Each test uses a part of it.
-#[allow(dead_code)]
 mod harness;
 
 use harness::Network;

@@ -4,12 +4,13 @@
 //! be read (a signal, say), until a tuple of `violation` appears, or until its data cannot be
 //! written any more.
 
+use std::io;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidemill_event::{Endpoint, Handlers, Host, Interest, Loop, Os, Outcome, Time};
-use tidemill_overlog::fleet::{self, Extra, Fleet, World};
+use tidemill_event::{Handlers, Host, Interest, Loop, Os, Outcome, Time};
+use tidemill_overlog::fleet::{self, Extra, Fleet, Ports, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Identity, Program};
 use tidemill_overlog::program::Compiled;
@@ -22,6 +23,9 @@ use crate::summary::Summary;
 
 /// How long data may wait before it is written.
 const FLUSH_AFTER: Duration = Duration::from_millis(20);
+
+/// Ports that are tried until datagrams and connections can have the same.
+const PORTS_TRIED: u32 = 32;
 
 /// Which nodes are started.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -116,26 +120,42 @@ fn start(
         Listen::Address(address) => (1, address.as_str()),
         Listen::Nodes(count) => (*count, "localhost:0"),
     };
-    let mut ports: Vec<(Endpoint, String)> = Vec::new();
+    let mut ports: Vec<(Ports, String)> = Vec::new();
     for _ in 0..count {
-        let bound = events.host().bind(address).and_then(|endpoint| {
-            let name = events.host().local_addr(endpoint)?;
-            Ok((endpoint, name))
-        });
-        ports.push(bound.map_err(|error| format!("cannot listen on {address}: {error}"))?);
+        let opened = open(events.host(), address, options.fabric);
+        ports.push(opened.map_err(|error| format!("cannot listen on {address}: {error}"))?);
     }
     let landmark = options.landmark.clone().or_else(|| Some(ports.first()?.1.clone()));
     let landmark = landmark.unwrap_or_default();
-    for (index, (endpoint, address)) in (0..).zip(ports) {
+    for (index, (ports, address)) in (0..).zip(ports) {
         if matches!(options.listen, Listen::Nodes(_)) {
             world.journal.get_mut().console.note(format_args!("{index} {address}"));
         }
         let landmark = landmark.clone();
         let identity = Identity { address, index, count, landmark };
-        fleet::start(world, events, endpoint, identity)
+        fleet::start(world, events, ports, identity)
             .map_err(|error| format!("cannot start node {index}: {error}"))?;
     }
     Ok(())
+}
+
+/// Opens what a node needs under one address, which has the port that it really got.
+fn open(host: &mut dyn Host, address: &str, fabric: Fabric) -> io::Result<(Ports, String)> {
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let datagrams = host.bind(address)?;
+        let name = host.local_addr(datagrams)?;
+        if fabric != Fabric::Tcp {
+            return Ok((datagrams.into(), name));
+        }
+        match host.listen(&name) {
+            Ok(listener) => return Ok((Ports { datagrams, listener: Some(listener) }, name)),
+            // Of a port that the system chose only one half may be free: then another.
+            Err(error) if name == address || attempts == PORTS_TRIED => return Err(error),
+            Err(_) => host.close(datagrams),
+        }
+    }
 }
 
 /// What the loop of a run works on.

@@ -6,6 +6,8 @@ use std::fmt;
 
 use tidemill_event::Loop;
 use tidemill_overlog::fleet::Fleet;
+use tidemill_overlog::net::counters::Count;
+use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Counters, StageCounters};
 use tidemill_relation::json::JsonWriter;
 use tidemill_relation::plan::RelationId;
@@ -23,7 +25,7 @@ pub struct Summary {
     pub elapsed_ns: u64,
     /// Turns of nodes.
     pub turns: u64,
-    /// Datagrams that nodes sent.
+    /// Datagrams and frames that nodes sent.
     pub messages: u64,
     /// Bytes in them.
     pub bytes: u64,
@@ -54,7 +56,8 @@ impl Summary {
             }
         }
         let host = events.host().stats();
-        (summary.messages, summary.bytes) = (host.sent, host.sent_bytes);
+        let (frames, bytes) = frames(fleet);
+        (summary.messages, summary.bytes) = (host.sent + frames, host.sent_bytes + bytes);
         summary.dropped = dropped(fleet, events);
         summary
     }
@@ -107,6 +110,16 @@ fn rows(fleet: &Fleet) -> Vec<(String, u64)> {
         nodes.filter_map(|node| Some(node.database().get(id)?.len() as u64)).sum()
     };
     tables.map(|(id, relation)| (relation.name.clone(), count(id))).collect()
+}
+
+/// Frames that nodes sent over connections, which are no datagrams of the host, and their bytes.
+fn frames(fleet: &Fleet) -> (u64, u64) {
+    if fleet.fabric() != Fabric::Tcp {
+        return (0, 0);
+    }
+    let counters = fleet.ids().filter_map(|id| fleet.mail(id)).map(|mail| mail.counters());
+    let sent = counters.map(|counts| (counts.get(Count::Sent), counts.get(Count::SentBytes)));
+    sent.fold((0, 0), |sum, sent| (sum.0 + sent.0, sum.1 + sent.1))
 }
 
 /// What the network, the loop and the living nodes have dropped, where they have.

@@ -71,6 +71,11 @@ impl<'a> Symbols<'a> {
         self.get(&functor.name.resolved).is_some_and(Symbol::is_table)
     }
 
+    /// The relation at a position.
+    pub fn at(&self, position: usize) -> Option<&Symbol<'a>> {
+        self.list.get(position)
+    }
+
     /// All relations.
     pub fn iter(&self) -> impl Iterator<Item = &Symbol<'a>> {
         self.list.iter()

@@ -14,6 +14,7 @@
 //! So a node whose fixed point takes long is suspended by the loop between two of these, and
 //! others go on.
 
+mod streams;
 mod timers;
 mod turns;
 
@@ -27,6 +28,7 @@ use crate::net::mail::{Delivery, Fabric, Fate, Mail};
 use crate::node::{Event, Identity, Node, Observer, Program};
 use crate::query::message::is_query;
 use crate::query::{Answers, QueryCounters};
+use streams::Streams;
 
 /// The world of a loop that runs a fleet.
 pub trait World: Sized + 'static {
@@ -62,6 +64,8 @@ struct Alive {
     answers: Answers,
     endpoint: Endpoint,
     watch: WatchId,
+    /// Its connections, if tuples travel by those.
+    streams: Option<Streams>,
     expiry: Option<TimerId>,
     post: Option<TimerId>,
     periodics: Vec<TimerId>,
@@ -163,6 +167,11 @@ impl Fleet {
         &self.program
     }
 
+    /// How tuples travel.
+    pub fn fabric(&self) -> Fabric {
+        self.fabric
+    }
+
     /// The observer, to take out what it has gathered.
     pub fn observer(&mut self) -> &mut dyn Observer {
         &mut *self.observer
@@ -212,23 +221,39 @@ impl Fleet {
     }
 }
 
-/// Starts a node on a port that was opened for it.
+/// What is open for a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ports {
+    /// For datagrams: queries, and tuples unless they travel by streams.
+    pub datagrams: Endpoint,
+    /// For connections, of the same address. Where tuples travel by streams and this is missing,
+    /// it is opened under the node's address; elsewhere it is not looked at.
+    pub listener: Option<Endpoint>,
+}
+
+impl From<Endpoint> for Ports {
+    fn from(datagrams: Endpoint) -> Ports {
+        Ports { datagrams, listener: None }
+    }
+}
+
+/// Starts a node on ports that were opened for it.
 ///
 /// Its facts and the extra tuples become its first events; then its periodics start.
 ///
 /// # Errors
-/// What the host says about watching the endpoint.
+/// What the host says about watching the ports, or opening the one for connections.
 pub fn start<W: World>(
     world: &mut W,
     events: &mut Loop<W>,
-    endpoint: Endpoint,
+    ports: impl Into<Ports>,
     identity: Identity,
 ) -> io::Result<NodeId> {
     let owner = events.owner("node");
     let fleet = world.fleet();
     let id = NodeId(fleet.slots.len() as u32);
     fleet.slots.push(Slot { identity, owner, life: 0, alive: None, restarts: 0 });
-    bring_up(world, events, endpoint, id)?;
+    bring_up(world, events, ports.into(), id)?;
     Ok(id)
 }
 
@@ -239,25 +264,21 @@ pub fn start<W: World>(
 pub fn restart<W: World>(
     world: &mut W,
     events: &mut Loop<W>,
-    endpoint: Endpoint,
+    ports: impl Into<Ports>,
     id: NodeId,
 ) -> io::Result<()> {
     let slot = &mut world.fleet().slots[id.0 as usize];
     slot.restarts += 1;
-    bring_up(world, events, endpoint, id)
+    bring_up(world, events, ports.into(), id)
 }
 
 fn bring_up<W: World>(
     world: &mut W,
     events: &mut Loop<W>,
-    endpoint: Endpoint,
+    ports: Ports,
     id: NodeId,
 ) -> io::Result<()> {
     let life = world.fleet().slots[id.0 as usize].life;
-    let handlers = Handlers::new()
-        .read(move |world: &mut W, events: &mut Loop<W>, _| receive(world, events, id, life))
-        .error(|_, _, _, _| {});
-    let watch = events.watch(endpoint, Interest::Read, handlers)?;
     let started_ns = u64::try_from(events.wall()).unwrap_or(0);
     let epoch_ns = started_ns.saturating_sub(events.now().0);
     let fleet = world.fleet();
@@ -273,16 +294,62 @@ fn bring_up<W: World>(
         }
     }
     let first = node.waiting();
-    let periodics = Vec::new();
-    let answers = Answers::new();
-    let alive = Alive { node, mail, answers, endpoint, watch, expiry: None, post: None, periodics };
-    fleet.slots[id.0 as usize].alive = Some(alive);
+    let streams = match fleet.fabric {
+        Fabric::Tcp => Some(open_streams(events, ports, (id, life), &identity, &mail)?),
+        Fabric::Udp | Fabric::Reliable => None,
+    };
+    let watch = match watch_datagrams(events, ports.datagrams, id, life) {
+        Ok(watch) => watch,
+        Err(error) => {
+            streams.into_iter().for_each(|streams| streams.close(events));
+            return Err(error);
+        }
+    };
+    let alive = Alive {
+        node,
+        mail,
+        answers: Answers::new(),
+        endpoint: ports.datagrams,
+        watch,
+        streams,
+        expiry: None,
+        post: None,
+        periodics: Vec::new(),
+    };
+    world.fleet().slots[id.0 as usize].alive = Some(alive);
     turns::schedule(world, events, id, life, first);
     timers::start_periodics(world, events, id, life);
     Ok(())
 }
 
-/// Ends a node without notice; its endpoint is given back to be closed or used again.
+fn watch_datagrams<W: World>(
+    events: &mut Loop<W>,
+    endpoint: Endpoint,
+    id: NodeId,
+    life: u32,
+) -> io::Result<WatchId> {
+    let handlers = Handlers::new()
+        .read(move |world: &mut W, events: &mut Loop<W>, _| receive(world, events, id, life))
+        .error(|_, _, _, _| {});
+    events.watch(endpoint, Interest::Read, handlers)
+}
+
+fn open_streams<W: World>(
+    events: &mut Loop<W>,
+    ports: Ports,
+    (id, life): (NodeId, u32),
+    identity: &Identity,
+    mail: &Mail,
+) -> io::Result<Streams> {
+    let port = match ports.listener {
+        Some(port) => port,
+        None => events.host().listen(&identity.address)?,
+    };
+    Streams::open(events, port, (id, life), &identity.address, mail.program())
+}
+
+/// Ends a node without notice; its port for datagrams is given back to be closed or used again.
+/// Connections are closed.
 pub fn crash<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId) -> Option<Endpoint> {
     let slot = world.fleet().slots.get_mut(id.0 as usize)?;
     let alive = slot.alive.take()?;
@@ -292,6 +359,9 @@ pub fn crash<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId) -> Optio
     let timers = alive.periodics.iter().chain(&alive.expiry).chain(&alive.post);
     for &timer in timers {
         events.cancel(timer);
+    }
+    if let Some(streams) = alive.streams {
+        streams.close(events);
     }
     Some(alive.endpoint)
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tidemill_event::{Loop, Time};
 
-use super::{INBOX_MAX, NodeId, World, turns};
+use super::{Alive, INBOX_MAX, NodeId, World, streams, turns};
+use crate::net::counters::Counters;
 use crate::node::Event;
 
 /// The least time between two firings: what one of period 0 costs.
@@ -86,12 +87,9 @@ pub(super) fn arm_expiry<W: World>(world: &mut W, events: &mut Loop<W>, id: Node
 pub(super) fn post<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let now_ns = events.now().0;
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
-    let endpoint = alive.endpoint;
-    let mut unsent = 0;
-    alive.mail.flush(now_ns, &mut |to, datagram| {
-        unsent += u64::from(events.host().send(endpoint, to, datagram).is_err());
-    });
-    alive.mail.count_unsent(unsent);
+    alive.flush(events, now_ns);
+    streams::pump(world, events, id, life);
+    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
     let Some(at) = alive.mail.next_timeout_ns() else { return };
     let at = Time(at);
     if let Some(timer) = alive.post {
@@ -114,4 +112,21 @@ fn overdue<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32)
     let count = alive.settle_fates(now_ns);
     turns::schedule(world, events, id, life, count);
     post(world, events, id, life);
+}
+
+impl Alive {
+    /// Gives what may go now to the host, or to the node's connections.
+    fn flush<W: World>(&mut self, events: &mut Loop<W>, now_ns: u64) {
+        let endpoint = self.endpoint;
+        let Some(streams) = &mut self.streams else {
+            let mut unsent = 0;
+            self.mail.flush(now_ns, &mut |to, datagram| {
+                unsent += u64::from(events.host().send(endpoint, to, datagram).is_err());
+            });
+            return self.mail.count_unsent(unsent);
+        };
+        let mut drops = Counters::new();
+        self.mail.flush(now_ns, &mut |to, envelope| streams.send(to, envelope, now_ns, &mut drops));
+        self.mail.counters_mut().merge(&drops);
+    }
 }

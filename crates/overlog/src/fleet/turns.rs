@@ -3,7 +3,7 @@
 use tidemill_event::Loop;
 use tidemill_relation::view::Progress;
 
-use super::{NodeId, World, timers};
+use super::{NodeId, World, streams, timers};
 
 /// Event tuples whose strands run in one call before the loop may let others run.
 const DERIVE_BATCH: usize = 256;
@@ -32,7 +32,9 @@ pub(super) fn schedule<W: World>(
 fn begin<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let (now, wall) = (events.now(), events.wall());
     let Some((alive, observer)) = world.fleet().alive(id, life) else { return };
-    if alive.node.begin(now.0, wall, observer) {
+    let begun = alive.node.begin(now.0, wall, observer);
+    streams::resume(alive, events);
+    if begun {
         derive(world, events, id, life);
     }
 }

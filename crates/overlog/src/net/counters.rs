@@ -88,6 +88,16 @@ counts! {
 
     /// A frame longer than allowed, which ends its connection.
     FrameTooLong = "frame_too_long",
+    /// A connection ended because it and others held too much of frames that were not yet whole.
+    FrameFull = "frame_full",
+    /// Connections made to peers.
+    Connected = "connected",
+    /// Connections taken from peers.
+    Accepted = "accepted",
+    /// Connections that could not be made, or broke.
+    ConnectionBroken = "connection_broken",
+    /// Connections closed to make room for others.
+    ConnectionEvicted = "connection_evicted",
 }
 
 /// The counters of one node's network; plain numbers, for the owner to publish.
@@ -116,6 +126,11 @@ impl Counters {
     /// Adds `number`.
     pub fn add(&mut self, count: Count, number: u64) {
         self.counts[count as usize] += number;
+    }
+
+    /// Adds all that others counted.
+    pub fn merge(&mut self, others: &Counters) {
+        self.counts.iter_mut().zip(others.counts).for_each(|(count, more)| *count += more);
     }
 
     /// How many so far.

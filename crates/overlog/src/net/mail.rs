@@ -13,8 +13,9 @@ use tidemill_relation::{OwnedValue, Seq, TypeSet, Value};
 
 use super::counters::{Count, Counters};
 use super::endpoint::{Config, Endpoint};
+use super::fragment::MESSAGE_BYTES_MAX;
 use super::peer::Mode;
-use super::reliable::PeerEvent;
+use super::reliable::{HEADER_BYTES_MAX, PeerEvent};
 use super::schema::{ColumnType, ProgramSchema};
 use crate::node::Send;
 use crate::program::Compiled;
@@ -27,9 +28,14 @@ pub enum Fabric {
     Udp,
     /// Datagrams with acknowledgement: once each, in order.
     Reliable,
-    /// Streams.
+    /// Streams: in order, and lost only with a connection. What must not be lost is acknowledged
+    /// as with datagrams, inside the stream, so that it outlives the connection.
     Tcp,
 }
+
+/// Bytes of an envelope on a connection: any message goes in one, for there is nothing to gain
+/// from fragments.
+const FRAME_BYTES: usize = MESSAGE_BYTES_MAX + HEADER_BYTES_MAX;
 
 /// A tuple that has come for this node.
 #[derive(Clone, PartialEq, Debug)]
@@ -126,7 +132,10 @@ pub struct Mail {
 impl Mail {
     /// No mail yet. `epoch_ns`: nanoseconds since the epoch when the loop's clock was at 0.
     pub fn new(post: Arc<Post>, fabric: Fabric, epoch_ns: u64) -> Mail {
-        let config = Config { epoch_ns, ..Config::default() };
+        let mut config = Config { epoch_ns, ..Config::default() };
+        if fabric == Fabric::Tcp {
+            config.limits.datagram_bytes = FRAME_BYTES;
+        }
         let endpoint = Endpoint::new(post.schema.clone(), config);
         Mail { post, fabric, endpoint, supporters: BTreeMap::new(), unsent: 0 }
     }
@@ -146,6 +155,16 @@ impl Mail {
         self.unsent += datagrams;
     }
 
+    /// For what the owner of connections counts.
+    pub fn counters_mut(&mut self) -> &mut Counters {
+        self.endpoint.counters_mut()
+    }
+
+    /// The identity of this node's program.
+    pub fn program(&self) -> u64 {
+        self.post.schema.program()
+    }
+
     /// Queues a tuple for the node that its location column names.
     pub fn post(&mut self, plan: &Plan, send: Send, columns: Seq<'_>, now_ns: u64) {
         let columns: Vec<Value<'_>> = columns.iter().collect();
@@ -157,7 +176,7 @@ impl Mail {
             return;
         };
         let mode = match (send.view, self.fabric) {
-            (false, Fabric::Udp) => Mode::BestEffort,
+            (false, Fabric::Udp | Fabric::Tcp) => Mode::BestEffort,
             _ => Mode::Reliable,
         };
         let address = canonical(address);

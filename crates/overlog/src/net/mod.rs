@@ -10,6 +10,7 @@
 //!   datagrams    [reliable]   sequence, acknowledgement, retransmission, window, lease
 //!                [fragment]   messages over a datagram's size
 //!   TCP          [stream]     envelopes behind their length
+//!               [outgoing]    what waits for a connection    [greeting]   whose one is
 //!   messages     [envelope]   Envelope, Tuple, Fragment, Ack     [values]  columns as Value
 //!                 [schema]    a program's own messages, its text and its identity
 //! ```
@@ -20,7 +21,9 @@ pub mod counters;
 pub mod endpoint;
 pub mod envelope;
 pub mod fragment;
+pub mod greeting;
 pub mod mail;
+pub mod outgoing;
 pub mod peer;
 mod protocol;
 pub mod reliable;

@@ -35,6 +35,11 @@ impl FrameReader {
         self.buffer.extend_from_slice(bytes);
     }
 
+    /// Bytes held that were not given out.
+    pub fn held(&self) -> usize {
+        self.buffer.len() - self.taken
+    }
+
     /// The next whole envelope.
     ///
     /// # Errors

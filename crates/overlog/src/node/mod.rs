@@ -35,6 +35,7 @@ use ambient::NodeAmbient;
 use dispatch::Dispatch;
 use staging::Staging;
 use turn::Turn;
+pub(crate) use turn::is_address;
 use watch::Watching;
 
 pub use ambient::{Identity, node_id};

@@ -10,7 +10,6 @@ use tidemill_relation::{OwnedValue, TupleBuf, Value};
 use super::ambient::NodeAmbient;
 use super::watch::{Observer, Sighting, Stage};
 use super::{Counters, Event, Node, Program};
-use crate::program::AtHome;
 
 /// A tuple for another node; its location column says which.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -461,8 +460,8 @@ impl Node {
         self.scratch.reset();
     }
 
-    /// Sends the change of an exported view to where the row belongs; returns how many events
-    /// of its own it makes of it.
+    /// Sends the change of an exported view to where the row belongs; 1 if that is here, where it
+    /// becomes an event of a later turn as it does elsewhere.
     fn export(
         &mut self,
         program: &Program,
@@ -481,15 +480,13 @@ impl Node {
         let location = program.plan().relation(relation).location as usize;
         match columns.get(location).and_then(Value::as_str) {
             Some(address) if address == self.identity.address => {
-                if export.at_home == AtHome::ByTurn {
-                    let columns = columns.iter().map(|&column| OwnedValue::new(column)).collect();
-                    let event = Event::Tuple { relation, columns, delete, received: false };
-                    self.inbox.push_back(event);
-                    return 1;
-                }
+                let columns = columns.iter().map(|&column| OwnedValue::new(column)).collect();
+                self.inbox.push_back(Event::Tuple { relation, columns, delete, received: false });
+                return 1;
             }
             Some(address) if is_address(address) => {
-                self.turn.sends.push(Send { relation, delete, view: true }, columns);
+                let send = Send { relation, delete, view: true };
+                self.turn.sends.push(send, columns);
             }
             _ => self.counters.dropped_unaddressed += 1,
         }

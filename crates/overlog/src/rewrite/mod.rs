@@ -23,7 +23,6 @@ use crate::localise::{self, Start};
 use crate::program::Export;
 
 pub(crate) use candidates::candidates;
-pub(crate) use remote::open_loops;
 
 /// A rule whose body and head are tables of one node.
 #[derive(Clone, Debug)]

@@ -10,15 +10,13 @@
 //!
 //! ```text
 //! at X: out(@X; Y, X) :- link(@X, Y).       its last column is the node that ships
-//!       part(@Y, X) :- out(...), Y == NODE. rows that stay
 //! at Y: part(@Y, X) :- into(@Y, X, from).   rows that came
 //! ```
-//! Where the second rule would close a cycle that cannot be ordered, rows that stay go through
-//! `into` as well ([`open_loops`]).
-//!
-//! The node ships insertions and deletions of `out` to `into`. So a view across nodes consists
-//! of views within nodes, and what is no longer derivable goes everywhere. Where soft state takes
-//! part, rows are sent like those of any rule and end by their lifetimes.
+//! The node ships insertions and deletions of `out` to `into`, to itself by a turn of its own. So
+//! a view across nodes consists of views within nodes, and what is no longer derivable goes
+//! everywhere; but rows of several nodes that support each other in a circle stay, since no node
+//! sees the whole circle. Where soft state takes part, rows are sent like those of any rule and
+//! end by their lifetimes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,8 +31,7 @@ use super::{Parts, View, locations};
 use crate::ir::{Atom, Catalog, Head, Location, Rule, Softness, Term, Var, whole_row};
 use crate::localise::{settle_params, type_of, unroutable_at};
 use crate::lower::home;
-use crate::program::{AtHome, Export};
-use crate::stratify::forbidden_cycles;
+use crate::program::Export;
 
 /// Splits a body of several locations: the part at one of them, and a rule over that part and
 /// the rest, which lies where the part is sent.
@@ -266,7 +263,7 @@ pub(super) fn export(rule: Rule, catalog: &mut Catalog, parts: &mut Parts) {
     let name = catalog.numbered(&rule.name);
     let into = catalog.hidden_table(name, types.clone(), location, key, Softness::Hard);
     catalog.shipped.push(into);
-    parts.exports.push(Export { out, into, at_home: AtHome::ByRule });
+    parts.exports.push(Export { out, into });
 
     let come = arrival(&rule, into, &types);
     let head = Head { relation: out, columns, action: Action::Insert };
@@ -289,22 +286,5 @@ fn arrival(rule: &Rule, from: RelationId, types: &[TypeSet]) -> Rule {
         vars,
         head: Head { columns: (0..last).map(value).collect(), ..rule.head.clone() },
         body: vec![Term::Atom(atom)],
-    }
-}
-
-/// Takes rules out that put rows of `out` where they belong at home and thereby close a cycle
-/// through negation or an aggregate: no such cycle leads through another location, since what
-/// comes from there comes in a later turn, and so these rows do then.
-pub(crate) fn open_loops(parts: &mut Parts, catalog: &Catalog) {
-    loop {
-        let cycles = forbidden_cycles(&parts.views, catalog);
-        let stays = |rule: &usize| {
-            let atom = parts.views[*rule].rule.atoms().next();
-            let out = |export: &Export| atom.is_some_and(|atom| atom.relation == export.out);
-            parts.exports.iter().position(out).map(|export| (*rule, export))
-        };
-        let Some((rule, export)) = cycles.iter().flatten().find_map(stays) else { return };
-        parts.exports[export].at_home = AtHome::ByTurn;
-        parts.views.remove(rule);
     }
 }

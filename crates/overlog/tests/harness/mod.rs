@@ -1,12 +1,13 @@
 //! Programs on a simulated network: compile, run, look into tables.
+#![allow(dead_code, reason = "not every test that shares this module uses all of it")]
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidemill_event::{Loop, Sim, Time};
-use tidemill_overlog::fleet::{self, Fleet, NodeId, World};
+use tidemill_event::{Host, Loop, Os, Sim, Time};
+use tidemill_overlog::fleet::{self, Fleet, NodeId, Ports, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Event, Identity, Observer, Program, Sighting};
 use tidemill_overlog::pre::MemoryFiles;
@@ -76,20 +77,53 @@ pub fn program(source: &str) -> Program {
     Program::new(compiled.expect("no errors")).expect("messages have different names")
 }
 
+/// A port for datagrams and one for connections, of the same number.
+pub fn open_both(host: &mut dyn Host) -> (Ports, String) {
+    loop {
+        let datagrams = host.bind("127.0.0.1:0").unwrap();
+        let address = host.local_addr(datagrams).unwrap();
+        match host.listen(&address) {
+            Ok(listener) => return (Ports { datagrams, listener: Some(listener) }, address),
+            Err(_) => host.close(datagrams),
+        }
+    }
+}
+
 impl Network {
     pub fn new(source: &str, nodes: u32, seed: u64) -> Network {
+        let mut events = Loop::new(Box::new(Sim::new(seed)));
+        let open = |index| {
+            let address = format!("n{index}:1");
+            (events.host().bind(&address).unwrap().into(), address)
+        };
+        let ports = (0..nodes).map(open).collect();
+        Network::start(events, Fabric::Udp, source, ports, seed)
+    }
+
+    /// Nodes on the loopback of this machine that talk by TCP.
+    pub fn of_streams(source: &str, nodes: u32) -> Network {
+        let mut events = Loop::new(Box::new(Os::with_seed(1).unwrap()));
+        let ports = (0..nodes).map(|_| open_both(events.host())).collect();
+        Network::start(events, Fabric::Tcp, source, ports, 1)
+    }
+
+    fn start(
+        mut events: Loop<Worldlet>,
+        fabric: Fabric,
+        source: &str,
+        ports: Vec<(Ports, String)>,
+        seed: u64,
+    ) -> Network {
         let lines = Lines::default();
         let program = Arc::new(program(source));
         let observer = Box::new(Recorder(lines.clone()));
-        let fleet = Fleet::new(program, Fabric::Udp, seed, observer);
-        let mut events = Loop::new(Box::new(Sim::new(seed)));
+        let fleet = Fleet::new(program, fabric, seed, observer);
         let mut world = Worldlet { fleet };
-        for index in 0..nodes {
-            let address = format!("n{index}:1");
-            let endpoint = events.host().bind(&address).unwrap();
-            let landmark = "n0:1".to_owned();
-            let identity = Identity { address, index, count: nodes, landmark };
-            fleet::start(&mut world, &mut events, endpoint, identity).unwrap();
+        let count = ports.len() as u32;
+        let landmark = ports[0].1.clone();
+        for (index, (ports, address)) in (0..).zip(ports) {
+            let identity = Identity { address, index, count, landmark: landmark.clone() };
+            fleet::start(&mut world, &mut events, ports, identity).unwrap();
         }
         Network { events, world, lines }
     }

@@ -14,6 +14,8 @@ use tidemill_overlog::fleet::{self, Extra, Fleet, Ports, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Identity, Program};
 use tidemill_overlog::program::Compiled;
+use tidemill_stdx::log::Level;
+use tidemill_stdx::say;
 
 use crate::console::Console;
 use crate::ended::Ended;
@@ -22,6 +24,9 @@ use crate::summary::Summary;
 
 /// How long data may wait before it is written.
 const FLUSH_AFTER: Duration = Duration::from_millis(20);
+
+/// What this file says at most.
+const CEILING: Level = Level::Info;
 
 /// Ports that are tried until datagrams and connections can have the same.
 const PORTS_TRIED: u32 = 32;
@@ -93,6 +98,7 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
         let watched = events.watch(stop, Interest::Read, handlers);
         watched.map_err(|error| format!("cannot wait for signals: {error}"))?;
     }
+    say!(Info, "fleet", "{} nodes by {:?}, seed {seed}", world.fleet.ids().count(), options.fabric);
     let outcome = match options.end_ns {
         Some(end) => {
             let end = events.now() + Duration::from_nanos(end);
@@ -103,6 +109,7 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
     if let Outcome::Failed(error) = outcome {
         return Err(format!("the system fails to wait: {error}"));
     }
+    say!(Info, "fleet", "the run is over: {outcome:?}");
     Ok(world.finish(&mut events))
 }
 

@@ -14,12 +14,14 @@ use tidemill_overlog::fleet::{self, Extra, Fleet, Ports, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Identity, Program};
 use tidemill_overlog::program::Compiled;
+use tidemill_stat::Registry;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
 use crate::console::Console;
 use crate::ended::Ended;
 use crate::journal::{Journal, SharedJournal};
+use crate::meters::Meters;
 use crate::summary::Summary;
 
 /// How long data may wait before it is written.
@@ -30,6 +32,9 @@ const CEILING: Level = Level::Info;
 
 /// Ports that are tried until datagrams and connections can have the same.
 const PORTS_TRIED: u32 = 32;
+
+/// How often the counters are shown.
+const METER_EVERY: Duration = Duration::from_secs(1);
 
 /// Which nodes are started.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,6 +62,8 @@ pub struct RunOptions {
     pub extra: Vec<Extra>,
     /// The run ends when this can be read. Its owner keeps it open until then.
     pub stop: Option<RawFd>,
+    /// Where the counters are shown. They go when the run and all others who hold it do.
+    pub registry: Registry,
 }
 
 impl Default for RunOptions {
@@ -69,6 +76,7 @@ impl Default for RunOptions {
             landmark: None,
             extra: Vec::new(),
             stop: None,
+            registry: Registry::in_memory(),
         }
     }
 }
@@ -89,8 +97,13 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
     let journal = SharedJournal::new(Journal::new(console));
     let mut fleet = Fleet::new(program, options.fabric, seed, Box::new(journal.clone()));
     options.extra.iter().for_each(|extra| fleet.add_extra(extra.clone()));
-    let mut world = RunWorld { fleet, journal, flush_is_set: false };
+    let meters = Meters::new(options.registry.clone());
+    let mut world = RunWorld { fleet, journal, meters, flush_is_set: false };
     start(&mut world, &mut events, &options)?;
+    world.meters.update(&world.fleet, events.stats());
+    events.every(METER_EVERY, |world: &mut RunWorld, events: &mut Loop<RunWorld>, _| {
+        world.meters.update(&world.fleet, events.stats());
+    });
     if let Some(stop) = options.stop {
         let handlers = Handlers::new().read(|_: &mut RunWorld, events: &mut Loop<RunWorld>, _| {
             events.stop();
@@ -165,6 +178,7 @@ fn open(host: &mut dyn Host, address: &str, fabric: Fabric) -> io::Result<(Ports
 struct RunWorld {
     fleet: Fleet,
     journal: SharedJournal,
+    meters: Meters,
     /// A timer will write what waits.
     flush_is_set: bool,
 }
@@ -194,7 +208,8 @@ impl World for RunWorld {
 
 impl RunWorld {
     /// Writes what waits and notes the summary.
-    fn finish(self, events: &mut Loop<RunWorld>) -> Ended {
+    fn finish(mut self, events: &mut Loop<RunWorld>) -> Ended {
+        self.meters.update(&self.fleet, events.stats());
         let mut summary = Summary::of(&self.fleet, events);
         let mut journal = self.journal.get_mut();
         summary.violations = journal.violations;

@@ -12,6 +12,9 @@
 use std::io;
 use std::time::Duration;
 
+use tidemill_stdx::log::Level;
+use tidemill_stdx::say;
+
 use crate::host::{Host, Ready, Slice, Wait, Wake};
 use crate::queue::{Event, Full, Next, Owner, Queue};
 use crate::remote::Inbox;
@@ -22,6 +25,9 @@ use crate::timer::Timers;
 use crate::turn::{Meter, Turn};
 use crate::watch::Watches;
 use crate::{Time, alarm};
+
+/// What this file says at most.
+const CEILING: Level = Level::Trace;
 
 /// Turns between two looks at the descriptors.
 const BATCH_TURNS: usize = 64;
@@ -149,7 +155,10 @@ impl<W: 'static> Loop<W> {
                 let events = self.queue.events();
                 self.stats.queue_high_water = self.stats.queue_high_water.max(events);
             }
-            Err(Full) => self.stats.dropped_events += 1,
+            Err(Full) => {
+                self.stats.dropped_events += 1;
+                say!(Debug, "event", "the queue is full: an event is dropped");
+            }
         }
         queued
     }
@@ -382,6 +391,7 @@ impl<W: 'static> Loop<W> {
             });
         } else {
             self.stats.suspensions += 1;
+            say!(Trace, "event", "a turn is suspended after {} steps", self.turn.steps);
             let rest = std::mem::replace(&mut self.turn, Turn::new(Owner::LOOP, self.now));
             self.queue.suspend(rest);
         }
@@ -393,7 +403,9 @@ impl<W: 'static> Loop<W> {
         while self.turn.len() > 0 {
             if self.turn.len() > self.limits.calls {
                 self.stats.turns_abandoned += 1;
-                self.stats.dropped_calls += self.turn.abandon() as u64;
+                let dropped = self.turn.abandon() as u64;
+                self.stats.dropped_calls += dropped;
+                say!(Error, "event", "a turn is given up with {dropped} calls left");
                 return true;
             }
             if meter.is_over(&mut *self.host) {

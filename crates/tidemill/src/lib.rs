@@ -29,6 +29,7 @@
 //! | [`ask`] | questions to running nodes |
 //! | [`graph`], [`catalogue`] | programs drawn, the language listed |
 //! | [`journal`], [`console`], [`summary`], [`ended`] | what a run prints, finds and amounts to |
+//! | [`meters`] | the counters of a run, for other processes to read |
 //! | [`tuples`] | tuples from outside, matched with a program |
 //!
 //! It knows the crates below it and joins them; it parses no command line and writes to no
@@ -42,6 +43,7 @@ pub mod ended;
 pub mod graph;
 pub mod journal;
 pub mod load;
+pub mod meters;
 pub mod run;
 pub mod script;
 pub mod sim;

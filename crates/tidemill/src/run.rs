@@ -14,18 +14,28 @@ use tidemill_overlog::fleet::{self, Extra, Fleet, Ports, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Identity, Program};
 use tidemill_overlog::program::Compiled;
-use tidemill_overlog::stage::Registry;
+use tidemill_overlog::stage;
+use tidemill_stat::Registry;
+use tidemill_stdx::log::Level;
+use tidemill_stdx::say;
 
 use crate::console::Console;
 use crate::ended::Ended;
 use crate::journal::{Journal, SharedJournal};
+use crate::meters::Meters;
 use crate::summary::Summary;
 
 /// How long data may wait before it is written.
 const FLUSH_AFTER: Duration = Duration::from_millis(20);
 
+/// What this file says at most.
+const CEILING: Level = Level::Info;
+
 /// Ports that are tried until datagrams and connections can have the same.
 const PORTS_TRIED: u32 = 32;
+
+/// How often the counters are shown.
+const METER_EVERY: Duration = Duration::from_secs(1);
 
 /// Which nodes are started.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,9 +62,11 @@ pub struct RunOptions {
     /// Tuples for the nodes where they are located, after the facts of the program.
     pub extra: Vec<Extra>,
     /// The operators that the program was loaded with.
-    pub operators: Arc<Registry>,
+    pub operators: Arc<stage::Registry>,
     /// The run ends when this can be read. Its owner keeps it open until then.
     pub stop: Option<RawFd>,
+    /// Where the counters are shown. They go when the run and all others who hold it do.
+    pub registry: Registry,
 }
 
 impl Default for RunOptions {
@@ -68,6 +80,7 @@ impl Default for RunOptions {
             extra: Vec::new(),
             operators: Arc::default(),
             stop: None,
+            registry: Registry::in_memory(),
         }
     }
 }
@@ -88,8 +101,13 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
     let journal = SharedJournal::new(Journal::new(console));
     let mut fleet = Fleet::new(program, options.fabric, seed, Box::new(journal.clone()));
     options.extra.iter().for_each(|extra| fleet.add_extra(extra.clone()));
-    let mut world = RunWorld { fleet, journal, flush_is_set: false };
+    let meters = Meters::new(options.registry.clone());
+    let mut world = RunWorld { fleet, journal, meters, flush_is_set: false };
     start(&mut world, &mut events, &options)?;
+    world.meters.update(&world.fleet, events.stats());
+    events.every(METER_EVERY, |world: &mut RunWorld, events: &mut Loop<RunWorld>, _| {
+        world.meters.update(&world.fleet, events.stats());
+    });
     if let Some(stop) = options.stop {
         let handlers = Handlers::new().read(|_: &mut RunWorld, events: &mut Loop<RunWorld>, _| {
             events.stop();
@@ -97,6 +115,7 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
         let watched = events.watch(stop, Interest::Read, handlers);
         watched.map_err(|error| format!("cannot wait for signals: {error}"))?;
     }
+    say!(Info, "fleet", "{} nodes by {:?}, seed {seed}", world.fleet.ids().count(), options.fabric);
     let outcome = match options.end_ns {
         Some(end) => {
             let end = events.now() + Duration::from_nanos(end);
@@ -107,6 +126,7 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
     if let Outcome::Failed(error) = outcome {
         return Err(format!("the system fails to wait: {error}"));
     }
+    say!(Info, "fleet", "the run is over: {outcome:?}");
     Ok(world.finish(&mut events))
 }
 
@@ -162,6 +182,7 @@ fn open(host: &mut dyn Host, address: &str, fabric: Fabric) -> io::Result<(Ports
 struct RunWorld {
     fleet: Fleet,
     journal: SharedJournal,
+    meters: Meters,
     /// A timer will write what waits.
     flush_is_set: bool,
 }
@@ -191,7 +212,8 @@ impl World for RunWorld {
 
 impl RunWorld {
     /// Writes what waits and sums up.
-    fn finish(self, events: &mut Loop<RunWorld>) -> Ended {
+    fn finish(mut self, events: &mut Loop<RunWorld>) -> Ended {
+        self.meters.update(&self.fleet, events.stats());
         let mut summary = Summary::of(&self.fleet, events);
         let mut journal = self.journal.get_mut();
         summary.violations = journal.violations;

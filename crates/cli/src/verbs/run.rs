@@ -12,6 +12,7 @@ use signal_hook::low_level::pipe;
 use tidemill::console::Form;
 use tidemill::run::{self, Listen, RunOptions};
 use tidemill_overlog::net::mail;
+use tidemill_stat::Registry;
 
 use super::outside::{self, console};
 use crate::Status;
@@ -49,6 +50,7 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         landmark: outside::landmark(&args.sources.defines),
         extra,
         stop: Some(signals.as_raw_fd()),
+        registry: registry(report),
         ..default
     };
     let form = if args.engine.json { Form::Json } else { Form::Text };
@@ -69,6 +71,15 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
             }
         }
     }
+}
+
+/// Counters that other processes can read, as far as this machine has a place for them.
+fn registry(report: Reporter) -> Registry {
+    let registry = Registry::open();
+    if let Some(problem) = registry.problem() {
+        report.warn(&format!("nobody else can read the counters of this run: {problem}"));
+    }
+    registry
 }
 
 /// A stream that can be read once the user or the system wants the run to end. Who asks twice

@@ -23,12 +23,17 @@ use std::sync::Arc;
 
 use tidemill_event::{Endpoint, Handlers, Interest, Loop, Owner, TimerId, WatchId};
 use tidemill_relation::Value;
+use tidemill_stdx::log::Level;
+use tidemill_stdx::say;
 
 use crate::net::mail::{Delivery, Fabric, Fate, Mail};
 use crate::node::{Event, Identity, Node, Observer, Program};
 use crate::query::message::is_query;
 use crate::query::{Answers, QueryCounters};
 use streams::Streams;
+
+/// What this file says at most.
+const CEILING: Level = Level::Trace;
 
 /// The world of a loop that runs a fleet.
 pub trait World: Sized + 'static {
@@ -74,8 +79,14 @@ struct Alive {
 impl Alive {
     /// Takes a datagram; returns how many events came of it.
     fn take_in(&mut self, from: &str, datagram: &[u8], now_ns: u64) -> usize {
+        let (bytes, drops) = (datagram.len(), self.mail.counters().drops());
+        let name = &self.node.identity().address;
+        say!(Trace, "net", "{name}: {bytes} bytes from {from}");
         let mut deliveries = Vec::new();
         self.mail.receive(from, datagram, now_ns, &mut |delivery| deliveries.push(delivery));
+        if let Some(reason) = self.mail.counters().dropped_since(drops) {
+            say!(Debug, "net", "{name}: dropped of {bytes} bytes from {from}: {}", reason.name());
+        }
         // What a peer's earlier life left goes before what its new life brings.
         let mut count = self.settle_fates(now_ns);
         for Delivery { relation, columns, delete } in deliveries {
@@ -94,9 +105,14 @@ impl Alive {
     fn settle_fates(&mut self, now_ns: u64) -> usize {
         let mut count = 0;
         for fate in self.mail.fates() {
+            let name = &self.node.identity().address;
             match fate {
-                Fate::Gone(peer) => count += self.node.lose(&peer),
+                Fate::Gone(peer) => {
+                    say!(Info, "net", "{name}: {peer} is gone, and what it supports here");
+                    count += self.node.lose(&peer);
+                }
                 Fate::Forgot(peer) => {
+                    say!(Info, "net", "{name}: {peer} has forgotten what it was told");
                     self.node.remind(&peer);
                     self.hand_over(now_ns);
                 }
@@ -316,7 +332,10 @@ fn bring_up<W: World>(
         post: None,
         periodics: Vec::new(),
     };
-    world.fleet().slots[id.0 as usize].alive = Some(alive);
+    let slot = &mut world.fleet().slots[id.0 as usize];
+    slot.alive = Some(alive);
+    let (name, times) = (&slot.identity.address, slot.restarts + 1);
+    say!(Info, "node", "{name}: starts with {first} tuples (start {times})");
     turns::schedule(world, events, id, life, first);
     timers::start_periodics(world, events, id, life);
     Ok(())
@@ -354,6 +373,13 @@ pub fn crash<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId) -> Optio
     let slot = world.fleet().slots.get_mut(id.0 as usize)?;
     let alive = slot.alive.take()?;
     slot.life += 1;
+    say!(
+        Info,
+        "node",
+        "{}: ends after {} turns",
+        slot.identity.address,
+        alive.node.counters().turns
+    );
     events.discard(slot.owner);
     events.unwatch(alive.watch);
     let timers = alive.periodics.iter().chain(&alive.expiry).chain(&alive.post);

@@ -3,10 +3,15 @@
 use std::time::Duration;
 
 use tidemill_event::{Loop, Time};
+use tidemill_stdx::log::Level;
+use tidemill_stdx::say;
 
 use super::{Alive, INBOX_MAX, NodeId, World, streams, turns};
 use crate::net::counters::Counters;
 use crate::node::Event;
+
+/// What this file says at most.
+const CEILING: Level = Level::Debug;
 
 /// The least time between two firings: what one of period 0 costs.
 const PERIOD_MIN: Duration = Duration::from_micros(1);
@@ -54,6 +59,7 @@ fn fire<W: World>(
     let mut fired = false;
     if node.fires_already(timer) || node.waiting() >= INBOX_MAX {
         node.counters_mut().periodics_skipped += 1;
+        say!(Debug, "node", "{}: a periodic is late and skipped", node.identity().address);
     } else {
         more = node.fire(timer);
         fired = true;
@@ -123,10 +129,19 @@ impl Alive {
             self.mail.flush(now_ns, &mut |to, datagram| {
                 unsent += u64::from(events.host().send(endpoint, to, datagram).is_err());
             });
+            if unsent > 0 {
+                let name = &self.node.identity().address;
+                say!(Debug, "net", "{name}: {unsent} datagrams were not taken for sending");
+            }
             return self.mail.count_unsent(unsent);
         };
         let mut drops = Counters::new();
+        let name = &self.node.identity().address;
         self.mail.flush(now_ns, &mut |to, envelope| streams.send(to, envelope, now_ns, &mut drops));
+        if let Some(reason) = drops.dropped_since(0) {
+            let count = drops.drops();
+            say!(Debug, "net", "{name}: dropped {count} frames to be sent: {}", reason.name());
+        }
         self.mail.counters_mut().merge(&drops);
     }
 }

@@ -13,6 +13,11 @@ macro_rules! counts {
             /// All counts, in the order in which they are shown.
             pub const ALL: &'static [Count] = &[$(Count::$variant,)+];
 
+            /// True for what was not delivered, and why.
+            pub fn is_drop(self) -> bool {
+                Count::Malformed <= self && self <= Count::FrameFull
+            }
+
             /// The name of its counter.
             pub fn name(self) -> &'static str {
                 match self {
@@ -104,11 +109,14 @@ counts! {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counters {
     counts: [u64; Count::ALL.len()],
+    /// How many of them were drops, and the last of these.
+    drops: u64,
+    last_drop: Option<Count>,
 }
 
 impl Default for Counters {
     fn default() -> Counters {
-        Counters { counts: [0; Count::ALL.len()] }
+        Counters { counts: [0; Count::ALL.len()], drops: 0, last_drop: None }
     }
 }
 
@@ -126,11 +134,27 @@ impl Counters {
     /// Adds `number`.
     pub fn add(&mut self, count: Count, number: u64) {
         self.counts[count as usize] += number;
+        if number > 0 && count.is_drop() {
+            self.drops += number;
+            self.last_drop = Some(count);
+        }
     }
 
     /// Adds all that others counted.
     pub fn merge(&mut self, others: &Counters) {
         self.counts.iter_mut().zip(others.counts).for_each(|(count, more)| *count += more);
+        self.drops += others.drops;
+        self.last_drop = others.last_drop.or(self.last_drop);
+    }
+
+    /// How much was dropped so far, for whatever reason.
+    pub fn drops(&self) -> u64 {
+        self.drops
+    }
+
+    /// Why something was dropped last, if anything was since there were `drops`.
+    pub fn dropped_since(&self, drops: u64) -> Option<Count> {
+        self.last_drop.filter(|_| self.drops > drops)
     }
 
     /// How many so far.
@@ -158,5 +182,7 @@ mod tests {
         counters.add(Count::SentBytes, 7);
         let seen: Vec<_> = counters.iter().filter(|&(_, number)| number > 0).collect();
         assert_eq!(seen, [("tx_bytes", 7), ("malformed", 1)]);
+        assert_eq!((counters.drops(), counters.dropped_since(0)), (1, Some(Count::Malformed)));
+        assert_eq!(counters.dropped_since(1), None);
     }
 }

@@ -26,7 +26,9 @@ use tidemill_relation::expr::{EvalError, Expr, Scope, evaluate};
 use tidemill_relation::plan::{On, Plan, RelationId};
 use tidemill_relation::view::{Progress, Views};
 use tidemill_relation::{OwnedValue, TupleBuf, Value};
+use tidemill_stdx::log::Level;
 use tidemill_stdx::region::Bump;
+use tidemill_stdx::say;
 
 use crate::net::mail::{Post, canonical};
 use crate::program::Compiled;
@@ -43,6 +45,9 @@ pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
 pub use staging::{BYTES_PER_TURN_MAX, INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX};
 pub use turn::{Follow, Send};
 pub use watch::{Observer, Sighting, Stage, Stages};
+
+/// What this file says at most.
+const CEILING: Level = Level::Debug;
 
 /// A program made ready to run on any number of nodes.
 #[derive(Clone, Debug)]
@@ -87,6 +92,15 @@ impl Program {
                         || exported(id))
             })
             .collect();
+        let (relations, rules) = (plan.relations.len(), plan.rules.len());
+        let (strands, strata) = (plan.strands.len(), plan.strata.len());
+        say!(
+            Debug,
+            "plan",
+            "{relations} relations, {rules} rules, {strands} strands, {strata} strata"
+        );
+        let schema = post.schema();
+        say!(Debug, "plan", "{} relations travel, as {:016x}", schema.len(), schema.program());
         Ok(Program { compiled, dispatch, watching, observed, post, registry })
     }
 

@@ -6,10 +6,15 @@ use tidemill_relation::plan::{Action, Output, RelationId, RuleId, Strand};
 use tidemill_relation::strand::{Reading, Sink, run};
 use tidemill_relation::view::{Change, ChangeKind, Failures};
 use tidemill_relation::{OwnedValue, TupleBuf, Value};
+use tidemill_stdx::log::Level;
+use tidemill_stdx::say;
 
 use super::ambient::NodeAmbient;
 use super::watch::{Observer, Sighting, Stage};
 use super::{Counters, Event, Node, Program};
+
+/// What this file says at most.
+const CEILING: Level = Level::Trace;
 
 /// A tuple for another node; its location column says which.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,8 +89,10 @@ impl Failures for Failing<'_> {
     fn failed(&mut self, rule: RuleId, error: EvalError) {
         self.counters.dropped_failed += 1;
         self.counters.rules[rule.index()].failed += 1;
-        if !std::mem::replace(&mut self.reported[rule.index()], true) {
-            let rule = &self.program.plan().rules[rule.index()];
+        let is_first = !std::mem::replace(&mut self.reported[rule.index()], true);
+        let rule = &self.program.plan().rules[rule.index()];
+        say!(Debug, "rule", "{}: {} ({}): {error}", self.node, rule.name, rule.place);
+        if is_first {
             self.observer.rule_failed(self.node, &rule.name, &rule.place, &error.to_string());
         }
     }
@@ -148,6 +155,9 @@ impl Sink for Deriving<'_> {
         let derived = Derived { relation, origin: Origin::Rule(self.rule), action: output.action };
         let Some(local) = self.is_local(relation, columns) else {
             self.failing.counters.dropped_unaddressed += 1;
+            let (node, name) =
+                (self.failing.node, &self.failing.program.plan().relation(relation).name);
+            say!(Debug, "node", "{node}: a tuple of {name} has no place to go");
             return;
         };
         if watched && (!local || output.action == Action::Emit) {
@@ -365,6 +375,8 @@ impl Node {
             self.expire();
         }
         let changes = std::mem::take(&mut self.turn.changes);
+        let (node, count, sends) = (&self.identity.address, changes.len(), self.turn.sends.len());
+        say!(Trace, "node", "{node}: commits {count} changes, {sends} sends");
         let plan = &self.program.compiled.plan;
         for (derived, columns) in changes.iter() {
             let Derived { relation, origin, action } = derived;
@@ -391,8 +403,15 @@ impl Node {
     fn expire(&mut self) {
         let program = self.program.clone();
         for &relation in &program.dispatch.mortal {
+            let before = self.counters.expired;
             while self.views.expire(&mut self.database, relation, self.turn.now_ns) {
                 self.counters.expired += 1;
+            }
+            let expired = self.counters.expired - before;
+            if expired > 0 {
+                let (node, table) =
+                    (&self.identity.address, &program.plan().relation(relation).name);
+                say!(Trace, "node", "{node}: {expired} rows of {table} expire");
             }
         }
     }
@@ -452,6 +471,7 @@ impl Node {
     /// Ends the turn as if it had not been.
     pub fn abandon(&mut self) {
         self.counters.turns_abandoned += 1;
+        say!(Error, "node", "{}: a turn derives too much and is given up", self.identity.address);
         self.views.roll_back(&mut self.database);
         self.turn.sends.clear();
         for stage in self.staging.abandon() {

@@ -16,6 +16,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use tidemill_relation::{Seq, SeqBuilder, Value};
+use tidemill_stdx::log::Level;
+use tidemill_stdx::say;
 
 use crate::net::counters::{Count, Counters};
 use crate::net::envelope::{self, Content, Envelope, Tuple};
@@ -24,6 +26,9 @@ use crate::net::peer::{Mode, Peer};
 use crate::net::reliable::{Delivery, Limits, PeerEvent};
 use crate::net::schema::{BodyError, ProgramSchema};
 use crate::net::values;
+
+/// What this file says at most.
+const CEILING: Level = Level::Debug;
 
 /// Bytes that a tuple's message has beside the tuple: the program's identity.
 const PROGRAM_BYTES: usize = 9;
@@ -330,6 +335,7 @@ impl Endpoint {
             false => self.replace_idle(entry)?,
         };
         self.by_address.insert(address.into(), index);
+        say!(Debug, "net", "{address} is a new peer");
         Some(index)
     }
 

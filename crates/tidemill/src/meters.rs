@@ -1,0 +1,209 @@
+//! The counters of a run, where other processes can read them while it runs.
+//!
+//! ```text
+//! node/<address>/turns ...          what a node did, sent, received and dropped, by reason
+//! table/<name>/rows ...             over all nodes
+//! rule/<name>/fired ...             likewise
+//! stage/<operator>/inputs ...       likewise
+//! turn/<kind>/count ...             turns by kind of owner: how many, how long
+//! loop/0/polls ...                  the loop, and what it asked of the system
+//! ```
+//! Nodes and the loop count in their own memory, as plain numbers; [`Meters::update`] copies them.
+//! So counting costs the same whether somebody looks or not, and what is seen is a second old at
+//! most.
+
+use std::fmt::{self, Arguments};
+
+use tidemill_event::LoopStats;
+use tidemill_overlog::fleet::{Fleet, NodeId};
+use tidemill_overlog::node::{Node, StageCounters};
+use tidemill_relation::plan::RelationId;
+use tidemill_stat::{Counter, Registry};
+
+/// Nodes that have counters of their own; the others are in the sums only.
+pub const NODES_MAX: usize = 1000;
+
+/// The counters of one run.
+#[derive(Debug)]
+pub struct Meters {
+    registry: Registry,
+    /// In the order in which [`read`] comes to them.
+    counters: Vec<Counter>,
+}
+
+/// Takes a counter's name and value.
+type Show<'s> = dyn FnMut(Arguments<'_>, u64) + 's;
+
+impl Meters {
+    /// Nothing shown yet.
+    pub fn new(registry: Registry) -> Meters {
+        Meters { registry, counters: Vec::new() }
+    }
+
+    /// Shows the numbers of now. The nodes must be the same each time.
+    pub fn update(&mut self, fleet: &Fleet, stats: &LoopStats) {
+        let Meters { registry, counters } = self;
+        let mut next = 0;
+        read(fleet, stats, &mut |name, value| {
+            if next == counters.len() {
+                counters.push(registry.counter(&fmt::format(name)));
+            }
+            counters[next].set(value);
+            next += 1;
+        });
+    }
+}
+
+/// Comes to all numbers, always in one order.
+fn read(fleet: &Fleet, stats: &LoopStats, show: &mut Show<'_>) {
+    read_loop(stats, show);
+    read_host(stats, show);
+    read_tables(fleet, show);
+    read_rules(fleet, show);
+    read_stages(fleet, show);
+    fleet.ids().take(NODES_MAX).for_each(|id| read_node(fleet, id, show));
+    // Last, for there may be more of them later.
+    read_turns(stats, show);
+}
+
+fn read_loop(stats: &LoopStats, show: &mut Show<'_>) {
+    let numbers = [
+        ("turns", stats.turns),
+        ("steps", stats.steps),
+        ("suspensions", stats.suspensions),
+        ("turns_abandoned", stats.turns_abandoned),
+        ("dropped_calls", stats.dropped_calls),
+        ("dropped_events", stats.dropped_events),
+        ("discarded_events", stats.discarded_events),
+        ("queue_high_water", stats.queue_high_water as u64),
+        ("polls", stats.polls),
+        ("waits", stats.waits),
+        ("interrupts", stats.interrupts),
+        ("served", stats.served),
+        ("errors", stats.errors),
+        ("timers", stats.timers),
+        ("periods_missed", stats.periods_missed),
+        ("timer_late_max_ns", nanos(stats.timer_late_max)),
+    ];
+    numbers.iter().for_each(|(name, value)| show(format_args!("loop/0/{name}"), *value));
+}
+
+fn read_host(stats: &LoopStats, show: &mut Show<'_>) {
+    let host = &stats.host;
+    let numbers = [
+        ("syscalls", host.syscalls),
+        ("tx_datagrams", host.sent),
+        ("tx_bytes", host.sent_bytes),
+        ("rx_datagrams", host.received),
+        ("rx_bytes", host.received_bytes),
+        ("dropped_full", host.dropped_full),
+        ("send_errors", host.send_errors),
+        ("dropped_unresolved", host.dropped_unresolved),
+        ("dropped_truncated", host.dropped_truncated),
+        ("lookups", host.lookups),
+        ("bad_descriptors", host.bad_descriptors),
+    ];
+    numbers.iter().for_each(|(name, value)| show(format_args!("loop/0/{name}"), *value));
+}
+
+fn read_turns(stats: &LoopStats, show: &mut Show<'_>) {
+    for turns in &stats.kinds {
+        let kind = &turns.kind;
+        show(format_args!("turn/{kind}/count"), turns.turns);
+        show(format_args!("turn/{kind}/steps"), turns.steps);
+        show(format_args!("turn/{kind}/total_ns"), nanos(turns.total));
+        show(format_args!("turn/{kind}/longest_ns"), nanos(turns.longest));
+        show(format_args!("turn/{kind}/steps_max"), turns.steps_max);
+        show(format_args!("turn/{kind}/delay_max_ns"), nanos(turns.delay_max));
+    }
+}
+
+fn nodes(fleet: &Fleet) -> impl Iterator<Item = &Node> {
+    fleet.ids().filter_map(|id| fleet.node(id))
+}
+
+fn read_tables(fleet: &Fleet, show: &mut Show<'_>) {
+    for (id, relation) in (0..).map(RelationId).zip(&fleet.program().plan().relations) {
+        if relation.hidden || relation.table().is_none() {
+            continue;
+        }
+        let (mut rows, mut inserted, mut deleted) = (0, 0, 0);
+        for node in nodes(fleet) {
+            rows += node.database().get(id).map_or(0, |table| table.len() as u64);
+            let counters = node.counters().tables[id.index()];
+            inserted += counters.inserted;
+            deleted += counters.deleted;
+        }
+        let name = &relation.name;
+        show(format_args!("table/{name}/rows"), rows);
+        show(format_args!("table/{name}/inserted"), inserted);
+        show(format_args!("table/{name}/deleted"), deleted);
+    }
+}
+
+fn read_rules(fleet: &Fleet, show: &mut Show<'_>) {
+    for (position, rule) in fleet.program().plan().rules.iter().enumerate() {
+        let (mut fired, mut derived, mut failed) = (0, 0, 0);
+        for counters in nodes(fleet).map(|node| node.counters().rules[position]) {
+            fired += counters.fired;
+            derived += counters.derived;
+            failed += counters.failed;
+        }
+        let name = &rule.name;
+        show(format_args!("rule/{name}/fired"), fired);
+        show(format_args!("rule/{name}/derived"), derived);
+        show(format_args!("rule/{name}/failed"), failed);
+    }
+}
+
+fn read_stages(fleet: &Fleet, show: &mut Show<'_>) {
+    for (position, stage) in fleet.program().compiled.stages.iter().enumerate() {
+        let all = || nodes(fleet).map(|node| node.counters().stages[position]);
+        let sum = |of: fn(StageCounters) -> u64| all().map(of).sum();
+        let name = &stage.operator;
+        show(format_args!("stage/{name}/inputs"), sum(|counters| counters.inputs));
+        show(format_args!("stage/{name}/refused"), sum(|counters| counters.refused));
+        show(format_args!("stage/{name}/outputs"), sum(|counters| counters.outputs));
+        show(format_args!("stage/{name}/failed"), sum(|counters| counters.failed));
+        show(format_args!("stage/{name}/misfits"), sum(|counters| counters.misfits));
+    }
+}
+
+fn read_node(fleet: &Fleet, id: NodeId, show: &mut Show<'_>) {
+    let (Some(node), Some(mail), Some(queries)) =
+        (fleet.node(id), fleet.mail(id), fleet.queries(id))
+    else {
+        return;
+    };
+    let address = &fleet.identity(id).address;
+    let counters = node.counters();
+    let numbers = [
+        ("turns", counters.turns),
+        ("turns_abandoned", counters.turns_abandoned),
+        ("events", counters.events),
+        ("sent", counters.sent),
+        ("received", counters.received),
+        ("expired", counters.expired),
+        ("waiting", node.waiting() as u64),
+        ("dropped_unaddressed", counters.dropped_unaddressed),
+        ("dropped_failed", counters.dropped_failed),
+        ("dropped_table_full", counters.dropped_table_full),
+        ("dropped_queue_full", counters.dropped_queue_full),
+        ("dropped_arity", counters.dropped_arity),
+        ("periodics_skipped", counters.periodics_skipped),
+        ("unsent", mail.unsent()),
+        ("queries_evaluated", queries.evaluated),
+        ("queries_failed", queries.failed),
+        ("queries_repeated", queries.repeated),
+        ("queries_malformed", queries.malformed),
+        ("queries_evicted", queries.evicted),
+    ];
+    let network = mail.counters().iter();
+    for (name, value) in numbers.into_iter().chain(network) {
+        show(format_args!("node/{address}/{name}"), value);
+    }
+}
+
+fn nanos(span: std::time::Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -6,6 +6,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use ariadne::{Config, IndexType, Label, Report, ReportKind};
+use tidemill::summary::Summary;
 use tidemill_stdx::diag::{Diagnostic, Severity, Sources, Span};
 
 use crate::args::Color;
@@ -26,6 +27,13 @@ impl Reporter {
             Color::Auto => io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
         };
         Reporter { fancy, quiet }
+    }
+
+    /// What a run amounts to.
+    pub fn summary(self, summary: &Summary) {
+        if !self.quiet {
+            line(&summary.to_string());
+        }
     }
 
     /// Something worth knowing.

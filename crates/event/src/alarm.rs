@@ -81,6 +81,7 @@ impl<W: 'static> Loop<W> {
         for _ in 0..BATCH_TIMERS {
             let Some((id, at)) = self.timers.expire(self.now, before) else { break };
             self.stats.timers += 1;
+            self.steps += 1;
             self.stats.timer_late_max = self.stats.timer_late_max.max(self.now - at);
             self.fire(world, id, at);
         }

@@ -9,7 +9,6 @@
 //! ```
 //! The look in step 5 is a system call and costs more than most turns, hence the batch.
 
-use std::cell::Cell;
 use std::io;
 use std::time::Duration;
 
@@ -86,9 +85,9 @@ pub struct Loop<W> {
     /// The clock when it was last read.
     pub(crate) now: Time,
     /// The wall clock, once asked for outside turns.
-    wall: Cell<Option<i64>>,
-    /// Steps since the host was last told.
-    steps: u64,
+    wall: Option<i64>,
+    /// Steps, handlers included, since the host was last told.
+    pub(crate) steps: u64,
     /// What the running turn has charged, not yet counted.
     charged: u64,
     running: bool,
@@ -118,7 +117,7 @@ impl<W: 'static> Loop<W> {
             limits,
             owners: vec![0],
             now,
-            wall: Cell::new(None),
+            wall: None,
             steps: 0,
             charged: 0,
             running: false,
@@ -171,7 +170,7 @@ impl<W: 'static> Loop<W> {
             self.turn.defer(Task::new(f));
         } else {
             // A full queue has been counted; there is nobody to tell.
-            let _ = self.enqueue(self.current_owner(), Task::new(f));
+            let _ = self.enqueue(Owner::LOOP, Task::new(f));
         }
     }
 
@@ -181,7 +180,7 @@ impl<W: 'static> Loop<W> {
         if self.in_turn {
             self.turn.act(Task::new(f));
         } else {
-            let _ = self.enqueue(self.current_owner(), Task::new(f));
+            let _ = self.enqueue(Owner::LOOP, Task::new(f));
         }
     }
 
@@ -209,16 +208,8 @@ impl<W: 'static> Loop<W> {
 
     /// The wall clock in nanoseconds since the Unix epoch; the same throughout a turn.
     pub fn wall(&mut self) -> i64 {
-        let known = if self.in_turn { self.turn.wall } else { self.wall.get() };
-        known.unwrap_or_else(|| {
-            let wall = self.host.wall_ns();
-            if self.in_turn {
-                self.turn.wall = Some(wall);
-            } else {
-                self.wall.set(Some(wall));
-            }
-            wall
-        })
+        let known = if self.in_turn { &mut self.turn.wall } else { &mut self.wall };
+        *known.get_or_insert_with(|| self.host.wall_ns())
     }
 
     /// The next random number of the program.
@@ -344,7 +335,7 @@ impl<W: 'static> Loop<W> {
 
     fn read_clock(&mut self) {
         self.now = self.host.now();
-        self.wall.set(None);
+        self.wall = None;
     }
 
     /// Step 4: at most `turns` turns; whether there was any.

@@ -6,6 +6,7 @@ mod host;
 mod os;
 mod queue;
 mod remote;
+mod signals;
 mod sim;
 mod slab;
 mod stats;
@@ -23,6 +24,7 @@ pub use host::{
 pub use os::Os;
 pub use queue::{Full, Owner};
 pub use remote::Remote;
+pub use signals::Signal;
 pub use sim::{Conditions, NetStats, NodeStats, Sim};
 pub use stats::{KindStats, LoopStats};
 pub use time::Time;

@@ -6,9 +6,9 @@
 
 use std::io;
 
+use crate::Loop;
 use crate::host::{Interest, Ready, Source, Trouble};
 use crate::slab::{Key, Slab};
-use crate::{Loop, Owner};
 
 /// Names one watch of one loop.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -148,6 +148,7 @@ impl<W: 'static> Loop<W> {
             return;
         }
         self.stats.served += 1;
+        self.steps += 1;
         match ready.trouble {
             Some(Trouble::Lasting(error)) => return self.fail(world, id, error),
             Some(Trouble::Passing(error)) => self.complain(world, id, error),
@@ -195,10 +196,5 @@ impl<W: 'static> Loop<W> {
         if let Some(mut handler) = watch.handlers.error {
             handler(world, self, id, error);
         }
-    }
-
-    /// The owner of what handlers and timers defer outside any turn.
-    pub(crate) fn current_owner(&self) -> Owner {
-        if self.in_turn { self.turn.owner() } else { Owner::LOOP }
     }
 }

@@ -196,3 +196,33 @@ fn package(program: &Program, sources: &Sources) -> String {
         Some(_) => name,
     }
 }
+
+/// Compiling texts, for the tests of the stages.
+#[cfg(test)]
+pub(crate) mod testing {
+    use tidemill_stdx::diag::{Diagnostic, Sources, has_errors};
+
+    use crate::parse::parse_text;
+    use crate::pre::{self, MemoryFiles};
+    use crate::program::Compiled;
+
+    fn compile(text: &str) -> (Option<Compiled>, Vec<Diagnostic>) {
+        let mut sources = Sources::new();
+        let files = MemoryFiles::default();
+        let options = pre::Options::default();
+        let (program, found) = parse_text("test.olg", text, &options, &files, &mut sources);
+        assert!(!has_errors(&found), "{found:?}");
+        super::compile(&program, &sources, &super::Options::default())
+    }
+
+    /// A program that must be right.
+    pub(crate) fn compiled(text: &str) -> Compiled {
+        let (compiled, found) = compile(text);
+        compiled.unwrap_or_else(|| panic!("{found:?}"))
+    }
+
+    /// The errors of a program.
+    pub(crate) fn errors(text: &str) -> Vec<Diagnostic> {
+        compile(text).1.into_iter().filter(Diagnostic::is_error).collect()
+    }
+}

@@ -11,6 +11,9 @@
 //! Each strand joins all that lies where it runs, then ships the variables that are still needed
 //! to the next location whose address is known. The head comes last; the node sends it.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 
 use tidemill_relation::TypeSet;

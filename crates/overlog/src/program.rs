@@ -83,9 +83,9 @@ pub struct StageUse {
 
 /// A view whose rows belong to other nodes.
 ///
-/// Whenever a row of `out` comes or goes whose location column in `into` names another node, the
-/// same row is put into, or taken out of, `into` there. The last column of both is the address of
-/// the node that sends. Rows that stay at home are taken from `out` by a rule of the plan.
+/// Whenever a row of `out` comes or goes, the same row is put into, or taken out of, `into` at the
+/// node that its location column in `into` names; at this very node by an event of a later turn.
+/// The last column of both is the address of the node that sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Export {
     /// The hidden table that the view fills here.

@@ -5,6 +5,9 @@
 //! no order in which what they range over is complete; but for a MIN or MAX that is the only
 //! such edge of its cycle, as in shortest paths, which only gets better.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use tidemill_relation::aggregate::Aggregate;

@@ -1,7 +1,6 @@
 //! Queries to a node: what they mean, and that no text can harm it.
 
 // Each test uses a part of it.
-#[allow(dead_code)]
 mod harness;
 
 use harness::Network;
@@ -78,6 +77,7 @@ fn what_is_wrong_is_said() {
         ("x(X) :- edge(@N, X), Y := f_rand().", "a query cannot call"),
         ("x(X) :- edge(@N, X), X / 0 > 1.", "division by zero"),
         ("x(X) :- edge(@N, X). y(X) :- edge(@N, X).", "query:1:1: error[query-form]"),
+        ("// :- nothing", "query:1:1: error[query-form]"),
         ("delete edge(@N, X) :- edge(@N, X).", "query:1:1: error[query-form]"),
     ];
     for (text, expected) in cases {

@@ -162,3 +162,75 @@ fn path_vector_has_exactly_the_right_routes_after_each_change() {
         }
     }
 }
+
+#[test]
+fn a_peer_that_comes_back_empty_is_told_again() {
+    let mut network = Network::new(PATH_VECTOR, 3, 1);
+    for (from, to) in [(0, 1), (1, 0), (1, 2), (2, 1)] {
+        network.inject(from, &format!(r#"link("n{from}:1", "n{to}:1", 4)"#));
+    }
+    network.run_to(10.0);
+    assert_eq!(network.rows(2, "best").len(), 2);
+    network.crash(1).run_to(60.0);
+    assert_eq!(network.rows(2, "best"), [r#"best("n2:1", "n1:1", 4)"#]);
+    assert_eq!(network.rows(0, "best"), [r#"best("n0:1", "n1:1", 4)"#]);
+    network.restart(1);
+    for to in [0, 2] {
+        network.inject(1, &format!(r#"link("n1:1", "n{to}:1", 4)"#));
+    }
+    network.run_for(60.0);
+    assert_eq!(network.rows(2, "best").len(), 2);
+    assert_eq!(network.rows(1, "best").len(), 2);
+}
+
+#[test]
+fn a_cycle_through_another_location_is_no_cycle() {
+    let source = r#"
+        materialize(link, infinity, infinity, keys(1, 2)).
+        materialize(best, infinity, infinity, keys(1, 2)).
+        materialize(offer, infinity, infinity, keys(1, 2, 3, 4)).
+        b1 offer(@X, Y, X, C) :- link(@X, Y, C).
+        b2 offer(@X, Z, Y, C1 + C2) :- link(@Y, X, C1), best(@Y, Z, C2), C1 + C2 < 50.
+        b3 best(@X, Z, a_MIN<C>) :- offer(@X, Z, Y, C).
+    "#;
+    let mut network = Network::new(source, 3, 1);
+    for (from, to, cost) in [(0, 1, 3), (1, 0, 3), (1, 2, 4), (2, 1, 4)] {
+        network.inject(from, &format!(r#"link("n{from}:1", "n{to}:1", {cost})"#));
+    }
+    network.run_to(5.0);
+    let far = network.rows(0, "best");
+    assert!(far.contains(&r#"best("n0:1", "n2:1", 7)"#.to_owned()), "{far:?}");
+}
+
+#[test]
+fn a_standing_query_shows_the_tuples_that_fit() {
+    let source = r#"
+        materialize(seen, infinity, infinity, keys(1, 2, 3)).
+        Query seen(N, X, "b").
+        Query pair(N, X, X).
+        r1 seen(@N, X, T) :- e(@N, X, T).
+        r2 pair(@N, X, T) :- e(@N, X, T).
+    "#;
+    let mut network = Network::new(source, 1, 1);
+    for tuple in [r#"e("n0:1", 1, "a")"#, r#"e("n0:1", 2, "b")"#, r#"e("n0:1", 3, 3)"#] {
+        network.inject(0, tuple);
+    }
+    network.run_to(1.0);
+    let lines = network.lines.borrow();
+    assert!(lines.contains(&r#"i - seen("n0:1", 2, "b")"#.to_owned()), "{lines:?}");
+    assert!(lines.contains(&r#"h r2 pair("n0:1", 3, 3)"#.to_owned()), "{lines:?}");
+    assert!(lines.iter().all(|line| !line.contains("\"a\"") && !line.contains("pair(\"n0:1\", 2")));
+}
+
+#[test]
+fn a_replaced_row_goes_before_the_new_one_comes() {
+    let source = r#"
+        materialize(t, infinity, infinity, keys(1)).
+        watchmod(t, "id").
+        r1 t(@N, X) :- e(@N, X).
+    "#;
+    let mut network = Network::new(source, 1, 1);
+    network.inject(0, r#"e("n0:1", 1)"#).inject(0, r#"e("n0:1", 2)"#).run_to(1.0);
+    let expected = [r#"i - t("n0:1", 1)"#, r#"d - t("n0:1", 1)"#, r#"i - t("n0:1", 2)"#];
+    assert_eq!(*network.lines.borrow(), expected);
+}

@@ -1,7 +1,9 @@
-//! What the rule language offers: functions, aggregates and operators, from their declarations.
+//! What the rule language offers: functions, aggregates, operators and stages, from their
+//! declarations.
 
 use std::fmt::Write;
 
+use tidemill_overlog::stage::{Declaration, Registry};
 use tidemill_relation::function::{self, Function, Purity};
 use tidemill_relation::{aggregate, operator};
 
@@ -23,6 +25,10 @@ pub fn list() -> String {
     for declaration in operator::catalogue() {
         let _ = writeln!(out, "  {:<4}{}", declaration.symbol, declaration.name);
     }
+    let _ = writeln!(out, "stages:");
+    for declaration in Registry::default().declarations() {
+        let _ = writeln!(out, "  {declaration}");
+    }
     out
 }
 
@@ -43,6 +49,9 @@ pub fn describe(name: &str) -> Result<String, Vec<String>> {
         let lines: Vec<String> = found.signature_lines().collect();
         return Ok(described(&lines.join("\n"), found.doc, found.examples));
     }
+    if let Some(found) = Registry::default().find(name) {
+        return Ok(describe_stage(found));
+    }
     let functions = function::catalogue().iter().map(|function| function.name);
     Err(function::closest(bare, functions).iter().map(|name| format!("f_{name}")).collect())
 }
@@ -51,6 +60,17 @@ fn describe_function(function: &Function) -> String {
     let mut text = described(&function.to_string(), function.doc, function.examples);
     if function.purity == Purity::Impure {
         text.push_str("\nIts result is another each time: a rule that calls it is no view.\n");
+    }
+    text
+}
+
+fn describe_stage(stage: &Declaration) -> String {
+    let mut text = described(&stage.to_string(), &stage.doc, &[]);
+    for example in &stage.examples {
+        let _ = writeln!(text, "\n  {}  yields", example.input);
+        for output in example.outputs {
+            let _ = writeln!(text, "    {output}");
+        }
     }
     text
 }
@@ -75,13 +95,14 @@ mod tests {
         let list = list();
         assert!(list.contains("  f_sha1("), "{list}");
         assert!(list.contains("\naggregates:\n") && list.contains("COUNTDISTINCT"), "{list}");
-        assert!(list.contains("  <<  "), "{list}");
+        assert!(list.contains("  <<  ") && list.contains("  TOKENIZER("), "{list}");
     }
 
     #[test]
     fn descriptions_are_found_by_all_spellings() {
         assert_eq!(describe("sha1"), describe("f_sha1"));
         assert_eq!(describe("a_count"), describe("COUNT"));
+        assert!(describe("TOKENIZER").is_ok_and(|text| text.contains("yields")));
         assert!(describe("|||").is_ok_and(|text| text.contains("gives")));
         assert!(describe("f_now").is_ok_and(|text| text.contains("no view")));
         assert_eq!(describe("f_sha"), Err(vec!["f_sha1".to_owned()]));

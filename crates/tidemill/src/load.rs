@@ -1,11 +1,13 @@
 //! Loading programs: from files to what a node can run.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tidemill_overlog::ast;
 use tidemill_overlog::parse::{parse_files, parse_text};
 use tidemill_overlog::pre::{self, Disk};
 use tidemill_overlog::program::Compiled;
+use tidemill_overlog::stage::Registry;
 use tidemill_overlog::{Options, compile};
 use tidemill_stdx::diag::{Diagnostic, Sources, Span, has_errors};
 
@@ -47,12 +49,14 @@ impl FileKind {
 }
 
 /// What to load and how.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
     /// Macros defined before the first line, `NAME=VALUE` each.
     pub defines: Vec<String>,
     /// Where included files are looked for besides the folder of the including file.
     pub include_dirs: Vec<PathBuf>,
+    /// The operators that `stage` may name; the same must be given to the run.
+    pub operators: Arc<Registry>,
 }
 
 /// A loaded program.
@@ -77,14 +81,14 @@ pub fn load(files: &[PathBuf], options: &LoadOptions) -> Loaded {
         return loaded;
     }
     let (tree, found) = parse_files(&rules, &options.sources(), &Disk, &mut loaded.sources);
-    loaded.compiled(tree, found)
+    loaded.compiled(tree, found, options)
 }
 
 /// Loads a program of rules from a text, which diagnostics call `name`.
 pub fn load_text(name: &str, text: &str, options: &LoadOptions) -> Loaded {
     let mut loaded = Loaded::default();
     let (tree, found) = parse_text(name, text, &options.sources(), &Disk, &mut loaded.sources);
-    loaded.compiled(tree, found)
+    loaded.compiled(tree, found, options)
 }
 
 impl LoadOptions {
@@ -96,10 +100,16 @@ impl LoadOptions {
 
 impl Loaded {
     /// With the program of a tree, unless there are errors.
-    fn compiled(mut self, tree: ast::Program, found: Vec<Diagnostic>) -> Loaded {
+    fn compiled(
+        mut self,
+        tree: ast::Program,
+        found: Vec<Diagnostic>,
+        options: &LoadOptions,
+    ) -> Loaded {
         self.diagnostics.extend(found);
         if !has_errors(&self.diagnostics) {
-            let (program, found) = compile(&tree, &self.sources, &Options::default());
+            let options = Options { operators: options.operators.clone() };
+            let (program, found) = compile(&tree, &self.sources, &options);
             self.diagnostics.extend(found);
             self.program = program.filter(|_| !has_errors(&self.diagnostics));
         }

@@ -2,7 +2,7 @@
 //!
 //! The run goes on until its time is over, until the descriptor given as [`RunOptions::stop`] can
 //! be read (a signal, say), until a tuple of `violation` appears, or until its data cannot be
-//! written any more. The summary goes to the notes, so that data stays data.
+//! written any more.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -14,7 +14,7 @@ use tidemill_overlog::fleet::{self, Extra, Fleet, Ports, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Identity, Program};
 use tidemill_overlog::program::Compiled;
-use tidemill_stat::Registry;
+use tidemill_overlog::stage::Registry;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
@@ -60,10 +60,12 @@ pub struct RunOptions {
     pub landmark: Option<String>,
     /// Tuples for the nodes where they are located, after the facts of the program.
     pub extra: Vec<Extra>,
+    /// The operators that the program was loaded with.
+    pub operators: Arc<Registry>,
     /// The run ends when this can be read. Its owner keeps it open until then.
     pub stop: Option<RawFd>,
     /// Where the counters are shown. They go when the run and all others who hold it do.
-    pub registry: Registry,
+    pub counters: tidemill_stat::Registry,
 }
 
 impl Default for RunOptions {
@@ -75,8 +77,9 @@ impl Default for RunOptions {
             fabric: Fabric::Udp,
             landmark: None,
             extra: Vec::new(),
+            operators: Arc::default(),
             stop: None,
-            registry: Registry::in_memory(),
+            counters: tidemill_stat::Registry::in_memory(),
         }
     }
 }
@@ -86,7 +89,7 @@ impl Default for RunOptions {
 /// # Errors
 /// What keeps it from running, as text: a port in use, most often.
 pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<Ended, String> {
-    let program = Arc::new(Program::new(program)?);
+    let program = Arc::new(Program::with_operators(program, options.operators.clone())?);
     let host = match options.seed {
         Some(seed) => Os::with_seed(seed),
         None => Os::new(),
@@ -97,13 +100,10 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
     let journal = SharedJournal::new(Journal::new(console));
     let mut fleet = Fleet::new(program, options.fabric, seed, Box::new(journal.clone()));
     options.extra.iter().for_each(|extra| fleet.add_extra(extra.clone()));
-    let meters = Meters::new(options.registry.clone());
+    let meters = Meters::new(options.counters.clone());
     let mut world = RunWorld { fleet, journal, meters, flush_is_set: false };
     start(&mut world, &mut events, &options)?;
-    world.meters.update(&world.fleet, events.stats());
-    events.every(METER_EVERY, |world: &mut RunWorld, events: &mut Loop<RunWorld>, _| {
-        world.meters.update(&world.fleet, events.stats());
-    });
+    show_counters(&mut world, &mut events);
     if let Some(stop) = options.stop {
         let handlers = Handlers::new().read(|_: &mut RunWorld, events: &mut Loop<RunWorld>, _| {
             events.stop();
@@ -124,6 +124,14 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
     }
     say!(Info, "fleet", "the run is over: {outcome:?}");
     Ok(world.finish(&mut events))
+}
+
+/// Shows the counters now and from now on.
+fn show_counters(world: &mut RunWorld, events: &mut Loop<RunWorld>) {
+    world.meters.update(&world.fleet, events.stats());
+    events.every(METER_EVERY, |world: &mut RunWorld, events: &mut Loop<RunWorld>, _| {
+        world.meters.update(&world.fleet, events.stats());
+    });
 }
 
 /// Opens all ports, then starts all nodes: the first one's address is the others' landmark.
@@ -207,18 +215,13 @@ impl World for RunWorld {
 }
 
 impl RunWorld {
-    /// Writes what waits and notes the summary.
+    /// Writes what waits and sums up.
     fn finish(mut self, events: &mut Loop<RunWorld>) -> Ended {
         self.meters.update(&self.fleet, events.stats());
         let mut summary = Summary::of(&self.fleet, events);
         let mut journal = self.journal.get_mut();
         summary.violations = journal.violations;
         journal.console.flush();
-        let failure = journal.console.take_failure();
-        let closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
-        if !failure.as_ref().is_some_and(closed) {
-            journal.console.note(&summary);
-        }
-        Ended { summary, failure }
+        Ended { summary, failure: journal.console.take_failure() }
     }
 }

@@ -59,7 +59,8 @@ fn rust(path: &str, text: &str, findings: &mut Findings) {
         findings.add(path, count, format!("{count} lines; the limit is {LINES_MAX}"));
     }
     let root = path.ends_with("src/lib.rs") || path.ends_with("src/main.rs");
-    if root && !text.starts_with("//!") {
+    let manual = ["//!", "#![doc = include_str!"];
+    if root && !manual.iter().any(|start| text.starts_with(start)) {
         findings.add(path, 1, "a crate begins with its manual: `//! ...`");
     }
 }
@@ -98,8 +99,11 @@ mod tests {
 
     #[test]
     fn crates_begin_with_a_manual() {
-        let files =
-            [("crates/cl/src/lib.rs", "pub mod a;\n"), ("crates/cl/src/a.rs", "fn f() {}\n")];
+        let files = [
+            ("crates/cl/src/lib.rs", "pub mod a;\n"),
+            ("crates/cl/src/a.rs", "fn f() {}\n"),
+            ("crates/jit/src/lib.rs", "#![doc = include_str!(\"../README.md\")]\n"),
+        ];
         assert_eq!(
             found(check, &files),
             "crates/cl/src/lib.rs:1: a crate begins with its manual: `//! ...`\n"

@@ -210,7 +210,7 @@ pub struct QueryArgs {
     /// A table, or a rule 'head(...) :- body.'
     #[arg(value_name = "QUERY")]
     pub text: String,
-    /// Print one JSON array a row: the name, then the columns
+    /// Print one JSON object a row: {"tuple":[NAME, COLUMN, ...]}
     #[arg(long)]
     pub json: bool,
     /// Go on and print what changes: + and - before each row

@@ -28,8 +28,11 @@ pub use sim::sim;
 fn load(sources: &Sources, report: Reporter) -> Loaded {
     let files: Vec<PathBuf> = sources.files.iter().map(PathBuf::from).collect();
     let defines = sources.defines.iter().map(|define| format!("{}={}", define.name, define.value));
-    let options =
-        LoadOptions { defines: defines.collect(), include_dirs: sources.includes.clone() };
+    let options = LoadOptions {
+        defines: defines.collect(),
+        include_dirs: sources.includes.clone(),
+        ..LoadOptions::default()
+    };
     let loaded = tidemill::load::load(&files, &options);
     report.diagnostics(&loaded.sources, &loaded.diagnostics);
     loaded

@@ -1,9 +1,13 @@
 //! `run`.
 
+use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 use signal_hook::low_level::pipe;
 use tidemill::console::Form;
 use tidemill::run::{self, Listen, RunOptions};
@@ -46,12 +50,17 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         landmark: outside::landmark(&args.sources.defines),
         extra,
         stop: Some(signals.as_raw_fd()),
-        registry: registry(report),
+        counters: counters(report),
+        ..default
     };
     let form = if args.engine.json { Form::Json } else { Form::Text };
     match run::run(program, options, console(form)) {
         Err(message) => outside::failed(report, &message),
         Ok(ended) => {
+            let closed = |error: &io::Error| error.kind() == ErrorKind::BrokenPipe;
+            if !ended.failure.as_ref().is_some_and(closed) {
+                report.summary(&ended.summary);
+            }
             if args.engine.stats {
                 outside::print_stats(&ended.summary);
             }
@@ -65,7 +74,7 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
 }
 
 /// Counters that other processes can read, as far as this machine has a place for them.
-fn registry(report: Reporter) -> Registry {
+fn counters(report: Reporter) -> Registry {
     let registry = Registry::open();
     if let Some(problem) = registry.problem() {
         report.warn(&format!("nobody else can read the counters of this run: {problem}"));
@@ -73,10 +82,14 @@ fn registry(report: Reporter) -> Registry {
     registry
 }
 
-/// A stream that can be read once the user or the system wants the run to end.
-fn signals() -> std::io::Result<UnixStream> {
+/// A stream that can be read once the user or the system wants the run to end. Who asks twice
+/// ends it at once, whatever it does.
+fn signals() -> io::Result<UnixStream> {
     let (read, write) = UnixStream::pair()?;
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    let asked = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_default(signal, asked.clone())?;
+        flag::register(signal, asked.clone())?;
         pipe::register(signal, write.try_clone()?)?;
     }
     Ok(read)

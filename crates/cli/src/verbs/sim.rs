@@ -1,12 +1,13 @@
 //! `sim`.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use tidemill::console::Form;
 use tidemill::script;
@@ -28,12 +29,10 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
         Ok(extra) => extra,
         Err(status) => return status,
     };
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        if let Err(error) = flag::register(signal, stop.clone()) {
-            return outside::failed(report, &format!("no signals: {error}"));
-        }
-    }
+    let stop = match interrupted() {
+        Ok(stop) => stop,
+        Err(error) => return outside::failed(report, &format!("no signals: {error}")),
+    };
     let options = SimOptions {
         nodes: args.nodes,
         seed: args.seed,
@@ -47,6 +46,7 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
         landmark: outside::landmark(&args.sources.defines),
         extra,
         stop: Some(stop),
+        ..SimOptions::default()
     };
     let mut simulation = match Simulation::new(program, options) {
         Ok(simulation) => simulation,
@@ -75,6 +75,17 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
             ended.failure.map_or(Status::Fine, |failure| explain_failure(&failure))
         }
     }
+}
+
+/// Becomes true once the user or the system wants the run to end. Who asks twice ends it at once,
+/// whatever it does.
+fn interrupted() -> io::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_default(signal, stop.clone())?;
+        flag::register(signal, stop.clone())?;
+    }
+    Ok(stop)
 }
 
 fn add_script(simulation: &mut Simulation, path: &Path, report: Reporter) -> Result<(), Status> {

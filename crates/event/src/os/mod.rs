@@ -3,7 +3,8 @@
 //! ```text
 //! poller    what is watched, and waiting for it
 //! wake      ending a wait from another thread
-//! sockets   the endpoints: ports, listeners, streams, connections whose name is looked up
+//! sockets   the endpoints, and datagrams
+//! streams   connections
 //! resolve   names to addresses, without blocking
 //! ```
 //! Clocks are read through the vDSO, random numbers come from a generator: of the things a turn
@@ -12,6 +13,7 @@
 mod poller;
 mod resolve;
 mod sockets;
+mod streams;
 mod wake;
 
 use std::io;
@@ -133,6 +135,9 @@ impl Host for Os {
     }
 
     fn wait(&mut self, wait: Wait, ready: &mut Vec<Ready>) -> io::Result<Wake> {
+        if !self.resolver.is_idle() {
+            self.poller.expect_wakes();
+        }
         let now = self.time();
         ready.append(&mut self.reports);
         let wait = if ready.is_empty() { wait } else { Wait::Poll };

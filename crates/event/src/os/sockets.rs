@@ -1,4 +1,4 @@
-//! The endpoints: ports for datagrams, listeners and streams.
+//! The endpoints, and the datagrams among them; what streams do is in `streams`.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -8,11 +8,11 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, acceptfrom_with, bind, connect,
-    getsockname, listen, recv, recvfrom, send, sendto, socket_with, sockopt,
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, getsockname, recvfrom,
+    sendto, socket_with, sockopt,
 };
 
-use crate::host::{Address, Endpoint, Interest, Streams, Transport, no_such_endpoint};
+use crate::host::{Address, Endpoint, Interest, Transport, no_such_endpoint};
 
 use super::poller::Held;
 use super::resolve::{Lookup, split};
@@ -20,8 +20,6 @@ use super::{Os, stillborn};
 
 /// Datagrams to one name that wait for its look-up.
 const WAITING: usize = 64;
-/// Connections that wait to be accepted.
-const BACKLOG: i32 = 1024;
 
 /// What an endpoint is.
 pub(super) enum Socket {
@@ -150,16 +148,6 @@ impl Os {
         Ok(())
     }
 
-    fn begin_connect(&mut self, address: SocketAddr) -> io::Result<OwnedFd> {
-        self.stats.syscalls += 3;
-        let fd = new_socket(family_of(&address), SocketType::STREAM)?;
-        sockopt::set_tcp_nodelay(&fd, true)?;
-        match connect(&fd, &address) {
-            Ok(()) | Err(Errno::INPROGRESS) => Ok(fd),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     fn send_inet(&mut self, from: Endpoint, to: SocketAddr, bytes: &[u8]) -> io::Result<()> {
         let Some(Socket::Datagram { fd, family, .. }) = self.sockets.get(from.0) else {
             return Err(no_such_endpoint());
@@ -195,7 +183,11 @@ impl Os {
     }
 
     /// Opens a socket on an address of this machine; its name has the port it really got.
-    fn open(&mut self, addr: &str, kind: SocketType) -> io::Result<(OwnedFd, String, SocketAddr)> {
+    pub(super) fn open(
+        &mut self,
+        addr: &str,
+        kind: SocketType,
+    ) -> io::Result<(OwnedFd, String, SocketAddr)> {
         let address = self.resolver.address_now(addr)?;
         self.stats.syscalls += 4;
         let fd = new_socket(family_of(&address), kind)?;
@@ -212,14 +204,6 @@ impl Os {
         let name = format!("{host}:{}", real.port());
         self.resolver.note(real, &name);
         Ok((fd, name, real))
-    }
-
-    fn stream(&self, endpoint: Endpoint) -> io::Result<Option<&OwnedFd>> {
-        match self.sockets.get(endpoint.0) {
-            Some(Socket::Stream { fd }) => Ok(Some(fd)),
-            Some(Socket::Unresolved { .. }) => Ok(None),
-            _ => Err(no_such_endpoint()),
-        }
     }
 }
 
@@ -303,70 +287,11 @@ impl Transport for Os {
     }
 }
 
-impl Streams for Os {
-    fn listen(&mut self, addr: &str) -> io::Result<Endpoint> {
-        let (fd, name, _) = self.open(addr, SocketType::STREAM)?;
-        self.stats.syscalls += 1;
-        listen(&fd, BACKLOG)?;
-        Ok(Endpoint(self.sockets.insert(Socket::Listener { fd, name })))
-    }
-
-    fn accept(&mut self, listener: Endpoint) -> io::Result<Option<(Endpoint, Address)>> {
-        let Some(Socket::Listener { fd, .. }) = self.sockets.get(listener.0) else {
-            return Err(no_such_endpoint());
-        };
-        self.stats.syscalls += 2;
-        match acceptfrom_with(fd, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
-            Ok((fd, from)) => {
-                sockopt::set_tcp_nodelay(&fd, true)?;
-                let from = canonical(SocketAddr::try_from(from.ok_or(Errno::DESTADDRREQ)?)?);
-                let stream = Endpoint(self.sockets.insert(Socket::Stream { fd }));
-                Ok(Some((stream, Address::Inet(from))))
-            }
-            // A connection that broke before it was taken is no concern of the listener.
-            Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn connect(&mut self, to: &str) -> io::Result<Endpoint> {
-        let now = self.time();
-        let socket = match self.resolver.address(to, now)? {
-            Lookup::Known(address) => Socket::Stream { fd: self.begin_connect(address)? },
-            Lookup::Pending => Socket::Unresolved { name: to.into(), watch: None },
-            Lookup::Unknown => return Err(unresolved()),
-        };
-        Ok(Endpoint(self.sockets.insert(socket)))
-    }
-
-    fn read(&mut self, stream: Endpoint, buf: &mut [u8]) -> io::Result<Option<usize>> {
-        self.stats.syscalls += 1;
-        let Some(fd) = self.stream(stream)? else { return Ok(None) };
-        not_now(recv(fd, buf, RecvFlags::DONTWAIT).map(|(length, _)| length))
-    }
-
-    fn write(&mut self, stream: Endpoint, bytes: &[u8]) -> io::Result<Option<usize>> {
-        self.stats.syscalls += 1;
-        let Some(fd) = self.stream(stream)? else { return Ok(None) };
-        not_now(send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL))
-    }
-}
-
-/// "Not now" is an answer, not an error.
-fn not_now(result: Result<usize, Errno>) -> io::Result<Option<usize>> {
-    match result {
-        Ok(length) => Ok(Some(length)),
-        // ENOTCONN: the connection is still being made.
-        Err(Errno::AGAIN | Errno::INTR | Errno::NOTCONN) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn new_socket(family: AddressFamily, kind: SocketType) -> io::Result<OwnedFd> {
+pub(super) fn new_socket(family: AddressFamily, kind: SocketType) -> io::Result<OwnedFd> {
     Ok(socket_with(family, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?)
 }
 
-fn family_of(address: &SocketAddr) -> AddressFamily {
+pub(super) fn family_of(address: &SocketAddr) -> AddressFamily {
     if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET }
 }
 
@@ -379,7 +304,7 @@ fn mapped(address: SocketAddr) -> SocketAddr {
 }
 
 /// The address as it is written: IPv4 seen through an IPv6 socket is IPv4.
-fn canonical(address: SocketAddr) -> SocketAddr {
+pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V6(ip) => match ip.to_ipv4_mapped() {
             Some(ip) => SocketAddr::new(ip.into(), address.port()),
@@ -389,6 +314,6 @@ fn canonical(address: SocketAddr) -> SocketAddr {
     }
 }
 
-fn unresolved() -> io::Error {
+pub(super) fn unresolved() -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, "the name has no address")
 }

@@ -10,6 +10,7 @@
 
 mod conditions;
 mod net;
+mod node;
 #[cfg(test)]
 mod tests;
 
@@ -27,7 +28,7 @@ use crate::host::{
 };
 pub use conditions::Conditions;
 use net::Net;
-pub use net::{NetStats, NodeStats};
+pub use node::{NetStats, NodeStats};
 
 /// Closures and checkpoints of one turn before others get theirs.
 const SLICE_STEPS: u64 = 10_000;

@@ -1,6 +1,6 @@
 //! The simulated network: nodes, their inboxes, and what is under way between them.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::io;
 
@@ -9,6 +9,7 @@ use crate::host::{Address, Endpoint, Interest, Ready, no_such_endpoint};
 use crate::slab::Slab;
 
 use super::conditions::{Conditions, Draws, Order};
+use super::node::{Flight, NetStats, Node, NodeStats};
 
 /// Reports at a stretch; the others come first next time.
 const REPORTS: usize = 256;
@@ -16,109 +17,6 @@ const REPORTS: usize = 256;
 const PORTS: std::ops::Range<u32> = 49152..65536;
 /// Links whose last arrival is remembered, before those without anything under way are forgotten.
 const LINKS: usize = 1 << 20;
-
-/// What the network has done.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub struct NetStats {
-    /// Messages sent.
-    pub sent: u64,
-    /// Bytes in them.
-    pub sent_bytes: u64,
-    /// Messages taken by their receivers.
-    pub received: u64,
-    /// Bytes in them.
-    pub received_bytes: u64,
-    /// Messages lost by chance.
-    pub lost: u64,
-    /// Messages delivered twice by chance.
-    pub duplicated: u64,
-    /// Messages held up so that others overtake them.
-    pub reordered: u64,
-    /// Messages dropped between two sides of a partition.
-    pub dropped_partitioned: u64,
-    /// Messages dropped because their sender or receiver is crashed.
-    pub dropped_crashed: u64,
-    /// Messages dropped because nobody has bound their address.
-    pub dropped_unbound: u64,
-    /// Messages dropped because too many were under way or waiting.
-    pub dropped_full: u64,
-    /// Messages dropped because the receiver's buffer was too small.
-    pub dropped_truncated: u64,
-}
-
-/// What one node has done.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub struct NodeStats {
-    /// Messages sent.
-    pub sent: u64,
-    /// Bytes in them.
-    pub sent_bytes: u64,
-    /// Messages received.
-    pub received: u64,
-    /// Bytes in them.
-    pub received_bytes: u64,
-    /// Messages to it that were dropped, for any reason.
-    pub dropped: u64,
-}
-
-struct Node {
-    name: String,
-    endpoint: Option<Endpoint>,
-    crashed: bool,
-    /// The side of a partition it is on.
-    group: Option<usize>,
-    inbox: VecDeque<(u32, Box<[u8]>)>,
-    watch: Option<(u64, Interest)>,
-    /// Whether it stands in the ring of nodes with something to report.
-    in_ring: bool,
-    stats: NodeStats,
-}
-
-impl Node {
-    fn readable(&self) -> bool {
-        !self.inbox.is_empty() && self.watch.is_some_and(|(_, interest)| interest.reads())
-    }
-
-    fn writable(&self) -> bool {
-        self.watch.is_some_and(|(_, interest)| interest.writes())
-    }
-}
-
-/// A message under way.
-struct Flight {
-    at: Time,
-    /// Messages of one instant arrive in the order they were sent.
-    sequence: u64,
-    from: u32,
-    to: u32,
-    bytes: Box<[u8]>,
-}
-
-impl Flight {
-    fn order(&self) -> (Time, u64) {
-        (self.at, self.sequence)
-    }
-}
-
-impl PartialEq for Flight {
-    fn eq(&self, other: &Flight) -> bool {
-        self.order() == other.order()
-    }
-}
-
-impl Eq for Flight {}
-
-impl PartialOrd for Flight {
-    fn partial_cmp(&self, other: &Flight) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Flight {
-    fn cmp(&self, other: &Flight) -> Ordering {
-        self.order().cmp(&other.order())
-    }
-}
 
 pub(super) struct Net {
     seed: u64,
@@ -158,16 +56,7 @@ impl Net {
         }
         let index = self.nodes.len() as u32;
         self.names.insert(name.into(), index);
-        self.nodes.push(Node {
-            name: name.into(),
-            endpoint: None,
-            crashed: false,
-            group: None,
-            inbox: VecDeque::new(),
-            watch: None,
-            in_ring: false,
-            stats: NodeStats::default(),
-        });
+        self.nodes.push(Node::new(name));
         index
     }
 
@@ -343,7 +232,10 @@ impl Net {
 
     /// Appends the nodes with something to say, each once.
     pub(super) fn report(&mut self, ready: &mut Vec<Ready>) {
-        for _ in 0..self.ring.len().min(REPORTS) {
+        for _ in 0..self.ring.len() {
+            if ready.len() >= REPORTS {
+                break;
+            }
             let Some(index) = self.ring.pop_front() else { break };
             let node = &mut self.nodes[index as usize];
             let (readable, writable) = (node.readable(), node.writable());
@@ -456,9 +348,10 @@ impl Net {
         self.flights.push(Reverse(Flight { at, sequence, from, to, bytes: bytes.into() }));
     }
 
+    /// Puts a node in the ring if it has something to report.
     fn enter_ring(&mut self, index: u32) {
         let node = &mut self.nodes[index as usize];
-        if !node.in_ring {
+        if !node.in_ring && (node.readable() || node.writable()) {
             node.in_ring = true;
             self.ring.push_back(index);
         }

@@ -158,10 +158,14 @@ impl Check<'_, '_> {
     }
 
     fn stage_columns(&mut self, name: &Name, expected: Option<usize>, operator: &Declaration) {
-        let symbol = self.symbols.get(&name.resolved);
-        let (Some(expected), Some((given, used))) = (expected, symbol.and_then(|s| s.arity)) else {
-            return;
+        let arity = self.symbols.get(&name.resolved).and_then(|symbol| symbol.arity);
+        let Some((given, used)) = arity else {
+            let message = format!("nothing says how many columns `{}` has", name.written);
+            let found =
+                Diagnostic::error("arity", name.span, message).help("use it in the body of a rule");
+            return self.report(found);
         };
+        let Some(expected) = expected else { return };
         if expected != given {
             let message = format!(
                 "\"{}\" needs {expected} columns here, but `{}` has {given}",

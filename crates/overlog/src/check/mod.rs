@@ -48,7 +48,7 @@ pub(crate) fn check<'a>(
     options: &Options,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Checked<'a> {
-    let symbols = symbols::collect(program, diagnostics);
+    let symbols = symbols::collect(program, &options.operators, diagnostics);
     declarations::check(program, &symbols, options, diagnostics);
     let mut rules = Vec::new();
     let all = program.flat().filter_map(|statement| match statement {

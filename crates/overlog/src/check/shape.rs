@@ -6,9 +6,15 @@ use super::symbols::Symbols;
 use super::{expressions, system};
 use crate::ast::{AggView, Arg, Expr, ExprKind, Functor, Literal, Predicate, Rule, Term, UnaryOp};
 
+/// Terms of one body: joins are ordered by looking at each for each.
+const TERMS_MAX: usize = 200;
+/// Columns of all predicates of one rule: each may be a variable with a register of its own.
+const COLUMNS_MAX: usize = 10_000;
+
 /// Checks the shape of a rule.
 pub(crate) fn check(rule: &Rule, symbols: &Symbols<'_>, found: &mut Vec<Diagnostic>) {
     let mut shape = Shape { symbols, found };
+    shape.size(rule);
     shape.head(rule);
     shape.events(rule);
     for term in &rule.body {
@@ -44,6 +50,28 @@ struct Shape<'a, 'd> {
 impl Shape<'_, '_> {
     fn report(&mut self, diagnostic: Diagnostic) {
         self.found.push(diagnostic);
+    }
+
+    fn size(&mut self, rule: &Rule) {
+        let mut columns = rule.head.args.len();
+        for term in &rule.body {
+            columns += match term {
+                Term::Predicate(predicate) => variables(&predicate.functor),
+                Term::AggView(view) => variables(&view.of),
+                Term::Assign(_) | Term::Condition(_) => 1,
+            };
+        }
+        if rule.body.len() > TERMS_MAX || columns > COLUMNS_MAX {
+            let message = format!(
+                "this rule is too large: {} terms with {columns} columns; {TERMS_MAX} and \
+                 {COLUMNS_MAX} are the most",
+                rule.body.len()
+            );
+            self.report(
+                Diagnostic::error("rule-size", rule.head.span, message)
+                    .help("split it: derive what some of its terms say in a rule of their own"),
+            );
+        }
     }
 
     fn head(&mut self, rule: &Rule) {
@@ -305,6 +333,15 @@ impl Shape<'_, '_> {
             );
         }
     }
+}
+
+/// The columns of a predicate and the elements of lists in it.
+fn variables(functor: &Functor) -> usize {
+    let mut count = 0;
+    for expr in functor.args.iter().filter_map(Arg::as_expr) {
+        expr.walk(&mut |_| count += 1);
+    }
+    count
 }
 
 /// True if an expression reads nothing but constants and node parameters.

@@ -6,6 +6,7 @@ use tidemill_stdx::diag::{Diagnostic, Span};
 
 use super::system::{self, PERIODIC, SystemTable};
 use crate::ast::{Functor, Materialize, Name, Program, Statement, Term};
+use crate::stage::Registry;
 
 /// The relations of a program, in the order in which they first occur.
 #[derive(Default)]
@@ -43,6 +44,9 @@ impl Symbol<'_> {
 
     /// Number of columns; of relations that are never applied, one more than the greatest key.
     pub fn columns(&self) -> usize {
+        if let Some(table) = self.system {
+            return table.columns.len();
+        }
         let by_key = || {
             let keys = self.declared.map(|declared| &declared.keys.columns);
             keys.into_iter().flatten().max().map_or(1, |&column| column as usize)
@@ -65,6 +69,11 @@ impl<'a> Symbols<'a> {
     /// True if a functor stands for a stored relation.
     pub fn is_table(&self, functor: &Functor) -> bool {
         self.get(&functor.name.resolved).is_some_and(Symbol::is_table)
+    }
+
+    /// The relation at a position.
+    pub fn at(&self, position: usize) -> Option<&Symbol<'a>> {
+        self.list.get(position)
     }
 
     /// All relations.
@@ -107,10 +116,21 @@ enum Use {
 }
 
 /// Gathers all relations; reports uses that disagree.
-pub(crate) fn collect<'a>(program: &'a Program, diagnostics: &mut Vec<Diagnostic>) -> Symbols<'a> {
+pub(crate) fn collect<'a>(
+    program: &'a Program,
+    operators: &Registry,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Symbols<'a> {
     let mut collect = Collect { symbols: Symbols::default(), diagnostics };
     for statement in program.flat() {
         collect.statement(statement);
+    }
+    for statement in program.flat() {
+        let Statement::Stage(stage) = statement else { continue };
+        if let Some(operator) = operators.find(&stage.operator.text) {
+            collect.settle(&stage.input, Some(operator.input_arity()));
+            collect.settle(&stage.output, operator.output_arity());
+        }
     }
     for statement in program.flat() {
         let Statement::Query(query) = statement else { continue };
@@ -161,6 +181,12 @@ impl<'a> Collect<'a, '_> {
             | Statement::TraceTable(_)
             | Statement::Namespace(_) => {}
         }
+    }
+
+    /// A relation that no functor shows has as many columns as its stage says.
+    fn settle(&mut self, name: &Name, arity: Option<usize>) {
+        let symbol = self.symbols.enter(name);
+        symbol.arity = symbol.arity.or(arity.map(|arity| (arity, name.span)));
     }
 
     fn derived(&mut self, functor: &Functor) {
@@ -226,6 +252,13 @@ impl<'a> Collect<'a, '_> {
         let Some(column) = functor.location else { return };
         if kind == Use::Fact && column == 0 {
             return; // a fact's first argument is its location unless other uses say otherwise
+        }
+        if symbol.system.is_some() && column != 0 {
+            let message = format!("the location of `{written}` is its first column");
+            let found = Diagnostic::error("location-conflict", functor.span, message)
+                .help("mark the first column with `@`; it is a table of the system");
+            self.diagnostics.push(found);
+            return;
         }
         match symbol.mark {
             None => symbol.mark = Some((column, functor.span)),

@@ -1,7 +1,6 @@
 //! The relations that the system itself fills: programs may read them and need not declare them.
 
 use tidemill_relation::TypeSet;
-use tidemill_relation::value::Type;
 
 /// A table of the system; the first column is the location.
 pub(crate) struct SystemTable {
@@ -17,7 +16,6 @@ const ID: TypeSet = TypeSet::ID;
 const TIME: TypeSet = TypeSet::TIME;
 const BOOL: TypeSet = TypeSet::BOOL;
 const NUMBER: TypeSet = TypeSet::NUMBER;
-const ORIGIN: TypeSet = TypeSet::of(Type::Int);
 
 /// All of them, by name.
 pub(crate) const TABLES: &[SystemTable] = &[
@@ -33,7 +31,7 @@ pub(crate) const TABLES: &[SystemTable] = &[
     table("sys::rule", &[TEXT, TEXT, INT, INT, INT], &[1]),
     table("sys::ruleExec", &[TEXT, TEXT, INT, INT, TIME, TIME, TEXT], &[0, 1, 2, 3, 4, 5, 6]),
     table("sys::table", &[TEXT, TEXT, INT, INT, INT, INT, INT], &[1]),
-    table("sys::tuple", &[TEXT, INT, TEXT, ORIGIN], &[1, 2, 3]),
+    table("sys::tuple", &[TEXT, INT, TEXT, INT], &[1, 2, 3]),
     table("sys::turn", &[TEXT, TEXT, TEXT, INT, INT, INT], &[1, 2]),
     table("sim::node", &[TEXT, TEXT, ID, BOOL], &[1]),
 ];

@@ -15,7 +15,7 @@ use tidemill_relation::operator::{Binary, Unary};
 use tidemill_relation::value::Type;
 use tidemill_stdx::diag::{Diagnostic, Span};
 
-use super::symbols::Symbols;
+use super::symbols::{Symbol, Symbols};
 use super::{CheckedRule, expressions, system};
 use crate::ast::{
     AggView, AggregateOver, Arg, BinaryOp, Expr, ExprKind, Functor, Literal, Program, Rule,
@@ -127,7 +127,7 @@ impl Infer<'_> {
 
     /// Adds types to the columns of a relation; true if they grew.
     fn add(&mut self, at: usize, types: &[TypeSet]) -> bool {
-        let location = self.symbols.iter().nth(at).map_or(0, |symbol| symbol.location());
+        let location = self.symbols.at(at).map_or(0, Symbol::location);
         let mut grown = false;
         for (column, (known, types)) in self.columns[at].iter_mut().zip(types).enumerate() {
             if column == location {

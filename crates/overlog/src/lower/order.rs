@@ -1,9 +1,10 @@
 //! The order of a strand's steps.
 //!
 //! Next comes the predicate whose whole key is known, else the one with the most known columns,
-//! else one of a table that does not grow meanwhile, else the first in the program. Assignments, conditions and negations come as soon as their
-//! variables have values, in textual order; those that take the time or random numbers also wait
-//! for the predicates written before them, so that each row gets its own.
+//! else one of a table that does not grow meanwhile, else the first in the program.
+//! Assignments, conditions and negations come as soon as their variables have values, in
+//! textual order; those that take the time or random numbers also wait for the predicates
+//! written before them, so that each row gets its own.
 
 use std::collections::BTreeSet;
 

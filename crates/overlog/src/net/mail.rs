@@ -181,6 +181,10 @@ impl Mail {
         };
         let address = canonical(address);
         self.endpoint.post(&address, number, &columns, send.delete, mode, now_ns);
+        if send.view {
+            // Should it die and come back, it must be told again.
+            self.endpoint.hold_lease(&address, now_ns);
+        }
     }
 
     /// Takes a datagram and gives the tuples in it.

@@ -80,14 +80,14 @@ impl Program {
         let plan = &compiled.plan;
         let dispatch = Dispatch::new(&compiled);
         let watches = compiled.watches.iter().map(|watch| (watch.relation, watch.stages));
-        let watching = Watching::new(plan, watches);
+        let watching = Watching::new(plan, watches, &compiled.queries);
         let exported = |id| compiled.exports.iter().any(|export| export.out == id);
         let observed = (0..plan.relations.len() as u32)
             .map(RelationId)
             .filter(|&id| {
                 plan.relation(id).table().is_some()
                     && (!dispatch.changes[id.index()].is_empty()
-                        || !watching.of(id).is_empty()
+                        || watching.watches(id)
                         || watching.violation == Some(id)
                         || exported(id))
             })
@@ -367,6 +367,7 @@ impl Node {
         let mut failures = turn::Failing {
             program: &self.program,
             node: &self.identity.address,
+            ambient: &self.ambient,
             counters: &mut self.counters,
             reported: &mut self.reported,
             observer,

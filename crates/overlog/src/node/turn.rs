@@ -9,6 +9,7 @@ use tidemill_relation::{OwnedValue, TupleBuf, Value};
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
+use super::ambient::NodeAmbient;
 use super::watch::{Observer, Sighting, Stage};
 use super::{Counters, Event, Node, Program};
 
@@ -78,6 +79,7 @@ pub(super) struct Turn {
 pub(super) struct Failing<'n> {
     pub(super) program: &'n Program,
     pub(super) node: &'n str,
+    pub(super) ambient: &'n NodeAmbient,
     pub(super) counters: &'n mut Counters,
     pub(super) reported: &'n mut [bool],
     pub(super) observer: &'n mut dyn Observer,
@@ -111,7 +113,7 @@ struct Deriving<'n> {
 impl Deriving<'_> {
     fn sight(&mut self, relation: RelationId, stage: Stage, columns: &[Value<'_>]) {
         let failing = &mut self.failing;
-        if failing.program.watching.wants(relation, stage) {
+        if failing.program.watching.shows(relation, stage, columns, failing.ambient) {
             let plan = failing.program.plan();
             failing.observer.sighted(Sighting {
                 at_ns: self.now_ns,
@@ -269,7 +271,7 @@ impl Node {
         columns: &[Value<'_>],
         observer: &mut dyn Observer,
     ) {
-        if self.program.watching.wants(relation, stage) {
+        if self.program.watching.shows(relation, stage, columns, &self.ambient) {
             observer.sighted(self.sighting(relation, stage, rule, columns));
         }
     }
@@ -343,13 +345,12 @@ impl Node {
             let rule = strand.rule;
             self.database.prepare(strand);
             self.counters.rules[rule.index()].fired += 1;
-            if program.watching.wants(relation, Stage::BeforeJoin) {
-                observer.sighted(self.sighting(relation, Stage::BeforeJoin, Some(rule), columns));
-            }
+            self.sight(relation, Stage::BeforeJoin, Some(rule), columns, observer);
             let mut sink = Deriving {
                 failing: Failing {
                     program,
                     node: &self.identity.address,
+                    ambient: &self.ambient,
                     counters: &mut self.counters,
                     reported: &mut self.reported,
                     observer: &mut *observer,
@@ -386,9 +387,7 @@ impl Node {
                 Action::Insert | Action::Emit => (Stage::Adding, &mut table.inserted),
             };
             *count += 1;
-            if self.program.watching.wants(relation, stage) {
-                observer.sighted(self.sighting(relation, stage, origin.rule(), &columns));
-            }
+            self.sight(relation, stage, origin.rule(), &columns, observer);
             let (views, database) = (&mut self.views, &mut self.database);
             match action {
                 Action::Delete => views.delete(plan, database, relation, &columns),
@@ -431,15 +430,13 @@ impl Node {
                 ChangeKind::Refresh => Stage::Refreshed,
                 ChangeKind::Delete => Stage::Deleted,
             };
-            if program.watching.wants(change.relation, stage) {
-                observer.sighted(self.sighting(change.relation, stage, None, &columns));
-            }
+            self.sight(change.relation, stage, None, &columns, observer);
             if program.watching.violation == Some(change.relation)
                 && change.kind == ChangeKind::Insert
             {
                 observer.violated(self.sighting(change.relation, stage, None, &columns));
             }
-            self.export(&program, change.relation, change.kind, &columns);
+            follows += self.export(&program, change.relation, change.kind, &columns);
             let fires = match change.kind {
                 ChangeKind::Insert => true,
                 ChangeKind::Refresh => plan.relation(change.relation).is_soft(),
@@ -483,30 +480,37 @@ impl Node {
         self.scratch.reset();
     }
 
-    /// Sends the change of an exported view to where the row belongs.
+    /// Sends the change of an exported view to where the row belongs; 1 if that is here, where it
+    /// becomes an event of a later turn as it does elsewhere.
     fn export(
         &mut self,
         program: &Program,
         relation: RelationId,
         kind: ChangeKind,
         columns: &[Value<'_>],
-    ) {
+    ) -> usize {
         let delete = match kind {
             ChangeKind::Insert => false,
             ChangeKind::Delete => true,
-            ChangeKind::Refresh => return,
+            ChangeKind::Refresh => return 0,
         };
         let exports = &program.compiled.exports;
-        let Some(export) = exports.iter().find(|export| export.out == relation) else { return };
-        let location = program.plan().relation(export.into).location as usize;
+        let Some(export) = exports.iter().find(|export| export.out == relation) else { return 0 };
+        let relation = export.into;
+        let location = program.plan().relation(relation).location as usize;
         match columns.get(location).and_then(Value::as_str) {
-            Some(address) if address == self.identity.address => {}
+            Some(address) if address == self.identity.address => {
+                let columns = columns.iter().map(|&column| OwnedValue::new(column)).collect();
+                self.inbox.push_back(Event::Tuple { relation, columns, delete, received: false });
+                return 1;
+            }
             Some(address) if is_address(address) => {
-                let send = Send { relation: export.into, delete, view: true };
+                let send = Send { relation, delete, view: true };
                 self.turn.sends.push(send, columns);
             }
             _ => self.counters.dropped_unaddressed += 1,
         }
+        0
     }
 
     /// Hands over what the turn has to send, in order.

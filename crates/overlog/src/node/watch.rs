@@ -1,7 +1,11 @@
 //! Watching tuples go through the stages of their life.
 
 use tidemill_relation::Value;
-use tidemill_relation::plan::{Plan, RelationId};
+use tidemill_relation::expr::{Ambient, Reg, Scope, evaluate};
+use tidemill_relation::plan::{Pattern, Plan, RelationId};
+use tidemill_stdx::region::Bump;
+
+use crate::program::Query;
 
 /// A stage in the life of a tuple; the letters are those of `watchmod`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -137,6 +141,8 @@ pub trait Observer {
 #[derive(Clone, Debug)]
 pub(super) struct Watching {
     stages: Vec<Stages>,
+    /// Standing queries, by relation.
+    queries: Vec<Vec<Query>>,
     pub(super) any: bool,
     pub(super) violation: Option<RelationId>,
 }
@@ -145,6 +151,7 @@ impl Watching {
     pub(super) fn new(
         plan: &Plan,
         watches: impl Iterator<Item = (RelationId, Stages)>,
+        queries: &[Query],
     ) -> Watching {
         let mut stages = vec![Stages::default(); plan.relations.len()];
         let mut any = false;
@@ -153,15 +160,87 @@ impl Watching {
             *slot = slot.union(watched);
             any = true;
         }
-        Watching { stages, any, violation: plan.find("violation") }
+        let mut standing = vec![Vec::new(); plan.relations.len()];
+        for query in queries {
+            standing[query.relation.index()].push(query.clone());
+            any = true;
+        }
+        Watching { stages, queries: standing, any, violation: plan.find("violation") }
     }
 
+    /// Whether some tuples of the relation may have to be shown at this stage.
     #[inline]
     pub(super) fn wants(&self, relation: RelationId, stage: Stage) -> bool {
-        self.any && self.stages[relation.index()].contains(stage)
+        self.any
+            && (self.stages[relation.index()].contains(stage)
+                || !self.queries[relation.index()].is_empty())
     }
 
-    pub(super) fn of(&self, relation: RelationId) -> Stages {
-        self.stages[relation.index()]
+    /// Whether this tuple is to be shown: its stage is watched, or a standing query fits it.
+    pub(super) fn shows(
+        &self,
+        relation: RelationId,
+        stage: Stage,
+        columns: &[Value<'_>],
+        ambient: &dyn Ambient,
+    ) -> bool {
+        if !self.any {
+            return false;
+        }
+        let index = relation.index();
+        self.stages[index].contains(stage)
+            || self.queries[index].iter().any(|query| fits(&query.columns, columns, ambient))
+    }
+
+    /// True if anything of the relation is watched.
+    pub(super) fn watches(&self, relation: RelationId) -> bool {
+        Stage::ALL.into_iter().any(|stage| self.wants(relation, stage))
+    }
+}
+
+/// Whether the columns have the forms of a query; equal registers stand for equal values.
+fn fits(patterns: &[Pattern], columns: &[Value<'_>], ambient: &dyn Ambient) -> bool {
+    let mut bound = Vec::new();
+    patterns.len() == columns.len()
+        && patterns
+            .iter()
+            .zip(columns)
+            .all(|(pattern, value)| fits_one(pattern, *value, ambient, &mut bound))
+}
+
+fn fits_one<'v>(
+    pattern: &Pattern,
+    value: Value<'v>,
+    ambient: &dyn Ambient,
+    bound: &mut Vec<(Reg, Value<'v>)>,
+) -> bool {
+    match pattern {
+        Pattern::Any => true,
+        Pattern::Reg(reg) => match bound.iter().find(|(other, _)| other == reg) {
+            Some((_, known)) => known.equal(&value),
+            None => {
+                bound.push((*reg, value));
+                true
+            }
+        },
+        Pattern::Equal(expr) => {
+            let scratch = Bump::new();
+            let scope = Scope { scratch: &scratch, ambient };
+            evaluate(expr, &[], scope).is_ok_and(|wanted| wanted.equal(&value))
+        }
+        Pattern::List { elements, tail } => {
+            let Some(mut rest) = value.as_seq() else { return false };
+            for element in elements {
+                let (Some(first), Some(after)) = (rest.get(0), rest.tail()) else { return false };
+                if !fits_one(element, first, ambient, bound) {
+                    return false;
+                }
+                rest = after;
+            }
+            match tail {
+                Some(tail) => fits_one(tail, Value::List(rest), ambient, bound),
+                None => rest.is_empty(),
+            }
+        }
     }
 }

@@ -166,13 +166,22 @@ impl Parser {
     }
 }
 
-/// The column of the location of `name@X(args)`: where `X` stands, else a new first one.
+/// The column of the location of `name@X(args)`: where `X` or an aggregate of it stands, else a
+/// new first one. So `lookup@B(min<B>, K)` goes to the least `B`.
 fn place_location(args: &mut Vec<Arg>, located: Expr) -> usize {
-    let same = |arg: &Arg| {
-        located.kind != ExprKind::Fresh && arg.as_expr().is_some_and(|it| it.kind == located.kind)
-    };
-    args.iter().position(same).unwrap_or_else(|| {
-        args.insert(0, Arg::Expr(located));
-        0
-    })
+    for (index, arg) in args.iter_mut().enumerate() {
+        let same = match arg {
+            Arg::Expr(expr) => located.kind != ExprKind::Fresh && expr.kind == located.kind,
+            Arg::Aggregate(aggregate) => {
+                aggregate.located = matches!((&aggregate.over, located.as_var()),
+                    (AggregateOver::Var(over), Some(name)) if over.name == name);
+                aggregate.located
+            }
+        };
+        if same {
+            return index;
+        }
+    }
+    args.insert(0, Arg::Expr(located));
+    0
 }

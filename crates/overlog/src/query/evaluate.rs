@@ -13,7 +13,7 @@ use tidemill_relation::plan::{Plan, Relation, RuleId};
 use tidemill_relation::table::{Access, Key, Visible};
 use tidemill_relation::view::{Failures, Progress, Views};
 use tidemill_relation::{Seq, TupleBuf, Value};
-use tidemill_stdx::diag::{Diagnostic, Sources, Span, has_errors};
+use tidemill_stdx::diag::{Diagnostic, FileId, Sources, Span, has_errors};
 use tidemill_stdx::region::Bump;
 
 use crate::ast::{
@@ -63,7 +63,7 @@ fn compare(a: Seq<'_>, b: Seq<'_>) -> Ordering {
     differs.into_iter().find(|order| order.is_ne()).unwrap_or(a.len().cmp(&b.len()))
 }
 
-/// Answers a query from the tables of a node. `wall_ns` is the time that it sees.
+/// Answers a query from the tables of a node.
 ///
 /// # Errors
 /// What is wrong with the query, as lines that name its places.
@@ -142,15 +142,15 @@ fn within_limits(rows: &TupleBuf<()>) -> Result<(), String> {
 
 /// The program that evaluates one rule, and the name of the rule's head.
 fn small_program(plan: &Plan, tree: Program) -> Result<(Program, String), Diagnostic> {
+    let file = tree.files.first().copied().unwrap_or(FileId(0));
+    let span = tree.statements.first().map_or(Span { file, start: 0, end: 0 }, Statement::span);
     let mut statements = tree.statements.into_iter();
-    let (first, more) = (statements.next(), statements.next());
-    let mut rule = match (first, more) {
+    let mut rule = match (statements.next(), statements.next()) {
         (Some(Statement::Rule(rule)), None) if !rule.delete => rule,
-        (Some(other), _) => {
+        _ => {
             let message = "a query is one rule `head(...) :- body.`";
-            return Err(Diagnostic::error("query-form", other.span(), message));
+            return Err(Diagnostic::error("query-form", span, message));
         }
-        (None, _) => return Ok((Program::default(), String::new())),
     };
     let name = rule.head.name.written.clone();
     let mut mentioned = Vec::new();

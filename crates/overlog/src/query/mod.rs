@@ -1,7 +1,7 @@
 //! Queries to a running node: over its own port, answered from its tables, changing nothing.
 //!
 //! A query is a name of a table, or a rule over tables: `far(X, C) :- route(@N, X, C), C > 10.`
-//! Its predicates are about the node that is asked; its head needs no location. ([`evaluate`])
+//! Its predicates are about the node that is asked; its head needs no location. ([`evaluate()`])
 //!
 //! Who asks is a node without a program: it sends and receives envelopes whose tuples go by name
 //! and columns ([`message`]).

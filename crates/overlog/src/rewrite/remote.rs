@@ -10,17 +10,18 @@
 //!
 //! ```text
 //! at X: out(@X; Y, X) :- link(@X, Y).       its last column is the node that ships
-//!       part(@Y, X) :- out(...), Y == NODE. rows that stay
 //! at Y: part(@Y, X) :- into(@Y, X, from).   rows that came
 //! ```
-//! The node ships insertions and deletions of `out` to `into`. So a view across nodes consists
-//! of views within nodes, and what is no longer derivable goes everywhere. Where soft state takes
-//! part, rows are sent like those of any rule and end by their lifetimes.
+//! The node ships insertions and deletions of `out` to `into`, to itself by a turn of its own. So
+//! a view across nodes consists of views within nodes, and what is no longer derivable goes
+//! everywhere; but rows of several nodes that support each other in a circle stay, since no node
+//! sees the whole circle. Where soft state takes part, rows are sent like those of any rule and
+//! end by their lifetimes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tidemill_relation::TypeSet;
-use tidemill_relation::expr::{Expr, Param, Reg};
+use tidemill_relation::expr::{Expr, Reg};
 use tidemill_relation::operator::Binary;
 use tidemill_relation::plan::{Action, HeadColumn, Pattern, RelationId, ViewKind};
 use tidemill_stdx::diag::Diagnostic;
@@ -58,18 +59,23 @@ fn split_at(rule: &Rule, here: &Location, catalog: &mut Catalog) -> Option<[Rule
     let mut rule = rule.clone();
     let start = rule.atoms().position(|atom| atom.location(catalog) == *here)?;
     settle_params(&mut rule, start as u16, here, catalog);
-    let mut work = Split { bound: BTreeSet::new(), added: Vec::new(), here, catalog };
+    let mut uses = vec![0; rule.vars.len()];
+    rule.body.iter().for_each(|term| term.for_each_reg(&mut |reg| uses[reg.0 as usize] += 1));
+    let mut work = Split { bound: BTreeSet::new(), added: Vec::new(), uses, here, catalog };
     let (first, mut rest) = work.divide(&mut rule);
-    let Split { bound, mut added, catalog, .. } = work;
-    rest.append(&mut added);
-    let next = rest.iter().find_map(|term| match term {
-        Term::Atom(atom) => match atom.location(catalog) {
-            Location::Var(reg) if !bound.contains(&reg) => None,
+    let ready = |term: &&Term| match term {
+        Term::Atom(atom) => !atom.negated || work.knows_all(atom),
+        _ => false,
+    };
+    let next = rest.iter().filter(ready).find_map(|term| match term {
+        Term::Atom(atom) => match atom.location(work.catalog) {
+            Location::Var(reg) if !work.bound.contains(&reg) => None,
             location => Some(location),
         },
         _ => None,
     })?;
-
+    let Split { bound, mut added, catalog, .. } = work;
+    rest.append(&mut added);
     let mut needed = BTreeSet::new();
     let mut need = |reg: Reg| {
         if bound.contains(&reg) && Location::Var(reg) != next {
@@ -125,6 +131,8 @@ struct Split<'a> {
     bound: BTreeSet<Reg>,
     /// Comparisons that were taken out of predicates because their variables come later.
     added: Vec<Term>,
+    /// By variable: how often it occurs in the body.
+    uses: Vec<u32>,
     here: &'a Location,
     catalog: &'a mut Catalog,
 }
@@ -161,7 +169,7 @@ impl Split<'_> {
         for (at, term) in rule.body.iter().enumerate() {
             done[at] |= match term {
                 Term::Atom(atom) if !lies_here(atom, self.catalog) => false,
-                Term::Atom(atom) => !atom.negated || self.knows_all(atom, rule),
+                Term::Atom(atom) => !atom.negated || self.knows_all(atom),
                 Term::Filter(expr) => self.knows(expr),
                 Term::Let(..) | Term::Aggregate(_) => false,
             };
@@ -189,19 +197,11 @@ impl Split<'_> {
     }
 
     /// Whether the variables of a negated predicate are bound, but for those in it alone.
-    fn knows_all(&self, atom: &Atom, rule: &Rule) -> bool {
-        let count = |reg: Reg, term: &Term| {
-            let mut times = 0;
-            term.for_each_reg(&mut |one| times += u32::from(one == reg));
-            times
-        };
-        let mut all = true;
-        atom.for_each_reg(&mut |reg| {
-            let inside = count(reg, &Term::Atom(atom.clone()));
-            let everywhere: u32 = rule.body.iter().map(|term| count(reg, term)).sum();
-            all &= self.bound.contains(&reg) || inside == everywhere;
-        });
-        all
+    fn knows_all(&self, atom: &Atom) -> bool {
+        let mut inside: BTreeMap<Reg, u32> = BTreeMap::new();
+        atom.for_each_reg(&mut |reg| *inside.entry(reg).or_insert(0) += 1);
+        let alone = |reg: &Reg, times: u32| self.uses.get(reg.0 as usize) == Some(&times);
+        inside.iter().all(|(reg, times)| self.bound.contains(reg) || alone(reg, *times))
     }
 
     /// A column that must equal what only the rest can compute is a variable here, and compared
@@ -265,29 +265,18 @@ pub(super) fn export(rule: Rule, catalog: &mut Catalog, parts: &mut Parts) {
     catalog.shipped.push(into);
     parts.exports.push(Export { out, into });
 
-    let stay = arrival(&rule, out, &types, Some(location as usize));
-    let come = arrival(&rule, into, &types, None);
+    let come = arrival(&rule, into, &types);
     let head = Head { relation: out, columns, action: Action::Insert };
     parts.views.push(View { rule: Rule { head, ..rule }, kind: ViewKind::Maintained });
-    parts.views.push(View { rule: stay, kind: ViewKind::Maintained });
     parts.views.push(View { rule: come, kind: ViewKind::Maintained });
 }
 
-/// The rule that puts shipped rows where they belong; with `stay`, the column of the destination,
-/// those that this node would ship to itself.
-fn arrival(rule: &Rule, from: RelationId, types: &[TypeSet], stay: Option<usize>) -> Rule {
+/// The rule that puts shipped rows where they belong.
+fn arrival(rule: &Rule, from: RelationId, types: &[TypeSet]) -> Rule {
     let vars = types.iter().map(|types| Var { name: rule.name.clone(), types: *types }).collect();
     let last = types.len() - 1;
-    let node = || Expr::Param(Param::Node);
-    let is_node = |column: usize| stay.is_some_and(|stay| column == stay || column == last);
-    let pattern = |column: usize| match is_node(column) {
-        true => Pattern::Equal(node()),
-        false => Pattern::Reg(Reg(column as u16)),
-    };
-    let value = |column: usize| match is_node(column) {
-        true => HeadColumn::Value(node()),
-        false => HeadColumn::Value(Expr::Reg(Reg(column as u16))),
-    };
+    let pattern = |column: usize| Pattern::Reg(Reg(column as u16));
+    let value = |column: usize| HeadColumn::Value(Expr::Reg(Reg(column as u16)));
     let columns = (0..types.len()).map(pattern).collect();
     let atom = Atom { relation: from, negated: false, columns, span: rule.span };
     Rule {

@@ -1,4 +1,5 @@
 //! Programs on a simulated network: compile, run, look into tables.
+#![allow(dead_code, reason = "not every test that shares this module uses all of it")]
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -166,5 +167,21 @@ impl Network {
         });
         rows.sort();
         rows
+    }
+}
+
+impl Network {
+    /// Ends a node without notice.
+    pub fn crash(&mut self, node: u32) -> &mut Network {
+        let endpoint = fleet::crash(&mut self.world, &mut self.events, NodeId(node));
+        self.events.host().close(endpoint.expect("the node is alive"));
+        self
+    }
+
+    /// Starts a crashed node again, empty.
+    pub fn restart(&mut self, node: u32) -> &mut Network {
+        let endpoint = self.events.host().bind(&format!("n{node}:1")).unwrap();
+        fleet::restart(&mut self.world, &mut self.events, endpoint, NodeId(node)).unwrap();
+        self
     }
 }

@@ -14,6 +14,7 @@ fn mutated_datagrams_do_no_harm() {
 fn mutated_programs_do_no_harm() {
     let mut seeds = mutate::seeds("tests/corpora/program", &["olg"]);
     mutate::bombard(&seeds, 3000, program::check);
+    seeds.extend(mutate::seeds("tests/overlog", &["olg"]));
     seeds.extend(mutate::seeds("examples", &["olg"]));
     mutate::bombard(&seeds, 1000, program::check);
 }

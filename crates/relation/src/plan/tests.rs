@@ -19,7 +19,8 @@ relation p1 "t" at 0 (string, int64)
 rule r0 "r" at "f:1:1"
 strand r0 on periodic 0.5 3 p0 (v0, _, =(+ NODE_INDEX 1)) regs 9
   match v0 [v1, _, =1 | [v2]]
-  let v3 (? (&& (> v1 1) (|| true (! false))) (f_sha1 v1) 0x0000000000000000000000000000000000000001I)
+  let v3 (? (&& (> v1 1) (|| true (! false))) (f_sha1 v1)
+    0x0000000000000000000000000000000000000001I)
   absent p1 primary [v0, (- 3)] atom 1 (_, _)
   join p1 index 0 [(% 7 3)] atom 2 (v4, _)
   filter (in (] v3 0 5)

@@ -39,8 +39,8 @@ impl Index {
         self.next.len() as u32
     }
 
-    /// Appends `row`, the next that is not known, to the chain of its key. `same_key` compares another row's key
-    /// with it, `hash_of` gives the hash of another row's key.
+    /// Appends `row`, the next that is not known, to the chain of its key. `same_key` compares
+    /// another row's key with it, `hash_of` gives the hash of another row's key.
     pub(super) fn append(
         &mut self,
         row: RowId,

@@ -141,7 +141,9 @@ proptest! {
     fn what_is_printed_reads_back(value in any_value()) {
         let printed = value.to_string();
         match parse_value(&printed) {
-            Ok(read) => prop_assert!(same(read.get(), value.get()), "{} is read as {}", printed, read),
+            Ok(read) => {
+                prop_assert!(same(read.get(), value.get()), "{} is read as {}", printed, read);
+            }
             Err(error) => prop_assert!(false, "{}: {}", printed, error),
         }
     }

@@ -116,14 +116,17 @@ impl Changes {
         source: Source,
     ) -> Option<RowId> {
         let table = database.table_mut(relation);
-        let (row, replaced) = match table.insert(values, now_ns) {
+        let row = match table.insert(values, now_ns) {
             Ok(Inserted::New { row, replaced } | Inserted::Revived { row, replaced }) => {
+                if let Some(replaced) = replaced {
+                    self.log_mut(relation, replaced).gone.push(replaced);
+                }
                 self.log_mut(relation, row).fresh.push(row);
-                (row, replaced)
+                row
             }
             Ok(Inserted::Refreshed(row)) => {
                 self.refresh(row < table.fresh_from(), relation, row);
-                (row, None)
+                row
             }
             Err(TableFull) => {
                 self.refused += 1;
@@ -132,9 +135,6 @@ impl Changes {
         };
         if source == Source::Asserted {
             table.assert_row(row);
-        }
-        if let Some(replaced) = replaced {
-            self.log_mut(relation, replaced).gone.push(replaced);
         }
         while let Some(oldest) = table.over_size() {
             table.remove(oldest);

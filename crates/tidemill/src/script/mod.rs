@@ -19,8 +19,8 @@
 //! as `count` says; with `*`, at every living node. What is due at one time happens in the order
 //! of the lines, before anything else that happens at that time.
 //!
-//! [`parse`] reads the text alone; [`bind`] joins it with the relations of a program and the nodes
-//! of a simulation.
+//! [`parse()`] reads the text alone; [`bind`] joins it with the relations of a program and the
+//! nodes of a simulation.
 
 mod cue;
 mod number;

@@ -307,8 +307,8 @@ at 10 end
     /// Whatever stands in a script, it is read or refused.
     #[test]
     fn mutated_scripts_never_panic() {
-        let seed = "every 1..10 step 0.5 inject i in 1..9 p(\"n$i:1\", $i) # é\nat 4 partition 0,1|2\n\
-                    at 8 expect 1 s(NODE, _) count 2\nat 7 latency 5..20";
+        let seed = "every 1..10 step 0.5 inject i in 1..9 p(\"n$i:1\", $i) # é\n\
+                    at 4 partition 0,1|2\nat 8 expect 1 s(NODE, _) count 2\nat 7 latency 5..20";
         let mut random = tidemill_stdx::rng::Rng::new(5);
         for _ in 0..5000 {
             let mut bytes = seed.as_bytes().to_vec();

@@ -29,6 +29,7 @@ use tidemill_overlog::fleet::{self, Extra, Fleet, NodeId, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Identity, Program, Stages};
 use tidemill_overlog::program::{Compiled, Watch};
+use tidemill_overlog::stage::Registry;
 use tidemill_relation::plan::RelationId;
 use tidemill_stdx::diag::{Diagnostic, Sources};
 
@@ -64,6 +65,8 @@ pub struct SimOptions {
     pub landmark: Option<String>,
     /// Tuples for the nodes where they are located, after the facts of the program.
     pub extra: Vec<Extra>,
+    /// The operators that the program was loaded with.
+    pub operators: Arc<Registry>,
     /// The run ends soon after this becomes true: for signals.
     pub stop: Option<Arc<AtomicBool>>,
 }
@@ -82,6 +85,7 @@ impl Default for SimOptions {
             trace: false,
             landmark: None,
             extra: Vec::new(),
+            operators: Arc::default(),
             stop: None,
         }
     }
@@ -117,7 +121,8 @@ impl Simulation {
             landmark: landmark.clone(),
         };
         let identities = (0..options.nodes).map(identity).collect();
-        Ok(Simulation { program: Program::new(program)?, options, identities, cues: Vec::new() })
+        let program = Program::with_operators(program, options.operators.clone())?;
+        Ok(Simulation { program, options, identities, cues: Vec::new() })
     }
 
     /// Adds what a script does; says what in it does not fit the program and its nodes.

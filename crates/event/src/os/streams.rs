@@ -1,0 +1,101 @@
+//! Byte streams over TCP: nothing here waits, and small writes go out at once (no Nagle).
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+use rustix::net::{
+    RecvFlags, SendFlags, SocketFlags, SocketType, acceptfrom_with, connect, listen, recv, send,
+    sockopt,
+};
+
+use crate::host::{Address, Endpoint, Streams, no_such_endpoint};
+
+use super::Os;
+use super::resolve::Lookup;
+use super::sockets::{Socket, canonical, family_of, new_socket, unresolved};
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 1024;
+
+impl Os {
+    /// A socket that is being connected to `address`.
+    pub(super) fn begin_connect(&mut self, address: SocketAddr) -> io::Result<OwnedFd> {
+        self.stats.syscalls += 3;
+        let fd = new_socket(family_of(&address), SocketType::STREAM)?;
+        sockopt::set_tcp_nodelay(&fd, true)?;
+        match connect(&fd, &address) {
+            Ok(()) | Err(Errno::INPROGRESS) => Ok(fd),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The descriptor of a stream; none while its name is looked up.
+    fn stream(&self, endpoint: Endpoint) -> io::Result<Option<&OwnedFd>> {
+        match self.sockets.get(endpoint.0) {
+            Some(Socket::Stream { fd }) => Ok(Some(fd)),
+            Some(Socket::Unresolved { .. }) => Ok(None),
+            _ => Err(no_such_endpoint()),
+        }
+    }
+}
+
+impl Streams for Os {
+    fn listen(&mut self, addr: &str) -> io::Result<Endpoint> {
+        let (fd, name, _) = self.open(addr, SocketType::STREAM)?;
+        self.stats.syscalls += 1;
+        listen(&fd, BACKLOG)?;
+        Ok(Endpoint(self.sockets.insert(Socket::Listener { fd, name })))
+    }
+
+    fn accept(&mut self, listener: Endpoint) -> io::Result<Option<(Endpoint, Address)>> {
+        let Some(Socket::Listener { fd, .. }) = self.sockets.get(listener.0) else {
+            return Err(no_such_endpoint());
+        };
+        self.stats.syscalls += 2;
+        match acceptfrom_with(fd, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
+            Ok((fd, from)) => {
+                sockopt::set_tcp_nodelay(&fd, true)?;
+                let from = canonical(SocketAddr::try_from(from.ok_or(Errno::DESTADDRREQ)?)?);
+                let stream = Endpoint(self.sockets.insert(Socket::Stream { fd }));
+                Ok(Some((stream, Address::Inet(from))))
+            }
+            // A connection that broke before it was taken is no concern of the listener.
+            Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn connect(&mut self, to: &str) -> io::Result<Endpoint> {
+        let now = self.time();
+        let socket = match self.resolver.address(to, now)? {
+            Lookup::Known(address) => Socket::Stream { fd: self.begin_connect(address)? },
+            Lookup::Pending => Socket::Unresolved { name: to.into(), watch: None },
+            Lookup::Unknown => return Err(unresolved()),
+        };
+        Ok(Endpoint(self.sockets.insert(socket)))
+    }
+
+    fn read(&mut self, stream: Endpoint, buf: &mut [u8]) -> io::Result<Option<usize>> {
+        self.stats.syscalls += 1;
+        let Some(fd) = self.stream(stream)? else { return Ok(None) };
+        not_now(recv(fd, buf, RecvFlags::DONTWAIT).map(|(length, _)| length))
+    }
+
+    fn write(&mut self, stream: Endpoint, bytes: &[u8]) -> io::Result<Option<usize>> {
+        self.stats.syscalls += 1;
+        let Some(fd) = self.stream(stream)? else { return Ok(None) };
+        not_now(send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL))
+    }
+}
+
+/// "Not now" is an answer, not an error.
+fn not_now(result: Result<usize, Errno>) -> io::Result<Option<usize>> {
+    match result {
+        Ok(length) => Ok(Some(length)),
+        // ENOTCONN: the connection is still being made.
+        Err(Errno::AGAIN | Errno::INTR | Errno::NOTCONN) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,124 @@
+//! Nodes of the simulated network, messages under way, and what is counted of both.
+
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+
+use crate::Time;
+use crate::host::{Endpoint, Interest};
+
+/// What the network has done.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct NetStats {
+    /// Messages sent.
+    pub sent: u64,
+    /// Bytes in them.
+    pub sent_bytes: u64,
+    /// Messages taken by their receivers.
+    pub received: u64,
+    /// Bytes in them.
+    pub received_bytes: u64,
+    /// Messages lost by chance.
+    pub lost: u64,
+    /// Messages delivered twice by chance.
+    pub duplicated: u64,
+    /// Messages held up so that others overtake them.
+    pub reordered: u64,
+    /// Messages dropped between two sides of a partition.
+    pub dropped_partitioned: u64,
+    /// Messages dropped because their sender or receiver is crashed.
+    pub dropped_crashed: u64,
+    /// Messages dropped because nobody has bound their address.
+    pub dropped_unbound: u64,
+    /// Messages dropped because too many were under way or waiting.
+    pub dropped_full: u64,
+    /// Messages dropped because the receiver's buffer was too small.
+    pub dropped_truncated: u64,
+}
+
+/// What one node has done.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct NodeStats {
+    /// Messages sent.
+    pub sent: u64,
+    /// Bytes in them.
+    pub sent_bytes: u64,
+    /// Messages received.
+    pub received: u64,
+    /// Bytes in them.
+    pub received_bytes: u64,
+    /// Messages to it that were dropped, for any reason.
+    pub dropped: u64,
+}
+
+pub(super) struct Node {
+    pub(super) name: String,
+    pub(super) endpoint: Option<Endpoint>,
+    pub(super) crashed: bool,
+    /// The side of a partition it is on.
+    pub(super) group: Option<usize>,
+    pub(super) inbox: VecDeque<(u32, Box<[u8]>)>,
+    pub(super) watch: Option<(u64, Interest)>,
+    /// Whether it stands in the ring of nodes with something to report.
+    pub(super) in_ring: bool,
+    pub(super) stats: NodeStats,
+}
+
+impl Node {
+    /// A node heard of for the first time.
+    pub(super) fn new(name: &str) -> Node {
+        Node {
+            name: name.into(),
+            endpoint: None,
+            crashed: false,
+            group: None,
+            inbox: VecDeque::new(),
+            watch: None,
+            in_ring: false,
+            stats: NodeStats::default(),
+        }
+    }
+
+    pub(super) fn readable(&self) -> bool {
+        !self.inbox.is_empty() && self.watch.is_some_and(|(_, interest)| interest.reads())
+    }
+
+    pub(super) fn writable(&self) -> bool {
+        self.watch.is_some_and(|(_, interest)| interest.writes())
+    }
+}
+
+/// A message under way.
+pub(super) struct Flight {
+    pub(super) at: Time,
+    /// Messages of one instant arrive in the order they were sent.
+    pub(super) sequence: u64,
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) bytes: Box<[u8]>,
+}
+
+impl Flight {
+    fn order(&self) -> (Time, u64) {
+        (self.at, self.sequence)
+    }
+}
+
+impl PartialEq for Flight {
+    fn eq(&self, other: &Flight) -> bool {
+        self.order() == other.order()
+    }
+}
+
+impl Eq for Flight {}
+
+impl PartialOrd for Flight {
+    fn partial_cmp(&self, other: &Flight) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Flight {
+    fn cmp(&self, other: &Flight) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}

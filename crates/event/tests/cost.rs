@@ -1,0 +1,56 @@
+//! What the loop costs: nothing while idle, no system call per turn.
+//!
+//! One test, for the counters of the process belong to all threads of it.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use tidemill_event::{Handlers, Interest, Loop, Os, Outcome, Owner};
+
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Voluntary context switches so far: a wait is one, whatever the loop counts of itself.
+fn times_slept() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("voluntary_ctxt")).unwrap();
+    line.rsplit('\t').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn idle_costs_no_cpu_and_turns_cost_no_system_calls() {
+    let mut lp: Loop<u64> = Loop::new(Box::new(Os::new().unwrap()));
+    let endpoint = lp.host().bind("127.0.0.1:0").unwrap();
+    let handlers = Handlers::new().read(|_, _, _| unreachable!("nobody sends"));
+    lp.watch(endpoint, Interest::Read, handlers).unwrap();
+
+    let end = lp.now() + Duration::from_secs(1);
+    let (cpu, slept) = (cpu_time(), times_slept());
+    assert!(matches!(lp.run_until(&mut 0, end), Outcome::Reached));
+    let (cpu, slept) = (cpu_time() - cpu, times_slept() - slept);
+    assert!(cpu < Duration::from_millis(5), "idle for a second took {cpu:?}");
+    assert!(slept < 10 && lp.stats().waits < 5, "{slept} sleeps, {:?}", lp.stats());
+
+    fn turn(left: &mut u64, lp: &mut Loop<u64>) {
+        *left -= 1;
+        if *left > 0 {
+            lp.dpc(|_, _| {});
+            lp.event(Owner::LOOP, turn).unwrap();
+        } else {
+            lp.stop();
+        }
+    }
+    let before = lp.stats().clone();
+    lp.event(Owner::LOOP, turn).unwrap();
+    assert!(matches!(lp.run(&mut 100_000), Outcome::Stopped));
+    let after = lp.stats();
+    let turns = after.turns - before.turns;
+    let looks = after.polls + after.waits - before.polls - before.waits;
+    let syscalls = after.host.syscalls - before.host.syscalls;
+    assert_eq!(turns, 100_000);
+    // Every look is one system call, and there are no others.
+    assert_eq!(syscalls, looks);
+    assert!(looks < turns / 8, "{looks} looks for {turns} turns");
+}

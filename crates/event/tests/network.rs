@@ -1,0 +1,208 @@
+//! Datagrams, streams and names on the operating system's sockets.
+
+use std::io;
+use std::time::Duration;
+
+use tidemill_event::{Address, Endpoint, Handlers, Interest, Loop, Os, Outcome, WatchId};
+
+fn os<W: 'static>() -> Loop<W> {
+    Loop::new(Box::new(Os::with_seed(1).unwrap()))
+}
+
+/// Two ports that send a number to and fro until it is 100.
+fn ping_pong(first: &str, second: &str, spoken_to: impl Fn(String) -> String) -> Vec<String> {
+    let mut lp = os::<Vec<String>>();
+    let mut ports = Vec::new();
+    for addr in [first, second] {
+        let port = lp.host().bind(addr).unwrap();
+        let read = move |log: &mut Vec<String>, lp: &mut Loop<Vec<String>>, _| {
+            let mut buf = [0; 16];
+            while let Some((length, from)) = lp.host().recv(port, &mut buf).unwrap() {
+                assert_eq!(length, 1);
+                let from_name = lp.host().name_of(from).into_owned();
+                if !log.contains(&from_name) {
+                    log.push(from_name);
+                }
+                match buf[0] {
+                    100 => lp.stop(),
+                    n => lp.host().send_to(port, from, &[n + 1]).unwrap(),
+                }
+            }
+        };
+        lp.watch(port, Interest::Read, Handlers::new().read(read)).unwrap();
+        ports.push(port);
+    }
+    let to = spoken_to(lp.host().local_addr(ports[1]).unwrap());
+    lp.host().send(ports[0], &to, &[0]).unwrap();
+    let end = lp.now() + Duration::from_secs(10);
+    let mut log = Vec::new();
+    assert!(matches!(lp.run_until(&mut log, end), Outcome::Stopped));
+    let stats = lp.host().stats();
+    assert_eq!((stats.sent, stats.received, stats.received_bytes), (101, 101, 101));
+    log
+}
+
+#[test]
+fn datagrams_between_names_and_literals() {
+    let names = ping_pong("localhost:0", "localhost:0", |name| name);
+    assert_eq!(names.len(), 2);
+    assert!(names.iter().all(|name| name.starts_with("localhost:") && !name.ends_with(":0")));
+    ping_pong("127.0.0.1:0", "127.0.0.1:0", |name| name);
+}
+
+#[test]
+fn datagrams_over_ipv6_and_between_the_families() {
+    if std::net::UdpSocket::bind("[::1]:0").is_err() {
+        // A machine without IPv6 cannot show it; the other families are tested above.
+        return;
+    }
+    ping_pong("[::1]:0", "[::1]:0", |name| name);
+    let names = ping_pong("[::]:0", "127.0.0.1:0", |name| name);
+    assert!(names.iter().any(|name| name.starts_with("127.0.0.1:")), "{names:?}");
+}
+
+#[test]
+fn a_datagram_longer_than_the_buffer_is_dropped_and_counted() {
+    let mut lp = os::<()>();
+    let (a, b) = (lp.host().bind("localhost:0").unwrap(), lp.host().bind("localhost:0").unwrap());
+    let to = lp.host().local_addr(b).unwrap();
+    lp.host().send(a, &to, &[1; 100]).unwrap();
+    lp.host().send(a, &to, &[2; 10]).unwrap();
+    let mut buf = [0; 10];
+    let (length, _) = lp.host().recv(b, &mut buf).unwrap().unwrap();
+    assert_eq!((length, buf), (10, [2; 10]));
+    assert_eq!(lp.host().recv(b, &mut buf).unwrap(), None);
+    assert_eq!(lp.host().stats().dropped_truncated, 1);
+}
+
+#[test]
+fn what_is_no_address_and_what_is_closed_are_errors() {
+    let mut lp = os::<()>();
+    let port = lp.host().bind("localhost:0").unwrap();
+    let kind = |result: io::Result<()>| result.unwrap_err().kind();
+    assert_eq!(kind(lp.host().send(port, "nonsense", b"")), io::ErrorKind::InvalidInput);
+    assert_eq!(kind(lp.host().send_to(port, Address::Sim(1), b"")), io::ErrorKind::NotFound);
+    let taken = lp.host().local_addr(port).unwrap();
+    assert_eq!(lp.host().bind(&taken).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+    lp.host().close(port);
+    assert_eq!(kind(lp.host().send(port, &taken, b"")), io::ErrorKind::NotFound);
+    assert_eq!(lp.host().local_addr(port).unwrap_err().kind(), io::ErrorKind::NotFound);
+    lp.host().bind(&taken).unwrap();
+}
+
+/// `.invalid` never has an address (RFC 6761), however the machine is connected.
+#[test]
+fn an_unknown_name_is_looked_up_aside_and_its_datagrams_dropped_and_counted() {
+    let mut lp = os::<()>();
+    let port = lp.host().bind("localhost:0").unwrap();
+    let began = std::time::Instant::now();
+    for _ in 0..100 {
+        let sent = lp.host().send(port, "nobody.invalid:10000", b"lost");
+        assert!(sent.is_ok() || sent.unwrap_err().kind() == io::ErrorKind::WouldBlock);
+    }
+    assert!(began.elapsed() < Duration::from_millis(100), "sending waited for the name");
+    // The loop does not end as idle while the answer is out.
+    assert!(matches!(lp.run(&mut ()), Outcome::Idle));
+    let stats = lp.host().stats();
+    assert_eq!((stats.lookups, stats.sent), (1, 0));
+    assert_eq!((stats.dropped_unresolved, stats.dropped_full), (64, 36));
+    let refused = lp.host().send(port, "nobody.invalid:10000", b"lost").unwrap_err();
+    assert_eq!(refused.kind(), io::ErrorKind::NotFound);
+}
+
+#[derive(Default)]
+struct Streams {
+    received: Vec<u8>,
+    echoed: usize,
+    sent: usize,
+    errors: Vec<io::ErrorKind>,
+}
+
+const BULK: usize = 3_000_000;
+
+fn echo(world: &mut Streams, lp: &mut Loop<Streams>, stream: Endpoint, id: WatchId) {
+    let mut buf = [0; 4096];
+    loop {
+        match lp.host().read(stream, &mut buf).unwrap() {
+            None => break,
+            Some(0) => {
+                lp.unwatch(id);
+                lp.host().close(stream);
+                break;
+            }
+            Some(length) => {
+                world.echoed += length;
+                world.received.truncate(0);
+                world.received.extend_from_slice(&buf[..length]);
+            }
+        }
+    }
+}
+
+#[test]
+fn streams_connect_carry_bulk_and_end() {
+    let mut lp = os::<Streams>();
+    let listener = lp.host().listen("localhost:0").unwrap();
+    let to = lp.host().local_addr(listener).unwrap();
+    let accept = move |_: &mut Streams, lp: &mut Loop<Streams>, id| {
+        while let Some((stream, from)) = lp.host().accept(listener).unwrap() {
+            assert!(lp.host().name_of(from).starts_with("127.0.0.1:"));
+            let read = move |world: &mut Streams, lp: &mut Loop<Streams>, id| {
+                echo(world, lp, stream, id);
+            };
+            lp.watch(stream, Interest::Read, Handlers::new().read(read)).unwrap();
+            lp.unwatch(id);
+        }
+    };
+    lp.watch(listener, Interest::Read, Handlers::new().read(accept)).unwrap();
+    let stream = lp.host().connect(&to).unwrap();
+    let write = move |world: &mut Streams, lp: &mut Loop<Streams>, id| {
+        let chunk = [7; 16384];
+        while world.sent < BULK {
+            let left = chunk.len().min(BULK - world.sent);
+            match lp.host().write(stream, &chunk[..left]).unwrap() {
+                Some(length) => world.sent += length,
+                None => return,
+            }
+        }
+        lp.unwatch(id);
+        lp.host().close(stream);
+    };
+    lp.watch(stream, Interest::Write, Handlers::new().write(write)).unwrap();
+    let mut world = Streams::default();
+    assert!(matches!(lp.run(&mut world), Outcome::Idle));
+    assert_eq!((world.sent, world.echoed), (BULK, BULK));
+}
+
+#[test]
+fn a_refused_connection_is_reported_once() {
+    let mut lp = os::<Streams>();
+    let listener = lp.host().listen("localhost:0").unwrap();
+    let to = lp.host().local_addr(listener).unwrap();
+    lp.host().close(listener);
+    let stream = lp.host().connect(&to).unwrap();
+    let handlers = Handlers::new()
+        .write(|_: &mut Streams, _, _| unreachable!("it is not connected"))
+        .error(move |world, lp: &mut Loop<Streams>, _, error| {
+            world.errors.push(error.kind());
+            lp.host().close(stream);
+        });
+    lp.watch(stream, Interest::Write, handlers).unwrap();
+    let mut world = Streams::default();
+    assert!(matches!(lp.run(&mut world), Outcome::Idle));
+    assert_eq!(world.errors, [io::ErrorKind::ConnectionRefused]);
+}
+
+#[test]
+fn a_connection_to_an_unknown_name_fails_when_the_answer_is_there() {
+    let mut lp = os::<Streams>();
+    let stream = lp.host().connect("nobody.invalid:1").unwrap();
+    assert_eq!(lp.host().write(stream, b"early").unwrap(), None);
+    let handlers = Handlers::new()
+        .write(|_: &mut Streams, _, _| unreachable!("it is not connected"))
+        .error(|world, _, _, error| world.errors.push(error.kind()));
+    lp.watch(stream, Interest::Write, handlers).unwrap();
+    let mut world = Streams::default();
+    assert!(matches!(lp.run(&mut world), Outcome::Idle));
+    assert_eq!(world.errors, [io::ErrorKind::NotFound]);
+}

@@ -1,0 +1,19 @@
+//! Mutated inputs for what is read here.
+
+#[path = "../../../../tests/support/mutate.rs"]
+mod mutate;
+mod script;
+
+#[test]
+fn mutated_scripts_do_no_harm() {
+    let mut seeds = mutate::seeds("tests/corpora/script", &["sim"]);
+    seeds.extend(mutate::seeds("examples", &["sim"]));
+    mutate::bombard(&seeds, 10_000, script::check);
+}
+
+#[test]
+fn seeds_are_understood() {
+    for (path, bytes) in mutate::seeds("tests/corpora/script", &["sim"]) {
+        assert!(script::is_understood(&bytes), "{path:?}");
+    }
+}

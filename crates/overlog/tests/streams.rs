@@ -1,7 +1,5 @@
 //! Tuples over connections between real sockets: order, limits, and peers that come and go.
 
-// Each test uses a part of it.
-#[allow(dead_code)]
 mod harness;
 
 use std::io::{Read, Write};

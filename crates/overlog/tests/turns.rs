@@ -1,7 +1,5 @@
 //! What rules mean, seen from outside: turns, commits, aggregates, views.
 
-// Each test uses a part of it.
-#[allow(dead_code)]
 mod harness;
 
 use harness::Network;

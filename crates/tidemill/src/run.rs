@@ -14,7 +14,8 @@ use tidemill_overlog::fleet::{self, Extra, Fleet, Ports, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Identity, Program};
 use tidemill_overlog::program::Compiled;
-use tidemill_overlog::stage::Registry;
+use tidemill_overlog::stage;
+use tidemill_stat::Registry;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
@@ -61,11 +62,11 @@ pub struct RunOptions {
     /// Tuples for the nodes where they are located, after the facts of the program.
     pub extra: Vec<Extra>,
     /// The operators that the program was loaded with.
-    pub operators: Arc<Registry>,
+    pub operators: Arc<stage::Registry>,
     /// The run ends when this can be read. Its owner keeps it open until then.
     pub stop: Option<RawFd>,
     /// Where the counters are shown. They go when the run and all others who hold it do.
-    pub counters: tidemill_stat::Registry,
+    pub registry: Registry,
 }
 
 impl Default for RunOptions {
@@ -79,7 +80,7 @@ impl Default for RunOptions {
             extra: Vec::new(),
             operators: Arc::default(),
             stop: None,
-            counters: tidemill_stat::Registry::in_memory(),
+            registry: Registry::in_memory(),
         }
     }
 }
@@ -100,7 +101,7 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
     let journal = SharedJournal::new(Journal::new(console));
     let mut fleet = Fleet::new(program, options.fabric, seed, Box::new(journal.clone()));
     options.extra.iter().for_each(|extra| fleet.add_extra(extra.clone()));
-    let meters = Meters::new(options.counters.clone());
+    let meters = Meters::new(options.registry.clone());
     let mut world = RunWorld { fleet, journal, meters, flush_is_set: false };
     start(&mut world, &mut events, &options)?;
     show_counters(&mut world, &mut events);

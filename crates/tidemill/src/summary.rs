@@ -8,7 +8,7 @@ use tidemill_event::Loop;
 use tidemill_overlog::fleet::Fleet;
 use tidemill_overlog::net::counters::Count;
 use tidemill_overlog::net::mail::Fabric;
-use tidemill_overlog::node::Counters;
+use tidemill_overlog::node::{Counters, StageCounters};
 use tidemill_relation::json::JsonWriter;
 use tidemill_relation::plan::RelationId;
 
@@ -146,12 +146,17 @@ fn dropped<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Vec<(String, u64)
     let nodes: Vec<&Counters> =
         fleet.ids().filter_map(|id| fleet.node(id)).map(|node| node.counters()).collect();
     let sum = |of: fn(&Counters) -> u64| nodes.iter().map(|counters| of(counters)).sum();
+    let sum_stages = |of: fn(&StageCounters) -> u64| {
+        nodes.iter().flat_map(|counters| &counters.stages).map(of).sum()
+    };
     reasons.extend([
         ("unaddressed", sum(|counters| counters.dropped_unaddressed)),
         ("failed", sum(|counters| counters.dropped_failed)),
         ("table_full", sum(|counters| counters.dropped_table_full)),
         ("queue_full", sum(|counters| counters.dropped_queue_full)),
         ("arity", sum(|counters| counters.dropped_arity)),
+        ("stage_inputs", sum_stages(|stage| stage.refused)),
+        ("stage_rows", sum_stages(|stage| stage.failed + stage.misfits)),
         ("periodics_skipped", sum(|counters| counters.periodics_skipped)),
         ("turns_abandoned", sum(|counters| counters.turns_abandoned)),
     ]);

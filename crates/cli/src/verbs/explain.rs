@@ -12,8 +12,7 @@ pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
     idle(args).iter().for_each(|note| report.warn(note));
     let loaded = super::load(&args.sources, report);
     let Some(program) = &loaded.program else { return Status::Failed };
-    let exports = program.exports.iter().map(|export| (export.out, export.into));
-    let graph = Graph::new(&program.plan, exports);
+    let graph = Graph::new(program);
     let mut out = Out::new();
     match args.form {
         Form::Text => {

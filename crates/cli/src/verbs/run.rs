@@ -50,7 +50,7 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         landmark: outside::landmark(&args.sources.defines),
         extra,
         stop: Some(signals.as_raw_fd()),
-        counters: counters(report),
+        registry: registry(report),
         ..default
     };
     let form = if args.engine.json { Form::Json } else { Form::Text };
@@ -74,7 +74,7 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
 }
 
 /// Counters that other processes can read, as far as this machine has a place for them.
-fn counters(report: Reporter) -> Registry {
+fn registry(report: Reporter) -> Registry {
     let registry = Registry::open();
     if let Some(problem) = registry.problem() {
         report.warn(&format!("nobody else can read the counters of this run: {problem}"));

@@ -12,6 +12,7 @@ impl NodeKind {
             NodeKind::Table => "table",
             NodeKind::Rule => "rule",
             NodeKind::Timer => "timer",
+            NodeKind::Stage => "stage",
         }
     }
 }
@@ -51,6 +52,7 @@ pub fn dot(graph: &Graph) -> String {
             NodeKind::Table => "cylinder",
             NodeKind::Rule => "box",
             NodeKind::Timer => "circle",
+            NodeKind::Stage => "component",
         };
         let style = if node.hidden { ", style=dashed" } else { "" };
         let name = escape_dot(&label(node));
@@ -79,6 +81,7 @@ pub fn mermaid(graph: &Graph) -> String {
             NodeKind::Table => writeln!(out, "  n{index}[(\"{name}\")]"),
             NodeKind::Rule => writeln!(out, "  n{index}[\"{name}\"]"),
             NodeKind::Timer => writeln!(out, "  n{index}((\"{name}\"))"),
+            NodeKind::Stage => writeln!(out, "  n{index}[[\"{name}\"]]"),
         };
     }
     for edge in &graph.edges {

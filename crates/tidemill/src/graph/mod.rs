@@ -1,13 +1,14 @@
-//! The dataflow graph of a plan: which relation starts which rule, what the rule reads, and what
-//! it derives.
+//! The dataflow graph of a program: which relation starts which rule or operator, what the rule
+//! reads, and what it derives.
 //!
 //! ```text
 //! timer ──> rule ──> event ══> (another node)
 //!            ^ ┊
 //!     table ─┘ └┄┄> table
 //! ```
-//! Relations and rules are nodes; periodics are nodes of their own, one for each rule that has
-//! one. A [`Graph`] is drawn as text, as DOT, as Mermaid, or as SVG ([`svg`]).
+//! Relations, rules and the operators of stages are nodes; periodics are nodes of their own, one
+//! for each rule that has one. A [`Graph`] is drawn as text, as DOT, as Mermaid, or as SVG
+//! ([`svg`]).
 
 mod forms;
 mod layout;
@@ -15,6 +16,7 @@ pub mod svg;
 
 use std::collections::HashMap;
 
+use tidemill_overlog::program::{Compiled, StageUse};
 use tidemill_relation::plan::{
     Action, Lookup, On, Plan, RelationId, RuleId, Step, Storage, Strand, ViewKind, ViewRule,
 };
@@ -32,6 +34,8 @@ pub enum NodeKind {
     Rule,
     /// A timer of a rule.
     Timer,
+    /// An operator outside the language.
+    Stage,
 }
 
 /// A node of the graph.
@@ -39,7 +43,7 @@ pub enum NodeKind {
 pub struct Node {
     /// What it stands for.
     pub kind: NodeKind,
-    /// The name of the relation or rule; for timers the rule's.
+    /// The name of the relation, rule or operator; for timers the rule's.
     pub name: String,
     /// Made by the planner.
     pub hidden: bool,
@@ -48,13 +52,13 @@ pub struct Node {
 /// What an edge of the graph says; the order is that of the text form.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum EdgeKind {
-    /// From a relation or timer to a rule: starts it.
+    /// From a relation or timer to a rule or operator: starts it.
     Starts,
     /// From a table to a rule: its rows are joined.
     Reads,
     /// From a table to a rule: the rule asks that no row fits.
     Lacks,
-    /// From a rule to an event: derives its tuples.
+    /// From a rule or operator to an event: derives its tuples.
     Emits,
     /// From a rule to a table: puts rows in.
     Inserts,
@@ -94,7 +98,7 @@ pub struct Edge {
 }
 
 /// A dataflow graph: relations that anything touches in the order of the plan, then rules, each
-/// after its timer.
+/// after its timer, then operators.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Graph {
     /// The nodes.
@@ -104,9 +108,9 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The graph of a plan. `exports` are the pairs of tables of which the first is shipped to
-    /// the second at other nodes.
-    pub fn new(plan: &Plan, exports: impl IntoIterator<Item = (RelationId, RelationId)>) -> Graph {
+    /// The graph of a program.
+    pub fn new(compiled: &Compiled) -> Graph {
+        let plan = &compiled.plan;
         let mut building = Building { plan, graph: Graph::default(), index: HashMap::new() };
         for strand in &plan.strands {
             building.strand(strand);
@@ -120,9 +124,12 @@ impl Graph {
                 building.edge(from, to, EdgeKind::Maintains);
             }
         }
-        for (out, into) in exports {
-            let (from, to) = (building.relation(out), building.relation(into));
+        for export in &compiled.exports {
+            let (from, to) = (building.relation(export.out), building.relation(export.into));
             building.edge(from, to, EdgeKind::Ships);
+        }
+        for (index, stage) in compiled.stages.iter().enumerate() {
+            building.stage(index, stage);
         }
         building.finish()
     }
@@ -133,6 +140,7 @@ impl Graph {
 enum Origin {
     Relation(RelationId),
     Rule(RuleId, Part),
+    Stage(usize),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -220,6 +228,14 @@ impl Building<'_> {
         self.edge(rule, head, kind);
     }
 
+    fn stage(&mut self, index: usize, stage: &StageUse) {
+        let (kind, name) = (NodeKind::Stage, stage.operator.clone());
+        let operator = self.node(Origin::Stage(index), || Node { kind, name, hidden: false });
+        let (input, output) = (self.relation(stage.input), self.relation(stage.output));
+        self.edge(input, operator, EdgeKind::Starts);
+        self.edge(operator, output, EdgeKind::Emits);
+    }
+
     /// Puts nodes in the order of their origins, and edges in order.
     fn finish(self) -> Graph {
         let mut origins: Vec<(Origin, usize)> = self.index.into_iter().collect();
@@ -278,15 +294,24 @@ pub(crate) mod tests {
              \x20 emit p0 (v1, 7)\n",
         )
         .expect("a plan");
-        let graph = Graph::new(&plan, []);
+        let stage = StageUse {
+            operator: "COUNT".to_owned(),
+            input: RelationId(0),
+            output: RelationId(0),
+            place: "a.olg:2:1".to_owned(),
+        };
+        let stages = vec![stage];
+        let graph = Graph::new(&Compiled { plan, stages, ..Compiled::default() });
         let names: Vec<&str> = graph.nodes.iter().map(|node| node.name.as_str()).collect();
-        assert_eq!(names, ["ping", "peer", "r1"]);
+        assert_eq!(names, ["ping", "peer", "r1", "COUNT"]);
         assert_eq!(
             graph.edges,
             [
                 Edge { from: 0, to: 2, kind: EdgeKind::Starts },
+                Edge { from: 0, to: 3, kind: EdgeKind::Starts },
                 Edge { from: 1, to: 2, kind: EdgeKind::Reads },
                 Edge { from: 2, to: 0, kind: EdgeKind::Emits },
+                Edge { from: 3, to: 0, kind: EdgeKind::Emits },
             ]
         );
     }

@@ -19,6 +19,7 @@ const CHARACTER: f64 = 7.2;
 const STYLE: &str = "text{font:12px sans-serif;text-anchor:middle;dominant-baseline:central;\
     fill:#222}.w{font-size:10px;fill:#777}.n{stroke:#444;stroke-width:1.2}.h{stroke-dasharray:4 3}\
     .event{fill:#fff3d6}.table{fill:#dcebfa}.rule{fill:#f4f4f4}.timer{fill:#e3f4dd}\
+    .stage{fill:#eee3f7}\
     path{fill:none;stroke:#888;stroke-width:1.2}.d{stroke-dasharray:4 3}.b{stroke-width:2.4}";
 
 #[derive(Clone, Copy, Default)]
@@ -52,7 +53,7 @@ pub fn draw(graph: &Graph) -> String {
         let radius = match node.kind {
             NodeKind::Event | NodeKind::Timer => HEIGHT / 2.0,
             NodeKind::Table => 6.0,
-            NodeKind::Rule => 0.0,
+            NodeKind::Rule | NodeKind::Stage => 0.0,
         };
         let (x, top, width) = (place.x, place.y - HEIGHT / 2.0, place.width);
         let _ = writeln!(

@@ -104,10 +104,7 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
     let meters = Meters::new(options.registry.clone());
     let mut world = RunWorld { fleet, journal, meters, flush_is_set: false };
     start(&mut world, &mut events, &options)?;
-    world.meters.update(&world.fleet, events.stats());
-    events.every(METER_EVERY, |world: &mut RunWorld, events: &mut Loop<RunWorld>, _| {
-        world.meters.update(&world.fleet, events.stats());
-    });
+    show_counters(&mut world, &mut events);
     if let Some(stop) = options.stop {
         let handlers = Handlers::new().read(|_: &mut RunWorld, events: &mut Loop<RunWorld>, _| {
             events.stop();
@@ -128,6 +125,14 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
     }
     say!(Info, "fleet", "the run is over: {outcome:?}");
     Ok(world.finish(&mut events))
+}
+
+/// Shows the counters now and from now on.
+fn show_counters(world: &mut RunWorld, events: &mut Loop<RunWorld>) {
+    world.meters.update(&world.fleet, events.stats());
+    events.every(METER_EVERY, |world: &mut RunWorld, events: &mut Loop<RunWorld>, _| {
+        world.meters.update(&world.fleet, events.stats());
+    });
 }
 
 /// Opens all ports, then starts all nodes: the first one's address is the others' landmark.

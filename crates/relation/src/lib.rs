@@ -11,6 +11,7 @@ pub mod function;
 pub mod id;
 pub mod json;
 pub mod limits;
+mod narrow;
 pub mod operator;
 pub mod plan;
 pub mod strand;

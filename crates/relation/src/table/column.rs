@@ -12,6 +12,8 @@
 //! Any     6 words   a tag, then up to 20 bytes inside or a place in the heap
 //! ```
 
+use tidemill_stdx::hash::hash_u64;
+
 use crate::flat::{OwnedValue, SeqParts};
 use crate::id::Id;
 use crate::value::{Type, Value};
@@ -22,7 +24,7 @@ pub(super) enum Repr {
     /// No row yet.
     Empty,
     /// The same value in every row.
-    Const(OwnedValue),
+    Const(Constant),
     /// Integers of 32 bits.
     Int32,
     /// A type that fits 64 bits.
@@ -33,6 +35,28 @@ pub(super) enum Repr {
     Id,
     /// Values of several types.
     Any,
+}
+
+/// The value of a column that has the same in every row, with its hash.
+#[derive(Clone, Debug)]
+pub(super) struct Constant {
+    value: OwnedValue,
+    hash: u64,
+}
+
+impl Constant {
+    pub(super) fn new(value: &Value<'_>) -> Constant {
+        Constant { value: OwnedValue::new(*value), hash: value.hash() }
+    }
+
+    pub(super) fn get(&self) -> Value<'_> {
+        self.value.get()
+    }
+
+    /// [`Value::hash`] of it.
+    pub(super) fn hash(&self) -> u64 {
+        self.hash
+    }
 }
 
 const TEXT_INSIDE: usize = 15;
@@ -68,7 +92,7 @@ impl Repr {
     /// The narrowest representation for what is stored already and `value`.
     pub(super) fn widened(&self, value: &Value<'_>) -> Repr {
         match self {
-            Repr::Empty => Repr::Const(OwnedValue::new(*value)),
+            Repr::Empty => Repr::Const(Constant::new(value)),
             Repr::Const(constant) => {
                 let narrow = Repr::narrowest(&constant.get());
                 if narrow.fits(value) { narrow } else { narrow.widened(value) }
@@ -78,7 +102,7 @@ impl Repr {
         }
     }
 
-    fn narrowest(value: &Value<'_>) -> Repr {
+    pub(super) fn narrowest(value: &Value<'_>) -> Repr {
         match value {
             Value::Int(value) if i32::try_from(*value).is_ok() => Repr::Int32,
             Value::Int(_)
@@ -160,7 +184,7 @@ fn set_word(words: &mut [u32], word: u64) {
 }
 
 #[inline]
-fn get_word(words: &[u32]) -> u64 {
+pub(super) fn get_word(words: &[u32]) -> u64 {
     words[0] as u64 | (words[1] as u64) << 32
 }
 
@@ -218,6 +242,26 @@ pub(super) fn load<'t>(repr: &'t Repr, words: &'t [u32], heap: &'t Heap) -> Valu
         Repr::Id => Value::Id(id(words)),
         Repr::Any => load_any(words, heap),
         Repr::Empty => Value::Null,
+    }
+}
+
+/// The hash of the value in the words of a column: [`Value::hash`].
+#[inline]
+pub(super) fn hash(repr: &Repr, words: &[u32], heap: &Heap) -> u64 {
+    match repr {
+        Repr::Int32 => hash_u64(words[0] as i32 as i64 as u64),
+        Repr::Const(constant) => constant.hash,
+        _ => load(repr, words, heap).hash(),
+    }
+}
+
+/// Whether two rows have equal values in a column, given its words in both.
+#[inline]
+pub(super) fn equal(repr: &Repr, a: &[u32], b: &[u32], heap: &Heap) -> bool {
+    match repr {
+        Repr::Int32 => a[0] == b[0],
+        Repr::Const(_) => true,
+        _ => load(repr, a, heap).equal(&load(repr, b, heap)),
     }
 }
 

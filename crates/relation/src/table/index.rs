@@ -81,7 +81,7 @@ impl Index {
 
 /// The rows of one chain.
 #[derive(Clone, Debug)]
-pub(super) struct Rows<'t> {
+pub(crate) struct Rows<'t> {
     next: &'t [u32],
     row: u32,
 }

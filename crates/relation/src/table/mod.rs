@@ -17,8 +17,9 @@ mod age;
 mod bits;
 mod column;
 mod index;
+mod narrow;
+mod rowset;
 
-use hashbrown::HashTable;
 use tidemill_stdx::hash;
 
 use crate::flat::OwnedValue;
@@ -27,6 +28,14 @@ use age::Ages;
 use bits::Bits;
 use column::{Heap, Repr};
 use index::Index;
+use rowset::RowSet;
+
+pub(crate) use index::Rows as IndexRows;
+pub(crate) use narrow::{Fit, Kind, Layout, NarrowOutcome, Place};
+
+/// Rows that are hashed and their places in the hash table prefetched before the first of them
+/// is entered: enough to hide that memory is slow.
+const AHEAD: usize = 32;
 
 /// A row of one table, until the table settles.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -136,7 +145,7 @@ pub struct Table {
     asserted: Bits,
     fresh_from: u32,
     /// Live and dying rows by the hash of their key.
-    primary: HashTable<u32>,
+    primary: RowSet,
     /// The key columns; all columns for a bag.
     key: Vec<u32>,
     indexes: Vec<Index>,
@@ -164,7 +173,7 @@ impl Table {
             dying_rows: Vec::new(),
             asserted: Bits::default(),
             fresh_from: 0,
-            primary: HashTable::new(),
+            primary: RowSet::default(),
             key,
             indexes: spec.indexes.iter().cloned().map(Index::new).collect(),
             ages: bounded.then(Ages::default),
@@ -193,7 +202,7 @@ impl Table {
             + self.heap.bytes.capacity()
             + self.live.bytes()
             + self.asserted.bytes()
-            + self.primary.allocation_size()
+            + self.primary.bytes()
             + self.indexes.iter().map(Index::bytes).sum::<usize>()
     }
 
@@ -211,9 +220,7 @@ impl Table {
     #[inline]
     pub fn value(&self, row: RowId, column: u32) -> Value<'_> {
         let column = &self.columns[column as usize];
-        let start = row.0 as usize * self.stride + column.offset;
-        let words = &self.words[start..start + column.repr.words()];
-        column::load(&column.repr, words, &self.heap)
+        column::load(&column.repr, self.column_words(column, row), &self.heap)
     }
 
     /// Appends the values of `row` to `out`.
@@ -248,7 +255,7 @@ impl Table {
     }
 
     #[inline]
-    fn sees(&self, row: RowId, visible: Visible) -> bool {
+    pub(crate) fn sees(&self, row: RowId, visible: Visible) -> bool {
         match visible {
             Visible::Live => self.live.get(row.0),
             Visible::Below(limit) => row < limit && self.live.get(row.0),
@@ -279,55 +286,51 @@ impl Table {
     /// Keys are unique among live rows (but for bags): at most one row then, else all versions.
     fn find_all(&self, columns: &[u32], key: &[Value<'_>], visible: Visible) -> FoundRows {
         let hash = hash_values(key.iter().copied());
-        let matches = |row: &u32| {
-            let row = RowId(*row);
+        let matches = |row| {
+            let row = RowId(row);
             self.sees(row, visible) && self.key_equals(row, columns, key)
         };
         if visible != Visible::Ever && self.spec.key != Key::Bag {
-            return FoundRows::One(self.primary.find(hash, matches).copied());
+            return FoundRows::One(self.primary.find(hash, matches));
         }
-        let mut rows: Vec<u32> = self.primary.iter_hash(hash).copied().filter(matches).collect();
+        let mut rows = self.primary.find_all(hash, matches);
         rows.sort_unstable();
         FoundRows::Many(rows.into_iter())
     }
 
     /// The live row with the primary key of `values`, a whole tuple.
     pub fn find(&self, values: &[Value<'_>]) -> Option<RowId> {
-        let hash = self.key_hash_of(values);
-        self.primary
-            .find(hash, |&row| self.live.get(row) && self.same_key(RowId(row), values))
-            .map(|&row| RowId(row))
+        self.find_hashed(self.key_hash_of(values), values)
     }
 
     /// The live row equal to `values`.
     pub fn find_equal(&self, values: &[Value<'_>]) -> Option<RowId> {
-        self.find_equal_where(values, |row| self.live.get(row.0))
+        self.find_equal_where(self.key_hash_of(values), values, |row| self.live.get(row.0))
     }
 
     /// The live or dying row equal to `values`.
     pub fn find_ever(&self, values: &[Value<'_>]) -> Option<RowId> {
-        self.find_equal(values)
-            .or_else(|| self.find_equal_where(values, |row| self.dying.get(row.0)))
+        let hash = self.key_hash_of(values);
+        self.find_equal_where(hash, values, |row| self.live.get(row.0))
+            .or_else(|| self.find_equal_where(hash, values, |row| self.dying.get(row.0)))
     }
 
     fn find_equal_where(
         &self,
+        hash: u64,
         values: &[Value<'_>],
         state: impl Fn(RowId) -> bool,
     ) -> Option<RowId> {
-        let matches = |row: &u32| {
-            let row = RowId(*row);
-            state(row) && self.row_equals(row, values)
-        };
-        self.primary.find(self.key_hash_of(values), matches).map(|&row| RowId(row))
+        let matches = |row| state(RowId(row)) && self.row_equals(RowId(row), values);
+        self.primary.find(hash, matches).map(RowId)
     }
 
     /// All live rows with the primary key of `values`; for a bag, all that are equal.
     pub fn find_for_delete(&self, values: &[Value<'_>]) -> Vec<RowId> {
         let hash = self.key_hash_of(values);
-        let matches = |row: &u32| self.live.get(*row) && self.same_key(RowId(*row), values);
-        let mut rows: Vec<RowId> =
-            self.primary.iter_hash(hash).copied().filter(matches).map(RowId).collect();
+        let matches = |row| self.live.get(row) && self.same_key(RowId(row), values);
+        let found = self.primary.find_all(hash, matches);
+        let mut rows: Vec<RowId> = found.into_iter().map(RowId).collect();
         rows.sort_unstable();
         rows
     }
@@ -350,7 +353,7 @@ impl Table {
         }
         let revived = match self.dying_rows.is_empty() || bag {
             true => None,
-            false => self.find_equal_where(values, |row| self.dying.get(row.0)),
+            false => self.find_equal_where(hash, values, |row| self.dying.get(row.0)),
         };
         let row = match revived {
             Some(row) => row,
@@ -368,9 +371,8 @@ impl Table {
     }
 
     fn find_hashed(&self, hash: u64, values: &[Value<'_>]) -> Option<RowId> {
-        self.primary
-            .find(hash, |&row| self.live.get(row) && self.same_key(RowId(row), values))
-            .map(|&row| RowId(row))
+        let matches = |row| self.live.get(row) && self.same_key(RowId(row), values);
+        self.primary.find(hash, matches).map(RowId)
     }
 
     /// Makes a dying row live again.
@@ -435,10 +437,8 @@ impl Table {
                 continue;
             }
             self.dying.clear_bit(row.0);
-            let hash = self.key_hash(row);
-            if let Ok(entry) = self.primary.find_entry(hash, |&other| other == row.0) {
-                entry.remove();
-            }
+            let hash = self.hash_of(&self.key, row);
+            self.primary.remove(hash, row.0);
             self.heap.dead += self.heap_bytes(row);
         }
         self.dying_rows = dying;
@@ -448,6 +448,11 @@ impl Table {
             self.compact();
         }
         self.fresh_from = self.rows;
+        // What a large commit has reserved and not used goes back.
+        let words = self.words.len();
+        if self.words.capacity() > words + words / 16 + 4096 {
+            self.words.shrink_to(words + words / 32);
+        }
     }
 
     fn append(&mut self, hash: u64, values: &[Value<'_>]) -> Result<RowId, TableFull> {
@@ -459,24 +464,60 @@ impl Table {
         self.widen_for(values);
         let row = RowId(self.rows);
         let start = self.words.len();
+        self.reserve_rows(1);
         self.words.resize(start + self.stride, 0);
         for (column, value) in self.columns.iter().zip(values) {
             let from = start + column.offset;
             let words = &mut self.words[from..from + column.repr.words()];
             column::store(&column.repr, words, &mut self.heap, value);
         }
-        self.rows += 1;
-        self.live_rows += 1;
-        self.live.set(row.0);
-        self.link(row, hash);
+        self.enter(row, hash);
         Ok(row)
     }
 
-    /// Enters a stored row into the primary hash table.
-    fn link(&mut self, row: RowId, hash: u64) {
+    /// Makes a row live whose words are stored: the next one.
+    fn enter(&mut self, row: RowId, hash: u64) {
+        if !self.primary.has_room(row.0) {
+            self.link_all();
+        }
+        self.primary.insert(hash, row.0);
+        self.rows += 1;
+        self.live_rows += 1;
+        self.live.set(row.0);
+    }
+
+    /// Enters all rows into the primary hash table, with room for more.
+    fn link_all(&mut self) {
         let mut primary = std::mem::take(&mut self.primary);
-        primary.insert_unique(hash, row.0, |&other| self.key_hash(RowId(other)));
+        primary.restart(self.live_rows as usize + self.dying_rows.len(), self.rows);
+        let hasher = self.hasher(&self.key);
+        let mut block = [(0, 0); AHEAD];
+        let mut rows = (0..self.rows).filter(|&row| self.live.get(row) || self.dying.get(row));
+        loop {
+            let mut len = 0;
+            for (entry, row) in block.iter_mut().zip(rows.by_ref()) {
+                *entry = (hasher.hash(RowId(row)), row);
+                primary.prefetch(entry.0);
+                len += 1;
+            }
+            block[..len].iter().for_each(|&(hash, row)| primary.insert(hash, row));
+            if len < AHEAD {
+                break;
+            }
+        }
+        drop(hasher);
         self.primary = primary;
+    }
+
+    /// Makes room for the words of `rows` more rows; large tables grow by a quarter at a time.
+    fn reserve_rows(&mut self, rows: usize) {
+        let (words, more) = (self.words.len(), rows * self.stride);
+        if self.words.capacity() - words < more {
+            match words < 1 << 16 {
+                true => self.words.reserve(more),
+                false => self.words.reserve_exact(more.max(words / 4)),
+            }
+        }
     }
 
     /// Enters the rows that a secondary index does not know yet. Indexes are brought up to date
@@ -490,10 +531,10 @@ impl Table {
         let mut indexes = std::mem::take(&mut self.indexes);
         let index = &mut indexes[number as usize];
         let columns = std::mem::take(&mut index.columns);
-        let hash_of = |row| hash_values(columns.iter().map(|&c| self.value(row, c)));
+        let hasher = self.hasher(&columns);
+        let hash_of = |row| hasher.hash(row);
         for row in (known..self.rows).map(RowId) {
-            let same =
-                |other| columns.iter().all(|&c| self.value(other, c).equal(&self.value(row, c)));
+            let same = |other| self.agree(&columns, row, other);
             index.append(row, hash_of(row), same, hash_of);
         }
         index.columns = columns;
@@ -560,7 +601,6 @@ impl Table {
         }
         let old_asserted = std::mem::take(&mut self.asserted);
         self.live.clear();
-        self.primary.clear();
         self.indexes.iter_mut().for_each(Index::clear);
         self.rows = live.len() as u32;
         for (new, old) in live.iter().enumerate() {
@@ -569,8 +609,8 @@ impl Table {
             if old_asserted.get(old.0) {
                 self.asserted.set(row.0);
             }
-            self.link(row, self.key_hash(row));
         }
+        self.link_all();
     }
 
     fn reset(&mut self) {
@@ -579,16 +619,34 @@ impl Table {
     }
 
     fn heap_bytes(&self, row: RowId) -> usize {
-        let start = row.0 as usize * self.stride;
-        let of_column = |column: &Column| {
-            let from = start + column.offset;
-            column::heap_bytes(&column.repr, &self.words[from..from + column.repr.words()])
-        };
+        let of_column =
+            |column: &Column| column::heap_bytes(&column.repr, self.column_words(column, row));
         self.columns.iter().map(of_column).sum()
     }
 
-    fn key_hash(&self, row: RowId) -> u64 {
-        hash_values(self.key.iter().map(|&column| self.value(row, column)))
+    /// The words of `column` in a row.
+    #[inline]
+    fn column_words(&self, column: &Column, row: RowId) -> &[u32] {
+        let start = row.0 as usize * self.stride + column.offset;
+        &self.words[start..start + column.repr.words()]
+    }
+
+    /// The hash of the values of `columns` in `row`: as [`hash_values`].
+    fn hash_of(&self, columns: &[u32], row: RowId) -> u64 {
+        columns.iter().fold(0, |state, &column| {
+            let column = &self.columns[column as usize];
+            let words = self.column_words(column, row);
+            hash::combine(state, column::hash(&column.repr, words, &self.heap))
+        })
+    }
+
+    /// Whether two rows have equal values in `columns`.
+    fn agree(&self, columns: &[u32], a: RowId, b: RowId) -> bool {
+        columns.iter().all(|&column| {
+            let column = &self.columns[column as usize];
+            let (a, b) = (self.column_words(column, a), self.column_words(column, b));
+            column::equal(&column.repr, a, b, &self.heap)
+        })
     }
 
     fn key_hash_of(&self, values: &[Value<'_>]) -> u64 {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::database::Database;
 use crate::plan::{Plan, RelationId};
-use crate::table::{Inserted, RowId, TableFull};
+use crate::table::{Inserted, NarrowOutcome, RowId, TableFull};
 use crate::value::Value;
 
 /// Where a row comes from.
@@ -141,6 +141,22 @@ impl Changes {
             self.log_mut(relation, oldest).gone.push(oldest);
         }
         Some(row)
+    }
+
+    /// Puts derived rows in, given as words; see [`crate::table::Table::insert_words`].
+    pub(super) fn put_words(
+        &mut self,
+        database: &mut Database,
+        relation: RelationId,
+        rows: &[u32],
+    ) {
+        let table = database.table_mut(relation);
+        let before = table.fresh_from();
+        table.insert_words(rows, |outcome| match outcome {
+            NarrowOutcome::New(row) => self.log_mut(relation, row).fresh.push(row),
+            NarrowOutcome::Known(row) => self.refresh(row < before, relation, row),
+            NarrowOutcome::Refused => self.refused += 1,
+        });
     }
 
     /// Notes that a row was inserted again; once in a commit, and only where that fires rules or

@@ -17,6 +17,8 @@
 //! MAX that only gets better, or is not touched by what went, is not. So shortest paths through
 //! a cycle of rules reach their fixed point.
 
+#[cfg(test)]
+mod both;
 mod changes;
 mod naive;
 mod rounds;
@@ -71,7 +73,16 @@ pub struct Views {
     reselect: TupleBuf<RelationId>,
     /// Derivations between a strand and the tables.
     derived: TupleBuf<()>,
+    /// The same as words.
+    derived_words: Vec<u32>,
+    /// A delta of at least so many rows runs on words if it can ([`crate::narrow`]).
+    narrow_from: usize,
+    /// Batches that did.
+    ran_on_words: u64,
 }
+
+/// A few rows are not worth looking at how the tables lie.
+const NARROW_FROM: usize = 8;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
@@ -108,6 +119,9 @@ impl Views {
             groups: Vec::new(),
             reselect: TupleBuf::new(),
             derived: TupleBuf::new(),
+            derived_words: Vec::new(),
+            narrow_from: NARROW_FROM,
+            ran_on_words: 0,
         }
     }
 
@@ -119,6 +133,11 @@ impl Views {
     /// Rows refused so far because a table was full.
     pub fn refused(&self) -> u64 {
         self.changes.refused
+    }
+
+    /// Batches of rows so far that ran on words, without the interpreter.
+    pub fn ran_on_words(&self) -> u64 {
+        self.ran_on_words
     }
 
     /// Puts a tuple into a table, where it stands until it is deleted.

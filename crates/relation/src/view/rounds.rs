@@ -5,6 +5,7 @@ use crate::aggregate::Aggregate;
 use crate::database::Database;
 use crate::expr::{EvalError, Scope};
 use crate::flat::TupleBuf;
+use crate::narrow::{self, Halt};
 use crate::operator::compare;
 use crate::plan::{Lookup, Output, Plan, RelationId, RuleId, Strand, Stratum, ViewKind, ViewRule};
 use crate::strand::{Reading, Sink, run, run_rows};
@@ -388,6 +389,9 @@ impl Round<'_> {
         };
         for batch in rows.chunks(BATCH) {
             self.database.prepare(&rule.deltas[atom]);
+            if self.extend_words(rule, &rule.deltas[atom], batch, &visible) {
+                continue;
+            }
             let reading = Reading {
                 database: self.database,
                 visible: &visible,
@@ -406,6 +410,39 @@ impl Round<'_> {
             }
             self.recycle(derived);
         }
+    }
+
+    /// Runs a batch on words and puts in what it derives; false if that cannot be done.
+    fn extend_words(
+        &mut self,
+        rule: &ViewRule,
+        strand: &Strand,
+        batch: &[RowId],
+        visible: &dyn Fn(u16, &Lookup) -> Visible,
+    ) -> bool {
+        let plain = rule.kind == ViewKind::Maintained && self.selected_from(rule.head).is_none();
+        if !plain || batch.len() < self.views.narrow_from {
+            return false;
+        }
+        let mut derived = std::mem::take(&mut self.views.derived_words);
+        let done = loop {
+            let database = &*self.database;
+            let reading = Reading { database, visible, ignore_absent: false, traced: false };
+            match narrow::compile(strand, reading, self.scope) {
+                Ok(narrow) => {
+                    narrow.run(batch, &mut derived);
+                    break true;
+                }
+                Err(Halt::Widen(layout)) => self.database.table_mut(rule.head).widen(layout),
+                Err(Halt::Never) => break true,
+                Err(Halt::Unfit) => break false,
+            }
+        };
+        self.views.changes.put_words(self.database, rule.head, &derived);
+        derived.clear();
+        self.views.derived_words = derived;
+        self.views.ran_on_words += u64::from(done);
+        done
     }
 
     fn extend_one(&mut self, index: usize, rule: &ViewRule, columns: &[Value<'_>]) {

@@ -1,0 +1,195 @@
+//! From a strand to probes with resolved offsets.
+
+use super::{Bound, Hashed, Narrow, Operand, Path, Probe, Step};
+use crate::expr::{Expr, Reg, Scope};
+use crate::operator::Binary;
+use crate::plan::{self, Bind, HeadColumn, Lookup, Strand};
+use crate::strand::Reading;
+use crate::table::{Access, Fit, Kind, Layout, Place, Table, Visible};
+use crate::value::Value;
+use tidemill_stdx::hash;
+
+/// Why there is nothing to run.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    /// The interpreter has to do it.
+    Unfit,
+    /// As the tables are the strand derives nothing.
+    Never,
+    /// The head's table has to be widened first; then try again.
+    Widen(Layout),
+}
+
+/// Makes a strand that the delta of a view rule starts ready to run on the tables as they are.
+/// The indexes that it reads are [prepared](crate::database::Database::prepare).
+pub(crate) fn compile<'a>(
+    strand: &'a Strand,
+    reading: Reading<'a>,
+    scope: Scope<'a>,
+) -> Result<Narrow<'a>, Halt> {
+    let regs = vec![None; strand.regs as usize];
+    let mut compiler = Compiler { reading, scope, regs };
+    let table = reading.database.table(strand.trigger.relation);
+    let binds = compiler.binds(table, &strand.trigger.columns)?;
+    let mut steps = Vec::with_capacity(strand.steps.len());
+    for step in &strand.steps {
+        steps.extend(compiler.step(step)?);
+    }
+    let output = compiler.output(strand)?;
+    Ok(Narrow { table, binds, steps, output, regs: strand.regs as usize })
+}
+
+struct Compiler<'a> {
+    reading: Reading<'a>,
+    scope: Scope<'a>,
+    /// What is known of each register that has been bound.
+    regs: Vec<Option<Kind<'a>>>,
+}
+
+impl<'a> Compiler<'a> {
+    /// What is known of the value of an expression, and how to read it if it is an integer.
+    fn operand(&self, expr: &'a Expr) -> Result<(Kind<'a>, Option<Operand>), Halt> {
+        let (kind, reg) = match expr {
+            Expr::Reg(Reg(reg)) => {
+                (self.regs[*reg as usize].ok_or(Halt::Unfit)?, Some(Operand::Reg(*reg as usize)))
+            }
+            Expr::Const(constant) => (Kind::Known(constant.get()), None),
+            Expr::Param(param) => (Kind::Known(self.scope.ambient.param(*param)), None),
+            _ => return Err(Halt::Unfit),
+        };
+        let operand = match kind {
+            Kind::Known(Value::Int(value)) => Some(Operand::Int(value)),
+            Kind::Known(_) => None,
+            Kind::Half | Kind::Whole => reg,
+        };
+        Ok((kind, operand))
+    }
+
+    /// What must be compared for each row so that a column equals an expression; nothing if it
+    /// is known to.
+    fn equal(
+        &self,
+        table: &'a Table,
+        column: u32,
+        expr: &'a Expr,
+    ) -> Result<Option<(Place, Operand)>, Halt> {
+        let (kind, operand) = self.operand(expr)?;
+        match (table.place(column), operand, table.kind(column), kind) {
+            (Some(place), Some(operand), ..) => Ok(Some((place, operand))),
+            (_, _, Some(Kind::Known(a)), Kind::Known(b)) => match a.equal(&b) {
+                true => Ok(None),
+                false => Err(Halt::Never),
+            },
+            _ => Err(Halt::Unfit),
+        }
+    }
+
+    fn binds(&mut self, table: &'a Table, columns: &'a [Bind]) -> Result<Vec<Bound>, Halt> {
+        let mut binds = Vec::with_capacity(columns.len());
+        for (column, bind) in (0..).zip(columns) {
+            match bind {
+                Bind::Ignore => {}
+                Bind::Equal(expr) => binds.extend(
+                    self.equal(table, column, expr)?.map(|(place, by)| Bound::Equal(place, by)),
+                ),
+                Bind::Reg(Reg(reg)) => {
+                    let kind = table.kind(column).ok_or(Halt::Unfit)?;
+                    let known = self.regs[*reg as usize].replace(kind);
+                    if known.is_some() {
+                        return Err(Halt::Unfit);
+                    }
+                    if let (Kind::Half | Kind::Whole, Some(place)) = (kind, table.place(column)) {
+                        binds.push(Bound::Load(place, *reg as usize));
+                    }
+                }
+            }
+        }
+        Ok(binds)
+    }
+
+    fn step(&mut self, step: &'a plan::Step) -> Result<Option<Step<'a>>, Halt> {
+        match step {
+            plan::Step::Join(lookup) => self.probe(lookup).map(|probe| Some(Step::Join(probe))),
+            plan::Step::Absent(_) if self.reading.ignore_absent => Ok(None),
+            plan::Step::Absent(lookup) => match self.probe(lookup) {
+                Ok(probe) => Ok(Some(Step::Absent(probe))),
+                Err(Halt::Never) => Ok(None),
+                Err(halt) => Err(halt),
+            },
+            plan::Step::Filter(Expr::Binary(operator, operands)) => {
+                let ways = comparison(*operator).ok_or(Halt::Unfit)?;
+                let (a, b) = (self.operand(&operands[0])?.1, self.operand(&operands[1])?.1);
+                let (Some(a), Some(b)) = (a, b) else { return Err(Halt::Unfit) };
+                Ok(Some(Step::Compare(a, b, ways)))
+            }
+            _ => Err(Halt::Unfit),
+        }
+    }
+
+    fn probe(&mut self, lookup: &'a Lookup) -> Result<Probe<'a>, Halt> {
+        let table = self.reading.database.table(lookup.relation);
+        if table.next_row().0 == 0 {
+            return Err(Halt::Never);
+        }
+        let visible = (self.reading.visible)(lookup.atom, lookup);
+        let path = match lookup.access {
+            Access::Scan => Path::Scan,
+            // More than one row can have a key if some are dying.
+            Access::Primary if visible == Visible::Ever => return Err(Halt::Unfit),
+            Access::Primary => Path::Primary,
+            Access::Index(number) => Path::Index(number),
+        };
+        let (mut key, mut hashed) = (Vec::new(), Vec::with_capacity(lookup.key.len()));
+        let mut state = 0;
+        let columns = table.access_columns(lookup.access).ok_or(Halt::Unfit)?;
+        for (&column, expr) in columns.iter().zip(&lookup.key) {
+            key.extend(self.equal(table, column, expr)?);
+            match self.operand(expr)? {
+                (Kind::Known(value), _) if hashed.is_empty() => {
+                    state = hash::combine(state, value.hash());
+                }
+                (Kind::Known(value), _) => hashed.push(Hashed::Known(value.hash())),
+                (_, Some(Operand::Reg(reg))) => hashed.push(Hashed::Reg(reg)),
+                _ => return Err(Halt::Unfit),
+            }
+        }
+        let binds = self.binds(table, &lookup.columns)?;
+        let all = visible == Visible::Live && table.all_live();
+        Ok(Probe { table, visible, all, path, state, hashed, key, binds })
+    }
+
+    fn output(&self, strand: &'a Strand) -> Result<Vec<(Place, Operand)>, Halt> {
+        let head = self.reading.database.table(strand.output.relation);
+        let mut kinds = Vec::with_capacity(strand.output.columns.len());
+        let mut operands = Vec::with_capacity(kinds.capacity());
+        for column in &strand.output.columns {
+            let HeadColumn::Value(expr) = column else { return Err(Halt::Unfit) };
+            let (kind, operand) = self.operand(expr)?;
+            kinds.push(kind);
+            operands.push(operand);
+        }
+        match head.fit(&kinds) {
+            Fit::Already => {}
+            Fit::Not => return Err(Halt::Unfit),
+            Fit::Widened(layout) => return Err(Halt::Widen(layout)),
+        }
+        let place = |(column, operand): (u32, Option<Operand>)| {
+            // Without a place the column is the same in every row, and the value is that one.
+            Some((head.place(column)?, operand?))
+        };
+        Ok((0..).zip(operands).filter_map(place).collect())
+    }
+}
+
+/// The orders in which a comparison holds: less, equal, greater.
+fn comparison(operator: Binary) -> Option<[bool; 3]> {
+    Some(match operator {
+        Binary::Equal => [false, true, false],
+        Binary::NotEqual => [true, false, true],
+        Binary::Less => [true, false, false],
+        Binary::LessEqual => [true, true, false],
+        Binary::Greater => [false, false, true],
+        Binary::GreaterEqual => [false, true, true],
+        _ => return None,
+    })
+}

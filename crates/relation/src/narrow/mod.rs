@@ -1,0 +1,210 @@
+//! Running strands of view rules on words: the fast path beside [`crate::strand`].
+//!
+//! Most of what a fixed point derives are tuples of integers, copied from column to column. For
+//! a batch of rows of a delta, [`compile`] looks at how the tables lie in memory *now* and turns
+//! the strand into probes with resolved offsets over registers that are plain 64-bit integers;
+//! what is the same in every row (the location, as a rule) is compared once, here. What is
+//! derived is appended to a buffer of words as the head's table stores them, to be put in as
+//! they are.
+//!
+//! A strand that does more than join, compare and copy integers, or a table that holds other
+//! things, is [`Halt::Unfit`]: the interpreter does it. Where both can run they derive the same
+//! tuples in the same order.
+
+mod compile;
+
+use crate::table::{IndexRows, Place, RowId, Table, Visible};
+use std::cmp::Ordering;
+use tidemill_stdx::hash;
+
+pub(crate) use compile::{Halt, compile};
+
+/// An integer that is known when a row has been bound.
+#[derive(Clone, Copy, Debug)]
+enum Operand {
+    Reg(usize),
+    Int(i64),
+}
+
+impl Operand {
+    #[inline]
+    fn read(self, regs: &[i64]) -> i64 {
+        match self {
+            Operand::Reg(reg) => regs[reg],
+            Operand::Int(value) => value,
+        }
+    }
+}
+
+/// What happens to an integer of a row.
+#[derive(Clone, Copy, Debug)]
+enum Bound {
+    Load(Place, usize),
+    Equal(Place, Operand),
+}
+
+/// How a column contributes to the hash of a key.
+#[derive(Clone, Copy, Debug)]
+enum Hashed {
+    Reg(usize),
+    Known(u64),
+}
+
+/// How rows are found.
+#[derive(Clone, Copy, Debug)]
+enum Path {
+    Scan,
+    Primary,
+    Index(u32),
+}
+
+/// Looking up rows of a table.
+#[derive(Debug)]
+struct Probe<'a> {
+    table: &'a Table,
+    visible: Visible,
+    /// `visible` shows every row there is.
+    all: bool,
+    path: Path,
+    /// The hash of the columns of the key before the first register.
+    state: u64,
+    hashed: Vec<Hashed>,
+    key: Vec<(Place, Operand)>,
+    binds: Vec<Bound>,
+}
+
+#[derive(Debug)]
+enum Step<'a> {
+    Join(Probe<'a>),
+    Absent(Probe<'a>),
+    /// Continues if the operands compare in one of these ways: less, equal, greater.
+    Compare(Operand, Operand, [bool; 3]),
+}
+
+/// A strand over tables as they lie in memory.
+#[derive(Debug)]
+pub(crate) struct Narrow<'a> {
+    table: &'a Table,
+    binds: Vec<Bound>,
+    steps: Vec<Step<'a>>,
+    output: Vec<(Place, Operand)>,
+    regs: usize,
+}
+
+impl Narrow<'_> {
+    /// Appends to `out` what the strand derives from each of some rows.
+    pub(crate) fn run(&self, rows: &[RowId], out: &mut Vec<u32>) {
+        let mut run = Run { narrow: self, regs: vec![0; self.regs], out };
+        for &row in rows {
+            if run.bind(&self.binds, self.table.row_words(row)) {
+                run.step(&self.steps);
+            }
+        }
+    }
+}
+
+struct Run<'n> {
+    narrow: &'n Narrow<'n>,
+    regs: Vec<i64>,
+    out: &'n mut Vec<u32>,
+}
+
+impl<'n> Run<'n> {
+    /// Loads registers from a row; false if a column does not equal what it must.
+    #[inline]
+    fn bind(&mut self, binds: &[Bound], words: &[u32]) -> bool {
+        for bound in binds {
+            match *bound {
+                Bound::Load(place, reg) => self.regs[reg] = place.read(words),
+                Bound::Equal(place, operand) => {
+                    if place.read(words) != operand.read(&self.regs) {
+                        return false;
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    fn step(&mut self, steps: &'n [Step<'n>]) {
+        let Some((step, rest)) = steps.split_first() else {
+            for &(place, operand) in &self.narrow.output {
+                place.append(self.out, operand.read(&self.regs));
+            }
+            return;
+        };
+        match step {
+            Step::Join(probe) => {
+                let mut rows = probe.rows(&self.regs);
+                while let Some(row) = rows.next(probe) {
+                    if self.bind(&probe.binds, probe.table.row_words(row)) {
+                        self.step(rest);
+                    }
+                }
+            }
+            Step::Absent(probe) => {
+                let mut rows = probe.rows(&self.regs);
+                while let Some(row) = rows.next(probe) {
+                    if self.bind(&probe.binds, probe.table.row_words(row)) {
+                        return;
+                    }
+                }
+                self.step(rest);
+            }
+            Step::Compare(a, b, [less, equal, greater]) => {
+                let holds = match a.read(&self.regs).cmp(&b.read(&self.regs)) {
+                    Ordering::Less => less,
+                    Ordering::Equal => equal,
+                    Ordering::Greater => greater,
+                };
+                if *holds {
+                    self.step(rest);
+                }
+            }
+        }
+    }
+}
+
+impl<'n> Probe<'n> {
+    #[inline]
+    fn rows(&self, regs: &[i64]) -> Rows<'n> {
+        let same = |words: &[u32]| {
+            self.key.iter().all(|(place, operand)| place.read(words) == operand.read(regs))
+        };
+        let hash = self.hashed.iter().fold(self.state, |state, hashed| {
+            let hash = match hashed {
+                Hashed::Reg(reg) => hash::hash_u64(regs[*reg] as u64),
+                Hashed::Known(hash) => *hash,
+            };
+            hash::combine(state, hash)
+        });
+        match self.path {
+            Path::Scan => Rows::Scan(0..self.table.next_row().0),
+            Path::Primary => Rows::One(self.table.probe_primary(hash, self.visible, same)),
+            Path::Index(number) => Rows::Chain(self.table.probe_index(number, hash, same)),
+        }
+    }
+}
+
+/// Rows that a probe has found.
+enum Rows<'n> {
+    Scan(std::ops::Range<u32>),
+    One(Option<RowId>),
+    Chain(IndexRows<'n>),
+}
+
+impl Rows<'_> {
+    #[inline]
+    fn next(&mut self, probe: &Probe<'_>) -> Option<RowId> {
+        loop {
+            let row = match self {
+                Rows::Scan(rows) => RowId(rows.next()?),
+                Rows::One(row) => RowId(row.take()?.0),
+                Rows::Chain(rows) => rows.next()?,
+            };
+            if probe.all || probe.table.sees(row, probe.visible) {
+                return Some(row);
+            }
+        }
+    }
+}

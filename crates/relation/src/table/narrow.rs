@@ -1,0 +1,292 @@
+//! Tables as the batch runner of view rules ([`crate::narrow`]) sees them: columns of integers
+//! as words, other columns if they are the same in every row, and rows put in many at a time.
+
+use std::mem::discriminant;
+
+use tidemill_stdx::hash;
+
+use super::{AHEAD, Access, Column, Key, Repr, RowId, Table, Visible, column, index};
+use crate::value::{Type, Value};
+
+/// Where the integer of a column lies in the words of a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// One word.
+    Half(usize),
+    /// Two words.
+    Whole(usize),
+    /// The same in every row.
+    Fixed(i64),
+}
+
+impl Place {
+    #[inline]
+    pub(crate) fn read(self, words: &[u32]) -> i64 {
+        match self {
+            Place::Half(at) => i64::from(words[at] as i32),
+            Place::Whole(at) => column::get_word(&words[at..at + 2]) as i64,
+            Place::Fixed(value) => value,
+        }
+    }
+
+    /// Appends to the words of a row, column by column, a value that fits.
+    #[inline]
+    pub(crate) fn append(self, words: &mut Vec<u32>, value: i64) {
+        match self {
+            Place::Half(_) => words.push(value as u32),
+            Place::Whole(_) => words.extend([value as u32, (value >> 32) as u32]),
+            Place::Fixed(_) => {}
+        }
+    }
+}
+
+/// What the batch runner knows of a value before it runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind<'a> {
+    /// An integer of 32 bits.
+    Half,
+    /// An integer.
+    Whole,
+    /// This value.
+    Known(Value<'a>),
+}
+
+/// Whether the batch runner can put rows into a table.
+#[derive(Debug)]
+pub(crate) enum Fit {
+    /// It can.
+    Already,
+    /// It can when the table has been [widened](Table::widen): places are others then.
+    Widened(Layout),
+    /// It cannot.
+    Not,
+}
+
+/// Columns as they should be.
+#[derive(Debug)]
+pub(crate) struct Layout(Vec<Column>);
+
+impl Layout {
+    fn stride(&self) -> usize {
+        self.0.iter().map(|column| column.repr.words()).sum()
+    }
+}
+
+/// What became of a row of a batch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NarrowOutcome {
+    /// It is new.
+    New(RowId),
+    /// An equal row was there.
+    Known(RowId),
+    /// The table is full.
+    Refused,
+}
+
+impl Table {
+    /// What is known of the values of a column; `None`: too little for the batch runner.
+    pub(crate) fn kind(&self, column: u32) -> Option<Kind<'_>> {
+        match &self.columns[column as usize].repr {
+            Repr::Int32 => Some(Kind::Half),
+            Repr::Word(Type::Int) => Some(Kind::Whole),
+            Repr::Const(constant) => Some(Kind::Known(constant.get())),
+            _ => None,
+        }
+    }
+
+    /// Where the integers of a column lie, if it holds nothing else.
+    pub(crate) fn place(&self, column: u32) -> Option<Place> {
+        let column = &self.columns[column as usize];
+        match &column.repr {
+            Repr::Int32 => Some(Place::Half(column.offset)),
+            Repr::Word(Type::Int) => Some(Place::Whole(column.offset)),
+            Repr::Const(constant) => match constant.get() {
+                Value::Int(value) => Some(Place::Fixed(value)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The words of a row.
+    #[inline]
+    pub(crate) fn row_words(&self, row: RowId) -> &[u32] {
+        &self.words[row.0 as usize * self.stride..][..self.stride]
+    }
+
+    /// True if all rows are live, so that nobody needs to ask.
+    pub(crate) fn all_live(&self) -> bool {
+        self.live_rows == self.rows
+    }
+
+    /// The columns that `access` looks up; `None` for a bag, whose keys are not unique.
+    pub(crate) fn access_columns(&self, access: Access) -> Option<&[u32]> {
+        match access {
+            Access::Scan => Some(&[]),
+            Access::Primary => (self.spec.key != Key::Bag).then_some(&self.key),
+            Access::Index(number) => Some(&self.indexes[number as usize].columns),
+        }
+    }
+
+    /// The row with a primary key of this hash that `visible` shows and `same` accepts.
+    #[inline]
+    pub(crate) fn probe_primary(
+        &self,
+        hash: u64,
+        visible: Visible,
+        mut same: impl FnMut(&[u32]) -> bool,
+    ) -> Option<RowId> {
+        let matches = |row| self.sees(RowId(row), visible) && same(self.row_words(RowId(row)));
+        self.primary.find(hash, matches).map(RowId)
+    }
+
+    /// The rows, live or not, of the chain of this hash whose first row `same` accepts.
+    #[inline]
+    pub(crate) fn probe_index(
+        &self,
+        number: u32,
+        hash: u64,
+        same: impl Fn(&[u32]) -> bool,
+    ) -> index::Rows<'_> {
+        self.indexes[number as usize].rows(hash, |row| same(self.row_words(row)))
+    }
+
+    /// Whether rows with values of these kinds can be put in by words alone: the table has no
+    /// lifetime and no bound, nothing in it is dying, and its key is all columns that differ.
+    pub(crate) fn fit(&self, kinds: &[Kind<'_>]) -> Fit {
+        if self.spec.key == Key::Bag || self.ages.is_some() || !self.dying_rows.is_empty() {
+            return Fit::Not;
+        }
+        let mut layout = Layout(self.columns.clone());
+        let mut widened = false;
+        for (number, (column, kind)) in layout.0.iter_mut().zip(kinds).enumerate() {
+            let Some(repr) = wanted(&column.repr, kind) else { return Fit::Not };
+            if repr.words() > 0 && !self.key.contains(&(number as u32)) {
+                return Fit::Not;
+            }
+            widened |= discriminant(&repr) != discriminant(&column.repr);
+            column.repr = repr;
+        }
+        match (layout.stride(), widened) {
+            (0, _) => Fit::Not,
+            (_, false) => Fit::Already,
+            (_, true) => Fit::Widened(layout),
+        }
+    }
+
+    /// Changes the columns as [`Table::fit`] has asked. Rows keep their ids.
+    pub(crate) fn widen(&mut self, layout: Layout) {
+        let (stride, Layout(mut columns)) = (layout.stride(), layout);
+        let mut offset = 0;
+        for column in &mut columns {
+            column.offset = offset;
+            offset += column.repr.words();
+        }
+        self.rewrite(columns, stride, (0..self.rows).map(RowId));
+    }
+
+    /// Puts rows in, given one after the other as the words of their columns, which
+    /// [`Table::fit`] has agreed to. Tells in order what became of each.
+    pub(crate) fn insert_words(&mut self, rows: &[u32], mut told: impl FnMut(NarrowOutcome)) {
+        let (Some(columns), 1..) = (self.hashed(&self.key), self.stride) else {
+            debug_assert!(rows.is_empty(), "the table fits");
+            return;
+        };
+        let mut hashes = [0; AHEAD];
+        for block in rows.chunks(AHEAD * self.stride) {
+            for (row, hash) in block.chunks_exact(self.stride).zip(&mut hashes) {
+                *hash = hash_words(&columns, row);
+                self.primary.prefetch(*hash);
+            }
+            for (row, &hash) in block.chunks_exact(self.stride).zip(&hashes) {
+                told(self.insert_one(row, hash));
+            }
+        }
+    }
+
+    /// How to hash columns by their words, if they hold integers.
+    fn hashed(&self, columns: &[u32]) -> Option<Vec<Hashed>> {
+        let hashed = |&number: &u32| {
+            let column = &self.columns[number as usize];
+            match &column.repr {
+                Repr::Int32 => Some(Hashed::Of(Place::Half(column.offset))),
+                Repr::Word(Type::Int) => Some(Hashed::Of(Place::Whole(column.offset))),
+                Repr::Const(constant) => Some(Hashed::Known(constant.hash())),
+                _ => None,
+            }
+        };
+        columns.iter().map(hashed).collect()
+    }
+
+    /// For hashing the same columns of many rows.
+    pub(super) fn hasher<'t>(&'t self, columns: &'t [u32]) -> Hasher<'t> {
+        Hasher { table: self, columns, hashed: self.hashed(columns) }
+    }
+
+    #[inline]
+    fn insert_one(&mut self, words: &[u32], hash: u64) -> NarrowOutcome {
+        let same = |row| {
+            let known = &self.words[row as usize * words.len()..][..words.len()];
+            self.live.get(row) && known.iter().zip(words).all(|(a, b)| a == b)
+        };
+        if let Some(row) = self.primary.find(hash, same) {
+            return NarrowOutcome::Known(RowId(row));
+        }
+        if self.rows >= u32::MAX - 1 {
+            return NarrowOutcome::Refused;
+        }
+        let row = RowId(self.rows);
+        self.reserve_rows(1);
+        self.words.extend_from_slice(words);
+        self.enter(row, hash);
+        NarrowOutcome::New(row)
+    }
+}
+
+/// How a column contributes to a hash.
+enum Hashed {
+    Of(Place),
+    Known(u64),
+}
+
+/// Hashes columns of stored rows; see [`Table::hasher`].
+pub(super) struct Hasher<'t> {
+    table: &'t Table,
+    columns: &'t [u32],
+    hashed: Option<Vec<Hashed>>,
+}
+
+impl Hasher<'_> {
+    #[inline]
+    pub(super) fn hash(&self, row: RowId) -> u64 {
+        match &self.hashed {
+            Some(columns) => hash_words(columns, self.table.row_words(row)),
+            None => self.table.hash_of(self.columns, row),
+        }
+    }
+}
+
+#[inline]
+fn hash_words(columns: &[Hashed], words: &[u32]) -> u64 {
+    columns.iter().fold(0, |state, column| {
+        let hash = match column {
+            Hashed::Of(place) => hash::hash_u64(place.read(words) as u64),
+            Hashed::Known(hash) => *hash,
+        };
+        hash::combine(state, hash)
+    })
+}
+
+/// The representation with which a column holds values of `kind` as words, or not at all because
+/// they are the same in every row; `None` if there is no such.
+fn wanted(repr: &Repr, kind: &Kind<'_>) -> Option<Repr> {
+    let wanted = match (kind, repr) {
+        (Kind::Known(value), _) if repr.fits(value) => repr.clone(),
+        (Kind::Known(value), _) => repr.widened(value),
+        (_, Repr::Const(constant)) => return wanted(&Repr::narrowest(&constant.get()), kind),
+        (Kind::Half, Repr::Empty | Repr::Int32) => Repr::Int32,
+        (Kind::Whole, Repr::Empty | Repr::Int32) => Repr::Word(Type::Int),
+        _ => repr.clone(),
+    };
+    matches!(wanted, Repr::Const(_) | Repr::Int32 | Repr::Word(Type::Int)).then_some(wanted)
+}

@@ -1,0 +1,202 @@
+//! A hash table of row ids: four bytes a slot, and nothing beside it.
+//!
+//! ```text
+//! slot   tag | row      the row's hash above, its id below; how many bits each, `row_mask` says
+//! ```
+//! Rows lie at the first free slot from `hash * slots / 2^64` on (linear probing). The tag takes
+//! what bits the ids leave, so that a probe seldom looks at a row that is not the one wanted,
+//! and reads one cache line. The number of slots need not be a power of two: it grows by less
+//! than half, which keeps the table between [`FILL_MIN`] and [`FILL_MAX`] full.
+//!
+//! The table stores no hashes: who wants it larger gives all rows anew ([`RowSet::restart`]),
+//! best in their order, which reads them one after the other.
+
+/// No row, and none was here.
+const EMPTY: u32 = u32::MAX;
+/// No row, but probes go on.
+const REMOVED: u32 = u32::MAX - 1;
+
+/// Full slots in percent after the table has grown.
+const FILL_MIN: usize = 55;
+/// Full slots in percent beyond which it grows.
+const FILL_MAX: usize = 80;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct RowSet {
+    slots: Vec<u32>,
+    /// Slots that are not empty, removed rows included.
+    used: usize,
+    used_max: usize,
+    /// The bits of a slot that hold the row; ids stay below `row_mask - 1`, so that no row looks
+    /// like [`EMPTY`] or [`REMOVED`].
+    row_mask: u32,
+}
+
+impl RowSet {
+    /// True if `row` can be inserted; otherwise the table has to [`restart`](RowSet::restart).
+    #[inline]
+    pub(super) fn has_room(&self, row: u32) -> bool {
+        self.used < self.used_max && row < self.row_mask - 1
+    }
+
+    /// Empties the table and makes room for some more than `rows` rows with ids below `next_row`.
+    pub(super) fn restart(&mut self, rows: usize, next_row: u32) {
+        let slots = rows * 100 / FILL_MIN + 16;
+        if self.slots.len() == slots {
+            self.slots.fill(EMPTY);
+        } else {
+            // The old slots go first: both at once would be the peak of a program's memory.
+            self.slots = Vec::new();
+            self.slots = vec![EMPTY; slots];
+        }
+        self.used = 0;
+        self.used_max = slots * FILL_MAX / 100;
+        let ids = u64::from(next_row) * 3 / 2 + 64;
+        self.row_mask = u32::try_from(ids.next_power_of_two() - 1).unwrap_or(u32::MAX);
+    }
+
+    #[inline]
+    fn home(&self, hash: u64) -> usize {
+        ((u128::from(hash) * self.slots.len() as u128) >> 64) as usize
+    }
+
+    #[inline]
+    fn tag(&self, hash: u64) -> u32 {
+        hash as u32 & !self.row_mask
+    }
+
+    #[inline]
+    fn after(&self, at: usize) -> usize {
+        if at + 1 == self.slots.len() { 0 } else { at + 1 }
+    }
+
+    /// The first row with `hash` for which `matches` holds.
+    #[inline]
+    pub(super) fn find(&self, hash: u64, mut matches: impl FnMut(u32) -> bool) -> Option<u32> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let (mut at, tag) = (self.home(hash), self.tag(hash));
+        loop {
+            let slot = self.slots[at];
+            if slot ^ tag <= self.row_mask && slot < REMOVED {
+                let row = slot & self.row_mask;
+                if matches(row) {
+                    return Some(row);
+                }
+            }
+            if slot == EMPTY {
+                return None;
+            }
+            at = self.after(at);
+        }
+    }
+
+    /// All rows with `hash` for which `matches` holds, in no order.
+    pub(super) fn find_all(&self, hash: u64, mut matches: impl FnMut(u32) -> bool) -> Vec<u32> {
+        let mut found = Vec::new();
+        self.find(hash, |row| {
+            if matches(row) {
+                found.push(row);
+            }
+            false
+        });
+        found
+    }
+
+    /// Enters a row, for which there is [room](RowSet::has_room).
+    #[inline]
+    pub(super) fn insert(&mut self, hash: u64, row: u32) {
+        debug_assert!(self.has_room(row));
+        let mut at = self.home(hash);
+        while self.slots[at] != EMPTY {
+            at = self.after(at);
+        }
+        self.slots[at] = self.tag(hash) | row;
+        self.used += 1;
+    }
+
+    /// Takes out a row that was entered with `hash`.
+    pub(super) fn remove(&mut self, hash: u64, row: u32) {
+        if self.slots.is_empty() {
+            return;
+        }
+        let wanted = self.tag(hash) | row;
+        let mut at = self.home(hash);
+        while self.slots[at] != wanted {
+            if self.slots[at] == EMPTY {
+                return;
+            }
+            at = self.after(at);
+        }
+        self.slots[at] = REMOVED;
+    }
+
+    /// Begins to load what a probe for `hash` reads first.
+    #[inline]
+    pub(super) fn prefetch(&self, hash: u64) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(slot) = self.slots.get(self.home(hash)) {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: a prefetch has no effect but on caches, and the address is a slot's.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(slot).cast()) }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = hash;
+    }
+
+    /// Bytes that the table occupies.
+    pub(super) fn bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<u32>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use tidemill_stdx::hash::hash_u64;
+
+    /// Rows share hashes by three; a third is removed on the way.
+    #[test]
+    fn rows_are_found_as_in_a_plain_set() {
+        let hash = |row: u32| hash_u64(u64::from(row / 3));
+        let (mut set, mut plain) = (RowSet::default(), BTreeSet::new());
+        assert_eq!(set.find(hash(0), |_| true), None);
+        for row in 0..5000 {
+            if !set.has_room(row) {
+                set.restart(plain.len(), row);
+                plain.iter().for_each(|&old| set.insert(hash(old), old));
+            }
+            set.insert(hash(row), row);
+            plain.insert(row);
+            if row % 3 == 1 {
+                set.remove(hash(row / 2), row / 2);
+                plain.remove(&(row / 2));
+            }
+            for probe in [row, row / 2, row / 3, row + 1] {
+                let found = set.find(hash(probe), |other| other == probe);
+                assert_eq!(found.is_some(), plain.contains(&probe), "{row} {probe}");
+            }
+        }
+        let first = |row: u32| set.find_all(hash(row), |_| true).into_iter().collect();
+        for row in (0..5000).step_by(3) {
+            let want: BTreeSet<u32> = (row..row + 3).filter(|row| plain.contains(row)).collect();
+            let found: BTreeSet<u32> = first(row);
+            assert_eq!(found.intersection(&want).count(), want.len());
+        }
+    }
+
+    #[test]
+    fn ids_near_the_last_are_rows_like_others() {
+        let mut set = RowSet::default();
+        for row in [u32::MAX - 2, u32::MAX - 3, u32::MAX / 2] {
+            set.restart(1, row);
+            assert!(set.has_room(row));
+            set.insert(u64::MAX, row);
+            assert_eq!(set.find(u64::MAX, |found| found == row), Some(row));
+            set.remove(u64::MAX, row);
+            assert_eq!(set.find(u64::MAX, |_| true), None);
+        }
+    }
+}

@@ -46,6 +46,7 @@ pub mod varint;
 pub use decode::{DecodeError, Decoder, ErrorKind};
 pub use encode::Writer;
 pub use schema::{
-    FieldId, FieldType, Label, MessageId, OneofId, Scalar, Schema, SchemaBuilder, SchemaError,
+    EnumId, FieldId, FieldType, Label, MessageId, OneofId, Scalar, Schema, SchemaBuilder,
+    SchemaError,
 };
 pub use sink::{Event, Flow, Sink, Stop, events};

@@ -39,6 +39,7 @@
 pub mod decode;
 pub mod delimited;
 pub mod encode;
+pub mod proto;
 pub mod schema;
 pub mod sink;
 pub mod varint;

@@ -41,6 +41,8 @@ pub struct OptionsDraft {
     pub bytes: Vec<u8>,
     /// Options that only tools see which read the source: what [`Self::bytes`] does not have.
     pub source_bytes: Vec<u8>,
+    /// Nothing is left for run time: descriptors leave such options out.
+    pub empty: bool,
     /// As written in the text, which interpretation turns into bytes.
     pub text: Vec<OptionText>,
 }

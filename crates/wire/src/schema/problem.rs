@@ -54,6 +54,8 @@ pub struct Problem {
     pub label: Option<(FileId, Place, Part, String)>,
     /// What to write instead.
     pub help: Option<String>,
+    /// The name that nobody has, for those who know where to look for it.
+    pub subject: Option<String>,
 }
 
 impl Problem {
@@ -64,7 +66,7 @@ impl Problem {
         message: impl Into<String>,
     ) -> Problem {
         let message = message.into();
-        Problem { code, warning: false, file, place, part, message, label: None, help: None }
+        Problem { code, warning: false, file, place, part, message, label: None, help: None, subject: None }
     }
 
     /// A warning.
@@ -74,6 +76,12 @@ impl Problem {
         message: impl Into<String>,
     ) -> Problem {
         Problem { warning: true, ..Problem::error(code, at, message) }
+    }
+
+    /// Says which name nobody has.
+    pub fn about(mut self, subject: impl Into<String>) -> Problem {
+        self.subject = Some(subject.into());
+        self
     }
 
     /// Says what to write instead.

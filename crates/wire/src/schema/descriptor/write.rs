@@ -208,7 +208,9 @@ fn put_visibility(out: &mut Vec<u8>, number: u32, visibility: Visibility) {
 }
 
 fn put_options(out: &mut Vec<u8>, number: u32, options: &Option<Box<OptionsDraft>>) {
-    if let Some(options) = options {
+    if let Some(options) = options
+        && !options.empty
+    {
         put_length(out, number, &options.bytes);
     }
 }

@@ -125,7 +125,8 @@ pub fn link_imports(draft: &mut Draft, problems: &mut Vec<Problem>) -> Imports {
                 problems.push(Problem::error("duplicate-import", place, message));
             } else if !by_name.contains_key(&*import.name) {
                 let message = format!("there is no file `{}`", import.name);
-                problems.push(Problem::error("missing-import", place, message));
+                let problem = Problem::error("missing-import", place, message);
+                problems.push(problem.about(&import.name));
             }
         }
     }

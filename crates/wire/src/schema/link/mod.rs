@@ -14,10 +14,10 @@ mod inherit;
 mod names;
 mod types;
 
-pub use imports::{Imports, link_imports};
+pub use imports::{Imports, InOptions, link_imports};
 pub use inherit::{feature_set, inherit_features};
 pub use names::{Entity, Names, Scope};
-pub use types::{Lookup, link_types};
+pub use types::{Lookup, NotFound, Wanted, link_types};
 
 use super::draft::Draft;
 use super::problem::Problem;

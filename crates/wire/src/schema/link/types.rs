@@ -108,7 +108,8 @@ impl Lookup<'_> {
         let at = (self.file, place, part);
         match not_found {
             NotFound::Unknown => {
-                Problem::error("unknown-name", at, format!("there is no {what} `{name}`"))
+                let message = format!("there is no {what} `{name}`");
+                Problem::error("unknown-name", at, message).about(name)
             }
             NotFound::Hidden(found) => {
                 let message = format!("`{name}` means `{found}` here, which is not there");

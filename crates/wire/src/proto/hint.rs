@@ -11,8 +11,8 @@ const FILES_MAX: usize = 2000;
 
 /// The name nearest to `name`, if one is near.
 pub(super) fn similar<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let far = name.chars().count() / 3 + 1;
-    let near = names.map(|other| (distance(name, other), other));
+    let far = (name.chars().count() / 3).max(1);
+    let near = names.filter(|other| *other != name).map(|other| (distance(name, other), other));
     near.filter(|&(distance, _)| distance <= far).min_by_key(|&(distance, _)| distance).map(|one| one.1)
 }
 

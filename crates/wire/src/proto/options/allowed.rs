@@ -25,6 +25,7 @@ pub(super) fn check(draft: &Draft, element: Element, tree: &Tree, problems: &mut
             let message = format!("{} has no features", edition.name());
             let help = "write `edition = \"2023\";` in place of the syntax";
             problems.push(at(draft, element, entry, "features", message).help(help));
+            continue;
         }
         check_entry(draft, element, edition, entry, entry, problems);
     }

@@ -204,8 +204,18 @@ impl<'a> Parser<'a> {
         self.advance();
         match integer(self.slice(token)) {
             Some(value) => Ok((value, token.range())),
+            None if self.is_reported(token) => Err(Failed),
             None => Err(self.error("number-range", token.range(), "this number is too great")),
         }
+    }
+
+    /// True if cutting the text into tokens found something wrong there.
+    fn is_reported(&self, token: Token) -> bool {
+        let starts = |problem: &Problem| match problem.part {
+            Part::Range(start, _) => (token.start..=token.end).contains(&start),
+            _ => false,
+        };
+        self.problems.iter().any(|problem| problem.file == self.file && starts(problem))
     }
 
     /// An integer with or without a minus that fits 32 bits.
@@ -357,13 +367,15 @@ impl<'a> Parser<'a> {
             if self.take_sign(b';') {
                 continue;
             }
+            if self.at_sign(b'}') {
+                let token = self.advance();
+                self.error("syntax", token.range(), "this brace closes nothing");
+                continue;
+            }
             let before = self.at;
             if self.statement().is_err() {
                 self.skip_statement();
-                if self.at_sign(b'}') {
-                    let token = self.advance();
-                    self.error("syntax", token.range(), "this brace closes nothing");
-                } else if self.at == before {
+                if self.at == before {
                     self.advance();
                 }
             }

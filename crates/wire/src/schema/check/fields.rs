@@ -155,13 +155,6 @@ impl Check<'_> {
         if get(CTYPE).is_some() && edition >= Edition::Edition2024 {
             self.error("ctype", at("ctype"), "`ctype` went with edition 2024".into());
             self.help("use `features.(pb.cpp).string_type`");
-        } else if get(CTYPE).is_some() && edition.has_features() {
-            let text = matches!(scalar, Some(Scalar::String | Scalar::Bytes));
-            if !text {
-                self.error("ctype", at("ctype"), "`ctype` is for strings and bytes".into());
-            } else if get(CTYPE) == Some(1) && field.is_extension() {
-                self.error("ctype", at("ctype"), "an extension cannot be a CORD".into());
-            }
         }
         if get(WEAK) == Some(1) && edition >= Edition::Edition2024 {
             self.error("weak", at("weak"), "weak fields went with edition 2024".into());

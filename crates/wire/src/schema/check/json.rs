@@ -52,6 +52,9 @@ impl Check<'_> {
 
     fn conflict(&mut self, id: FieldId, other: FieldId, name: &str, lenient: bool) {
         let (field, other) = (self.draft.field(id), self.draft.field(other));
+        if field.name == other.name {
+            return; // That is reported as such.
+        }
         let at = (field.file, field.place, Part::Name);
         let text = format!("fields `{}` and `{}` are both `{name}` in JSON", other.name, field.name);
         match lenient {

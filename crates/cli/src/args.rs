@@ -103,6 +103,11 @@ pub enum Verb {
     /// Print the messages that nodes of a program exchange, as a .proto file
     #[command(after_help = "Example:\n  tidemill schema ring.olg > ring.proto")]
     Schema(Sources),
+    /// Work with schemas of messages and with messages of them
+    #[command(after_help = "Examples:\n  \
+        tidemill proto check --schema events.proto -I protos\n  \
+        tidemill proto check --schema events.fds")]
+    Proto(ProtoArgs),
     /// Ask a running node for the rows of a table, or for the answer of a rule
     #[command(after_help = "Examples:\n  \
         tidemill query localhost:10000 successor\n  \
@@ -124,8 +129,35 @@ pub enum Verb {
     },
 }
 
-/// Where a program comes from.
+/// `proto`.
 #[derive(Args, Debug)]
+pub struct ProtoArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: ProtoVerb,
+}
+
+/// The verbs of `proto`.
+#[derive(Subcommand, Debug)]
+pub enum ProtoVerb {
+    /// Report what is wrong with a schema
+    #[command(after_help = "Example:\n  tidemill proto check --schema events.proto -I protos")]
+    Check(SchemaArgs),
+}
+
+/// Where a schema comes from.
+#[derive(Args, Debug)]
+pub struct SchemaArgs {
+    /// Files of the schema: .proto texts, .fds sets of descriptors
+    #[arg(long = "schema", required = true, num_args = 1.., value_name = "FILE")]
+    pub files: Vec<std::path::PathBuf>,
+    /// Look for imported files here; without any, in the current folder and beside the files
+    #[arg(short = 'I', value_name = "DIR")]
+    pub includes: Vec<std::path::PathBuf>,
+}
+
+/// Where a program comes from.
+#[derive(Args, Clone, Debug)]
 pub struct Sources {
     /// Source files; several .olg files form one program
     #[arg(required = true, value_name = "FILE")]

@@ -24,6 +24,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`load`] | files to programs, with diagnostics |
+//! | [`schemas`] | `.proto` texts and descriptors to schemas, with diagnostics |
 //! | [`run`] | nodes on this machine and the network |
 //! | [`sim`], [`script`] | nodes in virtual time, under faults and scripts |
 //! | [`ask`] | questions to running nodes |
@@ -45,6 +46,7 @@ pub mod journal;
 pub mod load;
 pub mod meters;
 pub mod run;
+pub mod schemas;
 pub mod script;
 pub mod sim;
 pub mod summary;

@@ -199,7 +199,12 @@ impl<'s> Writer<'s> {
 
     fn put_text(&mut self, field: FieldId, scalar: Scalar, value: &[u8]) {
         let def = self.schema.wire_field(field);
-        assert!(def.ty == FieldType::Scalar(scalar), "{} is no {}", self.name(field), scalar.name());
+        assert!(
+            def.ty == FieldType::Scalar(scalar),
+            "{} is no {}",
+            self.name(field),
+            scalar.name()
+        );
         if def.label == Label::Implicit && value.is_empty() {
             return;
         }

@@ -130,7 +130,8 @@ fn fields_are_what_their_features_say() {
             repeated int32 e = 536870911;
             repeated int32 f = 5 [features.repeated_field_encoding = EXPANDED];
             map<string, M> g = 6; oneof o { string h = 40000; bytes i = 50000 [default = '\\xff']; }
-            E j = 8 [default = B, json_name = 'jay']; string k = 9 [features.utf8_validation = NONE];
+            E j = 8 [default = B, json_name = 'jay'];
+            string k = 9 [features.utf8_validation = NONE];
         }
         enum E { option features.enum_type = CLOSED; A = 5; B = -1; }",
     );
@@ -199,8 +200,10 @@ fn five_thousand_messages_load_quickly() {
     let mut text = String::from("syntax = 'proto3'; package p;\n");
     for i in 0..5000 {
         text += &format!("message M{i} {{\n  int32 id = 1;\n  string name = 2;\n");
-        text += &format!("  repeated M{} next = 3;\n  map<string, int64> counts = 4;\n", i * 7 % 5000);
-        text += "  optional double value = 5;\n  oneof choice { bytes raw = 6; bool flag = 7; }\n}\n";
+        text +=
+            &format!("  repeated M{} next = 3;\n  map<string, int64> counts = 4;\n", i * 7 % 5000);
+        text +=
+            "  optional double value = 5;\n  oneof choice { bytes raw = 6; bool flag = 7; }\n}\n";
     }
     let texts = Texts::from_iter([("a.proto", &text)]);
     let set = compile(&["a.proto"], &texts).schema.unwrap().descriptor_set();

@@ -54,8 +54,7 @@ fn mutate(bytes: &mut Vec<u8>, other: &[u8], rng: &mut Rng) {
 
 #[test]
 fn changed_sources_end_in_diagnostics() {
-    let sources: Vec<_> =
-        data().into_iter().filter(|(name, _)| name.ends_with(".proto")).collect();
+    let sources: Vec<_> = data().into_iter().filter(|(name, _)| name.ends_with(".proto")).collect();
     let texts = |name: &str, text: String| {
         let all = sources.iter().map(|(name, text)| (name.clone(), lossy(text)));
         let mut texts = Texts::from_iter(all);

@@ -3,14 +3,16 @@
 mod explain;
 mod fmt;
 mod outside;
+mod proto;
 mod query;
 mod run;
 mod sim;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::CommandFactory;
 use tidemill::load::{LoadOptions, Loaded};
+use tidemill::schemas::is_schema;
 use tidemill_stdx::diag::has_errors;
 
 use crate::Status;
@@ -20,6 +22,7 @@ use crate::report::Reporter;
 
 pub use explain::{explain, schema};
 pub use fmt::fmt;
+pub use proto::proto;
 pub use query::query;
 pub use run::run;
 pub use sim::sim;
@@ -40,11 +43,18 @@ fn load(sources: &Sources, report: Reporter) -> Loaded {
 
 /// `check`.
 pub fn check(sources: &Sources, report: Reporter) -> Status {
-    let loaded = load(sources, report);
-    match has_errors(&loaded.diagnostics) {
-        true => Status::Failed,
-        false => Status::Fine,
+    let is_schema = |file: &String| is_schema(Path::new(file));
+    let (schemas, rules): (Vec<String>, _) = sources.files.iter().cloned().partition(is_schema);
+    let mut fine = true;
+    if !schemas.is_empty() {
+        let files: Vec<PathBuf> = schemas.into_iter().map(PathBuf::from).collect();
+        fine = proto::check_schemas(&files, &sources.includes, report);
     }
+    if !rules.is_empty() {
+        let rules = Sources { files: rules, ..sources.clone() };
+        fine &= !has_errors(&load(&rules, report).diagnostics);
+    }
+    if fine { Status::Fine } else { Status::Failed }
 }
 
 /// `functions`.

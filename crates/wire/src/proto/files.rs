@@ -73,8 +73,7 @@ impl Files for Folders {
     }
 
     fn roots(&self) -> String {
-        let roots: Vec<String> =
-            self.roots.iter().map(|root| root.display().to_string()).collect();
+        let roots: Vec<String> = self.roots.iter().map(|root| root.display().to_string()).collect();
         roots.join(", ")
     }
 }

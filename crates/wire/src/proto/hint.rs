@@ -13,7 +13,9 @@ const FILES_MAX: usize = 2000;
 pub(super) fn similar<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let far = (name.chars().count() / 3).max(1);
     let near = names.filter(|other| *other != name).map(|other| (distance(name, other), other));
-    near.filter(|&(distance, _)| distance <= far).min_by_key(|&(distance, _)| distance).map(|one| one.1)
+    near.filter(|&(distance, _)| distance <= far)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|one| one.1)
 }
 
 /// Letters to insert, remove or replace (Levenshtein); of case nothing counts.
@@ -37,9 +39,11 @@ pub(super) fn file_with(name: &str, files: &dyn Files) -> Option<String> {
     let declares = |text: &str| declares(text, name.trim_start_matches('.'), last);
     let known = wellknown::names().find(|file| wellknown::text(file).is_some_and(declares));
     known.map(str::to_owned).or_else(|| {
-        files.names().into_iter().take(FILES_MAX).find(|file| {
-            matches!(files.read(file), Some((_, Ok(text))) if declares(&text))
-        })
+        files
+            .names()
+            .into_iter()
+            .take(FILES_MAX)
+            .find(|file| matches!(files.read(file), Some((_, Ok(text))) if declares(&text)))
     })
 }
 
@@ -57,7 +61,8 @@ fn declares(text: &str, name: &str, last: &str) -> bool {
     for at in 0..tokens.len() {
         match word(at) {
             Some("package") if package.is_empty() => {
-                let rest = tokens[at + 1..].iter().take_while(|token| token.kind != Kind::Sign(b';'));
+                let rest =
+                    tokens[at + 1..].iter().take_while(|token| token.kind != Kind::Sign(b';'));
                 package = rest
                     .filter_map(|token| text.get(token.start as usize..token.end as usize))
                     .collect();
@@ -87,10 +92,7 @@ pub(super) fn for_import(name: &str, files: &dyn Files) -> String {
     let same_base = all().find(|other| other.rsplit('/').next() == Some(base));
     match same_base.or_else(|| similar(name, all())) {
         Some(other) => format!("is \"{other}\" meant?"),
-        None => format!(
-            "names of files begin at a folder given with -I ({})",
-            files.roots()
-        ),
+        None => format!("names of files begin at a folder given with -I ({})", files.roots()),
     }
 }
 

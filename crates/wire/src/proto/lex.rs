@@ -37,7 +37,6 @@ impl Token {
 /// Texts may be that long, so that places fit.
 pub(super) const BYTES_MAX: usize = 1 << 30;
 
-
 struct Lexer<'a> {
     text: &'a [u8],
     at: usize,

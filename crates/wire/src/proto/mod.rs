@@ -212,9 +212,9 @@ impl<'f> Loader<'f> {
         for problem in problems {
             let severity = if problem.warning { Severity::Warning } else { Severity::Error };
             let span = self.span(problem.file, problem.place, problem.part);
-            let label = problem.label.map(|(file, place, part, message)| {
-                (self.span(file, place, part), message)
-            });
+            let label = problem
+                .label
+                .map(|(file, place, part, message)| (self.span(file, place, part), message));
             found.push(Diagnostic {
                 severity,
                 code: problem.code,

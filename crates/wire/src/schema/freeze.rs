@@ -8,8 +8,8 @@ use tidemill_stdx::hash::Map;
 use super::default::default_value;
 use super::defs::DefaultValue;
 use super::defs::{
-    Def, Enum, EnumValue, ExtensionPart, ExtensionRange, Field, File, Message, MessageRare,
-    Method, Oneof, Service,
+    Def, Enum, EnumValue, ExtensionPart, ExtensionRange, Field, File, Message, MessageRare, Method,
+    Oneof, Service,
 };
 use super::descriptor;
 use super::draft::{
@@ -153,14 +153,15 @@ fn tables(draft: &Draft, layout: &Layout) -> Vec<FieldTable> {
         let packable = field.is_repeated() && kind.is_packable();
         (field.number as u32, Slot { field: id, kind, packable })
     };
-    let table = |(message, fields): (usize, &Vec<FieldId>)| {
-        match layout.extensions_of.get(&MessageId(message as u32)) {
-            None => FieldTable::new(fields.iter().map(|&id| slot(id))),
-            Some(extensions) => {
-                let mut all: Vec<_> = fields.iter().chain(extensions).map(|&id| slot(id)).collect();
-                all.sort_by_key(|&(number, _)| number);
-                FieldTable::new(all.into_iter())
-            }
+    let table = |(message, fields): (usize, &Vec<FieldId>)| match layout
+        .extensions_of
+        .get(&MessageId(message as u32))
+    {
+        None => FieldTable::new(fields.iter().map(|&id| slot(id))),
+        Some(extensions) => {
+            let mut all: Vec<_> = fields.iter().chain(extensions).map(|&id| slot(id)).collect();
+            all.sort_by_key(|&(number, _)| number);
+            FieldTable::new(all.into_iter())
         }
     };
     layout.fields.iter().enumerate().map(table).collect()
@@ -304,12 +305,7 @@ impl Graph {
         self.node(Def::File(def), edges);
     }
 
-    fn message(
-        &mut self,
-        id: MessageId,
-        message: MessageDraft,
-        fields: &mut Fields<'_>,
-    ) {
+    fn message(&mut self, id: MessageId, message: MessageDraft, fields: &mut Fields<'_>) {
         let mut edges = vec![message.file.0];
         edges.extend(message.parent.map(|parent| self.message_node(parent)));
         let layout = fields.layout;

@@ -48,8 +48,8 @@ pub use draft::{Draft, ImportKind, Visibility};
 pub use features::{Edition, Features};
 pub use freeze::freeze;
 pub use ids::{EnumId, FieldId, FileId, MessageId, OneofId, ServiceId};
-pub use kinds::{FIELD_NUMBER_MAX, FieldType, Label, Scalar, WireType};
 pub(crate) use kinds::Tag;
+pub use kinds::{FIELD_NUMBER_MAX, FieldType, Label, Scalar, WireType};
 pub use load::LoadError;
 pub(crate) use lookup::WireField;
 pub use lookup::{Named, Schema};
@@ -59,17 +59,22 @@ pub(crate) use table::Slot;
 /// The name of a field in JSON where the source gives none: without underscores, the letters
 /// after them in capitals.
 pub fn json_name(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
+    json_name_chars(name).collect()
+}
+
+/// True if that is what [`json_name`] makes of the name.
+pub(crate) fn is_json_name(json: &str, name: &str) -> bool {
+    json_name_chars(name).eq(json.chars())
+}
+
+fn json_name_chars(name: &str) -> impl Iterator<Item = char> {
     let mut capital = false;
-    for c in name.chars() {
-        match c {
-            '_' => capital = true,
-            c if capital => {
-                out.push(c.to_ascii_uppercase());
-                capital = false;
-            }
-            c => out.push(c),
+    name.chars().filter_map(move |c| {
+        if c == '_' {
+            capital = true;
+            return None;
         }
-    }
-    out
+        let was_capital = std::mem::take(&mut capital);
+        Some(if was_capital { c.to_ascii_uppercase() } else { c })
+    })
 }

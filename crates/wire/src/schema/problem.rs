@@ -66,7 +66,17 @@ impl Problem {
         message: impl Into<String>,
     ) -> Problem {
         let message = message.into();
-        Problem { code, warning: false, file, place, part, message, label: None, help: None, subject: None }
+        Problem {
+            code,
+            warning: false,
+            file,
+            place,
+            part,
+            message,
+            label: None,
+            help: None,
+            subject: None,
+        }
     }
 
     /// A warning.

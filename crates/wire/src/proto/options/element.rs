@@ -71,9 +71,7 @@ impl Element {
             Element::Field(id) => &mut draft.field_mut(id).options,
             Element::Oneof(id) => &mut draft.oneof_mut(id).options,
             Element::Enum(id) => &mut draft.enum_mut(id).options,
-            Element::EnumValue(id, index) => {
-                &mut draft.enum_mut(id).values[index as usize].options
-            }
+            Element::EnumValue(id, index) => &mut draft.enum_mut(id).values[index as usize].options,
             Element::Service(id) => &mut draft.service_mut(id).options,
             Element::Method(id, index) => {
                 &mut draft.service_mut(id).methods[index as usize].options

@@ -129,7 +129,9 @@ impl<'a> Interpreter<'a> {
                 let failed = self.error("unknown-option", part.range, message);
                 let own = self.extension_like(ty, &part.name);
                 let help = match (self.similar(ty, &part.name), own) {
-                    (_, true) => Some(format!("custom options stand in parentheses: `({})`", part.name)),
+                    (_, true) => {
+                        Some(format!("custom options stand in parentheses: `({})`", part.name))
+                    }
                     (Some(name), _) => Some(format!("is `{name}` meant?")),
                     _ => None,
                 };

@@ -195,7 +195,10 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
         let known = url.strip_suffix(full_name);
         let is_any = &*draft.message(ty).full_name == "google.protobuf.Any"
             && matches!(known, Some("type.googleapis.com/" | "type.googleprod.com/"));
-        let fields = [self.interpreter.plain_field(ty, "type_url"), self.interpreter.plain_field(ty, "value")];
+        let fields = [
+            self.interpreter.plain_field(ty, "type_url"),
+            self.interpreter.plain_field(ty, "value"),
+        ];
         let ([Some(type_url), Some(value)], true) = (fields, is_any) else {
             return Err(self.error(token, format!("nothing of type `{url}` can be here")));
         };
@@ -288,9 +291,8 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
                     OptionValue::Negative(value) => i32::try_from(value).ok(),
                     _ => None,
                 };
-                let number = number.filter(|number| {
-                    found.values.iter().any(|value| value.number == *number)
-                });
+                let number = number
+                    .filter(|number| found.values.iter().any(|value| value.number == *number));
                 match number {
                     Some(number) => Ok(Value::Varint(i64::from(number) as u64)),
                     None => {

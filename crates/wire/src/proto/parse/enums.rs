@@ -26,9 +26,8 @@ impl Parser<'_> {
     }
 
     fn enum_statement(&mut self, id: EnumId) -> Parsed {
-        let next_is_sign = |parser: &Self, sign| {
-            parser.second().kind == crate::proto::lex::Kind::Sign(sign)
-        };
+        let next_is_sign =
+            |parser: &Self, sign| parser.second().kind == crate::proto::lex::Kind::Sign(sign);
         // Both words may also be the names of values.
         if self.at_word("option") && !next_is_sign(self, b'=') {
             let mut options = self.draft.enum_mut(id).options.take();

@@ -34,12 +34,7 @@ impl Parser<'_> {
     }
 
     /// A field of an `extend` block.
-    pub(super) fn extension(
-        &mut self,
-        around: Around,
-        extendee: &str,
-        range: TextRange,
-    ) -> Parsed {
+    pub(super) fn extension(&mut self, around: Around, extendee: &str, range: TextRange) -> Parsed {
         let head = self.label(false, true)?;
         let field = FieldDraft { extendee: extendee.into(), ..FieldDraft::default() };
         let id = self.field_rest(around, head, field, range)?;
@@ -423,9 +418,17 @@ mod tests {
     #[test]
     fn numbers_look_as_in_c() {
         let doubles = [1.5e10, 1e20, 1e-7, 0.1, 100.0, 1e15, 123456789012345680.0, 0.0001, -0.0];
-        let texts =
-            ["15000000000", "1e+20", "1e-07", "0.1", "100", "1e+15", "1.2345678901234568e+17",
-             "0.0001", "-0"];
+        let texts = [
+            "15000000000",
+            "1e+20",
+            "1e-07",
+            "0.1",
+            "100",
+            "1e+15",
+            "1.2345678901234568e+17",
+            "0.0001",
+            "-0",
+        ];
         assert_eq!(doubles.map(format_double), texts);
         let floats = [1.5e10f32, 0.1, 7.0, 16777216.0, 3.4028235e38];
         let texts = ["1.5e+10", "0.1", "7", "16777216", "3.40282347e+38"];
@@ -434,8 +437,9 @@ mod tests {
 
     #[test]
     fn entries_are_named_after_their_map() {
-        assert_eq!(["a", "foo_bar", "_x", "a1_b"].map(entry_name), [
-            "AEntry", "FooBarEntry", "XEntry", "A1BEntry"
-        ]);
+        assert_eq!(
+            ["a", "foo_bar", "_x", "a1_b"].map(entry_name),
+            ["AEntry", "FooBarEntry", "XEntry", "A1BEntry"]
+        );
     }
 }

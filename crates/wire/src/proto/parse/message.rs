@@ -3,9 +3,9 @@
 use super::{Around, Failed, Parsed, Parser};
 use crate::proto::lex::Kind;
 use crate::proto::places::Ranges;
-use crate::schema::{FIELD_NUMBER_MAX, MessageId};
 use crate::schema::draft::{MessageDraft, OneofDraft, Visibility};
 use crate::schema::uninterpreted::{OptionText, OptionValue, TextRange};
+use crate::schema::{FIELD_NUMBER_MAX, MessageId};
 
 impl Parser<'_> {
     pub(super) fn message(&mut self, around: Around, visibility: Visibility) -> Parsed {

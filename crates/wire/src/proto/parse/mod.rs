@@ -134,7 +134,12 @@ impl<'a> Parser<'a> {
         there
     }
 
-    fn error(&mut self, code: &'static str, range: TextRange, message: impl Into<String>) -> Failed {
+    fn error(
+        &mut self,
+        code: &'static str,
+        range: TextRange,
+        message: impl Into<String>,
+    ) -> Failed {
         let at = (self.file, Place::NONE, Part::Range(range.0, range.1));
         self.problems.push(Problem::error(code, at, message));
         Failed
@@ -481,7 +486,8 @@ impl<'a> Parser<'a> {
             self.help("use `import option` for what only options need");
         }
         let (name, range) = self.text("the name of a file in quotes")?;
-        let place = self.place(Ranges { name: range, other: (start, range.1), ..Ranges::default() });
+        let place =
+            self.place(Ranges { name: range, other: (start, range.1), ..Ranges::default() });
         let after_options = self.draft.file(self.file).dependencies.iter();
         let late = after_options.clone().any(|one| one.kind == ImportKind::Option);
         if late && kind != ImportKind::Option {

@@ -8,7 +8,6 @@ use crate::schema::features::Features;
 use crate::schema::problem::Place;
 use crate::schema::{EnumId, FIELD_NUMBER_MAX, MessageId};
 
-
 impl Parser<'_> {
     /// `extensions 100 to 199, 1000 to max [options];`.
     pub(super) fn extensions(&mut self, id: MessageId) -> Parsed {
@@ -58,7 +57,8 @@ impl Parser<'_> {
                 true if self.take_word("max") => i32::MAX,
                 true => self.signed("a number or `max`")?.0,
             };
-            let place = self.place(Ranges { name: (range.0, self.previous().end), ..Ranges::default() });
+            let place =
+                self.place(Ranges { name: (range.0, self.previous().end), ..Ranges::default() });
             self.draft.enum_mut(id).reserved_ranges.push(RangeDraft { start, end, place });
             if !self.take_sign(b',') {
                 return self.end_statement();
@@ -113,4 +113,3 @@ impl Parser<'_> {
         }
     }
 }
-

@@ -7,14 +7,26 @@ macro_rules! files {
     ($($name:literal),+) => {
         /// Names and texts.
         const FILES: &[(&str, &str)] = &[
-            $((concat!("google/protobuf/", $name, ".proto"), include_str!(concat!($name, ".proto")))),+
+            $((
+                concat!("google/protobuf/", $name, ".proto"),
+                include_str!(concat!($name, ".proto")),
+            )),+
         ];
     };
 }
 
 files!(
-    "any", "api", "descriptor", "duration", "empty", "field_mask", "source_context", "struct",
-    "timestamp", "type", "wrappers"
+    "any",
+    "api",
+    "descriptor",
+    "duration",
+    "empty",
+    "field_mask",
+    "source_context",
+    "struct",
+    "timestamp",
+    "type",
+    "wrappers"
 );
 
 /// The text of a well-known file.

@@ -21,9 +21,8 @@ impl Check<'_> {
             return;
         };
         if found.features.enum_kind == EnumKind::Open && first.number != 0 {
-            let text = format!(
-                "the first value of enum `{}` is {}, not 0", found.name, first.number
-            );
+            let text =
+                format!("the first value of enum `{}` is {}, not 0", found.name, first.number);
             self.error("first-value", (found.file, first.place, Part::Number), text);
             let zero = format!("{}_UNSPECIFIED = 0;", found.name.to_ascii_uppercase());
             self.help(match self.edition(found.file) {
@@ -51,11 +50,14 @@ impl Check<'_> {
                 continue;
             }
             let other = &found.values[other];
-            let text =
-                format!("value `{}` has number {}, as `{}` has", value.name, value.number, other.name);
+            let text = format!(
+                "value `{}` has number {}, as `{}` has",
+                value.name, value.number, other.name
+            );
             self.error("enum-alias", (found.file, value.place, Part::Number), text);
             self.label((found.file, other.place, Part::Number), "it is taken here");
-            let next = found.values.iter().map(|value| i64::from(value.number)).max().unwrap_or(0) + 1;
+            let next =
+                found.values.iter().map(|value| i64::from(value.number)).max().unwrap_or(0) + 1;
             self.help(format!(
                 "the next free number is {next}; for two names of one value set \
                  `option allow_alias = true;`"

@@ -34,7 +34,8 @@ impl Check<'_> {
             if let Some(&other) = seen.get(&(message, field.number)) {
                 let other = draft.field(other);
                 let text = format!(
-                    "extension `{}` has number {}, as `{}` has", field.name, field.number, other.name
+                    "extension `{}` has number {}, as `{}` has",
+                    field.name, field.number, other.name
                 );
                 self.error("duplicate-number", at, text);
                 self.label((other.file, other.place, Part::Number), "it is taken here");
@@ -59,8 +60,10 @@ impl Check<'_> {
         };
         match ranges.find(inside) {
             None => {
-                let text =
-                    format!("`{}` gives no number {} to extensions", message.full_name, field.number);
+                let text = format!(
+                    "`{}` gives no number {} to extensions",
+                    message.full_name, field.number
+                );
                 self.error("extension-number", at(Part::Number), text);
                 let ranges: Vec<String> = message
                     .extension_ranges

@@ -1,6 +1,7 @@
 //! Fields and extensions one by one.
 
 use super::{Check, option, option_part};
+use crate::schema::default::default_value;
 use crate::schema::draft::{Cardinality, FieldDraft};
 use crate::schema::features::{Edition, EnumKind, Presence};
 use crate::schema::problem::Part;
@@ -64,7 +65,8 @@ impl Check<'_> {
         let edition = self.edition(field.file);
         if field.cardinality == Cardinality::Required {
             if edition == Edition::Proto3 {
-                let text = format!("field `{}` is required, which proto3 does not have", field.name);
+                let text =
+                    format!("field `{}` is required, which proto3 does not have", field.name);
                 self.error("required", at, text);
                 self.help("remove `required`");
             } else if field.is_extension() {
@@ -98,7 +100,11 @@ impl Check<'_> {
         }
         match field.ty {
             Some(FieldType::Message(_) | FieldType::Group(_)) => {
-                self.error("default", at, format!("field `{name}` is a message: it has no default"));
+                self.error(
+                    "default",
+                    at,
+                    format!("field `{name}` is a message: it has no default"),
+                );
             }
             Some(FieldType::Enum(id)) => {
                 let found = self.draft.enum_(id);
@@ -107,12 +113,10 @@ impl Check<'_> {
                     self.error("default", at, text);
                 }
             }
-            Some(ty @ FieldType::Scalar(_)) => {
-                if crate::schema::default::default_value(self.draft, ty, default).is_none() {
-                    self.error("default", at, format!("the default of `{name}` is not of its type"));
-                }
+            Some(ty @ FieldType::Scalar(_)) if default_value(self.draft, ty, default).is_none() => {
+                self.error("default", at, format!("the default of `{name}` is not of its type"));
             }
-            None => {}
+            Some(FieldType::Scalar(_)) | None => {}
         }
     }
 
@@ -146,7 +150,11 @@ impl Check<'_> {
         let wide = matches!(
             scalar,
             Some(
-                Scalar::Int64 | Scalar::Uint64 | Scalar::Sint64 | Scalar::Fixed64 | Scalar::Sfixed64
+                Scalar::Int64
+                    | Scalar::Uint64
+                    | Scalar::Sint64
+                    | Scalar::Fixed64
+                    | Scalar::Sfixed64
             )
         );
         if get(JSTYPE).is_some_and(|value| value != 0) && !wide {

@@ -16,15 +16,18 @@ impl Check<'_> {
         let draft = self.draft;
         let file = draft.file(id);
         let at = |part| (id, file.place, part);
-        let bad = file.package.iter().flat_map(|name| name.split('.')).find(|one| !is_identifier(one));
+        let bad =
+            file.package.iter().flat_map(|name| name.split('.')).find(|one| !is_identifier(one));
         if let Some(part) = bad {
             self.error("bad-name", at(Part::Type), format!("`{part}` is no name of a package"));
         }
-        let is_lite = |id: FileId| option(&draft.file(id).options, OPTIMIZE_FOR) == Some(LITE_RUNTIME);
+        let is_lite =
+            |id: FileId| option(&draft.file(id).options, OPTIMIZE_FOR) == Some(LITE_RUNTIME);
         if !is_lite(id) {
             for import in &file.dependencies {
                 if import.file.is_some_and(is_lite) {
-                    let message = format!("`{}` is for the lite runtime, this file is not", import.name);
+                    let message =
+                        format!("`{}` is for the lite runtime, this file is not", import.name);
                     self.error("lite-import", (id, import.place, Part::Name), message);
                     self.help("a file that others import in full has another `optimize_for`");
                 }

@@ -28,7 +28,12 @@ impl Check<'_> {
 
     pub(super) fn json_names(&mut self, id: MessageId) {
         let message = self.draft.message(id);
-        if message.fields.len() < 2 {
+        // Names without underscores stay as they are, and those differ.
+        let changes = |id: &FieldId| {
+            let field = self.draft.field(*id);
+            field.json_name_given || field.name.contains('_')
+        };
+        if !message.fields.iter().any(changes) {
             return;
         }
         let legacy = message.features.json_format == JsonFormat::LegacyBestEffort
@@ -56,7 +61,8 @@ impl Check<'_> {
             return; // That is reported as such.
         }
         let at = (field.file, field.place, Part::Name);
-        let text = format!("fields `{}` and `{}` are both `{name}` in JSON", other.name, field.name);
+        let text =
+            format!("fields `{}` and `{}` are both `{name}` in JSON", other.name, field.name);
         match lenient {
             true => self.warn("json-conflict", at, text),
             false => self.error("json-conflict", at, text),

@@ -62,6 +62,9 @@ impl Check<'_> {
 
     fn numbers(&mut self, message: &MessageDraft) {
         let draft = self.draft;
+        if !self.may_clash(message) {
+            return;
+        }
         let mut seen: BTreeMap<i32, FieldId> = BTreeMap::new();
         for &id in &message.fields {
             let field = draft.field(id);
@@ -69,7 +72,8 @@ impl Check<'_> {
             if let Some(&other) = seen.get(&field.number) {
                 let other = draft.field(other);
                 let text = format!(
-                    "field `{}` has number {}, as `{}` has", field.name, field.number, other.name
+                    "field `{}` has number {}, as `{}` has",
+                    field.name, field.number, other.name
                 );
                 self.error("duplicate-number", at, text);
                 self.label((other.file, other.place, Part::Number), "it is taken here");
@@ -83,19 +87,31 @@ impl Check<'_> {
             }
             let inside = |range: &&RangeDraft| (range.start..range.end).contains(&field.number);
             if let Some(range) = message.reserved_ranges.iter().find(inside) {
-                let text = format!("field `{}` has the reserved number {}", field.name, field.number);
+                let text =
+                    format!("field `{}` has the reserved number {}", field.name, field.number);
                 self.error("reserved-number", at, text);
                 self.label((message.file, range.place, Part::Name), "it is reserved here");
             }
             let ranges = message.extension_ranges.iter().map(|one| &one.range);
             if let Some(range) = ranges.clone().find(inside) {
                 let text = format!(
-                    "field `{}` has number {}, which is for extensions", field.name, field.number
+                    "field `{}` has number {}, which is for extensions",
+                    field.name, field.number
                 );
                 self.error("extension-number", at, text);
                 self.label((message.file, range.place, Part::Name), "it is given away here");
             }
         }
+    }
+
+    /// A quick look: most messages have nothing reserved and each number once.
+    fn may_clash(&self, message: &MessageDraft) -> bool {
+        let mut numbers: Vec<i32> =
+            message.fields.iter().map(|&id| self.draft.field(id).number).collect();
+        numbers.sort_unstable();
+        numbers.windows(2).any(|two| two[0] == two[1])
+            || !message.reserved_ranges.is_empty()
+            || !message.extension_ranges.is_empty()
     }
 
     fn field_names(&mut self, message: &MessageDraft) {

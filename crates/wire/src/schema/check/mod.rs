@@ -86,8 +86,8 @@ fn own_feature(options: &MaybeOptions, number: u32, feature: u32) -> Option<u64>
 
 /// Where an option stands, or else the name of its element.
 fn option_part(options: &MaybeOptions, name: &str) -> Part {
-    let texts = options.iter().flat_map(|options| &options.text);
-    let found = texts.filter(|text| text.is(name) || text.name_text() == name).last();
+    let mut texts = options.iter().flat_map(|options| &options.text);
+    let found = texts.rfind(|text| text.is(name) || text.name_text() == name);
     found.map_or(Part::Name, |text| {
         let (start, end) = text.name_range();
         Part::Range(start, end)

@@ -32,9 +32,10 @@ impl Style {
         // An underscore stands before a letter.
         let underscore = |at: usize| snake && bytes.get(at + 1).is_some_and(|&next| letter(next));
         starts
-            && bytes.iter().enumerate().all(|(at, &b)| {
-                letter(b) || b.is_ascii_digit() || b == b'_' && underscore(at)
-            })
+            && bytes
+                .iter()
+                .enumerate()
+                .all(|(at, &b)| letter(b) || b.is_ascii_digit() || b == b'_' && underscore(at))
     }
 
     fn name(self) -> &'static str {
@@ -87,13 +88,7 @@ impl Check<'_> {
         }
     }
 
-    fn style(
-        &mut self,
-        features: Features,
-        name: &str,
-        style: Style,
-        at: (FileId, Place, Part),
-    ) {
+    fn style(&mut self, features: Features, name: &str, style: Style, at: (FileId, Place, Part)) {
         // Descriptors do not tell which style their source chose.
         let from_text = self.draft.file(at.0).descriptor.is_none();
         if features.naming_style == NamingStyle::Style2024 && from_text && !style.fits(name) {
@@ -117,6 +112,8 @@ mod tests {
             assert!(!Style::LowerSnake.fits(bad), "{bad}");
         }
         assert!(Style::UpperSnake.fits("FOO_BAR1") && !Style::UpperSnake.fits("Foo"));
-        assert!(Style::Title.fits("FooBar1") && !Style::Title.fits("foo") && !Style::Title.fits("A_b"));
+        assert!(
+            Style::Title.fits("FooBar1") && !Style::Title.fits("foo") && !Style::Title.fits("A_b")
+        );
     }
 }

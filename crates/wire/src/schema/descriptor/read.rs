@@ -182,9 +182,11 @@ impl Reader<'_> {
             }
         }
         let kind = ImportKind::Option;
-        file.dependencies.extend(
-            option.into_iter().map(|name| Dependency { name, kind, ..Dependency::default() }),
-        );
+        file.dependencies.extend(option.into_iter().map(|name| Dependency {
+            name,
+            kind,
+            ..Dependency::default()
+        }));
         let known = match (syntax.as_str(), edition) {
             ("" | "proto2", None) => Some(Edition::Proto2),
             ("proto3", None) => Some(Edition::Proto3),
@@ -286,8 +288,10 @@ impl Reader<'_> {
             }
             Ok(())
         })?;
-        field.json_name_given =
-            field.json_name.as_ref().is_some_and(|json| *json != crate::schema::json_name(&field.name));
+        field.json_name_given = field
+            .json_name
+            .as_ref()
+            .is_some_and(|json| !crate::schema::is_json_name(json, &field.name));
         Ok((self.draft.push_field(field), oneof))
     }
 

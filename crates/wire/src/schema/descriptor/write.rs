@@ -172,7 +172,13 @@ fn service_bytes(draft: &Draft, id: ServiceId) -> Vec<u8> {
     let mut out = Vec::new();
     put_text(&mut out, 1, &service.name);
     for MethodDraft {
-        name, input_type, output_type, client_streaming, server_streaming, options, ..
+        name,
+        input_type,
+        output_type,
+        client_streaming,
+        server_streaming,
+        options,
+        ..
     } in &service.methods
     {
         let mut inner = Vec::new();

@@ -1,9 +1,7 @@
 //! Features, from the edition through files and messages down to fields and values.
 
 use crate::schema::draft::{Cardinality, Draft, MaybeOptions};
-use crate::schema::features::{
-    Edition, Features, MessageEncoding, Presence, RepeatedEncoding,
-};
+use crate::schema::features::{Edition, Features, MessageEncoding, Presence, RepeatedEncoding};
 use crate::schema::raw;
 use crate::schema::{FieldId, FieldType};
 
@@ -80,7 +78,8 @@ fn inherit_field(draft: &mut Draft, id: FieldId) {
     if edition.has_features() {
         // The parts of a map's entry are what the map is, never groups.
         let in_map = field.scope.is_some_and(|message| draft.message(message).map_entry);
-        let is_map = matches!(field.ty, Some(FieldType::Message(id)) if draft.message(id).map_entry);
+        let is_map =
+            matches!(field.ty, Some(FieldType::Message(id)) if draft.message(id).map_entry);
         if let Some(FieldType::Message(message)) = field.ty
             && features.message_encoding == MessageEncoding::Delimited
             && !in_map

@@ -93,7 +93,13 @@ impl Names {
             package = match self.entities.get(&key) {
                 Some(&Entity::Package(inner)) => inner,
                 Some(&other) => {
-                    self.report_duplicate(draft, part, (id, file.place, Part::Type), other, problems);
+                    self.report_duplicate(
+                        draft,
+                        part,
+                        (id, file.place, Part::Type),
+                        other,
+                        problems,
+                    );
                     break;
                 }
                 None => {

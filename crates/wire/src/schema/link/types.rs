@@ -67,9 +67,9 @@ impl Lookup<'_> {
                 None => return Ok(entity),
                 Some(_) if !entity.is_aggregate() => {}
                 Some(rest) => {
-                    let inner = entity.scope().and_then(|inner| {
-                        self.visible(inner, rest, &mut not_imported)
-                    });
+                    let inner = entity
+                        .scope()
+                        .and_then(|inner| self.visible(inner, rest, &mut not_imported));
                     return inner.ok_or_else(|| match not_imported {
                         Some(file) => NotFound::NotImported(file),
                         None => {
@@ -165,7 +165,7 @@ pub fn link_types(
                     field.message = Some(message);
                     field.extendee = full_name;
                 }
-                Err(problem) => problems.push(problem),
+                Err(problem) => problems.push(*problem),
             }
         }
         match ty {
@@ -178,7 +178,7 @@ pub fn link_types(
                 field.type_number = resolved.type_number;
                 field.type_name = resolved.full_name;
             }
-            Err(problem) => problems.push(problem),
+            Err(problem) => problems.push(*problem),
         }
     }
     link_methods(draft, imports, names, problems);
@@ -202,7 +202,7 @@ fn find_extendee(
     imports: &Imports,
     names: &Names,
     id: FieldId,
-) -> Result<MessageId, Problem> {
+) -> Result<MessageId, Box<Problem>> {
     let field = draft.field(id);
     let lookup = Lookup { draft, names, imports, file: field.file, in_options: InOptions::No };
     let at = (field.place, Part::Other);
@@ -214,9 +214,9 @@ fn find_extendee(
         }
         Ok(_) => {
             let message = format!("`{}` is no message, so nothing extends it", field.extendee);
-            Err(Problem::error("not-a-message", (field.file, at.0, at.1), message))
+            Err(Problem::error("not-a-message", (field.file, at.0, at.1), message).into())
         }
-        Err(error) => Err(lookup.problem(&field.extendee, "message", error, at)),
+        Err(error) => Err(lookup.problem(&field.extendee, "message", error, at).into()),
     }
 }
 
@@ -229,11 +229,11 @@ fn find_type(
     imports: &Imports,
     names: &Names,
     id: FieldId,
-) -> Result<Resolved, Problem> {
+) -> Result<Resolved, Box<Problem>> {
     let field = draft.field(id);
     let at = (field.place, Part::Type);
     let wrong = |message: String| {
-        Err(Problem::error("wrong-type", (field.file, field.place, Part::Type), message))
+        Err(Problem::error("wrong-type", (field.file, field.place, Part::Type), message).into())
     };
     if let Some(scalar) = crate::schema::Scalar::from_type_number(field.type_number) {
         return match field.type_name.is_empty() {
@@ -251,7 +251,7 @@ fn find_type(
     let lookup = Lookup { draft, names, imports, file: field.file, in_options: InOptions::No };
     let found = lookup.find(scope_of_field(draft, names, id), &field.type_name, Wanted::Type);
     let entity =
-        found.map_err(|error| lookup.problem(&field.type_name, "type", error, at))?;
+        found.map_err(|error| Box::new(lookup.problem(&field.type_name, "type", error, at)))?;
     let full_name = format!(".{}", names.full_name(draft, entity));
     check_visible(draft, field.file, entity, at)?;
     match (entity, field.type_number) {
@@ -288,18 +288,19 @@ fn link_methods(
                     }
                     Ok(_) => {
                         let message = format!("`{name}` is no message, as methods need");
-                        Err(Problem::error("not-a-message", (file, place, part), message))
+                        Err(Problem::error("not-a-message", (file, place, part), message).into())
                     }
-                    Err(error) => Err(lookup.problem(name, "message", error, at)),
+                    Err(error) => Err(lookup.problem(name, "message", error, at).into()),
                 };
-                found.map_err(|problem| problems.push(problem)).ok()
+                found.map_err(|problem| problems.push(*problem)).ok()
             };
             let input = find(&method.input_type, Part::Type);
             let output = find(&method.output_type, Part::Other);
             for message in [input, output].into_iter().flatten() {
                 imports.note_use(file, draft.message(message).file);
             }
-            let full = |id: Option<MessageId>| id.map(|id| format!(".{}", draft.message(id).full_name));
+            let full =
+                |id: Option<MessageId>| id.map(|id| format!(".{}", draft.message(id).full_name));
             let (input_name, output_name) = (full(input), full(output));
             let method = &mut draft.service_mut(id).methods[index];
             (method.input, method.output) = (input, output);
@@ -316,7 +317,7 @@ fn check_visible(
     from: FileId,
     entity: Entity,
     (place, part): (Place, Part),
-) -> Result<(), Problem> {
+) -> Result<(), Box<Problem>> {
     let (visibility, file, nested, full_name, own) = match entity {
         Entity::Message(id) => {
             let found = draft.message(id);
@@ -350,7 +351,8 @@ fn check_visible(
     let help = "declare it with `export` there, or use another type here";
     Err(Problem::error("not-exported", (from, place, part), message)
         .label((file, own, Part::Name), "it is declared here")
-        .help(help))
+        .help(help)
+        .into())
 }
 
 /// What a file says by an option of its own; types are linked before options are interpreted.

@@ -1,8 +1,10 @@
 //! Schemas known at run time, and the Protocol Buffers wire format walked by them.
 //!
 //! ```text
-//! SchemaBuilder --build--> Schema --print--> .proto text
-//!                            |
+//! .proto texts, descriptors --.
+//! SchemaBuilder --build-------+--> Schema --> descriptors, .proto text
+//!                                    |
+//!                            .-------'
 //!          bytes --Decoder---+--> events of a Sink
 //!          bytes <--Encode---+--- puts of a Writer
 //! ```

@@ -308,13 +308,6 @@ impl Table {
         self.find_equal_where(self.key_hash_of(values), values, |row| self.live.get(row.0))
     }
 
-    /// The live or dying row equal to `values`.
-    pub fn find_ever(&self, values: &[Value<'_>]) -> Option<RowId> {
-        let hash = self.key_hash_of(values);
-        self.find_equal_where(hash, values, |row| self.live.get(row.0))
-            .or_else(|| self.find_equal_where(hash, values, |row| self.dying.get(row.0)))
-    }
-
     fn find_equal_where(
         &self,
         hash: u64,

@@ -684,6 +684,23 @@ enum FoundRows {
     Many(std::vec::IntoIter<u32>),
 }
 
+impl Rows<'_> {
+    /// The rows from one of them on.
+    pub(crate) fn starting_at(mut self, row: RowId) -> Self {
+        self.candidates = match self.candidates {
+            Candidates::Scan(rows) => Candidates::Scan(row.0..rows.end),
+            Candidates::Chain(rows) => Candidates::Chain(rows.starting_at(row)),
+            Candidates::Found(FoundRows::One(_)) => Candidates::Found(FoundRows::One(Some(row.0))),
+            Candidates::Found(FoundRows::Many(rows)) => {
+                let from = rows.as_slice().partition_point(|&other| other < row.0);
+                let rest = rows.as_slice()[from..].to_vec();
+                Candidates::Found(FoundRows::Many(rest.into_iter()))
+            }
+        };
+        self
+    }
+}
+
 impl Iterator for Rows<'_> {
     type Item = RowId;
 

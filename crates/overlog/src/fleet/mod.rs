@@ -231,6 +231,15 @@ impl Fleet {
         self.slots[id.0 as usize].restarts
     }
 
+    /// Whether nothing is left to do but to uphold leases: no timer is armed but those of the
+    /// nodes' mail, and the mail has nothing under way but signs of life.
+    pub fn only_upkeep<W: 'static>(&self, events: &Loop<W>) -> bool {
+        let living = || self.slots.iter().filter_map(|slot| slot.alive.as_ref());
+        let posts = living().filter_map(|alive| alive.post);
+        let armed = posts.filter(|&timer| events.is_armed(timer)).count();
+        armed == events.timers_armed() && living().all(|alive| alive.mail.only_upkeep())
+    }
+
     fn alive(&mut self, id: NodeId, life: u32) -> Option<(&mut Alive, &mut dyn Observer)> {
         let slot = self.slots.get_mut(id.0 as usize)?;
         if slot.life != life {

@@ -30,7 +30,8 @@ pub struct Options {
     /// keep frame pointers.
     pub perf_map: bool,
     /// Set one register aside for the generator: `get_pinned_reg` and `set_pinned_reg` of
-    /// [`build::InstBuilder`](crate::build::InstBuilder), see [`Module::enter`](crate::Module).
+    /// [`build::InstBuilder`](crate::build::InstBuilder), see
+    /// [`Module::enter`](crate::Module::enter).
     pub pinned_register: bool,
 }
 

@@ -18,9 +18,9 @@ fn drafts() -> (Module, Vec<FuncId>, Vec<Draft>) {
     let write = |i: usize| {
         module.draft(ids[i], |body| {
             let mut x = body.begin()[0];
-            for k in 0..i {
+            for (k, &earlier) in ids[..i].iter().enumerate() {
                 x = body.ins().imul_imm_s(x, k as i64 | 1);
-                x = body.call(ids[k], &[x])[0];
+                x = body.call(earlier, &[x])[0];
             }
             let x = body.ins().iadd_imm_s(x, i as i64);
             body.ins().return_(&[x]);
@@ -32,6 +32,21 @@ fn drafts() -> (Module, Vec<FuncId>, Vec<Draft>) {
 
 fn listings(code: &Code, ids: &[FuncId]) -> Vec<String> {
     ids.iter().map(|&id| code.listing(id).unwrap()).collect()
+}
+
+/// Code may be made on one thread, run on many and freed on any.
+#[test]
+fn code_belongs_to_no_thread() {
+    fn shared<T: Send + Sync>(_: &T) {}
+    let (mut module, ids, drafts) = drafts();
+    let mut compiler = module.compiler();
+    for draft in drafts {
+        module.add(compiler.compile(draft).unwrap()).unwrap();
+    }
+    let code = std::thread::spawn(move || module.finish().unwrap()).join().unwrap();
+    shared(&code);
+    assert_eq!(function!(code, ids[0], fn(i64) -> i64)(5), 5);
+    std::thread::spawn(move || drop(code)).join().unwrap();
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The node's side of queries: having them evaluated, and sending the answers part by part.
 //!
 //! A query is work for some while ([`Answers::receive`] gives a [`Ticket`] for it): who drives
-//! the node calls [`Answers::copy`] until the tables are copied, between two turns of the node, then
+//! the node calls [`Answers::copy`] until the tables are copied, between two turns of it, then
 //! [`Answers::go_on`] until the answer is sent, whenever there is time. An asker that asks again
 //! meanwhile, or while too many queries are at work, gets nothing; it will ask once more.
 

@@ -2,7 +2,7 @@
 //!
 //! 1. Edges that would close a cycle are turned round.
 //! 2. A node's layer is the length of the longest path that leads to it.
-//! 3. An edge that spans layers gets a bend in each layer between, and so goes round the nodes there.
+//! 3. An edge that spans layers gets a bend in each layer between, and goes round the nodes there.
 //! 4. Inside a layer, nodes and bends are sorted by the mean place of their neighbours, forth and
 //!    back a few times, so that few edges cross.
 //! 5. Each is moved to the middle of its neighbours, as far as its own layer has room.

@@ -42,7 +42,7 @@ pub fn run(bench: Bench, extent: Extent, report: &mut Report) -> Result<(), Stri
                 bytes.insert(who.who(), value);
             }
         }
-        print(case, &measured, report);
+        report.case(&rows(case, &measured), Better::Low);
     }
     Ok(())
 }
@@ -107,7 +107,8 @@ fn middle(figures: &[Figures], figure: impl Fn(&Figures) -> Option<f64>) -> Opti
     figures.iter().map(figure).collect::<Option<Vec<f64>>>().map(median)
 }
 
-fn print(case: &Case, measured: &MeasuredBy<'_>, report: &mut Report) {
+/// Medians, ours first; ours without checkpoints show in their price only.
+fn rows(case: &Case, measured: &MeasuredBy<'_>) -> Vec<Row> {
     let row = |who, metric, value, unit| Row {
         bench: case.bench.name(),
         case: case.name.to_owned(),
@@ -142,5 +143,53 @@ fn print(case: &Case, measured: &MeasuredBy<'_>, report: &mut Report) {
         let percent = (with / without - 1.0) * 100.0;
         rows.push(row(Own::Tidemill.name().to_owned(), "checkpoint_percent", percent, "%"));
     }
-    report.case(&rows, Better::Low);
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_medians_and_the_price_of_checkpoints() {
+        let case = &Bench::Spin.cases()[0];
+        let figures = |seconds: [f64; 3]| {
+            let one = |cpu_s| Figures {
+                cpu_s: Some(cpu_s),
+                wall_s: Some(2.0 * cpu_s),
+                bytes: None,
+                result: 0,
+            };
+            seconds.map(one).to_vec()
+        };
+        let who = [Own::Tidemill, Own::NoCheckpoints, Own::Floor].map(Contender::Inside);
+        let seconds = [[0.33, 9.0, 0.1], [0.3, 0.1, 0.5], [0.01, 0.02, 0.03]];
+        let measured = who.iter().zip(seconds.map(figures)).collect();
+        let rows = rows(case, &measured);
+        let shown: Vec<String> = rows
+            .iter()
+            .map(|row| format!("{} {} {:.2} {}", row.who, row.metric, row.value, row.unit))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "tidemill cpu_s 0.33 s",
+                "floor cpu_s 0.02 s",
+                "tidemill wall_s 0.66 s",
+                "floor wall_s 0.04 s",
+                "tidemill checkpoint_percent 10.00 %",
+            ]
+        );
+    }
+
+    #[test]
+    fn only_what_fits_into_memory_runs() {
+        let report = &mut Report::new(crate::report::Form::Text);
+        let case = &Bench::Spawn.cases()[0];
+        let floor = Contender::Inside(Own::Floor);
+        assert!(fits(&floor, case, &BTreeMap::from([("floor", 1.0)]), report));
+        assert!(!fits(&floor, case, &BTreeMap::from([("floor", 1e12)]), report));
+        let without = Contender::Inside(Own::NoCheckpoints);
+        assert!(!fits(&without, case, &BTreeMap::new(), report));
+    }
 }

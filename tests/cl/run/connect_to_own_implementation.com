@@ -5,9 +5,10 @@ COMPONENT Client REQUIRES I;
   BEGIN I!Ask; I?Is(n); WRITE(n); WRITELINE
 END Client;
 COMPONENT Main;
-  VARIABLE c: Client; n: INTEGER;
+  VARIABLE c: Client;
   IMPLEMENTATION I;
-    BEGIN {SHARED} ?Ask; !Is(n)
+    BEGIN ?Ask; !Is(3)
   END I;
-  BEGIN n := 3; NEW(c); CONNECT(I(c), I); DELETE(c)
+  BEGIN NEW(c); CONNECT(I(c), I)
+  ACTIVITY {EXCLUSIVE} DELETE(c)
 END Main;

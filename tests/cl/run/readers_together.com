@@ -15,10 +15,10 @@ COMPONENT Guest OFFERS Meet;
   BEGIN NEW(p)
 END Guest;
 COMPONENT Caller REQUIRES Meet;
-  BEGIN Meet!Come; Meet?Met; WRITE("met"); WRITELINE
+  BEGIN Meet!Come; Meet?Met; WRITE("met ")
 END Caller;
 COMPONENT Main;
   VARIABLE g: Guest; a, b: Caller;
   BEGIN NEW(g); NEW(a); NEW(b); CONNECT(Meet(a), Meet(g)); CONNECT(Meet(b), Meet(g));
-    DELETE(a); DELETE(b)
+    DELETE(a); DELETE(b); WRITELINE
 END Main;

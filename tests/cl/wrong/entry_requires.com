@@ -1,4 +1,4 @@
-(* error[no-entry] in line 8: the entry component requires Ask, which is no interface of the system *)
+(* error[no-entry] in line 8: Ask, which the entry requires, is no system interface *)
 INTERFACE Ask; IN Get OUT Is(n: INTEGER) END Ask;
 COMPONENT Server OFFERS Ask;
   IMPLEMENTATION Ask;

@@ -1,6 +1,6 @@
 (*
-  Many to many, Savina's "big": every component pings others that chance chooses, and answers whoever
-  pings it. Every ping is served by a process of its own.
+  Many to many, Savina's "big": every component pings others that chance chooses, and answers
+  whoever pings it. Every ping is served by a process of its own.
 *)
 INTERFACE Ping;
   IN Ping(n: INTEGER) OUT Pong(n: INTEGER)

@@ -64,7 +64,8 @@ COMPONENT Creature OFFERS Meetings REQUIRES Mall;
 END Creature;
 
 COMPONENT Chameneos REQUIRES Arguments;
-  VARIABLE forest: Forest; creature[number: INTEGER]: Creature; creatures, pairs, i, n, sum: INTEGER;
+  VARIABLE
+    forest: Forest; creature[number: INTEGER]: Creature; creatures, pairs, i, n, sum: INTEGER;
 
   PROCEDURE Argument(number, usual: INTEGER): INTEGER;
     VARIABLE text: TEXT;

@@ -1,5 +1,6 @@
 (*
-  Copies a file: `copy.com -- FROM TO`. Without arguments it writes a file of its own and copies that.
+  Copies a file: `copy.com -- FROM TO`. Without arguments it writes a file of its own and copies
+  that.
 
   A component has one communication through a required interface, so the file that is read and the
   file that is written belong to two components.

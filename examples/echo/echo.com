@@ -85,7 +85,9 @@ END Client;
 
 COMPONENT Echo REQUIRES Network, Arguments;
   CONSTANT Clients = 3;
-  VARIABLE server: Server; client[number: INTEGER]: Client; address, text: TEXT; i, connections: INTEGER;
+  VARIABLE
+    server: Server; client[number: INTEGER]: Client; address, text: TEXT;
+    i, connections: INTEGER;
   BEGIN
     Arguments!Get(1); Arguments?Argument(address);
     Arguments!Get(2); Arguments?Argument(text);

@@ -56,7 +56,8 @@ END Reader;
 
 COMPONENT Town;
   CONSTANT Readers = 5;
-  VARIABLE library: Library; reader[number: INTEGER]: Reader; book: Book; i, n: INTEGER; title: TEXT;
+  VARIABLE
+    library: Library; reader[number: INTEGER]: Reader; book: Book; i, n: INTEGER; title: TEXT;
 
   PROCEDURE Donate(title: TEXT);
     BEGIN

@@ -1,6 +1,6 @@
 (*
-  The Mandelbrot set: a component per band of rows computes an array of iteration counts, all bands at
-  the same time; the picture goes to the graphic view. With `--png FILE` it becomes a picture.
+  The Mandelbrot set: a component per band of rows computes an array of iteration counts, all bands
+  at the same time; the picture goes to the graphic view. With `--png FILE` it becomes a picture.
 *)
 INTERFACE Band;
   IN Compute(from, to, width, height: INTEGER) { OUT Count(x, y, n: INTEGER) } OUT Done

@@ -1,6 +1,6 @@
 (*
-  Dining philosophers. A fork is a component; a philosopher takes the one with the lower number first,
-  so no circle of waiting can come about.
+  Dining philosophers. A fork is a component; a philosopher takes the one with the lower number
+  first, so no circle of waiting can come about.
 *)
 INTERFACE Fork;
   { IN Take OUT Taken IN PutDown OUT Down }

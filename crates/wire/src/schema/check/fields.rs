@@ -50,12 +50,12 @@ impl Check<'_> {
             && field
                 .message
                 .is_some_and(|id| option(&self.draft.message(id).options, 1) == Some(1));
-        let text = format!("field `{name}` cannot have number {}", field.number);
+        let text = || format!("field `{name}` cannot have number {}", field.number);
         if field.number < 1 || field.number > FIELD_NUMBER_MAX as i32 && !message_set {
-            self.error("field-number", at, text);
+            self.error("field-number", at, text());
             self.help(format!("numbers go from 1 to {FIELD_NUMBER_MAX}"));
         } else if (19_000..20_000).contains(&field.number) {
-            self.error("field-number", at, text);
+            self.error("field-number", at, text());
             self.help("numbers 19000 to 19999 belong to implementations");
         }
     }

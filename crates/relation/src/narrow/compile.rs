@@ -1,6 +1,6 @@
 //! From a strand to probes with resolved offsets.
 
-use super::{Bound, Hashed, Narrow, Operand, Path, Probe, Step};
+use super::{Bound, Copied, Hashed, Narrow, Operand, Path, Probe, Step};
 use crate::expr::{Expr, Reg, Scope};
 use crate::operator::Binary;
 use crate::plan::{self, Bind, HeadColumn, Lookup, Strand};
@@ -36,7 +36,31 @@ pub(crate) fn compile<'a>(
         steps.extend(compiler.step(step)?);
     }
     let output = compiler.output(strand)?;
-    Ok(Narrow { table, binds, steps, output, regs: strand.regs as usize })
+    let copied = copied(&steps, &output);
+    Ok(Narrow { table, binds, steps, output, copied, regs: strand.regs as usize })
+}
+
+/// What the last join gives to the output, if it gives words as they are and compares none.
+fn copied(steps: &[Step<'_>], output: &[(Place, Operand)]) -> Option<Copied> {
+    let Some(Step::Join(probe)) = steps.last() else { return None };
+    let mut loaded = Vec::with_capacity(probe.binds.len());
+    for bound in &probe.binds {
+        match *bound {
+            Bound::Load(place, reg) => loaded.push((reg, place)),
+            Bound::Equal(..) => return None,
+        }
+    }
+    let (mut words, mut at) = (Vec::new(), 0);
+    for &(to, operand) in output {
+        let from = loaded.iter().find(|(reg, _)| matches!(operand, Operand::Reg(of) if of == *reg));
+        let width = to.words();
+        if let Some((_, from)) = from {
+            let from = from.start_of_same(to)?;
+            words.extend((0..width).map(|word| (at + word, from + word)));
+        }
+        at += width;
+    }
+    Some(Copied { words })
 }
 
 struct Compiler<'a> {

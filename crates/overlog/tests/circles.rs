@@ -6,6 +6,7 @@ mod harness;
 use std::collections::{BTreeMap, BTreeSet};
 
 use harness::Network;
+use tidemill_event::Conditions;
 use tidemill_stdx::rng::Rng;
 
 const NODES: u32 = 5;
@@ -44,7 +45,11 @@ fn pairs(table: &str, a: u32, rows: &Links) -> Vec<String> {
 fn check(program: &str, tables: &[&str], expected: Expected, seeds: u64, crashes: bool) {
     for seed in 0..seeds {
         let mut rng = Rng::new(seed);
-        let mut network = Network::new(program, NODES, seed);
+        // Every other network loses, doubles and reorders.
+        let evil = if seed % 2 == 0 { 0.0 } else { 0.1 };
+        let conditions =
+            Conditions { loss: evil, duplicate: evil, reorder: evil, ..Conditions::default() };
+        let mut network = Network::under(conditions, program, NODES, seed);
         let mut links = Links::new();
         let node = |rng: &mut Rng| rng.below(NODES.into()) as u32;
         for change in 0..CHANGES {
@@ -78,7 +83,7 @@ fn check(program: &str, tables: &[&str], expected: Expected, seeds: u64, crashes
                 network.run_for(rng.below(40) as f64 / 1000.0);
                 continue; // several changes on their way at once
             }
-            network.run_for(if crashes { 60.0 } else { 5.0 });
+            network.run_for(if crashes { 60.0 } else { 15.0 });
             for a in 0..NODES {
                 let mut held: Vec<String> =
                     tables.iter().flat_map(|table| network.rows(a, table)).collect();

@@ -14,8 +14,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tidemill_relation::Value;
 use tidemill_relation::expr::{Expr, Reg};
-use tidemill_relation::operator::Unary;
+use tidemill_relation::operator::{Binary, Unary};
 use tidemill_relation::plan::{HeadColumn, RelationId, ViewKind};
 
 use super::{Parts, View};
@@ -98,14 +99,31 @@ fn lists_itself(rule: &Rule) -> bool {
             HeadColumn::Aggregate { .. } => false,
         })
     };
-    rule.body.iter().any(|term| match term {
-        Term::Filter(Expr::Unary(Unary::Not, call)) => match &**call {
-            Expr::Call(function, operands) => {
+    let excluded = |term: &Term| match term {
+        Term::Filter(condition) => match negated(condition) {
+            Some(Expr::Call(function, operands)) => {
                 matches!(function.name(), "member" | "inList" | "contains")
                     && matches!(&operands[..], [list @ Expr::Reg(_), item] if grows(item, list))
             }
             _ => false,
         },
         _ => false,
-    })
+    };
+    rule.body.iter().any(excluded)
+}
+
+/// `x` of `!x`, `x == false` and `x == 0`.
+fn negated(condition: &Expr) -> Option<&Expr> {
+    let is_false = |expr: &Expr| match expr {
+        Expr::Const(value) => matches!(value.get(), Value::Bool(false) | Value::Int(0)),
+        _ => false,
+    };
+    match condition {
+        Expr::Unary(Unary::Not, operand) => Some(operand),
+        Expr::Binary(Binary::Equal, operands) => match &**operands {
+            [operand, other] | [other, operand] if is_false(other) => Some(operand),
+            _ => None,
+        },
+        _ => None,
+    }
 }

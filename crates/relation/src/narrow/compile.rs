@@ -156,7 +156,7 @@ impl<'a> Compiler<'a> {
             return Err(Halt::Never);
         }
         let visible = (self.reading.visible)(lookup.atom, lookup);
-        let path = match lookup.access {
+        let mut path = match lookup.access {
             Access::Scan => Path::Scan,
             // More than one row can have a key if some are dying.
             Access::Primary if visible == Visible::Ever => return Err(Halt::Unfit),
@@ -166,8 +166,18 @@ impl<'a> Compiler<'a> {
         let (mut key, mut hashed) = (Vec::new(), Vec::with_capacity(lookup.key.len()));
         let mut state = 0;
         let columns = table.access_columns(lookup.access).ok_or(Halt::Unfit)?;
+        let dense = match lookup.access {
+            Access::Index(number) => table.dense_column(number).map(|column| (number, column)),
+            Access::Scan | Access::Primary => None,
+        };
         for (&column, expr) in columns.iter().zip(&lookup.key) {
-            key.extend(self.equal(table, column, expr)?);
+            let compared = self.equal(table, column, expr)?;
+            match (dense, compared) {
+                (Some((number, by)), Some((_, operand))) if by == column => {
+                    path = Path::Dense(number, operand);
+                }
+                _ => key.extend(compared),
+            }
             match self.operand(expr)? {
                 (Kind::Known(value), _) if hashed.is_empty() => {
                     state = hash::combine(state, value.hash());
@@ -176,6 +186,9 @@ impl<'a> Compiler<'a> {
                 (_, Some(Operand::Reg(reg))) => hashed.push(Hashed::Reg(reg)),
                 _ => return Err(Halt::Unfit),
             }
+        }
+        if dense.is_some() && !matches!(path, Path::Dense(..)) {
+            return Err(Halt::Unfit);
         }
         let binds = self.binds(table, &lookup.columns)?;
         let all = visible == Visible::Live && table.all_live();

@@ -56,6 +56,8 @@ enum Path {
     Scan,
     Primary,
     Index(u32),
+    /// By an index over small integers, and the one wanted.
+    Dense(u32, Operand),
 }
 
 /// Looking up rows of a table.
@@ -211,6 +213,9 @@ impl<'n> Probe<'n> {
         let same = |words: &[u32]| {
             self.key.iter().all(|(place, operand)| place.read(words) == operand.read(regs))
         };
+        if let Path::Dense(number, operand) = self.path {
+            return Rows::Chain(self.table.probe_dense(number, operand.read(regs), same));
+        }
         let of = |hashed: &Hashed| match hashed {
             Hashed::Reg(reg) => hash::hash_u64(regs[*reg] as u64),
             Hashed::Known(hash) => *hash,
@@ -222,7 +227,9 @@ impl<'n> Probe<'n> {
         match self.path {
             Path::Scan => Rows::Scan(0..self.table.next_row().0),
             Path::Primary => Rows::One(self.table.probe_primary(hash, self.visible, same)),
-            Path::Index(number) => Rows::Chain(self.table.probe_index(number, hash, same)),
+            Path::Index(number) | Path::Dense(number, _) => {
+                Rows::Chain(self.table.probe_index(number, hash, same))
+            }
         }
     }
 }

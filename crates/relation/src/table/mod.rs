@@ -277,7 +277,19 @@ impl Table {
                 let index = &self.indexes[number as usize];
                 debug_assert_eq!(index.rows_known(), self.rows, "the index is up to date");
                 let same = |row| self.key_equals(row, &index.columns, key);
-                Candidates::Chain(index.rows(hash_values(key.iter().copied()), same))
+                Candidates::Chain(match index.dense_column() {
+                    None => index.rows(hash_values(key.iter().copied()), same),
+                    Some(column) => {
+                        let mut columns = index.columns.iter().zip(key);
+                        match columns.find(|(one, _)| **one == column) {
+                            Some((_, Value::Int(value))) => {
+                                narrow::of_same(index.dense_rows(*value), same)
+                            }
+                            // Other types can equal an integer.
+                            _ => index.dense_search(same),
+                        }
+                    }
+                })
             }
         };
         Rows { table: self, visible, candidates }
@@ -533,14 +545,16 @@ impl Table {
         }
         let mut indexes = std::mem::take(&mut self.indexes);
         let index = &mut indexes[number as usize];
-        let columns = std::mem::take(&mut index.columns);
-        let hasher = self.hasher(&columns);
-        let hash_of = |row| hasher.hash(row);
-        for row in (known..self.rows).map(RowId) {
-            let same = |other| self.agree(&columns, row, other);
-            index.append(row, hash_of(row), same, hash_of);
+        if !self.prepare_dense(index) {
+            let columns = std::mem::take(&mut index.columns);
+            let hasher = self.hasher(&columns);
+            let hash_of = |row| hasher.hash(row);
+            for row in (index.rows_known()..self.rows).map(RowId) {
+                let same = |other| self.agree(&columns, row, other);
+                index.append(row, hash_of(row), same, hash_of);
+            }
+            index.columns = columns;
         }
-        index.columns = columns;
         self.indexes = indexes;
     }
 

@@ -155,6 +155,59 @@ impl Table {
         self.primary.find(hash, matches).map(RowId)
     }
 
+    /// The column of small integers by which an index finds rows, if it does.
+    pub(crate) fn dense_column(&self, number: u32) -> Option<u32> {
+        self.indexes[number as usize].dense_column()
+    }
+
+    /// The rows, live or not, with an integer in the [column](Table::dense_column) of an index,
+    /// if `same` accepts the first.
+    #[inline]
+    pub(crate) fn probe_dense(
+        &self,
+        number: u32,
+        value: i64,
+        same: impl Fn(&[u32]) -> bool,
+    ) -> index::Rows<'_> {
+        let rows = self.indexes[number as usize].dense_rows(value);
+        of_same(rows, |row| same(self.row_words(row)))
+    }
+
+    /// Enters the rows that an index does not know by the integers of one column, if they are
+    /// small and the other columns are the same in all rows; else forgets what it knows so.
+    pub(super) fn prepare_dense(&self, index: &mut index::Index) -> bool {
+        let by = self.only_integer(&index.columns);
+        let limit = index::Index::dense_limit(self.rows);
+        let small = |place: Place, row: u32| {
+            Some(place.read(self.row_words(RowId(row)))).filter(|value| (0..limit).contains(value))
+        };
+        if index.wants_look(self.rows)
+            && let Some((column, place)) = by
+            && (0..self.rows).all(|row| small(place, row).is_some())
+        {
+            index.restart_dense(column);
+        }
+        let Some(column) = index.dense_column() else { return false };
+        for row in index.rows_known()..self.rows {
+            let value = by.filter(|by| by.0 == column).and_then(|(_, place)| small(place, row));
+            let Some(value) = value else {
+                index.clear();
+                return false;
+            };
+            index.append_dense(RowId(row), value);
+        }
+        true
+    }
+
+    /// The one column of a key that differs from row to row, if it holds integers.
+    fn only_integer(&self, columns: &[u32]) -> Option<(u32, Place)> {
+        let differs =
+            |column: &&u32| !matches!(self.columns[**column as usize].repr, Repr::Const(_));
+        let mut differing = columns.iter().filter(differs);
+        let (&column, None) = (differing.next()?, differing.next()) else { return None };
+        Some((column, self.place(column)?))
+    }
+
     /// The rows, live or not, of the chain of this hash whose first row `same` accepts.
     #[inline]
     pub(crate) fn probe_index(
@@ -300,6 +353,15 @@ impl Table {
                 self.rows += 1;
             }
         }
+    }
+}
+
+/// A chain, if `same` accepts its first row.
+#[inline]
+pub(super) fn of_same(rows: index::Rows<'_>, same: impl Fn(RowId) -> bool) -> index::Rows<'_> {
+    match rows.peek() {
+        Some(row) if !same(row) => rows.nothing(),
+        _ => rows,
     }
 }
 

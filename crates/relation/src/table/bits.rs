@@ -24,7 +24,7 @@ impl Bits {
     pub(super) fn set_range(&mut self, range: std::ops::Range<u32>) {
         let mut index = range.start;
         while index < range.end {
-            if index % 64 == 0 && range.end - index >= 64 {
+            if index.is_multiple_of(64) && range.end - index >= 64 {
                 self.set(index);
                 self.words[index as usize / 64] = u64::MAX;
                 index += 64;

@@ -1,5 +1,6 @@
 //! From a strand to probes with resolved offsets.
 
+use super::memo::Memo;
 use super::{Bound, Copied, Hashed, Narrow, Operand, Path, Probe, Step};
 use crate::expr::{Expr, Reg, Scope};
 use crate::operator::Binary;
@@ -37,7 +38,10 @@ pub(crate) fn compile<'a>(
     }
     let output = compiler.output(strand)?;
     let copied = copied(&steps, &output);
-    Ok(Narrow { table, binds, steps, output, copied, regs: strand.regs as usize })
+    let regs = strand.regs as usize;
+    let mut narrow = Narrow { table, binds, steps, output, copied, memo: None, regs };
+    narrow.memo = Memo::new(&narrow);
+    Ok(narrow)
 }
 
 /// What the last join gives to the output, if it gives words as they are and compares none.

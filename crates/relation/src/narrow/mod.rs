@@ -12,8 +12,10 @@
 //! tuples in the same order.
 
 mod compile;
+mod memo;
 
 use crate::table::{IndexRows, Place, RowId, Table, Visible};
+use memo::{Memo, Seen};
 use std::cmp::Ordering;
 use tidemill_stdx::hash;
 
@@ -92,6 +94,8 @@ pub(crate) struct Narrow<'a> {
     output: Vec<(Place, Operand)>,
     /// How the rows of the last step, a join, become output by themselves.
     copied: Option<Copied>,
+    /// How rows that find the same are told.
+    memo: Option<Memo>,
     regs: usize,
 }
 
@@ -107,9 +111,23 @@ impl Narrow<'_> {
     /// Appends to `out` what the strand derives from each of some rows.
     pub(crate) fn run(&self, rows: &[RowId], out: &mut Vec<u32>) {
         let mut run = Run { narrow: self, regs: vec![0; self.regs], template: Vec::new(), out };
+        let mut seen = Seen::default();
         for &row in rows {
-            if run.bind(&self.binds, self.table.row_words(row)) {
+            if !run.bind(&self.binds, self.table.row_words(row)) {
+                continue;
+            }
+            let Some(memo) = &self.memo else {
                 run.step(&self.steps);
+                continue;
+            };
+            let value = run.regs[memo.input];
+            match seen.find(value) {
+                Some(earlier) => memo.replay(earlier, &run.regs, run.out),
+                None => {
+                    let start = run.out.len();
+                    run.step(&self.steps);
+                    seen.note(value, start..run.out.len());
+                }
             }
         }
     }

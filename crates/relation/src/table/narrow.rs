@@ -46,6 +46,18 @@ impl Place {
         }
     }
 
+    /// Writes a value that fits where the words of its column begin.
+    #[inline]
+    pub(crate) fn write(self, words: &mut [u32], value: i64) {
+        match self {
+            Place::Half(_) => words[0] = value as u32,
+            Place::Whole(_) => {
+                words[..2].copy_from_slice(&[value as u32, (value >> 32) as u32]);
+            }
+            Place::Fixed(_) => {}
+        }
+    }
+
     /// Appends to the words of a row, column by column, a value that fits.
     #[inline]
     pub(crate) fn append(self, words: &mut Vec<u32>, value: i64) {

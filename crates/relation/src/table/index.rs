@@ -190,6 +190,11 @@ impl Rows<'_> {
     pub(super) fn nothing(self) -> Self {
         Rows { row: END, ..self }
     }
+
+    /// The rows of the chain from one of its rows on.
+    pub(super) fn starting_at(self, row: RowId) -> Self {
+        Rows { row: row.0, ..self }
+    }
 }
 
 impl Iterator for Rows<'_> {

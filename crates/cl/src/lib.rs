@@ -1,8 +1,10 @@
 //! The component language: from a source to components that run.
 //!
 //! ```text
-//! lex, parse -> ast
+//! lex, parse -> ast -> check -> tree -> lower -> ir -> interpret | compile
 //! ```
 #![forbid(unsafe_code)]
 
 pub mod ast;
+pub mod ir;
+pub mod tree;

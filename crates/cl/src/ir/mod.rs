@@ -31,8 +31,16 @@ use tidemill_stdx::id_type;
 
 use crate::ir::protocol::Protocol;
 
+pub mod form;
 pub mod instruction;
+pub mod liveness;
+mod parts;
 pub mod protocol;
+pub mod text;
+pub mod verify;
+
+pub use parts::{Part, Role};
+pub use text::parse;
 
 pub use instruction::{
     Access, Argument, Binary, Constant, Conversion, Instruction, Key, Party, Pattern, Payload,
@@ -278,3 +286,6 @@ pub enum Place {
     /// Where the register points: an element, or a VARIABLE parameter.
     At(Register),
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,4 +7,5 @@
 
 pub mod ast;
 pub mod ir;
+pub mod lower;
 pub mod tree;

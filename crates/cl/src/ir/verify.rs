@@ -7,9 +7,9 @@ use tidemill_stdx::id::IdSet;
 
 use crate::ir::liveness::Liveness;
 use crate::ir::{
-    Argument, Binary, Block, BlockId, Constant, Conversion, Function, FunctionId, Instruction,
-    InterfaceId, Key, Kind, MessageId, Parameter, Part, Party, Payload, Place, Program, Reason,
-    Register, Storage, Terminator, Type, Unary,
+    Access, Argument, Binary, Block, BlockId, Constant, Conversion, Function, FunctionId,
+    Instruction, InterfaceId, Key, Kind, MessageId, Parameter, Part, Party, Payload, Place,
+    Program, Reason, Register, Storage, Terminator, Type, Unary,
 };
 
 /// All that is wrong with the program, each with its place; empty if nothing is.
@@ -470,7 +470,7 @@ impl Verifier<'_> {
             let mut bad = Vec::new();
             liveness.visit(block, |index, instruction, before, after| {
                 let moves = instruction.suspends(|_| true)
-                    || matches!(instruction, Instruction::Element { .. });
+                    || matches!(instruction, Instruction::Element { access: Access::Make, .. });
                 let mut kept = after.clone();
                 kept.intersect_with(before);
                 kept.intersect_with(&elements);

@@ -47,7 +47,7 @@ pub struct Component {
     pub requires: Vec<ir::Require>,
     /// Its variables.
     pub variables: IdVec<VariableId, ir::Variable>,
-    /// BEGIN and ACTIVITY share one routine: locals of blocks are the same process's.
+    /// BEGIN.
     pub begin: Option<Body>,
     /// ACTIVITY.
     pub activity: Option<Body>,
@@ -101,7 +101,9 @@ pub enum ByReference {
 /// What has locals: a nested procedure reaches those of the routines around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Routine {
-    /// BEGIN and ACTIVITY.
+    /// BEGIN.
+    Begin(ComponentId),
+    /// ACTIVITY.
     Activity(ComponentId),
     /// FINALLY.
     Finally(ComponentId),

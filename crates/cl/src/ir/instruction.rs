@@ -101,8 +101,6 @@ pub enum Instruction {
     Connected { to: Register, port: Port },
     /// `to = TRUE` if the function's own component has been told to end.
     Terminated { to: Register },
-    /// BEGIN has ended: gives the monitor back; server processes go.
-    Begun,
 
     // ---- messages ----
     /// Sends; suspends while the channel is full, unconnected, or the server has not begun.

@@ -167,7 +167,9 @@ pub struct Component {
     pub requires: Vec<Require>,
     /// Its variables.
     pub variables: IdVec<VariableId, Variable>,
-    /// BEGIN and ACTIVITY, as one function of kind [`Kind::Activity`].
+    /// BEGIN: the first process runs it with the monitor held.
+    pub begin: Option<FunctionId>,
+    /// ACTIVITY: the same process runs it then.
     pub activity: Option<FunctionId>,
     /// FINALLY.
     pub finally: Option<FunctionId>,
@@ -249,7 +251,9 @@ pub enum Parameter {
 /// What a function is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// BEGIN and ACTIVITY of a component: the first process.
+    /// BEGIN of a component.
+    Begin,
+    /// ACTIVITY of a component.
     Activity,
     /// IMPLEMENTATION: a server process for each client.
     Implementation(InterfaceId),

@@ -208,7 +208,6 @@ instructions! {
     Disconnect { port Read } "disconnect"
     Connected { to Write, port Read } "connected"
     Terminated { to Write } "terminated"
-    Begun {} "begun"
     Send { to Read, message Read, payload Read } "send"
     Receive { from Read, message Read, into Write } "receive"
     Test { to Write, from Read, pattern Read } "test"

@@ -12,6 +12,7 @@ component component0 "Node" ~0:0..90
   require interface0 1 1
   variable @0 "hops" integer own
   variable @1 "names" collection [text integer] text own
+  begin -
   activity fn1
   finally -
 text text0 "d\22one\0a"
@@ -53,7 +54,6 @@ function fn1 "Node.Activity" component0 activity [] -
     text-of $1 %2 plain ~0:1..2
     write copy $1 plain ~0:1..2
     write-line ~0:1..2
-    begun ~0:1..2
     end-scope [$0 $1] ~0:1..2
     return - ~0:1..2
 entry component0
@@ -115,5 +115,5 @@ fn a_broken_text_tells_the_line() {
         }
     }
     let error = parse(&RING.replace("write-line", "wrote")).unwrap_err();
-    assert_eq!((error.line, &*error.message), (51, "expected an instruction, not `wrote`"));
+    assert_eq!((error.line, &*error.message), (52, "expected an instruction, not `wrote`"));
 }

@@ -9,6 +9,7 @@
 //!   offer interface0 1 1 fn0
 //!   require interface0 1 1
 //!   variable @0 "count" integer own
+//!   begin -
 //!   activity -
 //!   finally -
 //! text text0 "done"
@@ -116,6 +117,7 @@ fn write_component(id: ComponentId, component: &Component, out: &mut String) {
         let name = Quoted(variable.name.as_bytes());
         parts(out, "  variable", &[&id, &name, &variable.storage, &clock]);
     }
+    parts(out, "  begin", &[&component.begin]);
     parts(out, "  activity", &[&component.activity]);
     parts(out, "  finally", &[&component.finally]);
 }
@@ -143,6 +145,7 @@ fn write_function(id: FunctionId, function: &Function, out: &mut String) {
 impl Form for Kind {
     fn write(&self, out: &mut String) {
         match self {
+            Kind::Begin => *out += "begin",
             Kind::Activity => *out += "activity",
             Kind::Implementation(interface) => *out += &format!("implementation {interface}"),
             Kind::Procedure => *out += "procedure",
@@ -153,6 +156,7 @@ impl Form for Kind {
 
     fn read(reader: &mut Reader) -> Read<Self> {
         Ok(match reader.word() {
+            "begin" => Kind::Begin,
             "activity" => Kind::Activity,
             "implementation" => Kind::Implementation(Form::read(reader)?),
             "procedure" => Kind::Procedure,
@@ -239,11 +243,13 @@ fn read_component(reader: &mut Reader) -> Read<Component> {
         let synchronous = either(reader, "synchronous", "own")?;
         variables.push(Variable { name, storage, synchronous });
     }
+    reader.expect("begin")?;
+    let begin = Form::read(reader)?;
     reader.expect("activity")?;
     let activity = Form::read(reader)?;
     reader.expect("finally")?;
     let finally = Form::read(reader)?;
-    Ok(Component { name, offers, requires, variables, activity, finally, span })
+    Ok(Component { name, offers, requires, variables, begin, activity, finally, span })
 }
 
 fn read_function(reader: &mut Reader) -> Read<Function> {

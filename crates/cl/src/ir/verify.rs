@@ -23,7 +23,9 @@ pub fn verify(program: &Program) -> Vec<String> {
     }
     for (id, component) in program.components.iter_enumerated() {
         let functions = component.offers.iter().filter_map(|offer| offer.implementation);
-        for function in functions.chain(component.activity).chain(component.finally) {
+        for function in
+            functions.chain(component.begin).chain(component.activity).chain(component.finally)
+        {
             match program.functions.get(function) {
                 Some(it) if it.component == id => {}
                 _ => faults.push(format!("{id}: {function} is none of its functions")),
@@ -318,7 +320,7 @@ impl Verifier<'_> {
             Instruction::Connect { .. } | Instruction::Disconnect { .. } => {}
             Instruction::Connected { to, .. } => self.is(*to, Integer),
             Instruction::Terminated { to } => self.is(*to, Boolean),
-            Instruction::Begun | Instruction::Lock { .. } | Instruction::Unlock => {}
+            Instruction::Lock { .. } | Instruction::Unlock => {}
             Instruction::Send { to: party, message, payload }
             | Instruction::Receive { from: party, message, into: payload } => {
                 if let Some(types) = self.message(*party, *message) {

@@ -45,8 +45,6 @@ pub(super) struct Builder<'c, 'a> {
     pub(super) span: Span,
     /// Whether the monitor is held by a sequence around.
     pub(super) locked: bool,
-    /// Whether this is BEGIN, so that the monitor is given back by saying that it is over.
-    pub(super) before_begun: bool,
 }
 
 impl<'c, 'a> Builder<'c, 'a> {
@@ -72,7 +70,6 @@ impl<'c, 'a> Builder<'c, 'a> {
             ended: false,
             span,
             locked: false,
-            before_begun: false,
         }
     }
 

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use crate::ir::{self, ComponentId, FunctionId, Kind};
-use crate::tree::{ProcedureId, Program, Routine};
+use crate::tree::{Body, ProcedureId, Program, Routine};
 
 mod builder;
 mod call;
@@ -57,29 +57,27 @@ pub fn lower(tree: &Program) -> ir::Program {
                 &mut context,
                 function,
                 Routine::Implementation(id, interface),
-                &[&it.body],
+                &it.body,
             );
             let offer = offers.iter_mut().find(|offer| offer.interface == interface);
             offer.into_iter().for_each(|offer| offer.implementation = Some(function));
         }
-        let bodies: Vec<_> = component.begin.iter().chain(&component.activity).collect();
-        let activity = (!bodies.is_empty()).then(|| {
-            let name = format!("{}.ACTIVITY", component.name);
-            let function = context.reserve(name, id, Kind::Activity);
-            routine::lower_activity(&mut context, function, id);
-            function
-        });
-        let finally = component.finally.as_ref().map(|body| {
-            let name = format!("{}.FINALLY", component.name);
-            let function = context.reserve(name, id, Kind::Finally);
-            routine::lower(&mut context, function, Routine::Finally(id), &[body]);
-            function
-        });
+        let mut part = |body: &Option<Body>, name, kind, routine| {
+            body.as_ref().map(|body| {
+                let function = context.reserve(format!("{}.{name}", component.name), id, kind);
+                routine::lower(&mut context, function, routine, body);
+                function
+            })
+        };
+        let begin = part(&component.begin, "BEGIN", Kind::Begin, Routine::Begin(id));
+        let activity = part(&component.activity, "ACTIVITY", Kind::Activity, Routine::Activity(id));
+        let finally = part(&component.finally, "FINALLY", Kind::Finally, Routine::Finally(id));
         context.program.components.push(ir::Component {
             name: component.name.clone(),
             offers,
             requires: component.requires.clone(),
             variables: component.variables.clone(),
+            begin,
             activity,
             finally,
             span: component.span,
@@ -87,7 +85,7 @@ pub fn lower(tree: &Program) -> ir::Program {
     }
     for (id, procedure) in tree.procedures.iter_enumerated() {
         let function = context.procedures[&id];
-        routine::lower(&mut context, function, Routine::Procedure(id), &[&procedure.body]);
+        routine::lower(&mut context, function, Routine::Procedure(id), &procedure.body);
     }
     context.program
 }

@@ -3,8 +3,7 @@
 use tidemill_stdx::diag::Span;
 
 use crate::ir::{
-    ComponentId, FunctionId, Instruction, Local, Parameter, Payload, Place, Reason, Storage,
-    Terminator, Type,
+    FunctionId, Instruction, Local, Parameter, Payload, Place, Reason, Storage, Terminator, Type,
 };
 use crate::lower::Context;
 use crate::lower::builder::{Builder, Home};
@@ -12,46 +11,14 @@ use crate::lower::routines::key;
 use crate::tree::{self, Body, ByReference, Expression, LocalId, Routine};
 
 /// Lowers a routine into its reserved function.
-pub(super) fn lower(context: &mut Context, id: FunctionId, routine: Routine, bodies: &[&Body]) {
-    let span = bodies[0].code.span;
+pub(super) fn lower(context: &mut Context, id: FunctionId, routine: Routine, body: &Body) {
+    let span = body.code.span;
     let mut builder = Builder::new(context, id, routine, span);
     builder.parameters();
-    for body in bodies {
-        builder.variables(body);
-    }
+    builder.variables(body);
     builder.enter();
-    for body in bodies {
-        builder.sequence(&body.code);
-    }
-    builder.leave(end_of(span));
-}
-
-/// Lowers BEGIN and ACTIVITY.
-pub(super) fn lower_activity(context: &mut Context, id: FunctionId, component: ComponentId) {
-    let tree = &context.tree.components[component];
-    let (begin, activity) = (tree.begin.as_ref(), tree.activity.as_ref());
-    let span = begin.or(activity).map_or(tree.span, |body| body.code.span);
-    let mut builder = Builder::new(context, id, Routine::Activity(component), span);
-    if let Some(body) = begin {
-        builder.variables(body);
-        // The monitor is held since the component was made.
-        (builder.locked, builder.before_begun) = (true, true);
-        builder.sequence(&body.code);
-        (builder.locked, builder.before_begun) = (false, false);
-        builder.span = end_of(body.code.span);
-    }
-    builder.emit(Instruction::Begun);
-    if let Some(body) = activity {
-        builder.variables(body);
-        builder.sequence(&body.code);
-    }
-    let last = activity.map_or(span, |body| body.code.span);
-    builder.leave(end_of(last));
-}
-
-/// The place right after.
-fn end_of(span: Span) -> Span {
-    Span { start: span.end, ..span }
+    builder.sequence(&body.code);
+    builder.leave(Span { start: span.end, ..span });
 }
 
 impl Builder<'_, '_> {
@@ -156,9 +123,7 @@ impl Builder<'_, '_> {
     /// Gives the monitor back, ends the components of this routine, returns.
     pub(super) fn return_with(&mut self, result: Option<Payload>) {
         if self.locked {
-            // RETURN in BEGIN ends BEGIN and the process: the servers may go.
-            let begin = self.before_begun;
-            self.emit(if begin { Instruction::Begun } else { Instruction::Unlock });
+            self.emit(Instruction::Unlock);
         }
         let moved = match result {
             Some(Payload::Move(place)) => Some(place),

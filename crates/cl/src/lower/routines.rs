@@ -38,6 +38,7 @@ pub(super) fn key(routine: Routine) -> RoutineKey {
         Routine::Finally(component) => (1, component.index(), 0),
         Routine::Implementation(component, interface) => (2, component.index(), interface.index()),
         Routine::Procedure(procedure) => (3, procedure.index(), 0),
+        Routine::Begin(component) => (5, component.index(), 0),
         Routine::Component(component) => (4, component.index(), 0),
     }
 }
@@ -46,8 +47,8 @@ pub(super) fn key(routine: Routine) -> RoutineKey {
 pub(super) fn bodies(program: &Program) -> Vec<(Routine, &Body)> {
     let mut bodies = Vec::new();
     for (id, component) in program.components.iter_enumerated() {
-        let activity = component.begin.iter().chain(&component.activity);
-        bodies.extend(activity.map(|body| (Routine::Activity(id), body)));
+        bodies.extend(component.begin.iter().map(|body| (Routine::Begin(id), body)));
+        bodies.extend(component.activity.iter().map(|body| (Routine::Activity(id), body)));
         bodies.extend(component.finally.iter().map(|body| (Routine::Finally(id), body)));
         for it in &component.implementations {
             bodies.push((Routine::Implementation(id, it.interface), &it.body));

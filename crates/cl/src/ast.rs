@@ -25,6 +25,8 @@
 //!
 //! No path through the tree is longer than the parser's limit, so plain recursion over it is safe.
 
+mod dump;
+
 use tidemill_stdx::diag::{FileId, Span};
 
 /// A whole program: all its files.
@@ -45,6 +47,7 @@ pub struct File {
 
 /// What may stand outside of any component.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(clippy::large_enum_variant, reason = "trees are read once, and matching stays plain")]
 pub enum Definition {
     /// `COMPONENT ... END name;`
     Component(Component),
@@ -196,6 +199,7 @@ pub struct Parameters {
 
 /// What may be declared in a component, a procedure or an implementation.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(clippy::large_enum_variant, reason = "trees are read once, and matching stays plain")]
 pub enum Declaration {
     /// `COMPONENT ... END name;`
     Component(Component),
@@ -324,6 +328,7 @@ pub struct Statement {
 
 /// The kinds of [`Statement`].
 #[derive(Clone, PartialEq, Debug)]
+#[allow(clippy::large_enum_variant, reason = "trees are read once, and matching stays plain")]
 pub enum StatementKind {
     /// `target := value`.
     Assign {

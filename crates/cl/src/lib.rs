@@ -2,10 +2,14 @@
 //!
 //! ```text
 //! lex, parse -> ast -> check -> tree -> lower -> ir -> interpret | compile
+//! fmt: tokens -> tokens
 //! ```
 #![forbid(unsafe_code)]
 
 pub mod ast;
+pub mod fmt;
 pub mod ir;
+pub mod lex;
 pub mod lower;
+pub mod parse;
 pub mod tree;

@@ -1,0 +1,6 @@
+//! Micro-processes: the run-time of components.
+pub mod entry;
+pub mod layout;
+mod memory;
+pub mod program;
+mod worker;

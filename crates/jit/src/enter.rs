@@ -13,7 +13,7 @@
 //! The way out needs nothing: Rust functions restore the register before they return, and they
 //! see the value of the generated code, which they do not read. One that enters again gets a new
 //! pinned value, and on return the old is back. A function of the C convention in such a module
-//! that never sets the register may be called without an entry.
+//! may be called without an entry if neither it nor what it calls sets the register.
 
 use std::sync::Arc;
 

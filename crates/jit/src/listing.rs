@@ -26,12 +26,16 @@ pub(crate) fn name_symbols(text: &str, targets: &[Target], symbols: &Symbols) ->
         let digits = number.bytes().take_while(u8::is_ascii_digit).count();
         let index = number[..digits].parse::<usize>();
         let target = index.ok().and_then(|index| targets.get(index));
-        result.push_str(&rest[..at]);
+        let (before, after) = (&rest[..at], &number[digits..]);
+        // Direct calls have the name in a wrapping.
+        let bare = before.strip_suffix("User(").zip(after.strip_prefix(')'));
+        let (before, after) = bare.unwrap_or((before, after));
+        result.push_str(before);
         match target {
             Some(&target) => result.push_str(&symbols.name(target)),
             None => result.push_str(&rest[at..at + NAME.len() + digits]),
         }
-        rest = &number[digits..];
+        rest = after;
     }
     result.push_str(rest);
     result

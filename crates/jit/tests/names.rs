@@ -72,7 +72,7 @@ fn listings_have_names() {
     let (code, inner, outer) = example(Options { listing: true, ..Options::named("names") });
     let listing = code.listing(outer).unwrap();
     assert!(listing.starts_with("names::outer: "), "{listing}");
-    for part in ["block0:", "inner", "helper", "source:", " at 10\n", " at 20\n"] {
+    for part in ["block0:", " inner\n", " helper", "source:", " at 10\n", " at 20\n"] {
         assert!(listing.contains(part), "no {part} in {listing}");
     }
     assert!(!listing.contains("userextname"), "{listing}");

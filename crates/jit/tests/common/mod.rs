@@ -8,9 +8,10 @@ use tidemill_jit::{Module, Options};
 #[macro_export]
 macro_rules! function {
     ($code:expr, $id:expr, fn($($parameter:ty),*) -> $result:ty) => {{
+        type Function = extern "C" fn($($parameter),*) -> $result;
         let address = $code.address($id);
         // SAFETY: tests declare the function with this signature and hold `code` meanwhile.
-        unsafe { std::mem::transmute::<*const u8, extern "C" fn($($parameter),*) -> $result>(address) }
+        unsafe { std::mem::transmute::<*const u8, Function>(address) }
     }};
 }
 

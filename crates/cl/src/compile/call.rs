@@ -1,9 +1,9 @@
 //! Calls of procedures: native ones as they are, others with a frame of their own that goes on
 //! when the process is resumed.
 
+use tidemill_jit::build::types;
 use tidemill_jit::build::{InstBuilder, IntCC, Value};
 use tidemill_proc::layout::{DEPTH_MAX, FRAME_RESULT, WORKER_DEPTH};
-use tidemill_jit::build::types;
 
 use crate::compile::frame::Frame;
 use crate::compile::machine;
@@ -46,12 +46,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    fn call_native(
-        &mut self,
-        result: Option<Payload>,
-        callee: FunctionId,
-        arguments: &[Argument],
-    ) {
+    fn call_native(&mut self, result: Option<Payload>, callee: FunctionId, arguments: &[Argument]) {
         let mut all = vec![self.frame, self.process, self.worker];
         for argument in arguments {
             let value = self.argument(argument);
@@ -68,12 +63,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    fn call_framed(
-        &mut self,
-        result: Option<Payload>,
-        callee: FunctionId,
-        arguments: &[Argument],
-    ) {
+    fn call_framed(&mut self, result: Option<Payload>, callee: FunctionId, arguments: &[Argument]) {
         let (number, position) = (self.half(callee.raw()), self.position());
         let frame = self.finds("frame_new", &[number, position]);
         self.pass(frame, callee, arguments);
@@ -102,9 +92,7 @@ impl Translator<'_, '_, '_> {
 
         self.body.switch_to_block(returned);
         self.body.ins().store(sound(), depth, self.worker, WORKER_DEPTH);
-        let value = ty.map(|ty| {
-            self.body.ins().load(machine(ty), sound(), frame, FRAME_RESULT)
-        });
+        let value = ty.map(|ty| self.body.ins().load(machine(ty), sound(), frame, FRAME_RESULT));
         self.plain("frame_free", &[frame]);
         let value: Vec<_> = value.into_iter().map(Into::into).collect();
         self.body.ins().jump(after, &value);

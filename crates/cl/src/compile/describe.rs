@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use tidemill_proc::layout::{COMPONENT_HEADER, Code, SLOT_SIZE};
 use tidemill_proc::program::{
-    ComponentType, Direction, Facet, Function, Interface, Key, Kind, Message, Port, Position, Program,
-    Shape, Variable,
+    ComponentType, Direction, Facet, Function, Interface, Key, Kind, Message, Port, Position,
+    Program, Shape, Variable,
 };
 use tidemill_stdx::diag::{Sources, Span};
 use tidemill_stdx::id::Id;
 
 use crate::compile::frame::Frame;
-use crate::ir::{self, ComponentId, FunctionId, InterfaceId, MessageId, Storage, Type, VariableId};
+use crate::ir::{self, ComponentId, FunctionId, InterfaceId, Storage, Type, VariableId};
 
 /// The descriptors of a program, and numbers that code refers to.
 pub(crate) struct Descriptors<'a> {
@@ -30,13 +30,8 @@ impl<'a> Descriptors<'a> {
         program.positions.push(Position::default());
         program.files =
             (0..files).map(|file| sources.name(tidemill_stdx::diag::FileId(file)).into()).collect();
-        let mut all = Descriptors {
-            ir,
-            sources,
-            program,
-            positions: BTreeMap::new(),
-            shapes: Vec::new(),
-        };
+        let mut all =
+            Descriptors { ir, sources, program, positions: BTreeMap::new(), shapes: Vec::new() };
         all.program.interfaces = ir.interfaces.iter().map(interface).collect();
         for (id, component) in ir.components.iter_enumerated() {
             let described = all.component(id, component);
@@ -98,14 +93,12 @@ impl<'a> Descriptors<'a> {
 
     fn component(&mut self, id: ComponentId, component: &ir::Component) -> ComponentType {
         let ports = Ports::of(component);
-        let variables = component.variables.iter_enumerated().map(|(number, variable)| {
-            Variable {
-                name: variable.name.clone(),
-                offset: variable_offset(self.ir, id, number) as u32,
-                kind: storage_kind(&variable.storage),
-                shape: self.shape(&variable.storage),
-                synchronous: variable.synchronous,
-            }
+        let variables = component.variables.iter_enumerated().map(|(number, variable)| Variable {
+            name: variable.name.clone(),
+            offset: variable_offset(self.ir, id, number) as u32,
+            kind: storage_kind(&variable.storage),
+            shape: self.shape(&variable.storage),
+            synchronous: variable.synchronous,
         });
         let variables: Vec<Variable> = variables.collect();
         ComponentType {
@@ -122,7 +115,12 @@ impl<'a> Descriptors<'a> {
     }
 
     /// Describes a function with a frame.
-    pub(crate) fn function(&mut self, function: &ir::Function, frame: &Frame, code: Code) -> Function {
+    pub(crate) fn function(
+        &mut self,
+        function: &ir::Function,
+        frame: &Frame,
+        code: Code,
+    ) -> Function {
         let owned = function.locals.iter_enumerated().filter_map(|(id, local)| {
             let kind = storage_kind(&local.storage);
             (kind != Kind::Scalar && kind != Kind::Reference).then(|| Variable {
@@ -161,9 +159,10 @@ impl Ports {
         };
         let required =
             component.requires.iter().map(|it| port(it.interface, it.count, None)).collect();
-        let offered = component.offers.iter().map(|it| {
-            port(it.interface, it.count, it.implementation.map(FunctionId::raw))
-        });
+        let offered = component
+            .offers
+            .iter()
+            .map(|it| port(it.interface, it.count, it.implementation.map(FunctionId::raw)));
         Ports { offered: offered.collect(), required, end }
     }
 }
@@ -233,11 +232,3 @@ fn awaits_input(ir: &ir::Program, id: ComponentId) -> bool {
         instructions.any(|(it, _)| matches!(it, ir::Instruction::Input { .. }))
     })
 }
-
-/// The interface that a message belongs to, by who is spoken with.
-pub(crate) fn parameters(ir: &ir::Program, interface: InterfaceId, message: MessageId) -> &[Type] {
-    &ir.interfaces[interface].messages[message].parameters
-}
-
-
-

@@ -38,7 +38,8 @@ impl Translator<'_, '_, '_> {
                 self.set(*to, value);
             }
             Instruction::Connect { from, to } => {
-                let ((from, from_port), (to, to_port)) = (self.port(*from, true), self.port(*to, false));
+                let ((from, from_port), (to, to_port)) =
+                    (self.port(*from, true), self.port(*to, false));
                 let position = self.position();
                 self.faults("connect", &[from, from_port, to, to_port, position]);
             }

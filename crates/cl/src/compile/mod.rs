@@ -57,7 +57,6 @@ pub struct Choices {
 }
 
 /// A program with its code.
-#[derive(Debug)]
 pub struct Compiled {
     /// What the run-time runs; its functions point into `code`.
     pub program: Program,
@@ -137,7 +136,8 @@ pub fn compile(
         let described = unit.descriptors.function(function, &unit.frames[id], address);
         unit.descriptors.program.functions.push(described);
     }
-    let names = ir.functions.iter_enumerated().map(|(id, it)| (it.name.clone(), unit.functions[id]));
+    let names =
+        ir.functions.iter_enumerated().map(|(id, it)| (it.name.clone(), unit.functions[id]));
     let functions = names.collect();
     Ok(Compiled { program: unit.descriptors.program, code, functions })
 }

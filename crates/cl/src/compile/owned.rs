@@ -269,7 +269,7 @@ impl Translator<'_, '_, '_> {
             });
         }
         let linear = linear.unwrap_or(array);
-        let bytes = self.body.ins().ishl_imm(linear, 3);
+        let bytes = self.body.ins().ishl_imm_u(linear, 3);
         let start = self.body.ins().iadd(array, bytes);
         let element = self.body.ins().iadd_imm_s(start, 16 + 8 * indices.len() as i64);
         self.body.ins().jump(next, &[element.into()]);

@@ -107,7 +107,7 @@ impl Translator<'_, '_, '_> {
     fn divide(&mut self, x: Value, y: Value, known: Option<Constant>) -> (Value, Value) {
         match known {
             Some(Constant::Integer(by)) if by > 0 && by.count_ones() == 1 => {
-                let quotient = self.body.ins().sshr_imm(x, i64::from(by.trailing_zeros()));
+                let quotient = self.body.ins().sshr_imm_u(x, i64::from(by.trailing_zeros()));
                 let rest = self.body.ins().band_imm_s(x, by - 1);
                 return (quotient, rest);
             }

@@ -468,7 +468,8 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
                 types::F64 => self.body.ins().f64const(0.0),
                 ty => self.body.ins().iconst(ty, 0),
             });
-            let all: Vec<_> = [Some(status), nothing].into_iter().flatten().map(Into::into).collect();
+            let all: Vec<_> =
+                [Some(status), nothing].into_iter().flatten().map(Into::into).collect();
             self.body.ins().jump(self.leave, &all);
         }
         let parameters: Vec<Value> = if self.framed {
@@ -560,8 +561,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
                 self.body.ins().load(types::I8, flags, self.worker, WORKER_FLAG)
             }
             Checkpoints::Count => {
-                let left =
-                    self.body.ins().load(types::I64, sound(), self.worker, WORKER_BUDGET);
+                let left = self.body.ins().load(types::I64, sound(), self.worker, WORKER_BUDGET);
                 let left = self.body.ins().iadd_imm_s(left, -1);
                 self.body.ins().store(sound(), left, self.worker, WORKER_BUDGET);
                 self.body.ins().icmp_imm_s(IntCC::SignedLessThan, left, 0)

@@ -91,8 +91,8 @@ tokens! {
     Slash "/" Tilde "~" Exclamation "!" Question "?";
 }
 
-/// The longest keyword.
-const KEYWORD_LENGTH_MAX: usize = "IMPLEMENTATION".len();
+/// The length of the longest keyword.
+pub(crate) const KEYWORD_LENGTH_MAX: usize = "IMPLEMENTATION".len();
 
 impl TokenKind {
     /// How a diagnostic speaks of it, with its text where that says more.
@@ -272,7 +272,8 @@ impl Lexer<'_> {
             self.at += c.map_or(1, char::len_utf8);
         }
         let found = &self.text[start..self.at];
-        let message = format!("`{}` means nothing here", found.escape_debug());
+        let shown = found.escape_debug().to_string().replace("\\'", "'");
+        let message = format!("`{shown}` means nothing here");
         let error = Diagnostic::error("stray-character", self.span(start, self.at), message);
         self.wrong(match found {
             "&" | "&&" => error.help("write `AND`"),

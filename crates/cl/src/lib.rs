@@ -8,6 +8,7 @@
 
 pub mod ast;
 pub mod check;
+pub mod compile;
 pub mod fmt;
 pub mod ir;
 pub mod lex;

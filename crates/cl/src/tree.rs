@@ -160,8 +160,9 @@ pub enum Lock {
 pub enum Statement {
     /// `target := value`, both of one scalar type or TEXT. A component cannot be assigned.
     Assign { target: Place, value: Expression },
-    /// A component of that type; what was there is deleted first.
-    NewComponent { target: Place, component: ComponentId },
+    /// A component of that type; what was there is deleted first. `synchronous` is an attribute of
+    /// the variable: the component shares the clock of its surroundings.
+    NewComponent { target: Place, component: ComponentId, synchronous: bool },
     /// `NEW(a, n, m)`.
     NewArray { target: Place, extents: Vec<Expression> },
     /// `NEW(t, n)`.

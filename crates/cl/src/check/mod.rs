@@ -29,8 +29,10 @@ mod connect;
 mod constants;
 mod declarations;
 mod designators;
+mod effects;
 mod expressions;
 mod interfaces;
+mod locks;
 mod messages;
 mod names;
 mod protocols;
@@ -38,13 +40,14 @@ mod resolve;
 mod statements;
 mod system;
 mod types;
+mod walk;
 
 use tidemill_stdx::diag::{Diagnostic, Span};
 use tidemill_stdx::id::IdVec;
 
 use crate::ast;
 use crate::ir::{ComponentId, InterfaceId};
-use crate::tree::{self, ProcedureId};
+use crate::tree::{self, ProcedureId, Routine};
 use declarations::{ComponentInfo, ProcedureInfo, RoutineInfo};
 use interfaces::InterfaceInfo;
 use names::{ConstantId, RoutineId, Scope, ScopeId};
@@ -59,6 +62,8 @@ pub fn check(program: &ast::Program) -> (tree::Program, Vec<Diagnostic>) {
     checker.collect(program);
     checker.resolve();
     checker.bodies();
+    checker.locks();
+    checker.conditions();
     checker.finish(program)
 }
 
@@ -144,6 +149,22 @@ impl<'a> Checker<'a> {
     /// The name of an interface.
     fn interface_name(&self, id: InterfaceId) -> &'a str {
         &self.interfaces[id].ast.name.text
+    }
+
+    /// The checked code of a routine.
+    fn body(&self, id: RoutineId) -> Option<&tree::Body> {
+        let routine = self.routines[id].id;
+        match routine {
+            Routine::Begin(component) => self.tree.components[component].begin.as_ref(),
+            Routine::Activity(component) => self.tree.components[component].activity.as_ref(),
+            Routine::Finally(component) => self.tree.components[component].finally.as_ref(),
+            Routine::Implementation(component, interface) => {
+                let all = &self.tree.components[component].implementations;
+                all.iter().find(|it| it.interface == interface).map(|it| &it.body)
+            }
+            Routine::Procedure(procedure) => Some(&self.tree.procedures[procedure].body),
+            Routine::Component(_) => None,
+        }
     }
 
     fn finish(mut self, program: &ast::Program) -> (tree::Program, Vec<Diagnostic>) {

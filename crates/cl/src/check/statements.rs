@@ -9,7 +9,7 @@ use crate::check::designators::numbered;
 use crate::check::names::{Found, Name};
 use crate::check::types::{Placed, Shape, Type};
 use crate::ir::Storage;
-use crate::tree::{Lock, PlaceKind, Sequence, Statement};
+use crate::tree::{Lock, Place, PlaceKind, Sequence, Statement};
 
 impl<'a> Checker<'a> {
     /// Statements one after the other; those in error are left out.
@@ -157,7 +157,8 @@ impl<'a> Checker<'a> {
             Shape::One(ty) if ty.is_component() => {
                 let component = self.new_type(&ty, arguments, span)?;
                 self.forget(&target);
-                Some(Statement::NewComponent { target, component })
+                let synchronous = self.is_synchronous(&target);
+                Some(Statement::NewComponent { target, component, synchronous })
             }
             Shape::One(ty) => {
                 let message = format!(
@@ -173,6 +174,23 @@ impl<'a> Checker<'a> {
             }
             Shape::Wrong => None,
         }
+    }
+
+    /// Whether the variable that the place belongs to is marked SYNCHRONOUS.
+    fn is_synchronous(&self, place: &Place) -> bool {
+        let attributes = match &place.kind {
+            PlaceKind::Variable(id) => self
+                .here
+                .component
+                .and_then(|component| self.components[component].variables[*id].attributes),
+            PlaceKind::Local(routine, id) => {
+                let of = self.routines.iter().find(|it| it.id == *routine);
+                of.and_then(|it| it.locals[*id].attributes)
+            }
+            PlaceKind::Element { base, .. } => return self.is_synchronous(base),
+            PlaceKind::Character { .. } => None,
+        };
+        attributes.is_some_and(|it| it.find("SYNCHRONOUS").is_some())
     }
 
     fn extent(&mut self, it: &ast::Expr) -> Option<crate::tree::Expression> {

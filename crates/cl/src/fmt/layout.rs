@@ -12,6 +12,8 @@ struct Word {
     alternative: bool,
     /// Goes behind what stands before it, however long that is.
     glued: bool,
+    /// No blank before it.
+    tight: bool,
     /// A comment stands on a line of its own, or ends the one before this.
     own_line: bool,
 }
@@ -119,7 +121,8 @@ impl Printer<'_> {
             let own_line = i > 0 && (comment || behind_comment) && self.lines_before(token) > 0;
             self.before = token.end as usize;
             if comment {
-                words.push(Word { text, alternative: false, glued: true, own_line });
+                let tight = words.last().is_some_and(|word| word.text.ends_with(['(', '[']));
+                words.push(Word { text, alternative: false, glued: true, tight, own_line });
                 continue;
             }
             match token.kind {
@@ -129,7 +132,8 @@ impl Printer<'_> {
                 }
                 _ => {}
             }
-            let gap = spacing.before(token.kind);
+            let next = tokens[i + 1..].iter().find(|it| it.kind != TokenKind::Comment);
+            let gap = spacing.before(token.kind, next.map_or(TokenKind::End, |it| it.kind));
             let bar = token.kind == TokenKind::Bar && depth == 0;
             let alternative = bar && kind == LineKind::Protocol;
             match words.last_mut() {
@@ -137,7 +141,13 @@ impl Printer<'_> {
                     word.text.push_str(if gap == Gap::Tight { "" } else { " " });
                     word.text.push_str(&text);
                 }
-                _ => words.push(Word { text, alternative, glued: false, own_line }),
+                _ => words.push(Word {
+                    text,
+                    alternative,
+                    glued: false,
+                    tight: closes(token.kind),
+                    own_line,
+                }),
             }
         }
         words
@@ -158,7 +168,7 @@ impl Printer<'_> {
                     column = indent + if alternative { 0 } else { CONTINUATION };
                     self.out.push('\n');
                     self.indent(column);
-                } else {
+                } else if !word.tight {
                     self.out.push(' ');
                     column += 1;
                 }
@@ -169,4 +179,10 @@ impl Printer<'_> {
         }
         self.out.push('\n');
     }
+}
+
+/// Whether a token stands tight even behind a comment.
+fn closes(kind: TokenKind) -> bool {
+    use TokenKind::{Colon, Comma, RBracket, RParen, Semicolon};
+    matches!(kind, Colon | Comma | RBracket | RParen | Semicolon)
 }

@@ -23,6 +23,8 @@ pub(super) struct Spacing {
     before_previous: Option<TokenKind>,
     /// The token before was a sign before its operand.
     prefix: bool,
+    /// The next token is the `(` of a message's parameters.
+    opens_parameters: bool,
     /// Open brackets in a protocol: whether they hold parameters.
     parameters: Vec<bool>,
 }
@@ -30,12 +32,23 @@ pub(super) struct Spacing {
 impl Spacing {
     pub(super) fn new(kind: LineKind) -> Spacing {
         let protocol = kind == LineKind::Protocol;
-        let parameters = Vec::new();
-        Spacing { protocol, previous: None, before_previous: None, prefix: false, parameters }
+        Spacing {
+            protocol,
+            previous: None,
+            before_previous: None,
+            prefix: false,
+            opens_parameters: false,
+            parameters: Vec::new(),
+        }
     }
 
-    /// What goes before the next token.
-    pub(super) fn before(&mut self, kind: TokenKind) -> Gap {
+    /// What goes before a token, behind which `next` stands.
+    pub(super) fn before(&mut self, kind: TokenKind, next: TokenKind) -> Gap {
+        self.opens_parameters = self.protocol
+            && kind == LParen
+            && matches!(next, Ident | RParen)
+            && self.previous == Some(Ident)
+            && matches!(self.before_previous, Some(In | Out));
         let Some(previous) = self.previous else {
             self.step(kind, false);
             return Gap::Tight;
@@ -58,13 +71,10 @@ impl Spacing {
 
     fn step(&mut self, kind: TokenKind, prefix: bool) {
         if self.protocol {
-            let named =
-                self.previous == Some(Ident) && matches!(self.before_previous, Some(In | Out));
             match kind {
-                // A group behind a message without parameters is set like parameters too if
-                // nothing but this can tell: what begins with a message is none.
-                LParen => self.parameters.push(named),
-                LBracket | LBrace => self.parameters.push(self.in_parameters()),
+                LParen | LBracket | LBrace => {
+                    self.parameters.push(self.opens_parameters || self.in_parameters());
+                }
                 RParen | RBracket | RBrace => drop(self.parameters.pop()),
                 _ => {}
             }
@@ -88,7 +98,7 @@ impl Spacing {
             (LParen | LBracket | LBrace, _) | (_, RParen | RBracket | RBrace) => !spaced,
             (Exclamation | Question, _) => true,
             (_, Exclamation | Question) => ends_value(previous),
-            (_, LParen) if self.protocol && spaced => false,
+            (_, LParen) if spaced => self.opens_parameters,
             (Ident | RParen | RBracket, LParen) => true,
             (New | Connect | Disconnect | Delete | Move | Await | Input | Exists | Any, LParen) => {
                 true

@@ -3,7 +3,8 @@
 #![allow(missing_docs, reason = "the line above a variant says what its fields are")]
 
 use crate::ir::{
-    BlockId, ComponentId, FunctionId, InterfaceId, MessageId, Place, Register, TextId, Type,
+    BlockId, ComponentId, FunctionId, InterfaceId, MessageId, Place, Register, Storage, TextId,
+    Type,
 };
 
 /// What a block does step by step. `to` is assigned; other registers are read.
@@ -53,15 +54,15 @@ pub enum Instruction {
 
     // ---- arrays and collections ----
     /// The array gets the extents, all elements zero or empty; what it held is freed (suspends if that were components).
-    ArrayNew { array: Place, extents: Vec<Register> },
+    ArrayNew { array: Place, shape: Storage, extents: Vec<Register> },
     /// `to =` extent of the dimension (from 0).
     ArrayLength { to: Register, array: Place, dimension: u8 },
     /// `to =` address of the element; faults: not allocated, outside.
     ArrayElement { to: Register, array: Place, indices: Vec<Register> },
     /// `to =` address of the element, made (zero, empty) if `access` says so, else a fault if missing.
-    Element { to: Register, collection: Place, keys: Vec<Key>, access: Access },
+    Element { to: Register, collection: Place, shape: Storage, keys: Vec<Key>, access: Access },
     /// `to = TRUE` if there is such an element (and, if it is of type component, it is not empty).
-    ElementExists { to: Register, collection: Place, keys: Vec<Key> },
+    ElementExists { to: Register, collection: Place, shape: Storage, keys: Vec<Key> },
     /// Removes the element, if any. Suspends if it is a component, until it is gone.
     ElementDelete { collection: Place, keys: Vec<Key> },
     /// `found = TRUE` and the keys become the least of the collection; else `found = FALSE`.
@@ -72,8 +73,9 @@ pub enum Instruction {
     ElementCount { to: Register, collection: Place },
 
     // ---- components ----
-    /// A component of the type starts in the place, which is empty (a `Delete` goes before).
-    New { place: Place, component: ComponentId },
+    /// A component of the type starts in the place, which is empty (a `Delete` goes before);
+    /// `synchronous`: with the clock of its surroundings.
+    New { place: Place, component: ComponentId, synchronous: bool },
     /// Ends the component and waits until it is gone; nothing if empty. Suspends.
     Delete { place: Place },
     /// All that the places own is told to end at once; waits until all is gone; texts, arrays and collections are freed. Suspends.
@@ -103,7 +105,7 @@ pub enum Instruction {
     Terminated { to: Register },
 
     // ---- messages ----
-    /// Sends; suspends while the channel is full, unconnected, or the server has not begun.
+    /// Sends, texts and components out of temporaries; suspends while the channel is full, unconnected, or the server has not begun.
     Send { to: Party, message: MessageId, payload: Vec<Payload> },
     /// Receives the message; suspends until one is there; a fault if it is another.
     Receive { from: Party, message: MessageId, into: Vec<Payload> },
@@ -157,7 +159,7 @@ pub enum Binary {
     Subtract,
     /// As [`Binary::Add`].
     Multiply,
-    /// `/` on REAL.
+    /// `/` on REAL; a fault for zero.
     Divide,
     /// DIV: rounds down; a fault for zero and on overflow.
     Div,

@@ -4,7 +4,7 @@
 use crate::ir::form::{Form, Read, Reader};
 use crate::ir::{
     Access, Argument, Binary, ComponentId, Constant, Conversion, FunctionId, Instruction,
-    InterfaceId, Key, MessageId, Party, Pattern, Payload, Place, Port, Reason, Register,
+    InterfaceId, Key, MessageId, Party, Pattern, Payload, Place, Port, Reason, Register, Storage,
     Terminator, TextId, Unary, Written,
 };
 
@@ -123,7 +123,7 @@ macro_rules! no_parts {
 }
 no_parts! {
     Constant Binary Unary Conversion Written Access Pattern TextId ComponentId FunctionId MessageId
-    InterfaceId u8 bool
+    InterfaceId u8 bool Storage
 }
 
 impl Parts for (InterfaceId, u32, Option<u32>) {
@@ -187,16 +187,16 @@ instructions! {
     TextGet { to Write, from Read, index Read } "text-get"
     TextSet { to Write, index Read, from Read } "text-set"
     TextCompare { to Write, a Read, b Read } "text-compare"
-    ArrayNew { array Write, extents Read } "array-new"
+    ArrayNew { array Write, shape Read, extents Read } "array-new"
     ArrayLength { to Write, array Read, dimension Read } "array-length"
     ArrayElement { to Write, array Read, indices Read } "array-element"
-    Element { to Write, collection Read, keys Read, access Read } "element"
-    ElementExists { to Write, collection Read, keys Read } "element-exists"
+    Element { to Write, collection Read, shape Read, keys Read, access Read } "element"
+    ElementExists { to Write, collection Read, shape Read, keys Read } "element-exists"
     ElementDelete { collection Read, keys Read } "element-delete"
     FirstKey { found Write, collection Read, keys Write } "first-key"
     NextKey { found Write, collection Read, keys Update } "next-key"
     ElementCount { to Write, collection Read } "element-count"
-    New { place Write, component Read } "new"
+    New { place Write, component Read, synchronous Read } "new"
     Delete { place Write } "delete"
     EndScope { places Write } "end-scope"
     Move { to Write, from Write } "move"

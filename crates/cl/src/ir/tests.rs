@@ -49,7 +49,7 @@ function fn1 "Node.Activity" component0 activity [] -
     text-constant $0 text0 ~0:1..2
     constant %1 integer -9223372036854775808 ~0:1..2
     constant %2 real 3ff8000000000000 ~0:1..2
-    element %0 @1 [text $0 register %1] make ~0:1..2
+    element %0 @1 collection [text integer] text [text $0 register %1] make ~0:1..2
     text-copy %0 $0 ~0:1..2
     text-of $1 %2 plain ~0:1..2
     write copy $1 plain ~0:1..2

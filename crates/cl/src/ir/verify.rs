@@ -264,7 +264,7 @@ impl Verifier<'_> {
                 self.holds(*a, Text);
                 self.holds(*b, Text);
             }
-            Instruction::ArrayNew { array, extents } => {
+            Instruction::ArrayNew { array, extents, .. } => {
                 self.array(*array, extents.len());
                 extents.iter().for_each(|extent| self.is(*extent, Integer));
             }
@@ -285,7 +285,7 @@ impl Verifier<'_> {
                 self.is(*to, Address);
                 self.keys(*collection, keys);
             }
-            Instruction::ElementExists { to: flag, collection, keys }
+            Instruction::ElementExists { to: flag, collection, keys, .. }
             | Instruction::FirstKey { found: flag, collection, keys }
             | Instruction::NextKey { found: flag, collection, keys } => {
                 self.is(*flag, Boolean);
@@ -293,7 +293,7 @@ impl Verifier<'_> {
             }
             Instruction::ElementDelete { collection, keys } => self.keys(*collection, keys),
             Instruction::ElementCount { to, .. } => self.is(*to, Integer),
-            Instruction::New { place, component } => {
+            Instruction::New { place, component, .. } => {
                 self.holds(*place, Component);
                 self.component(*component);
             }

@@ -133,8 +133,8 @@ impl Builder<'_, '_> {
         use ExpressionKind as Kind;
         match &expression.kind {
             Kind::Exists(place) => match self.prepare(place) {
-                Prepared::Element(collection, keys) => {
-                    Box::new(move |to| Instruction::ElementExists { to, collection, keys })
+                Prepared::Element(collection, shape, keys) => {
+                    Box::new(move |to| Instruction::ElementExists { to, collection, shape, keys })
                 }
                 place => {
                     let place = self.address(&place, Access::Expect);

@@ -15,7 +15,7 @@ pub(super) enum Prepared {
     /// An element of an array.
     ArrayElement(Place, Vec<Register>),
     /// An element of a collection.
-    Element(Place, Vec<Key>),
+    Element(Place, Storage, Vec<Key>),
     /// A character of a text.
     Character(Box<Prepared>, Register),
 }
@@ -48,7 +48,7 @@ impl Builder<'_, '_> {
                 match &base.storage {
                     Storage::Collection { .. } => {
                         let keys = indices.iter().map(|index| self.key(index)).collect();
-                        Prepared::Element(fixed, keys)
+                        Prepared::Element(fixed, base.storage.clone(), keys)
                     }
                     _ => {
                         let indices = indices.iter().map(|index| self.value(index)).collect();
@@ -88,10 +88,10 @@ impl Builder<'_, '_> {
                 self.emit(Instruction::ArrayElement { to, array, indices });
                 Place::At(to)
             }
-            Prepared::Element(collection, keys) => {
+            Prepared::Element(collection, shape, keys) => {
                 let to = self.register(Type::Address);
-                let (collection, keys) = (*collection, keys.clone());
-                self.emit(Instruction::Element { to, collection, keys, access });
+                let (collection, shape, keys) = (*collection, shape.clone(), keys.clone());
+                self.emit(Instruction::Element { to, collection, shape, keys, access });
                 Place::At(to)
             }
             Prepared::Register(_) | Prepared::Character(..) => {

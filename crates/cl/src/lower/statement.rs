@@ -31,17 +31,19 @@ impl Builder<'_, '_> {
     fn statement(&mut self, statement: &Statement) {
         match statement {
             Statement::Assign { target, value } => self.assign(target, value),
-            Statement::NewComponent { target, component } => {
+            Statement::NewComponent { target, component, synchronous } => {
                 let target = self.prepare(target);
                 let place = self.address(&target, Access::Make);
                 self.emit(Instruction::Delete { place });
                 let place = self.address(&target, Access::Make);
-                self.emit(Instruction::New { place, component: *component });
+                let (component, synchronous) = (*component, *synchronous);
+                self.emit(Instruction::New { place, component, synchronous });
             }
             Statement::NewArray { target, extents } => {
                 let array = self.fixed(target);
                 let extents = extents.iter().map(|extent| self.value(extent)).collect();
-                self.emit(Instruction::ArrayNew { array, extents });
+                let shape = target.storage.clone();
+                self.emit(Instruction::ArrayNew { array, shape, extents });
             }
             Statement::NewText { target, length } => {
                 let target = self.prepare(target);
@@ -146,7 +148,7 @@ impl Builder<'_, '_> {
     fn delete(&mut self, place: &tree::Place) {
         let storage = place.storage.clone();
         match self.prepare(place) {
-            Prepared::Element(collection, keys) => {
+            Prepared::Element(collection, _, keys) => {
                 self.emit(Instruction::ElementDelete { collection, keys });
             }
             target => {
@@ -167,8 +169,7 @@ impl Builder<'_, '_> {
     fn message(&mut self, statement: &Statement) {
         match statement {
             Statement::Send { to, message, arguments } => {
-                let values: Vec<Payload> =
-                    arguments.iter().map(|it| self.payload(it, it.ty)).collect();
+                let values: Vec<Payload> = arguments.iter().map(|it| self.sent(it)).collect();
                 let to = self.party(to);
                 self.emit(Instruction::Send { to, message: *message, payload: values });
             }
@@ -183,6 +184,18 @@ impl Builder<'_, '_> {
                 }
             }
             _ => unreachable!("no message"),
+        }
+    }
+
+    /// What a message takes along. Texts become temporaries first, as sending may be repeated.
+    fn sent(&mut self, value: &Expression) -> Payload {
+        match self.payload(value, value.ty) {
+            Payload::Copy(from) if value.ty == Type::Text => {
+                let to = self.temporary(Type::Text);
+                self.emit(Instruction::TextCopy { to, from });
+                Payload::Move(to)
+            }
+            payload => payload,
         }
     }
 

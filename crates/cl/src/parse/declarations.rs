@@ -30,6 +30,8 @@ struct Body {
     declarations: Vec<Declaration>,
     /// After BEGIN, ACTIVITY and FINALLY.
     sections: [Option<Sequence>; 3],
+    /// It has been said that the order is wrong.
+    misplaced: bool,
 }
 
 const SECTIONS: [TokenKind; 3] = [TokenKind::Begin, TokenKind::Activity, TokenKind::Finally];
@@ -82,7 +84,7 @@ impl Parser<'_> {
         self.definition(|it, start| {
             it.next();
             let attributes = it.attributes()?;
-            let name = it.ident("the name of the component")?;
+            let name = it.declared_name("the name of the component")?;
             it.opened(&name.text, it.since(start));
             let offers = it.offered(TokenKind::Offers);
             let requires = it.offered(TokenKind::Requires);
@@ -90,8 +92,11 @@ impl Parser<'_> {
             let body = it.body(Place::Component);
             it.close("component");
             let [begin, activity, finally] = body.sections;
+            if name.text.is_empty() {
+                return Ok(None);
+            }
             let (declarations, span) = (body.declarations, it.since(start));
-            Ok(Component {
+            Ok(Some(Component {
                 attributes,
                 name,
                 offers,
@@ -101,15 +106,19 @@ impl Parser<'_> {
                 activity,
                 finally,
                 span,
-            })
+            }))
         })
     }
 
-    /// Runs `part`, one level deeper, on something that ends with `END name;`.
-    fn definition<T>(&mut self, part: impl FnOnce(&mut Self, Span) -> Parsed<T>) -> Option<T> {
+    /// Runs `part`, one level deeper, on something that ends with `END name;`. It yields nothing if
+    /// the name is missing: then it was read for what else is wrong.
+    fn definition<T>(
+        &mut self,
+        part: impl FnOnce(&mut Self, Span) -> Parsed<Option<T>>,
+    ) -> Option<T> {
         let (start, from, open) = (self.span(), self.at, self.open.len());
-        let done = self.nested(|it| part(it, start)).ok();
-        if done.is_none() {
+        let done = self.nested(|it| part(it, start));
+        if done.is_err() {
             self.open.truncate(open);
             if self.at == from {
                 // Too deep: step over the keyword.
@@ -118,7 +127,7 @@ impl Parser<'_> {
             self.skip_declaration(self.at);
             self.eat(TokenKind::Semicolon);
         }
-        done
+        done.ok().flatten()
     }
 
     /// The `;` behind a head, and before it what should not be there.
@@ -186,12 +195,15 @@ impl Parser<'_> {
     fn interface(&mut self) -> Option<Interface> {
         self.definition(|it, start| {
             it.next();
-            let name = it.ident("the name of the interface")?;
+            let name = it.declared_name("the name of the interface")?;
             it.opened(&name.text, it.since(start));
             it.head_end("head of the interface");
             let protocol = if it.is(TokenKind::KeywordEnd) { None } else { it.whole_protocol() };
             it.close("interface");
-            Ok(Interface { name, protocol, span: it.since(start) })
+            if name.text.is_empty() {
+                return Ok(None);
+            }
+            Ok(Some(Interface { name, protocol, span: it.since(start) }))
         })
     }
 
@@ -274,7 +286,8 @@ impl Parser<'_> {
         let name = self.ident("the name of a message")?;
         let mut parameters = Vec::new();
         // A group may follow the message; parameters begin with a name.
-        if self.is(TokenKind::LParen) && self.ahead(1) == TokenKind::Ident {
+        let inside = self.ahead(1);
+        if self.is(TokenKind::LParen) && matches!(inside, TokenKind::Ident | TokenKind::Variable) {
             self.next();
             parameters = self.parameter_sections(INTERFACE)?;
             self.expect(TokenKind::RParen, INTERFACE)?;
@@ -331,7 +344,7 @@ impl Parser<'_> {
                     if ended && (place != Place::Component || outer) {
                         return body;
                     }
-                    if ended {
+                    if ended && !std::mem::replace(&mut body.misplaced, true) {
                         let message = "declarations stand before the statements";
                         let error = self.error("misplaced-declaration", message);
                         self.complain(error.help("move it to before BEGIN"));
@@ -377,6 +390,7 @@ impl Parser<'_> {
             self.complain(self.error("missing-begin", message).help(help));
             let sequence = self.sequence();
             body.sections[0].get_or_insert(sequence);
+            body.misplaced = true;
             return;
         }
         let help = "declarations begin with CONSTANT, VARIABLE, PROCEDURE and the like";
@@ -424,27 +438,35 @@ impl Parser<'_> {
         declarations: &mut Vec<Declaration>,
         mut entry: impl FnMut(&mut Self) -> Parsed<Declaration>,
     ) {
+        let section = self.kind();
         self.next();
+        let first = self.at;
+        use TokenKind::{Assign, Exclamation, KeywordEnd, LParen, Question, Semicolon};
         loop {
             self.correct_declaration();
+            let from = self.at;
             if !self.is(TokenKind::Ident) {
-                return;
+                let ends = self.at_sequence_end() || self.at_statement_keyword();
+                if ends || self.is(Semicolon) {
+                    return;
+                }
+                let _ = self.expected::<()>("a name", "");
+                self.skip_declaration(from);
+                self.eat(Semicolon);
+                continue;
             }
             // Statements without BEGIN are for the body to find.
-            use TokenKind::{Assign, Colon, Comma, Equal, LBracket};
+            let statement = [LParen, Exclamation, Question, Semicolon, KeywordEnd];
             let follows = self.ahead(1);
-            let first = declarations.is_empty();
-            if !first
-                && ![Assign, Colon, Comma, Equal, LBracket, TokenKind::Ident].contains(&follows)
-            {
+            let assigned = section == TokenKind::Variable && follows == Assign;
+            if self.at > first && (assigned || statement.contains(&follows)) {
                 return;
             }
-            let from = self.at;
             match entry(self) {
                 Ok(declaration) => declarations.push(declaration),
                 Err(_) => {
                     self.skip_declaration(from);
-                    self.eat(TokenKind::Semicolon);
+                    self.eat(Semicolon);
                 }
             }
         }
@@ -513,15 +535,18 @@ impl Parser<'_> {
     fn procedure(&mut self) -> Option<Procedure> {
         self.definition(|it, start| {
             it.next();
-            let name = it.ident("the name of the procedure")?;
+            let name = it.declared_name("the name of the procedure")?;
             it.opened(&name.text, it.since(start));
             let (parameters, result) = it.signature();
             it.head_end("head of the procedure");
             let body = it.body(Place::Procedure);
             it.close("procedure");
             let [begin, ..] = body.sections;
+            if name.text.is_empty() {
+                return Ok(None);
+            }
             let (declarations, span) = (body.declarations, it.since(start));
-            Ok(Procedure { name, parameters, result, declarations, begin, span })
+            Ok(Some(Procedure { name, parameters, result, declarations, begin, span }))
         })
     }
 
@@ -559,7 +584,7 @@ impl Parser<'_> {
     fn implementation(&mut self) -> Option<Implementation> {
         self.definition(|it, start| {
             it.next();
-            let name = it.ident("the name of the interface")?;
+            let name = it.declared_name("the name of the interface")?;
             it.opened(&name.text, it.since(start));
             if !it.is(TokenKind::Semicolon) && !it.is(TokenKind::Begin) {
                 let error = it.error("unexpected-token", "expected `;` behind the name");
@@ -572,8 +597,11 @@ impl Parser<'_> {
             let body = it.body(Place::Implementation);
             it.close("implementation");
             let [begin, ..] = body.sections;
+            if name.text.is_empty() {
+                return Ok(None);
+            }
             let (declarations, span) = (body.declarations, it.since(start));
-            Ok(Implementation { name, declarations, begin, span })
+            Ok(Some(Implementation { name, declarations, begin, span }))
         })
     }
 

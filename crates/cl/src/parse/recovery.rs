@@ -5,7 +5,8 @@
 //! fails, and whoever reads a list of parts skips to where the next one can begin.
 
 use super::{DIAGNOSTICS_MAX, NESTING_MAX, Parser};
-use crate::lex::TokenKind;
+use crate::ast::Ident;
+use crate::lex::{KEYWORD_LENGTH_MAX, TokenKind};
 use tidemill_stdx::diag::{Diagnostic, Span};
 
 /// Something was wrong, and has been reported.
@@ -111,7 +112,7 @@ impl Parser<'_> {
 
     /// Why the next token is no name.
     pub(super) fn name_help(&self) -> &'static str {
-        if TokenKind::KEYWORDS.contains(&self.kind()) {
+        if TokenKind::KEYWORDS.contains(&self.kind()) && !self.at_sequence_end() {
             "words in upper case may be keywords, which are no names"
         } else {
             ""
@@ -155,8 +156,12 @@ impl Parser<'_> {
         if !self.is(TokenKind::Ident) {
             return None;
         }
-        let word = self.slice();
-        TokenKind::KEYWORDS.iter().copied().find(|it| word.eq_ignore_ascii_case(it.text()))
+        let word = self.slice().as_bytes();
+        let mut upper = [0; KEYWORD_LENGTH_MAX];
+        let upper = upper.get_mut(..word.len())?;
+        upper.copy_from_slice(word);
+        upper.make_ascii_uppercase();
+        TokenKind::keyword(str::from_utf8(upper).ok()?)
     }
 
     /// From now on the next token is `keyword`.
@@ -192,7 +197,17 @@ impl Parser<'_> {
 
     // END.
 
-    /// Reads `keyword name`, and keeps the name for its END.
+    /// The name of what is being declared; nothing where it is missing from a head that goes on.
+    pub(super) fn declared_name(&mut self, what: &str) -> Parsed<Ident> {
+        let name = self.ident(what);
+        let goes_on = self.is(TokenKind::LParen) || self.is(TokenKind::Semicolon);
+        if name.is_err() && goes_on {
+            return Ok(Ident { text: String::new(), span: self.span() });
+        }
+        name
+    }
+
+    /// Keeps a name for its END; `span` is where it was given.
     pub(super) fn opened(&mut self, name: &str, span: Span) {
         self.open.push(super::Open { name: name.into(), span });
     }
@@ -206,7 +221,7 @@ impl Parser<'_> {
         let help = format!("write `END {};`", open.name);
         if self.is(TokenKind::Ident) {
             let name = self.slice();
-            if name != open.name {
+            if name != open.name && !open.name.is_empty() {
                 if self.open.iter().any(|outer| outer.name == name) {
                     // This END is that of something around it.
                     self.at -= 1;
@@ -252,7 +267,10 @@ impl Parser<'_> {
     }
 
     fn missing_end(&mut self, what: &str, name: &str, start: Span) {
-        let found = self.kind().describe(self.slice());
+        let mut found = self.kind().describe(self.slice());
+        if self.is(TokenKind::KeywordEnd) && self.ahead(1) == TokenKind::Ident {
+            found = format!("`END {}`", self.text_at(self.at + 1));
+        }
         let message = format!("{what} has no END before {found}");
         let help =
             if name.is_empty() { "write `END`".into() } else { format!("write `END {name};`") };
@@ -272,8 +290,7 @@ impl Parser<'_> {
 
     /// Skips to `keyword`, or to where the statement must have ended.
     pub(super) fn skip_to_keyword(&mut self, keyword: TokenKind) {
-        let from = self.at;
-        self.skip_to(from, |it| {
+        self.skip_to(usize::MAX, |it| {
             it.is(keyword)
                 || it.lower_case_keyword() == Some(keyword)
                 || it.is(TokenKind::Semicolon)

@@ -328,3 +328,6 @@ pub(crate) fn copy(cx: &mut Context, collection: u64, position: u32) -> u32 {
         Err(error) => cx.fault(error.reason(), 0, position),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -296,6 +296,7 @@ offsets! {
     PROCESS_COMPONENT = Process.component;
     PROCESS_STATE = Process.state;
     PROCESS_HOLDS = Process.holds;
+    PROCESS_GRANTED = Process.granted;
     CHANNEL_HEAD = Channel.head;
     CHANNEL_COUNT = Channel.count;
     CHANNEL_STATE = Channel.state;

@@ -206,7 +206,12 @@ pub(crate) fn slot_offered(
         cx.fault(Reason::Empty, 0, position);
         return std::ptr::null_mut();
     };
-    let port = &component.descriptor().offered[offered as usize];
+    let ports = &component.descriptor().offered;
+    let Some(number) = ports.iter().position(|port| port.interface == offered) else {
+        cx.fault(Reason::Interface, 0, position);
+        return std::ptr::null_mut();
+    };
+    let (port, offered) = (&ports[number], number as u32);
     let index = u32::try_from(index).unwrap_or(0);
     let last = port.high.unwrap_or(u32::MAX);
     if index == 0 || index > last {

@@ -3,15 +3,20 @@
 //! `cargo run --release -p tidemill-bench -- NAME [--peers] [--small] [--json]`; `list` prints the
 //! names. Figures are CPU time (user and system, all threads) unless they say otherwise.
 
+mod activities;
+mod cl;
 mod clock;
 mod datalog;
 mod events;
+mod floor;
+mod measure;
 mod program;
 mod report;
 mod values;
 
 use std::process::ExitCode;
 
+use activities::Bench;
 use clap::Parser;
 use report::{Form, Report};
 
@@ -41,13 +46,34 @@ struct Extent {
 
 type Run = fn(Extent, &mut Report) -> Result<(), String>;
 
-const BENCHES: [(&str, &str, Run); 3] = [
+const BENCHES: [(&str, &str, Run); 8] = [
     ("values", "creating values under five ways to own memory; a node at rest", values::run),
     ("events", "events per second through one rule and a three-way join", events::run),
     ("datalog", "transitive closure, same generation, points-to", datalog::run),
+    ("ring", "a token passed round a ring of activities", |extent, report| {
+        activities::run(Bench::Ring, extent, report)
+    }),
+    ("prodcons", "producers and consumers with a buffer of 10", |extent, report| {
+        activities::run(Bench::Prodcons, extent, report)
+    }),
+    ("sieve", "primes, with a filter activity for each", |extent, report| {
+        activities::run(Bench::Sieve, extent, report)
+    }),
+    ("spin", "16 hot loops; the price of checkpoints", |extent, report| {
+        activities::run(Bench::Spin, extent, report)
+    }),
+    ("spawn", "bytes of an activity that waits for a message", |extent, report| {
+        activities::run(Bench::Spawn, extent, report)
+    }),
 ];
 
 fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, verb, rest @ ..] = arguments.as_slice()
+        && verb == "measure"
+    {
+        return ended(activities::measure(rest).map(|line| println!("{line}")));
+    }
     let args = Args::parse();
     if args.name == "list" {
         for (name, about, _) in BENCHES {
@@ -61,7 +87,11 @@ fn main() -> ExitCode {
     };
     let form = if args.json { Form::Json } else { Form::Text };
     let extent = Extent { peers: args.peers, small: args.small };
-    match run(extent, &mut Report::new(form)) {
+    ended(run(extent, &mut Report::new(form)))
+}
+
+fn ended(result: Result<(), String>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("error: {message}");
@@ -77,7 +107,9 @@ mod tests {
     #[test]
     fn every_benchmark_runs_small_and_its_results_are_right() {
         for (name, _, run) in BENCHES {
-            let extent = Extent { peers: true, small: true };
+            // Peers that are programs of other languages need more than tests may ask for.
+            let peers = Bench::ALL.iter().all(|bench| bench.name() != name);
+            let extent = Extent { peers, small: true };
             assert_eq!(run(extent, &mut Report::new(Form::Text)), Ok(()), "{name}");
         }
     }

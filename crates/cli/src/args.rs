@@ -86,7 +86,9 @@ pub enum Verb {
     #[command(after_help = "Example:\n  tidemill check ring.olg -D LANDMARK='\"n0:1\"'")]
     Check(Sources),
     /// Rewrite files in the common layout
-    #[command(after_help = "Examples:\n  tidemill fmt ring.olg\n  tidemill fmt --check *.olg")]
+    #[command(
+        after_help = "Examples:\n  tidemill fmt ring.olg\n  tidemill fmt --check *.olg *.com"
+    )]
     Fmt {
         /// Change nothing; list the files that would change and end with status 1
         #[arg(long)]

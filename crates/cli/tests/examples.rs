@@ -132,7 +132,10 @@ fn runs_repeat() {
 fn all_examples_are_run() {
     let mut folders: Vec<String> = std::fs::read_dir(root().join("examples"))
         .expect("the folder")
-        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .map(|entry| entry.expect("an entry").path())
+        // Examples of components have their expected output in a file of another name.
+        .filter(|folder| folder.join("test.sim").exists() || !folder.join("test.out").exists())
+        .filter_map(|folder| Some(folder.file_name()?.to_string_lossy().into_owned()))
         .collect();
     folders.sort();
     let tests = include_str!("examples.rs");

@@ -97,6 +97,22 @@ fn fmt_rewrites_once_and_then_has_nothing_to_do() {
 }
 
 #[test]
+fn fmt_knows_components() {
+    let folder = Folder::new();
+    let file = folder.file("Ugly.Com", "COMPONENT A;BEGIN(* kept *)x:=1 END A;\n");
+    let check = run(&format!("fmt --check {file}"));
+    assert_eq!((status(&check), stdout(&check)), (1, String::new()));
+    assert_eq!(status(&run(&format!("fmt {file}"))), 0);
+    let text = std::fs::read_to_string(&file).expect("the file");
+    assert_eq!(text, "COMPONENT A;\nBEGIN (* kept *)\n  x := 1\nEND A;\n");
+    assert_eq!(status(&run(&format!("fmt --check {file}"))), 0);
+    let wrong = folder.file("wrong.cl", "COMPONENT A; BEGIN x = 1 END A;\n");
+    let told = run(&format!("fmt {wrong}"));
+    assert_eq!(status(&told), 1);
+    assert!(stderr(&told).contains("equal-for-assign"), "{}", stderr(&told));
+}
+
+#[test]
 fn explain_prints_tree_plan_and_graph_in_order() {
     let folder = Folder::new();
     let file = folder.file("ping.olg", PING);

@@ -16,6 +16,14 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
         if tree.get(&readme).is_none() {
             findings.add(&readme, 1, "an example says what it shows and how to run it");
         }
+        let name = folder.trim_start_matches("examples/");
+        if tree.get(&format!("{folder}/{name}.com")).is_some() {
+            let output = format!("{folder}/test.out");
+            if !tree.get(&output).is_some_and(|text| text.ends_with('\n')) {
+                findings.add(&output, 1, "an example of components says what it prints");
+            }
+            continue;
+        }
         let script = format!("{folder}/test.sim");
         let command = format!("# tidemill sim {folder}/");
         if !tree.get(&script).is_some_and(|text| text.starts_with(&command)) {
@@ -37,10 +45,16 @@ mod tests {
             ("examples/a/test.sim", "# tidemill sim examples/a/a.olg\nat 1 end\n"),
             ("examples/b/b.olg", ""),
             ("examples/b/test.sim", "at 1 end\n"),
+            ("examples/c/README.md", ""),
+            ("examples/c/c.com", ""),
+            ("examples/c/test.out", "printed\n"),
+            ("examples/d/README.md", ""),
+            ("examples/d/d.com", ""),
         ];
         let found = found(check, &files);
-        assert_eq!(found.lines().count(), 2, "{found}");
+        assert_eq!(found.lines().count(), 3, "{found}");
         assert!(found.contains("examples/b/README.md:1:"));
         assert!(found.contains("examples/b/test.sim:1:"));
+        assert!(found.contains("examples/d/test.out:1:"));
     }
 }

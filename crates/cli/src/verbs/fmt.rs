@@ -43,18 +43,22 @@ fn one(path: &Path, check: bool, report: Reporter) -> Result<Changed, Told> {
         report.error(&message);
         Told
     };
-    if FileKind::of(path) != Some(FileKind::Rules) {
-        return Err(fail(format!("{name}: the formatter knows files that end in `.olg`")));
-    }
+    let format = match FileKind::of(path) {
+        Some(FileKind::Rules) => tidemill_overlog::fmt::format,
+        Some(FileKind::Components) => tidemill_cl::fmt::format,
+        _ => {
+            let endings = "`.olg`, `.com` or `.cl`";
+            return Err(fail(format!("{name}: the formatter knows files that end in {endings}")));
+        }
+    };
     let text = fs::read_to_string(path)
         .map_err(|error| fail(format!("{name}: cannot read the file: {error}")))?;
     let mut sources = diag::Sources::new();
     let file = sources.add(name.to_string(), text.clone());
-    let formatted =
-        tidemill_overlog::fmt::format(file, &text).map_err(|found: Vec<Diagnostic>| {
-            report.diagnostics(&sources, &found);
-            Told
-        })?;
+    let formatted = format(file, &text).map_err(|found: Vec<Diagnostic>| {
+        report.diagnostics(&sources, &found);
+        Told
+    })?;
     match (formatted == text, check) {
         (true, _) => Ok(Changed::Not),
         (false, true) => Ok(Changed::Would),
@@ -68,7 +72,8 @@ fn one(path: &Path, check: bool, report: Reporter) -> Result<Changed, Told> {
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     // A link stays a link: what it points to is replaced.
     let path = fs::canonicalize(path)?;
-    let beside = path.with_extension(format!("olg.{}.tmp", std::process::id()));
+    let ending = path.extension().unwrap_or_default().to_string_lossy();
+    let beside = path.with_extension(format!("{ending}.{}.tmp", std::process::id()));
     let written = fs::write(&beside, text)
         .and_then(|()| fs::set_permissions(&beside, fs::metadata(&path)?.permissions()))
         .and_then(|()| fs::rename(&beside, &path));

@@ -1,0 +1,3 @@
+module tidemill/bench/peers/go
+
+go 1.21

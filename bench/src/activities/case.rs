@@ -1,0 +1,177 @@
+//! The cases: what is run, with which parameters, and what it must come to.
+
+/// Which program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bench {
+    /// A token on its rounds through a ring of nodes.
+    Ring,
+    /// Producers and consumers with a buffer of 10.
+    Prodcons,
+    /// A filter per prime.
+    Sieve,
+    /// Hot loops.
+    Spin,
+    /// Activities blocked in receive.
+    Spawn,
+}
+
+/// One size of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Case {
+    pub bench: Bench,
+    /// As rows have it.
+    pub name: &'static str,
+    /// As command lines have it.
+    pub parameters: Vec<u64>,
+    /// Runs of everybody.
+    pub runs: usize,
+    /// Whether the price of checkpoints is measured too.
+    pub checkpoints: bool,
+}
+
+impl Bench {
+    /// All of them.
+    pub const ALL: [Bench; 5] =
+        [Bench::Ring, Bench::Prodcons, Bench::Sieve, Bench::Spin, Bench::Spawn];
+
+    /// As command lines and rows have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bench::Ring => "ring",
+            Bench::Prodcons => "prodcons",
+            Bench::Sieve => "sieve",
+            Bench::Spin => "spin",
+            Bench::Spawn => "spawn",
+        }
+    }
+
+    /// The program in the component language.
+    pub fn source(self) -> &'static str {
+        match self {
+            Bench::Ring => include_str!("../../cl/ring.com"),
+            Bench::Prodcons => include_str!("../../cl/prodcons.com"),
+            Bench::Sieve => include_str!("../../cl/sieve.com"),
+            Bench::Spin => include_str!("../../cl/spin.com"),
+            Bench::Spawn => include_str!("../../cl/spawn.com"),
+        }
+    }
+
+    /// The large cases: enough runs where they are short.
+    pub fn cases(self) -> Vec<Case> {
+        let case = |name, parameters: &[u64], runs| self.case(name, parameters, runs);
+        match self {
+            Bench::Ring => vec![
+                case("1000", &[1000, 1000], 5).with_checkpoints(),
+                case("10000", &[10_000, 1000], 3),
+                case("100000", &[100_000, 1000], 1),
+            ],
+            Bench::Prodcons => vec![
+                case("1-1", &[1, 1, 1_000_000], 5).with_checkpoints(),
+                case("1-10", &[1, 10, 1_000_000], 5),
+                case("10-10", &[10, 10, 1_000_000], 3),
+            ],
+            Bench::Sieve => vec![
+                case("1000", &[1000], 9),
+                case("10000", &[10_000], 5).with_checkpoints(),
+                case("100000", &[100_000], 3),
+            ],
+            Bench::Spin => vec![case("16", &[16, 10_000_000], 5).with_checkpoints()],
+            Bench::Spawn => {
+                vec![case("1000000", &[1_000_000], 3), case("20000000", &[20_000_000], 1)]
+            }
+        }
+    }
+
+    /// The same in seconds, for tests.
+    pub fn small_cases(self) -> Vec<Case> {
+        let case = |name, parameters: &[u64]| self.case(name, parameters, 1);
+        match self {
+            Bench::Ring => vec![case("100", &[100, 20]).with_checkpoints(), case("2", &[2, 3])],
+            Bench::Prodcons => vec![
+                case("1-1", &[1, 1, 2000]).with_checkpoints(),
+                case("1-10", &[1, 10, 2000]),
+                case("10-10", &[10, 10, 200]),
+            ],
+            Bench::Sieve => vec![case("1000", &[1000]).with_checkpoints()],
+            Bench::Spin => vec![case("16", &[16, 100_000]).with_checkpoints()],
+            Bench::Spawn => vec![case("10000", &[10_000])],
+        }
+    }
+
+    fn case(self, name: &'static str, parameters: &[u64], runs: usize) -> Case {
+        Case { bench: self, name, parameters: parameters.to_vec(), runs, checkpoints: false }
+    }
+}
+
+impl Case {
+    fn with_checkpoints(self) -> Case {
+        Case { checkpoints: true, ..self }
+    }
+
+    /// What every run of it must come to: hops, the sum of the items, primes, the sum of the
+    /// loops, activities that answered.
+    pub fn expected(&self) -> u64 {
+        let p = |i: usize| self.parameters.get(i).copied().unwrap_or(0);
+        match self.bench {
+            Bench::Ring => p(0) * p(1),
+            Bench::Prodcons => p(0) * (p(2) * (p(2) + 1) / 2),
+            Bench::Sieve => smallest_factors(p(0)).primes().count() as u64,
+            Bench::Spin => (1..=p(0)).map(|seed| spun(seed, p(1))).sum(),
+            Bench::Spawn => p(0),
+        }
+    }
+}
+
+fn spun(seed: u64, loops: u64) -> u64 {
+    (1..=loops).fold(seed, |x, i| (x * 5 + i) % 8192)
+}
+
+/// The smallest prime factor of each number up to a limit.
+struct SmallestFactors(Vec<usize>);
+
+fn smallest_factors(limit: u64) -> SmallestFactors {
+    let mut smallest = vec![0; limit as usize + 1];
+    for factor in 2..smallest.len() {
+        for multiple in (factor..smallest.len()).step_by(factor) {
+            if smallest[multiple] == 0 {
+                smallest[multiple] = factor;
+            }
+        }
+    }
+    SmallestFactors(smallest)
+}
+
+impl SmallestFactors {
+    fn primes(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().skip(2).filter(|(n, smallest)| n == *smallest).map(|(n, _)| n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers that filters receive: each goes as far as the filter of its smallest factor.
+    fn messages(limit: u64) -> usize {
+        let factors = smallest_factors(limit);
+        let primes: Vec<usize> = factors.primes().collect();
+        let filters = |factor: &usize| primes.partition_point(|prime| prime <= factor);
+        factors.0.iter().skip(2).map(filters).sum()
+    }
+
+    #[test]
+    fn the_sieve_has_the_work_that_documents_say() {
+        assert_eq!(messages(1000), 15_788);
+        assert_eq!(messages(10_000), 777_860);
+        assert_eq!(messages(100_000), 46_324_069);
+    }
+
+    #[test]
+    fn results_are_what_mathematics_says() {
+        let expected = |bench: Bench| bench.cases().iter().map(Case::expected).collect::<Vec<_>>();
+        assert_eq!(expected(Bench::Ring), [1_000_000, 10_000_000, 100_000_000]);
+        assert_eq!(expected(Bench::Sieve), [168, 1229, 9592]);
+        assert_eq!(expected(Bench::Prodcons)[1], 500_000_500_000);
+        assert_eq!(Bench::Spin.case("", &[2, 2], 1).expected(), 32 + 57);
+    }
+}

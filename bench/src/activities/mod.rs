@@ -1,0 +1,195 @@
+//! Programs of many activities: `ring`, `prodcons`, `sieve`, `spin`, `spawn`.
+//!
+//! Ours are `bench/cl/*.com`; peers are of our own writing in the manner of their language
+//! (`bench/peers`), the floor is state machines by hand (`floor`). All have channels of as many
+//! messages as ours, where a language has such. Everybody runs a case in a fresh process, one
+//! after the other, again and again; a figure is the median. What is measured begins when the
+//! first activity is made and ends with the last result: no start, no compilation.
+
+mod case;
+mod contender;
+mod peers;
+
+use std::collections::BTreeMap;
+
+pub use case::Bench;
+use case::Case;
+pub use contender::measure;
+use contender::{Contender, Figures, Own};
+
+use crate::clock::median;
+use crate::measure::available;
+use crate::report::{Better, Report, Row};
+use crate::{Extent, cl};
+
+/// Bytes of an activity, before anything is known: more than any here takes.
+const BYTES_MAX: f64 = 5000.0;
+
+/// Measures all cases of one program.
+///
+/// # Errors
+/// Somebody fails, or comes to another result.
+pub fn run(bench: Bench, extent: Extent, report: &mut Report) -> Result<(), String> {
+    let contenders = contenders(extent, report);
+    let cases = if extent.small { bench.small_cases() } else { bench.cases() };
+    let mut bytes = BTreeMap::new();
+    for case in &cases {
+        let contenders: Vec<&Contender> =
+            contenders.iter().filter(|who| fits(who, case, &bytes, report)).collect();
+        let measured = interleaved(case, &contenders)?;
+        for (who, figures) in &measured {
+            if let Some(value) = middle(figures, |one| one.bytes) {
+                bytes.insert(who.who(), value);
+            }
+        }
+        report.case(&rows(case, &measured), Better::Low);
+    }
+    Ok(())
+}
+
+/// Everybody who is here; who is not is said, with the reason.
+fn contenders(extent: Extent, report: &mut Report) -> Vec<Contender> {
+    let own = |own| if extent.small { Contender::Inside(own) } else { Contender::Own(own) };
+    let mut all = Vec::new();
+    match cl::ABSENT {
+        None => all.extend([Own::Tidemill, Own::NoCheckpoints].map(own)),
+        Some(reason) => report.note(&format!("{}: absent: {reason}", Own::Tidemill.name())),
+    }
+    // It needs nothing to be installed, so that tests have something to check.
+    if extent.peers || extent.small {
+        all.push(own(Own::Floor));
+    }
+    if extent.peers {
+        for peer in peers::all() {
+            match peer {
+                Ok(starts) => all.extend(starts.into_iter().map(Contender::Peer)),
+                Err(absent) => report.note(&format!("{}: absent: {}", absent.who, absent.reason)),
+            }
+        }
+    }
+    all
+}
+
+/// Whether there is memory for a contender's activities, by what they took in smaller cases.
+fn fits(who: &Contender, case: &Case, bytes: &BTreeMap<&str, f64>, report: &mut Report) -> bool {
+    if !case.checkpoints && who.who() == Own::NoCheckpoints.name() {
+        return false;
+    }
+    if case.bench != Bench::Spawn {
+        return true;
+    }
+    let count = case.parameters.first().map_or(0.0, |&count| count as f64);
+    let need = bytes.get(who.who()).copied().unwrap_or(BYTES_MAX) * count;
+    let there = available().unwrap_or(f64::INFINITY);
+    let (name, who) = (case.name, who.who());
+    if need > 0.9 * there {
+        let (need, there) = (need / 1e9, there / 1e9);
+        report.note(&format!("{who}: spawn {name} needs {need:.1} GB of {there:.1}: not run"));
+    }
+    need <= 0.9 * there
+}
+
+type MeasuredBy<'c> = Vec<(&'c Contender, Vec<Figures>)>;
+
+fn interleaved<'c>(case: &Case, contenders: &[&'c Contender]) -> Result<MeasuredBy<'c>, String> {
+    let expected = case.expected();
+    let mut measured: MeasuredBy<'c> = contenders.iter().map(|&who| (who, Vec::new())).collect();
+    for _ in 0..case.runs {
+        for (who, figures) in &mut measured {
+            figures.push(who.run(case, expected)?);
+        }
+    }
+    Ok(measured)
+}
+
+/// The median of a figure that all runs have.
+fn middle(figures: &[Figures], figure: impl Fn(&Figures) -> Option<f64>) -> Option<f64> {
+    figures.iter().map(figure).collect::<Option<Vec<f64>>>().map(median)
+}
+
+/// Medians, ours first; ours without checkpoints show in their price only.
+fn rows(case: &Case, measured: &MeasuredBy<'_>) -> Vec<Row> {
+    let row = |who, metric, value, unit| Row {
+        bench: case.bench.name(),
+        case: case.name.to_owned(),
+        who,
+        metric,
+        value,
+        unit,
+        runs: case.runs,
+    };
+    type Figure = fn(&Figures) -> Option<f64>;
+    let metrics: [(&str, &str, Figure); 3] = [
+        ("cpu_s", "s", |one| one.cpu_s),
+        ("wall_s", "s", |one| one.wall_s),
+        ("bytes", "bytes", |one| one.bytes),
+    ];
+    let mut rows = Vec::new();
+    for (metric, unit, figure) in metrics {
+        for (who, figures) in measured {
+            let shown = who.who() != Own::NoCheckpoints.name();
+            if let (true, Some(value)) = (shown, middle(figures, figure)) {
+                rows.push(row(who.who().to_owned(), metric, value, unit));
+            }
+        }
+    }
+    let cpu = |own: Own| {
+        let (_, figures) = measured.iter().find(|(who, _)| who.who() == own.name())?;
+        middle(figures, |one| one.cpu_s)
+    };
+    if let (true, Some(with), Some(without)) =
+        (case.checkpoints, cpu(Own::Tidemill), cpu(Own::NoCheckpoints))
+    {
+        let percent = (with / without - 1.0) * 100.0;
+        rows.push(row(Own::Tidemill.name().to_owned(), "checkpoint_percent", percent, "%"));
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_medians_and_the_price_of_checkpoints() {
+        let case = &Bench::Spin.cases()[0];
+        let figures = |seconds: [f64; 3]| {
+            let one = |cpu_s| Figures {
+                cpu_s: Some(cpu_s),
+                wall_s: Some(2.0 * cpu_s),
+                bytes: None,
+                result: 0,
+            };
+            seconds.map(one).to_vec()
+        };
+        let who = [Own::Tidemill, Own::NoCheckpoints, Own::Floor].map(Contender::Inside);
+        let seconds = [[0.33, 9.0, 0.1], [0.3, 0.1, 0.5], [0.01, 0.02, 0.03]];
+        let measured = who.iter().zip(seconds.map(figures)).collect();
+        let rows = rows(case, &measured);
+        let shown: Vec<String> = rows
+            .iter()
+            .map(|row| format!("{} {} {:.2} {}", row.who, row.metric, row.value, row.unit))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "tidemill cpu_s 0.33 s",
+                "floor cpu_s 0.02 s",
+                "tidemill wall_s 0.66 s",
+                "floor wall_s 0.04 s",
+                "tidemill checkpoint_percent 10.00 %",
+            ]
+        );
+    }
+
+    #[test]
+    fn only_what_fits_into_memory_runs() {
+        let report = &mut Report::new(crate::report::Form::Text);
+        let case = &Bench::Spawn.cases()[0];
+        let floor = Contender::Inside(Own::Floor);
+        assert!(fits(&floor, case, &BTreeMap::from([("floor", 1.0)]), report));
+        assert!(!fits(&floor, case, &BTreeMap::from([("floor", 1e12)]), report));
+        let without = Contender::Inside(Own::NoCheckpoints);
+        assert!(!fits(&without, case, &BTreeMap::new(), report));
+    }
+}

@@ -1,0 +1,255 @@
+//! Programs of our own writing in other languages: where they are, what they need, how they are
+//! built and started.
+//!
+//! Sources are in `bench/peers/NAME`; what is built goes to `peers/NAME` in the target folder and
+//! is built again when a source is newer. Nothing of this happens unless peers are measured. Each
+//! is measured twice: as it is started by default, with a thread per core, and with one thread
+//! (`NAME-1`), which often costs less CPU time.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+
+/// How a built peer is started; the case and its parameters follow.
+#[derive(Clone, Debug)]
+pub struct Start {
+    pub who: &'static str,
+    pub program: PathBuf,
+    pub arguments: Vec<OsString>,
+    pub variables: Vec<(&'static str, String)>,
+}
+
+/// A peer that cannot be measured here.
+#[derive(Clone, Debug)]
+pub struct Absent {
+    pub who: &'static str,
+    pub reason: String,
+}
+
+/// Where a peer's sources are and its programs go.
+struct Folders {
+    source: PathBuf,
+    target: PathBuf,
+}
+
+type Build = fn(&Folders) -> Result<Vec<Start>, String>;
+
+const PEERS: [(&str, Build); 4] =
+    [("go", go), ("tokio", tokio), ("erlang", erlang), ("java", java)];
+
+/// Builds what is not built yet.
+pub fn all() -> Vec<Result<Vec<Start>, Absent>> {
+    let build = |&(who, build): &(&'static str, Build)| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(who);
+        target()
+            .and_then(|target| build(&Folders { source, target: target.join("peers").join(who) }))
+            .map_err(|reason| Absent { who, reason })
+    };
+    PEERS.iter().map(build).collect()
+}
+
+/// The target folder: two above this program.
+fn target() -> Result<PathBuf, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    program.ancestors().nth(2).map(Path::to_owned).ok_or_else(|| "no target folder".to_owned())
+}
+
+/// As many threads as a program would take by itself.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn go(folders: &Folders) -> Result<Vec<Start>, String> {
+    let program = folders.target.join("activities");
+    if folders.stale(&program)? {
+        let mut build = Command::new("go");
+        build.args(["build", "-o"]).arg(&program).arg(".").current_dir(&folders.source);
+        output(&mut build, "go")?;
+    }
+    let one = vec![("GOMAXPROCS", "1".to_owned())];
+    Ok(vec![Start::new("go", &program, &[], Vec::new()), Start::new("go-1", &program, &[], one)])
+}
+
+fn tokio(folders: &Folders) -> Result<Vec<Start>, String> {
+    let program = folders.target.join("release/tidemill-bench-tokio");
+    if folders.stale(&program)? {
+        let mut build = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        build.args(["build", "--release", "--locked", "--quiet", "--target-dir"]);
+        build.arg(&folders.target).current_dir(&folders.source);
+        output(&mut build, "cargo")?;
+    }
+    let cores = cores().to_string();
+    Ok(vec![
+        Start::new("tokio", &program, &[&cores], Vec::new()),
+        Start::new("tokio-1", &program, &["1"], Vec::new()),
+    ])
+}
+
+fn erlang(folders: &Folders) -> Result<Vec<Start>, String> {
+    if folders.stale(&folders.target.join("activities.beam"))? {
+        let mut build = Command::new("erlc");
+        build.arg("-o").arg(&folders.target).arg(folders.source.join("activities.erl"));
+        output(&mut build, "erlc")?;
+    }
+    let target = folders.target.to_string_lossy();
+    let start = |who, threads: usize| {
+        let threads = format!("{threads}:{threads}");
+        // Many processes; few threads for files; schedulers that do not wait busily.
+        const FLAGS: &str = "-noshell -noinput +P 33554432 +SDio 1 +sbwt none +sbwtdcpu none \
+                             +sbwtdio none";
+        let flags = FLAGS.split(' ').chain(["+S", &threads, "-pa", &target]);
+        let arguments: Vec<&str> = flags.chain(["-run", "activities", "main"]).collect();
+        let no_dump = vec![("ERL_CRASH_DUMP", "/dev/null".to_owned())];
+        Start::new(who, Path::new("erl"), &arguments, no_dump)
+    };
+    Ok(vec![start("erlang", cores()), start("erlang-1", 1)])
+}
+
+/// The first Java with virtual threads, in `JAVA_HOME` or on the path.
+fn java(folders: &Folders) -> Result<Vec<Start>, String> {
+    const VERSION_MIN: u32 = 21;
+    let (java, version) = java_tool("java")
+        .into_iter()
+        .find_map(|java| {
+            // java.version = 21.0.8
+            let mut show = Command::new(&java);
+            let text = output(show.args(["-XshowSettings:properties", "-version"]), "java").ok()?;
+            let version = text.lines().find_map(|line| line.trim().strip_prefix("java.version = "));
+            let major = version?.split(['.', '-']).next()?.parse::<u32>().ok()?;
+            Some((java, major))
+        })
+        .ok_or("no java")?;
+    if version < VERSION_MIN {
+        return Err(format!("java {version} is there, virtual threads need {VERSION_MIN}"));
+    }
+    if folders.stale(&folders.target.join("Peer.class"))? {
+        let built = java_tool("javac").into_iter().map(|javac| {
+            let mut build = Command::new(javac);
+            build.arg("-d").arg(&folders.target).arg(folders.source.join("Peer.java"));
+            // Every machine with virtual threads runs this.
+            output(build.args(["--release", "17"]), "javac")
+        });
+        let mut built: Vec<_> = built.collect();
+        if !built.iter().any(Result::is_ok) {
+            return Err(built.pop().and_then(Result::err).unwrap_or_default());
+        }
+    }
+    let target = folders.target.to_string_lossy();
+    let start = |who, threads: usize| {
+        let threads = format!("-Djdk.virtualThreadScheduler.parallelism={threads}");
+        Start::new(who, &java, &[&threads, "-cp", &target, "Peer"], Vec::new())
+    };
+    Ok(vec![start("java", cores()), start("java-1", 1)])
+}
+
+/// Where a tool of Java may be, the chosen one first.
+fn java_tool(name: &str) -> Vec<PathBuf> {
+    let home = std::env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin").join(name));
+    home.into_iter().filter(|tool| tool.exists()).chain([PathBuf::from(name)]).collect()
+}
+
+impl Folders {
+    /// Whether what is built there is missing or older than a source.
+    fn stale(&self, built: &Path) -> Result<bool, String> {
+        let failed = |error: std::io::Error| format!("{}: {error}", self.source.display());
+        std::fs::create_dir_all(&self.target).map_err(failed)?;
+        let Ok(built) = std::fs::metadata(built).and_then(|data| data.modified()) else {
+            return Ok(true);
+        };
+        newest(&self.source).map(|source| source > built).map_err(failed)
+    }
+}
+
+/// When a folder's newest file was written.
+fn newest(folder: &Path) -> std::io::Result<SystemTime> {
+    let mut newest = SystemTime::UNIX_EPOCH;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let data = entry.metadata()?;
+        let time = if data.is_dir() { self::newest(&entry.path())? } else { data.modified()? };
+        newest = newest.max(time);
+    }
+    Ok(newest)
+}
+
+impl Start {
+    /// This program again, for one run of ours.
+    pub fn this(who: &'static str) -> Result<Start, String> {
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        Ok(Start::new(who, &program, &["measure", who], Vec::new()))
+    }
+
+    fn new(
+        who: &'static str,
+        program: &Path,
+        arguments: &[&str],
+        variables: Vec<(&'static str, String)>,
+    ) -> Start {
+        let arguments = arguments.iter().map(OsString::from).collect();
+        Start { who, program: program.to_owned(), arguments, variables }
+    }
+
+    /// What it prints for a case.
+    ///
+    /// # Errors
+    /// It does not start, or fails.
+    pub fn run(&self, bench: &str, parameters: &[u64]) -> Result<String, String> {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).arg(bench);
+        command.args(parameters.iter().map(u64::to_string));
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        output(&mut command, self.who)
+    }
+}
+
+/// Standard output of a program, with what it says of itself there if it succeeded.
+fn output(command: &mut Command, name: &str) -> Result<String, String> {
+    let output = command.output().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => format!("{name} is not installed"),
+        _ => format!("{name}: {error}"),
+    })?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() {
+        return Ok(text(&output.stdout) + &text(&output.stderr));
+    }
+    let said = text(&output.stderr);
+    let said = said.lines().next().unwrap_or("it says nothing");
+    Err(format!("{name} fails ({}): {said}", output.status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_there_or_fails_is_said() {
+        let missing = output(&mut Command::new("tidemill-no-such-tool"), "tool");
+        assert_eq!(missing, Err("tool is not installed".to_owned()));
+        let program = std::env::current_exe().expect("this test");
+        let failed = output(Command::new(program).arg("--no-such-option"), "test");
+        assert!(failed.is_err_and(|text| text.starts_with("test fails (")));
+    }
+
+    #[test]
+    fn a_program_older_than_its_source_is_built_again() {
+        let folder = std::env::temp_dir().join(format!("tidemill-peers-{}", std::process::id()));
+        let (source, target) = (folder.join("source"), folder.join("target"));
+        std::fs::create_dir_all(source.join("src")).expect("a folder");
+        let folders = Folders { source, target };
+        let built = folders.target.join("built");
+        assert_eq!(folders.stale(&built), Ok(true), "not there");
+        std::fs::write(folders.source.join("src/a"), "").expect("a source");
+        let write = |at: &Path, seconds| {
+            let file = std::fs::File::create(at).expect("a file");
+            let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+            file.set_modified(time).expect("a time");
+        };
+        write(&folders.source.join("src/a"), 1000);
+        write(&built, 2000);
+        assert_eq!(folders.stale(&built), Ok(false));
+        write(&folders.source.join("src/a"), 3000);
+        assert_eq!(folders.stale(&built), Ok(true));
+        std::fs::remove_dir_all(&folder).expect("the folder goes");
+    }
+}

@@ -1,0 +1,388 @@
+//! Source text to tokens.
+//!
+//! | token | form |
+//! |---|---|
+//! | name | a letter or `_`, then letters, digits and `_` |
+//! | keyword | one of [`TokenKind::KEYWORDS`], in upper case |
+//! | integer | decimal, or hexadecimal with a digit first and `H` last: `0FFH` |
+//! | real | `1.5`, `1.5E-3`: digits on both sides of the point |
+//! | character | two hexadecimal digits or so, a digit first and `X` last: `0DX`, `0FFX` |
+//! | text | `"..."` on one line, without escapes |
+//! | comment | `(* *)`; they nest |
+//!
+//! The lexer never fails: what is wrong is a diagnostic, and the token stands for something
+//! harmless. Tokens hold no values; [`value`] reads them from the text again, so a token is small.
+
+pub mod value;
+
+use tidemill_stdx::diag::{Diagnostic, FileId, Span};
+
+/// A token and where it stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Token {
+    /// What it is.
+    pub kind: TokenKind,
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+/// Declares [`TokenKind`] with the spellings of its keywords and symbols.
+macro_rules! tokens {
+    (keywords: $($word:ident $spelling:literal)*; symbols: $($sym:ident $text:literal)*;) => {
+        /// What a token is.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[allow(missing_docs, reason = "keywords and symbols are named after their spelling")]
+        pub enum TokenKind {
+            /// A name.
+            Ident,
+            /// A whole number.
+            Integer,
+            /// A number with a point.
+            Real,
+            /// A character by its number.
+            Character,
+            /// A text.
+            Text,
+            /// A comment; never among [`Lexed::tokens`].
+            Comment,
+            /// The end of the source.
+            End,
+            $($word,)* $($sym,)*
+        }
+
+        impl TokenKind {
+            /// All keywords.
+            pub const KEYWORDS: &[TokenKind] = &[$(TokenKind::$word),*];
+
+            /// The keyword that is spelled like this.
+            pub fn keyword(text: &str) -> Option<TokenKind> {
+                match text { $($spelling => Some(TokenKind::$word),)* _ => None }
+            }
+
+            /// As written, for keywords and symbols; else empty.
+            pub fn text(self) -> &'static str {
+                match self {
+                    $(TokenKind::$word => $spelling,)*
+                    $(TokenKind::$sym => $text,)*
+                    _ => "",
+                }
+            }
+        }
+    };
+}
+
+tokens! {
+    keywords:
+    Activity "ACTIVITY" And "AND" Any "ANY" Await "AWAIT" Begin "BEGIN" By "BY"
+    Component "COMPONENT" Connect "CONNECT" Constant "CONSTANT" Delete "DELETE"
+    Disconnect "DISCONNECT" Div "DIV" Do "DO" Else "ELSE" Elseif "ELSEIF" Elsif "ELSIF"
+    KeywordEnd "END" Exists "EXISTS" False "FALSE" Finally "FINALLY" Finish "FINISH" For "FOR"
+    Foreach "FOREACH" If "IF" Implementation "IMPLEMENTATION" In "IN" Input "INPUT"
+    Interface "INTERFACE" Is "IS" Mod "MOD" Move "MOVE" New "NEW" Of "OF" Offers "OFFERS"
+    Or "OR" Out "OUT" Procedure "PROCEDURE" Repeat "REPEAT" Requires "REQUIRES"
+    Return "RETURN" Then "THEN" To "TO" True "TRUE" Until "UNTIL" Variable "VARIABLE"
+    While "WHILE";
+    symbols:
+    Assign ":=" Colon ":" Semicolon ";" Comma "," LParen "(" RParen ")" LBracket "["
+    RBracket "]" LBrace "{" RBrace "}" DotDot ".." Dot "." Bar "|" Equal "=" NotEqual "#"
+    LessEqual "<=" Less "<" GreaterEqual ">=" Greater ">" Plus "+" Minus "-" Star "*"
+    Slash "/" Tilde "~" Exclamation "!" Question "?";
+}
+
+/// The length of the longest keyword.
+pub(crate) const KEYWORD_LENGTH_MAX: usize = "IMPLEMENTATION".len();
+
+impl TokenKind {
+    /// How a diagnostic speaks of it, with its text where that says more.
+    pub fn describe(self, text: &str) -> String {
+        match self {
+            TokenKind::Ident => format!("`{text}`"),
+            TokenKind::Integer | TokenKind::Real => "a number".into(),
+            TokenKind::Character => "a character".into(),
+            TokenKind::Text => "a text".into(),
+            TokenKind::Comment => "a comment".into(),
+            TokenKind::End => "the end of the file".into(),
+            other => format!("`{}`", other.text()),
+        }
+    }
+}
+
+/// A source as tokens.
+#[derive(Clone, Debug, Default)]
+pub struct Lexed {
+    /// Without comments; the last is [`TokenKind::End`].
+    pub tokens: Vec<Token>,
+    /// The comments, in order.
+    pub comments: Vec<Token>,
+    /// What is wrong, in order.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// The tokens of `text`, which must be shorter than 4 GiB.
+pub fn lex(file: FileId, text: &str) -> Lexed {
+    // Some five bytes of source are a token; growing once is better than always having too much.
+    let tokens = Vec::with_capacity(text.len() / 5 + 1);
+    let lexed = Lexed { tokens, ..Lexed::default() };
+    let mut lexer = Lexer { file, text, bytes: text.as_bytes(), at: 0, lexed };
+    if text.starts_with('\u{feff}') {
+        lexer.at = '\u{feff}'.len_utf8();
+    }
+    while lexer.token() {}
+    lexer.lexed
+}
+
+struct Lexer<'a> {
+    file: FileId,
+    text: &'a str,
+    bytes: &'a [u8],
+    /// The next byte; always on a character boundary.
+    at: usize,
+    lexed: Lexed,
+}
+
+impl Lexer<'_> {
+    /// The byte `ahead` of the next, 0 past the end.
+    fn peek(&self, ahead: usize) -> u8 {
+        self.bytes.get(self.at + ahead).copied().unwrap_or(0)
+    }
+
+    /// Consumes bytes while `test` holds; `test` must hold for whole characters or ASCII only.
+    fn skip_while(&mut self, test: impl Fn(u8) -> bool) {
+        let rest = &self.bytes[self.at..];
+        self.at += rest.iter().position(|&byte| !test(byte)).unwrap_or(rest.len());
+    }
+
+    fn span(&self, start: usize, end: usize) -> Span {
+        Span { file: self.file, start: start as u32, end: end as u32 }
+    }
+
+    fn wrong(&mut self, diagnostic: Diagnostic) {
+        self.lexed.diagnostics.push(diagnostic);
+    }
+
+    /// Reads one token; false at the end.
+    fn token(&mut self) -> bool {
+        self.skip_while(|byte| matches!(byte, b' ' | b'\t'..=b'\r'));
+        let start = self.at;
+        let Some(&first) = self.bytes.get(start) else {
+            self.push(TokenKind::End, start);
+            return false;
+        };
+        match first {
+            b'A'..=b'Z' | b'a'..=b'z' | b'_' => self.word(start),
+            b'0'..=b'9' => self.number(start),
+            b'"' => self.text(start),
+            b'(' if self.peek(1) == b'*' => self.comment(start),
+            _ => self.symbol(start),
+        }
+        true
+    }
+
+    fn push(&mut self, kind: TokenKind, start: usize) {
+        let token = Token { kind, start: start as u32, end: self.at as u32 };
+        if kind == TokenKind::Comment {
+            self.lexed.comments.push(token);
+        } else {
+            self.lexed.tokens.push(token);
+        }
+    }
+
+    fn word(&mut self, start: usize) {
+        self.skip_while(is_word);
+        let text = &self.text[start..self.at];
+        let may_be = self.bytes[start].is_ascii_uppercase()
+            && (2..=KEYWORD_LENGTH_MAX).contains(&text.len());
+        let keyword = if may_be { TokenKind::keyword(text) } else { None };
+        self.push(keyword.unwrap_or(TokenKind::Ident), start);
+    }
+
+    fn number(&mut self, start: usize) {
+        self.skip_while(is_word);
+        if self.peek(0) == b'.' && self.peek(1) != b'.' {
+            // No number goes on with a point but a real.
+            self.at += 1;
+            self.skip_while(is_word);
+            let exponent = self.bytes[self.at - 1] == b'E';
+            if exponent && matches!(self.peek(0), b'+' | b'-') {
+                self.at += 1;
+                self.skip_while(is_word);
+            }
+        }
+        let span = self.span(start, self.at);
+        let (kind, wrong) = value::classify(&self.text[start..self.at], span);
+        self.push(kind, start);
+        self.lexed.diagnostics.extend(wrong);
+    }
+
+    fn text(&mut self, start: usize) {
+        self.at += 1;
+        self.skip_while(|byte| !matches!(byte, b'"' | b'\n' | b'\r'));
+        if self.peek(0) == b'"' {
+            self.at += 1;
+        } else {
+            let open = self.span(start, start + 1);
+            self.wrong(
+                Diagnostic::error("unterminated-text", open, "text has no end on its line")
+                    .help("put a `\"` behind it; texts have no escapes"),
+            );
+        }
+        self.push(TokenKind::Text, start);
+    }
+
+    fn comment(&mut self, start: usize) {
+        let mut depth = 0usize;
+        loop {
+            self.skip_while(|byte| !matches!(byte, b'(' | b'*'));
+            match (self.peek(0), self.peek(1)) {
+                (b'(', b'*') => {
+                    depth += 1;
+                    self.at += 2;
+                }
+                (b'*', b')') => {
+                    depth -= 1;
+                    self.at += 2;
+                    if depth == 0 {
+                        break;
+                    }
+                }
+                (0, _) if self.at >= self.bytes.len() => {
+                    let open = self.span(start, start + 2);
+                    self.wrong(
+                        Diagnostic::error("unterminated-comment", open, "comment has no end")
+                            .help("comments nest: each `(*` needs its own `*)`"),
+                    );
+                    break;
+                }
+                _ => self.at += 1,
+            }
+        }
+        self.push(TokenKind::Comment, start);
+    }
+
+    fn symbol(&mut self, start: usize) {
+        if let Some((kind, length)) = self.symbol_here() {
+            self.at += length;
+            return self.push(kind, start);
+        }
+        // One diagnostic for a run of strays, not one for each.
+        while self.at < self.bytes.len() && self.is_stray() {
+            let c = self.text[self.at..].chars().next();
+            self.at += c.map_or(1, char::len_utf8);
+        }
+        let found = &self.text[start..self.at];
+        let shown = found.escape_debug().to_string().replace("\\'", "'");
+        let message = format!("`{shown}` means nothing here");
+        let error = Diagnostic::error("stray-character", self.span(start, self.at), message);
+        self.wrong(match found {
+            "&" | "&&" => error.help("write `AND`"),
+            "'" => error.help("texts and characters stand between `\"`"),
+            _ => error,
+        });
+    }
+
+    fn is_stray(&self) -> bool {
+        let byte = self.bytes[self.at];
+        let begins = is_word(byte) || matches!(byte, b'"' | b' ' | b'\t'..=b'\r');
+        !begins && self.symbol_here().is_none()
+    }
+
+    fn symbol_here(&self) -> Option<(TokenKind, usize)> {
+        use TokenKind as Kind;
+        let next = self.peek(1);
+        Some(match self.peek(0) {
+            b':' if next == b'=' => (Kind::Assign, 2),
+            b':' => (Kind::Colon, 1),
+            b';' => (Kind::Semicolon, 1),
+            b',' => (Kind::Comma, 1),
+            b'(' => (Kind::LParen, 1),
+            b')' => (Kind::RParen, 1),
+            b'[' => (Kind::LBracket, 1),
+            b']' => (Kind::RBracket, 1),
+            b'{' => (Kind::LBrace, 1),
+            b'}' => (Kind::RBrace, 1),
+            b'.' if next == b'.' => (Kind::DotDot, 2),
+            b'.' => (Kind::Dot, 1),
+            b'|' => (Kind::Bar, 1),
+            b'=' => (Kind::Equal, 1),
+            b'#' => (Kind::NotEqual, 1),
+            b'<' if next == b'=' => (Kind::LessEqual, 2),
+            b'<' => (Kind::Less, 1),
+            b'>' if next == b'=' => (Kind::GreaterEqual, 2),
+            b'>' => (Kind::Greater, 1),
+            b'+' => (Kind::Plus, 1),
+            b'-' => (Kind::Minus, 1),
+            b'*' => (Kind::Star, 1),
+            b'/' => (Kind::Slash, 1),
+            b'~' => (Kind::Tilde, 1),
+            b'!' => (Kind::Exclamation, 1),
+            b'?' => (Kind::Question, 1),
+            _ => return None,
+        })
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tokens of `text` in short form, comments last, then the codes of what is wrong.
+    fn check(text: &str, expect: &str) {
+        let lexed = lex(FileId(0), text);
+        let slice = |token: &Token| &text[token.start as usize..token.end as usize];
+        let mut words: Vec<String> = lexed.tokens[..lexed.tokens.len() - 1]
+            .iter()
+            .map(|token| match token.kind {
+                TokenKind::Ident => format!("n:{}", slice(token)),
+                TokenKind::Integer => value::integer(slice(token)).to_string(),
+                TokenKind::Real => format!("{:?}", value::real(slice(token))),
+                TokenKind::Character => format!("{}X", value::character(slice(token))),
+                TokenKind::Text => format!("{:?}", value::text(slice(token))),
+                other => other.text().into(),
+            })
+            .collect();
+        words.extend(lexed.comments.iter().map(|comment| slice(comment).to_string()));
+        words.extend(lexed.diagnostics.iter().map(|it| it.code.to_string()));
+        assert_eq!(words.join(" "), expect, "{text}");
+    }
+
+    #[test]
+    fn words() {
+        check("x END End end_ _a IF1", "n:x END n:End n:end_ n:_a n:IF1");
+        for keyword in TokenKind::KEYWORDS {
+            assert_eq!(TokenKind::keyword(keyword.text()), Some(*keyword));
+            assert!(keyword.text().len() <= KEYWORD_LENGTH_MAX);
+        }
+    }
+
+    #[test]
+    fn numbers() {
+        check("42 0FFH 0DX 0FFX 1.5 1.5E-3 2.0E3 1..5", "42 255 13X 255X 1.5 0.0015 2000.0 1 .. 5");
+        check("9223372036854775808 7FFFFFFFFFFFFFFFH", "9223372036854775808 9223372036854775807");
+        check("9223372036854775809 0FFFFFFFFFFFFFFFFH", "0 0 literal-too-large literal-too-large");
+        check("1. 1E5 12ab 0FF 100X 1.5E 1.0E999", {
+            "0.0 0 0 0 0X 0.0 0.0 bad-number bad-number bad-number bad-number literal-too-large \
+             bad-number literal-too-large"
+        });
+    }
+
+    #[test]
+    fn texts_and_comments() {
+        check("\"a\" \"ä (* \" \"\"", r#""a" "ä (* " """#);
+        check("\"open\nx", r#""open" n:x unterminated-text"#);
+        check("a (* x (* ü *) *) b (**)", "n:a n:b (* x (* ü *) *) (**)");
+        check("a (* (* *)", "n:a (* (* *) unterminated-comment");
+        check("(*)", "(*) unterminated-comment");
+    }
+
+    #[test]
+    fn symbols_take_the_longest() {
+        check("a:=b:c<=<>=>#..x!?~", "n:a := n:b : n:c <= < >= > # .. n:x ! ? ~");
+        check("1 $%ä 2 &&", "1 2 stray-character stray-character");
+    }
+}

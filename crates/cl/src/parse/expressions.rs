@@ -1,0 +1,394 @@
+//! Values, designators, and how they bind.
+//!
+//! From loose to tight: comparison (one at most), `+ - OR`, `* / DIV MOD AND`, a factor.
+
+use super::recovery::Parsed;
+use super::{HEIGHT_MAX, Parser};
+use crate::ast::*;
+use crate::lex::{TokenKind, value};
+use tidemill_stdx::diag::{Diagnostic, Span};
+
+const PATTERN: &str = "a pattern is the name of a message, ANY or FINISH";
+const INPUT: &str = "INPUT(server, Message), INPUT(Message)";
+const EXISTS: &str = "EXISTS(variable)";
+const CALL: &str = "a `,` or an operator is missing before it";
+
+impl Parser<'_> {
+    pub(super) fn expr(&mut self) -> Parsed<Expr> {
+        self.nested(Self::attributed)
+    }
+
+    fn attributed(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        match self.attributes()? {
+            None => self.comparison(),
+            Some(attributes) => {
+                let inner = Box::new(self.comparison()?);
+                self.grow(self.height)?;
+                let kind = ExprKind::Attributed(attributes, inner);
+                Ok(Expr { kind, span: self.since(start) })
+            }
+        }
+    }
+
+    /// Notes that what was read last is one higher than `height`, or fails if that is too high.
+    fn grow(&mut self, height: usize) -> Parsed<()> {
+        self.height = height + 1;
+        if self.height > HEIGHT_MAX { self.too_deep() } else { Ok(()) }
+    }
+
+    fn comparison(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        let left = self.simple_expr()?;
+        let height = self.height;
+        let kind = match self.kind() {
+            TokenKind::Is => {
+                self.next();
+                ExprKind::Is(Box::new(left), self.ty()?)
+            }
+            TokenKind::Offers => {
+                self.next();
+                ExprKind::Offers(Box::new(left), self.interface_declarations()?)
+            }
+            TokenKind::Requires => {
+                self.next();
+                ExprKind::Requires(Box::new(left), self.interface_declarations()?)
+            }
+            _ => match self.comparison_operator() {
+                None => return Ok(left),
+                Some(operator) => {
+                    let right = self.simple_expr()?;
+                    ExprKind::Binary(operator, Box::new(left), Box::new(right))
+                }
+            },
+        };
+        self.grow(height.max(self.height))?;
+        let span = self.since(start);
+        if self.at_comparison() {
+            let message = "comparisons do not follow each other";
+            let help = "join them with AND, or put one in parentheses";
+            return self.fail(self.error("chained-comparison", message).help(help));
+        }
+        Ok(Expr { kind, span })
+    }
+
+    fn at_comparison(&self) -> bool {
+        use TokenKind::{Equal, Greater, GreaterEqual, Is, Less, LessEqual, NotEqual};
+        self.is_one_of(&[Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, Is])
+    }
+
+    /// Consumes a comparison, or what other languages write for it.
+    fn comparison_operator(&mut self) -> Option<BinaryOperator> {
+        let slips = [
+            (TokenKind::Equal, TokenKind::Equal, "==", BinaryOperator::Equal),
+            (TokenKind::Exclamation, TokenKind::Equal, "!=", BinaryOperator::NotEqual),
+            (TokenKind::Less, TokenKind::Greater, "<>", BinaryOperator::NotEqual),
+        ];
+        for (first, second, written, operator) in slips {
+            if self.is_joined(first, second) {
+                let error = self.error("unknown-operator", format!("`{written}` is no operator"));
+                self.complain(error.help(format!("write `{}`", operator.symbol())));
+                self.next();
+                self.next();
+                return Some(operator);
+            }
+        }
+        let operator = match self.kind() {
+            TokenKind::Equal => BinaryOperator::Equal,
+            TokenKind::NotEqual => BinaryOperator::NotEqual,
+            TokenKind::Less => BinaryOperator::Less,
+            TokenKind::LessEqual => BinaryOperator::LessEqual,
+            TokenKind::Greater => BinaryOperator::Greater,
+            TokenKind::GreaterEqual => BinaryOperator::GreaterEqual,
+            TokenKind::Assign => {
+                let error = self.error("assign-for-equal", "`:=` assigns");
+                self.complain(error.help("compare with `=`"));
+                BinaryOperator::Equal
+            }
+            _ => return None,
+        };
+        self.next();
+        Some(operator)
+    }
+
+    fn simple_expr(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        let sign = match self.kind() {
+            TokenKind::Plus => Some(UnaryOperator::Plus),
+            TokenKind::Minus if !self.at_least_integer() => Some(UnaryOperator::Minus),
+            _ => None,
+        };
+        if sign.is_some() {
+            self.next();
+        }
+        let mut left = self.term()?;
+        if let Some(operator) = sign {
+            self.grow(self.height)?;
+            let kind = ExprKind::Unary(operator, Box::new(left));
+            left = Expr { kind, span: self.since(start) };
+        }
+        loop {
+            let operator = match self.kind() {
+                TokenKind::Plus => BinaryOperator::Add,
+                TokenKind::Minus => BinaryOperator::Subtract,
+                TokenKind::Or => BinaryOperator::Or,
+                _ => return Ok(left),
+            };
+            left = self.chain(operator, left, start, Self::term)?;
+        }
+    }
+
+    /// Consumes the operator and what `right` reads, and joins it with `left`.
+    fn chain(
+        &mut self,
+        operator: BinaryOperator,
+        left: Expr,
+        start: Span,
+        right: impl FnOnce(&mut Self) -> Parsed<Expr>,
+    ) -> Parsed<Expr> {
+        let height = self.height;
+        self.next();
+        let right = right(self)?;
+        self.grow(height.max(self.height))?;
+        let kind = ExprKind::Binary(operator, Box::new(left), Box::new(right));
+        Ok(Expr { kind, span: self.since(start) })
+    }
+
+    fn term(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        let mut left = self.factor()?;
+        loop {
+            let operator = match self.kind() {
+                TokenKind::Star => BinaryOperator::Multiply,
+                TokenKind::Slash => BinaryOperator::Divide,
+                TokenKind::Div => BinaryOperator::Div,
+                TokenKind::Mod => BinaryOperator::Mod,
+                TokenKind::And => BinaryOperator::And,
+                _ => return Ok(left),
+            };
+            left = self.chain(operator, left, start, Self::factor)?;
+        }
+    }
+
+    /// `-` and a number that is an INTEGER only with it.
+    fn at_least_integer(&self) -> bool {
+        self.is(TokenKind::Minus)
+            && self.ahead(1) == TokenKind::Integer
+            && value::integer(self.text_at(self.at + 1)) == value::MAGNITUDE_MAX
+    }
+
+    fn factor(&mut self) -> Parsed<Expr> {
+        self.height = 1;
+        let start = self.span();
+        let kind = match self.kind() {
+            TokenKind::Minus if self.at_least_integer() => {
+                self.next();
+                self.literal(Literal::Integer(i64::MIN))
+            }
+            TokenKind::Integer => {
+                let magnitude = value::integer(self.slice());
+                if magnitude == value::MAGNITUDE_MAX {
+                    let message = "this number does not fit into an INTEGER";
+                    let error = self.error("literal-too-large", message);
+                    self.complain(error.help("the greatest is 9223372036854775807"));
+                }
+                self.literal(Literal::Integer(i64::try_from(magnitude).unwrap_or(0)))
+            }
+            TokenKind::Real => self.literal(Literal::Real(value::real(self.slice()))),
+            TokenKind::Character => {
+                self.literal(Literal::Character(value::character(self.slice())))
+            }
+            TokenKind::Text => self.literal(Literal::Text(value::text(self.slice()).into())),
+            TokenKind::True => self.literal(Literal::Boolean(true)),
+            TokenKind::False => self.literal(Literal::Boolean(false)),
+            TokenKind::Tilde => self.unary(UnaryOperator::Not)?,
+            TokenKind::Minus => self.unary(UnaryOperator::Minus)?,
+            TokenKind::LParen => return self.parenthesised(),
+            TokenKind::Question => {
+                self.next();
+                ExprKind::Receive { from: None, pattern: self.pattern()? }
+            }
+            TokenKind::Input => self.input()?,
+            TokenKind::Exists => {
+                self.next();
+                self.expect(TokenKind::LParen, EXISTS)?;
+                let designator = self.designator()?;
+                self.expect(TokenKind::RParen, EXISTS)?;
+                ExprKind::Exists(designator)
+            }
+            TokenKind::Ident => return self.named(),
+            _ => return self.no_value(),
+        };
+        Ok(Expr { kind, span: self.since(start) })
+    }
+
+    fn no_value<T>(&mut self) -> Parsed<T> {
+        let help = match self.kind() {
+            TokenKind::Exclamation => "negate with `~`",
+            TokenKind::Any => "ANY stands behind `?` and in types",
+            _ => "",
+        };
+        self.expected("a value", help)
+    }
+
+    fn literal(&mut self, literal: Literal) -> ExprKind {
+        self.next();
+        ExprKind::Literal(literal)
+    }
+
+    fn unary(&mut self, operator: UnaryOperator) -> Parsed<ExprKind> {
+        self.next();
+        let operand = self.nested(Self::factor)?;
+        self.grow(self.height)?;
+        Ok(ExprKind::Unary(operator, Box::new(operand)))
+    }
+
+    fn parenthesised(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        self.next();
+        let inner = self.expr()?;
+        if !self.eat(TokenKind::RParen) {
+            let found = self.kind().describe(self.slice());
+            let error = self.error("unexpected-token", format!("expected `)`, found {found}"));
+            return self.fail(error.label(start, "to close this"));
+        }
+        Ok(Expr { kind: inner.kind, span: self.since(start) })
+    }
+
+    /// A value that begins with a name.
+    fn named(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        let expr = self.call_or_designator()?;
+        if !self.is(TokenKind::Question) {
+            return Ok(expr);
+        }
+        let from = Some(self.as_designator(&expr)?);
+        self.next();
+        let pattern = self.pattern()?;
+        let kind = ExprKind::Receive { from, pattern };
+        Ok(Expr { kind, span: self.since(start) })
+    }
+
+    fn pattern(&mut self) -> Parsed<Pattern> {
+        let span = self.span();
+        let pattern = match self.kind() {
+            TokenKind::Any => Pattern::Any(span),
+            TokenKind::Finish => Pattern::Finish(span),
+            TokenKind::Ident => Pattern::Message(Ident { text: self.slice().to_string(), span }),
+            _ => return self.expected("the name of a message", PATTERN),
+        };
+        self.next();
+        Ok(pattern)
+    }
+
+    fn input(&mut self) -> Parsed<ExprKind> {
+        self.next();
+        self.expect(TokenKind::LParen, INPUT)?;
+        let lone = self.ahead(1) == TokenKind::RParen;
+        let from = if lone { None } else { Some(self.designator()?) };
+        if from.is_some() {
+            self.expect(TokenKind::Comma, INPUT)?;
+        }
+        let pattern = self.pattern()?;
+        self.expect(TokenKind::RParen, INPUT)?;
+        Ok(ExprKind::Input { from, pattern })
+    }
+
+    /// A name and all that belongs to it: a call if it is `name(...)`, else a designator.
+    pub(super) fn call_or_designator(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        let name = self.ident("a name")?;
+        self.height = 1;
+        let designator =
+            |kind, span| Expr { kind: ExprKind::Designator(Designator { kind, span }), span };
+        if !self.is(TokenKind::LParen) || self.ahead(1) == TokenKind::Any {
+            let base = Designator { kind: DesignatorKind::Name(name.text), span: start };
+            let whole = self.designator_rest(base)?;
+            return Ok(designator(whole.kind, whole.span));
+        }
+        let (arguments, height) = self.arguments()?;
+        self.grow(height)?;
+        let span = self.since(start);
+        let call = Call { name, arguments, span, parenthesised: true };
+        let call = Expr { kind: ExprKind::Call(call), span };
+        if !self.is_one_of(&[TokenKind::LParen, TokenKind::LBracket]) {
+            return Ok(call);
+        }
+        let base = self.as_designator(&call)?;
+        let whole = self.designator_rest(base)?;
+        Ok(designator(whole.kind, whole.span))
+    }
+
+    /// The arguments of a call, and how high the highest is.
+    fn arguments(&mut self) -> Parsed<(Vec<Expr>, usize)> {
+        self.next();
+        let (mut arguments, mut height) = (Vec::new(), 1);
+        if self.eat(TokenKind::RParen) {
+            return Ok((arguments, height));
+        }
+        loop {
+            arguments.push(self.expr()?);
+            height = height.max(self.height);
+            if self.eat(TokenKind::RParen) {
+                return Ok((arguments, height));
+            }
+            if !self.eat(TokenKind::Comma) {
+                return self.expected("`,` or `)`", CALL);
+            }
+        }
+    }
+
+    /// What was read as a value, where only a designator can stand.
+    pub(super) fn as_designator(&mut self, expr: &Expr) -> Parsed<Designator> {
+        if let Some(designator) = expr.as_designator() {
+            return Ok(designator);
+        }
+        let message = "this names no variable and no interface";
+        let error = Diagnostic::error("no-designator", expr.span, message);
+        self.fail(error.help("an interface of an instance looks like `Interface(instance)`"))
+    }
+
+    pub(super) fn designator(&mut self) -> Parsed<Designator> {
+        self.nested(|it| {
+            let span = it.span();
+            let name = it.ident("a variable")?;
+            it.height = 1;
+            it.designator_rest(Designator { kind: DesignatorKind::Name(name.text), span })
+        })
+    }
+
+    /// The indices and parentheses behind a name.
+    fn designator_rest(&mut self, mut base: Designator) -> Parsed<Designator> {
+        loop {
+            let height = self.height;
+            let start = base.span;
+            let kind = match self.kind() {
+                TokenKind::LBracket => {
+                    self.next();
+                    let mut highest = height;
+                    let indices = self.list(|it| {
+                        let index = it.expr();
+                        highest = highest.max(it.height);
+                        index
+                    })?;
+                    self.height = highest;
+                    self.expect(TokenKind::RBracket, "variable[index, ...]")?;
+                    DesignatorKind::Index { base: Box::new(base), indices }
+                }
+                TokenKind::LParen => {
+                    self.next();
+                    let argument = if self.is(TokenKind::Any) {
+                        Argument::Type(self.ty()?)
+                    } else {
+                        Argument::Designator(self.designator()?)
+                    };
+                    self.expect(TokenKind::RParen, "Interface(instance), variable(Component)")?;
+                    DesignatorKind::Of { base: Box::new(base), argument: Box::new(argument) }
+                }
+                _ => return Ok(base),
+            };
+            self.grow(height.max(self.height))?;
+            base = Designator { kind, span: self.since(start) };
+        }
+    }
+}

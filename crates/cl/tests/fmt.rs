@@ -1,0 +1,79 @@
+//! The formatter over the corpus of programs.
+
+mod corpus;
+
+use corpus::{compare, folder, parse, programs, text};
+use tidemill_cl::fmt::{WIDTH, format};
+use tidemill_cl::lex::lex;
+use tidemill_stdx::diag::FileId;
+
+const FILE: FileId = FileId(0);
+
+#[test]
+fn formatting_keeps_the_meaning_and_is_final() {
+    let mut formatted = 0;
+    for name in programs() {
+        let text = text(&name);
+        let old = parse(&name, &text);
+        let once = match format(FILE, &text) {
+            Ok(once) => once,
+            Err(_) => {
+                assert!(old.has_errors, "{name}");
+                continue;
+            }
+        };
+        assert_eq!(format(FILE, &once).as_ref(), Ok(&once), "{name} changes when formatted again");
+        let new = parse(&name, &once);
+        assert_eq!((new.tree, new.diagnostics), (old.tree, old.diagnostics), "{name}");
+        formatted += 1;
+    }
+    assert!(formatted > 10, "{formatted}");
+}
+
+#[test]
+fn white_space_does_not_matter() {
+    let mut compared = 0;
+    for name in programs() {
+        let text = text(&name);
+        let lexed = lex(FILE, &text);
+        let Ok(expected) = format(FILE, &text) else { continue };
+        if !lexed.comments.is_empty() {
+            continue;
+        }
+        let slice =
+            |token: &tidemill_cl::lex::Token| &text[token.start as usize..token.end as usize];
+        let words: Vec<&str> = lexed.tokens.iter().map(slice).collect();
+        let expected: Vec<&str> = expected.lines().filter(|line| !line.is_empty()).collect();
+        for blank in [" ", "\n", "\r\n"] {
+            let other = format(FILE, &words.join(blank)).expect("the same tokens");
+            assert_eq!(other.lines().collect::<Vec<_>>(), expected, "{name}");
+        }
+        let long: Vec<&&str> =
+            expected.iter().filter(|it| it.len() > WIDTH && it.contains(", ")).collect();
+        assert!(long.is_empty(), "{name}: {long:?}");
+        compared += 1;
+    }
+    assert!(compared > 5, "{compared}");
+}
+
+/// `tests/cl/fmt/NAME.com`, each beside its formatted form.
+#[test]
+fn the_style() {
+    let mut wrong = Vec::new();
+    for name in ["style", "comments"] {
+        let path = folder("fmt").join(format!("{name}.com"));
+        let source = std::fs::read_to_string(&path).expect("a source");
+        let formatted = format(FILE, &source).expect("no errors");
+        assert_eq!(format(FILE, &formatted).as_ref(), Ok(&formatted), "{name} is not final");
+        compare(&path.with_extension("formatted"), &formatted, &mut wrong);
+    }
+    assert!(wrong.is_empty(), "differ (BLESS=1 accepts them):\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_error_stops_it() {
+    let wrong = format(FILE, "COMPONENT A; BEGIN WRITE(\"open) END A;\n").expect_err("no end");
+    assert_eq!(wrong[0].code, "unterminated-text");
+    let wrong = format(FILE, "COMPONENT A; BEGIN x = 1 END A;\n").expect_err("no assignment");
+    assert_eq!(wrong[0].code, "equal-for-assign");
+}

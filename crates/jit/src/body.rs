@@ -1,0 +1,157 @@
+//! The body of one function while it is written.
+
+use std::ops::{Deref, DerefMut};
+
+use cranelift_codegen::ir::{
+    Block, ExtFuncData, ExternalName, FuncRef, Function, GlobalValue, GlobalValueData, InstBuilder,
+    SourceLoc, Type, Value,
+};
+use cranelift_codegen::isa::TargetFrontendConfig;
+use cranelift_frontend::FunctionBuilder;
+use tidemill_stdx::hash::Map;
+
+use crate::error::Error;
+use crate::module::{DataId, FuncId};
+use crate::symbol::{Symbols, Target};
+
+/// A [`FunctionBuilder`], which it stands for, that also knows the rest of the module.
+///
+/// Blocks need not be sealed: what is not yet sealed is sealed at the end. Sealing early makes
+/// less work.
+pub struct Body<'m> {
+    builder: FunctionBuilder<'m>,
+    symbols: &'m Symbols,
+    functions: Map<FuncId, FuncRef>,
+    data: Map<DataId, GlobalValue>,
+}
+
+impl<'m> Deref for Body<'m> {
+    type Target = FunctionBuilder<'m>;
+
+    fn deref(&self) -> &FunctionBuilder<'m> {
+        &self.builder
+    }
+}
+
+impl DerefMut for Body<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.builder
+    }
+}
+
+impl<'m> Body<'m> {
+    pub(crate) fn new(builder: FunctionBuilder<'m>, symbols: &'m Symbols) -> Body<'m> {
+        Body { builder, symbols, functions: Map::default(), data: Map::default() }
+    }
+
+    /// Makes the first block, goes there, and gives the arguments of the function.
+    pub fn begin(&mut self) -> Vec<Value> {
+        let block = self.builder.create_block();
+        self.builder.append_block_params_for_function_params(block);
+        self.builder.switch_to_block(block);
+        self.builder.seal_block(block);
+        self.builder.block_params(block).to_vec()
+    }
+
+    /// The type of an address.
+    pub fn pointer(&self) -> Type {
+        self.symbols.config.pointer_type()
+    }
+
+    /// What the copying and comparing functions of the builder ask for.
+    pub fn config(&self) -> TargetFrontendConfig {
+        self.symbols.config
+    }
+
+    /// A function of the module, for `call`, `return_call` and `func_addr`.
+    pub fn function(&mut self, id: FuncId) -> FuncRef {
+        if let Some(&known) = self.functions.get(&id) {
+            return known;
+        }
+        let declared = &self.symbols.functions[id];
+        let name = Target::function_name(id);
+        let name = self.builder.func.declare_imported_user_function(name);
+        let signature = self.builder.import_signature(declared.signature.clone());
+        let data = ExtFuncData {
+            name: ExternalName::User(name),
+            signature,
+            // One mapping holds the module; what is imported may be anywhere.
+            colocated: declared.imported.is_none(),
+            patchable: false,
+        };
+        let function = self.builder.import_function(data);
+        self.functions.insert(id, function);
+        function
+    }
+
+    /// Calls a function of the module and gives its results.
+    pub fn call(&mut self, id: FuncId, arguments: &[Value]) -> &[Value] {
+        let function = self.function(id);
+        let call = self.builder.ins().call(function, arguments);
+        self.builder.inst_results(call)
+    }
+
+    /// The address of a function of the module.
+    pub fn function_address(&mut self, id: FuncId) -> Value {
+        let (function, pointer) = (self.function(id), self.pointer());
+        self.builder.ins().func_addr(pointer, function)
+    }
+
+    /// The address of a blob of the module.
+    pub fn data_address(&mut self, id: DataId) -> Value {
+        let pointer = self.pointer();
+        let global = match self.data.get(&id) {
+            Some(&known) => known,
+            None => {
+                let name = Target::data_name(id);
+                let name = self.builder.func.declare_imported_user_function(name);
+                let global = self.builder.create_global_value(GlobalValueData::Symbol {
+                    name: ExternalName::User(name),
+                    offset: 0.into(),
+                    colocated: true,
+                    tls: false,
+                });
+                self.data.insert(id, global);
+                global
+            }
+        };
+        self.builder.ins().symbol_value(pointer, global)
+    }
+
+    /// What follows comes from this place in the source; any number but `u32::MAX`.
+    pub fn source(&mut self, place: u32) {
+        self.builder.set_srcloc(SourceLoc::new(place));
+    }
+
+    /// Ends the writing, or says which block is not complete.
+    pub(crate) fn finish(mut self) -> Result<(), Error> {
+        self.builder.seal_all_blocks();
+        if let Some(text) = first_unfinished(self.builder.func) {
+            let function = self.builder.func.name.to_string();
+            return Err(Error::Unfinished { function, text });
+        }
+        self.builder.finalize(self.symbols.config);
+        Ok(())
+    }
+}
+
+/// Each block that is used ends with the one instruction that leaves it.
+fn first_unfinished(function: &Function) -> Option<String> {
+    let dfg = &function.dfg;
+    if function.layout.entry_block().is_none() {
+        return Some("it has no block".to_owned());
+    }
+    (0..dfg.num_blocks()).find_map(|index| {
+        let block = Block::from_u32(u32::try_from(index).ok()?);
+        if !function.layout.is_block_inserted(block) {
+            let used = dfg.num_block_params(block) > 0;
+            return used.then(|| format!("{block} has parameters and no instruction"));
+        }
+        let last = function.layout.last_inst(block);
+        if !last.is_some_and(|inst| dfg.insts[inst].opcode().is_terminator()) {
+            return Some(format!("{block} does not end with a jump or a return"));
+        }
+        let (inst, _) = function.is_block_basic(block).err()?;
+        Some(format!("{block} goes on after its end with `{}`", dfg.display_inst(inst)))
+    })
+}

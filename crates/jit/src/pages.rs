@@ -1,0 +1,148 @@
+//! Memory for code: written first, then sealed, never both.
+//!
+//! ```text
+//!   Blank (read, write)  --seal-->  Sealed: | code: read, execute | data: read |  --drop--> gone
+//! ```
+//!
+//! One mapping holds both parts, so code and data reach each other with 32-bit displacements.
+
+use std::ffi::c_void;
+use std::io;
+use std::ptr::NonNull;
+
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+
+/// The length in whole pages.
+pub(crate) fn whole_pages(bytes: usize) -> usize {
+    bytes.next_multiple_of(rustix::param::page_size())
+}
+
+/// A mapping of whole pages that we own.
+struct Mapping {
+    address: NonNull<c_void>,
+    bytes: usize,
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, whole, and nobody may use it beyond its owner.
+        let result = unsafe { munmap(self.address.as_ptr(), self.bytes) };
+        debug_assert!(result.is_ok(), "{result:?}");
+    }
+}
+
+/// Pages that can be written and not executed, all zero.
+pub(crate) struct Blank(Mapping);
+
+impl Blank {
+    /// At least `bytes`, at least one page.
+    pub fn new(bytes: usize) -> io::Result<Blank> {
+        let bytes = whole_pages(bytes.max(1));
+        let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+        // SAFETY: a new mapping wherever there is room touches nobody's memory.
+        let address = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, access, flags) }?;
+        let address = NonNull::new(address).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Blank(Mapping { address, bytes }))
+    }
+
+    pub fn address(&self) -> usize {
+        self.0.address.as_ptr() as usize
+    }
+
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let Mapping { address, bytes } = self.0;
+        // SAFETY: the mapping is readable, writable, initialised with zeros, and borrowed from us.
+        unsafe { std::slice::from_raw_parts_mut(address.cast().as_ptr(), bytes) }
+    }
+
+    /// Makes the first `code` bytes (whole pages) executable and all of it read-only.
+    pub fn seal(self, code: usize) -> io::Result<Sealed> {
+        let Mapping { address, bytes } = self.0;
+        assert!(code <= bytes && code == whole_pages(code), "code is whole pages of the mapping");
+        flush_instructions(address.as_ptr() as usize, code);
+        if code > 0 {
+            let access = MprotectFlags::READ | MprotectFlags::EXEC;
+            // SAFETY: the pages are ours, and nothing points into them as writable any more.
+            unsafe { mprotect(address.as_ptr(), code, access) }?;
+        }
+        if code < bytes {
+            let rest = address.as_ptr().wrapping_byte_add(code);
+            // SAFETY: as above, for the pages after the code.
+            unsafe { mprotect(rest, bytes - code, MprotectFlags::READ) }?;
+        }
+        Ok(Sealed(self.0))
+    }
+}
+
+/// Pages that can be executed or read, and not written; unmapped when dropped.
+pub(crate) struct Sealed(Mapping);
+
+impl Sealed {
+    pub fn bytes(&self) -> usize {
+        self.0.bytes
+    }
+}
+
+// SAFETY: nothing writes to sealed pages, and threads share the address space.
+unsafe impl Send for Sealed {}
+
+// SAFETY: as above.
+unsafe impl Sync for Sealed {}
+
+/// Processors of this kind see what was written by themselves.
+#[cfg(target_arch = "x86_64")]
+fn flush_instructions(_address: usize, _bytes: usize) {}
+
+/// Makes what was written visible to instruction fetch: clean the data lines, invalidate the
+/// instruction lines (Arm ARM, B2.4.4).
+#[cfg(target_arch = "aarch64")]
+fn flush_instructions(address: usize, bytes: usize) {
+    use std::arch::asm;
+    let sizes: u64;
+    // SAFETY: reads the sizes of cache lines, which programs may.
+    unsafe { asm!("mrs {}, ctr_el0", out(reg) sizes, options(nomem, nostack)) };
+    let (data_line, code_line) = (4usize << ((sizes >> 16) & 15), 4usize << (sizes & 15));
+    for line in (address & !(data_line - 1)..address + bytes).step_by(data_line) {
+        // SAFETY: cleans a line of our own pages.
+        unsafe { asm!("dc cvau, {}", in(reg) line, options(nostack)) };
+    }
+    // SAFETY: a barrier.
+    unsafe { asm!("dsb ish", options(nostack)) };
+    for line in (address & !(code_line - 1)..address + bytes).step_by(code_line) {
+        // SAFETY: invalidates a line of our own pages.
+        unsafe { asm!("ic ivau, {}", in(reg) line, options(nostack)) };
+    }
+    // SAFETY: barriers.
+    unsafe { asm!("dsb ish", "isb", options(nostack)) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Blank, whole_pages};
+
+    /// What may be done with the page at `address`.
+    fn access(address: usize) -> Option<String> {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        maps.lines().find_map(|line| {
+            let (range, rest) = line.split_once(' ')?;
+            let (start, end) = range.split_once('-')?;
+            let number = |text| usize::from_str_radix(text, 16).unwrap();
+            let inside = (number(start)..number(end)).contains(&address);
+            inside.then(|| rest[..4].to_owned())
+        })
+    }
+
+    #[test]
+    fn written_or_executed() {
+        let page = whole_pages(1);
+        let mut blank = Blank::new(2 * page + 1).unwrap();
+        let address = blank.address();
+        assert_eq!(blank.bytes_mut().len(), 3 * page);
+        assert_eq!(access(address).as_deref(), Some("rw-p"));
+        let sealed = blank.seal(page).unwrap();
+        assert_eq!(sealed.bytes(), 3 * page);
+        assert_eq!(access(address).as_deref(), Some("r-xp"));
+        assert_eq!(access(address + page).as_deref(), Some("r--p"));
+        assert_eq!(access(address + 2 * page).as_deref(), Some("r--p"));
+    }
+}

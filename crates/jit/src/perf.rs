@@ -1,0 +1,39 @@
+//! The file in which `perf` looks for the names of code that no file on disk holds: a line
+//! `START SIZE NAME` in hexadecimal for each function (tools/perf/Documentation/jit-interface.txt).
+//!
+//! Lines are only ever added; where memory is used again, `perf` takes the later line.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use rustix::fs::{Mode, OFlags, open};
+
+use crate::code::Code;
+
+/// The map file of this process.
+pub fn perf_map_path() -> PathBuf {
+    PathBuf::from(format!("/tmp/perf-{}.map", std::process::id()))
+}
+
+pub(crate) fn write(code: &Code) -> io::Result<()> {
+    let mut lines = String::new();
+    for place in code.own() {
+        let name: String = place.name.chars().map(visible).collect();
+        let module = code.name().chars().map(visible).collect::<String>();
+        // Writing to a string cannot fail.
+        let _ = writeln!(lines, "{:x} {:x} {module}::{name}", place.address, place.bytes);
+    }
+    // Others may write to that folder: a link they left is not followed. One write, appended as a
+    // whole, does not mix with those of other threads.
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND;
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = open(perf_map_path(), flags, Mode::RUSR | Mode::WUSR)?;
+    File::from(file).write_all(lines.as_bytes())
+}
+
+/// A line stays a line.
+fn visible(c: char) -> char {
+    if c.is_control() { '_' } else { c }
+}

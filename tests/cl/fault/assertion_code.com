@@ -1,0 +1,5 @@
+COMPONENT Main;
+  VARIABLE i: INTEGER;
+  BEGIN
+    ASSERT(i > 0, 17)
+END Main;

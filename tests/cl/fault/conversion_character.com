@@ -1,0 +1,6 @@
+COMPONENT Main;
+  VARIABLE i: INTEGER;
+  BEGIN
+    i := 256;
+    WRITE(CHARACTER(i))
+END Main;

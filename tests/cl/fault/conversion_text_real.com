@@ -1,0 +1,6 @@
+COMPONENT Main;
+  VARIABLE t: TEXT;
+  BEGIN
+    t := "one";
+    WRITE(REAL(t))
+END Main;

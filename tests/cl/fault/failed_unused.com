@@ -1,0 +1,11 @@
+COMPONENT Part;
+  VARIABLE a[i: INTEGER]: INTEGER {ARRAY};
+  BEGIN a[0] := 1
+END Part;
+COMPONENT Main;
+  VARIABLE p[i: INTEGER]: Part;
+  BEGIN
+    NEW(p[7]);
+    WHILE ~FAILED(p[7]) DO PASSIVATE(1) END;
+    WRITE("main goes on"); WRITELINE
+END Main;

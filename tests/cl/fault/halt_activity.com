@@ -1,0 +1,3 @@
+COMPONENT Main;
+  ACTIVITY HALT(3)
+END Main;

@@ -1,0 +1,6 @@
+COMPONENT Main;
+  VARIABLE i: INTEGER;
+  BEGIN
+    i := -2;
+    WRITE(MAX(INTEGER) - i)
+END Main;

@@ -1,0 +1,17 @@
+INTERFACE Go; IN Now OUT Done END Go;
+COMPONENT Cat OFFERS Go;
+  IMPLEMENTATION Go;
+    BEGIN ?Now; !Done
+  END Go;
+END Cat;
+COMPONENT Dog OFFERS Go;
+  IMPLEMENTATION Go;
+    BEGIN ?Now; !Done
+  END Go;
+END Dog;
+COMPONENT Main;
+  VARIABLE x: ANY;
+  BEGIN
+    NEW(x, Cat);
+    x(Dog)!Now
+END Main;

@@ -1,0 +1,5 @@
+COMPONENT Main;
+  VARIABLE a[i: INTEGER]: INTEGER {ARRAY};
+  BEGIN
+    a[0] := 1
+END Main;

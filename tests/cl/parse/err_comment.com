@@ -1,0 +1,3 @@
+COMPONENT A;
+  BEGIN (* (* inner *)
+END A;

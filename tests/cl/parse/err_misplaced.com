@@ -1,0 +1,14 @@
+COMPONENT A;
+  BEGIN x := 1
+  FINALLY x := 2
+  ACTIVITY x := 3
+  ACTIVITY x := 4
+  VARIABLE late: INTEGER;
+  PROCEDURE Late; END Late;
+END A;
+COMPONENT B;
+  VARIABLE x: INTEGER;
+    x := 1;
+    WRITE(x)
+  PROCEDURE P; END P;
+END B;

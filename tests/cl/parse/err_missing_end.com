@@ -1,0 +1,14 @@
+COMPONENT A;
+  PROCEDURE P;
+  BEGIN
+    x := 1;
+  BEGIN
+    y := 2
+END A;
+
+COMPONENT B;
+  VARIABLE x: INTEGER;
+
+COMPONENT C;
+BEGIN
+  x := 1

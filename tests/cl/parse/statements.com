@@ -1,0 +1,20 @@
+COMPONENT Statements;
+  BEGIN
+    x := 1; x[i, j] := 2; x(House) := y; a[1](House) := z; t[k][0] := "x";
+    NEW(x); NEW(a, n); NEW(z, n, m * 2); NEW(any, House); NEW(c[k]);
+    CONNECT(Required(client), Offered(server)); CONNECT(a, b); CONNECT(Service, Service(x[1]));
+    CONNECT(Service[k](customer[i]), Service[k + 1](customer[i]));
+    DISCONNECT(Required(client)); DELETE(x[1]); MOVE(a, b[2]); AWAIT(x > 1); AWAIT(INPUT(Go));
+    Plain; Plain(); WRITE("x"); INC(x, 2); Proc(x, Service(customer), MIN(INTEGER));
+    RETURN; RETURN x + 1;
+    IF a THEN b END;
+    IF a THEN ELSE END;
+    IF a THEN {SHARED} b; c ELSIF d THEN e ELSEIF f THEN g; ELSE h END;
+    WHILE a DO b END; WHILE TRUE DO {EXCLUSIVE} END;
+    REPEAT a; b UNTIL c; REPEAT UNTIL FALSE;
+    REPEAT {SHARED} x := y UNTIL {SHARED} z;
+    FOR i := 1 TO 10 DO a END; FOR i[0] := n TO -n BY -2 DO {EXCLUSIVE} a; END;
+    FOREACH k OF c DO a(k) END; FOREACH i, j[1] OF m(House) DO a END;
+    BEGIN END; BEGIN {EXCLUSIVE} a; BEGIN b END END;
+    IF a THEN WHILE b DO REPEAT FOR i := 1 TO 2 DO BEGIN c END END UNTIL d END END;;;
+END Statements;

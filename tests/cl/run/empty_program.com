@@ -1,0 +1,3 @@
+(* A component may have no body at all. *)
+COMPONENT Nothing;
+END Nothing;

@@ -1,0 +1,4 @@
+(* The smallest program. *)
+COMPONENT Hello;
+  BEGIN WRITE("Hello, world"); WRITELINE
+END Hello;

@@ -1,0 +1,15 @@
+(* error[cardinality] in line 10: Ask is required several times; which one? *)
+INTERFACE Ask; IN Get OUT Is(n: INTEGER) END Ask;
+COMPONENT Server OFFERS Ask;
+  IMPLEMENTATION Ask;
+    BEGIN ?Get; !Is(1)
+  END Ask;
+END Server;
+COMPONENT Client REQUIRES Ask[1..*];
+  VARIABLE n: INTEGER;
+  BEGIN Ask!Get; Ask?Is(n)
+END Client;
+COMPONENT Main;
+  VARIABLE c: Client;
+  BEGIN NEW(c)
+END Main;

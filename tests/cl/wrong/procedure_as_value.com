@@ -1,0 +1,7 @@
+(* error[type] in line 6: P returns nothing *)
+COMPONENT Main;
+  PROCEDURE P;
+    BEGIN WRITELINE
+  END P;
+  BEGIN WRITE(P)
+END Main;

@@ -1,0 +1,6 @@
+(* error[syntax] in line 5: ; is expected between statements *)
+COMPONENT Main;
+  BEGIN
+    WRITE(1)
+    WRITE(2)
+END Main;

@@ -25,8 +25,8 @@
 //! `server_wake`, before anything that may end the process); the message is not one that must end
 //! if the client receives. Then load the words, `head + 1 & 3`, `count - 1`. A server's send is
 //! like a client's with the sides exchanged; messages that must end are allowed.
-//! Lock: [`Component::lock`] is 0 and its queue null: -1 and [`Process::holds`]; unlock: both queues
-//! null, and 0 again. A frame: the first free block of its class, if `used + size <= peak`; its
+//! Lock: [`Component::lock`] is 0 and its queue null: -1 and [`Process::holds`]; unlock: both
+//! queues null, and 0 again. A frame: the first free block of its class, if `used + size <= peak`; its
 //! words are zeroed by who takes it.
 
 use std::mem::offset_of;

@@ -14,6 +14,7 @@
 //! back in the result belong to the caller. Positions are places in `Program::positions`.
 
 use crate::layout::{Component, Frame, Process, Slot, Worker};
+use crate::memory::Memory;
 use crate::worker::Context;
 
 /// How a parameter or result is passed.
@@ -62,28 +63,62 @@ pub struct Entry {
 /// A type that is passed in a known way.
 trait Passed {
     const AS: Passing;
+
+    /// The value of a word; an address outside of the worker's memory gives none.
+    fn of_word(word: u64, memory: &Memory) -> Option<Self>
+    where
+        Self: Sized;
+
+    fn to_word(self) -> u64;
 }
 
-impl Passed for () {
-    const AS: Passing = Passing::None;
+macro_rules! passed {
+    ($($type:ty as $passing:ident, $of:expr, $to:expr;)+) => {$(
+        impl Passed for $type {
+            const AS: Passing = Passing::$passing;
+
+            fn of_word(word: u64, _: &Memory) -> Option<$type> {
+                Some($of(word))
+            }
+
+            fn to_word(self) -> u64 {
+                $to(self)
+            }
+        }
+    )+};
 }
-impl Passed for u32 {
-    const AS: Passing = Passing::Half;
+
+passed! {
+    () as None, |_| (), |()| 0;
+    u32 as Half, |word| word as u32, u64::from;
+    u64 as Word, |word| word, |word| word;
+    i64 as Word, |word| word as i64, |value| value as u64;
+    f64 as Real, f64::from_bits, f64::to_bits;
 }
-impl Passed for u64 {
-    const AS: Passing = Passing::Word;
-}
-impl Passed for i64 {
-    const AS: Passing = Passing::Word;
-}
-impl Passed for f64 {
-    const AS: Passing = Passing::Real;
-}
+
 impl<T> Passed for *mut T {
     const AS: Passing = Passing::Address;
+
+    fn of_word(word: u64, memory: &Memory) -> Option<*mut T> {
+        let known = word == 0 || memory.contains(word);
+        known.then(|| std::ptr::with_exposed_provenance_mut(word as usize))
+    }
+
+    fn to_word(self) -> u64 {
+        self.expose_provenance() as u64
+    }
 }
+
 impl<T> Passed for *const T {
     const AS: Passing = Passing::Address;
+
+    fn of_word(word: u64, memory: &Memory) -> Option<*const T> {
+        <*mut T>::of_word(word, memory).map(<*mut T>::cast_const)
+    }
+
+    fn to_word(self) -> u64 {
+        self.expose_provenance() as u64
+    }
 }
 
 macro_rules! entries {
@@ -100,6 +135,36 @@ macro_rules! entries {
                 outcome: Outcome::$outcome,
                 address: operations::$name as *const u8,
             }),+]
+        }
+
+        /// An operation, for interpreters.
+        #[allow(non_camel_case_types)]
+        #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+        pub enum Operation {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl Operation {
+            /// The operation of this name.
+            pub fn of_name(name: &str) -> Option<Operation> {
+                match name {
+                    $(stringify!($name) => Some(Operation::$name),)+
+                    _ => None,
+                }
+            }
+
+            /// Executes it with arguments as words; none if there are too few, or an address is
+            /// not one of the worker's memory.
+            pub(crate) fn perform(self, cx: &mut Context, arguments: &[u64]) -> Option<u64> {
+                let mut arguments = arguments.iter().copied();
+                match self {
+                    $(Operation::$name => {
+                        $(let $parameter =
+                            <$type>::of_word(arguments.next()?, &cx.worker.memory)?;)*
+                        Some($path(cx, $($parameter),*).to_word())
+                    })+
+                }
+            }
         }
 
         /// The operations themselves.

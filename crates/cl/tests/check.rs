@@ -93,3 +93,34 @@ fn every_file_is_checked_as_expected() {
     }
     assert!(wrong.is_empty(), "differ (BLESS=1 accepts them):\n{}", wrong.join("\n"));
 }
+
+/// A program of so many lines, from one of the examples again and again under other names.
+fn long_program(lines: usize) -> String {
+    let path = folder("../../examples/producers-consumers/producers-consumers.com");
+    let one = std::fs::read_to_string(path).expect("an example");
+    let names = ["Acceptor", "Source", "Work", "Result", "Buffer", "Producer", "Consumer"];
+    let mut text = String::new();
+    for round in 0..lines / one.lines().count() + 1 {
+        let mut copy = one.replace("ProducersConsumers", &format!("Main{round}"));
+        for name in names {
+            copy = copy.replace(name, &format!("{name}_{round}_"));
+        }
+        text += &copy;
+    }
+    text
+}
+
+#[test]
+fn ten_thousand_lines_are_checked_in_no_time() {
+    let text = long_program(10_000);
+    let mut sources = Sources::new();
+    let (program, parsed) = parse_text("long.com", &text, &mut sources);
+    assert_eq!(parsed, []);
+    let start = std::time::Instant::now();
+    let (_, found) = check(&program);
+    let taken = start.elapsed();
+    assert!(!has_errors(&found), "{}", sources.render(&found[0]));
+    let limit_ms = if cfg!(debug_assertions) { 2000 } else { 100 };
+    assert!(taken.as_millis() < limit_ms, "{taken:?}");
+    eprintln!("{} lines checked in {taken:?}", text.lines().count());
+}

@@ -25,7 +25,7 @@ COMPONENT Main;
   END Right;
   BEGIN
     Right; AWAIT(Changes()); AWAIT(ChangesDeep()); AWAIT(Sends()); AWAIT(Receives()); AWAIT(Tests()); AWAIT(Waits()); AWAIT(Sleeps()); AWAIT(Writes()); AWAIT(Makes());
-    AWAIT(Loops()); AWAIT(Recurses(2)); AWAIT(Sets(n)); AWAIT(p?Is); AWAIT(RANDOM(0, 1) = 1); AWAIT(n)
+    AWAIT(Loops()); AWAIT(Recurses(2)); AWAIT(Sets(n)); AWAIT(p?Is); AWAIT(RANDOM(0, 1) = 1); AWAIT(~(n = 1) AND Writes())
   ACTIVITY
     BEGIN {SHARED} AWAIT(n = 1) END; BEGIN {EXCLUSIVE} AWAIT(n = 1) END; AWAIT(TRUE); AWAIT({SHARED} n = 1); BEGIN {EXCLUSIVE} AWAIT({SHARED} n = 1); AWAIT(Takes()) END
 END Main;

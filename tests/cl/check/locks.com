@@ -27,7 +27,7 @@ COMPONENT Main OFFERS I REQUIRES SystemTime;
       BEGIN {SHARED} !Is(n); k := Reads(); Writes; INC(n); c[1] := 2; k := c[1]; NEW(p); DELETE(p); MOVE(p, q); t[0] := "c"; ?Ask(n); Waits END;
       BEGIN {EXCLUSIVE} Writes; Through; Takes; TakesDeep; Down(1); BEGIN {SHARED} k := n END; IF {SHARED} n = 0 THEN END; Waits; Outer; Ping(1) END;
       Through; Takes; TakesDeep; Outer; Pong(2); Waits; AWAIT(TRUE);
-      IF {SHARED} n = 0 THEN k := 1 END; WHILE {EXCLUSIVE} Reads() > 0 DO Takes END; IF {SHARED} (Reads() = {SHARED} n) THEN END;
+      IF {SHARED} n = 0 THEN k := 1 END; WHILE {EXCLUSIVE} Reads() > 0 DO Takes END; IF {SHARED} ({EXCLUSIVE} Reads() = n) THEN END;
       FOR n := 1 TO 2 DO END; FOREACH k OF c DO END; FOREACH n OF c DO END; k := LENGTH(a); NEW(a, 2); DELETE(t);
       p!Ask(1); p?Is(k); IF p?ANY THEN END; IF EXISTS(p) OR FAILED(p) OR (p IS Part) THEN END; CONNECT(p, q); DISCONNECT(I(p));
       SystemTime!Wait(1); IF SystemTime?Passed THEN END; IF INPUT(SystemTime, Passed) THEN END; k := COUNT(SystemTime)

@@ -19,7 +19,7 @@ COMPONENT Both OFFERS Talk, Other;
   IMPLEMENTATION Talk;
     VARIABLE t: TEXT; i: INTEGER; n: REAL; x: ANY;
     BEGIN
-      ?Say(t, i); ?Say(t); ?Say(t, n, n); ?Say(1, n); ?Hear(t, n); !Say(t, n); !Hear(t, t); !Hear(t); !Hear("c", 1); ?Nothing; !Go; ?Go;
+      ?Say(t, i); ?Say(t); ?Say(t, n, n); ?Hear(t, n); !Say(t, n); !Hear(t, t); !Hear(t); !Hear("c", 1); ?Nothing; !Go; ?Go;
       !Take(x); ?Give(t); ?Give(x); IF ?Hear OR ?Gone OR INPUT(Hear) THEN END; !Hear(x, n)
   END Talk;
   IMPLEMENTATION Other; BEGIN ?Go; !Gone END Other;

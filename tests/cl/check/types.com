@@ -31,6 +31,6 @@ COMPONENT Main;
     b := F(1, r); b := F(1, 2.0, t); b := F(1, i, t); b := F(t, r, t); b := F(1, r, c); b := F(1, r + 1, t); F(1, r, t); i := P; P(1); G; b := F;
     FOREACH t OF m DO END; FOREACH t, i OF m DO END; FOREACH i OF a DO END; FOREACH i OF i DO END; FOREACH t, b OF m DO i := t END;
     NEW(i); NEW(b); NEW(a); NEW(a, 1, 2); NEW(a, t); NEW(t); NEW(t, t); NEW(m); NEW(m["k", TRUE]); NEW(s["k"], 5); NEW(p, Part); NEW(p, Main); NEW(p, 1); NEW(x); NEW(x, x); NEW(x, Part, 1);
-    DELETE(i); DELETE(a[0]); DELETE(a); DELETE(m); DELETE(m["k", TRUE]); DELETE(t); DELETE(p); DELETE(1);
+    DELETE(i); DELETE(a[0]); DELETE(a); DELETE(m); DELETE(m["k", TRUE]); DELETE(t); DELETE(p);
     MOVE(i, p); MOVE(p, x); MOVE(x, p); MOVE(a, p); b := i IS Part; b := p IS INTEGER; b := x OFFERS Nothing; b := i OFFERS SystemTime; b := x(i) IS Part; b := i(Part) IS Part; b := p(Main) IS Part; b := 1 IS Part
 END Main;

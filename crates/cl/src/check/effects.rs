@@ -49,14 +49,14 @@ impl<'a> Checker<'a> {
     }
 
     fn effect_in_condition(&mut self, what: &str, at: Span, by: Option<ProcedureId>, span: Span) {
-        let help = "other processes evaluate the condition: it must change nothing, and not wait";
+        let help = "other processes evaluate the condition: it must change nothing and not wait";
         let error = match by {
             None => {
-                Diagnostic::error("await", span, format!("a condition of AWAIT does not {what}"))
+                Diagnostic::error("await", span, format!("a condition of AWAIT must not {what}"))
             }
             Some(procedure) => {
                 let name = &self.procedures[procedure].ast.name.text;
-                let message = format!("{name} does {what}, which a condition of AWAIT must not");
+                let message = format!("a condition of AWAIT must not {what}, as {name} does");
                 Diagnostic::error("await", span, message).label(at, "here")
             }
         };
@@ -145,9 +145,9 @@ fn effect_of(
             Some(("wait for messages (INPUT asks without waiting)".into(), span))
         }
         Act::Port(_, "COUNT", _) => None,
-        Act::Port(_, verb, span) | Act::Other(verb, span) => Some((verb.into(), span)),
+        Act::Port(_, verb, span) | Act::Other(verb, span) => Some((format!("use {verb}"), span)),
         Act::Enter(_, span) => Some(("take the monitor".into(), span)),
-        Act::Await(span) => Some(("AWAIT".into(), span)),
+        Act::Await(span) => Some(("use AWAIT".into(), span)),
         Act::Loop(span) => Some(("loop".into(), span)),
         Act::Read(_) | Act::Leave | Act::Awaited | Act::Call(_) => None,
     }

@@ -151,6 +151,11 @@ impl<'a> Checker<'a> {
             }
         }
         let place = Place { span, ..place };
+        let same = shape_type(&shape).as_ref() == Some(&ty);
+        let any = matches!(&ty, Type::Any(any) if any.offers.is_empty() && any.requires.is_empty());
+        if same || any {
+            return Some(Placed { place, shape: Shape::One(ty) });
+        }
         if let Some(test) = self.type_test(place.clone(), &ty, span) {
             self.guards.push(test.expr);
         }

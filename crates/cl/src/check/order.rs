@@ -6,7 +6,7 @@
 //! is added. A party of which nothing is known is not followed: calls of procedures that speak, and
 //! other processes while the monitor is not held, make a party unknown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tidemill_stdx::diag::{Diagnostic, Span};
 use tidemill_stdx::id::{Id, IdVec};
@@ -17,8 +17,8 @@ use crate::check::walk::{Act, Speech, Walk, root};
 use crate::ir::protocol::Protocol;
 use crate::ir::{InterfaceId, MessageId, Pattern, Storage, Type, Unary};
 use crate::tree::{
-    Expression, ExpressionKind, Party, Place, PlaceKind, ProcedureId, Program, Routine, Sequence,
-    Statement,
+    Body, Expression, ExpressionKind, Party, Place, PlaceKind, ProcedureId, Program, Routine,
+    Sequence, Statement,
 };
 
 /// Statements that are gone through in one routine before it is given up.
@@ -45,6 +45,8 @@ struct Order<'t> {
     /// Procedures that speak with nobody and leave all components where they are.
     quiet: &'t IdVec<ProcedureId, bool>,
     known: Known,
+    /// All parties of the routine.
+    keys: BTreeSet<Key>,
     /// What is wrong, by place: the last time a place is passed counts.
     wrong: BTreeMap<(u32, u32), Wrong>,
     steps: usize,
@@ -64,11 +66,13 @@ impl<'a> Checker<'a> {
         let mut all = Vec::new();
         for id in self.routines.ids() {
             let Some(body) = self.body(id).filter(|_| !self.routines[id].broken) else { continue };
+            let (known, keys) = self.at_the_start(id, body);
             let mut order = Order {
                 program: &self.tree,
                 routine: self.routines[id].id,
                 quiet: &quiet,
-                known: Some(self.at_the_start(id)),
+                known: Some(known),
+                keys,
                 wrong: BTreeMap::new(),
                 steps: 0,
             };
@@ -107,10 +111,9 @@ impl<'a> Checker<'a> {
         self.report(Diagnostic::error("protocol", wrong.span, text).help(help));
     }
 
-    /// What is known when a routine starts.
-    fn at_the_start(&self, id: RoutineId) -> BTreeMap<Key, States> {
-        let mut known = BTreeMap::new();
-        let Some(body) = self.body(id) else { return known };
+    /// What is known when a routine starts, and all whom it speaks with.
+    fn at_the_start(&self, id: RoutineId, body: &Body) -> (BTreeMap<Key, States>, BTreeSet<Key>) {
+        let (mut known, mut keys) = (BTreeMap::new(), BTreeSet::new());
         let routine = self.routines[id].id;
         let own = |local: usize| {
             let local = self.routines[id].locals.iter().nth(local);
@@ -119,6 +122,7 @@ impl<'a> Checker<'a> {
         let mut visit = |act: Act<'_>| {
             let Act::Speak(party, ..) = act else { return };
             let Some(key) = key(party, routine) else { return };
+            keys.insert(key);
             // A process speaks with nobody when it starts; a procedure is called by one that may.
             let fresh = match (routine, key) {
                 (Routine::Begin(_), _) => true,
@@ -133,7 +137,7 @@ impl<'a> Checker<'a> {
             }
         };
         Walk { program: &self.tree, visit: &mut visit }.sequence(&body.code);
-        known
+        (known, keys)
     }
 
     fn quiet(&self) -> IdVec<ProcedureId, bool> {
@@ -333,15 +337,18 @@ impl<'t> Order<'t> {
     /// The component in the place is new: nobody has spoken with it.
     fn fresh(&mut self, place: &Place) {
         let Some(known) = &mut self.known else { return };
-        for (id, interface) in self.program.interfaces.iter_enumerated() {
-            let key = match place.kind {
-                PlaceKind::Variable(variable) => Key::Variable(variable.index(), id),
-                PlaceKind::Local(routine, local) if routine == self.routine => {
-                    Key::Local(local.index(), id)
+        for key in &self.keys {
+            let is_there = match (&place.kind, *key) {
+                (PlaceKind::Variable(id), Key::Variable(it, _)) => it == id.index(),
+                (PlaceKind::Local(routine, id), Key::Local(it, _)) => {
+                    *routine == self.routine && it == id.index()
                 }
-                _ => return,
+                _ => false,
             };
-            known.insert(key, only(&interface.protocol, 0));
+            if is_there {
+                let protocol = &self.program.interfaces[interface_of(*key)].protocol;
+                known.insert(*key, only(protocol, 0));
+            }
         }
     }
 

@@ -302,7 +302,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What is offered is implemented or connected, and what is implemented is offered or connected.
+    /// What is offered is implemented or connected; what is implemented is offered or connected.
     fn implementations(&mut self, id: ComponentId, broken: bool) {
         let info = &self.components[id];
         let ast = info.ast;

@@ -14,6 +14,7 @@
 //! back in the result belong to the caller. Positions are places in `Program::positions`.
 
 use crate::layout::{Component, Frame, Process, Slot, Worker};
+use crate::memory::Memory;
 use crate::worker::Context;
 
 /// How a parameter or result is passed.
@@ -62,28 +63,62 @@ pub struct Entry {
 /// A type that is passed in a known way.
 trait Passed {
     const AS: Passing;
+
+    /// The value of a word; an address outside of the worker's memory gives none.
+    fn of_word(word: u64, memory: &Memory) -> Option<Self>
+    where
+        Self: Sized;
+
+    fn to_word(self) -> u64;
 }
 
-impl Passed for () {
-    const AS: Passing = Passing::None;
+macro_rules! passed {
+    ($($type:ty as $passing:ident, $of:expr, $to:expr;)+) => {$(
+        impl Passed for $type {
+            const AS: Passing = Passing::$passing;
+
+            fn of_word(word: u64, _: &Memory) -> Option<$type> {
+                Some($of(word))
+            }
+
+            fn to_word(self) -> u64 {
+                $to(self)
+            }
+        }
+    )+};
 }
-impl Passed for u32 {
-    const AS: Passing = Passing::Half;
+
+passed! {
+    () as None, |_| (), |()| 0;
+    u32 as Half, |word| word as u32, u64::from;
+    u64 as Word, |word| word, |word| word;
+    i64 as Word, |word| word as i64, |value| value as u64;
+    f64 as Real, f64::from_bits, f64::to_bits;
 }
-impl Passed for u64 {
-    const AS: Passing = Passing::Word;
-}
-impl Passed for i64 {
-    const AS: Passing = Passing::Word;
-}
-impl Passed for f64 {
-    const AS: Passing = Passing::Real;
-}
+
 impl<T> Passed for *mut T {
     const AS: Passing = Passing::Address;
+
+    fn of_word(word: u64, memory: &Memory) -> Option<*mut T> {
+        let known = word == 0 || memory.contains(word);
+        known.then(|| std::ptr::with_exposed_provenance_mut(word as usize))
+    }
+
+    fn to_word(self) -> u64 {
+        self.expose_provenance() as u64
+    }
 }
+
 impl<T> Passed for *const T {
     const AS: Passing = Passing::Address;
+
+    fn of_word(word: u64, memory: &Memory) -> Option<*const T> {
+        <*mut T>::of_word(word, memory).map(<*mut T>::cast_const)
+    }
+
+    fn to_word(self) -> u64 {
+        self.expose_provenance() as u64
+    }
 }
 
 macro_rules! entries {
@@ -100,6 +135,36 @@ macro_rules! entries {
                 outcome: Outcome::$outcome,
                 address: operations::$name as *const u8,
             }),+]
+        }
+
+        /// An operation, for interpreters.
+        #[allow(non_camel_case_types)]
+        #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+        pub enum Operation {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl Operation {
+            /// The operation of this name.
+            pub fn of_name(name: &str) -> Option<Operation> {
+                match name {
+                    $(stringify!($name) => Some(Operation::$name),)+
+                    _ => None,
+                }
+            }
+
+            /// Executes it with arguments as words; none if there are too few, or an address is
+            /// not one of the worker's memory.
+            pub(crate) fn perform(self, cx: &mut Context, arguments: &[u64]) -> Option<u64> {
+                let mut arguments = arguments.iter().copied();
+                match self {
+                    $(Operation::$name => {
+                        $(let $parameter =
+                            <$type>::of_word(arguments.next()?, &cx.worker.memory)?;)*
+                        Some($path(cx, $($parameter),*).to_word())
+                    })+
+                }
+            }
         }
 
         /// The operations themselves.
@@ -166,7 +231,8 @@ entries! {
     /// A slot must not be kept across a suspension: look it up again.
     Finds slot_required(required: u32, index: i64, position: u32) -> *mut Slot
         = crate::channel::slot_required;
-    /// This process's slot for an interface that sub-component `component` offers.
+    /// This process's slot for an interface that sub-component `component` offers; `offered` is
+    /// the interface's number in the program, as its type may be unknown.
     Finds slot_offered(
         component: *mut Component, offered: u32, index: i64, position: u32
     ) -> *mut Slot = crate::channel::slot_offered;
@@ -211,7 +277,8 @@ entries! {
     /// MOVE(from, to): `to` must be empty.
     Faults component_move(from: *mut u64, to: *mut u64, position: u32) -> u32
         = crate::component::move_word;
-    /// CONNECT; ports as made by [`crate::layout::port`]. The components are this one or its own.
+    /// CONNECT; ports as made by [`crate::layout::port`], with interfaces by their number in the
+    /// program, here and below. The components are this one or its own.
     Faults connect(
         from: *mut Component, from_port: u64, to: *mut Component, to_port: u64, position: u32
     ) -> u32 = crate::component::connect;

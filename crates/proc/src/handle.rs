@@ -20,6 +20,7 @@ macro_rules! handle {
         #[repr(transparent)]
         pub struct $name(pub(crate) *mut $block);
 
+        #[allow(dead_code)]
         impl $name {
             pub(crate) const NULL: $name = $name(std::ptr::null_mut());
 
@@ -36,14 +37,12 @@ macro_rules! handle {
 
             $(
                 #[inline(always)]
-                #[allow(dead_code)]
                 pub(crate) fn $field(self) -> $type {
                     // SAFETY: a handle names a live block, see the top.
                     unsafe { (*self.0).$field.into() }
                 }
 
                 #[inline(always)]
-                #[allow(dead_code)]
                 pub(crate) fn $set(self, value: $type) {
                     // SAFETY: a handle names a live block, see the top.
                     unsafe { (*self.0).$field = value.into() }

@@ -13,6 +13,22 @@
 //! INTEGER as is, REAL by its bits, BOOLEAN 0 or 1, CHARACTER 0 to 255, TEXT, component, array
 //! and collection as the address of their block, a reference as the address of a word.
 
+//! # Fast paths
+//! What generated code may do without a call, and when. Client's send on an open slot
+//! (`channel` above 1): `count < 4`, the message may follow `state` and is not one that must end,
+//! it carries only scalars or texts (whose words it empties), and none of [`CLIENT_FINISHED`],
+//! [`SYSTEM`] and [`SERVER_WATCHES`] is up. Then store the words at entry `(head + count) & 3`, its
+//! tag, `count + 1` and `state`; if [`SERVER_WAITS`] is up take it down and put the server process
+//! ([`PROCESS_CHANNEL`] before the channel) on the ready queue, if there is room there.
+//! Receive: `count > 0`, the tag at `head` is the wanted message of the other side, and neither
+//! `*_WAITS` nor `*_WATCHES` of the other side is up (else take it and call `client_wake` or
+//! `server_wake`, before anything that may end the process); the message is not one that must end
+//! if the client receives. Then load the words, `head + 1 & 3`, `count - 1`. A server's send is
+//! like a client's with the sides exchanged; messages that must end are allowed.
+//! Lock: [`Component::lock`] is 0 and its queue null: -1 and [`Process::holds`]; unlock: both
+//! queues null, and 0 again. A frame: the first free block of its class, if `used + size <= peak`; its
+//! words are zeroed by who takes it.
+
 use std::mem::offset_of;
 use std::sync::atomic::AtomicU8;
 
@@ -193,6 +209,9 @@ pub const PORT_OFFERED: u64 = 2;
 pub const PORT_IMPLEMENTATION: u64 = 3;
 /// A system component.
 pub const PORT_SYSTEM: u64 = 4;
+/// An offered interface of a sub-component, by its number in the program: in the slot of a
+/// [`Line`].
+pub const PORT_LINE: u64 = 5;
 /// The index of a port: the first that is not connected.
 pub const NEXT_FREE: u32 = u32::MAX;
 
@@ -296,6 +315,8 @@ offsets! {
     PROCESS_COMPONENT = Process.component;
     PROCESS_STATE = Process.state;
     PROCESS_HOLDS = Process.holds;
+    PROCESS_LINES = Process.lines;
+    PROCESS_GRANTED = Process.granted;
     CHANNEL_HEAD = Channel.head;
     CHANNEL_COUNT = Channel.count;
     CHANNEL_STATE = Channel.state;
@@ -303,6 +324,9 @@ offsets! {
     CHANNEL_TAGS = Channel.tags;
     CHANNEL_CLIENT_PROCESS = Channel.client_process;
     SLOT_CHANNEL = Slot.channel;
+    SLOT_TARGET = Slot.target;
+    SLOT_PORT = Slot.port;
+    COMPONENT_NUMBER = Component.number;
     COMPONENT_LOCK = Component.lock;
     COMPONENT_LOCK_QUEUE = Component.lock_queue;
     COMPONENT_AWAIT_QUEUE = Component.await_queue;

@@ -6,6 +6,7 @@
 //! chunks go back with the worker.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::collections::BTreeMap;
 
 use crate::layout::{CLASS_MAX, CLASSES, GRAIN};
 
@@ -23,7 +24,8 @@ pub struct Memory {
     bump: *mut u8,
     left: usize,
     limit: u64,
-    chunks: Vec<*mut u8>,
+    /// Chunks and large blocks by their address, with their size.
+    ranges: BTreeMap<usize, (*mut u8, usize)>,
 }
 
 /// There is no more memory within the limit.
@@ -33,8 +35,8 @@ pub(crate) struct OutOfMemory;
 const CHUNK: usize = 1 << 20;
 
 fn chunk_layout() -> Layout {
-    // The size and the alignment are constants that fit.
-    Layout::from_size_align(CHUNK, 64).unwrap_or(Layout::new::<u64>())
+    // The size and the alignment are constants that fit; a large block of this size has the same.
+    Layout::from_size_align(CHUNK, GRAIN).unwrap_or(Layout::new::<u64>())
 }
 
 fn large_layout(size: usize) -> Option<Layout> {
@@ -54,7 +56,7 @@ impl Memory {
             bump: std::ptr::null_mut(),
             left: 0,
             limit,
-            chunks: Vec::new(),
+            ranges: BTreeMap::new(),
         }
     }
 
@@ -92,11 +94,11 @@ impl Memory {
             self.reuse(block, size);
             return Ok(block);
         }
-        if self.left < size {
-            if let Err(error) = self.next_chunk() {
-                self.used -= size as u64;
-                return Err(error);
-            }
+        if self.left < size
+            && let Err(error) = self.next_chunk()
+        {
+            self.used -= size as u64;
+            return Err(error);
         }
         let block = self.bump;
         // SAFETY: at least `size` bytes are left of the chunk.
@@ -130,7 +132,7 @@ impl Memory {
         if chunk.is_null() {
             return Err(OutOfMemory);
         }
-        self.chunks.push(chunk);
+        self.ranges.insert(chunk.addr(), (chunk, CHUNK));
         (self.bump, self.left) = (chunk, CHUNK);
         Ok(())
     }
@@ -145,6 +147,7 @@ impl Memory {
             self.used -= size as u64;
             return Err(OutOfMemory);
         }
+        self.ranges.insert(block.addr(), (block, size));
         Ok(block)
     }
 
@@ -154,6 +157,7 @@ impl Memory {
         let size = round(size);
         self.used -= size as u64;
         if size > CLASS_MAX {
+            self.ranges.remove(&block.addr());
             if let Some(layout) = large_layout(size) {
                 // SAFETY: `take_large` made the block with this layout.
                 unsafe { dealloc(block, layout) };
@@ -175,17 +179,22 @@ impl Memory {
         self.charge(size)
     }
 
-    /// Bytes that may still be used.
-    pub(crate) fn available(&self) -> u64 {
-        self.limit.saturating_sub(self.used)
+    /// Whether the 8 bytes at an address are memory of this worker.
+    pub(crate) fn contains(&self, address: u64) -> bool {
+        let address = address as usize;
+        let range = self.ranges.range(..=address).next_back();
+        range.is_some_and(|(&start, &(_, size))| address - start <= size - 8)
+            && address.is_multiple_of(8)
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        for chunk in self.chunks.drain(..) {
-            // SAFETY: each was made by `next_chunk`; the blocks in it go with the worker.
-            unsafe { dealloc(chunk, chunk_layout()) };
+        for (block, size) in std::mem::take(&mut self.ranges).into_values() {
+            if let Some(layout) = large_layout(size) {
+                // SAFETY: each was made with this layout; what is in it goes with the worker.
+                unsafe { dealloc(block, layout) };
+            }
         }
     }
 }

@@ -237,7 +237,7 @@ pub(crate) fn to_real(cx: &mut Context, text: u64, position: u32) -> u32 {
 pub(crate) fn integer_of_real(cx: &mut Context, value: f64, position: u32) -> u32 {
     let floor = libm::floor(value);
     // 2^63 is the first that does not fit; NaN fails both.
-    if floor >= -9_223_372_036_854_775_808.0 && floor < 9_223_372_036_854_775_808.0 {
+    if (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&floor) {
         cx.frame.set_result(floor as i64 as u64);
         OK
     } else {

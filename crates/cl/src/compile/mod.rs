@@ -24,6 +24,7 @@ use crate::compile::frame::{Frame, Suspending};
 use crate::ir::{self, BlockId, ComponentId, FunctionId, Instruction, Kind, Place, TextId, Type};
 
 mod call;
+mod channel;
 mod component;
 pub(crate) mod describe;
 pub(crate) mod frame;
@@ -118,7 +119,7 @@ pub fn compile(
         descriptors: Descriptors::of(ir, sources, files),
         suspending,
         frames,
-        ports: ir.components.iter().map(Ports::of).collect(),
+        ports: ir.components.ids().map(|id| Ports::of(ir, id)).collect(),
         functions,
         entries: imported,
         texts: texts.collect(),

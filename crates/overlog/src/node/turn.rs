@@ -27,10 +27,6 @@ pub struct Send {
     pub view: bool,
 }
 
-/// An event that the turn has caused, for a turn of its own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Follow(pub RelationId);
-
 /// A tuple that waits inside the turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Derived {
@@ -203,7 +199,10 @@ impl Node {
                 let strands = &strands.dispatch.changes[relation.index()];
                 self.run_strands(strands, relation, &columns, observer);
             }
-            Event::Periodic { timer } => self.begin_periodic(timer, observer),
+            Event::Periodic { timer } => {
+                self.firing[timer] = false;
+                self.begin_periodic(timer, observer);
+            }
             Event::Expiry => self.turn.expiry = true,
             Event::Resume => self.resume_stage(observer),
         }
@@ -496,6 +495,10 @@ impl Node {
         };
         let exports = &program.compiled.exports;
         let Some(export) = exports.iter().find(|export| export.out == relation) else { return 0 };
+        // The row that has come in its place takes its place there too.
+        if delete && self.database.table(relation).find(columns).is_some() {
+            return 0;
+        }
         let relation = export.into;
         let location = program.plan().relation(relation).location as usize;
         match columns.get(location).and_then(Value::as_str) {

@@ -2,6 +2,7 @@
 //! offered, required and implemented, and which component runs.
 
 use tidemill_stdx::diag::{Diagnostic, Span};
+use tidemill_stdx::hash::Set;
 use tidemill_stdx::id::IdVec;
 
 use crate::ast;
@@ -264,8 +265,10 @@ impl<'a> Checker<'a> {
             self.put_body(routine, tree::Body { locals, code }, id);
         }
         self.here.routine = None;
+        let broken: Set<ComponentId> =
+            self.routines.iter().filter(|it| it.broken).map(|it| it.component).collect();
         for id in self.components.ids() {
-            self.implementations(id);
+            self.implementations(id, broken.contains(&id));
         }
     }
 
@@ -299,11 +302,10 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What is offered is implemented or connected, and what is implemented is offered or connected.
-    fn implementations(&mut self, id: ComponentId) {
+    /// What is offered is implemented or connected; what is implemented is offered or connected.
+    fn implementations(&mut self, id: ComponentId, broken: bool) {
         let info = &self.components[id];
         let ast = info.ast;
-        let broken = self.routines.iter().any(|it| it.component == id && it.broken);
         let implemented: Vec<(InterfaceId, RoutineId, Span)> = info.implementations.clone();
         let (delegated, served) = (info.delegated.clone(), info.served.clone());
         let offers = self.tree.components[id].offers.clone();
@@ -325,11 +327,8 @@ impl<'a> Checker<'a> {
                 continue;
             }
             let name = self.interface_name(interface);
+            // For its own sub-components only.
             if served.contains(&interface) || broken {
-                // The lowering finds the code of an implementation at its offer; nobody outside
-                // can connect to this one.
-                let hidden = ir::Offer { interface, count: (0, Some(0)), implementation: None };
-                self.tree.components[id].offers.push(hidden);
                 continue;
             }
             let message = format!("{name} is implemented, but neither offered nor connected");

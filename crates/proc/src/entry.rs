@@ -14,6 +14,8 @@
 //! back in the result belong to the caller. Positions are places in `Program::positions`.
 
 use crate::layout::{Component, Frame, Process, Slot, Worker};
+use crate::memory::Memory;
+use crate::worker::Context;
 
 /// How a parameter or result is passed.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -61,33 +63,69 @@ pub struct Entry {
 /// A type that is passed in a known way.
 trait Passed {
     const AS: Passing;
+
+    /// The value of a word; an address outside of the worker's memory gives none.
+    fn of_word(word: u64, memory: &Memory) -> Option<Self>
+    where
+        Self: Sized;
+
+    fn to_word(self) -> u64;
 }
 
-impl Passed for () {
-    const AS: Passing = Passing::None;
+macro_rules! passed {
+    ($($type:ty as $passing:ident, $of:expr, $to:expr;)+) => {$(
+        impl Passed for $type {
+            const AS: Passing = Passing::$passing;
+
+            fn of_word(word: u64, _: &Memory) -> Option<$type> {
+                Some($of(word))
+            }
+
+            fn to_word(self) -> u64 {
+                $to(self)
+            }
+        }
+    )+};
 }
-impl Passed for u32 {
-    const AS: Passing = Passing::Half;
+
+passed! {
+    () as None, |_| (), |()| 0;
+    u32 as Half, |word| word as u32, u64::from;
+    u64 as Word, |word| word, |word| word;
+    i64 as Word, |word| word as i64, |value| value as u64;
+    f64 as Real, f64::from_bits, f64::to_bits;
 }
-impl Passed for u64 {
-    const AS: Passing = Passing::Word;
-}
-impl Passed for i64 {
-    const AS: Passing = Passing::Word;
-}
-impl Passed for f64 {
-    const AS: Passing = Passing::Real;
-}
+
 impl<T> Passed for *mut T {
     const AS: Passing = Passing::Address;
+
+    fn of_word(word: u64, memory: &Memory) -> Option<*mut T> {
+        let known = word == 0 || memory.contains(word);
+        known.then(|| std::ptr::with_exposed_provenance_mut(word as usize))
+    }
+
+    fn to_word(self) -> u64 {
+        self.expose_provenance() as u64
+    }
 }
+
 impl<T> Passed for *const T {
     const AS: Passing = Passing::Address;
+
+    fn of_word(word: u64, memory: &Memory) -> Option<*const T> {
+        <*mut T>::of_word(word, memory).map(<*mut T>::cast_const)
+    }
+
+    fn to_word(self) -> u64 {
+        self.expose_provenance() as u64
+    }
 }
 
 macro_rules! entries {
-    ($($(#[doc = $doc:literal])+
-       $outcome:ident $name:ident($($parameter:ident: $type:ty),*) -> $result:ty = $path:path;)+) => {
+    ($(
+        $(#[doc = $doc:literal])+
+        $outcome:ident $name:ident($($parameter:ident: $type:ty),*) -> $result:ty = $path:path;
+    )+) => {
         /// All operations, by what they concern.
         pub fn entries() -> Vec<Entry> {
             vec![$(Entry {
@@ -95,8 +133,63 @@ macro_rules! entries {
                 parameters: &[$((stringify!($parameter), <$type as Passed>::AS)),*],
                 result: <$result as Passed>::AS,
                 outcome: Outcome::$outcome,
-                address: std::ptr::null(),
+                address: operations::$name as *const u8,
             }),+]
+        }
+
+        /// An operation, for interpreters.
+        #[allow(non_camel_case_types)]
+        #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+        pub enum Operation {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl Operation {
+            /// The operation of this name.
+            pub fn of_name(name: &str) -> Option<Operation> {
+                match name {
+                    $(stringify!($name) => Some(Operation::$name),)+
+                    _ => None,
+                }
+            }
+
+            /// Executes it with arguments as words; none if there are too few, or an address is
+            /// not one of the worker's memory.
+            pub(crate) fn perform(self, cx: &mut Context, arguments: &[u64]) -> Option<u64> {
+                let mut arguments = arguments.iter().copied();
+                match self {
+                    $(Operation::$name => {
+                        $(let $parameter =
+                            <$type>::of_word(arguments.next()?, &cx.worker.memory)?;)*
+                        Some($path(cx, $($parameter),*).to_word())
+                    })+
+                }
+            }
+        }
+
+        /// The operations themselves.
+        ///
+        /// # Safety
+        /// All of them: called by code of a process that the worker runs at this moment, with its
+        /// own frame, and with addresses of live words as their parameters say.
+        pub mod operations {
+            use super::*;
+
+            $($(#[doc = $doc])+
+            ///
+            /// # Safety
+            /// See the module.
+            #[allow(clippy::too_many_arguments)]
+            pub unsafe extern "C" fn $name(
+                frame: *mut Frame,
+                process: *mut Process,
+                worker: *mut Worker,
+                $($parameter: $type),*
+            ) -> $result {
+                // SAFETY: promised by the caller.
+                let mut cx = unsafe { Context::new(frame, process, worker) };
+                $path(&mut cx, $($parameter),*)
+            })+
         }
     };
 }
@@ -127,7 +220,8 @@ entries! {
     /// AWAIT, with the monitor held in either way or not at all. `condition` is code that answers
     /// 0 or 1, or 2 after a fault; it is called with the awaiting frame and process, also by
     /// others, and must not block. `number` is for interpreters.
-    Blocks await_condition(condition: *const u8, number: u32) -> u32 = crate::monitor::await_condition;
+    Blocks await_condition(condition: *const u8, number: u32) -> u32
+        = crate::monitor::await_condition;
     /// PASSIVATE(d): gives up the monitor meanwhile.
     Blocks passivate(delay: i64, position: u32) -> u32 = crate::clock::passivate;
     /// TIME.
@@ -135,21 +229,31 @@ entries! {
 
     /// The slot of a required interface that is a set; `required` is its number in the type.
     /// A slot must not be kept across a suspension: look it up again.
-    Finds slot_required(required: u32, index: i64, position: u32) -> *mut Slot = crate::channel::slot_required;
+    Finds slot_required(required: u32, index: i64, position: u32) -> *mut Slot
+        = crate::channel::slot_required;
     /// This process's slot for an interface that sub-component `component` offers.
-    Finds slot_offered(component: *mut Component, offered: u32, index: i64, position: u32) -> *mut Slot = crate::channel::slot_offered;
+    Finds slot_offered(
+        component: *mut Component, offered: u32, index: i64, position: u32
+    ) -> *mut Slot = crate::channel::slot_offered;
     /// x!M(...) of a client.
-    Blocks client_send(slot: *mut Slot, message: u32, payload: *mut u64, position: u32) -> u32 = crate::channel::client_send;
+    Blocks client_send(slot: *mut Slot, message: u32, payload: *mut u64, position: u32) -> u32
+        = crate::channel::client_send;
     /// x?M(...) of a client.
-    Blocks client_receive(slot: *mut Slot, message: u32, destination: *mut u64, position: u32) -> u32 = crate::channel::client_receive;
+    Blocks client_receive(
+        slot: *mut Slot, message: u32, destination: *mut u64, position: u32
+    ) -> u32 = crate::channel::client_receive;
     /// x?M as an expression, blocking: result 0 or 1. `pattern` is a message, ANY or FINISH.
-    Blocks client_peek(slot: *mut Slot, pattern: u32, position: u32) -> u32 = crate::channel::client_peek;
+    Blocks client_peek(slot: *mut Slot, pattern: u32, position: u32) -> u32
+        = crate::channel::client_peek;
     /// INPUT(x, M): result 0 or 1.
-    Faults client_input(slot: *mut Slot, pattern: u32, position: u32) -> u32 = crate::channel::client_input;
+    Faults client_input(slot: *mut Slot, pattern: u32, position: u32) -> u32
+        = crate::channel::client_input;
     /// !M(...) to the client of this implementation.
-    Blocks server_send(message: u32, payload: *mut u64, position: u32) -> u32 = crate::channel::server_send;
+    Blocks server_send(message: u32, payload: *mut u64, position: u32) -> u32
+        = crate::channel::server_send;
     /// ?M(...) from the client of this implementation.
-    Blocks server_receive(message: u32, destination: *mut u64, position: u32) -> u32 = crate::channel::server_receive;
+    Blocks server_receive(message: u32, destination: *mut u64, position: u32) -> u32
+        = crate::channel::server_receive;
     /// ?M as an expression, blocking: result 0 or 1.
     Blocks server_peek(pattern: u32, position: u32) -> u32 = crate::channel::server_peek;
     /// INPUT(M): result 0 or 1.
@@ -161,7 +265,8 @@ entries! {
     Faults server_wake() -> u32 = crate::channel::server_wake;
 
     /// NEW of a component of type `kind` into an empty word. `synchronous` is 0 or 1.
-    Faults component_new(word: *mut u64, kind: u32, synchronous: u32, position: u32) -> u32 = crate::component::new;
+    Faults component_new(word: *mut u64, kind: u32, synchronous: u32, position: u32) -> u32
+        = crate::component::new;
     /// DELETE of what a component, text, array or collection word owns; waits for the end of
     /// components. `kind` is a [`crate::program::Kind`].
     Blocks delete(word: *mut u64, kind: u32) -> u32 = crate::component::delete;
@@ -169,11 +274,15 @@ entries! {
     /// running frame, all told to end at once.
     Blocks end_scope(words: *const u32, count: u32) -> u32 = crate::component::end_scope;
     /// MOVE(from, to): `to` must be empty.
-    Faults component_move(from: *mut u64, to: *mut u64, position: u32) -> u32 = crate::component::move_word;
+    Faults component_move(from: *mut u64, to: *mut u64, position: u32) -> u32
+        = crate::component::move_word;
     /// CONNECT; ports as made by [`crate::layout::port`]. The components are this one or its own.
-    Faults connect(from: *mut Component, from_port: u64, to: *mut Component, to_port: u64, position: u32) -> u32 = crate::component::connect;
+    Faults connect(
+        from: *mut Component, from_port: u64, to: *mut Component, to_port: u64, position: u32
+    ) -> u32 = crate::component::connect;
     /// DISCONNECT.
-    Faults disconnect(component: *mut Component, port: u64, position: u32) -> u32 = crate::component::disconnect;
+    Faults disconnect(component: *mut Component, port: u64, position: u32) -> u32
+        = crate::component::disconnect;
     /// COUNT: how many of a set of interfaces are connected.
     Value count(component: *mut Component, port: u64) -> i64 = crate::component::count;
     /// TERMINATED(): 0 or 1.
@@ -189,6 +298,14 @@ entries! {
     Value offers(component: *mut Component, facet: u32) -> u32 = crate::component::offers;
     /// c REQUIRES ...: 0 or 1.
     Value requires(component: *mut Component, facet: u32) -> u32 = crate::component::requires;
+
+    /// The number of the offered interface that is `interface`, in the result; for components
+    /// whose type is known at run time only.
+    Faults offered_number(component: *mut Component, interface: u32, position: u32) -> u32
+        = crate::component::offered_number;
+    /// The number of the required interface that is `interface`, in the result.
+    Faults required_number(component: *mut Component, interface: u32, position: u32) -> u32
+        = crate::component::required_number;
 
     /// Drops what a word owns without waiting, and empties it.
     Value drop_word(word: *mut u64, kind: u32) -> () = crate::component::drop_word;
@@ -225,7 +342,8 @@ entries! {
     Faults integer_of_real(value: f64, position: u32) -> u32 = crate::text::integer_of_real;
 
     /// NEW(a, n, m): `extents` has a word for each dimension. The word must be empty.
-    Faults array_new(word: *mut u64, shape: u32, extents: *const i64, position: u32) -> u32 = crate::array::new;
+    Faults array_new(word: *mut u64, shape: u32, extents: *const i64, position: u32) -> u32
+        = crate::array::new;
     /// The address of an element of a vector or a higher array; `indices` has a word for each
     /// dimension. Array blocks: extents at 16 + 8 d, elements at 16 + 8 dimensions.
     Finds array_at(array: u64, indices: *const i64, position: u32) -> *mut u64 = crate::array::at;
@@ -236,17 +354,20 @@ entries! {
 
     /// The address of the element with these keys, made if it is missing; `keys` has a word for
     /// each index (texts are copied). Stays valid until the element is removed.
-    Finds collection_at(word: *mut u64, shape: u32, keys: *const u64, position: u32) -> *mut u64 = crate::collection::at;
+    Finds collection_at(word: *mut u64, shape: u32, keys: *const u64, position: u32) -> *mut u64
+        = crate::collection::at;
     /// The same of an element that must exist: its absence is a fault.
-    Finds collection_get(collection: u64, keys: *const u64, position: u32) -> *mut u64 = crate::collection::get;
+    Finds collection_get(collection: u64, keys: *const u64, position: u32) -> *mut u64
+        = crate::collection::get;
     /// The address of the element, or null if there is none.
     Value collection_find(collection: u64, keys: *const u64) -> *mut u64 = crate::collection::find;
     /// DELETE(c[k]): removes the key and deletes what it owned; waits for a component's end.
     Blocks collection_delete(collection: u64, keys: *const u64) -> u32 = crate::collection::delete;
-    /// FOREACH: writes the smallest keys above `keys` there and answers 1, or answers 0. With
-    /// `first` 1 the smallest of all; then texts in `keys` must be empty. Text keys are copies
-    /// that belong to the caller; those that were there before are dropped.
-    Value collection_next(collection: u64, keys: *mut u64, first: u32) -> u32 = crate::collection::next;
+    /// FOREACH: writes the smallest keys above `keys` there, result 1, or result 0 at the end.
+    /// With `first` 1 the smallest of all; then texts in `keys` must be empty. Text keys are
+    /// copies that belong to the caller; those that were there before are dropped.
+    Faults collection_next(collection: u64, keys: *mut u64, first: u32, position: u32) -> u32
+        = crate::collection::next;
     /// How many elements there are.
     Value collection_length(collection: u64) -> i64 = crate::collection::length;
     /// A copy of a collection of data in the result; components in it are a fault.

@@ -105,7 +105,8 @@ pub struct Port {
     pub high: Option<u32>,
     /// Where the component has its [`crate::layout::Slot`], 24 bytes: of a required interface
     /// its communication, of an offered one its redirection. A set (`high` is not 1) has the
-    /// address of a table there instead.
+    /// address of a table there instead. 0, no slot, for an offered interface that is never
+    /// redirected.
     pub slot: u32,
     /// For an offered interface: the function of its IMPLEMENTATION.
     pub implementation: Option<u32>,

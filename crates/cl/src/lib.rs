@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ast;
+pub mod check;
 pub mod compile;
 pub mod fmt;
 pub mod ir;

@@ -22,6 +22,9 @@ use crate::report::Reporter;
 
 /// Runs a program until it ends or is interrupted.
 pub fn run(args: RunArgs, report: Reporter) -> Status {
+    if super::components::are_meant(&args.sources) {
+        return super::components::run(args, report);
+    }
     idle(&args).iter().for_each(|note| report.warn(note));
     let loaded = super::load(&args.sources, report);
     let Some(program) = loaded.program else { return Status::Failed };
@@ -84,7 +87,7 @@ fn registry(report: Reporter) -> Registry {
 
 /// A stream that can be read once the user or the system wants the run to end. Who asks twice
 /// ends it at once, whatever it does.
-fn signals() -> io::Result<UnixStream> {
+pub fn signals() -> io::Result<UnixStream> {
     let (read, write) = UnixStream::pair()?;
     let asked = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {

@@ -1,10 +1,14 @@
 //! Components, the monitor, time.
 
 use tidemill_jit::build::{InstBuilder, IntCC, types};
+use tidemill_proc::layout::{
+    COMPONENT_AWAIT_QUEUE, COMPONENT_LOCK, COMPONENT_LOCK_QUEUE, EXCLUSIVE, PROCESS_GRANTED,
+    PROCESS_HOLDS, SHARED, UNLOCKED,
+};
 use tidemill_proc::program::{Facet, Kind as Owned};
 
 use crate::compile::describe::storage_kind;
-use crate::compile::translate::Translator;
+use crate::compile::translate::{Translator, sound};
 use crate::ir::{Instruction, Place, Type};
 
 impl Translator<'_, '_, '_> {
@@ -101,12 +105,8 @@ impl Translator<'_, '_, '_> {
 
     fn monitor(&mut self, instruction: &Instruction) {
         match instruction {
-            Instruction::Lock { exclusive } => {
-                let retry = self.retry();
-                let name = if *exclusive { "lock_exclusive" } else { "lock_shared" };
-                self.blocks(name, &[], retry);
-            }
-            Instruction::Unlock => self.faults("unlock", &[]),
+            Instruction::Lock { exclusive } => self.lock(*exclusive),
+            Instruction::Unlock => self.unlock(),
             Instruction::Await { condition } => {
                 let retry = self.retry();
                 let code = self.body.function_address(self.unit.functions[*condition]);
@@ -124,5 +124,65 @@ impl Translator<'_, '_, '_> {
             }
             other => unreachable!("{other:?} is translated elsewhere"),
         }
+    }
+
+    /// Takes the monitor; without a call if it is free and nobody is before.
+    fn lock(&mut self, exclusive: bool) {
+        let retry = self.retry();
+        let (slow, done) = (self.body.create_block(), self.body.create_block());
+        let (free, nobody) = (self.body.create_block(), self.body.create_block());
+        self.body.set_cold_block(slow);
+        let component = self.component;
+        // A process that comes back with the lock granted must ask the run-time: it takes the
+        // grant back.
+        let lock = self.body.ins().load(types::I32, sound(), component, COMPONENT_LOCK);
+        let condition = if exclusive { IntCC::Equal } else { IntCC::SignedGreaterThanOrEqual };
+        let is = self.body.ins().icmp_imm_s(condition, lock, 0);
+        self.body.ins().brif(is, free, &[], slow, &[]);
+        self.body.switch_to_block(free);
+        let queue = self.body.ins().load(types::I64, sound(), component, COMPONENT_LOCK_QUEUE);
+        let granted = self.body.ins().load(types::I8, sound(), self.process, PROCESS_GRANTED);
+        let granted = self.body.ins().uextend(types::I64, granted);
+        let others = self.body.ins().bor(queue, granted);
+        self.body.ins().brif(others, slow, &[], nobody, &[]);
+        self.body.switch_to_block(nobody);
+        let (lock, holds) = match exclusive {
+            true => (self.body.ins().iconst(types::I32, -1), EXCLUSIVE),
+            false => (self.body.ins().iadd_imm_s(lock, 1), SHARED),
+        };
+        self.body.ins().store(sound(), lock, component, COMPONENT_LOCK);
+        let holds = self.body.ins().iconst(types::I8, i64::from(holds));
+        self.body.ins().store(sound(), holds, self.process, PROCESS_HOLDS);
+        self.body.ins().jump(done, &[]);
+        self.body.switch_to_block(slow);
+        self.blocks(if exclusive { "lock_exclusive" } else { "lock_shared" }, &[], retry);
+        self.body.ins().jump(done, &[]);
+        self.body.switch_to_block(done);
+    }
+
+    /// Gives the monitor back; without a call if nobody waits and no other reads.
+    fn unlock(&mut self) {
+        let (slow, done, alone) =
+            (self.body.create_block(), self.body.create_block(), self.body.create_block());
+        let component = self.component;
+        let lock_queue = self.body.ins().load(types::I64, sound(), component, COMPONENT_LOCK_QUEUE);
+        let awaiting = self.body.ins().load(types::I64, sound(), component, COMPONENT_AWAIT_QUEUE);
+        let anybody = self.body.ins().bor(lock_queue, awaiting);
+        let lock = self.body.ins().load(types::I32, sound(), component, COMPONENT_LOCK);
+        // -1 and 1 become 0, with one reader of several the rest counts on.
+        let shared = self.body.ins().icmp_imm_s(IntCC::SignedGreaterThan, lock, 1);
+        let shared = self.body.ins().uextend(types::I64, shared);
+        let others = self.body.ins().bor(anybody, shared);
+        self.body.ins().brif(others, slow, &[], alone, &[]);
+        self.body.switch_to_block(alone);
+        let zero = self.body.ins().iconst(types::I32, 0);
+        self.body.ins().store(sound(), zero, component, COMPONENT_LOCK);
+        let zero = self.body.ins().iconst(types::I8, i64::from(UNLOCKED));
+        self.body.ins().store(sound(), zero, self.process, PROCESS_HOLDS);
+        self.body.ins().jump(done, &[]);
+        self.body.switch_to_block(slow);
+        self.faults("unlock", &[]);
+        self.body.ins().jump(done, &[]);
+        self.body.switch_to_block(done);
     }
 }

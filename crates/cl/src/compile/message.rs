@@ -6,9 +6,11 @@ use tidemill_proc::layout::{
 };
 use tidemill_stdx::id::Id;
 
+use crate::compile::channel::Line;
+use crate::compile::machine;
 use crate::compile::translate::Translator;
 use crate::ir::{
-    Instruction, InterfaceId, MessageId, Party, Pattern, Payload, Port, Register, Type,
+    Instruction, InterfaceId, Kind, MessageId, Party, Pattern, Payload, Port, Register, Type,
 };
 
 impl Translator<'_, '_, '_> {
@@ -16,17 +18,7 @@ impl Translator<'_, '_, '_> {
         match instruction {
             Instruction::Send { to, message, payload } => self.send(*to, *message, payload),
             Instruction::Receive { from, message, into } => self.receive(*from, *message, into),
-            Instruction::Test { to, from, pattern } => {
-                let retry = self.retry();
-                let slot = self.slot(*from);
-                let (pattern, position) = (self.pattern(*pattern), self.position());
-                match slot {
-                    Some(slot) => self.blocks("client_peek", &[slot, pattern, position], retry),
-                    None => self.blocks("server_peek", &[pattern, position], retry),
-                }
-                let value = self.result(Type::Boolean);
-                self.set(*to, value);
-            }
+            Instruction::Test { to, from, pattern } => self.test(*to, *from, *pattern),
             Instruction::Input { to, from, pattern } => {
                 let slot = self.slot(*from);
                 let (pattern, position) = (self.pattern(*pattern), self.position());
@@ -109,21 +101,43 @@ impl Translator<'_, '_, '_> {
         }
     }
 
+    /// The interface that is spoken with the party; none in a procedure of an implementation.
+    fn interface(&self, party: Party) -> Option<InterfaceId> {
+        match (party, self.function.kind) {
+            (Party::Client, Kind::Implementation(interface)) => Some(interface),
+            (Party::Client, _) => None,
+            (Party::Required { interface, .. }, _)
+            | (Party::Sub { interface, .. }, _)
+            | (Party::Own { interface }, _) => Some(interface),
+        }
+    }
+
     fn send(&mut self, to: Party, message: MessageId, payload: &[Payload]) {
         let retry = self.retry();
         let slot = self.slot(to);
-        let row = self.row(payload.len());
-        for (index, part) in payload.iter().enumerate() {
-            let word = match *part {
-                Payload::Register(register) => self.get(register),
-                Payload::Copy(place) | Payload::Move(place) => {
-                    let from = self.place(place);
-                    self.load(from, Type::Integer)
+        let words: Vec<Value> = payload.iter().map(|part| self.sent(*part)).collect();
+        let (slow, done) = (self.body.create_block(), self.body.create_block());
+        match self.interface(to).filter(|interface| self.is_plain(*interface, message)) {
+            Some(interface) => {
+                self.body.set_cold_block(slow);
+                let line = Line { slot, interface, slow };
+                let entry = self.room(line, message);
+                for (index, word) in words.iter().enumerate() {
+                    self.entry_store(entry, index, *word);
                 }
-            };
+                self.notify(entry, line);
+                self.body.ins().jump(done, &[]);
+            }
+            None => _ = self.body.ins().jump(slow, &[]),
+        }
+        self.body.switch_to_block(slow);
+        let row = self.row(payload.len());
+        for (index, word) in words.into_iter().enumerate() {
             self.row_store(row, index, word);
         }
         self.transfer(slot, ("client_send", "server_send"), message, row, retry);
+        self.body.ins().jump(done, &[]);
+        self.body.switch_to_block(done);
         for part in payload {
             if let Payload::Copy(place) | Payload::Move(place) = *part {
                 let (from, zero) = (self.place(place), self.word(0));
@@ -132,26 +146,88 @@ impl Translator<'_, '_, '_> {
         }
     }
 
+    fn sent(&mut self, part: Payload) -> Value {
+        match part {
+            Payload::Register(register) => self.get(register),
+            Payload::Copy(place) | Payload::Move(place) => {
+                let from = self.place(place);
+                self.load(from, Type::Integer)
+            }
+        }
+    }
+
     fn receive(&mut self, from: Party, message: MessageId, into: &[Payload]) {
         let retry = self.retry();
         let slot = self.slot(from);
+        let types: Vec<Type> = into.iter().map(|part| self.received_type(*part)).collect();
+        let (slow, done) = (self.body.create_block(), self.body.create_block());
+        let values: Vec<Value> =
+            types.iter().map(|ty| self.body.append_block_param(done, machine(*ty))).collect();
+        match self.interface(from).filter(|interface| self.is_plain(*interface, message)) {
+            Some(interface) => {
+                self.body.set_cold_block(slow);
+                let line = Line { slot, interface, slow };
+                let entry = self.head(line, message);
+                let places = types.iter().enumerate();
+                let words: Vec<_> =
+                    places.map(|(index, ty)| self.entry_load(entry, index, *ty).into()).collect();
+                self.notify(entry, line);
+                self.body.ins().jump(done, &words);
+            }
+            None => _ = self.body.ins().jump(slow, &[]),
+        }
+        self.body.switch_to_block(slow);
         let row = self.row(into.len());
         self.transfer(slot, ("client_receive", "server_receive"), message, row, retry);
-        for (index, part) in into.iter().enumerate() {
+        let places = types.iter().enumerate();
+        let words: Vec<_> =
+            places.map(|(index, ty)| self.row_load(row, index, *ty).into()).collect();
+        self.body.ins().jump(done, &words);
+        self.body.switch_to_block(done);
+        for (part, value) in into.iter().zip(values) {
             match *part {
-                Payload::Register(register) => {
-                    let ty = self.function.registers[register];
-                    let value = self.row_load(row, index, ty);
-                    self.set(register, value);
-                }
+                Payload::Register(register) => self.set(register, value),
                 Payload::Copy(place) | Payload::Move(place) => {
                     // Temporaries are empty.
-                    let value = self.row_load(row, index, Type::Integer);
                     let to = self.place(place);
                     self.store(to, value);
                 }
             }
         }
+    }
+
+    fn received_type(&self, part: Payload) -> Type {
+        match part {
+            Payload::Register(register) => self.function.registers[register],
+            Payload::Copy(_) | Payload::Move(_) => Type::Integer,
+        }
+    }
+
+    /// `?M` as an expression.
+    fn test(&mut self, to: Register, from: Party, pattern: Pattern) {
+        let retry = self.retry();
+        let slot = self.slot(from);
+        let (slow, done) = (self.body.create_block(), self.body.create_block());
+        let truth = self.body.append_block_param(done, types::I64);
+        let system = |id: InterfaceId| self.unit.ir.interfaces[id].system;
+        match self.interface(from).filter(|interface| !system(*interface)) {
+            Some(interface) => {
+                self.body.set_cold_block(slow);
+                let is = self.peek(Line { slot, interface, slow }, pattern);
+                self.body.ins().jump(done, &[is.into()]);
+            }
+            None => _ = self.body.ins().jump(slow, &[]),
+        }
+        self.body.switch_to_block(slow);
+        let (pattern, position) = (self.pattern(pattern), self.position());
+        match slot {
+            Some(slot) => self.blocks("client_peek", &[slot, pattern, position], retry),
+            None => self.blocks("server_peek", &[pattern, position], retry),
+        }
+        let is = self.result(Type::Boolean);
+        self.body.ins().jump(done, &[is.into()]);
+        self.body.switch_to_block(done);
+        self.set(to, truth);
     }
 
     fn transfer(

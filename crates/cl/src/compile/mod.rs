@@ -24,6 +24,7 @@ use crate::compile::frame::{Frame, Suspending};
 use crate::ir::{self, BlockId, ComponentId, FunctionId, Instruction, Kind, Place, TextId, Type};
 
 mod call;
+mod channel;
 mod component;
 pub(crate) mod describe;
 pub(crate) mod frame;

@@ -102,9 +102,11 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
     }
 
     fn function(&mut self, arguments: &[Value]) {
-        let entry = self.body.current_block().unwrap_or(self.leave);
-        let start = self.body.create_block();
-        if !self.framed {
+        let (start, dispatch) = (self.body.create_block(), self.body.create_block());
+        if self.framed {
+            let resume = self.body.ins().load(types::I32, sound(), self.frame, FRAME_RESUME);
+            self.body.ins().brif(resume, dispatch, &[], start, &[]);
+        } else {
             self.body.ins().jump(start, &[]);
         }
         self.body.switch_to_block(start);
@@ -123,23 +125,19 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         }
         self.exits();
         if self.framed {
-            self.dispatch(entry, start);
+            self.dispatch(dispatch);
         }
     }
 
-    /// Where a frame goes on.
-    fn dispatch(&mut self, entry: Block, start: Block) {
-        self.body.switch_to_block(entry);
-        if self.resumes.is_empty() {
-            self.body.ins().jump(start, &[]);
-            return;
-        }
-        let resume = self.body.ins().load(types::I32, sound(), self.frame, FRAME_RESUME);
+    /// Where a frame goes on that has been suspended.
+    fn dispatch(&mut self, dispatch: Block) {
+        self.body.switch_to_block(dispatch);
         let mut switch = Switch::new();
         for (index, block) in self.resumes.iter().enumerate() {
             switch.set_entry(index as u128 + 1, *block);
         }
-        switch.emit(self.body, resume, start);
+        let resume = self.body.ins().load(types::I32, sound(), self.frame, FRAME_RESUME);
+        switch.emit(self.body, resume, self.unwind);
     }
 
     /// Arguments go to registers and locals.

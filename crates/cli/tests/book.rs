@@ -1,24 +1,11 @@
 //! The programs in the book, the README and the pages of the examples are checked: a block marked
 //! `olg` must be free of errors, one marked `olg wrong` must have one.
 
-use std::path::{Path, PathBuf};
+mod common;
+
 use std::process::Command;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// All pages below a folder.
-fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            pages(&path, found);
-        } else if path.extension().is_some_and(|ending| ending == "md") {
-            found.push(path);
-        }
-    }
-}
+use common::{all_pages, root};
 
 /// A program of rules in a page.
 struct Block {
@@ -53,10 +40,7 @@ fn blocks(page: &str) -> Vec<Block> {
 
 #[test]
 fn programs_in_pages_are_right() {
-    let mut all = vec![root().join("README.md")];
-    pages(&root().join("docs"), &mut all);
-    pages(&root().join("examples"), &mut all);
-    all.sort();
+    let all = all_pages();
 
     let folder = std::env::temp_dir().join(format!("tidemill-book-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");

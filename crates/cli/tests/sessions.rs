@@ -2,23 +2,12 @@
 //! each `$` line of a block marked `console` runs, from the root, and what follows it must be its
 //! standard output. `BLESS=1` rewrites the pages.
 
-use std::path::{Path, PathBuf};
+mod common;
+
+use std::path::Path;
 use std::process::Command;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            pages(&path, found);
-        } else if path.extension().is_some_and(|ending| ending == "md") {
-            found.push(path);
-        }
-    }
-}
+use common::{all_pages, root};
 
 /// What a shell prints for a command, `tidemill` being the program under test.
 fn output_of(command: &str) -> String {
@@ -57,10 +46,7 @@ fn rewritten(page: &str) -> (String, usize) {
 
 #[test]
 fn sessions_are_true() {
-    let mut all = vec![root().join("README.md")];
-    pages(&root().join("docs"), &mut all);
-    pages(&root().join("examples"), &mut all);
-    all.sort();
+    let all = all_pages();
     let mut commands = 0;
     let mut stale = Vec::new();
     for page in &all {

@@ -193,3 +193,34 @@ fn statistics_go_to_standard_error() {
     let bytes = peak.and_then(|peak| peak.strip_suffix(" bytes")).map(str::parse::<u64>);
     assert!(matches!(bytes, Some(Ok(1_000_000..))), "{errors}");
 }
+
+/// A view on another node, which a lease upholds.
+const SHIPPED: &str = "\
+materialize(a, infinity, infinity, keys(1, 2)).
+materialize(b, infinity, infinity, keys(1, 2)).
+r1 b(@M, X) :- a(@N, M, X).
+a(\"n1:1\", \"n0:1\", 7).
+watchmod(b, \"id\").
+";
+
+#[test]
+fn leases_alone_keep_no_run_alive() {
+    let folder = Folder::new();
+    let file = folder.file("shipped.olg", SHIPPED);
+    let text = stdout(&run(&format!("sim {file} --nodes 3 --latency 5..5")));
+    let expected = "0.005000 n0:1 i - b(\"n0:1\", 7)\nsummary: 3 nodes (3 alive), 40.005000 s";
+    assert!(text.starts_with(expected), "{text}");
+}
+
+#[test]
+fn what_a_lost_node_supported_goes_before_the_run_ends() {
+    let folder = Folder::new();
+    let file = folder.file("shipped.olg", SHIPPED);
+    let script = folder.file("crash.sim", "at 100 crash 1\n");
+    let text = stdout(&run(&format!("sim {file} --nodes 3 --latency 5..5 --script {script}")));
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    let deleted = lines[1].strip_suffix(" n0:1 d - b(\"n0:1\", 7)").expect(&text);
+    let at: f64 = deleted.parse().expect("a time");
+    assert!((100.0..131.0).contains(&at), "{text}");
+}

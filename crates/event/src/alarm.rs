@@ -64,6 +64,11 @@ impl<W: 'static> Loop<W> {
         self.timers.arm(id, at)
     }
 
+    /// Whether a timer is armed; one that rests or is gone is not.
+    pub fn is_armed(&self, id: TimerId) -> bool {
+        self.timers.is_armed(id)
+    }
+
     /// How many timers are armed.
     pub fn timers_armed(&self) -> usize {
         self.timers.armed()

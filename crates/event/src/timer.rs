@@ -88,6 +88,11 @@ impl<P> Timers<P> {
         true
     }
 
+    /// Whether a timer is armed; one that is gone is not.
+    pub(crate) fn is_armed(&self, id: TimerId) -> bool {
+        self.timers.get(id.0).is_some_and(|timer| timer.place.is_some())
+    }
+
     /// Removes a timer, armed or not.
     pub(crate) fn remove(&mut self, id: TimerId) -> Option<P> {
         let timer = self.timers.remove(id.0)?;

@@ -231,7 +231,8 @@ entries! {
     /// A slot must not be kept across a suspension: look it up again.
     Finds slot_required(required: u32, index: i64, position: u32) -> *mut Slot
         = crate::channel::slot_required;
-    /// This process's slot for an interface that sub-component `component` offers.
+    /// This process's slot for an interface that sub-component `component` offers; `offered` is
+    /// the interface's number in the program, as its type may be unknown.
     Finds slot_offered(
         component: *mut Component, offered: u32, index: i64, position: u32
     ) -> *mut Slot = crate::channel::slot_offered;
@@ -276,7 +277,8 @@ entries! {
     /// MOVE(from, to): `to` must be empty.
     Faults component_move(from: *mut u64, to: *mut u64, position: u32) -> u32
         = crate::component::move_word;
-    /// CONNECT; ports as made by [`crate::layout::port`]. The components are this one or its own.
+    /// CONNECT; ports as made by [`crate::layout::port`], with interfaces by their number in the
+    /// program, here and below. The components are this one or its own.
     Faults connect(
         from: *mut Component, from_port: u64, to: *mut Component, to_port: u64, position: u32
     ) -> u32 = crate::component::connect;

@@ -6,7 +6,7 @@
 //! ```text
 //! layout     shapes and offsets that generated code uses      entry      operations it calls
 //! program    descriptors                                      interpret  code that is interpreted
-//! worker     the worker as its embedder sees it               runner     a worker on the event loop
+//! worker     the worker as its embedder sees it               runner     a worker on a loop
 //! attend     the scheduler                                    ready      its queue
 //! process    making, running, killing processes               fault      faults and who is told
 //! channel/   communications                                   lines      those with sub-components
@@ -15,6 +15,7 @@
 //! memory     blocks and their accounting                      words      dropping what words own
 //! text, array, collection/  data with owners                  number, console   built-ins
 //! system     the seam to system components                    ticker     the end of slices
+//! inspect    listings of what there is
 //! ```
 //! A process is a block with its outermost frame; frames of calls are blocks in a list. Code of a
 //! frame is a state machine: it runs until an operation cannot go on, notes where it is, and
@@ -31,6 +32,7 @@ pub mod console;
 pub mod entry;
 pub mod fault;
 mod handle;
+mod inspect;
 pub mod interpret;
 pub mod layout;
 mod lines;
@@ -50,6 +52,7 @@ mod worker;
 
 pub use attend::Paused;
 pub use component::{ComponentId, Life};
+pub use inspect::{ComponentView, ProcessView};
 pub use process::{Role, State};
 pub use runner::{Home, Runner, arm};
 pub use system::{Communication, Refused, Request, Value};

@@ -94,11 +94,11 @@ impl Memory {
             self.reuse(block, size);
             return Ok(block);
         }
-        if self.left < size {
-            if let Err(error) = self.next_chunk() {
-                self.used -= size as u64;
-                return Err(error);
-            }
+        if self.left < size
+            && let Err(error) = self.next_chunk()
+        {
+            self.used -= size as u64;
+            return Err(error);
         }
         let block = self.bump;
         // SAFETY: at least `size` bytes are left of the chunk.

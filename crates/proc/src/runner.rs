@@ -75,6 +75,10 @@ fn slice<W: Home>(world: &mut W, lp: &mut Loop<W>) {
         Paused::Waiting => {}
         Paused::Ended if !runner.told => {
             runner.told = true;
+            // What clients had open has been finished.
+            while let Some(request) = world.runner().worker.take_request() {
+                world.request(lp, request);
+            }
             world.ended(lp);
         }
         Paused::Ended => {}

@@ -162,11 +162,9 @@ pub(crate) fn show_real(value: f64) -> String {
     format!("{value:?}").replace('e', "E")
 }
 
-/// Upper-case digits and H; a zero before a letter, as numbers are written.
+/// Upper-case digits and H.
 pub(crate) fn show_hex(value: i64) -> String {
-    let digits = format!("{value:X}");
-    let zero = if digits.starts_with(|first: char| first.is_ascii_digit()) { "" } else { "0" };
-    format!("{zero}{digits}H")
+    format!("{value:X}H")
 }
 
 pub(crate) fn show_boolean(value: u64) -> &'static str {
@@ -237,7 +235,7 @@ pub(crate) fn to_real(cx: &mut Context, text: u64, position: u32) -> u32 {
 pub(crate) fn integer_of_real(cx: &mut Context, value: f64, position: u32) -> u32 {
     let floor = libm::floor(value);
     // 2^63 is the first that does not fit; NaN fails both.
-    if floor >= -9_223_372_036_854_775_808.0 && floor < 9_223_372_036_854_775_808.0 {
+    if (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&floor) {
         cx.frame.set_result(floor as i64 as u64);
         OK
     } else {
@@ -263,7 +261,7 @@ mod tests {
         }
         assert_eq!(read_real(b"1.5E-7"), Some(1.5e-7));
         assert_eq!(read_real(b"inf"), None);
-        assert_eq!((show_hex(255), show_hex(16)), ("0FFH".to_owned(), "10H".to_owned()));
+        assert_eq!((show_hex(255), show_hex(16)), ("FFH".to_owned(), "10H".to_owned()));
         assert_eq!(read_integer(b"0FFH"), Some(255));
         assert_eq!(read_integer(show_hex(-1).as_bytes()), Some(-1));
         assert_eq!(read_integer(b" -12"), Some(-12));

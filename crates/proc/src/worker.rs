@@ -273,6 +273,7 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         self.clear();
+        while self.take_request().is_some() {}
         self.free_ready();
     }
 }

@@ -347,12 +347,11 @@ fn deleting_many_waits_for_all_of_them() {
 
 // BEGIN NEW(parcel); NEW(client); client!Take(parcel): the parcel's end shows where it is.
 code!(hand_over(f, p, w) {
-    if (*f).resume == 0 {
-        if op::component_new(f, p, w, variable(p, SERVER), 1, 0, 0) == 2
-            || op::component_new(f, p, w, variable(p, CLIENT), 2, 0, 0) == 2
-        {
-            return 2;
-        }
+    if (*f).resume == 0
+        && (op::component_new(f, p, w, variable(p, SERVER), 1, 0, 0) == 2
+            || op::component_new(f, p, w, variable(p, CLIENT), 2, 0, 0) == 2)
+    {
+        return 2;
     }
     let line = op::slot_offered(f, p, w, component(variable(p, CLIENT)), 0, 1, 0);
     wait!(f, 1, op::client_send(f, p, w, line, 0, variable(p, SERVER), 0));

@@ -8,7 +8,7 @@ use crate::aggregate::Accumulator;
 use crate::database::Database;
 use crate::expr::{EvalError, Expr, Scope, evaluate, is_true};
 use crate::plan::{Bind, HeadColumn, Lookup, Output, Pattern, RuleId, Step, Strand};
-use crate::table::{RowId, Visible};
+use crate::table::{RowId, Rows, Visible};
 use crate::value::Value;
 
 /// Receives what a strand derives.
@@ -78,6 +78,44 @@ pub fn run_rows<'a>(
     }
 }
 
+/// A run that can rest between two rows and go on later, over the same tables.
+///
+/// Only where it stands is kept: when it goes on, what led there is evaluated again. So a strand
+/// run this way must not depend on time or chance, and must not aggregate.
+#[derive(Clone, Debug, Default)]
+pub struct Rest {
+    /// Rows that may still be looked at.
+    rows_left: u64,
+    /// The row at which each nested join goes on, the outermost last.
+    path: Vec<RowId>,
+    resting: bool,
+}
+
+impl Rest {
+    /// A run that has not begun.
+    pub fn new() -> Rest {
+        Rest::default()
+    }
+}
+
+/// Runs `strand`, which no tuple triggers, from where `rest` stands; false if it rests after
+/// looking at some `rows` rows.
+pub fn run_on<'a>(
+    strand: &'a Strand,
+    reading: Reading<'a>,
+    scope: Scope<'a>,
+    sink: &mut dyn Sink,
+    (rest, rows): (&mut Rest, u64),
+) -> bool {
+    debug_assert!(!strand.output.aggregates(), "an aggregate does not rest");
+    rest.rows_left = rows;
+    rest.resting = false;
+    let mut run = Run::new(strand, reading, scope, sink);
+    run.rest = Some(rest);
+    run.start(std::iter::empty());
+    !rest.resting
+}
+
 struct Run<'a, 'r> {
     strand: &'a Strand,
     reading: Reading<'a>,
@@ -88,6 +126,8 @@ struct Run<'a, 'r> {
     aggregates: Option<Aggregates<'a>>,
     /// The head being projected; kept for its memory.
     columns: Vec<Value<'a>>,
+    /// Where the run stands, if it can rest.
+    rest: Option<&'r mut Rest>,
 }
 
 struct Aggregates<'a> {
@@ -108,7 +148,16 @@ impl<'a, 'r> Run<'a, 'r> {
         sink: &'r mut dyn Sink,
     ) -> Run<'a, 'r> {
         let regs = vec![Value::Null; strand.regs as usize];
-        Run { strand, reading, scope, regs, sink, aggregates: None, columns: Vec::new() }
+        Run {
+            strand,
+            reading,
+            scope,
+            regs,
+            sink,
+            aggregates: None,
+            columns: Vec::new(),
+            rest: None,
+        }
     }
 
     fn start(&mut self, trigger: impl Iterator<Item = Value<'a>>) {
@@ -208,14 +257,57 @@ impl<'a, 'r> Run<'a, 'r> {
         let visible = (self.reading.visible)(lookup.atom, lookup);
         let key = self.key(lookup)?;
         let table = self.reading.database.table(lookup.relation);
-        for row in table.rows(lookup.access, key.as_slice(), visible) {
-            match self.bind_row(lookup, row) {
-                Ok(true) => self.step(next),
-                Ok(false) => {}
-                Err(error) => self.fail(error),
-            }
+        let rows = table.rows(lookup.access, key.as_slice(), visible);
+        match self.rest {
+            None => rows.for_each(|row| self.join_row(lookup, row, next)),
+            Some(_) => self.join_resting(lookup, rows, next),
         }
         Ok(())
+    }
+
+    fn join_row(&mut self, lookup: &'a Lookup, row: RowId, next: usize) {
+        match self.bind_row(lookup, row) {
+            Ok(true) => self.step(next),
+            Ok(false) => {}
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Like the loop of [`Run::join`], from where the run stands to where it rests.
+    fn join_resting(&mut self, lookup: &'a Lookup, mut rows: Rows<'a>, next: usize) {
+        let from = self.rest.as_mut().and_then(|rest| rest.path.pop());
+        // The row at which it goes on is free, or a few nested joins would use up a short run.
+        let mut row = match from {
+            Some(from) => {
+                rows = rows.starting_at(from);
+                rows.next()
+            }
+            None => self.spend(&mut rows),
+        };
+        while let Some(at) = row {
+            if !self.is_resting() {
+                self.join_row(lookup, at, next);
+            }
+            if self.is_resting() {
+                self.rest.iter_mut().for_each(|rest| rest.path.push(at));
+                return;
+            }
+            row = self.spend(&mut rows);
+        }
+    }
+
+    /// The next row; if none may be looked at any more, the run rests there.
+    fn spend(&mut self, rows: &mut Rows<'a>) -> Option<RowId> {
+        let row = rows.next()?;
+        if let Some(rest) = &mut self.rest {
+            rest.resting = rest.rows_left == 0;
+            rest.rows_left = rest.rows_left.saturating_sub(1);
+        }
+        Some(row)
+    }
+
+    fn is_resting(&self) -> bool {
+        self.rest.as_ref().is_some_and(|rest| rest.resting)
     }
 
     fn finds(&mut self, lookup: &'a Lookup) -> Result<bool, EvalError> {

@@ -48,16 +48,12 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn effect_in_condition(
-        &mut self,
-        what: &str,
-        at: Span,
-        by: Option<ProcedureId>,
-        span: Span,
-    ) {
+    fn effect_in_condition(&mut self, what: &str, at: Span, by: Option<ProcedureId>, span: Span) {
         let help = "other processes evaluate the condition: it must change nothing, and not wait";
         let error = match by {
-            None => Diagnostic::error("await", span, format!("a condition of AWAIT does not {what}")),
+            None => {
+                Diagnostic::error("await", span, format!("a condition of AWAIT does not {what}"))
+            }
             Some(procedure) => {
                 let name = &self.procedures[procedure].ast.name.text;
                 let message = format!("{name} does {what}, which a condition of AWAIT must not");
@@ -70,8 +66,10 @@ impl<'a> Checker<'a> {
     /// For each procedure what a condition must not do, with those that it calls.
     fn effects(&self) -> IdVec<ProcedureId, Option<Effect>> {
         let mut effects: IdVec<ProcedureId, Option<Effect>> = IdVec::new();
-        let mut callers =
-            IdVec::<ProcedureId, Vec<(ProcedureId, Span)>>::filled(Vec::new(), self.procedures.len());
+        let mut callers = IdVec::<ProcedureId, Vec<(ProcedureId, Span)>>::filled(
+            Vec::new(),
+            self.procedures.len(),
+        );
         for (id, info) in self.procedures.iter_enumerated() {
             let mut effect = self.owned_components(info.routine);
             let parameters = &self.tree.procedures[id].parameters;
@@ -119,9 +117,10 @@ impl<'a> Checker<'a> {
             | Storage::Array { element, .. }
             | Storage::Collection { element, .. } => element == Type::Component,
         };
-        let owned = info.locals.iter().find(|it| {
-            it.parameter != Some(ByReference::Yes) && holds(it.shape.storage())
-        });
+        let owned = info
+            .locals
+            .iter()
+            .find(|it| it.parameter != Some(ByReference::Yes) && holds(it.shape.storage()));
         owned.map(|it| ("delete components of its own".into(), it.name.span))
     }
 }
@@ -174,4 +173,3 @@ fn circle(
     }
     None
 }
-

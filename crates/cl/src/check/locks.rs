@@ -129,15 +129,10 @@ impl<'a> Checker<'a> {
     }
 
     /// What each procedure needs and takes, with what those that it calls need and take.
-    fn contracts(
-        &self,
-        summaries: &IdVec<RoutineId, Summary>,
-    ) -> IdVec<ProcedureId, Contract> {
+    fn contracts(&self, summaries: &IdVec<RoutineId, Summary>) -> IdVec<ProcedureId, Contract> {
         let mut contracts = IdVec::filled(Contract::default(), self.procedures.len());
-        let mut callers = IdVec::<ProcedureId, Vec<ProcedureId>>::filled(
-            Vec::new(),
-            self.procedures.len(),
-        );
+        let mut callers =
+            IdVec::<ProcedureId, Vec<ProcedureId>>::filled(Vec::new(), self.procedures.len());
         for (id, info) in self.procedures.iter_enumerated() {
             let summary = &summaries[info.routine];
             let own: &mut Contract = &mut contracts[id];

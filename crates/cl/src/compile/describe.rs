@@ -92,18 +92,19 @@ impl<'a> Descriptors<'a> {
     }
 
     fn component(&mut self, id: ComponentId, component: &ir::Component) -> ComponentType {
-        let ports = Ports::of(component);
+        let ports = Ports::of(self.ir, id);
         let variables = component.variables.iter_enumerated().map(|(number, variable)| Variable {
             name: variable.name.clone(),
-            offset: variable_offset(self.ir, id, number) as u32,
+            offset: ports.variable(number) as u32,
             kind: storage_kind(&variable.storage),
             shape: self.shape(&variable.storage),
             synchronous: variable.synchronous,
         });
         let variables: Vec<Variable> = variables.collect();
+        let size = ports.variable(VariableId::new(component.variables.len() as u32)) as u32;
         ComponentType {
             name: component.name.clone(),
-            size: ports.end as u32 + 8 * component.variables.len() as u32,
+            size,
             offered: ports.offered,
             required: ports.required,
             variables,
@@ -149,29 +150,53 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
-    pub(crate) fn of(component: &ir::Component) -> Ports {
+    /// Required interfaces have slots, and offered ones that something is connected to.
+    pub(crate) fn of(ir: &ir::Program, id: ComponentId) -> Ports {
+        let component = &ir.components[id];
         let mut end = COMPONENT_HEADER;
-        let mut port = |interface: InterfaceId, count: (u32, Option<u32>), implementation| {
-            let slot = end as u32;
+        let mut slot = || {
             end += SLOT_SIZE;
-            let interface = interface.raw();
-            Port { interface, low: count.0, high: count.1, slot, implementation }
+            (end - SLOT_SIZE) as u32
         };
-        let required =
-            component.requires.iter().map(|it| port(it.interface, it.count, None)).collect();
-        let offered = component
-            .offers
-            .iter()
-            .map(|it| port(it.interface, it.count, it.implementation.map(FunctionId::raw)));
-        Ports { offered: offered.collect(), required, end }
+        let required = component.requires.iter().map(|it| Port {
+            interface: it.interface.raw(),
+            low: it.count.0,
+            high: it.count.1,
+            slot: slot(),
+            implementation: None,
+        });
+        let required = required.collect();
+        let redirected = redirected(ir, id);
+        let offered = component.offers.iter().map(|it| Port {
+            interface: it.interface.raw(),
+            low: it.count.0,
+            high: it.count.1,
+            slot: if redirected.contains(&it.interface) { slot() } else { 0 },
+            implementation: it.implementation.map(FunctionId::raw),
+        });
+        let offered = offered.collect();
+        Ports { offered, required, end }
+    }
+
+    /// Bytes from the start of the component to a variable.
+    pub(crate) fn variable(&self, variable: VariableId) -> i32 {
+        self.end + 8 * variable.index() as i32
     }
 }
 
-/// Bytes from the start of a component to a variable.
-pub(crate) fn variable_offset(ir: &ir::Program, id: ComponentId, variable: VariableId) -> i32 {
-    let component = &ir.components[id];
-    let slots = (component.requires.len() + component.offers.len()) as i32;
-    COMPONENT_HEADER + SLOT_SIZE * slots + 8 * variable.index() as i32
+/// The offered interfaces that code of the component connects.
+fn redirected(ir: &ir::Program, id: ComponentId) -> Vec<InterfaceId> {
+    let own = ir.functions.iter().filter(|function| function.component == id);
+    let blocks = own.flat_map(|function| &function.blocks);
+    let instructions = blocks.flat_map(|block| &block.instructions);
+    instructions
+        .filter_map(|(instruction, _)| match instruction {
+            ir::Instruction::Connect { from: ir::Port::OwnOffered { interface, .. }, .. } => {
+                Some(*interface)
+            }
+            _ => None,
+        })
+        .collect()
 }
 
 /// What a word of this type holds.

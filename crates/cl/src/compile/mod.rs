@@ -119,7 +119,7 @@ pub fn compile(
         descriptors: Descriptors::of(ir, sources, files),
         suspending,
         frames,
-        ports: ir.components.iter().map(Ports::of).collect(),
+        ports: ir.components.ids().map(|id| Ports::of(ir, id)).collect(),
         functions,
         entries: imported,
         texts: texts.collect(),

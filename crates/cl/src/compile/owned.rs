@@ -203,7 +203,9 @@ impl Translator<'_, '_, '_> {
         let words = self.row_address(row);
         let collection = self.place(collection);
         let (collection, first) = (self.load(collection, Type::Integer), self.half(first));
-        let is = self.truth("collection_next", &[collection, words, first]);
+        let position = self.position();
+        self.faults("collection_next", &[collection, words, first, position]);
+        let is = self.result(Type::Boolean);
         for (index, key) in keys.iter().enumerate() {
             match *key {
                 Key::Register(register) => {

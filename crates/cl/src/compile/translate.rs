@@ -13,7 +13,7 @@ use tidemill_proc::program::Kind as Owned;
 use tidemill_stdx::diag::Span;
 use tidemill_stdx::id::{IdMap, IdVec};
 
-use crate::compile::describe::{storage_kind, variable_offset};
+use crate::compile::describe::storage_kind;
 use crate::compile::frame::Frame;
 use crate::compile::{Checkpoints, Unit, machine};
 use crate::ir::{
@@ -204,7 +204,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
             },
             Place::Outer(local) => Address { base: self.frame, offset: Frame::local(local) },
             Place::Variable(variable) => {
-                let offset = variable_offset(self.unit.ir, self.function.component, variable);
+                let offset = self.unit.ports[self.function.component].variable(variable);
                 Address { base: self.component, offset }
             }
             Place::At(register) => Address { base: self.get(register), offset: 0 },

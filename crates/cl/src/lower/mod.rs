@@ -59,8 +59,15 @@ pub fn lower(tree: &Program) -> ir::Program {
                 Routine::Implementation(id, interface),
                 &it.body,
             );
-            let offer = offers.iter_mut().find(|offer| offer.interface == interface);
-            offer.into_iter().for_each(|offer| offer.implementation = Some(function));
+            match offers.iter_mut().find(|offer| offer.interface == interface) {
+                Some(offer) => offer.implementation = Some(function),
+                // For its own sub-components only.
+                None => offers.push(ir::Offer {
+                    interface,
+                    count: (0, Some(1)),
+                    implementation: Some(function),
+                }),
+            }
         }
         let mut part = |body: &Option<Body>, name, kind, routine| {
             body.as_ref().map(|body| {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tidemill::components::{self, Counts, Ended, Input, Loaded, RunOptions, Streams};
 use tidemill::load::FileKind;
 
-use super::{outside, run::signals};
+use super::outside::{self, Interrupt};
 use crate::Status;
 use crate::args::{EngineKind, RunArgs, Sources, idle_with_components};
 use crate::output::explain_failure;
@@ -39,8 +39,8 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
     if loaded.program.is_none() {
         return Status::Failed;
     }
-    let stop = match signals() {
-        Ok(signals) => OwnedFd::from(signals),
+    let stop = match Interrupt::new() {
+        Ok(interrupt) => OwnedFd::from(interrupt.stream),
         Err(error) => return outside::failed(report, &format!("no signals: {error}")),
     };
     let options = RunOptions {

@@ -1,19 +1,75 @@
-//! What `run` and `sim` have in common: tuples from the command line, the console, statistics.
+//! What `run` and `sim` have in common: loading, tuples from the command line, the wish to end, the
+//! console, statistics.
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use signal_hook::low_level::pipe;
 use tidemill::console::{Console, Form};
 use tidemill::summary::Summary;
 use tidemill::tuples;
 use tidemill_overlog::fleet::Extra;
+use tidemill_overlog::program::Compiled;
 use tidemill_relation::plan::Plan;
 use tidemill_relation::text::parse_pattern;
-use tidemill_stdx::diag::{Diagnostic, Sources, Span};
+use tidemill_stdx::diag::{Diagnostic, Sources as Texts, Span};
 
 use crate::Status;
-use crate::args::{Define, Tuples};
+use crate::args::{Define, Sources, Tuples};
 use crate::report::Reporter;
+
+/// A program and what the command line says of it, ready to be started.
+pub struct Prelude {
+    /// The program.
+    pub program: Compiled,
+    /// The tuples of `--fact` and `--inject`.
+    pub extra: Vec<Extra>,
+    /// The wish to end.
+    pub interrupt: Interrupt,
+}
+
+/// Does what comes before a program starts; or says why it cannot.
+pub fn prelude(
+    idle: &[String],
+    sources: &Sources,
+    given: &Tuples,
+    report: Reporter,
+) -> Result<Prelude, Status> {
+    idle.iter().for_each(|note| report.warn(note));
+    let program = super::load(sources, report).program.ok_or(Status::Failed)?;
+    let extra = tuples(given, &program.plan, report)?;
+    let interrupt =
+        Interrupt::new().map_err(|error| failed(report, &format!("no signals: {error}")))?;
+    Ok(Prelude { program, extra, interrupt })
+}
+
+/// The wish of the user or the system that the run ends. Who asks twice ends it at once, whatever
+/// it does.
+pub struct Interrupt {
+    /// Becomes true.
+    pub asked: Arc<AtomicBool>,
+    /// Becomes readable.
+    pub stream: UnixStream,
+}
+
+impl Interrupt {
+    /// From now on.
+    pub fn new() -> io::Result<Interrupt> {
+        let (stream, write) = UnixStream::pair()?;
+        let asked = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            flag::register_conditional_default(signal, asked.clone())?;
+            flag::register(signal, asked.clone())?;
+            pipe::register(signal, write.try_clone()?)?;
+        }
+        Ok(Interrupt { asked, stream })
+    }
+}
 
 /// Says why nothing more can be done.
 pub fn failed(report: Reporter, message: &str) -> Status {
@@ -22,11 +78,11 @@ pub fn failed(report: Reporter, message: &str) -> Status {
 }
 
 /// The tuples of `--fact` and `--inject`, in that order.
-pub fn tuples(given: &Tuples, plan: &Plan, report: Reporter) -> Result<Vec<Extra>, Status> {
+fn tuples(given: &Tuples, plan: &Plan, report: Reporter) -> Result<Vec<Extra>, Status> {
     let facts = given.fact.iter().map(|text| ("--fact", text));
     let injected = given.inject.iter().map(|text| ("--inject", text));
     let mut extra = Vec::new();
-    let (mut sources, mut found) = (Sources::new(), Vec::new());
+    let (mut sources, mut found) = (Texts::new(), Vec::new());
     for (option, text) in facts.chain(injected) {
         let file = sources.add(option, text.clone());
         let wrong = |offset: usize, message: String| {

@@ -2,19 +2,13 @@
 
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
-use std::os::unix::net::UnixStream;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
-use signal_hook::low_level::pipe;
 use tidemill::console::Form;
 use tidemill::run::{self, Listen, RunOptions};
 use tidemill_overlog::net::mail;
 use tidemill_stat::Registry;
 
-use super::outside::{self, console};
+use super::outside::{self, Prelude, console};
 use crate::Status;
 use crate::args::{Fabric, RunArgs, idle};
 use crate::output::explain_failure;
@@ -25,17 +19,11 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
     if super::components::are_meant(&args.sources) {
         return super::components::run(args, report);
     }
-    idle(&args).iter().for_each(|note| report.warn(note));
-    let loaded = super::load(&args.sources, report);
-    let Some(program) = loaded.program else { return Status::Failed };
-    let extra = match outside::tuples(&args.tuples, &program.plan, report) {
-        Ok(extra) => extra,
+    let prelude = match outside::prelude(&idle(&args), &args.sources, &args.tuples, report) {
+        Ok(prelude) => prelude,
         Err(status) => return status,
     };
-    let signals = match signals() {
-        Ok(signals) => signals,
-        Err(error) => return outside::failed(report, &format!("no signals: {error}")),
-    };
+    let Prelude { program, extra, interrupt } = prelude;
     let default = RunOptions::default();
     let options = RunOptions {
         listen: match (args.listen, args.nodes) {
@@ -52,7 +40,7 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         },
         landmark: outside::landmark(&args.sources.defines),
         extra,
-        stop: Some(signals.as_raw_fd()),
+        stop: Some(interrupt.stream.as_raw_fd()),
         registry: registry(report),
         ..default
     };
@@ -83,17 +71,4 @@ fn registry(report: Reporter) -> Registry {
         report.warn(&format!("nobody else can read the counters of this run: {problem}"));
     }
     registry
-}
-
-/// A stream that can be read once the user or the system wants the run to end. Who asks twice
-/// ends it at once, whatever it does.
-pub fn signals() -> io::Result<UnixStream> {
-    let (read, write) = UnixStream::pair()?;
-    let asked = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_default(signal, asked.clone())?;
-        flag::register(signal, asked.clone())?;
-        pipe::register(signal, write.try_clone()?)?;
-    }
-    Ok(read)
 }

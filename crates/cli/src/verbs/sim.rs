@@ -1,20 +1,15 @@
 //! `sim`.
 
 use std::fs;
-use std::io;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 use tidemill::console::Form;
 use tidemill::script;
 use tidemill::sim::{SimOptions, Simulation};
 use tidemill_stdx::diag::{Sources, has_errors};
 
-use super::outside::{self, console};
+use super::outside::{self, Prelude, console};
 use crate::Status;
 use crate::args::{SimArgs, idle};
 use crate::output::explain_failure;
@@ -22,17 +17,11 @@ use crate::report::Reporter;
 
 /// Simulates a program.
 pub fn sim(args: SimArgs, report: Reporter) -> Status {
-    idle(&args).iter().for_each(|note| report.warn(note));
-    let loaded = super::load(&args.sources, report);
-    let Some(program) = loaded.program else { return Status::Failed };
-    let extra = match outside::tuples(&args.tuples, &program.plan, report) {
-        Ok(extra) => extra,
+    let prelude = match outside::prelude(&idle(&args), &args.sources, &args.tuples, report) {
+        Ok(prelude) => prelude,
         Err(status) => return status,
     };
-    let stop = match interrupted() {
-        Ok(stop) => stop,
-        Err(error) => return outside::failed(report, &format!("no signals: {error}")),
-    };
+    let Prelude { program, extra, interrupt } = prelude;
     let options = SimOptions {
         nodes: args.nodes,
         seed: args.seed,
@@ -45,7 +34,7 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
         trace: args.trace,
         landmark: outside::landmark(&args.sources.defines),
         extra,
-        stop: Some(stop),
+        stop: Some(interrupt.asked.clone()),
         ..SimOptions::default()
     };
     let mut simulation = match Simulation::new(program, options) {
@@ -75,17 +64,6 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
             ended.failure.map_or(Status::Fine, |failure| explain_failure(&failure))
         }
     }
-}
-
-/// Becomes true once the user or the system wants the run to end. Who asks twice ends it at once,
-/// whatever it does.
-fn interrupted() -> io::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_default(signal, stop.clone())?;
-        flag::register(signal, stop.clone())?;
-    }
-    Ok(stop)
 }
 
 fn add_script(simulation: &mut Simulation, path: &Path, report: Reporter) -> Result<(), Status> {

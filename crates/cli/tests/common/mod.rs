@@ -10,6 +10,31 @@ pub fn tidemill() -> Command {
     Command::new(env!("CARGO_BIN_EXE_tidemill"))
 }
 
+/// The root of the project.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The README, the book, and the pages of the examples, sorted.
+pub fn all_pages() -> Vec<PathBuf> {
+    let mut all = vec![root().join("README.md")];
+    pages(&root().join("docs"), &mut all);
+    pages(&root().join("examples"), &mut all);
+    all.sort();
+    all
+}
+
+fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            pages(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "md") {
+            found.push(path);
+        }
+    }
+}
+
 /// Runs the command with arguments divided by blanks.
 pub fn run(arguments: &str) -> Output {
     tidemill().args(arguments.split_whitespace()).output().expect("the command starts")

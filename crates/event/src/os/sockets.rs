@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use rustix::io::Errno;
 use rustix::net::{
@@ -56,15 +56,9 @@ impl Os {
         token: u64,
         interest: Interest,
     ) -> io::Result<()> {
-        match self.sockets.get_mut(endpoint.0).ok_or_else(no_such_endpoint)? {
-            Socket::Unresolved { watch, .. } => {
-                *watch = Some((token, interest));
-                Ok(())
-            }
-            socket => match socket.fd() {
-                Some(fd) => self.poller.add(fd.as_raw_fd(), token, interest, Held::ByHost),
-                None => Err(no_such_endpoint()),
-            },
+        match self.descriptor_to_watch(endpoint, token, interest)? {
+            Some(fd) => self.poller.add(fd, token, interest, Held::ByHost),
+            None => Ok(()),
         }
     }
 
@@ -74,16 +68,26 @@ impl Os {
         token: u64,
         interest: Interest,
     ) -> io::Result<()> {
-        match self.sockets.get_mut(endpoint.0).ok_or_else(no_such_endpoint)? {
-            Socket::Unresolved { watch, .. } => {
-                *watch = Some((token, interest));
-                Ok(())
-            }
-            socket => match socket.fd() {
-                Some(fd) => self.poller.modify(fd.as_raw_fd(), token, interest),
-                None => Err(no_such_endpoint()),
-            },
+        match self.descriptor_to_watch(endpoint, token, interest)? {
+            Some(fd) => self.poller.modify(fd, token, interest),
+            None => Ok(()),
         }
+    }
+
+    /// The descriptor of an endpoint. One that waits for its name to be looked up has none yet:
+    /// it notes what is wanted until then.
+    fn descriptor_to_watch(
+        &mut self,
+        endpoint: Endpoint,
+        token: u64,
+        interest: Interest,
+    ) -> io::Result<Option<RawFd>> {
+        let socket = self.sockets.get_mut(endpoint.0).ok_or_else(no_such_endpoint)?;
+        if let Socket::Unresolved { watch, .. } = socket {
+            *watch = Some((token, interest));
+            return Ok(None);
+        }
+        socket.fd().map(|fd| Some(fd.as_raw_fd())).ok_or_else(no_such_endpoint)
     }
 
     pub(super) fn deregister_endpoint(&mut self, endpoint: Endpoint, token: u64) {

@@ -14,6 +14,7 @@
 //! So a node whose fixed point takes long is suspended by the loop between two of these, and
 //! others go on.
 
+mod queries;
 mod streams;
 mod timers;
 mod turns;
@@ -56,6 +57,8 @@ const RECEIVE_BATCH: usize = 64;
 struct Slot {
     identity: Identity,
     owner: Owner,
+    /// The owner of what queries to the node take, once there was one.
+    queries: Option<Owner>,
     /// Counts restarts, so that nothing of an earlier life reaches a later one.
     life: u32,
     alive: Option<Alive>,
@@ -228,6 +231,15 @@ impl Fleet {
         self.slots[id.0 as usize].restarts
     }
 
+    /// Whether nothing is left to do but to uphold leases: no timer is armed but those of the
+    /// nodes' mail, and the mail has nothing under way but signs of life.
+    pub fn only_upkeep<W: 'static>(&self, events: &Loop<W>) -> bool {
+        let living = || self.slots.iter().filter_map(|slot| slot.alive.as_ref());
+        let posts = living().filter_map(|alive| alive.post);
+        let armed = posts.filter(|&timer| events.is_armed(timer)).count();
+        armed == events.timers_armed() && living().all(|alive| alive.mail.only_upkeep())
+    }
+
     fn alive(&mut self, id: NodeId, life: u32) -> Option<(&mut Alive, &mut dyn Observer)> {
         let slot = self.slots.get_mut(id.0 as usize)?;
         if slot.life != life {
@@ -268,7 +280,7 @@ pub fn start<W: World>(
     let owner = events.owner("node");
     let fleet = world.fleet();
     let id = NodeId(fleet.slots.len() as u32);
-    fleet.slots.push(Slot { identity, owner, life: 0, alive: None, restarts: 0 });
+    fleet.slots.push(Slot { identity, owner, queries: None, life: 0, alive: None, restarts: 0 });
     bring_up(world, events, ports.into(), id)?;
     Ok(id)
 }
@@ -381,6 +393,7 @@ pub fn crash<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId) -> Optio
         alive.node.counters().turns
     );
     events.discard(slot.owner);
+    slot.queries.into_iter().for_each(|owner| events.discard(owner));
     events.unwatch(alive.watch);
     let timers = alive.periodics.iter().chain(&alive.expiry).chain(&alive.post);
     for &timer in timers {
@@ -420,10 +433,14 @@ fn receive<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32)
         let from = events.host().name_of(sender).into_owned();
         if is_query(&buffer[..length]) {
             let (endpoint, query) = (alive.endpoint, &buffer[..length]);
-            alive.answers.receive(&alive.node, &from, query, now_ns, &mut |datagram| {
+            let begun = alive.answers.receive(&alive.node, &from, query, now_ns, &mut |datagram| {
                 // A datagram that is lost here is asked for again.
                 let _ = events.host().send_to(endpoint, sender, datagram);
             });
+            if let Some(ticket) = begun {
+                let inquiry = queries::Inquiry { node: id, life, ticket, asker: sender };
+                queries::begin(world, events, inquiry);
+            }
             continue;
         }
         count += alive.take_in(&from, &buffer[..length], now_ns);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tidemill_event::{Loop, Time};
+use tidemill_event::{Loop, Time, TimerId};
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
@@ -74,19 +74,11 @@ fn fire<W: World>(
 pub(super) fn arm_expiry<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
     let Some(at) = alive.node.next_expiry_ns() else { return };
-    let at = Time(at);
-    if let Some(timer) = alive.expiry {
-        events.rearm(timer, at);
-        return;
-    }
-    let timer = events.alarm(at, move |world: &mut W, events: &mut Loop<W>, _| {
+    arm(&mut alive.expiry, events, Time(at), move |world: &mut W, events: &mut Loop<W>| {
         let Some((alive, _)) = world.fleet().alive(id, life) else { return };
         alive.node.enqueue(Event::Expiry);
         turns::schedule(world, events, id, life, 1);
     });
-    if let Some((alive, _)) = world.fleet().alive(id, life) {
-        alive.expiry = Some(timer);
-    }
 }
 
 /// Sends what the node's mail has ready and sets the timer for what must be sent again.
@@ -97,16 +89,23 @@ pub(super) fn post<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, li
     streams::pump(world, events, id, life);
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
     let Some(at) = alive.mail.next_timeout_ns() else { return };
-    let at = Time(at);
-    if let Some(timer) = alive.post {
-        events.rearm(timer, at);
-        return;
-    }
-    let timer = events.alarm(at, move |world: &mut W, events: &mut Loop<W>, _| {
+    arm(&mut alive.post, events, Time(at), move |world: &mut W, events: &mut Loop<W>| {
         overdue(world, events, id, life);
     });
-    if let Some((alive, _)) = world.fleet().alive(id, life) {
-        alive.post = Some(timer);
+}
+
+/// Sets a timer of a node to `at`, made to call `f` if there is none yet.
+fn arm<W: World>(
+    timer: &mut Option<TimerId>,
+    events: &mut Loop<W>,
+    at: Time,
+    mut f: impl FnMut(&mut W, &mut Loop<W>) + 'static,
+) {
+    match *timer {
+        Some(timer) => {
+            events.rearm(timer, at);
+        }
+        None => *timer = Some(events.alarm(at, move |world, events, _| f(world, events))),
     }
 }
 

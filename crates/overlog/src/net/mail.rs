@@ -224,6 +224,11 @@ impl Mail {
         self.endpoint.next_timeout()
     }
 
+    /// True if nothing is under way but the upkeep of leases.
+    pub fn only_upkeep(&self) -> bool {
+        self.endpoint.only_upkeep()
+    }
+
     /// Does what the time asks for.
     pub fn on_time(&mut self, now_ns: u64) {
         self.endpoint.on_time(now_ns);

@@ -93,6 +93,14 @@ impl Peer {
             && self.reliable.as_ref().is_none_or(|reliable| reliable.is_idle())
     }
 
+    /// True if nothing is under way but the upkeep of leases ([`Reliable::only_upkeep`]).
+    pub fn only_upkeep(&self) -> bool {
+        self.outbox.is_empty()
+            && self.batches.iter().all(|batch| batch.tuples == 0)
+            && self.reassembler.next_timeout().is_none()
+            && self.reliable.as_ref().is_none_or(|reliable| reliable.only_upkeep())
+    }
+
     /// The conversation, begun if there is none; `incarnation` as in [`Reliable::new`].
     pub fn reliable(&mut self, incarnation: u64, now_ns: u64) -> &mut Reliable {
         let (program, limits) = (self.program, self.limits);

@@ -43,7 +43,7 @@ use watch::Watching;
 pub use ambient::{Identity, node_id};
 pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
 pub use staging::{BYTES_PER_TURN_MAX, INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX};
-pub use turn::{Follow, Send};
+pub use turn::Send;
 pub use watch::{Observer, Sighting, Stage, Stages};
 
 /// What this file says at most.
@@ -169,6 +169,8 @@ pub struct Node {
     staging: Staging,
     /// One per periodic strand.
     periodics: Vec<Periodic>,
+    /// Of each periodic, whether a firing waits in the inbox.
+    firing: Vec<bool>,
     inbox: VecDeque<Event>,
     counters: Counters,
     /// Rules whose first failure has been reported.
@@ -190,6 +192,7 @@ impl Node {
             turn: Turn::default(),
             staging: Staging::new(&program),
             periodics: Vec::new(),
+            firing: vec![false; program.dispatch.periodics.len()],
             inbox: VecDeque::new(),
             counters: Counters::new(&program.compiled),
             reported: vec![false; plan.rules.len()],
@@ -253,6 +256,9 @@ impl Node {
 
     /// Queues an event; the driver begins a turn for each.
     pub fn enqueue(&mut self, event: Event) {
+        if let Event::Periodic { timer } = event {
+            self.firing[timer] = true;
+        }
         self.inbox.push_back(event);
     }
 
@@ -260,7 +266,11 @@ impl Node {
     pub fn drop_newest(&mut self, count: usize) {
         let keep = self.inbox.len().saturating_sub(count);
         self.counters.dropped_queue_full += (self.inbox.len() - keep) as u64;
-        self.inbox.truncate(keep);
+        for event in self.inbox.drain(keep..) {
+            if let Event::Periodic { timer } = event {
+                self.firing[timer] = false;
+            }
+        }
     }
 
     /// Events that wait.
@@ -315,7 +325,7 @@ impl Node {
 
     /// True while a firing of this periodic waits for its turn.
     pub fn fires_already(&self, timer: usize) -> bool {
-        self.inbox.iter().any(|event| *event == Event::Periodic { timer })
+        self.firing[timer]
     }
 
     /// Queues the retraction of all that a lost peer supported; returns the number of events.

@@ -1,6 +1,7 @@
 //! External operators at work on a node: their instances, and what they have yet to yield.
 //!
-//! What an operator yields joins the turn of its input, as far as one turn takes it
+//! What an operator computes joins the turn of its input; what it reads from outside comes in
+//! later ones ([`Phase`]). Either goes as far as one turn takes it
 //! ([`ROWS_PER_TURN_MAX`], [`BYTES_PER_TURN_MAX`]). The rest waits: when the turn ends, an event
 //! of its own is queued for every input with rows left, and so on until there are none.
 
@@ -14,7 +15,7 @@ use super::turn::{Derived, Origin};
 use super::watch::{Observer, Stage};
 use super::{Node, Program};
 use crate::program::StageUse;
-use crate::stage::{Failure, Input, Next, Operator, Rows, output_columns};
+use crate::stage::{Failure, Input, Next, Operator, Phase, Rows, output_columns};
 
 /// Rows that one turn takes from one input.
 pub const ROWS_PER_TURN_MAX: usize = 1024;
@@ -86,6 +87,9 @@ impl Node {
     ) {
         self.counters.stages[stage].inputs += 1;
         match self.start_stage(stage, columns) {
+            Ok(rows) if rows.phase() == Phase::Later => {
+                self.staging.begun.push(Work { stage, rows });
+            }
             Ok(rows) => self.pull(Work { stage, rows }, observer),
             Err(failure) => {
                 self.counters.stages[stage].refused += 1;

@@ -27,10 +27,6 @@ pub struct Send {
     pub view: bool,
 }
 
-/// An event that the turn has caused, for a turn of its own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Follow(pub RelationId);
-
 /// A tuple that waits inside the turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Derived {
@@ -203,7 +199,10 @@ impl Node {
                 let strands = &strands.dispatch.changes[relation.index()];
                 self.run_strands(strands, relation, &columns, observer);
             }
-            Event::Periodic { timer } => self.begin_periodic(timer, observer),
+            Event::Periodic { timer } => {
+                self.firing[timer] = false;
+                self.begin_periodic(timer, observer);
+            }
             Event::Expiry => self.turn.expiry = true,
             Event::Resume => self.resume_stage(observer),
         }

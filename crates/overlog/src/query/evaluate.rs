@@ -1,39 +1,40 @@
-//! Evaluating a query: a program of its own over copies of the tables that it mentions.
+//! Evaluating a query, some rows at a time, so that nobody waits for it.
 //!
-//! The rule is compiled as a view of a small program whose tables are declared like the node's
-//! and filled with the node's rows. So a query means what a rule means, and nothing of it can
-//! touch the node. The price is a copy of the tables it reads.
+//! ```text
+//! copy     the tables that it reads, while the node's turns wait     the only part that they do
+//! derive   each rule of the small program, joins resting between two rows; aggregates by group
+//! gather   the rows of the answer
+//! sort     them
+//! ```
+//! The rules of a query do not recurse, so one pass over each, in the order of strata, is their
+//! fixed point. The price is a copy of the tables it reads. Each part has a limit.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
+use tidemill_relation::aggregate::Accumulator;
 use tidemill_relation::database::Database;
 use tidemill_relation::expr::{Ambient, EvalError, Param, Scope};
-use tidemill_relation::function::closest;
-use tidemill_relation::plan::{Plan, Relation, RuleId};
-use tidemill_relation::table::{Access, Key, Visible};
-use tidemill_relation::view::{Failures, Progress, Views};
+use tidemill_relation::plan::{HeadColumn, Output, Plan, RelationId, RuleId, ViewKind, ViewRule};
+use tidemill_relation::strand::{Reading, Rest, Sink, run_on};
+use tidemill_relation::table::{Key, RowId, Table, TableSpec};
 use tidemill_relation::{Seq, TupleBuf, Value};
-use tidemill_stdx::diag::{Diagnostic, FileId, Sources, Span, has_errors};
 use tidemill_stdx::region::Bump;
 
-use crate::ast::{
-    Arg, Assign, BinaryOp, Expr, ExprKind, Functor, Keys, Materialize, Name, Program, Rule,
-    Statement, Term, Variable,
-};
-use crate::compile::compile;
+use super::question::{HEAD, Question, is_visible};
+use super::sorting::Sorting;
 use crate::node::{Identity, Node, node_id};
-use crate::parse::parse_text;
-use crate::pre::{MemoryFiles, Options};
 
 /// Rows that the tables a query reads, and its answer, may have.
 const ROWS_MAX: usize = 4_000_000;
 /// Bytes that an answer may have.
 const BYTES_MAX: usize = 64 << 20;
-/// Rounds of evaluation, for queries whose rules do not come to rest.
-const ROUNDS_MAX: usize = 1_000_000;
-
-/// The head of the small program; no program can write such a name.
-const HEAD: &str = "query!answer";
+/// Rows that a query may derive, equal ones included.
+const DERIVED_MAX: u64 = 16_000_000;
+/// Steps that a query may take: rows looked at, copied, sorted.
+const STEPS_MAX: u64 = 2_000_000_000;
+/// Moves of the sort for which one step is charged.
+const MOVES_PER_STEP: usize = 4;
 
 /// The answer to a query.
 #[derive(Clone, Debug)]
@@ -41,20 +42,23 @@ pub struct Answer {
     /// The name of the table, or of the rule's head.
     pub name: String,
     rows: TupleBuf<()>,
-    order: Vec<usize>,
+    order: Vec<u32>,
 }
 
 impl Answer {
     /// The rows, sorted by their columns.
     pub fn rows(&self) -> impl Iterator<Item = Seq<'_>> {
-        self.order.iter().filter_map(|&index| Some(self.rows.get(index)?.1))
+        (0..self.len()).filter_map(|place| self.row(place))
     }
 
-    fn new(name: &str, rows: TupleBuf<()>) -> Answer {
-        let mut order: Vec<usize> = (0..rows.len()).collect();
-        let columns = |index| rows.get(index).map_or(Seq::EMPTY, |row: ((), Seq<'_>)| row.1);
-        order.sort_by(|&a, &b| compare(columns(a), columns(b)));
-        Answer { name: name.to_owned(), rows, order }
+    /// How many rows there are.
+    pub(super) fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// The row at a place in the order.
+    pub(super) fn row(&self, place: usize) -> Option<Seq<'_>> {
+        Some(self.rows.get(*self.order.get(place)? as usize)?.1)
     }
 }
 
@@ -63,201 +67,363 @@ fn compare(a: Seq<'_>, b: Seq<'_>) -> Ordering {
     differs.into_iter().find(|order| order.is_ne()).unwrap_or(a.len().cmp(&b.len()))
 }
 
-/// Answers a query from the tables of a node.
+/// Answers a query from the tables of a node at a stretch.
 ///
 /// # Errors
 /// What is wrong with the query, as lines that name its places.
 pub fn evaluate(node: &Node, text: &str) -> Result<Answer, String> {
-    let plan = node.program().plan();
-    let text = text.trim();
-    if !text.contains(":-") {
-        return whole_table(node, text.trim_end_matches('.').trim_end());
-    }
-    let mut sources = Sources::new();
-    let text = if text.ends_with('.') { text.to_owned() } else { format!("{text}.") };
-    let render = |sources: &Sources, found: &[Diagnostic]| -> String {
-        let errors = found.iter().filter(|one| one.is_error());
-        errors.map(|one| sources.render(one)).collect::<String>().trim_end().to_owned()
-    };
-    let files = MemoryFiles::default();
-    let (tree, found) = parse_text("query", &text, &Options::default(), &files, &mut sources);
-    if has_errors(&found) {
-        return Err(render(&sources, &found));
-    }
-    let (small, name) = small_program(plan, tree).map_err(|found| render(&sources, &[found]))?;
-    let (compiled, found) = compile(&small, &sources, &Default::default());
-    let Some(compiled) = compiled.filter(|_| !has_errors(&found)) else {
-        return Err(render(&sources, &found));
-    };
-    if !compiled.plan.strands.is_empty() {
-        return Err("a query cannot call functions that depend on time or chance".to_owned());
-    }
-    let rows = run(node, &compiled.plan)?;
-    Ok(Answer::new(&name, rows))
+    const STEPS: u64 = 1 << 20;
+    let mut evaluation = Evaluation::new(node, text)?;
+    while !evaluation.copy(node, STEPS)? {}
+    while !evaluation.go_on(STEPS)? {}
+    Ok(evaluation.into_answer())
 }
 
-/// The table of the node that a query names.
-fn table<'p>(plan: &'p Plan, name: &str) -> Result<&'p Relation, String> {
-    let found = plan.relations.iter().filter(is_visible).find(|relation| relation.name == name);
-    match found {
-        Some(relation) if relation.table().is_some() => Ok(relation),
-        Some(_) => Err(format!("`{name}` is an event, whose tuples do not stay")),
-        None => {
-            let tables =
-                plan.relations.iter().filter(is_visible).filter(|one| one.table().is_some());
-            let similar = closest(name, tables.map(|one| one.name.as_str()));
-            let hint = similar.first().map(|one| format!("; is `{one}` meant?"));
-            Err(format!("there is no table `{name}`{}", hint.unwrap_or_default()))
-        }
-    }
+/// Where an evaluation stands after the tables are copied.
+#[derive(Clone, Debug)]
+enum Part {
+    /// A rule, by its place among all rules, and where its joins rest.
+    Derive {
+        rule: usize,
+        rest: Rest,
+    },
+    /// The groups of an aggregating rule, from one on.
+    Aggregate {
+        rule: usize,
+        group: u32,
+    },
+    /// The rows of the head, from one on.
+    Gather {
+        row: u32,
+    },
+    Sort(Sorting),
 }
 
-/// Tables of the system are hidden from schemas, not from queries.
-fn is_visible(relation: &&Relation) -> bool {
-    let name = &relation.name;
-    !relation.hidden || name.starts_with("sys::") || name.starts_with("sim::")
+/// A query being evaluated; see the module.
+#[derive(Debug)]
+pub(super) struct Evaluation {
+    name: String,
+    identity: Identity,
+    plan: Arc<Plan>,
+    database: Database,
+    scratch: Bump,
+    /// Tables of the node that are yet to be copied, and where to; to the answer, if nowhere.
+    sources: Vec<(RelationId, Option<RelationId>)>,
+    /// The next row of the last of them.
+    next_row: u32,
+    rows_read: usize,
+    part: Part,
+    groups: Groups,
+    derived: u64,
+    steps: u64,
+    rows: TupleBuf<()>,
 }
 
-fn whole_table(node: &Node, name: &str) -> Result<Answer, String> {
-    let plan = node.program().plan();
-    let name = name.trim_start_matches("::");
-    table(plan, name)?;
-    let Some(relation) = plan.find(name) else { return Err(format!("no table `{name}`")) };
-    let mut rows = TupleBuf::new();
-    node.rows(relation, |columns| {
-        if rows.bytes() <= BYTES_MAX && rows.len() <= ROWS_MAX {
-            rows.push((), columns);
-        }
-    });
-    within_limits(&rows)?;
-    Ok(Answer::new(name, rows))
+/// The groups of an aggregating rule.
+#[derive(Debug, Default)]
+struct Groups {
+    /// One row each, found by the columns that make the group.
+    rows: Option<Table>,
+    /// By row, one for each aggregate of the head.
+    accumulators: Vec<Vec<Accumulator>>,
 }
 
-fn within_limits(rows: &TupleBuf<()>) -> Result<(), String> {
-    match rows.bytes() > BYTES_MAX || rows.len() > ROWS_MAX {
-        true => Err(format!("the answer has over {BYTES_MAX} bytes or {ROWS_MAX} rows")),
-        false => Ok(()),
-    }
-}
-
-/// The program that evaluates one rule, and the name of the rule's head.
-fn small_program(plan: &Plan, tree: Program) -> Result<(Program, String), Diagnostic> {
-    let file = tree.files.first().copied().unwrap_or(FileId(0));
-    let span = tree.statements.first().map_or(Span { file, start: 0, end: 0 }, Statement::span);
-    let mut statements = tree.statements.into_iter();
-    let mut rule = match (statements.next(), statements.next()) {
-        (Some(Statement::Rule(rule)), None) if !rule.delete => rule,
-        _ => {
-            let message = "a query is one rule `head(...) :- body.`";
-            return Err(Diagnostic::error("query-form", span, message));
-        }
-    };
-    let name = rule.head.name.written.clone();
-    let mut mentioned = Vec::new();
-    locate_here(plan, &mut rule, &mut mentioned)?;
-    let span = rule.span;
-    let mut statements: Vec<Statement> =
-        mentioned.iter().map(|relation| declaration(relation, span)).collect();
-    statements.push(Statement::Materialize(Materialize {
-        name: rule.head.name.clone(),
-        lifetime: None,
-        size: None,
-        keys: Keys { columns: (1..=rule.head.args.len() as u32).collect(), span },
-        lifetime_span: span,
-        size_span: span,
-        span,
-    }));
-    statements.push(Statement::Rule(rule));
-    let program = Program { files: tree.files, statements, macro_uses: tree.macro_uses };
-    Ok((program, name))
-}
-
-/// Makes all predicates of a rule speak of this node, gives its head a location before its
-/// columns, and gathers the tables that it mentions.
-fn locate_here<'p>(
-    plan: &'p Plan,
-    rule: &mut Rule,
-    mentioned: &mut Vec<&'p Relation>,
-) -> Result<(), Diagnostic> {
-    let mut equal = Vec::new();
-    for term in &mut rule.body {
-        let functor = match term {
-            Term::Predicate(predicate) => &mut predicate.functor,
-            Term::AggView(view) => &mut view.of,
-            Term::Assign(_) | Term::Condition(_) => continue,
-        };
-        let relation = table(plan, &functor.name.resolved)
-            .map_err(|message| Diagnostic::error("query-table", functor.name.span, message))?;
-        if functor.args.len() != relation.arity() {
-            let (name, columns) = (&relation.name, relation.arity());
-            let given = functor.args.len();
-            let message = format!("`{name}` has {columns} columns, location included, not {given}");
-            return Err(Diagnostic::error("query-table", functor.span, message));
-        }
-        if mentioned.iter().all(|known| known.name != relation.name) {
-            mentioned.push(relation);
-        }
-        equal.extend(replace_location(functor, relation));
-    }
-    // A location variable is a name for this node; a constant must be its address.
-    let mut named: Vec<String> = Vec::new();
-    for place in equal.into_iter().rev() {
-        let span = place.span;
-        let term = match place.kind {
-            ExprKind::Fresh => continue,
-            ExprKind::Var(name) if name == Param::Node.name() || named.contains(&name) => continue,
-            ExprKind::Var(name) => {
-                named.push(name.clone());
-                Term::Assign(Assign { var: Variable { name, span }, expr: here(span), span })
-            }
-            kind => {
-                let sides = (Box::new(Expr { kind, span }), Box::new(here(span)));
-                let kind = ExprKind::Binary(BinaryOp::Eq, sides.0, sides.1);
-                Term::Condition(Expr { kind, span })
+impl Evaluation {
+    /// Understands a query; or says what is wrong with it.
+    pub(super) fn new(node: &Node, text: &str) -> Result<Evaluation, String> {
+        let theirs = node.program().plan();
+        let (name, plan, sources) = match Question::read(theirs, text)? {
+            Question::Table { name, relation } => (name, Plan::default(), vec![(relation, None)]),
+            Question::Rule { name, plan } => {
+                let sources = sources(theirs, &plan)?;
+                (name, plan, sources)
             }
         };
-        rule.body.insert(0, term);
+        Ok(Evaluation {
+            name,
+            identity: node.identity().clone(),
+            database: Database::new(&plan),
+            plan: Arc::new(plan),
+            scratch: Bump::new(),
+            sources,
+            next_row: 0,
+            rows_read: 0,
+            part: Part::Derive { rule: 0, rest: Rest::new() },
+            groups: Groups::default(),
+            derived: 0,
+            steps: 0,
+            rows: TupleBuf::new(),
+        })
     }
-    let head = &mut rule.head;
-    let span = head.span;
-    head.args.insert(0, Arg::Expr(here(span)));
-    head.location = Some(0);
-    head.name = Name { written: HEAD.to_owned(), resolved: HEAD.to_owned(), span };
-    Ok(())
-}
 
-/// Puts `NODE` into the location column of a predicate; gives back what stood there.
-fn replace_location(functor: &mut Functor, relation: &Relation) -> Option<Expr> {
-    let place = relation.location as usize;
-    functor.location = Some(place);
-    match functor.args.get_mut(place)? {
-        Arg::Expr(expr) => {
-            let span = expr.span;
-            Some(std::mem::replace(expr, here(span)))
+    /// Copies at most `rows` rows of the node's tables, which must not change before this is done;
+    /// true when it is.
+    pub(super) fn copy(&mut self, node: &Node, rows: u64) -> Result<bool, String> {
+        let Some(&(from, into)) = self.sources.last() else { return Ok(true) };
+        let Some(table) = node.database().get(from) else { return Err("no such table".into()) };
+        // Rows that are gone count: they have to be looked at.
+        let end = table.next_row().0;
+        let until = end.min(self.next_row.saturating_add(u32::try_from(rows).unwrap_or(u32::MAX)));
+        let mut columns = Vec::new();
+        for row in (self.next_row..until).map(RowId).filter(|&row| table.is_live(row)) {
+            columns.clear();
+            table.read_row(row, &mut columns);
+            self.rows_read += 1;
+            match into {
+                Some(into) => self.put(into, &columns)?,
+                None => self.rows.push((), &columns),
+            }
         }
-        Arg::Aggregate(_) => None,
+        if self.rows_read > ROWS_MAX {
+            return Err(format!("the tables that it reads have over {ROWS_MAX} rows"));
+        }
+        self.check_answer()?;
+        self.next_row = until;
+        if until == end {
+            self.next_row = 0;
+            self.sources.pop();
+        }
+        if let Some(into) = into {
+            // Little by little, lest an index is made at a stretch.
+            self.database.table_mut(into).prepare_all();
+        }
+        Ok(self.sources.is_empty())
+    }
+
+    fn put(&mut self, relation: RelationId, columns: &[Value<'_>]) -> Result<(), String> {
+        let put = self.database.table_mut(relation).insert(columns, 0);
+        put.map(|_| ()).map_err(|full| full.to_string())
+    }
+
+    fn check_answer(&self) -> Result<(), String> {
+        match self.rows.bytes() > BYTES_MAX || self.rows.len() > ROWS_MAX {
+            true => Err(format!("the answer has over {BYTES_MAX} bytes or {ROWS_MAX} rows")),
+            false => Ok(()),
+        }
+    }
+
+    /// Goes on for about so many steps after the tables are copied; true when the answer is there.
+    pub(super) fn go_on(&mut self, steps: u64) -> Result<bool, String> {
+        self.steps += steps;
+        if self.steps > STEPS_MAX {
+            return Err(format!("the query takes more than {STEPS_MAX} steps"));
+        }
+        self.scratch.reset();
+        match self.part.take() {
+            Part::Derive { rule, rest } => self.derive(rule, rest, steps)?,
+            Part::Aggregate { rule, group } => self.aggregate(rule, group, steps)?,
+            Part::Gather { row } => self.gather(row, steps)?,
+            Part::Sort(mut sorting) => {
+                let columns = |row| self.rows.get(row).map_or(Seq::EMPTY, |((), columns)| columns);
+                let moves = usize::try_from(steps).unwrap_or(usize::MAX) * MOVES_PER_STEP;
+                let done = sorting.step(moves, |a, b| compare(columns(a), columns(b)));
+                self.part = Part::Sort(sorting);
+                return Ok(done);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The answer, once it is there.
+    pub(super) fn into_answer(self) -> Answer {
+        let order = match &self.part {
+            Part::Sort(sorting) => sorting.order().to_vec(),
+            _ => Vec::new(),
+        };
+        Answer { name: self.name, rows: self.rows, order }
+    }
+
+    /// Runs the joins of a rule from where they rest.
+    fn derive(&mut self, number: usize, mut rest: Rest, steps: u64) -> Result<(), String> {
+        let plan = self.plan.clone();
+        let Some(rule) = rule(&plan, number) else {
+            self.part = Part::Gather { row: 0 };
+            return Ok(());
+        };
+        let done = self.derive_rule(rule, &mut rest, steps)?;
+        self.part = match (done, rule.kind) {
+            (false, _) => Part::Derive { rule: number, rest },
+            (true, ViewKind::Grouped) => Part::Aggregate { rule: number, group: 0 },
+            (true, _) => Part::Derive { rule: number + 1, rest: Rest::new() },
+        };
+        Ok(())
+    }
+
+    /// True when the rule has derived all.
+    fn derive_rule(
+        &mut self,
+        rule: &ViewRule,
+        rest: &mut Rest,
+        steps: u64,
+    ) -> Result<bool, String> {
+        self.database.prepare(&rule.scan);
+        let mut found = Found::default();
+        let here = Here { identity: &self.identity };
+        let scope = Scope { scratch: &self.scratch, ambient: &here };
+        let reading = Reading::present(&self.database);
+        let done = run_on(&rule.scan, reading, scope, &mut found, (rest, steps));
+        if let Some(error) = found.failure {
+            return Err(error.to_string());
+        }
+        self.derived += found.rows.len() as u64;
+        if self.derived > DERIVED_MAX {
+            return Err(format!("the query derives more than {DERIVED_MAX} rows"));
+        }
+        for (_, columns) in found.rows.iter() {
+            let columns: Vec<Value<'_>> = columns.iter().collect();
+            match (rule.kind, &rule.check) {
+                (ViewKind::Grouped, Some(check)) => {
+                    let spec = self.database.table(rule.head).spec();
+                    self.groups.add(spec, &check.output, &columns)?;
+                }
+                _ => self.put(rule.head, &columns)?,
+            }
+        }
+        Ok(done)
+    }
+
+    /// Puts the results of groups into the head's table.
+    fn aggregate(&mut self, number: usize, group: u32, steps: u64) -> Result<(), String> {
+        let plan = self.plan.clone();
+        let Some(rule) = rule(&plan, number) else { return Ok(()) };
+        let until = u64::from(group).saturating_add(steps).min(self.groups.len().into()) as u32;
+        let here = Here { identity: &self.identity };
+        let scope = Scope { scratch: &self.scratch, ambient: &here };
+        let head = self.database.table_mut(rule.head);
+        for group in (group..until).map(RowId) {
+            let columns = self.groups.result(group, scope).map_err(|error| error.to_string())?;
+            head.insert(&columns, 0).map_err(|full| full.to_string())?;
+        }
+        self.part = match until == self.groups.len() {
+            false => Part::Aggregate { rule: number, group: until },
+            true => {
+                self.groups = Groups::default();
+                Part::Derive { rule: number + 1, rest: Rest::new() }
+            }
+        };
+        Ok(())
+    }
+
+    /// Takes rows of the head, without the location that was put before them.
+    fn gather(&mut self, row: u32, steps: u64) -> Result<(), String> {
+        let head = self.plan.find(HEAD).and_then(|head| self.database.get(head));
+        let end = head.map_or(0, |head| head.next_row().0);
+        let until = u64::from(row).saturating_add(steps).min(end.into()) as u32;
+        let mut columns = Vec::new();
+        if let Some(head) = head {
+            for row in (row..until).map(RowId).filter(|&row| head.is_live(row)) {
+                columns.clear();
+                head.read_row(row, &mut columns);
+                self.rows.push((), &columns[1..]);
+            }
+        }
+        self.check_answer()?;
+        self.part = match until == end {
+            false => Part::Gather { row: until },
+            // There are fewer than `ROWS_MAX`.
+            true => Part::Sort(Sorting::new(self.rows.len() as u32)),
+        };
+        Ok(())
     }
 }
 
-fn here(span: Span) -> Expr {
-    Expr { kind: ExprKind::Var(Param::Node.name().to_owned()), span }
+/// The rules of a small program, in the order of evaluation.
+fn rule(plan: &Plan, number: usize) -> Option<&ViewRule> {
+    plan.strata.iter().flat_map(|stratum| &stratum.rules).nth(number)
 }
 
-/// A declaration of a table like the node's, without end.
-fn declaration(relation: &Relation, span: Span) -> Statement {
-    let columns = match relation.table().map(|spec| &spec.key) {
-        Some(Key::Columns(columns)) => columns.iter().map(|column| column + 1).collect(),
-        Some(Key::Bag) | None => Vec::new(),
-    };
-    Statement::Materialize(Materialize {
-        name: Name { written: relation.name.clone(), resolved: relation.name.clone(), span },
-        lifetime: None,
-        size: None,
-        keys: Keys { columns, span },
-        lifetime_span: span,
-        size_span: span,
-        span,
-    })
+impl Part {
+    /// What it is, leaving something of no worth.
+    fn take(&mut self) -> Part {
+        std::mem::replace(self, Part::Gather { row: 0 })
+    }
+}
+
+/// The tables of the node that a small program reads, and which of its own they are.
+fn sources(theirs: &Plan, plan: &Plan) -> Result<Vec<(RelationId, Option<RelationId>)>, String> {
+    let mut sources = Vec::new();
+    for relation in plan.relations.iter().filter(is_visible) {
+        let Some((from, into)) = theirs.find(&relation.name).zip(plan.find(&relation.name)) else {
+            continue;
+        };
+        if theirs.relation(from).arity() != relation.arity() {
+            return Err(format!("`{}` has another number of columns", relation.name));
+        }
+        sources.push((from, Some(into)));
+    }
+    Ok(sources)
+}
+
+impl Groups {
+    fn len(&self) -> u32 {
+        // As many as the table has rows.
+        self.accumulators.len() as u32
+    }
+
+    /// Adds a row: the columns of its group, and what the aggregates of the others take in.
+    fn add(
+        &mut self,
+        spec: &TableSpec,
+        output: &Output,
+        columns: &[Value<'_>],
+    ) -> Result<(), String> {
+        let is_key = |(_, column): &(u32, &HeadColumn)| matches!(column, HeadColumn::Value(_));
+        let rows = self.rows.get_or_insert_with(|| {
+            let key = (0..).zip(&output.columns).filter(is_key).map(|(column, _)| column).collect();
+            Table::new(TableSpec { indexes: Vec::new(), key: Key::Columns(key), ..spec.clone() })
+        });
+        let row = match rows.find(columns) {
+            Some(row) => row,
+            None => {
+                let row = rows.next_row();
+                rows.insert(columns, 0).map_err(|full| full.to_string())?;
+                let accumulator = |column: &HeadColumn| match column {
+                    HeadColumn::Aggregate { function, .. } => Some(Accumulator::new(*function)),
+                    HeadColumn::Value(_) => None,
+                };
+                self.accumulators.push(output.columns.iter().filter_map(accumulator).collect());
+                row
+            }
+        };
+        let aggregated = output.columns.iter().zip(columns);
+        let inputs = aggregated.filter(|(column, _)| !matches!(column, HeadColumn::Value(_)));
+        for (accumulator, (_, input)) in self.accumulators[row.0 as usize].iter_mut().zip(inputs) {
+            accumulator.add(*input).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// The head's columns for a group.
+    fn result<'v>(&'v self, group: RowId, scope: Scope<'v>) -> Result<Vec<Value<'v>>, EvalError> {
+        let Some(rows) = &self.rows else { return Ok(Vec::new()) };
+        let key: &[u32] = match &rows.spec().key {
+            Key::Columns(key) => key,
+            Key::Bag => &[],
+        };
+        let mut accumulators = self.accumulators[group.0 as usize].iter();
+        let column = |column| match key.contains(&column) {
+            true => Ok(rows.value(group, column)),
+            false => accumulators.next().map_or(Ok(Value::Null), |one| one.finish(scope)),
+        };
+        (0..rows.spec().arity).map(column).collect()
+    }
+}
+
+/// Takes what the joins of a rule find, and the first reason why a derivation was dropped.
+#[derive(Default)]
+struct Found {
+    rows: TupleBuf<()>,
+    failure: Option<EvalError>,
+}
+
+impl Sink for Found {
+    fn derive(&mut self, _: &Output, columns: &[Value<'_>], _: u64) {
+        self.rows.push((), columns);
+    }
+
+    fn failed(&mut self, _: RuleId, error: EvalError) {
+        self.failure.get_or_insert(error);
+    }
 }
 
 /// What a query knows of the node.
@@ -284,67 +450,4 @@ impl Ambient for Here<'_> {
             Param::Landmark => Value::Str(&self.identity.landmark),
         }
     }
-}
-
-/// Keeps the first reason why a derivation was dropped.
-#[derive(Default)]
-struct FirstFailure(Option<EvalError>);
-
-impl Failures for FirstFailure {
-    fn failed(&mut self, _: RuleId, error: EvalError) {
-        self.0.get_or_insert(error);
-    }
-}
-
-/// Fills the tables of the small program and evaluates it.
-fn run(node: &Node, plan: &Plan) -> Result<TupleBuf<()>, String> {
-    let (mut views, mut database) = (Views::new(plan), Database::new(plan));
-    let theirs = node.program().plan();
-    let mut rows_read = 0;
-    for relation in plan.relations.iter().filter(is_visible) {
-        let Some((from, into)) = theirs.find(&relation.name).zip(plan.find(&relation.name)) else {
-            continue;
-        };
-        if theirs.relation(from).arity() != relation.arity() {
-            return Err(format!("`{}` has another number of columns", relation.name));
-        }
-        node.rows(from, |columns| {
-            rows_read += 1;
-            if rows_read <= ROWS_MAX {
-                views.insert(plan, &mut database, into, columns, 0);
-            }
-        });
-    }
-    if rows_read > ROWS_MAX {
-        return Err(format!("the tables that it reads have over {ROWS_MAX} rows"));
-    }
-    let (scratch, here) = (Bump::new(), Here { identity: node.identity() });
-    let scope = Scope { scratch: &scratch, ambient: &here };
-    let mut failure = FirstFailure::default();
-    let mut rounds = 0..ROUNDS_MAX;
-    loop {
-        match views.step(plan, &mut database, scope, 0, &mut failure) {
-            Progress::More if rounds.next().is_some() => {}
-            Progress::Done => break,
-            _ => return Err("the query derives too much".to_owned()),
-        }
-    }
-    if let FirstFailure(Some(error)) = failure {
-        return Err(error.to_string());
-    }
-    let mut rows = TupleBuf::new();
-    let head = plan.find(HEAD).and_then(|head| database.get(head));
-    let mut columns = Vec::new();
-    for row in head
-        .into_iter()
-        .flat_map(|head| head.rows(Access::Scan, &[], Visible::Live).map(move |row| (head, row)))
-    {
-        columns.clear();
-        row.0.read_row(row.1, &mut columns);
-        if rows.bytes() <= BYTES_MAX && rows.len() <= ROWS_MAX {
-            rows.push((), &columns[1..]);
-        }
-    }
-    within_limits(&rows)?;
-    Ok(rows)
 }

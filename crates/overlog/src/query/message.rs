@@ -149,16 +149,16 @@ pub(super) fn encode_end(
 
 /// Cuts rows into the datagrams of an answer.
 #[derive(Debug)]
-pub(super) struct Cutter<'a> {
-    asker: &'a str,
+pub(super) struct Cutter {
+    asker: String,
     id: i64,
     parts: Vec<Vec<u8>>,
     row: Vec<u8>,
 }
 
-impl<'a> Cutter<'a> {
-    pub(super) fn new(asker: &'a str, id: i64) -> Cutter<'a> {
-        Cutter { asker, id, parts: Vec::new(), row: Vec::new() }
+impl Cutter {
+    pub(super) fn new(asker: &str, id: i64) -> Cutter {
+        Cutter { asker: asker.to_owned(), id, parts: Vec::new(), row: Vec::new() }
     }
 
     /// Appends a row; false if it is too long to be sent.
@@ -189,7 +189,7 @@ impl<'a> Cutter<'a> {
             return false;
         }
         let mut columns =
-            vec![Value::Str(self.asker), Value::Int(self.id), Value::Int(part.into())];
+            vec![Value::Str(&self.asker), Value::Int(self.id), Value::Int(part.into())];
         columns.extend_from_slice(row);
         self.row.clear();
         let content = Content::Columns { name: ANSWER, columns: &columns };

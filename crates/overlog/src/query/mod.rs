@@ -18,10 +18,15 @@
 //! The answer is cut into parts, a datagram each; the node sends those from `First` on, a window
 //! at a time, and keeps the answer for a while so that it can be asked for the rest. All state
 //! has a limit, and a lost datagram costs the asker a repetition, nothing else. ([`Answers`])
+//!
+//! No query holds up anybody for longer than a slice: the copy of the tables it reads is made in a
+//! turn of the node, which others interrupt, and the rest is an owner of its own on the loop.
 
 mod answers;
 mod evaluate;
 pub mod message;
+mod question;
+mod sorting;
 
-pub use answers::{Answers, QueryCounters};
+pub use answers::{Answers, QueryCounters, Ticket, Worked};
 pub use evaluate::{Answer, evaluate};

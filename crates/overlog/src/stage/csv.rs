@@ -1,4 +1,7 @@
 //! `CSVtuple`, also `CSV`: the lines of a file of comma-separated values.
+//!
+//! The turn of the input only notes the name. The file is opened and read, a bounded piece at a
+//! time, by later events ([`Phase::Later`]).
 
 use std::io::Read;
 use std::sync::Arc;
@@ -6,7 +9,7 @@ use std::sync::Arc;
 use tidemill_relation::{SeqBuilder, TypeSet, Value};
 
 use super::records::{BadRecord, Field, Outcome, Quoting, Records};
-use super::{Context, DataFiles, Declaration, Failure, Input, Next, Operator, Rows};
+use super::{Context, DataFiles, Declaration, Failure, Input, Next, Operator, Phase, Rows};
 
 pub(super) fn declaration() -> Declaration {
     Declaration::new("CSVtuple")
@@ -39,32 +42,59 @@ struct Csv {
 impl Operator for Csv {
     fn start(&mut self, input: Input<'_>) -> Result<Box<dyn Rows>, Failure> {
         let path = input.text(0)?.to_owned();
-        match self.files.open(&path) {
-            Ok(file) => Ok(Box::new(Lines { records: Records::new(file), path })),
-            Err(error) => Err(Failure::File { path, line: None, reason: error.to_string() }),
-        }
+        Ok(Box::new(Lines { reading: Reading::Closed(self.files.clone()), path }))
     }
 }
 
 struct Lines {
-    records: Records<Box<dyn Read + Send>>,
+    reading: Reading,
     path: String,
 }
 
+enum Reading {
+    /// Not opened yet.
+    Closed(Arc<dyn DataFiles>),
+    Open(Box<Records<Box<dyn Read + Send>>>),
+    /// It could not be opened.
+    Failed,
+}
+
 impl Lines {
-    fn bad(&self, BadRecord { line, reason }: BadRecord) -> Failure {
-        Failure::File { path: self.path.clone(), line: Some(line), reason }
+    fn open(&mut self) -> Result<(), Failure> {
+        let Reading::Closed(files) = &self.reading else { return Ok(()) };
+        let opened = files.open(&self.path);
+        self.reading = Reading::Failed;
+        match opened {
+            Ok(file) => {
+                self.reading = Reading::Open(Box::new(Records::new(file)));
+                Ok(())
+            }
+            Err(error) => {
+                let (path, reason) = (self.path.clone(), error.to_string());
+                Err(Failure::File { path, line: None, reason })
+            }
+        }
     }
 }
 
 impl Rows for Lines {
+    fn phase(&self) -> Phase {
+        Phase::Later
+    }
+
     fn next(&mut self, row: &mut SeqBuilder) -> Result<Next, Failure> {
-        match self.records.read().map_err(|bad| self.bad(bad))? {
+        self.open()?;
+        let Reading::Open(records) = &mut self.reading else { return Ok(Next::End) };
+        let bad = |BadRecord { line, reason }| {
+            let path = self.path.clone();
+            Failure::File { path, line: Some(line), reason }
+        };
+        match records.read().map_err(bad)? {
             Outcome::End => return Ok(Next::End),
             Outcome::Blank => return Ok(Next::Skipped),
             Outcome::Record => {}
         }
-        let fields = self.records.fields().map_err(|bad| self.bad(bad))?;
+        let fields = records.fields().map_err(bad)?;
         fields.into_iter().for_each(|field| row.push(value(field)));
         Ok(Next::Row)
     }

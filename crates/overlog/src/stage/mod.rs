@@ -6,7 +6,8 @@
 //! line(@N, Delimiters, Text) -> operator -> word(@N, Token), word(@N, Token), ...
 //! ```
 //! For each tuple of the input event the operator is started once and yields rows, which join the
-//! turn as tuples of the output event, in order. Columns are matched by position. The location is
+//! turn as tuples of the output event, in order; rows that come from outside, such as those of a
+//! file, come in later turns ([`Phase`]). Columns are matched by position. The location is
 //! not the operator's concern: it sees the other columns, and what it yields lies where its input
 //! lay.
 //!
@@ -78,6 +79,20 @@ pub trait Rows: Send {
     /// # Errors
     /// Why this row cannot be had; the next one will still be asked for.
     fn next(&mut self, row: &mut SeqBuilder) -> Result<Next, Failure>;
+
+    /// When the first row may be asked for.
+    fn phase(&self) -> Phase {
+        Phase::Now
+    }
+}
+
+/// When rows begin to come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// In the turn of the input: for what is computed.
+    Now,
+    /// In turns of their own, for what comes from outside: no turn waits for a file.
+    Later,
 }
 
 /// What asking for a row gave.

@@ -1,22 +1,34 @@
 //! Mutated inputs for everything here that reads sources or datagrams.
 
 mod datagram;
+mod front;
 #[path = "../../../../tests/support/mutate.rs"]
 mod mutate;
 mod program;
+
+use std::cell::Cell;
 
 #[test]
 fn mutated_datagrams_do_no_harm() {
     mutate::bombard(&mutate::seeds("tests/corpora/datagram", &[]), 5000, datagram::check);
 }
 
+/// Each mutated program is parsed, formatted, compiled and run as far as it comes.
 #[test]
 fn mutated_programs_do_no_harm() {
+    let (right, wrong) = (Cell::new(0), Cell::new(0));
+    let check = |input: &[u8]| {
+        let count = if program::check(input) { &right } else { &wrong };
+        count.set(count.get() + 1);
+    };
     let mut seeds = mutate::seeds("tests/corpora/program", &["olg"]);
-    mutate::bombard(&seeds, 3000, program::check);
+    mutate::bombard(&seeds, 3000, check);
     seeds.extend(mutate::seeds("tests/overlog", &["olg"]));
     seeds.extend(mutate::seeds("examples", &["olg"]));
-    mutate::bombard(&seeds, 1000, program::check);
+    mutate::bombard(&seeds, 1000, check);
+    // Both the diagnostics and what lies behind them are met.
+    let (right, wrong) = (right.get(), wrong.get());
+    assert!(right > 500 && wrong > 1500, "{right} right, {wrong} wrong");
 }
 
 /// A seed that does not compile would test the diagnostics alone.

@@ -1,6 +1,7 @@
 //! Sources of the rule language, from the preprocessor to a running node: a program or
 //! diagnostics, and never a panic.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use tidemill_overlog::node::{Event, Identity, Node, Observer, Program, Sighting};
@@ -14,6 +15,8 @@ use tidemill_relation::view::Progress;
 use tidemill_relation::{Id, OwnedValue, Seq, SeqBuilder, Type, TypeSet, Value};
 use tidemill_stdx::diag::{Sources, has_errors};
 
+use super::front;
+
 /// Turns that a program runs.
 const TURNS_MAX: usize = 60;
 /// Event tuples of one turn, in tens; rounds of its views.
@@ -21,26 +24,33 @@ const STEPS_MAX: usize = 100;
 /// The bytes of a program that is compiled and run.
 const BYTES_MAX: usize = 1 << 14;
 
-/// Panics if `input`, taken as a source, makes any part of the system do so.
-pub fn check(input: &[u8]) {
-    if let Some(compiled) = compiled(input) {
-        run(compiled);
-    }
+/// Panics if `input`, taken as a source, makes any part of the system do so; true if it is a
+/// program.
+pub fn check(input: &[u8]) -> bool {
+    front::check(&text(input));
+    let compiled = compiled(input);
+    let is_right = compiled.is_some();
+    compiled.into_iter().for_each(run);
+    is_right
+}
+
+fn text(input: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(&input[..input.len().min(BYTES_MAX)])
 }
 
 /// Takes `input` through the compiler; checks what it gives.
 pub fn compiled(input: &[u8]) -> Option<Compiled> {
-    let text = String::from_utf8_lossy(&input[..input.len().min(BYTES_MAX)]);
+    let text = text(input);
     let mut files = MemoryFiles::default();
     files.add("self.olg", "p(@N, 1).\n#include \"self.olg\"\n");
     let mut sources = Sources::default();
     let (tree, found) = parse_text("p.olg", &text, &ParseOptions::default(), &files, &mut sources);
-    found.iter().for_each(|diagnostic| drop(sources.render(diagnostic)));
+    front::check_diagnostics(&found, &sources);
     if has_errors(&found) {
         return None;
     }
     let (compiled, found) = compile(&tree, &sources, &Options::default());
-    found.iter().for_each(|diagnostic| drop(sources.render(diagnostic)));
+    front::check_diagnostics(&found, &sources);
     assert_eq!(compiled.is_some(), !has_errors(&found));
     let compiled = compiled?;
     assert_eq!(plan::verify(&compiled.plan), Ok(()));

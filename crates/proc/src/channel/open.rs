@@ -60,7 +60,8 @@ fn follow(worker: &Worker, holder: ComponentRef, slot: SlotRef) -> Step {
     if component.is_doomed() || Life::of(component) == Life::Failed {
         return Step::Found(Found::Failed);
     }
-    if is_closed(component) {
+    // What a component requires is still there for its sub-components while they come to an end.
+    if kind != PORT_REQUIRED && is_closed(component) {
         return Step::Found(Found::Unconnected(holder));
     }
     let descriptor = component.descriptor();
@@ -206,7 +207,12 @@ pub(crate) fn slot_offered(
         cx.fault(Reason::Empty, 0, position);
         return std::ptr::null_mut();
     };
-    let port = &component.descriptor().offered[offered as usize];
+    let ports = &component.descriptor().offered;
+    let Some(number) = ports.iter().position(|port| port.interface == offered) else {
+        cx.fault(Reason::Interface, 0, position);
+        return std::ptr::null_mut();
+    };
+    let (port, offered) = (&ports[number], number as u32);
     let index = u32::try_from(index).unwrap_or(0);
     let last = port.high.unwrap_or(u32::MAX);
     if index == 0 || index > last {

@@ -1,6 +1,6 @@
 //! CONNECT and DISCONNECT.
 
-use super::slots::{make_slot, parts, port_of};
+use super::slots::{in_type, make_slot, parts, port_of};
 use super::{kinds, wake_parked};
 use crate::channel;
 use crate::fault::Reason;
@@ -20,6 +20,10 @@ pub(crate) fn connect(
     position: u32,
 ) -> u32 {
     let (from, to) = (ComponentRef(from), ComponentRef(to));
+    let ports = in_type(from, from_port).zip(in_type(to, to_port));
+    let Some((from_port, to_port)) = ports else {
+        return cx.fault(Reason::Interface, 0, position);
+    };
     match try_connect(cx, from, from_port, to, to_port) {
         Ok(()) => OK,
         Err((reason, detail)) => cx.fault(reason, detail, position),
@@ -96,6 +100,9 @@ pub(crate) fn disconnect(
 ) -> u32 {
     let Some(component) = ComponentRef(component).some() else {
         return cx.fault(Reason::Empty, 0, position);
+    };
+    let Some(port) = in_type(component, port) else {
+        return cx.fault(Reason::Interface, 0, position);
     };
     let Some(known) = port_of(component, port) else {
         return cx.fault(Reason::Interface, 0, position);

@@ -19,6 +19,19 @@ pub(crate) fn parts(port: u64) -> (u64, u32, u32) {
     (port >> 56, (port >> 32) as u32 & 0xFF_FFFF, port as u32)
 }
 
+/// Generated code names interfaces by their number in the program, as it may not know the type of
+/// a component: the same port with the interface's number in the component's type.
+pub(crate) fn in_type(component: ComponentRef, port: u64) -> Option<u64> {
+    if component.is_null() {
+        return Some(port);
+    }
+    let (kind, interface, index) = parts(port);
+    let descriptor = component.descriptor();
+    let ports = if kind == PORT_REQUIRED { &descriptor.required } else { &descriptor.offered };
+    let number = ports.iter().position(|known| known.interface == interface)?;
+    Some(crate::layout::port(kind, number as u32, index))
+}
+
 /// The descriptor that a port number means.
 pub(crate) fn port_of<'a>(component: ComponentRef, port: u64) -> Option<&'a Port> {
     let (kind, interface, _) = parts(port);
@@ -181,6 +194,7 @@ pub(crate) fn free_tables(worker: &mut Worker, component: ComponentRef) {
 
 pub(crate) fn count(_: &mut Context, component: *mut Component, port: u64) -> i64 {
     let Some(component) = ComponentRef(component).some() else { return 0 };
+    let Some(port) = in_type(component, port) else { return 0 };
     let Some(known) = port_of(component, port) else { return 0 };
     if known.slot == 0 {
         return 0;

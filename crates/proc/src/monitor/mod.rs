@@ -203,3 +203,6 @@ pub(crate) fn look(worker: &mut Worker) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,7 +36,7 @@ macro_rules! wait {
 #[macro_export]
 macro_rules! code {
     ($name:ident($frame:ident, $process:ident, $worker:ident) $body:block) => {
-        #[allow(unused_variables, unused_unsafe)]
+        #[allow(unused_variables, unused_unsafe, clippy::macro_metavars_in_unsafe)]
         unsafe extern "C" fn $name(
             $frame: *mut Frame,
             $process: *mut Process,

@@ -86,6 +86,13 @@ pub(crate) struct Rows<'t> {
     row: u32,
 }
 
+impl Rows<'_> {
+    /// The rows of the chain from one of its rows on.
+    pub(super) fn starting_at(self, row: RowId) -> Self {
+        Rows { row: row.0, ..self }
+    }
+}
+
 impl Iterator for Rows<'_> {
     type Item = RowId;
 

@@ -308,13 +308,6 @@ impl Table {
         self.find_equal_where(self.key_hash_of(values), values, |row| self.live.get(row.0))
     }
 
-    /// The live or dying row equal to `values`.
-    pub fn find_ever(&self, values: &[Value<'_>]) -> Option<RowId> {
-        let hash = self.key_hash_of(values);
-        self.find_equal_where(hash, values, |row| self.live.get(row.0))
-            .or_else(|| self.find_equal_where(hash, values, |row| self.dying.get(row.0)))
-    }
-
     fn find_equal_where(
         &self,
         hash: u64,
@@ -689,6 +682,23 @@ enum Candidates<'t> {
 enum FoundRows {
     One(Option<u32>),
     Many(std::vec::IntoIter<u32>),
+}
+
+impl Rows<'_> {
+    /// The rows from one of them on.
+    pub(crate) fn starting_at(mut self, row: RowId) -> Self {
+        self.candidates = match self.candidates {
+            Candidates::Scan(rows) => Candidates::Scan(row.0..rows.end),
+            Candidates::Chain(rows) => Candidates::Chain(rows.starting_at(row)),
+            Candidates::Found(FoundRows::One(_)) => Candidates::Found(FoundRows::One(Some(row.0))),
+            Candidates::Found(FoundRows::Many(rows)) => {
+                let from = rows.as_slice().partition_point(|&other| other < row.0);
+                let rest = rows.as_slice()[from..].to_vec();
+                Candidates::Found(FoundRows::Many(rest.into_iter()))
+            }
+        };
+        self
+    }
 }
 
 impl Iterator for Rows<'_> {

@@ -1,30 +1,75 @@
-//! Places for the nodes of a graph: layers from left to right (Sugiyama, Tagawa and Toda, 1981).
+//! Places for the nodes of a graph: layers from top to bottom (Sugiyama, Tagawa and Toda, 1981).
 //!
 //! 1. Edges that would close a cycle are turned round.
 //! 2. A node's layer is the length of the longest path that leads to it.
-//! 3. Inside a layer, nodes are sorted by the mean place of their neighbours, forth and back a
-//!    few times, so that few edges cross.
+//! 3. An edge that spans layers gets a bend in each layer between, and goes round the nodes there.
+//! 4. Inside a layer, nodes and bends are sorted by the mean place of their neighbours, forth and
+//!    back a few times, so that few edges cross.
+//! 5. Each is moved to the middle of its neighbours, as far as its own layer has room.
 
 use super::Graph;
 
 /// Sweeps over the layers; more hardly change anything.
-const SWEEPS: usize = 8;
+const SWEEPS: usize = 12;
+/// Bends in all; a graph with more is not for eyes anyway, and its long edges go straight.
+const BENDS_MAX: usize = 20_000;
 
-/// The nodes of each layer, from top to bottom.
-pub(super) fn layers(graph: &Graph) -> Vec<Vec<usize>> {
-    let edges = without_cycles(graph);
-    let rank = ranks(graph.nodes.len(), &edges);
-    let count = rank.iter().max().map_or(0, |last| last + 1);
-    let mut layers = vec![Vec::new(); count];
-    for (node, &rank) in rank.iter().enumerate() {
-        layers[rank].push(node);
-    }
-    sort_layers(&mut layers, graph.nodes.len(), &edges);
-    layers
+/// Where everything stands.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    /// Of each node its layer and the middle of it in that layer.
+    pub(super) nodes: Vec<(usize, f64)>,
+    /// Of each edge its bends, from its beginning to its end: layer and place.
+    pub(super) bends: Vec<Vec<(usize, f64)>>,
+    /// The number of layers.
+    pub(super) layers: usize,
+    /// The rightmost end.
+    pub(super) width: f64,
 }
 
-/// The edges, those turned round that lead back to a node on the path of a depth-first walk.
-fn without_cycles(graph: &Graph) -> Vec<(usize, usize)> {
+/// An edge as the layers see it: downwards.
+#[derive(Clone, Copy, Default)]
+struct Arc {
+    from: usize,
+    to: usize,
+    turned: bool,
+}
+
+/// Nodes, then bends: what stands in layers.
+struct Things {
+    layers: Vec<Vec<usize>>,
+    rank: Vec<usize>,
+    width: Vec<f64>,
+    neighbours: Vec<Vec<usize>>,
+}
+
+/// Finds a place for each node, `width` wide with the room beside it, and for bends, `bend` wide.
+pub(super) fn layout(graph: &Graph, width: impl Fn(usize) -> f64, bend: f64) -> Layout {
+    let arcs = without_cycles(graph);
+    let rank = ranks(graph.nodes.len(), &arcs);
+    let widths = (0..graph.nodes.len()).map(width).collect();
+    let count = rank.iter().max().map_or(0, |last| last + 1);
+    let neighbours = vec![Vec::new(); rank.len()];
+    let mut things = Things { layers: vec![Vec::new(); count], rank, width: widths, neighbours };
+    let bends = things.bend(&arcs, bend);
+    for thing in 0..things.rank.len() {
+        things.layers[things.rank[thing]].push(thing);
+    }
+    things.sort();
+    let places = things.places();
+    let place = |&thing: &usize| (things.rank[thing], places[thing]);
+    let ends = places.iter().zip(&things.width).map(|(place, width)| place + width / 2.0);
+    Layout {
+        nodes: (0..graph.nodes.len()).map(|node| place(&node)).collect(),
+        bends: bends.iter().map(|bends| bends.iter().map(place).collect()).collect(),
+        layers: things.layers.len(),
+        width: ends.fold(0.0, f64::max),
+    }
+}
+
+/// The edges, those turned round that lead back to a node on the path of a depth-first walk; an
+/// edge from a node to itself stays.
+fn without_cycles(graph: &Graph) -> Vec<Arc> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
         New,
@@ -33,11 +78,11 @@ fn without_cycles(graph: &Graph) -> Vec<(usize, usize)> {
     }
     let count = graph.nodes.len();
     let mut next: Vec<Vec<usize>> = vec![Vec::new(); count];
-    for edge in &graph.edges {
-        next[edge.from].push(edge.to);
+    for (number, edge) in graph.edges.iter().enumerate() {
+        next[edge.from].push(number);
     }
     let mut mark = vec![Mark::New; count];
-    let mut edges = Vec::with_capacity(graph.edges.len());
+    let mut arcs = vec![Arc::default(); graph.edges.len()];
     for root in 0..count {
         // Nodes on the path, each with the number of its edges that have been walked.
         let mut path = vec![(root, 0)];
@@ -47,32 +92,32 @@ fn without_cycles(graph: &Graph) -> Vec<(usize, usize)> {
         mark[root] = Mark::OnPath;
         while let Some((node, walked)) = path.last_mut() {
             let from = *node;
-            let Some(&to) = next[from].get(*walked) else {
+            let Some(&number) = next[from].get(*walked) else {
                 mark[from] = Mark::Done;
                 path.pop();
                 continue;
             };
             *walked += 1;
+            let to = graph.edges[number].to;
+            arcs[number] = Arc { from, to, turned: false };
             match mark[to] {
-                _ if from == to => {}
-                Mark::OnPath => edges.push((to, from)),
-                Mark::Done => edges.push((from, to)),
+                Mark::OnPath => arcs[number] = Arc { from: to, to: from, turned: true },
+                Mark::Done => {}
                 Mark::New => {
-                    edges.push((from, to));
                     mark[to] = Mark::OnPath;
                     path.push((to, 0));
                 }
             }
         }
     }
-    edges
+    arcs
 }
 
-/// The length of the longest path to each node; `edges` are free of cycles.
-fn ranks(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
+/// The length of the longest path to each node; `arcs` are free of cycles.
+fn ranks(count: usize, arcs: &[Arc]) -> Vec<usize> {
     let mut before = vec![0; count];
     let mut next: Vec<Vec<usize>> = vec![Vec::new(); count];
-    for &(from, to) in edges {
+    for &Arc { from, to, .. } in arcs.iter().filter(|arc| arc.from != arc.to) {
         before[to] += 1;
         next[from].push(to);
     }
@@ -90,38 +135,131 @@ fn ranks(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     rank
 }
 
-fn sort_layers(layers: &mut [Vec<usize>], count: usize, edges: &[(usize, usize)]) {
-    let mut neighbours: Vec<Vec<usize>> = vec![Vec::new(); count];
-    for &(from, to) in edges {
-        neighbours[from].push(to);
-        neighbours[to].push(from);
-    }
-    // Relative to the layer's height, so that layers of different sizes compare.
-    let mut place = vec![0.0; count];
-    let settle = |layer: &[usize], place: &mut [f64]| {
-        for (index, &node) in layer.iter().enumerate() {
-            place[node] = (index as f64 + 0.5) / layer.len() as f64;
+impl Things {
+    /// Puts bends into long edges; gives those of each.
+    fn bend(&mut self, arcs: &[Arc], width: f64) -> Vec<Vec<usize>> {
+        let span = |arc: &Arc| self.rank[arc.to].saturating_sub(self.rank[arc.from] + 1);
+        let straight = arcs.iter().map(span).sum::<usize>() > BENDS_MAX;
+        let mut all = Vec::with_capacity(arcs.len());
+        for arc in arcs {
+            let mut bends = Vec::new();
+            let mut last = arc.from;
+            let between = self.rank[arc.from] + 1..self.rank[arc.to];
+            for rank in between.filter(|_| !straight) {
+                let bend = self.rank.len();
+                self.rank.push(rank);
+                self.width.push(width);
+                self.neighbours.push(Vec::new());
+                self.join(last, bend);
+                bends.push(bend);
+                last = bend;
+            }
+            if arc.from != arc.to {
+                self.join(last, arc.to);
+            }
+            if arc.turned {
+                bends.reverse();
+            }
+            all.push(bends);
         }
-    };
-    layers.iter().for_each(|layer| settle(layer, &mut place));
-    for sweep in 0..SWEEPS {
-        let backward = sweep % 2 == 1;
-        let order: Vec<usize> = match backward {
-            false => (0..layers.len()).collect(),
-            true => (0..layers.len()).rev().collect(),
+        all
+    }
+
+    fn join(&mut self, one: usize, other: usize) {
+        self.neighbours[one].push(other);
+        self.neighbours[other].push(one);
+    }
+
+    /// Sorts each layer by the neighbours in the layers above, then below, and so on.
+    fn sort(&mut self) {
+        // Relative to the layer's width, so that layers of different sizes compare.
+        let mut place = vec![0.0; self.rank.len()];
+        let settle = |layer: &[usize], place: &mut [f64]| {
+            for (index, &thing) in layer.iter().enumerate() {
+                place[thing] = (index as f64 + 0.5) / layer.len() as f64;
+            }
         };
-        for layer in order {
-            let mean = |&node: &usize| {
-                let all = &neighbours[node];
-                match all.len() {
-                    0 => place[node],
-                    len => all.iter().map(|&other| place[other]).sum::<f64>() / len as f64,
-                }
-            };
-            layers[layer].sort_by(|a, b| mean(a).total_cmp(&mean(b)).then(a.cmp(b)));
-            settle(&layers[layer], &mut place);
+        self.layers.iter().for_each(|layer| settle(layer, &mut place));
+        for sweep in 0..SWEEPS {
+            for layer in order(self.layers.len(), sweep) {
+                let mut things = std::mem::take(&mut self.layers[layer]);
+                let mean = |&thing: &usize| self.mean(thing, &place, sweep).unwrap_or(place[thing]);
+                things.sort_by(|a, b| mean(a).total_cmp(&mean(b)).then(a.cmp(b)));
+                settle(&things, &mut place);
+                self.layers[layer] = things;
+            }
         }
     }
+
+    /// The mean place of a thing's neighbours: above and below by turns, in the end on both sides.
+    fn mean(&self, thing: usize, place: &[f64], sweep: usize) -> Option<f64> {
+        let wanted = |other: &&usize| match sweep {
+            _ if sweep + 2 >= SWEEPS => true,
+            _ if sweep.is_multiple_of(2) => self.rank[**other] < self.rank[thing],
+            _ => self.rank[**other] > self.rank[thing],
+        };
+        let (mut sum, mut count) = (0.0, 0);
+        for &other in self.neighbours[thing].iter().filter(wanted) {
+            sum += place[other];
+            count += 1;
+        }
+        (count > 0).then(|| sum / f64::from(count))
+    }
+
+    /// The middle of each thing, from 0 on.
+    fn places(&self) -> Vec<f64> {
+        let mut place = vec![0.0; self.rank.len()];
+        for layer in &self.layers {
+            self.pack(layer, &mut place, |place| place);
+        }
+        for sweep in 0..SWEEPS {
+            for layer in order(self.layers.len(), sweep) {
+                let wanted: Vec<f64> = (self.layers[layer].iter())
+                    .map(|&thing| self.mean(thing, &place, sweep).unwrap_or(place[thing]))
+                    .collect();
+                let mut wanted = wanted.into_iter();
+                self.pack(&self.layers[layer], &mut place, |place| wanted.next().unwrap_or(place));
+            }
+        }
+        let start = |(place, width): (&f64, &f64)| place - width / 2.0;
+        let least = place.iter().zip(&self.width).map(start).fold(f64::INFINITY, f64::min);
+        place.iter().map(|place| place - least).collect()
+    }
+
+    /// Puts the things of a layer as near as can be to where each wants to be, without change of
+    /// order or overlap: the least squares are found by merging neighbours that press on each
+    /// other into blocks (isotonic regression).
+    fn pack(&self, layer: &[usize], place: &mut [f64], mut wanted: impl FnMut(f64) -> f64) {
+        // Blocks: the sum of where its things want the layer to start, and their number.
+        let mut blocks: Vec<(f64, f64)> = Vec::new();
+        let mut offsets = Vec::with_capacity(layer.len());
+        let mut before = 0.0;
+        for &thing in layer {
+            let offset = before + self.width[thing] / 2.0;
+            offsets.push(offset);
+            before += self.width[thing];
+            blocks.push((wanted(place[thing]) - offset, 1.0));
+            while let [.., (sum, count), (next, more)] = blocks[..]
+                && sum / count >= next / more
+            {
+                blocks.pop();
+                if let Some(last) = blocks.last_mut() {
+                    *last = (sum + next, count + more);
+                }
+            }
+        }
+        let mut things = layer.iter().zip(offsets);
+        for (sum, count) in blocks {
+            for (&thing, offset) in things.by_ref().take(count as usize) {
+                place[thing] = sum / count + offset;
+            }
+        }
+    }
+}
+
+/// The layers downwards in even sweeps, upwards in odd ones.
+fn order(layers: usize, sweep: usize) -> impl Iterator<Item = usize> {
+    (0..layers).map(move |layer| if sweep.is_multiple_of(2) { layer } else { layers - 1 - layer })
 }
 
 #[cfg(test)]
@@ -131,15 +269,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn edges_lead_to_the_right_but_for_cycles() {
+    fn edges_lead_down_but_for_cycles() {
         let graph = example();
-        let layers = layers(&graph);
-        let rank = |node| layers.iter().position(|layer| layer.contains(&node));
-        assert_eq!(layers.iter().map(Vec::len).sum::<usize>(), graph.nodes.len());
+        let layout = layout(&graph, |_| 10.0, 2.0);
+        let rank = |node: usize| layout.nodes[node].0;
         assert!(rank(3) < rank(4) && rank(4) > rank(1));
         assert!(rank(5) < rank(2));
         // `peer -> r2 -> peer` is a cycle: its nodes still stand in different layers.
         assert_ne!(rank(1), rank(5));
+    }
+
+    #[test]
+    fn nothing_overlaps_and_long_edges_bend() {
+        let mut graph = example();
+        graph.edges.push(Edge { from: 3, to: 2, kind: EdgeKind::Emits });
+        let layout = layout(&graph, |node| 10.0 + node as f64, 2.0);
+        let mut things: Vec<(usize, f64, f64)> = Vec::new();
+        for (node, &(layer, place)) in layout.nodes.iter().enumerate() {
+            things.push((layer, place, 10.0 + node as f64));
+        }
+        things.extend(layout.bends.iter().flatten().map(|&(layer, place)| (layer, place, 2.0)));
+        things.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        for pair in things.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            let room = pair[1].1 - pair[0].1 - (pair[0].2 + pair[1].2) / 2.0;
+            assert!(room > -1e-6, "{pair:?}");
+        }
+        let span = layout.nodes[2].0 - layout.nodes[3].0;
+        assert_eq!(layout.bends[7].len(), span - 1);
+        assert!(span > 1);
     }
 
     #[test]
@@ -148,6 +305,6 @@ mod tests {
         let node = Node { kind: NodeKind::Rule, name: String::new(), hidden: false };
         let edge = |from| Edge { from, to: (from + 1) % count, kind: EdgeKind::Emits };
         let graph = Graph { nodes: vec![node; count], edges: (0..count).map(edge).collect() };
-        assert_eq!(layers(&graph).len(), count);
+        assert_eq!(layout(&graph, |_| 1.0, 1.0).layers, count);
     }
 }

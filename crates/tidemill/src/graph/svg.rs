@@ -1,53 +1,138 @@
 //! A graph as a picture.
+//!
+//! It has a background of its own, so that it can be read on pages of any colour. What an edge
+//! means is said by its colour and dashes, and once in the legend.
 
 use std::fmt::Write;
 
 use super::forms::label;
-use super::layout::layers;
-use super::{EdgeKind, Graph, NodeKind};
+use super::layout::{Layout, layout};
+use super::{Edge, EdgeKind, Graph, NodeKind};
 
 /// Height of a node, in pixels; also the corner radius of events, twice.
-const HEIGHT: f64 = 30.0;
+const HEIGHT: f64 = 28.0;
 /// Between two nodes of a layer.
-const GAP: f64 = 18.0;
-/// Between two layers, where the words on edges stand.
-const AISLE: f64 = 110.0;
-const MARGIN: f64 = 20.0;
+const GAP: f64 = 16.0;
+/// What an edge takes that passes a layer.
+const BEND: f64 = 16.0;
+/// From one layer to the next.
+const STEP: f64 = 74.0;
+const MARGIN: f64 = 24.0;
+/// Height of the legend, and the room for one of its entries.
+const LEGEND: f64 = 26.0;
+const ENTRY: f64 = 104.0;
 /// Width of a character of the labels, on average.
 const CHARACTER: f64 = 7.2;
 
-const STYLE: &str = "text{font:12px sans-serif;text-anchor:middle;dominant-baseline:central;\
-    fill:#222}.w{font-size:10px;fill:#777}.n{stroke:#444;stroke-width:1.2}.h{stroke-dasharray:4 3}\
+const STYLE: &str = "svg{background:#fff}.g{fill:#fff}text{font:12px sans-serif;fill:#222;\
+    text-anchor:middle}.w{text-anchor:start;font-size:11px}\
+    .n{stroke:#444;stroke-width:1.2}.h{stroke-dasharray:4 3}\
     .event{fill:#fff3d6}.table{fill:#dcebfa}.rule{fill:#f4f4f4}.timer{fill:#e3f4dd}\
-    .stage{fill:#eee3f7}\
-    path{fill:none;stroke:#888;stroke-width:1.2}.d{stroke-dasharray:4 3}.b{stroke-width:2.4}";
+    .stage{fill:#eee3f7}.e{fill:none;stroke-width:1.4}";
+
+/// The kinds in the order of the legend, with the colour and dashes of their lines.
+const KINDS: [(EdgeKind, &str, &str); 8] = [
+    (EdgeKind::Starts, "#222222", ""),
+    (EdgeKind::Reads, "#4477aa", "5 3"),
+    (EdgeKind::Lacks, "#aa3377", "2 3"),
+    (EdgeKind::Emits, "#b07a00", ""),
+    (EdgeKind::Inserts, "#228833", ""),
+    (EdgeKind::Deletes, "#cc3311", ""),
+    (EdgeKind::Maintains, "#117788", ""),
+    (EdgeKind::Ships, "#663399", "8 3"),
+];
 
 #[derive(Clone, Copy, Default)]
 struct Place {
-    /// The left end.
-    x: f64,
     /// The middle.
+    x: f64,
     y: f64,
     width: f64,
 }
 
-/// Draws the graph: layers from left to right, nodes by kind, a word on each edge.
+/// Draws the graph: layers from top to bottom, nodes by kind, edges by kind, and a legend.
 pub fn draw(graph: &Graph) -> String {
-    let (places, width, height) = places(graph);
+    let layout = layout(graph, |node| node_width(graph, node) + GAP, BEND);
+    let used = KINDS.iter().filter(|(kind, ..)| graph.edges.iter().any(|it| it.kind == *kind));
+    let used: Vec<_> = used.collect();
+    let (width, height) = size(&layout, used.len());
+    // Narrow graphs stand in the middle, below the legend.
+    let left = (width - layout.width) / 2.0;
+    let places: Vec<Place> = (0..graph.nodes.len())
+        .map(|node| {
+            let (layer, x) = layout.nodes[node];
+            Place { x: left + x, y: height_of(layer), width: node_width(graph, node) }
+        })
+        .collect();
     let mut out = String::new();
     // Writing to a string cannot fail, here and below.
     let _ = writeln!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
          viewBox=\"0 0 {width:.0} {height:.0}\">\n<style>{STYLE}</style>\n\
-         <defs><marker id=\"a\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" \
-         markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0 L8 4 L0 8 z\" \
-         style=\"fill:#888;stroke:none\"/></marker></defs>"
+         <rect class=\"g\" width=\"{width:.0}\" height=\"{height:.0}\" rx=\"8\"/>\n<defs>"
     );
-    for edge in &graph.edges {
-        write_edge(&mut out, places[edge.from], places[edge.to], edge.kind);
+    for (kind, colour, _) in &used {
+        let _ = writeln!(
+            out,
+            "<marker id=\"{}\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"9\" \
+             markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">\
+             <path d=\"M0 0 L8 4 L0 8 z\" fill=\"{colour}\"/></marker>",
+            kind.word()
+        );
     }
-    for (node, place) in graph.nodes.iter().zip(&places) {
+    out.push_str("</defs>\n");
+    for (number, (kind, ..)) in used.iter().enumerate() {
+        write_entry(&mut out, number, *kind);
+    }
+    for (edge, bends) in graph.edges.iter().zip(&layout.bends) {
+        let bends = bends.iter().map(|&(layer, x)| (left + x, height_of(layer)));
+        let path = path(places[edge.from], places[edge.to], edge, bends);
+        let _ = writeln!(out, "<path {} d=\"{path}\"/>", line(edge.kind));
+    }
+    write_nodes(&mut out, graph, &places);
+    out.push_str("</svg>\n");
+    out
+}
+
+fn node_width(graph: &Graph, node: usize) -> f64 {
+    (label(&graph.nodes[node]).chars().count() as f64 * CHARACTER + 22.0).max(40.0)
+}
+
+/// The middle of a layer.
+fn height_of(layer: usize) -> f64 {
+    MARGIN + LEGEND + HEIGHT / 2.0 + layer as f64 * STEP
+}
+
+fn size(layout: &Layout, kinds: usize) -> (f64, f64) {
+    let height = height_of(layout.layers.saturating_sub(1)) + HEIGHT / 2.0 + MARGIN;
+    (layout.width.max(kinds as f64 * ENTRY) + 2.0 * MARGIN, height)
+}
+
+/// The attributes of a line.
+fn line(kind: EdgeKind) -> String {
+    let known = KINDS.iter().find(|(other, ..)| *other == kind);
+    let (colour, dashes) = known.map_or(("#222222", ""), |(_, colour, dashes)| (colour, dashes));
+    let dashes = match dashes {
+        "" => String::new(),
+        dashes => format!(" stroke-dasharray=\"{dashes}\""),
+    };
+    let word = kind.word();
+    format!("class=\"e\" stroke=\"{colour}\"{dashes} marker-end=\"url(#{word})\"")
+}
+
+fn write_entry(out: &mut String, number: usize, kind: EdgeKind) {
+    let (x, y, line) = (MARGIN + number as f64 * ENTRY, MARGIN - 4.0, line(kind));
+    let (end, text, word) = (x + 30.0, x + 36.0, kind.word());
+    let _ = writeln!(
+        out,
+        "<path {line} d=\"M{x:.1} {y:.1} H{end:.1}\"/>\n\
+         <text class=\"w\" x=\"{text:.1}\" y=\"{y:.1}\" dy=\".35em\">{word}</text>"
+    );
+}
+
+fn write_nodes(out: &mut String, graph: &Graph, places: &[Place]) {
+    for (node, place) in graph.nodes.iter().zip(places) {
         let hidden = if node.hidden { " h" } else { "" };
         let class = node.kind.word();
         let radius = match node.kind {
@@ -55,75 +140,53 @@ pub fn draw(graph: &Graph) -> String {
             NodeKind::Table => 6.0,
             NodeKind::Rule | NodeKind::Stage => 0.0,
         };
-        let (x, top, width) = (place.x, place.y - HEIGHT / 2.0, place.width);
+        let Place { x, y, width } = *place;
+        let (left, top) = (x - width / 2.0, y - HEIGHT / 2.0);
+        let text = escape(&label(node));
         let _ = writeln!(
             out,
-            "<rect class=\"n {class}{hidden}\" x=\"{x:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" \
-             height=\"{HEIGHT}\" rx=\"{radius}\"/>\n<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            x + width / 2.0,
-            place.y,
-            escape(&label(node)),
+            "<rect class=\"n {class}{hidden}\" x=\"{left:.1}\" y=\"{top:.1}\" \
+             width=\"{width:.1}\" height=\"{HEIGHT}\" rx=\"{radius}\"/>\n\
+             <text x=\"{x:.1}\" y=\"{y:.1}\" dy=\".35em\">{text}</text>"
         );
     }
-    out.push_str("</svg>\n");
-    out
 }
 
-/// Where each node stands, and the size of the whole.
-fn places(graph: &Graph) -> (Vec<Place>, f64, f64) {
-    let layers = layers(graph);
-    let tallest = layers.iter().map(Vec::len).max().unwrap_or(0) as f64;
-    // Below the last node there is room for edges that lead back.
-    let height = 2.0 * MARGIN + tallest * (HEIGHT + GAP) + HEIGHT;
-    let mut places = vec![Place::default(); graph.nodes.len()];
-    let mut x = MARGIN;
-    for layer in &layers {
-        let width =
-            |node: usize| label(&graph.nodes[node]).chars().count() as f64 * CHARACTER + 24.0;
-        let widest = layer.iter().map(|&node| width(node)).fold(0.0, f64::max);
-        let used = layer.len() as f64 * (HEIGHT + GAP) - GAP;
-        let top = (height - used) / 2.0 + HEIGHT / 2.0;
-        for (index, &node) in layer.iter().enumerate() {
-            let own = width(node);
-            let y = top + index as f64 * (HEIGHT + GAP);
-            places[node] = Place { x: x + (widest - own) / 2.0, y, width: own };
-        }
-        x += widest + AISLE;
+/// A curve through the bends, upright in each of them.
+fn path(from: Place, to: Place, edge: &Edge, bends: impl Iterator<Item = (f64, f64)>) -> String {
+    if edge.from == edge.to {
+        let (x, y) = (from.x + from.width / 2.0, from.y);
+        let (out, up, down) = (x + 22.0, y - 7.0, y + 7.0);
+        return format!("M{x:.1} {up:.1} C{out:.1} {up:.1} {out:.1} {down:.1} {x:.1} {down:.1}");
     }
-    let width = if layers.is_empty() { 2.0 * MARGIN } else { x - AISLE + MARGIN };
-    (places, width, height)
-}
-
-/// A curve from the right end of one node to the left end of another; backward edges go below.
-fn write_edge(out: &mut String, from: Place, to: Place, kind: EdgeKind) {
-    let class = match kind {
-        EdgeKind::Reads | EdgeKind::Lacks => " class=\"d\"",
-        EdgeKind::Ships => " class=\"b\"",
-        _ => "",
+    let side = if to.y > from.y { HEIGHT / 2.0 } else { -HEIGHT / 2.0 };
+    // Lines that meet at a node do so beside each other, as far as they come from beside.
+    let port = |place: Place, towards: f64| {
+        let most = place.width / 2.0 - 8.0;
+        // What leads up stands beside what leads down to the same node.
+        let beside = if side < 0.0 { 8.0 } else { 0.0 };
+        place.x + ((towards - place.x) * 0.2 + beside).clamp(-most, most)
     };
-    let forward = to.x > from.x + from.width;
-    let (x1, y1, x2, y2, bow) = match forward {
-        true => (from.x + from.width, from.y, to.x, to.y, 0.0),
-        // From below the one to below the other.
-        false => (
-            from.x + from.width / 2.0,
-            from.y + HEIGHT / 2.0,
-            to.x + to.width / 2.0,
-            to.y + HEIGHT / 2.0,
-            HEIGHT + GAP,
-        ),
-    };
-    let reach = if forward { (x2 - x1) / 2.0 } else { 0.0 };
-    let (cx1, cy1, cx2, cy2) = (x1 + reach, y1 + bow, x2 - reach, y2 + bow);
-    // The middle of the curve.
-    let (wx, wy) = ((x1 + 3.0 * cx1 + 3.0 * cx2 + x2) / 8.0, (y1 + y2) / 2.0 + bow * 0.75);
-    let _ = writeln!(
-        out,
-        "<path{class} d=\"M{x1:.1} {y1:.1} C{cx1:.1} {cy1:.1} {cx2:.1} {cy2:.1} {x2:.1} {y2:.1}\" \
-         marker-end=\"url(#a)\"/>\n<text class=\"w\" x=\"{wx:.1}\" y=\"{:.1}\">{}</text>",
-        wy - 6.0,
-        kind.word(),
-    );
+    let inner: Vec<(f64, f64)> = bends.collect();
+    let first = inner.first().map_or(to.x, |bend| bend.0);
+    let last = inner.last().map_or(from.x, |bend| bend.0);
+    let mut points = vec![(port(from, first), from.y + side)];
+    for (x, y) in inner {
+        points.extend([(x, y - side), (x, y + side)]);
+    }
+    points.push((port(to, last), to.y - side));
+    let mut path = format!("M{:.1} {:.1}", points[0].0, points[0].1);
+    for pair in points.windows(2) {
+        let ((x1, y1), (x2, y2)) = (pair[0], pair[1]);
+        let _ = match x1 == x2 {
+            true => write!(path, " L{x2:.1} {y2:.1}"),
+            false => {
+                let middle = (y1 + y2) / 2.0;
+                write!(path, " C{x1:.1} {middle:.1} {x2:.1} {middle:.1} {x2:.1} {y2:.1}")
+            }
+        };
+    }
+    path
 }
 
 fn escape(text: &str) -> String {
@@ -139,12 +202,16 @@ mod tests {
     fn every_node_and_edge_is_drawn_inside_the_picture() {
         let graph = example();
         let picture = draw(&graph);
-        assert_eq!(picture.matches("<rect ").count(), graph.nodes.len());
-        assert_eq!(picture.matches("marker-end").count(), graph.edges.len());
-        let (places, width, height) = places(&graph);
-        for place in places {
-            assert!(place.x >= MARGIN && place.x + place.width <= width - MARGIN + 0.01);
-            assert!(place.y >= HEIGHT / 2.0 && place.y <= height - HEIGHT / 2.0);
+        assert_eq!(picture.matches("<rect class=\"n ").count(), graph.nodes.len());
+        let kinds = picture.matches("<marker ").count();
+        assert_eq!(kinds, 6);
+        assert_eq!(picture.matches("marker-end").count(), graph.edges.len() + kinds);
+        let number = |text: &str| text.split('"').next().and_then(|it| it.parse::<f64>().ok());
+        let width = picture.split("width=\"").nth(1).and_then(number).expect("a width");
+        for node in picture.split("<rect class=\"n ").skip(1) {
+            let x = node.split("x=\"").nth(1).and_then(number).expect("a place");
+            let own = node.split("width=\"").nth(1).and_then(number).expect("a width");
+            assert!(x >= MARGIN && x + own <= width - MARGIN, "{node}");
         }
     }
 

@@ -10,6 +10,7 @@
 //!              cues as timers┘   [life]   crash, restart, churn
 //!                                [roll]   the table `sim::node`
 //!                                [stage]  what cues do
+//!                                [vigil]  when nothing is left but leases
 //! ```
 //! The first tuple of a relation `violation`, and the first expectation of the script that does
 //! not hold, end the run.
@@ -17,6 +18,7 @@
 mod life;
 mod roll;
 mod stage;
+mod vigil;
 
 use std::io;
 use std::rc::Rc;
@@ -39,6 +41,7 @@ use crate::journal::{Journal, SharedJournal};
 use crate::script::{Cue, Script, bind};
 use crate::summary::Summary;
 use roll::Roll;
+use vigil::Vigil;
 
 /// How a program is simulated.
 #[derive(Clone, Debug)]
@@ -169,10 +172,13 @@ impl Simulation {
         let journal = SharedJournal::new(Journal::new(console));
         let observer = Box::new(journal.clone());
         let roll = Roll::new(program.plan());
+        // Where no view is shipped there are no leases, and the loop knows when all is done.
+        let vigil = (options.end_ns.is_none() && !program.compiled.exports.is_empty())
+            .then(|| Vigil::new(&mut events));
         let mut fleet = Fleet::new(Arc::new(program), Fabric::Udp, options.seed, observer);
         options.extra.into_iter().for_each(|extra| fleet.add_extra(extra));
         let stop = options.stop;
-        let mut world = SimWorld { fleet, journal, roll, retired: 0, stop };
+        let mut world = SimWorld { fleet, journal, roll, vigil, retired: 0, stop };
         // Before the nodes: what a script does at a time comes before what else happens then.
         cues.into_iter().for_each(|cue| stage::set(&mut events, Rc::new(cue)));
         for identity in identities {
@@ -192,6 +198,8 @@ struct SimWorld {
     fleet: Fleet,
     journal: SharedJournal,
     roll: Option<Roll>,
+    /// In a run that ends when nothing is left to do.
+    vigil: Option<Vigil>,
     /// Turns of lives that have ended.
     retired: u64,
     /// Somebody wants the run to end.
@@ -204,6 +212,7 @@ impl World for SimWorld {
     }
 
     fn turned(&mut self, events: &mut Loop<SimWorld>) {
+        vigil::restart(self, events);
         // Relaxed: a wish, which nothing else is published with.
         let stopped = self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
         if stopped || self.journal.get().is_over() {

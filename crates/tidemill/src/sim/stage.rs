@@ -10,7 +10,7 @@ use tidemill_overlog::node::Event;
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::text::{DisplayTuple, Pattern};
 
-use super::{SimWorld, life};
+use super::{SimWorld, life, vigil};
 use crate::script::{Cue, Deed, When};
 use crate::tuples::Parameters;
 
@@ -43,6 +43,7 @@ pub(super) fn set(events: &mut Loop<SimWorld>, cue: Rc<Cue>) {
 }
 
 fn perform(world: &mut SimWorld, events: &mut Loop<SimWorld>, cue: &Cue) {
+    vigil::restart(world, events);
     match &cue.deed {
         Deed::Put(tuples) => {
             for (node, relation, columns) in tuples {

@@ -260,6 +260,11 @@ impl Endpoint {
         }
     }
 
+    /// True if nothing is under way but the upkeep of leases.
+    pub fn only_upkeep(&self) -> bool {
+        self.entries.iter().all(|entry| entry.peer.only_upkeep())
+    }
+
     /// When [`Endpoint::on_time`] has something to do, if nothing comes before.
     pub fn next_timeout(&self) -> Option<u64> {
         self.timers.first().map(|&(at, _)| at)

@@ -171,6 +171,14 @@ impl Reliable {
         !self.has_lease && !self.sender.is_pending() && self.receiver.partial_since().is_none()
     }
 
+    /// True if nothing is under way but what upholds a lease, or what waits for a peer that is
+    /// not heard of: if it stays silent, that is lost.
+    pub fn only_upkeep(&self) -> bool {
+        (self.remote == 0 || !self.sender.is_pending())
+            && self.receiver.ack_at().is_none()
+            && self.receiver.partial_since().is_none()
+    }
+
     /// Queues a message: the fields of an envelope without sequence and acknowledgement.
     ///
     /// # Errors

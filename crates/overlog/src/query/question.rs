@@ -1,0 +1,211 @@
+//! What a query asks: a table of the node, or a program of its own over copies of the tables that
+//! it mentions.
+//!
+//! The rule is compiled as a view of a small program whose tables are declared like the node's.
+//! So a query means what a rule means, and nothing of it can touch the node.
+
+use tidemill_relation::expr::Param;
+use tidemill_relation::function::closest;
+use tidemill_relation::plan::{Plan, Relation, RelationId};
+use tidemill_relation::table::Key;
+use tidemill_stdx::diag::{Diagnostic, FileId, Sources, Span, has_errors};
+
+use crate::ast::{
+    Arg, Assign, BinaryOp, Expr, ExprKind, Functor, Keys, Materialize, Name, Program, Rule,
+    Statement, Term, Variable,
+};
+use crate::compile::compile;
+use crate::parse::parse_text;
+use crate::pre::{MemoryFiles, Options};
+
+/// The head of the small program; no program can write such a name.
+pub(super) const HEAD: &str = "query!answer";
+
+/// A query that has been understood.
+#[derive(Clone, Debug)]
+pub(super) enum Question {
+    /// The rows of a table.
+    Table { name: String, relation: RelationId },
+    /// A rule.
+    Rule { name: String, plan: Plan },
+}
+
+impl Question {
+    /// What `text` asks a node that runs `plan`; or what is wrong with it, as lines that name its
+    /// places.
+    pub(super) fn read(plan: &Plan, text: &str) -> Result<Question, String> {
+        let text = text.trim();
+        if text.contains(":-") {
+            return read_rule(plan, text);
+        }
+        let name = text.trim_end_matches('.').trim_end().trim_start_matches("::");
+        table(plan, name)?;
+        let relation = plan.find(name).ok_or_else(|| format!("there is no table `{name}`"))?;
+        Ok(Question::Table { name: name.to_owned(), relation })
+    }
+}
+
+fn read_rule(plan: &Plan, text: &str) -> Result<Question, String> {
+    let mut sources = Sources::new();
+    let text = if text.ends_with('.') { text.to_owned() } else { format!("{text}.") };
+    let render = |sources: &Sources, found: &[Diagnostic]| -> String {
+        let errors = found.iter().filter(|one| one.is_error());
+        errors.map(|one| sources.render(one)).collect::<String>().trim_end().to_owned()
+    };
+    let files = MemoryFiles::default();
+    let (tree, found) = parse_text("query", &text, &Options::default(), &files, &mut sources);
+    if has_errors(&found) {
+        return Err(render(&sources, &found));
+    }
+    let (small, name) = small_program(plan, tree).map_err(|found| render(&sources, &[found]))?;
+    let (compiled, found) = compile(&small, &sources, &Default::default());
+    let Some(compiled) = compiled.filter(|_| !has_errors(&found)) else {
+        return Err(render(&sources, &found));
+    };
+    if !compiled.plan.strands.is_empty() {
+        return Err("a query cannot call functions that depend on time or chance".to_owned());
+    }
+    Ok(Question::Rule { name, plan: compiled.plan })
+}
+
+/// The table of the node that a query names.
+fn table<'p>(plan: &'p Plan, name: &str) -> Result<&'p Relation, String> {
+    let found = plan.relations.iter().filter(is_visible).find(|relation| relation.name == name);
+    match found {
+        Some(relation) if relation.table().is_some() => Ok(relation),
+        Some(_) => Err(format!("`{name}` is an event, whose tuples do not stay")),
+        None => {
+            let tables =
+                plan.relations.iter().filter(is_visible).filter(|one| one.table().is_some());
+            let similar = closest(name, tables.map(|one| one.name.as_str()));
+            let hint = similar.first().map(|one| format!("; is `{one}` meant?"));
+            Err(format!("there is no table `{name}`{}", hint.unwrap_or_default()))
+        }
+    }
+}
+
+/// Tables of the system are hidden from schemas, not from queries.
+pub(super) fn is_visible(relation: &&Relation) -> bool {
+    let name = &relation.name;
+    !relation.hidden || name.starts_with("sys::") || name.starts_with("sim::")
+}
+
+/// The program that evaluates one rule, and the name of the rule's head.
+fn small_program(plan: &Plan, tree: Program) -> Result<(Program, String), Diagnostic> {
+    let file = tree.files.first().copied().unwrap_or(FileId(0));
+    let span = tree.statements.first().map_or(Span { file, start: 0, end: 0 }, Statement::span);
+    let mut statements = tree.statements.into_iter();
+    let mut rule = match (statements.next(), statements.next()) {
+        (Some(Statement::Rule(rule)), None) if !rule.delete => rule,
+        _ => {
+            let message = "a query is one rule `head(...) :- body.`";
+            return Err(Diagnostic::error("query-form", span, message));
+        }
+    };
+    let name = rule.head.name.written.clone();
+    let mut mentioned = Vec::new();
+    locate_here(plan, &mut rule, &mut mentioned)?;
+    let span = rule.span;
+    let mut statements: Vec<Statement> =
+        mentioned.iter().map(|relation| declaration(relation, span)).collect();
+    statements.push(Statement::Materialize(Materialize {
+        name: rule.head.name.clone(),
+        lifetime: None,
+        size: None,
+        keys: Keys { columns: (1..=rule.head.args.len() as u32).collect(), span },
+        lifetime_span: span,
+        size_span: span,
+        span,
+    }));
+    statements.push(Statement::Rule(rule));
+    let program = Program { files: tree.files, statements, macro_uses: tree.macro_uses };
+    Ok((program, name))
+}
+
+/// Makes all predicates of a rule speak of this node, gives its head a location before its
+/// columns, and gathers the tables that it mentions.
+fn locate_here<'p>(
+    plan: &'p Plan,
+    rule: &mut Rule,
+    mentioned: &mut Vec<&'p Relation>,
+) -> Result<(), Diagnostic> {
+    let mut equal = Vec::new();
+    for term in &mut rule.body {
+        let functor = match term {
+            Term::Predicate(predicate) => &mut predicate.functor,
+            Term::AggView(view) => &mut view.of,
+            Term::Assign(_) | Term::Condition(_) => continue,
+        };
+        let relation = table(plan, &functor.name.resolved)
+            .map_err(|message| Diagnostic::error("query-table", functor.name.span, message))?;
+        if functor.args.len() != relation.arity() {
+            let (name, columns) = (&relation.name, relation.arity());
+            let given = functor.args.len();
+            let message = format!("`{name}` has {columns} columns, location included, not {given}");
+            return Err(Diagnostic::error("query-table", functor.span, message));
+        }
+        if mentioned.iter().all(|known| known.name != relation.name) {
+            mentioned.push(relation);
+        }
+        equal.extend(replace_location(functor, relation));
+    }
+    // A location variable is a name for this node; a constant must be its address.
+    let mut named: Vec<String> = Vec::new();
+    for place in equal.into_iter().rev() {
+        let span = place.span;
+        let term = match place.kind {
+            ExprKind::Fresh => continue,
+            ExprKind::Var(name) if name == Param::Node.name() || named.contains(&name) => continue,
+            ExprKind::Var(name) => {
+                named.push(name.clone());
+                Term::Assign(Assign { var: Variable { name, span }, expr: here(span), span })
+            }
+            kind => {
+                let sides = (Box::new(Expr { kind, span }), Box::new(here(span)));
+                let kind = ExprKind::Binary(BinaryOp::Eq, sides.0, sides.1);
+                Term::Condition(Expr { kind, span })
+            }
+        };
+        rule.body.insert(0, term);
+    }
+    let head = &mut rule.head;
+    let span = head.span;
+    head.args.insert(0, Arg::Expr(here(span)));
+    head.location = Some(0);
+    head.name = Name { written: HEAD.to_owned(), resolved: HEAD.to_owned(), span };
+    Ok(())
+}
+
+/// Puts `NODE` into the location column of a predicate; gives back what stood there.
+fn replace_location(functor: &mut Functor, relation: &Relation) -> Option<Expr> {
+    let place = relation.location as usize;
+    functor.location = Some(place);
+    match functor.args.get_mut(place)? {
+        Arg::Expr(expr) => {
+            let span = expr.span;
+            Some(std::mem::replace(expr, here(span)))
+        }
+        Arg::Aggregate(_) => None,
+    }
+}
+
+fn here(span: Span) -> Expr {
+    Expr { kind: ExprKind::Var(Param::Node.name().to_owned()), span }
+}
+
+/// A declaration of a table like the node's, without end.
+fn declaration(relation: &Relation, span: Span) -> Statement {
+    let columns = match relation.table().map(|spec| &spec.key) {
+        Some(Key::Columns(columns)) => columns.iter().map(|column| column + 1).collect(),
+        Some(Key::Bag) | None => Vec::new(),
+    };
+    Statement::Materialize(Materialize {
+        name: Name { written: relation.name.clone(), resolved: relation.name.clone(), span },
+        lifetime: None,
+        size: None,
+        keys: Keys { columns, span },
+        lifetime_span: span,
+        size_span: span,
+        span,
+    })
+}

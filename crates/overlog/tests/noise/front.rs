@@ -1,0 +1,48 @@
+//! The front end alone: the parser, its diagnostics and the formatter.
+
+use tidemill_overlog::fmt::format;
+use tidemill_overlog::parse::parse_text;
+use tidemill_overlog::pre::{MemoryFiles, Options};
+use tidemill_stdx::diag::{Diagnostic, FileId, Sources, has_errors};
+
+/// Diagnostics of one source at the most: a limit of the parser, and the note that says so.
+const DIAGNOSTICS_MAX: usize = 201;
+
+/// Panics if a diagnostic points beside its source or has no text.
+pub fn check_diagnostics(diagnostics: &[Diagnostic], sources: &Sources) {
+    for diagnostic in diagnostics {
+        let labels = diagnostic.labels.iter().map(|(span, _)| *span);
+        for span in labels.chain([diagnostic.span]) {
+            let text = sources.text(span.file);
+            assert!(span.start <= span.end, "{diagnostic:?}");
+            assert!(text.get(span.start as usize..span.end as usize).is_some(), "{diagnostic:?}");
+        }
+        assert!(!sources.render(diagnostic).is_empty());
+    }
+}
+
+/// The tree of `text` as a text, if it is right.
+fn tree(text: &str) -> Option<String> {
+    let mut sources = Sources::new();
+    let none = MemoryFiles::default();
+    let (program, diagnostics) =
+        parse_text("p.olg", text, &Options::default(), &none, &mut sources);
+    assert!(diagnostics.len() <= DIAGNOSTICS_MAX, "{}", diagnostics.len());
+    check_diagnostics(&diagnostics, &sources);
+    let tree = program.to_string();
+    (!has_errors(&diagnostics)).then_some(tree)
+}
+
+/// Reads and formats `text`: what the formatter makes of it stays as it is when formatted again,
+/// and means the same. Gives the tree if it is right.
+pub fn check(text: &str) -> Option<String> {
+    let tree_before = tree(text);
+    if let Ok(formatted) = format(FileId(0), text) {
+        let again = format(FileId(0), &formatted).expect("the same tokens");
+        assert_eq!(formatted, again);
+        if tree_before.is_some() {
+            assert_eq!(tree(&formatted), tree_before);
+        }
+    }
+    tree_before
+}

@@ -1,0 +1,44 @@
+//! When nothing is left to do although leases are upheld for ever.
+//!
+//! Views that are shipped make nodes tell each other every 10 s that they live, so the loop never
+//! runs out of timers. A run without an end is over all the same once for [`VIGIL`] no node has
+//! run a turn and no cue of the script has been performed, nothing is set but the timers of the
+//! nodes' mail, and the mail has nothing under way but signs of life, and rows that it offers
+//! again and again to a peer that has been given up.
+//!
+//! The vigil is longer than a lease: a node that fell silent has been missed by then, and what it
+//! supported elsewhere has been retracted in turns of their own.
+
+use std::time::Duration;
+
+use tidemill_event::{Loop, TimerId};
+use tidemill_overlog::net::reliable::{KEEP_ALIVE_NS, LEASE_NS};
+
+use super::SimWorld;
+
+/// How long all must have been quiet: a lease and a sign of life, 40 s.
+const VIGIL: Duration = Duration::from_nanos(LEASE_NS + KEEP_ALIVE_NS);
+
+/// The timer that waits for quiet.
+pub(super) struct Vigil(TimerId);
+
+impl Vigil {
+    pub(super) fn new(events: &mut Loop<SimWorld>) -> Vigil {
+        let look = |world: &mut SimWorld, events: &mut Loop<SimWorld>, alarm| {
+            if world.fleet.only_upkeep(events) {
+                events.stop();
+            } else if events.timers_armed() > 0 {
+                events.rearm(alarm, events.now() + VIGIL);
+            }
+        };
+        let at = events.now() + VIGIL;
+        Vigil(events.alarm(at, look))
+    }
+}
+
+/// Something has happened: the vigil begins anew.
+pub(super) fn restart(world: &SimWorld, events: &mut Loop<SimWorld>) {
+    if let Some(Vigil(timer)) = world.vigil {
+        events.rearm(timer, events.now() + VIGIL);
+    }
+}

@@ -6,6 +6,7 @@
 mod ascent_peer;
 mod datafrog_peer;
 mod ours;
+mod program;
 
 use crate::Extent;
 use crate::clock::{cpu_seconds, median};
@@ -34,7 +35,7 @@ pub enum Workload {
     Random,
     /// Same generation on a random graph.
     SameGeneration,
-    /// Andersen's points-to analysis.
+    /// Andersen's points-to analysis of a program ([`program`]).
     PointsTo,
 }
 
@@ -68,15 +69,7 @@ impl Workload {
                 let edges = pairs(&mut random, scale(1200, 50), scale(2400, 100));
                 Facts { edges, ..Facts::default() }
             }
-            Workload::PointsTo => {
-                let n = scale(1500, 60);
-                Facts {
-                    address_of: pairs(&mut random, n, n),
-                    edges: pairs(&mut random, n, n * 3 / 2),
-                    load: pairs(&mut random, n, n / 4),
-                    store: pairs(&mut random, n, n / 4),
-                }
-            }
+            Workload::PointsTo => program::facts(&mut random, scale(1000, 40) as u64),
         }
     }
 }

@@ -44,6 +44,7 @@ pub fn compile(
     let mut compiled =
         Compiled { package: package(program, sources), ..statements(program, sources, &catalog) };
     let mut parts = rewrite_rules(&checked, &mut catalog, &mut diagnostics);
+    rewrite::trails(&mut parts, &mut catalog);
     rewrite::candidates(&mut parts, &compiled.facts, &mut catalog);
     let groups = match stratify::stratify(&parts.views, &catalog) {
         Ok(groups) => groups,

@@ -289,6 +289,8 @@ pub(crate) struct Catalog {
     borrowed_ns: BTreeMap<RelationId, u64>,
     /// Hidden tables of aggregates: up to date whatever their body is.
     exact: BTreeSet<RelationId>,
+    /// Tables that choose the best trail of each row.
+    trails: BTreeSet<RelationId>,
 }
 
 impl Catalog {
@@ -333,6 +335,16 @@ impl Catalog {
     /// Notes that a hidden table holds exactly what its rule derives at any time.
     pub fn mark_exact(&mut self, id: RelationId) {
         self.exact.insert(id);
+    }
+
+    /// Notes that a table chooses the best trail of each row.
+    pub fn mark_trail(&mut self, id: RelationId) {
+        self.trails.insert(id);
+    }
+
+    /// True for tables that choose the best trail of each row.
+    pub fn is_trail(&self, id: RelationId) -> bool {
+        self.trails.contains(&id)
     }
 
     /// True for tables of which a view can follow what goes: hard state, and aggregates.

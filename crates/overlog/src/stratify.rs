@@ -95,6 +95,8 @@ impl Graph {
             for atom in view.rule.atoms() {
                 let demand = match (atom.negated, view.kind) {
                     (true, _) => Demand::Complete,
+                    // A better trail takes no row away.
+                    _ if catalog.is_trail(view.rule.head.relation) => Demand::None,
                     (false, ViewKind::Grouped) if improves(view) => Demand::Improving,
                     (false, ViewKind::Grouped) => Demand::Complete,
                     (false, _) => Demand::None,
@@ -364,7 +366,7 @@ impl Tarjan {
 }
 
 /// Whether a grouped view has one aggregate, a MIN or MAX.
-fn improves(view: &View) -> bool {
+pub(crate) fn improves(view: &View) -> bool {
     let functions: Vec<Aggregate> = view
         .rule
         .head

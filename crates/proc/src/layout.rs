@@ -209,6 +209,9 @@ pub const PORT_OFFERED: u64 = 2;
 pub const PORT_IMPLEMENTATION: u64 = 3;
 /// A system component.
 pub const PORT_SYSTEM: u64 = 4;
+/// An offered interface of a sub-component, by its number in the program: in the slot of a
+/// [`Line`].
+pub const PORT_LINE: u64 = 5;
 /// The index of a port: the first that is not connected.
 pub const NEXT_FREE: u32 = u32::MAX;
 
@@ -312,6 +315,7 @@ offsets! {
     PROCESS_COMPONENT = Process.component;
     PROCESS_STATE = Process.state;
     PROCESS_HOLDS = Process.holds;
+    PROCESS_LINES = Process.lines;
     PROCESS_GRANTED = Process.granted;
     CHANNEL_HEAD = Channel.head;
     CHANNEL_COUNT = Channel.count;
@@ -320,6 +324,9 @@ offsets! {
     CHANNEL_TAGS = Channel.tags;
     CHANNEL_CLIENT_PROCESS = Channel.client_process;
     SLOT_CHANNEL = Slot.channel;
+    SLOT_TARGET = Slot.target;
+    SLOT_PORT = Slot.port;
+    COMPONENT_NUMBER = Component.number;
     COMPONENT_LOCK = Component.lock;
     COMPONENT_LOCK_QUEUE = Component.lock_queue;
     COMPONENT_AWAIT_QUEUE = Component.await_queue;

@@ -7,11 +7,8 @@ use tidemill_stdx::hash::Map;
 
 use crate::channel;
 use crate::handle::{ChannelRef, ComponentRef, LineRef, ProcessRef, SlotRef};
-use crate::layout::{CLIENT_FAILED, CLIENT_FINISHED, Line, Worker, port};
+use crate::layout::{CLIENT_FAILED, CLIENT_FINISHED, Line, PORT_LINE, Worker, port};
 use crate::memory::OutOfMemory;
-
-/// Kind of the port in a line's slot: an offered interface of the sub-component.
-pub(crate) const PORT_LINE: u64 = 5;
 
 /// Lines searched in order.
 const FEW: usize = 8;
@@ -36,15 +33,16 @@ fn key(process: ProcessRef, line: SlotRef) -> Key {
     (process.0.addr(), line.target(), line.port())
 }
 
-/// The line of a process to an interface of a sub-component, made if there is none.
+/// The line of a process to an interface of a sub-component, by its number in the program; made if
+/// there is none.
 pub(crate) fn find_or_make(
     worker: &mut Worker,
     process: ProcessRef,
     component: ComponentRef,
-    offered: u32,
+    interface: u32,
     index: u32,
 ) -> Result<LineRef, OutOfMemory> {
-    let wanted = (component.id().raw(), port(PORT_LINE, offered, index));
+    let wanted = (component.id().raw(), port(PORT_LINE, interface, index));
     if let Some(line) = find(worker, process, wanted) {
         return Ok(line);
     }

@@ -1,14 +1,15 @@
 //! Sending, receiving, asking for messages, and connections.
 
-use tidemill_jit::build::{Block, InstBuilder, StackSlot, Value, types};
+use tidemill_jit::build::{Block, InstBuilder, IntCC, StackSlot, Value, types};
 use tidemill_proc::layout::{
-    ANY, FINISH, NEXT_FREE, PORT_IMPLEMENTATION, PORT_OFFERED, PORT_REQUIRED, port,
+    ANY, COMPONENT_NUMBER, FINISH, NEXT_FREE, PORT_IMPLEMENTATION, PORT_LINE, PORT_OFFERED,
+    PORT_REQUIRED, PROCESS_LINES, SLOT_PORT, SLOT_TARGET, port,
 };
 use tidemill_stdx::id::Id;
 
 use crate::compile::channel::Line;
 use crate::compile::machine;
-use crate::compile::translate::Translator;
+use crate::compile::translate::{Translator, sound};
 use crate::ir::{
     Instruction, InterfaceId, Kind, MessageId, Party, Pattern, Payload, Port, Register, Type,
 };
@@ -89,9 +90,44 @@ impl Translator<'_, '_, '_> {
         interface: InterfaceId,
         index: Option<Register>,
     ) -> Value {
+        let (slow, done) = (self.body.create_block(), self.body.create_block());
+        let slot = self.body.append_block_param(done, types::I64);
+        match index {
+            None => {
+                self.body.set_cold_block(slow);
+                let line = self.first_line(component, interface, slow);
+                self.body.ins().jump(done, &[line.into()]);
+            }
+            Some(_) => _ = self.body.ins().jump(slow, &[]),
+        }
+        self.body.switch_to_block(slow);
         let index = self.index(index);
         let (interface, position) = (self.half(interface.raw()), self.position());
-        self.finds("slot_offered", &[component, interface, index, position])
+        let found = self.finds("slot_offered", &[component, interface, index, position]);
+        self.body.ins().jump(done, &[found.into()]);
+        self.body.switch_to_block(done);
+        slot
+    }
+
+    /// The process's first line, if it is to this interface of the component.
+    fn first_line(&mut self, component: Value, interface: InterfaceId, slow: Block) -> Value {
+        let exists = self.body.create_block();
+        let (same, found) = (self.body.create_block(), self.body.create_block());
+        let line = self.body.ins().load(types::I64, sound(), self.process, PROCESS_LINES);
+        self.body.ins().brif(line, exists, &[], slow, &[]);
+        self.body.switch_to_block(exists);
+        self.body.ins().brif(component, same, &[], slow, &[]);
+        self.body.switch_to_block(same);
+        let target = self.body.ins().load(types::I64, sound(), line, SLOT_TARGET);
+        let id = self.body.ins().load(types::I64, sound(), component, COMPONENT_NUMBER);
+        let port = self.body.ins().load(types::I64, sound(), line, SLOT_PORT);
+        let wanted = self.word(interface_port(PORT_LINE, interface, 1));
+        let target = self.body.ins().icmp(IntCC::Equal, target, id);
+        let port = self.body.ins().icmp(IntCC::Equal, port, wanted);
+        let both = self.body.ins().band(target, port);
+        self.body.ins().brif(both, found, &[], slow, &[]);
+        self.body.switch_to_block(found);
+        line
     }
 
     fn index(&mut self, index: Option<Register>) -> Value {
@@ -271,7 +307,7 @@ impl Translator<'_, '_, '_> {
             Some(_) => 0,
             None => NEXT_FREE,
         };
-        let base = self_port(kind, interface, known);
+        let base = interface_port(kind, interface, known);
         let mut number = self.word(base);
         if let Some(index) = index {
             let index = self.get(index);
@@ -283,6 +319,6 @@ impl Translator<'_, '_, '_> {
     }
 }
 
-fn self_port(kind: u64, interface: InterfaceId, index: u32) -> i64 {
+fn interface_port(kind: u64, interface: InterfaceId, index: u32) -> i64 {
     port(kind, interface.index() as u32, index) as i64
 }

@@ -412,7 +412,13 @@ impl Builder<'_, '_> {
         let value = inner.value(condition);
         inner.end(Terminator::Return(Some(Payload::Register(value))));
         inner.finish();
+        // Mostly it holds already.
+        let (waits, after) = (self.block(), self.block());
+        self.branch(condition, after, waits);
+        self.begin(waits);
         self.emit(Instruction::Await { condition: id });
+        self.jump(after);
+        self.begin(after);
     }
 }
 

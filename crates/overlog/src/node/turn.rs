@@ -495,6 +495,10 @@ impl Node {
         };
         let exports = &program.compiled.exports;
         let Some(export) = exports.iter().find(|export| export.out == relation) else { return 0 };
+        // The row that has come in its place takes its place there too.
+        if delete && self.database.table(relation).find(columns).is_some() {
+            return 0;
+        }
         let relation = export.into;
         let location = program.plan().relation(relation).location as usize;
         match columns.get(location).and_then(Value::as_str) {

@@ -23,6 +23,10 @@ pub(crate) fn candidates(parts: &mut Parts, facts: &[Fact], catalog: &mut Catalo
     tables.dedup();
     for table in tables {
         count_once(catalog, table);
+        if let Some(candidates) = catalog.relation(table).candidates {
+            redirect(parts, table, candidates);
+            continue;
+        }
         if is_keyed_by_row(table, catalog) {
             continue;
         }
@@ -35,13 +39,31 @@ pub(crate) fn candidates(parts: &mut Parts, facts: &[Fact], catalog: &mut Catalo
             continue;
         }
         let candidates = add(table, catalog);
-        for view in &mut parts.views {
-            let head = &mut view.rule.head;
-            if view.kind == ViewKind::Maintained && head.relation == table {
-                head.relation = candidates;
-                let number = Expr::constant(Value::Int(i64::from(view.rule.id.0)));
-                head.columns.insert(0, HeadColumn::Value(number));
-            }
+        redirect(parts, table, candidates);
+    }
+}
+
+/// The number of a rule that candidates have which stand by themselves.
+pub(super) const ASSERTED: i64 = tidemill_relation::view::ASSERTED;
+
+/// The candidates of a table, which gets them whether or not its rows are chosen: for those who
+/// need to know which rows stand by themselves.
+pub(super) fn forced(table: RelationId, catalog: &mut Catalog) -> RelationId {
+    count_once(catalog, table);
+    match catalog.relation(table).candidates {
+        Some(candidates) => candidates,
+        None => add(table, catalog),
+    }
+}
+
+/// Sends what rules derive for a table to its candidates.
+fn redirect(parts: &mut Parts, table: RelationId, candidates: RelationId) {
+    for view in &mut parts.views {
+        let head = &mut view.rule.head;
+        if view.kind == ViewKind::Maintained && head.relation == table {
+            head.relation = candidates;
+            let number = Expr::constant(Value::Int(i64::from(view.rule.id.0)));
+            head.columns.insert(0, HeadColumn::Value(number));
         }
     }
 }

@@ -6,12 +6,16 @@
 //! 3. A rule without an event whose head is a table is a *view*: maintained if all of it is hard
 //!    state, else plain; across locations it is shipped ([`remote`]). All other rules without an
 //!    event fire for each row that comes, once per table of the body.
-//! 4. Tables whose rows are chosen among several derivations get a hidden table of those
+//! 4. Tables whose rows may support each other in a circle through several nodes get hidden
+//!    tables of what their rows came through ([`trails`]).
+//! 5. Tables whose rows are chosen among several derivations get a hidden table of those
 //!    ([`candidates`]).
 
 mod aggregates;
 mod candidates;
+mod circles;
 mod remote;
+mod trails;
 
 use tidemill_relation::expr::Expr;
 use tidemill_relation::plan::{Action, On, Pattern, RelationId, Storage, Strand, ViewKind};
@@ -23,6 +27,7 @@ use crate::localise::{self, Start};
 use crate::program::Export;
 
 pub(crate) use candidates::candidates;
+pub(crate) use trails::trails;
 
 /// A rule whose body and head are tables of one node.
 #[derive(Clone, Debug)]

@@ -14,9 +14,9 @@
 //! ```
 //! The node ships insertions and deletions of `out` to `into`, to itself by a turn of its own. So
 //! a view across nodes consists of views within nodes, and what is no longer derivable goes
-//! everywhere; but rows of several nodes that support each other in a circle stay, since no node
-//! sees the whole circle. Where soft state takes part, rows are sent like those of any rule and
-//! end by their lifetimes.
+//! everywhere. Of rows of several nodes that support each other in a circle no node sees the whole:
+//! see [`super::trails`]. Where soft state takes part, rows are sent like those of any rule and end
+//! by their lifetimes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidemill_event::{Host, Loop, Os, Sim, Time};
+use tidemill_event::{Conditions, Host, Loop, Os, Sim, Time};
 use tidemill_overlog::fleet::{self, Fleet, NodeId, Ports, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Event, Identity, Observer, Program, Sighting};
@@ -91,7 +91,13 @@ pub fn open_both(host: &mut dyn Host) -> (Ports, String) {
 
 impl Network {
     pub fn new(source: &str, nodes: u32, seed: u64) -> Network {
-        let mut events = Loop::new(Box::new(Sim::new(seed)));
+        Network::under(Conditions::default(), source, nodes, seed)
+    }
+
+    /// A network that loses, doubles or delays messages.
+    pub fn under(conditions: Conditions, source: &str, nodes: u32, seed: u64) -> Network {
+        let sim = Sim::new(seed).with_conditions(conditions);
+        let mut events = Loop::new(Box::new(sim));
         let open = |index| {
             let address = format!("n{index}:1");
             (events.host().bind(&address).unwrap().into(), address)

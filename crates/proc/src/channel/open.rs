@@ -5,10 +5,10 @@ use crate::component::{self, ComponentId, Life, slot_of};
 use crate::fault::Reason;
 use crate::handle::{ChannelRef, ComponentRef, ProcessRef, SlotRef};
 use crate::layout::{
-    CLIENT_WATCHES, Component, PORT_IMPLEMENTATION, PORT_OFFERED, PORT_REQUIRED, PORT_SYSTEM,
-    SERVER_WATCHES, START, SYSTEM, Slot, Worker,
+    CLIENT_WATCHES, Component, PORT_IMPLEMENTATION, PORT_LINE, PORT_OFFERED, PORT_REQUIRED,
+    PORT_SYSTEM, SERVER_WATCHES, START, SYSTEM, Slot, Worker,
 };
-use crate::lines::{self, PORT_LINE};
+use crate::lines;
 use crate::process::{self, INNER, State};
 use crate::program::{Direction, Port};
 use crate::system;
@@ -66,7 +66,11 @@ fn follow(worker: &Worker, holder: ComponentRef, slot: SlotRef) -> Step {
     }
     let descriptor = component.descriptor();
     let ports = if kind == PORT_REQUIRED { &descriptor.required } else { &descriptor.offered };
-    let port = &ports[number as usize];
+    let port = match kind {
+        PORT_LINE => ports.iter().find(|port| port.interface == number),
+        _ => ports.get(number as usize),
+    };
+    let Some(port) = port else { return Step::Found(Found::Unconnected(component)) };
     let next = slot_of(component, port, index).filter(|slot| slot.target() != 0);
     let next = next.or_else(|| system_slot(component, port, index));
     match kind {
@@ -212,7 +216,7 @@ pub(crate) fn slot_offered(
         cx.fault(Reason::Interface, 0, position);
         return std::ptr::null_mut();
     };
-    let (port, offered) = (&ports[number], number as u32);
+    let port = &ports[number];
     let index = u32::try_from(index).unwrap_or(0);
     let last = port.high.unwrap_or(u32::MAX);
     if index == 0 || index > last {

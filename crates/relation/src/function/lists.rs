@@ -36,6 +36,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("concat", &[one("a", SEQUENCE), repeated("b", SEQUENCE)], LIST, concat)
         .doc("The elements of all lists, one list after the other.")
         .examples(&[("f_concat([1, 2], [2, 3])", "[1, 2, 2, 3]")]),
+    Function::new("union", &[one("a", SEQUENCE), repeated("b", SEQUENCE)], LIST, union)
+        .doc("The different elements of all lists, in ascending order.")
+        .examples(&[("f_union([3, 1], [2, 3])", "[1, 2, 3]")]),
     Function::new("intersect", &[one("a", SEQUENCE), one("b", SEQUENCE)], LIST, intersect)
         .doc("The different elements of `a` that are also in `b`, in the order of `a`.")
         .examples(&[("f_intersect([3, 1, 3, 2], [2, 3])", "[3, 2]")]),
@@ -108,6 +111,14 @@ fn concat<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
         list.extend(call.seq(index)?)?;
     }
     Ok(Value::List(list.finish(call.scope().scratch)))
+}
+
+fn union<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
+    let mut elements = Vec::new();
+    for index in 0..call.arguments().len() {
+        elements.extend(call.seq(index)?.iter());
+    }
+    call.give_list(distinct_sorted(elements))
 }
 
 fn intersect<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {

@@ -1,6 +1,7 @@
 //! From a strand to probes with resolved offsets.
 
-use super::{Bound, Hashed, Narrow, Operand, Path, Probe, Step};
+use super::memo::Memo;
+use super::{Bound, Copied, Hashed, Narrow, Operand, Path, Probe, Step};
 use crate::expr::{Expr, Reg, Scope};
 use crate::operator::Binary;
 use crate::plan::{self, Bind, HeadColumn, Lookup, Strand};
@@ -36,7 +37,34 @@ pub(crate) fn compile<'a>(
         steps.extend(compiler.step(step)?);
     }
     let output = compiler.output(strand)?;
-    Ok(Narrow { table, binds, steps, output, regs: strand.regs as usize })
+    let copied = copied(&steps, &output);
+    let regs = strand.regs as usize;
+    let mut narrow = Narrow { table, binds, steps, output, copied, memo: None, regs };
+    narrow.memo = Memo::new(&narrow);
+    Ok(narrow)
+}
+
+/// What the last join gives to the output, if it gives words as they are and compares none.
+fn copied(steps: &[Step<'_>], output: &[(Place, Operand)]) -> Option<Copied> {
+    let Some(Step::Join(probe)) = steps.last() else { return None };
+    let mut loaded = Vec::with_capacity(probe.binds.len());
+    for bound in &probe.binds {
+        match *bound {
+            Bound::Load(place, reg) => loaded.push((reg, place)),
+            Bound::Equal(..) => return None,
+        }
+    }
+    let (mut words, mut at) = (Vec::new(), 0);
+    for &(to, operand) in output {
+        let from = loaded.iter().find(|(reg, _)| matches!(operand, Operand::Reg(of) if of == *reg));
+        let width = to.words();
+        if let Some((_, from)) = from {
+            let from = from.start_of_same(to)?;
+            words.extend((0..width).map(|word| (at + word, from + word)));
+        }
+        at += width;
+    }
+    Some(Copied { words })
 }
 
 struct Compiler<'a> {
@@ -132,7 +160,7 @@ impl<'a> Compiler<'a> {
             return Err(Halt::Never);
         }
         let visible = (self.reading.visible)(lookup.atom, lookup);
-        let path = match lookup.access {
+        let mut path = match lookup.access {
             Access::Scan => Path::Scan,
             // More than one row can have a key if some are dying.
             Access::Primary if visible == Visible::Ever => return Err(Halt::Unfit),
@@ -142,8 +170,18 @@ impl<'a> Compiler<'a> {
         let (mut key, mut hashed) = (Vec::new(), Vec::with_capacity(lookup.key.len()));
         let mut state = 0;
         let columns = table.access_columns(lookup.access).ok_or(Halt::Unfit)?;
+        let dense = match lookup.access {
+            Access::Index(number) => table.dense_column(number).map(|column| (number, column)),
+            Access::Scan | Access::Primary => None,
+        };
         for (&column, expr) in columns.iter().zip(&lookup.key) {
-            key.extend(self.equal(table, column, expr)?);
+            let compared = self.equal(table, column, expr)?;
+            match (dense, compared) {
+                (Some((number, by)), Some((_, operand))) if by == column => {
+                    path = Path::Dense(number, operand);
+                }
+                _ => key.extend(compared),
+            }
             match self.operand(expr)? {
                 (Kind::Known(value), _) if hashed.is_empty() => {
                     state = hash::combine(state, value.hash());
@@ -152,6 +190,9 @@ impl<'a> Compiler<'a> {
                 (_, Some(Operand::Reg(reg))) => hashed.push(Hashed::Reg(reg)),
                 _ => return Err(Halt::Unfit),
             }
+        }
+        if dense.is_some() && !matches!(path, Path::Dense(..)) {
+            return Err(Halt::Unfit);
         }
         let binds = self.binds(table, &lookup.columns)?;
         let all = visible == Visible::Live && table.all_live();

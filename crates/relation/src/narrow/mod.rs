@@ -12,8 +12,10 @@
 //! tuples in the same order.
 
 mod compile;
+mod memo;
 
 use crate::table::{IndexRows, Place, RowId, Table, Visible};
+use memo::{Memo, Seen};
 use std::cmp::Ordering;
 use tidemill_stdx::hash;
 
@@ -56,6 +58,8 @@ enum Path {
     Scan,
     Primary,
     Index(u32),
+    /// By an index over small integers, and the one wanted.
+    Dense(u32, Operand),
 }
 
 /// Looking up rows of a table.
@@ -88,16 +92,42 @@ pub(crate) struct Narrow<'a> {
     binds: Vec<Bound>,
     steps: Vec<Step<'a>>,
     output: Vec<(Place, Operand)>,
+    /// How the rows of the last step, a join, become output by themselves.
+    copied: Option<Copied>,
+    /// How rows that find the same are told.
+    memo: Option<Memo>,
     regs: usize,
+}
+
+/// What an output row takes from the row of the last join: all else is the same for all rows
+/// that a probe finds, and written once.
+#[derive(Debug)]
+struct Copied {
+    /// Output words and the words of the row that go there.
+    words: Vec<(usize, usize)>,
 }
 
 impl Narrow<'_> {
     /// Appends to `out` what the strand derives from each of some rows.
     pub(crate) fn run(&self, rows: &[RowId], out: &mut Vec<u32>) {
-        let mut run = Run { narrow: self, regs: vec![0; self.regs], out };
+        let mut run = Run { narrow: self, regs: vec![0; self.regs], template: Vec::new(), out };
+        let mut seen = Seen::default();
         for &row in rows {
-            if run.bind(&self.binds, self.table.row_words(row)) {
+            if !run.bind(&self.binds, self.table.row_words(row)) {
+                continue;
+            }
+            let Some(memo) = &self.memo else {
                 run.step(&self.steps);
+                continue;
+            };
+            let value = run.regs[memo.input];
+            match seen.find(value) {
+                Some(earlier) => memo.replay(earlier, &run.regs, run.out),
+                None => {
+                    let start = run.out.len();
+                    run.step(&self.steps);
+                    seen.note(value, start..run.out.len());
+                }
             }
         }
     }
@@ -106,6 +136,8 @@ impl Narrow<'_> {
 struct Run<'n> {
     narrow: &'n Narrow<'n>,
     regs: Vec<i64>,
+    /// An output row of the running probe.
+    template: Vec<u32>,
     out: &'n mut Vec<u32>,
 }
 
@@ -134,6 +166,12 @@ impl<'n> Run<'n> {
             return;
         };
         match step {
+            Step::Join(probe)
+                if rest.is_empty()
+                    && let Some(copied) = &self.narrow.copied =>
+            {
+                self.copy(probe, copied);
+            }
             Step::Join(probe) => {
                 let mut rows = probe.rows(&self.regs);
                 while let Some(row) = rows.next(probe) {
@@ -165,23 +203,51 @@ impl<'n> Run<'n> {
     }
 }
 
+impl<'n> Run<'n> {
+    /// The last join: the rows that it finds become output.
+    fn copy(&mut self, probe: &'n Probe<'n>, copied: &Copied) {
+        let mut rows = probe.rows(&self.regs);
+        let Some(mut row) = rows.next(probe) else { return };
+        self.template.clear();
+        for &(place, operand) in &self.narrow.output {
+            place.append(&mut self.template, operand.read(&self.regs));
+        }
+        loop {
+            let start = self.out.len();
+            self.out.extend_from_slice(&self.template);
+            let (to, from) = (&mut self.out[start..], probe.table.row_words(row));
+            copied.words.iter().for_each(|&(at, word)| to[at] = from[word]);
+            match rows.next(probe) {
+                Some(next) => row = next,
+                None => return,
+            }
+        }
+    }
+}
+
 impl<'n> Probe<'n> {
     #[inline]
     fn rows(&self, regs: &[i64]) -> Rows<'n> {
         let same = |words: &[u32]| {
             self.key.iter().all(|(place, operand)| place.read(words) == operand.read(regs))
         };
-        let hash = self.hashed.iter().fold(self.state, |state, hashed| {
-            let hash = match hashed {
-                Hashed::Reg(reg) => hash::hash_u64(regs[*reg] as u64),
-                Hashed::Known(hash) => *hash,
-            };
-            hash::combine(state, hash)
-        });
+        if let Path::Dense(number, operand) = self.path {
+            return Rows::Chain(self.table.probe_dense(number, operand.read(regs), same));
+        }
+        let of = |hashed: &Hashed| match hashed {
+            Hashed::Reg(reg) => hash::hash_u64(regs[*reg] as u64),
+            Hashed::Known(hash) => *hash,
+        };
+        let hash = match &self.hashed[..] {
+            [one] => hash::combine(self.state, of(one)),
+            all => all.iter().fold(self.state, |state, one| hash::combine(state, of(one))),
+        };
         match self.path {
             Path::Scan => Rows::Scan(0..self.table.next_row().0),
             Path::Primary => Rows::One(self.table.probe_primary(hash, self.visible, same)),
-            Path::Index(number) => Rows::Chain(self.table.probe_index(number, hash, same)),
+            Path::Index(number) | Path::Dense(number, _) => {
+                Rows::Chain(self.table.probe_index(number, hash, same))
+            }
         }
     }
 }

@@ -20,6 +20,21 @@ impl Bits {
         self.words[word] |= 1 << (index % 64);
     }
 
+    /// Sets the bits of a range.
+    pub(super) fn set_range(&mut self, range: std::ops::Range<u32>) {
+        let mut index = range.start;
+        while index < range.end {
+            if index.is_multiple_of(64) && range.end - index >= 64 {
+                self.set(index);
+                self.words[index as usize / 64] = u64::MAX;
+                index += 64;
+            } else {
+                self.set(index);
+                index += 1;
+            }
+        }
+    }
+
     pub(super) fn clear_bit(&mut self, index: u32) {
         if let Some(word) = self.words.get_mut(index as usize / 64) {
             *word &= !(1 << (index % 64));

@@ -277,7 +277,19 @@ impl Table {
                 let index = &self.indexes[number as usize];
                 debug_assert_eq!(index.rows_known(), self.rows, "the index is up to date");
                 let same = |row| self.key_equals(row, &index.columns, key);
-                Candidates::Chain(index.rows(hash_values(key.iter().copied()), same))
+                Candidates::Chain(match index.dense_column() {
+                    None => index.rows(hash_values(key.iter().copied()), same),
+                    Some(column) => {
+                        let mut columns = index.columns.iter().zip(key);
+                        match columns.find(|(one, _)| **one == column) {
+                            Some((_, Value::Int(value))) => {
+                                narrow::of_same(index.dense_rows(*value), same)
+                            }
+                            // Other types can equal an integer.
+                            _ => index.dense_search(same),
+                        }
+                    }
+                })
             }
         };
         Rows { table: self, visible, candidates }
@@ -470,35 +482,38 @@ impl Table {
 
     /// Makes a row live whose words are stored: the next one.
     fn enter(&mut self, row: RowId, hash: u64) {
-        if !self.primary.has_room(row.0) {
-            self.link_all();
-        }
+        self.make_room(1);
         self.primary.insert(hash, row.0);
         self.rows += 1;
         self.live_rows += 1;
         self.live.set(row.0);
     }
 
-    /// Enters all rows into the primary hash table, with room for more.
-    fn link_all(&mut self) {
+    /// Makes room in the primary hash table for so many more rows.
+    #[inline]
+    fn make_room(&mut self, rows: usize) {
+        if !self.primary.has_room(self.rows, rows) {
+            self.link_all(rows);
+        }
+    }
+
+    /// Enters all rows into the primary hash table, with room for `more` and some beyond.
+    fn link_all(&mut self, more: usize) {
         let mut primary = std::mem::take(&mut self.primary);
-        primary.restart(self.live_rows as usize + self.dying_rows.len(), self.rows);
-        let hasher = self.hasher(&self.key);
-        let mut block = [(0, 0); AHEAD];
-        let mut rows = (0..self.rows).filter(|&row| self.live.get(row) || self.dying.get(row));
-        loop {
-            let mut len = 0;
-            for (entry, row) in block.iter_mut().zip(rows.by_ref()) {
-                *entry = (hasher.hash(RowId(row)), row);
-                primary.prefetch(entry.0);
-                len += 1;
+        let known = self.live_rows as usize + self.dying_rows.len();
+        primary.restart(known + more, self.rows.saturating_add(more as u32));
+        let known = |row: &u32| self.live.get(*row) || self.dying.get(*row);
+        match self.halves() {
+            Some(hash) if self.live_rows == self.rows => {
+                let rows = self.words.chunks_exact(2).map(hash);
+                primary.fill_from(rows.zip(0..self.rows));
             }
-            block[..len].iter().for_each(|&(hash, row)| primary.insert(hash, row));
-            if len < AHEAD {
-                break;
+            _ => {
+                let hasher = self.hasher(&self.key);
+                let rows = (0..self.rows).filter(known);
+                primary.fill_from(rows.map(|row| (hasher.hash(RowId(row)), row)));
             }
         }
-        drop(hasher);
         self.primary = primary;
     }
 
@@ -523,14 +538,16 @@ impl Table {
         }
         let mut indexes = std::mem::take(&mut self.indexes);
         let index = &mut indexes[number as usize];
-        let columns = std::mem::take(&mut index.columns);
-        let hasher = self.hasher(&columns);
-        let hash_of = |row| hasher.hash(row);
-        for row in (known..self.rows).map(RowId) {
-            let same = |other| self.agree(&columns, row, other);
-            index.append(row, hash_of(row), same, hash_of);
+        if !self.prepare_dense(index) {
+            let columns = std::mem::take(&mut index.columns);
+            let hasher = self.hasher(&columns);
+            let hash_of = |row| hasher.hash(row);
+            for row in (index.rows_known()..self.rows).map(RowId) {
+                let same = |other| self.agree(&columns, row, other);
+                index.append(row, hash_of(row), same, hash_of);
+            }
+            index.columns = columns;
         }
-        index.columns = columns;
         self.indexes = indexes;
     }
 
@@ -603,7 +620,7 @@ impl Table {
                 self.asserted.set(row.0);
             }
         }
-        self.link_all();
+        self.link_all(0);
     }
 
     fn reset(&mut self) {

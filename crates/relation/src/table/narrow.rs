@@ -5,7 +5,7 @@ use std::mem::discriminant;
 
 use tidemill_stdx::hash;
 
-use super::{AHEAD, Access, Column, Key, Repr, RowId, Table, Visible, column, index};
+use super::{AHEAD, Access, Column, Key, Repr, RowId, Table, Visible, column, index, rowset};
 use crate::value::{Type, Value};
 
 /// Where the integer of a column lies in the words of a row.
@@ -26,6 +26,35 @@ impl Place {
             Place::Half(at) => i64::from(words[at] as i32),
             Place::Whole(at) => column::get_word(&words[at..at + 2]) as i64,
             Place::Fixed(value) => value,
+        }
+    }
+
+    /// The words it takes.
+    pub(crate) fn words(self) -> usize {
+        match self {
+            Place::Half(_) => 1,
+            Place::Whole(_) => 2,
+            Place::Fixed(_) => 0,
+        }
+    }
+
+    /// Its first word, if integers lie there as they do in `other`.
+    pub(crate) fn start_of_same(self, other: Place) -> Option<usize> {
+        match (self, other) {
+            (Place::Half(at), Place::Half(_)) | (Place::Whole(at), Place::Whole(_)) => Some(at),
+            _ => None,
+        }
+    }
+
+    /// Writes a value that fits where the words of its column begin.
+    #[inline]
+    pub(crate) fn write(self, words: &mut [u32], value: i64) {
+        match self {
+            Place::Half(_) => words[0] = value as u32,
+            Place::Whole(_) => {
+                words[..2].copy_from_slice(&[value as u32, (value >> 32) as u32]);
+            }
+            Place::Fixed(_) => {}
         }
     }
 
@@ -79,8 +108,6 @@ pub(crate) enum NarrowOutcome {
     New(RowId),
     /// An equal row was there.
     Known(RowId),
-    /// The table is full.
-    Refused,
 }
 
 impl Table {
@@ -140,6 +167,59 @@ impl Table {
         self.primary.find(hash, matches).map(RowId)
     }
 
+    /// The column of small integers by which an index finds rows, if it does.
+    pub(crate) fn dense_column(&self, number: u32) -> Option<u32> {
+        self.indexes[number as usize].dense_column()
+    }
+
+    /// The rows, live or not, with an integer in the [column](Table::dense_column) of an index,
+    /// if `same` accepts the first.
+    #[inline]
+    pub(crate) fn probe_dense(
+        &self,
+        number: u32,
+        value: i64,
+        same: impl Fn(&[u32]) -> bool,
+    ) -> index::Rows<'_> {
+        let rows = self.indexes[number as usize].dense_rows(value);
+        of_same(rows, |row| same(self.row_words(row)))
+    }
+
+    /// Enters the rows that an index does not know by the integers of one column, if they are
+    /// small and the other columns are the same in all rows; else forgets what it knows so.
+    pub(super) fn prepare_dense(&self, index: &mut index::Index) -> bool {
+        let by = self.only_integer(&index.columns);
+        let limit = index::Index::dense_limit(self.rows);
+        let small = |place: Place, row: u32| {
+            Some(place.read(self.row_words(RowId(row)))).filter(|value| (0..limit).contains(value))
+        };
+        if index.wants_look(self.rows)
+            && let Some((column, place)) = by
+            && (0..self.rows).all(|row| small(place, row).is_some())
+        {
+            index.restart_dense(column);
+        }
+        let Some(column) = index.dense_column() else { return false };
+        for row in index.rows_known()..self.rows {
+            let value = by.filter(|by| by.0 == column).and_then(|(_, place)| small(place, row));
+            let Some(value) = value else {
+                index.clear();
+                return false;
+            };
+            index.append_dense(RowId(row), value);
+        }
+        true
+    }
+
+    /// The one column of a key that differs from row to row, if it holds integers.
+    fn only_integer(&self, columns: &[u32]) -> Option<(u32, Place)> {
+        let differs =
+            |column: &&u32| !matches!(self.columns[**column as usize].repr, Repr::Const(_));
+        let mut differing = columns.iter().filter(differs);
+        let (&column, None) = (differing.next()?, differing.next()) else { return None };
+        Some((column, self.place(column)?))
+    }
+
     /// The rows, live or not, of the chain of this hash whose first row `same` accepts.
     #[inline]
     pub(crate) fn probe_index(
@@ -186,60 +266,114 @@ impl Table {
     }
 
     /// Puts rows in, given one after the other as the words of their columns, which
-    /// [`Table::fit`] has agreed to. Tells in order what became of each.
-    pub(crate) fn insert_words(&mut self, rows: &[u32], mut told: impl FnMut(NarrowOutcome)) {
-        let (Some(columns), 1..) = (self.hashed(&self.key), self.stride) else {
+    /// [`Table::fit`] has agreed to. Rows that are new have the ids from [`Table::next_row`] on,
+    /// in order. Tells in order what became of each; gives the number of those refused because
+    /// the table is full.
+    pub(crate) fn insert_words(&mut self, rows: &[u32], told: impl FnMut(NarrowOutcome)) -> usize {
+        let (Some(hashing), 1..) = (self.hashing(&self.key), self.stride) else {
             debug_assert!(rows.is_empty(), "the table fits");
-            return;
+            return 0;
         };
-        let mut hashes = [0; AHEAD];
-        for block in rows.chunks(AHEAD * self.stride) {
-            for (row, hash) in block.chunks_exact(self.stride).zip(&mut hashes) {
-                *hash = hash_words(&columns, row);
-                self.primary.prefetch(*hash);
-            }
-            for (row, &hash) in block.chunks_exact(self.stride).zip(&hashes) {
-                told(self.insert_one(row, hash));
-            }
+        // The width most tables have is a constant to the compiler; 0 stands for any.
+        match self.halves() {
+            Some(hash) => self.insert_blocks::<2>(rows, hash, told),
+            None => self.insert_blocks::<0>(rows, |row| hashing.hash(row), told),
         }
     }
 
-    /// How to hash columns by their words, if they hold integers.
-    fn hashed(&self, columns: &[u32]) -> Option<Vec<Hashed>> {
-        let hashed = |&number: &u32| {
-            let column = &self.columns[number as usize];
-            match &column.repr {
-                Repr::Int32 => Some(Hashed::Of(Place::Half(column.offset))),
-                Repr::Word(Type::Int) => Some(Hashed::Of(Place::Whole(column.offset))),
-                Repr::Const(constant) => Some(Hashed::Known(constant.hash())),
-                _ => None,
+    /// The hash of a row of two words whose key is both, integers: what most rows are.
+    pub(super) fn halves(&self) -> Option<impl Fn(&[u32]) -> u64 + use<>> {
+        let (state, [a, b]) = self.hashing(&self.key)?.halves()?;
+        (self.stride == 2).then_some(move |row: &[u32]| {
+            let of = |at: usize| hash::hash_u64(i64::from(row[at] as i32) as u64);
+            hash::combine(hash::combine(state, of(a)), of(b))
+        })
+    }
+
+    fn insert_blocks<const STRIDE: usize>(
+        &mut self,
+        rows: &[u32],
+        hash: impl Fn(&[u32]) -> u64,
+        mut told: impl FnMut(NarrowOutcome),
+    ) -> usize {
+        let stride = if STRIDE == 0 { self.stride } else { STRIDE };
+        let (mut hashes, mut refused) = ([0; AHEAD], 0);
+        for block in rows.chunks(AHEAD * stride) {
+            let count = block.len() / stride;
+            if self.rows >= u32::MAX - 1 - AHEAD as u32 {
+                refused += count;
+                continue;
             }
-        };
-        columns.iter().map(hashed).collect()
+            self.make_room(count);
+            self.reserve_rows(count);
+            let before = self.rows;
+            for (row, place) in block.chunks_exact(stride).zip(&mut hashes) {
+                *place = hash(row);
+                self.primary.prefetch(*place);
+            }
+            for &hash in &hashes[..count] {
+                if let Some(row) = self.primary.guess(hash) {
+                    rowset::prefetch(self.words.get(row as usize * stride));
+                }
+            }
+            for (row, &hash) in block.chunks_exact(stride).zip(&hashes) {
+                self.insert_one(row, hash, &mut told);
+            }
+            self.live.set_range(before..self.rows);
+            self.live_rows += self.rows - before;
+        }
+        refused
+    }
+
+    /// How to hash columns by their words, if they hold integers or what is the same in all rows.
+    fn hashing(&self, columns: &[u32]) -> Option<Hashing> {
+        let mut hashing = Hashing { state: 0, columns: Vec::new() };
+        for &number in columns {
+            let column = &self.columns[number as usize];
+            let hashed = match &column.repr {
+                Repr::Int32 => Hashed::Of(Place::Half(column.offset)),
+                Repr::Word(Type::Int) => Hashed::Of(Place::Whole(column.offset)),
+                Repr::Const(constant) => Hashed::Known(constant.hash()),
+                _ => return None,
+            };
+            match hashed {
+                Hashed::Known(hash) if hashing.columns.is_empty() => {
+                    hashing.state = hash::combine(hashing.state, hash);
+                }
+                hashed => hashing.columns.push(hashed),
+            }
+        }
+        Some(hashing)
     }
 
     /// For hashing the same columns of many rows.
     pub(super) fn hasher<'t>(&'t self, columns: &'t [u32]) -> Hasher<'t> {
-        Hasher { table: self, columns, hashed: self.hashed(columns) }
+        Hasher { table: self, columns, hashing: self.hashing(columns) }
     }
 
+    /// Puts a row in whose words and slot there is room for; whoever calls it makes it live.
     #[inline]
-    fn insert_one(&mut self, words: &[u32], hash: u64) -> NarrowOutcome {
-        let same = |row| {
-            let known = &self.words[row as usize * words.len()..][..words.len()];
-            self.live.get(row) && known.iter().zip(words).all(|(a, b)| a == b)
-        };
-        if let Some(row) = self.primary.find(hash, same) {
-            return NarrowOutcome::Known(RowId(row));
+    fn insert_one(&mut self, words: &[u32], hash: u64, told: &mut impl FnMut(NarrowOutcome)) {
+        // Nothing is dying, and dead rows are not in the hash table: who is found is live.
+        let same = |row| self.words[row as usize * words.len()..][..words.len()] == *words;
+        match self.primary.find_or_free(hash, same) {
+            Ok(row) => told(NarrowOutcome::Known(RowId(row))),
+            Err(slot) => {
+                self.primary.fill(slot, hash, self.rows);
+                self.words.extend_from_slice(words);
+                told(NarrowOutcome::New(RowId(self.rows)));
+                self.rows += 1;
+            }
         }
-        if self.rows >= u32::MAX - 1 {
-            return NarrowOutcome::Refused;
-        }
-        let row = RowId(self.rows);
-        self.reserve_rows(1);
-        self.words.extend_from_slice(words);
-        self.enter(row, hash);
-        NarrowOutcome::New(row)
+    }
+}
+
+/// A chain, if `same` accepts its first row.
+#[inline]
+pub(super) fn of_same(rows: index::Rows<'_>, same: impl Fn(RowId) -> bool) -> index::Rows<'_> {
+    match rows.peek() {
+        Some(row) if !same(row) => rows.nothing(),
+        _ => rows,
     }
 }
 
@@ -249,32 +383,49 @@ enum Hashed {
     Known(u64),
 }
 
+/// How columns of integers are hashed.
+struct Hashing {
+    /// The hash of the columns before the first that differs from row to row.
+    state: u64,
+    columns: Vec<Hashed>,
+}
+
+impl Hashing {
+    #[inline]
+    fn hash(&self, words: &[u32]) -> u64 {
+        self.columns.iter().fold(self.state, |state, column| {
+            let hash = match column {
+                Hashed::Of(place) => hash::hash_u64(place.read(words) as u64),
+                Hashed::Known(hash) => *hash,
+            };
+            hash::combine(state, hash)
+        })
+    }
+
+    /// The state and the places, if it is two integers of 32 bits.
+    fn halves(&self) -> Option<(u64, [usize; 2])> {
+        match self.columns[..] {
+            [Hashed::Of(Place::Half(a)), Hashed::Of(Place::Half(b))] => Some((self.state, [a, b])),
+            _ => None,
+        }
+    }
+}
+
 /// Hashes columns of stored rows; see [`Table::hasher`].
 pub(super) struct Hasher<'t> {
     table: &'t Table,
     columns: &'t [u32],
-    hashed: Option<Vec<Hashed>>,
+    hashing: Option<Hashing>,
 }
 
 impl Hasher<'_> {
     #[inline]
     pub(super) fn hash(&self, row: RowId) -> u64 {
-        match &self.hashed {
-            Some(columns) => hash_words(columns, self.table.row_words(row)),
+        match &self.hashing {
+            Some(hashing) => hashing.hash(self.table.row_words(row)),
             None => self.table.hash_of(self.columns, row),
         }
     }
-}
-
-#[inline]
-fn hash_words(columns: &[Hashed], words: &[u32]) -> u64 {
-    columns.iter().fold(0, |state, column| {
-        let hash = match column {
-            Hashed::Of(place) => hash::hash_u64(place.read(words) as u64),
-            Hashed::Known(hash) => *hash,
-        };
-        hash::combine(state, hash)
-    })
 }
 
 /// The representation with which a column holds values of `kind` as words, or not at all because

@@ -11,6 +11,8 @@
 //! The table stores no hashes: who wants it larger gives all rows anew ([`RowSet::restart`]),
 //! best in their order, which reads them one after the other.
 
+use super::AHEAD;
+
 /// No row, and none was here.
 const EMPTY: u32 = u32::MAX;
 /// No row, but probes go on.
@@ -33,10 +35,12 @@ pub(super) struct RowSet {
 }
 
 impl RowSet {
-    /// True if `row` can be inserted; otherwise the table has to [`restart`](RowSet::restart).
+    /// True if `rows` rows from `next_row` on can be inserted; otherwise the table has to
+    /// [`restart`](RowSet::restart).
     #[inline]
-    pub(super) fn has_room(&self, row: u32) -> bool {
-        self.used < self.used_max && row < self.row_mask - 1
+    pub(super) fn has_room(&self, next_row: u32, rows: usize) -> bool {
+        self.used + rows <= self.used_max
+            && u64::from(next_row) + (rows as u64) < u64::from(self.row_mask)
     }
 
     /// Empties the table and makes room for some more than `rows` rows with ids below `next_row`.
@@ -72,24 +76,42 @@ impl RowSet {
 
     /// The first row with `hash` for which `matches` holds.
     #[inline]
-    pub(super) fn find(&self, hash: u64, mut matches: impl FnMut(u32) -> bool) -> Option<u32> {
-        if self.slots.is_empty() {
-            return None;
+    pub(super) fn find(&self, hash: u64, matches: impl FnMut(u32) -> bool) -> Option<u32> {
+        match self.slots.is_empty() {
+            true => None,
+            false => self.find_or_free(hash, matches).ok(),
         }
+    }
+
+    /// As [`RowSet::find`], or the empty slot where the search ended, for [`RowSet::fill`]. The
+    /// table has slots.
+    #[inline]
+    pub(super) fn find_or_free(
+        &self,
+        hash: u64,
+        mut matches: impl FnMut(u32) -> bool,
+    ) -> Result<u32, usize> {
         let (mut at, tag) = (self.home(hash), self.tag(hash));
         loop {
             let slot = self.slots[at];
             if slot ^ tag <= self.row_mask && slot < REMOVED {
                 let row = slot & self.row_mask;
                 if matches(row) {
-                    return Some(row);
+                    return Ok(row);
                 }
             }
             if slot == EMPTY {
-                return None;
+                return Err(at);
             }
             at = self.after(at);
         }
+    }
+
+    /// The row that a search for `hash` most likely looks at first.
+    #[inline]
+    pub(super) fn guess(&self, hash: u64) -> Option<u32> {
+        let slot = *self.slots.get(self.home(hash))?;
+        (slot ^ self.tag(hash) <= self.row_mask && slot < REMOVED).then_some(slot & self.row_mask)
     }
 
     /// All rows with `hash` for which `matches` holds, in no order.
@@ -107,13 +129,36 @@ impl RowSet {
     /// Enters a row, for which there is [room](RowSet::has_room).
     #[inline]
     pub(super) fn insert(&mut self, hash: u64, row: u32) {
-        debug_assert!(self.has_room(row));
         let mut at = self.home(hash);
         while self.slots[at] != EMPTY {
             at = self.after(at);
         }
+        self.fill(at, hash, row);
+    }
+
+    /// Enters a row, for which there is room, into an empty slot that a search for it has found.
+    #[inline]
+    pub(super) fn fill(&mut self, at: usize, hash: u64, row: u32) {
+        debug_assert!(self.has_room(row, 1) && self.slots[at] == EMPTY);
         self.slots[at] = self.tag(hash) | row;
         self.used += 1;
+    }
+
+    /// Enters rows with their hashes, for which there is room.
+    pub(super) fn fill_from(&mut self, mut rows: impl Iterator<Item = (u64, u32)>) {
+        let mut block = [(0, 0); AHEAD];
+        loop {
+            let mut len = 0;
+            for (entry, row) in block.iter_mut().zip(rows.by_ref()) {
+                *entry = row;
+                self.prefetch(row.0);
+                len += 1;
+            }
+            block[..len].iter().for_each(|&(hash, row)| self.insert(hash, row));
+            if len < AHEAD {
+                return;
+            }
+        }
     }
 
     /// Takes out a row that was entered with `hash`.
@@ -135,20 +180,26 @@ impl RowSet {
     /// Begins to load what a probe for `hash` reads first.
     #[inline]
     pub(super) fn prefetch(&self, hash: u64) {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(slot) = self.slots.get(self.home(hash)) {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: a prefetch has no effect but on caches, and the address is a slot's.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(slot).cast()) }
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = hash;
+        prefetch(self.slots.get(self.home(hash)));
     }
 
     /// Bytes that the table occupies.
     pub(super) fn bytes(&self) -> usize {
         self.slots.capacity() * size_of::<u32>()
     }
+}
+
+/// Begins to load a word, if there is one.
+#[inline]
+pub(super) fn prefetch(word: Option<&u32>) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(word) = word {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch has no effect but on caches, and the address is that of a word.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast()) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = word;
 }
 
 #[cfg(test)]
@@ -164,7 +215,7 @@ mod tests {
         let (mut set, mut plain) = (RowSet::default(), BTreeSet::new());
         assert_eq!(set.find(hash(0), |_| true), None);
         for row in 0..5000 {
-            if !set.has_room(row) {
+            if !set.has_room(row, 1) {
                 set.restart(plain.len(), row);
                 plain.iter().for_each(|&old| set.insert(hash(old), old));
             }
@@ -192,7 +243,7 @@ mod tests {
         let mut set = RowSet::default();
         for row in [u32::MAX - 2, u32::MAX - 3, u32::MAX / 2] {
             set.restart(1, row);
-            assert!(set.has_room(row));
+            assert!(set.has_room(row, 1));
             set.insert(u64::MAX, row);
             assert_eq!(set.find(u64::MAX, |found| found == row), Some(row));
             set.remove(u64::MAX, row);

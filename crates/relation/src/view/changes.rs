@@ -151,12 +151,24 @@ impl Changes {
         rows: &[u32],
     ) {
         let table = database.table_mut(relation);
-        let before = table.fresh_from();
-        table.insert_words(rows, |outcome| match outcome {
-            NarrowOutcome::New(row) => self.log_mut(relation, row).fresh.push(row),
-            NarrowOutcome::Known(row) => self.refresh(row < before, relation, row),
-            NarrowOutcome::Refused => self.refused += 1,
-        });
+        let (first, before) = (table.next_row(), table.fresh_from());
+        let index = relation.index();
+        let refused = if self.soft[index] || self.observed[index] {
+            table.insert_words(rows, |outcome| match outcome {
+                NarrowOutcome::New(row) => self.log_mut(relation, row).fresh.push(row),
+                NarrowOutcome::Known(row) => self.refresh(row < before, relation, row),
+            })
+        } else {
+            // Nobody asks in which order: what came is noted as a whole.
+            let refused = table.insert_words(rows, |_| {});
+            if let new @ 1.. = table.next_row().0 - first.0 {
+                self.count += u64::from(new) - 1;
+                let fresh = &mut self.log_mut(relation, first).fresh;
+                fresh.extend((first.0..first.0 + new).map(RowId));
+            }
+            refused
+        };
+        self.refused += refused as u64;
     }
 
     /// Notes that a row was inserted again; once in a commit, and only where that fires rules or

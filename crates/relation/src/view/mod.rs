@@ -39,6 +39,9 @@ pub use naive::{Contents, contents, evaluate_naively};
 /// A commit that derives more rows than this is given up.
 pub const DERIVED_MAX: u64 = 100_000_000;
 
+/// The number in the place of a rule's that candidates have which stand by themselves.
+pub const ASSERTED: i64 = -1;
+
 /// Where [`Views::step`] stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
@@ -163,7 +166,7 @@ impl Views {
         for row in rows_with_key(plan, database, relation, candidates, values) {
             self.changes.remove(database, candidates, row);
         }
-        let mut candidate = vec![Value::Int(-1)];
+        let mut candidate = vec![Value::Int(ASSERTED)];
         candidate.extend_from_slice(values);
         self.changes.put(database, candidates, &candidate, now_ns, Source::Asserted);
         self.reselect.push(relation, values);

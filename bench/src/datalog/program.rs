@@ -1,0 +1,55 @@
+//! What a points-to analysis reads: the assignments of a made-up program of functions.
+//!
+//! As in real programs, most of it is local: a function copies its variables to later ones,
+//! takes the address of some, and reads and writes through a few pointers. A call copies an
+//! argument to one of the first variables of another function, mostly a little further on, now
+//! and then anywhere: so there are cycles, but few.
+
+use std::collections::BTreeSet;
+
+use tidemill_stdx::rng::Rng;
+
+use super::Facts;
+
+/// Variables of a function; the first of them are its parameters.
+const VARIABLES: u64 = 20;
+const PARAMETERS: u64 = 5;
+
+/// Per function: addresses taken, and calls, loads and stores each.
+const ADDRESSES: u64 = 4;
+const CALLS: u64 = 2;
+
+/// The statements of a program of `functions` functions.
+pub fn facts(random: &mut Rng, functions: u64) -> Facts {
+    let (mut address_of, mut assign) = (BTreeSet::new(), BTreeSet::new());
+    let (mut load, mut store) = (BTreeSet::new(), BTreeSet::new());
+    for function in 0..functions {
+        let local = |random: &mut Rng| (function * VARIABLES + random.below(VARIABLES)) as i32;
+        for _ in 0..VARIABLES {
+            let (a, b) = (local(random), local(random));
+            if a != b {
+                assign.insert((a.max(b), a.min(b)));
+            }
+        }
+        for _ in 0..ADDRESSES {
+            address_of.insert((local(random), local(random)));
+        }
+        for _ in 0..CALLS {
+            let callee = match random.below(10) {
+                0 => random.below(functions),
+                _ => (function + 1 + random.below(functions / 4)).min(functions - 1),
+            };
+            let parameter = callee * VARIABLES + random.below(PARAMETERS);
+            assign.insert((parameter as i32, local(random)));
+            load.insert((local(random), local(random)));
+            store.insert((local(random), local(random)));
+        }
+    }
+    let in_order = |pairs: BTreeSet<(i32, i32)>| pairs.into_iter().collect();
+    Facts {
+        address_of: in_order(address_of),
+        edges: in_order(assign),
+        load: in_order(load),
+        store: in_order(store),
+    }
+}

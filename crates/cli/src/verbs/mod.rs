@@ -1,5 +1,6 @@
 //! What each verb does.
 
+mod components;
 mod explain;
 mod fmt;
 mod outside;
@@ -44,15 +45,18 @@ fn load(sources: &Sources, report: Reporter) -> Loaded {
 /// `check`.
 pub fn check(sources: &Sources, report: Reporter) -> Status {
     let is_schema = |file: &String| is_schema(Path::new(file));
-    let (schemas, rules): (Vec<String>, _) = sources.files.iter().cloned().partition(is_schema);
+    let (schemas, others): (Vec<String>, _) = sources.files.iter().cloned().partition(is_schema);
     let mut fine = true;
     if !schemas.is_empty() {
         let files: Vec<PathBuf> = schemas.into_iter().map(PathBuf::from).collect();
         fine = proto::check_schemas(&files, &sources.includes, report);
     }
-    if !rules.is_empty() {
-        let rules = Sources { files: rules, ..sources.clone() };
-        fine &= !has_errors(&load(&rules, report).diagnostics);
+    if !others.is_empty() {
+        let others = Sources { files: others, ..sources.clone() };
+        fine &= match components::are_meant(&others) {
+            true => components::load(&others, report).program.is_some(),
+            false => !has_errors(&load(&others, report).diagnostics),
+        };
     }
     if fine { Status::Fine } else { Status::Failed }
 }

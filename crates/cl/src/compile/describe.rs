@@ -133,7 +133,8 @@ impl<'a> Descriptors<'a> {
             })
         });
         Function {
-            name: function.name.clone(),
+            // Reports say what of a component it is; of which, they say too.
+            name: function.name.rsplit('.').next().unwrap_or_default().to_owned(),
             frame_size: frame.size(),
             owned: owned.collect(),
             code,

@@ -43,7 +43,7 @@ pub enum Instruction {
     TextOf { to: Place, from: Register, form: Written },
     /// `to =` the number that the text writes out, as INTEGER or REAL by the register's type; a fault if none.
     TextNumber { to: Register, from: Place },
-    /// `to =` number of characters up to the first 0X or the end.
+    /// `to =` number of characters, 0X included wherever they are.
     TextLength { to: Register, from: Place },
     /// `to =` the character at `index`; a fault outside the text.
     TextGet { to: Register, from: Place, index: Register },

@@ -3,7 +3,8 @@
 //! (conversions, the interface of a bare instance, constants folded), and all rules have been
 //! checked, so that the lowering cannot fail.
 //!
-//! Interfaces and components carry the ids that they have in the [`crate::ir`], and those parts that
+//! Interfaces and components carry the ids that they have in the [`crate::ir`], and those parts
+//! that
 //! need no lowering are the IR's own types.
 
 #![allow(missing_docs, reason = "the line above a variant says what its fields are")]

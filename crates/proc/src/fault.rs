@@ -14,7 +14,9 @@ use crate::program::Position;
 use crate::worker::Context;
 
 macro_rules! reasons {
-    ($($(#[doc = $doc:literal])+ $name:ident = $number:literal, $code:literal, $text:literal;)+) => {
+    ($(
+        $(#[doc = $doc:literal])+ $name:ident = $number:literal, $code:literal, $text:literal;
+    )+) => {
         /// Why a component failed. The number is what generated code passes.
         #[repr(u32)]
         #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -219,7 +219,8 @@ pub struct Facet {
 
 /// Code at an address that a generator gives. Generators are trusted: what is there must be code
 /// of this signature, and stay as long as the program runs.
-pub fn compiled(address: *const u8) -> Code {
+pub fn compiled(address: usize) -> Code {
+    let address = std::ptr::with_exposed_provenance::<u8>(address);
     // SAFETY: the generator's word, see above.
     unsafe { std::mem::transmute::<*const u8, Code>(address) }
 }

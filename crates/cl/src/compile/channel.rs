@@ -62,7 +62,8 @@ impl Translator<'_, '_, '_> {
         let known = &interface.messages[message];
         let ends = interface.protocol.after(Some(message)).next.is_empty();
         // The client closes after a last message.
-        !(ends && slot.is_some())
+        let closes = ends && slot.is_some();
+        !closes
             && !interface.system
             && !known.parameters.contains(&Type::Component)
             && self.predecessors(interface, message).len() <= 3

@@ -133,7 +133,8 @@ pub fn compile(
     }
     let code = module.finish()?;
     for (id, function) in ir.functions.iter_enumerated() {
-        let address = tidemill_proc::program::compiled(code.address(unit.functions[id]));
+        let address =
+            tidemill_proc::program::compiled(code.address(unit.functions[id]).expose_provenance());
         let described = unit.descriptors.function(function, &unit.frames[id], address);
         unit.descriptors.program.functions.push(described);
     }

@@ -41,7 +41,8 @@ pub enum Instruction {
     TextNew { to: Place, length: Register },
     /// `to` becomes the written form of a scalar.
     TextOf { to: Place, from: Register, form: Written },
-    /// `to =` the number that the text writes out, as INTEGER or REAL by the register's type; a fault if none.
+    /// `to =` the number that the text writes out, as INTEGER or REAL by the register's type; a
+    /// fault if none.
     TextNumber { to: Register, from: Place },
     /// `to =` number of characters, 0X included wherever they are.
     TextLength { to: Register, from: Place },
@@ -53,13 +54,15 @@ pub enum Instruction {
     TextCompare { to: Register, a: Place, b: Place },
 
     // ---- arrays and collections ----
-    /// The array gets the extents, all elements zero or empty; what it held is freed (suspends if that were components).
+    /// The array gets the extents, all elements zero or empty; what it held is freed (suspends if
+    /// that were components).
     ArrayNew { array: Place, shape: Storage, extents: Vec<Register> },
     /// `to =` extent of the dimension (from 0).
     ArrayLength { to: Register, array: Place, dimension: u8 },
     /// `to =` address of the element; faults: not allocated, outside.
     ArrayElement { to: Register, array: Place, indices: Vec<Register> },
-    /// `to =` address of the element, made (zero, empty) if `access` says so, else a fault if missing.
+    /// `to =` address of the element, made (zero, empty) if `access` says so, else a fault if
+    /// missing.
     Element { to: Register, collection: Place, shape: Storage, keys: Vec<Key>, access: Access },
     /// `to = TRUE` if there is such an element (and, if it is of type component, it is not empty).
     ElementExists { to: Register, collection: Place, shape: Storage, keys: Vec<Key> },
@@ -78,9 +81,11 @@ pub enum Instruction {
     New { place: Place, component: ComponentId, synchronous: bool },
     /// Ends the component and waits until it is gone; nothing if empty. Suspends.
     Delete { place: Place },
-    /// All that the places own is told to end at once; waits until all is gone; texts, arrays and collections are freed. Suspends.
+    /// All that the places own is told to end at once; waits until all is gone; texts, arrays and
+    /// collections are freed. Suspends.
     EndScope { places: Vec<Place> },
-    /// `to`, which is empty, becomes owner of what `from` held; a fault if `from` is empty or would contain itself.
+    /// `to`, which is empty, becomes owner of what `from` held; a fault if `from` is empty or would
+    /// contain itself.
     Move { to: Place, from: Place },
     /// `to = TRUE` if the place holds a component.
     Exists { to: Register, place: Place },
@@ -88,7 +93,8 @@ pub enum Instruction {
     Failed { to: Register, place: Place },
     /// `to = TRUE` if the component is of that type.
     Is { to: Register, place: Place, component: ComponentId },
-    /// `to = TRUE` if the component's type offers (`offered`) or requires all these, with these counts.
+    /// `to = TRUE` if the component's type offers (`offered`) or requires all these, with these
+    /// counts.
     Has {
         to: Register,
         place: Place,
@@ -105,11 +111,13 @@ pub enum Instruction {
     Terminated { to: Register },
 
     // ---- messages ----
-    /// Sends, texts and components out of temporaries; suspends while the channel is full, unconnected, or the server has not begun.
+    /// Sends, texts and components out of temporaries; suspends while the channel is full,
+    /// unconnected, or the server has not begun.
     Send { to: Party, message: MessageId, payload: Vec<Payload> },
     /// Receives the message; suspends until one is there; a fault if it is another.
     Receive { from: Party, message: MessageId, into: Vec<Payload> },
-    /// `to = TRUE` if the next message from the other side matches; suspends until one is there or the other side has ended (which matches only FINISH).
+    /// `to = TRUE` if the next message from the other side matches; suspends until one is there or
+    /// the other side has ended (which matches only FINISH).
     Test { to: Register, from: Party, pattern: Pattern },
     /// The same without suspending: FALSE if none is there.
     Input { to: Register, from: Party, pattern: Pattern },
@@ -129,7 +137,8 @@ pub enum Instruction {
     Checkpoint,
 
     // ---- procedures, console ----
-    /// Calls; `result` is a register or, for an owned result, a place that is freed before. Suspends if the callee may.
+    /// Calls; `result` is a register or, for an owned result, a place that is freed before.
+    /// Suspends if the callee may.
     Call { result: Option<Payload>, function: FunctionId, arguments: Vec<Argument> },
     /// Writes to the console.
     Write { from: Payload, form: Written },
@@ -297,7 +306,8 @@ pub enum Port {
     SubOffered { place: Place, interface: InterfaceId, index: Option<Register> },
     /// An interface that the own component requires.
     OwnRequired { interface: InterfaceId, index: Option<Register> },
-    /// An interface that the own component offers: as `from`, to be served by another; as `to`, its implementation.
+    /// An interface that the own component offers: as `from`, to be served by another; as `to`, its
+    /// implementation.
     OwnOffered { interface: InterfaceId, index: Option<Register> },
 }
 

@@ -12,7 +12,8 @@
 //!                         an AWAIT condition); zero when the function starts
 //! ```
 //!
-//! **Ownership.** A text, component, array or collection is owned by exactly one [`Place`]: a local,
+//! **Ownership.** A text, component, array or collection is owned by exactly one [`Place`]: a
+//! local,
 //! a variable of the component, an element. Instructions copy or move between places; the frame's
 //! owner frees what its locals still own when the frame goes, whatever ended it. Temporaries that
 //! own are locals, too.

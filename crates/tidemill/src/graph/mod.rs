@@ -8,7 +8,8 @@
 //! ```
 //! Relations, rules and the operators of stages are nodes; periodics are nodes of their own, one
 //! for each rule that has one. Of components the graph shows who makes whom, and who offers and
-//! requires which interface ([`crate::components::explain`]). A [`Graph`] is drawn as text, as DOT, as Mermaid, or as SVG
+//! requires which interface ([`crate::components::explain`]). A [`Graph`] is drawn as text, as DOT,
+//! as Mermaid, or as SVG
 //! ([`svg`]).
 
 mod forms;

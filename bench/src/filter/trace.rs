@@ -91,9 +91,13 @@ impl Flow {
         let length = if rng.chance(0.25) && protocol != 1 {
             header.extend([0x86, 0xdd, 0x60, 0, 0, 0, 0, 0, protocol, 64]);
             let length = (header.len() - 4, header.len() + 32);
-            let six = |tail: [u8; 4]| [&[0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0][..], &tail];
+            let six = |tail: [u8; 4]| {
+                let mut address = vec![0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0];
+                address.extend(tail);
+                address
+            };
             let ends = if outward { [near, far] } else { [far, near] };
-            ends.into_iter().flat_map(six).for_each(|part| header.extend(part));
+            ends.into_iter().for_each(|end| header.extend(six(end)));
             length
         } else {
             header.extend([8, 0]);

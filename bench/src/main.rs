@@ -8,6 +8,7 @@ mod cl;
 mod clock;
 mod datalog;
 mod events;
+mod filter;
 mod floor;
 mod measure;
 mod program;
@@ -46,7 +47,7 @@ struct Extent {
 
 type Run = fn(Extent, &mut Report) -> Result<(), String>;
 
-const BENCHES: [(&str, &str, Run); 8] = [
+const BENCHES: [(&str, &str, Run); 9] = [
     ("values", "creating values under five ways to own memory; a node at rest", values::run),
     ("events", "events per second through one rule and a three-way join", events::run),
     ("datalog", "transitive closure, same generation, points-to", datalog::run),
@@ -65,6 +66,7 @@ const BENCHES: [(&str, &str, Run); 8] = [
     ("spawn", "bytes of an activity that waits for a message", |extent, report| {
         activities::run(Bench::Spawn, extent, report)
     }),
+    ("filter", "packets through a filter per second", filter::run),
 ];
 
 fn main() -> ExitCode {

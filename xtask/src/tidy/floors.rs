@@ -6,7 +6,7 @@ use super::manifest::{Entry, entries};
 use crate::tree::Tree;
 
 /// The crates and their floors. Crates of one floor do not know each other.
-const FLOORS: [(&str, u32); 15] = [
+const FLOORS: [(&str, u32); 16] = [
     ("stdx", 0),
     ("stat", 0),
     ("event", 1),
@@ -15,6 +15,7 @@ const FLOORS: [(&str, u32); 15] = [
     ("pore", 2),
     ("proc", 2),
     ("packet", 2),
+    ("filter", 2),
     ("relation", 2),
     ("overlog", 3),
     ("cl", 3),

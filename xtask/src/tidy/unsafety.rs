@@ -5,7 +5,7 @@ use super::rust::code_only;
 use crate::tree::Tree;
 
 /// Folders whose code may be unsafe.
-const MAY: [&str; 12] = [
+const MAY: [&str; 13] = [
     "crates/stdx/",
     "crates/stat/",
     "crates/event/",
@@ -14,6 +14,7 @@ const MAY: [&str; 12] = [
     "crates/pore/",
     "crates/proc/",
     "crates/packet/",
+    "crates/filter/",
     "crates/relation/",
     "bench/",
     "fuzz/",

@@ -1,0 +1,436 @@
+//! The tree of an expression: what the parser gives and `lower` reads.
+//!
+//! It prints as an expression that means the same, with every parenthesis and qualifier written
+//! out, so that it reads as itself again.
+
+use std::fmt::{self, Display, Formatter};
+use std::net::Ipv6Addr;
+
+use tidemill_stdx::diag::Span;
+
+/// A name that stands for a header or a kind of packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "they are the keywords of the language")]
+pub enum Protocol {
+    Link,
+    Ip,
+    Ip6,
+    Arp,
+    Rarp,
+    Tcp,
+    Udp,
+    Sctp,
+    Icmp,
+    Icmp6,
+    Igmp,
+    Igrp,
+    Pim,
+    Vrrp,
+    Carp,
+    Ah,
+    Esp,
+    Atalk,
+    Aarp,
+    Decnet,
+    Lat,
+    Sca,
+    Moprc,
+    Mopdl,
+    Stp,
+    Ipx,
+    Netbeui,
+    Iso,
+    Clnp,
+    Esis,
+    Isis,
+}
+
+impl Protocol {
+    const KEYWORDS: [(Protocol, &str); 31] = [
+        (Protocol::Link, "ether"),
+        (Protocol::Ip, "ip"),
+        (Protocol::Ip6, "ip6"),
+        (Protocol::Arp, "arp"),
+        (Protocol::Rarp, "rarp"),
+        (Protocol::Tcp, "tcp"),
+        (Protocol::Udp, "udp"),
+        (Protocol::Sctp, "sctp"),
+        (Protocol::Icmp, "icmp"),
+        (Protocol::Icmp6, "icmp6"),
+        (Protocol::Igmp, "igmp"),
+        (Protocol::Igrp, "igrp"),
+        (Protocol::Pim, "pim"),
+        (Protocol::Vrrp, "vrrp"),
+        (Protocol::Carp, "carp"),
+        (Protocol::Ah, "ah"),
+        (Protocol::Esp, "esp"),
+        (Protocol::Atalk, "atalk"),
+        (Protocol::Aarp, "aarp"),
+        (Protocol::Decnet, "decnet"),
+        (Protocol::Lat, "lat"),
+        (Protocol::Sca, "sca"),
+        (Protocol::Moprc, "moprc"),
+        (Protocol::Mopdl, "mopdl"),
+        (Protocol::Stp, "stp"),
+        (Protocol::Ipx, "ipx"),
+        (Protocol::Netbeui, "netbeui"),
+        (Protocol::Iso, "iso"),
+        (Protocol::Clnp, "clnp"),
+        (Protocol::Esis, "esis"),
+        (Protocol::Isis, "isis"),
+    ];
+
+    /// The protocol of a keyword, `link` and `is-is` for `ether` and `isis` among them.
+    pub fn of(keyword: &str) -> Option<Protocol> {
+        let keyword = match keyword {
+            "link" | "fddi" | "tr" | "wlan" => "ether",
+            "es-is" => "esis",
+            "is-is" => "isis",
+            other => other,
+        };
+        Self::KEYWORDS.iter().find(|(_, known)| *known == keyword).map(|(protocol, _)| *protocol)
+    }
+
+    /// Its keyword.
+    pub fn keyword(self) -> &'static str {
+        Self::KEYWORDS.iter().find(|(known, _)| *known == self).map_or("", |(_, keyword)| keyword)
+    }
+}
+
+/// Which end of the way an address or port is compared with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// `src`
+    Source,
+    /// `dst`
+    Destination,
+    /// `src or dst`, and what is meant where none is given.
+    Either,
+    /// `src and dst`
+    Both,
+}
+
+/// What an id is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// `host`, and what is meant where none is given.
+    Host,
+    /// `net`
+    Net,
+    /// `port`
+    Port,
+    /// `portrange`
+    PortRange,
+    /// `proto`
+    Proto,
+    /// `protochain`
+    ProtoChain,
+}
+
+/// What stands before an id, and is implied by ids that follow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Qualifiers {
+    /// `tcp` in `tcp src port 80`.
+    pub protocol: Option<Protocol>,
+    /// `src` in it.
+    pub direction: Option<Direction>,
+    /// `port` in it; `None` where only the direction is given.
+    pub kind: Option<Kind>,
+}
+
+/// What a packet's field is compared with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Operand {
+    /// A number.
+    Number(u32),
+    /// Up to four numbers with dots between: the number they make, and how many bits that are.
+    Dotted {
+        /// As a number of `bits` bits.
+        value: u32,
+        /// 16, 24 or 32.
+        bits: u32,
+    },
+    /// An IPv4 network with the length of its prefix.
+    Prefix {
+        /// The network, as a number of 32 bits.
+        value: u32,
+        /// The bits that count.
+        length: u32,
+    },
+    /// An IPv4 network with its mask.
+    Masked {
+        /// The network, as a number of 32 bits.
+        value: u32,
+        /// The bits that count.
+        mask: u32,
+    },
+    /// An IPv6 address, with the length of its prefix where that is given.
+    Ip6(Ipv6Addr, Option<u32>),
+    /// An Ethernet address.
+    Ethernet([u8; 6]),
+    /// A name, or two with a hyphen between them for `portrange`.
+    Name(String),
+}
+
+/// One test with its place in the text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Primitive {
+    /// What it tests.
+    pub kind: PrimitiveKind,
+    /// Its text, without implied qualifiers.
+    pub span: Span,
+}
+
+/// What a primitive tests.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PrimitiveKind {
+    /// `tcp src port 80`
+    Qualified(Qualifiers, Operand),
+    /// `tcp`
+    Protocol(Protocol),
+    /// `broadcast`, `ip broadcast`
+    Broadcast(Option<Protocol>),
+    /// `multicast`, `ip6 multicast`
+    Multicast(Option<Protocol>),
+    /// `less 128`
+    Less(u32),
+    /// `greater 128`
+    Greater(u32),
+    /// `vlan`, `vlan 7`
+    Vlan(Option<u32>),
+    /// `mpls`, `mpls 7`
+    Mpls(Option<u32>),
+    /// `pppoed`
+    PppoeDiscovery,
+    /// `pppoes`, `pppoes 7`
+    PppoeSession(Option<u32>),
+    /// `len < 9`
+    Relation(Relation, Arithmetic, Arithmetic),
+    /// What could not be read.
+    Wrong,
+}
+
+/// How two numbers are compared, without sign.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "they say it")]
+pub enum Relation {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// An operator on two numbers of 32 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "they say it")]
+pub enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    And,
+    Or,
+    Xor,
+    ShiftLeft,
+    ShiftRight,
+}
+
+impl Operator {
+    /// All operators, with their signs.
+    pub const SIGNS: [(Operator, &'static str); 10] = [
+        (Operator::Add, "+"),
+        (Operator::Subtract, "-"),
+        (Operator::Multiply, "*"),
+        (Operator::Divide, "/"),
+        (Operator::Remainder, "%"),
+        (Operator::And, "&"),
+        (Operator::Or, "|"),
+        (Operator::Xor, "^"),
+        (Operator::ShiftLeft, "<<"),
+        (Operator::ShiftRight, ">>"),
+    ];
+
+    /// Its sign.
+    pub fn sign(self) -> &'static str {
+        Self::SIGNS.iter().find(|(known, _)| *known == self).map_or("", |(_, sign)| sign)
+    }
+}
+
+/// A number that is computed from the packet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Arithmetic {
+    /// How.
+    pub kind: ArithmeticKind,
+    /// Its text.
+    pub span: Span,
+}
+
+/// How a number is computed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ArithmeticKind {
+    /// A constant.
+    Number(u32),
+    /// The length of the packet on the wire.
+    Length,
+    /// `tcp[13]`, `ip[2:2]`: protocol, index, bytes.
+    Load(Protocol, Box<Arithmetic>, u32),
+    /// `-len`
+    Negate(Box<Arithmetic>),
+    /// `a + b`
+    Binary(Operator, Box<Arithmetic>, Box<Arithmetic>),
+}
+
+/// How the members of a chain are joined; both words bind alike, from the left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "they say it")]
+pub enum Join {
+    And,
+    Or,
+}
+
+/// An expression.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Expr {
+    /// The empty expression: every packet.
+    All,
+    /// One test.
+    Primitive(Primitive),
+    /// `not x`
+    Not(Box<Expr>),
+    /// `x and y or z`
+    Chain(Box<Expr>, Vec<(Join, Expr)>),
+}
+
+impl Display for Expr {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Expr::All => Ok(()),
+            Expr::Primitive(primitive) => primitive.kind.fmt(f),
+            Expr::Not(inner) => write!(f, "not ({inner})"),
+            Expr::Chain(first, rest) => {
+                part(first, f)?;
+                for (join, next) in rest {
+                    f.write_str(if *join == Join::And { " and " } else { " or " })?;
+                    part(next, f)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn part(expr: &Expr, f: &mut Formatter<'_>) -> fmt::Result {
+    match expr {
+        Expr::Chain(..) => write!(f, "({expr})"),
+        _ => expr.fmt(f),
+    }
+}
+
+impl Display for PrimitiveKind {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let with = |f: &mut Formatter<'_>, word: &str, number: Option<u32>| match number {
+            Some(number) => write!(f, "{word} {number}"),
+            None => f.write_str(word),
+        };
+        let after = |f: &mut Formatter<'_>, protocol: Option<Protocol>, word: &str| {
+            let keyword = protocol.map_or("", Protocol::keyword);
+            write!(f, "{keyword}{}{word}", if keyword.is_empty() { "" } else { " " })
+        };
+        match self {
+            PrimitiveKind::Qualified(qualifiers, operand) => write!(f, "{qualifiers} {operand}"),
+            PrimitiveKind::Protocol(protocol) => f.write_str(protocol.keyword()),
+            PrimitiveKind::Broadcast(protocol) => after(f, *protocol, "broadcast"),
+            PrimitiveKind::Multicast(protocol) => after(f, *protocol, "multicast"),
+            PrimitiveKind::Less(length) => write!(f, "less {length}"),
+            PrimitiveKind::Greater(length) => write!(f, "greater {length}"),
+            PrimitiveKind::Vlan(id) => with(f, "vlan", *id),
+            PrimitiveKind::Mpls(label) => with(f, "mpls", *label),
+            PrimitiveKind::PppoeDiscovery => f.write_str("pppoed"),
+            PrimitiveKind::PppoeSession(session) => with(f, "pppoes", *session),
+            PrimitiveKind::Relation(relation, left, right) => {
+                let sign = match relation {
+                    Relation::Equal => "=",
+                    Relation::NotEqual => "!=",
+                    Relation::Less => "<",
+                    Relation::LessOrEqual => "<=",
+                    Relation::Greater => ">",
+                    Relation::GreaterOrEqual => ">=",
+                };
+                write!(f, "{left} {sign} {right}")
+            }
+            PrimitiveKind::Wrong => f.write_str("<error>"),
+        }
+    }
+}
+
+impl Display for Qualifiers {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let protocol = self.protocol.map(Protocol::keyword);
+        let direction = self.direction.map(|direction| match direction {
+            Direction::Source => "src",
+            Direction::Destination => "dst",
+            Direction::Either => "src or dst",
+            Direction::Both => "src and dst",
+        });
+        let kind = self.kind.map(|kind| match kind {
+            Kind::Host => "host",
+            Kind::Net => "net",
+            Kind::Port => "port",
+            Kind::PortRange => "portrange",
+            Kind::Proto => "proto",
+            Kind::ProtoChain => "protochain",
+        });
+        let words: Vec<&str> = [protocol, direction, kind].into_iter().flatten().collect();
+        f.write_str(&words.join(" "))
+    }
+}
+
+impl Display for Operand {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let dotted = |f: &mut Formatter<'_>, value: u32, bits: u32| {
+            let bytes = value.to_be_bytes().map(|byte| byte.to_string());
+            f.write_str(&bytes[4 - (bits / 8) as usize..].join("."))
+        };
+        match self {
+            Operand::Number(number) => number.fmt(f),
+            Operand::Dotted { value, bits } => dotted(f, *value, *bits),
+            Operand::Prefix { value, length } => {
+                dotted(f, *value, 32)?;
+                write!(f, "/{length}")
+            }
+            Operand::Masked { value, mask } => {
+                dotted(f, *value, 32)?;
+                f.write_str(" mask ")?;
+                dotted(f, *mask, 32)
+            }
+            Operand::Ip6(address, None) => address.fmt(f),
+            Operand::Ip6(address, Some(length)) => write!(f, "{address}/{length}"),
+            Operand::Ethernet(bytes) => {
+                f.write_str(&bytes.map(|byte| format!("{byte:02x}")).join(":"))
+            }
+            Operand::Name(name) => write!(f, "\\{name}"),
+        }
+    }
+}
+
+impl Display for Arithmetic {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            ArithmeticKind::Number(number) => number.fmt(f),
+            ArithmeticKind::Length => f.write_str("len"),
+            ArithmeticKind::Load(protocol, index, 1) => {
+                write!(f, "{}[{index}]", protocol.keyword())
+            }
+            ArithmeticKind::Load(protocol, index, bytes) => {
+                write!(f, "{}[{index} : {bytes}]", protocol.keyword())
+            }
+            ArithmeticKind::Negate(inner) => write!(f, "(- {inner})"),
+            ArithmeticKind::Binary(operator, left, right) => {
+                write!(f, "({left} {} {right})", operator.sign())
+            }
+        }
+    }
+}

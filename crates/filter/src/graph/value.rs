@@ -1,0 +1,275 @@
+//! Values, and what can be said of them without a packet.
+
+use tidemill_stdx::hash::Map;
+use tidemill_stdx::id::IdVec;
+
+use crate::ast::Operator;
+
+tidemill_stdx::id_type! {
+    /// A value of a graph.
+    pub struct ValueId, "v";
+}
+
+/// The bytes of a load.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Width {
+    /// One.
+    Byte,
+    /// Two.
+    Half,
+    /// Four.
+    Word,
+}
+
+impl Width {
+    /// How many they are.
+    pub fn bytes(self) -> u32 {
+        match self {
+            Width::Byte => 1,
+            Width::Half => 2,
+            Width::Word => 4,
+        }
+    }
+
+    /// The width of so many bytes.
+    pub fn of(bytes: u32) -> Option<Width> {
+        Some(match bytes {
+            1 => Width::Byte,
+            2 => Width::Half,
+            4 => Width::Word,
+            _ => return None,
+        })
+    }
+}
+
+/// Whose headers a walk is along.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Family {
+    /// IPv4: over authentication headers.
+    Four,
+    /// IPv6: over extension and authentication headers.
+    Six,
+}
+
+/// How a number comes about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Value {
+    /// Known now.
+    Constant(u32),
+    /// The length of the packet on the wire.
+    Length,
+    /// Bytes of the packet, most significant first, at `base + offset`.
+    Load {
+        /// How many.
+        width: Width,
+        /// Added to the offset, without wrapping.
+        base: Option<ValueId>,
+        /// From the start of the packet.
+        offset: u32,
+    },
+    /// Of two values, modulo 2^32. A shift by more than 31 gives 0.
+    Binary(Operator, ValueId, ValueId),
+    /// The protocol at which a walk along the headers of the IP packet at `start` ends: `until`, or
+    /// the first that is no header to step over.
+    Walk {
+        /// Whose headers.
+        family: Family,
+        /// Where the IP header is.
+        start: u32,
+        /// What is looked for.
+        until: u32,
+    },
+}
+
+/// Between which numbers a value is, both included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Range {
+    /// The least.
+    pub min: u32,
+    /// The greatest.
+    pub max: u32,
+}
+
+impl Range {
+    /// Nothing known.
+    pub const ALL: Range = Range { min: 0, max: u32::MAX };
+
+    /// One number.
+    pub fn exactly(number: u32) -> Range {
+        Range { min: number, max: number }
+    }
+
+    /// The name of the narrowest type that has them all.
+    pub(super) fn type_name(self) -> &'static str {
+        match self.max {
+            0..=0xff => "u8",
+            0x100..=0xffff => "u16",
+            _ => "u32",
+        }
+    }
+}
+
+/// The values of a graph: equal ones have one id.
+#[derive(Clone, Debug, Default)]
+pub struct Values {
+    all: IdVec<ValueId, Value>,
+    ranges: IdVec<ValueId, Range>,
+    depths: IdVec<ValueId, u32>,
+    known: Map<Value, ValueId>,
+}
+
+impl PartialEq for Values {
+    fn eq(&self, other: &Values) -> bool {
+        self.all == other.all
+    }
+}
+
+impl Eq for Values {}
+
+impl Values {
+    /// A value as it is, simplified no further.
+    pub fn add(&mut self, value: Value) -> ValueId {
+        if let Some(&id) = self.known.get(&value) {
+            return id;
+        }
+        let range = self.range_of(value);
+        self.ranges.push(range);
+        let id = self.all.push(value);
+        let below = self.operands(id).into_iter().flatten().map(|operand| self.depths[operand]);
+        let depth = below.max().unwrap_or(0) + 1;
+        self.depths.push(depth);
+        self.known.insert(value, id);
+        id
+    }
+
+    /// A number.
+    pub fn constant(&mut self, number: u32) -> ValueId {
+        self.add(Value::Constant(number))
+    }
+
+    /// An operation, in the simplest form that always has the same result. Its operands' checks
+    /// are the caller's business.
+    pub fn binary(&mut self, operator: Operator, left: ValueId, right: ValueId) -> ValueId {
+        let (a, b) = (self.as_constant(left), self.as_constant(right));
+        if let (Some(a), Some(b)) = (a, b)
+            && let Some(result) = operator.apply(a, b)
+        {
+            return self.constant(result);
+        }
+        if let Some(b) = b {
+            let covered = |mask: u32| {
+                let bits = 32 - self.range(left).max.leading_zeros();
+                let reach = u32::MAX.checked_shr(32 - bits).unwrap_or(0);
+                reach & !mask == 0
+            };
+            match (operator, b) {
+                (
+                    Operator::Add
+                    | Operator::Subtract
+                    | Operator::Or
+                    | Operator::Xor
+                    | Operator::ShiftLeft
+                    | Operator::ShiftRight,
+                    0,
+                )
+                | (Operator::Multiply | Operator::Divide, 1) => return left,
+                (Operator::Multiply | Operator::And, 0) | (Operator::Remainder, 1) => {
+                    return self.constant(0);
+                }
+                (Operator::And, mask) if covered(mask) => return left,
+                (Operator::ShiftLeft | Operator::ShiftRight, 32..) => return self.constant(0),
+                _ => {}
+            }
+        }
+        self.add(Value::Binary(operator, left, right))
+    }
+
+    /// The number of a constant.
+    pub fn as_constant(&self, id: ValueId) -> Option<u32> {
+        match self.all[id] {
+            Value::Constant(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// How a value comes about.
+    pub fn get(&self, id: ValueId) -> Value {
+        self.all[id]
+    }
+
+    /// True if there is such a value.
+    pub fn has(&self, id: ValueId) -> bool {
+        self.all.get(id).is_some()
+    }
+
+    /// What is known of a value for every packet.
+    pub fn range(&self, id: ValueId) -> Range {
+        self.ranges[id]
+    }
+
+    /// How many operations deep a value is.
+    pub fn depth(&self, id: ValueId) -> u32 {
+        self.depths[id]
+    }
+
+    /// All values, operands first.
+    pub fn iter(&self) -> impl Iterator<Item = (ValueId, Value)> {
+        self.all.iter_enumerated().map(|(id, value)| (id, *value))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// What a value is made of.
+    pub fn operands(&self, id: ValueId) -> [Option<ValueId>; 2] {
+        match self.all[id] {
+            Value::Load { base, .. } => [base, None],
+            Value::Binary(_, left, right) => [Some(left), Some(right)],
+            Value::Constant(_) | Value::Length | Value::Walk { .. } => [None, None],
+        }
+    }
+
+    fn range_of(&self, value: Value) -> Range {
+        match value {
+            Value::Constant(number) => Range::exactly(number),
+            Value::Length => Range::ALL,
+            Value::Load { width, .. } => match width {
+                Width::Byte => Range { min: 0, max: 0xff },
+                Width::Half => Range { min: 0, max: 0xffff },
+                Width::Word => Range::ALL,
+            },
+            Value::Walk { .. } => Range { min: 0, max: 0xff },
+            Value::Binary(operator, left, right) => {
+                let (a, b) = (self.ranges[left], self.ranges[right]);
+                // The longest run of ones that reaches as far as both.
+                let ones = |a: u32, b: u32| {
+                    let bits = 32 - (a | b).leading_zeros();
+                    u32::MAX.checked_shr(32 - bits).unwrap_or(0)
+                };
+                let shift = |b: Range| (b.min == b.max && b.max < 32).then_some(b.max);
+                let max = match operator {
+                    Operator::And => a.max.min(b.max),
+                    Operator::Or | Operator::Xor => ones(a.max, b.max),
+                    Operator::Add => a.max.saturating_add(b.max),
+                    Operator::Multiply => a.max.saturating_mul(b.max),
+                    Operator::Divide => a.max / b.min.max(1),
+                    Operator::Remainder => a.max.min(b.max.saturating_sub(1)),
+                    Operator::ShiftRight => a.max >> shift(b).unwrap_or(0),
+                    Operator::ShiftLeft => match shift(b) {
+                        Some(by) if a.max.leading_zeros() >= by => a.max << by,
+                        _ => u32::MAX,
+                    },
+                    Operator::Subtract => u32::MAX,
+                };
+                Range { min: 0, max }
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What has to be true of a graph before code is made of it: the code itself checks no more than
+//! the graph says.
+
+use super::{Check, Coverage, Graph, NodeId, Target, Value, ValueId};
+use crate::ast::Operator;
+
+impl Graph {
+    /// Checks that ways lead to later nodes, that operands come before what uses them, and that
+    /// along every way each value is used after what it needs was checked.
+    ///
+    /// # Errors
+    /// The first finding, in words.
+    pub fn verify(&self) -> Result<(), String> {
+        for (id, _) in self.values.iter() {
+            if self.values.operands(id).into_iter().flatten().any(|operand| operand >= id) {
+                return Err(format!("an operand of {id} comes after it"));
+            }
+        }
+        self.target(None, self.begin)?;
+        let mut coverages: Vec<Option<Coverage>> = vec![None; self.nodes.len()];
+        if let Target::Node(begin) = self.begin {
+            coverages[begin.raw() as usize] = Some(Coverage::default());
+        }
+        for (id, node) in self.nodes.iter_enumerated() {
+            for target in node.targets() {
+                self.target(Some(id), target)?;
+            }
+            let Some(mut coverage) = coverages[id.raw() as usize].take() else { continue };
+            for &check in &node.checks {
+                self.check(id, check, &coverage)?;
+                coverage.add(check);
+            }
+            self.computable(id, node.test.left, &coverage)?;
+            self.computable(id, node.test.right, &coverage)?;
+            for target in node.targets() {
+                let Target::Node(next) = target else { continue };
+                match &mut coverages[next.raw() as usize] {
+                    Some(known) => known.meet(&coverage),
+                    unknown => *unknown = Some(coverage.clone()),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn target(&self, from: Option<NodeId>, target: Target) -> Result<(), String> {
+        let Target::Node(to) = target else { return Ok(()) };
+        if self.nodes.get(to).is_none() {
+            return Err(format!("there is no {to}"));
+        }
+        match from {
+            Some(from) if to <= from => Err(format!("{from} leads back to {to}")),
+            _ => Ok(()),
+        }
+    }
+
+    fn check(&self, node: NodeId, check: Check, coverage: &Coverage) -> Result<(), String> {
+        match check {
+            Check::Bound { base: None, .. } => Ok(()),
+            Check::Bound { base: Some(value), .. } | Check::Divisor(value) => {
+                self.computable(node, value, coverage)
+            }
+            Check::Walk(value) => match self.values.get(value) {
+                Value::Walk { .. } => Ok(()),
+                _ => Err(format!("{node} walks along what is no walk")),
+            },
+        }
+    }
+
+    fn computable(&self, node: NodeId, value: ValueId, coverage: &Coverage) -> Result<(), String> {
+        for operand in self.values.operands(value).into_iter().flatten() {
+            self.computable(node, operand, coverage)?;
+        }
+        let covered = match self.values.get(value) {
+            Value::Constant(_) | Value::Length => true,
+            Value::Load { width, base, offset } => {
+                u64::from(coverage.end(base)) >= u64::from(offset) + u64::from(width.bytes())
+            }
+            Value::Binary(Operator::Divide | Operator::Remainder, _, divisor) => {
+                coverage.has(Check::Divisor(divisor), &self.values)
+            }
+            Value::Binary(..) => true,
+            Value::Walk { .. } => coverage.has(Check::Walk(value), &self.values),
+        };
+        match covered {
+            true => Ok(()),
+            false => Err(format!("{node} uses a value before what it needs was checked")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verify(text: &str) -> Result<(), String> {
+        Graph::read(text).expect("reads").verify()
+    }
+
+    #[test]
+    fn each_rule_can_be_broken() {
+        let load = "v0: u8 = load1 [23]\n";
+        let good = format!("{load}n0: bound 24; if v0 eq 6 then accept else reject\nbegin n0\n");
+        assert_eq!(verify(&good), Ok(()));
+        for wrong in [
+            format!("{load}n0: bound 23; if v0 eq 6 then accept else reject\nbegin n0\n"),
+            format!("{load}n0: if v0 eq 6 then n0 else reject\nbegin n0\n"),
+            format!("{load}n0: bound v0 + 4; if 1 eq 6 then n1 else reject\nbegin n0\n"),
+            "n0: if 1 eq 6 then n1 else reject\nbegin n0\n".to_owned(),
+            "begin n0\n".to_owned(),
+            "v0: u32 = div 7 9\nv1: u32 = length\nv2: u32 = div 7 v1\n\
+             n0: if v2 eq 6 then accept else reject\nbegin n0\n"
+                .replace("v0: u32", "v0: u8")
+                .replace("v2: u32", "v2: u8"),
+            "v0: u8 = walk6 [14] until 6\nn0: if v0 eq 6 then accept else reject\nbegin n0\n"
+                .to_owned(),
+            "v0: u32 = length\nn0: walk v0; if v0 eq 6 then accept else reject\nbegin n0\n"
+                .to_owned(),
+        ] {
+            assert!(verify(&wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_check_on_one_of_two_ways_is_none() {
+        let text = "v0: u32 = length\nv1: u8 = load1 [9]\n\
+                    n0: if v0 gt 60 then n1 else n2\n\
+                    n1: bound 10; if v1 eq 1 then accept else n2\n\
+                    n2: if v1 eq 2 then accept else reject\nbegin n0\n";
+        assert!(verify(text).is_err());
+        let text = text.replace("n0: if", "n0: bound 10; if");
+        assert_eq!(verify(&text), Ok(()));
+    }
+}

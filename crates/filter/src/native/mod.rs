@@ -1,0 +1,147 @@
+//! Native code of filters, and the safe way to run it.
+
+mod dominance;
+mod write;
+
+use std::fmt::{self, Debug, Display, Formatter};
+
+use tidemill_jit::build::{CallConv, InstBuilder, signature, types};
+use tidemill_jit::{Code, Module, Options};
+use tidemill_stdx::diag::{Diagnostic, FileId, Sources, Span};
+
+use crate::graph::Graph;
+use crate::lower::{Settings, compile};
+use crate::optimise::optimise;
+pub use write::{Packet, write};
+
+/// What keeps a graph from becoming code.
+#[derive(Debug)]
+pub enum Error {
+    /// The graph is not in order, see [`Graph::verify`].
+    Graph(String),
+    /// No code for this machine, or no memory for it.
+    Machine(tidemill_jit::Error),
+}
+
+impl Display for Error {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Graph(reason) => write!(f, "the graph is not in order: {reason}"),
+            Error::Machine(error) => Display::fmt(error, f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The bytes, how many they are, how many there were on the wire; 1 for a match, else 0.
+type Entry = unsafe extern "C" fn(*const u8, usize, u32) -> u8;
+
+/// A filter as native code.
+pub struct Filter {
+    graph: Graph,
+    entry: Entry,
+    listing: Option<String>,
+    /// Owns what `entry` points to.
+    code: Code,
+}
+
+impl Debug for Filter {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Filter").field("graph", &self.graph).finish_non_exhaustive()
+    }
+}
+
+impl Filter {
+    /// Compiles a filter expression; `None` where a diagnostic is an error.
+    pub fn compile(
+        file: FileId,
+        sources: &Sources,
+        settings: &Settings,
+    ) -> (Option<Filter>, Vec<Diagnostic>) {
+        let (graph, mut diagnostics) = compile(file, sources, settings);
+        let filter = graph.and_then(|graph| match Filter::new(optimise(&graph)) {
+            Ok(filter) => Some(filter),
+            Err(error) => {
+                let span = Span { file, start: 0, end: 0 };
+                let message = format!("no native code for this filter: {error}");
+                diagnostics.push(Diagnostic::error("no-native-code", span, message));
+                None
+            }
+        });
+        (filter, diagnostics)
+    }
+
+    /// The code of a graph as it is.
+    ///
+    /// # Errors
+    /// A graph that is not in order, or a machine for which no code can be made.
+    pub fn new(graph: Graph) -> Result<Filter, Error> {
+        Filter::with(graph, Options::named("filter"))
+    }
+
+    /// As [`Filter::new`], with the text of the machine code for [`Filter::listing`].
+    ///
+    /// # Errors
+    /// As [`Filter::new`].
+    pub fn listed(graph: Graph) -> Result<Filter, Error> {
+        Filter::with(graph, Options { listing: true, ..Options::named("filter") })
+    }
+
+    fn with(graph: Graph, options: Options) -> Result<Filter, Error> {
+        // What the code relies on.
+        graph.verify().map_err(Error::Graph)?;
+        let mut module = Module::new(options).map_err(Error::Machine)?;
+        let parameters = [types::I64, types::I64, types::I32];
+        let id = module.declare("matches", signature(CallConv::SystemV, &parameters, &[types::I8]));
+        module
+            .define(id, |body| {
+                let arguments = body.begin();
+                let packet =
+                    Packet { data: arguments[0], length: arguments[1], wire_length: arguments[2] };
+                let (accept, reject) = (body.create_block(), body.create_block());
+                write(body, &graph, packet, accept, reject);
+                for (block, result) in [(accept, 1), (reject, 0)] {
+                    body.switch_to_block(block);
+                    let result = body.ins().iconst(types::I8, result);
+                    body.ins().return_(&[result]);
+                }
+            })
+            .map_err(Error::Machine)?;
+        let code = module.finish().map_err(Error::Machine)?;
+        let listing = code.listing(id);
+        // SAFETY: the function was declared with this signature, and `code` stays beside it.
+        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code.address(id)) };
+        Ok(Filter { graph, entry, listing, code })
+    }
+
+    /// Whether a whole packet matches.
+    #[inline]
+    pub fn matches(&self, packet: &[u8]) -> bool {
+        self.matches_part(packet, u32::try_from(packet.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Whether a packet matches of which these bytes were kept and which had `wire_length` on the
+    /// wire.
+    #[inline]
+    pub fn matches_part(&self, bytes: &[u8], wire_length: u32) -> bool {
+        // SAFETY: the code reads no byte that its graph has not checked to lie below `len`, as
+        // `Graph::verify` made sure, and writes none.
+        unsafe { (self.entry)(bytes.as_ptr(), bytes.len(), wire_length) != 0 }
+    }
+
+    /// What the code does.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The machine code as text, if it was asked for.
+    pub fn listing(&self) -> Option<&str> {
+        self.listing.as_deref()
+    }
+
+    /// Bytes and compile time, as a table.
+    pub fn report(&self) -> String {
+        self.code.report()
+    }
+}

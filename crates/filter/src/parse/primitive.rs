@@ -1,0 +1,169 @@
+//! Primitives: qualifiers with ids, and the words that stand alone.
+
+use tidemill_stdx::diag::Diagnostic;
+
+use super::{Parsed, Parser};
+use crate::ast::{Direction, Expr, Kind, Primitive, PrimitiveKind, Protocol, Qualifiers};
+use crate::lex::TokenKind;
+
+impl Parser<'_> {
+    pub(super) fn primitive(&mut self) -> Parsed<Expr> {
+        let start = self.at;
+        if self.number_begins() {
+            let kind = self.relation()?;
+            return Ok(self.alone(start, kind));
+        }
+        let word = match *self.kind() {
+            TokenKind::Word(word) => word,
+            _ => return Err(self.lonely_id()),
+        };
+        if let Some(kind) = self.standing_alone(word)? {
+            return Ok(self.alone(start, kind));
+        }
+        self.refused(word)?;
+        let protocol = Protocol::of(word);
+        self.at += usize::from(protocol.is_some());
+        for (word, kind) in [
+            ("broadcast", PrimitiveKind::Broadcast(protocol)),
+            ("multicast", PrimitiveKind::Multicast(protocol)),
+        ] {
+            if self.take_word(word) {
+                return Ok(self.alone(start, kind));
+            }
+        }
+        let direction = self.direction();
+        let kind = self.id_kind(direction)?;
+        if direction.is_none() && kind.is_none() {
+            return match protocol {
+                Some(protocol) => Ok(self.alone(start, PrimitiveKind::Protocol(protocol))),
+                None => Err(self.unexpected("a test")),
+            };
+        }
+        self.implied = Some(Qualifiers { protocol, direction, kind });
+        self.ids_of(start)
+    }
+
+    /// A primitive that no id can follow.
+    fn alone(&mut self, start: usize, kind: PrimitiveKind) -> Expr {
+        self.implied = None;
+        Expr::Primitive(Primitive { kind, span: self.since(start) })
+    }
+
+    /// `less 9`, `vlan`, `vlan 7` and the like.
+    fn standing_alone(&mut self, word: &str) -> Parsed<Option<PrimitiveKind>> {
+        let optional = |parser: &mut Self| {
+            parser.at += 1;
+            parser.optional_number()
+        };
+        Ok(Some(match word {
+            "less" | "greater" => {
+                self.at += 1;
+                let TokenKind::Number(length) = *self.kind() else {
+                    return Err(self.unexpected("a length"));
+                };
+                self.at += 1;
+                match word {
+                    "less" => PrimitiveKind::Less(length),
+                    _ => PrimitiveKind::Greater(length),
+                }
+            }
+            "vlan" => PrimitiveKind::Vlan(optional(self)),
+            "mpls" => PrimitiveKind::Mpls(optional(self)),
+            "pppoes" => PrimitiveKind::PppoeSession(optional(self)),
+            "pppoed" => {
+                self.at += 1;
+                PrimitiveKind::PppoeDiscovery
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// A number, or one in parentheses.
+    fn optional_number(&mut self) -> Option<u32> {
+        let mut at = self.at;
+        while matches!(self.kind_at(at), TokenKind::Sign("(")) {
+            at += 1;
+        }
+        let TokenKind::Number(number) = *self.kind_at(at) else { return None };
+        let open = at - self.at;
+        let close = |i: usize| matches!(self.kind_at(at + i), TokenKind::Sign(")"));
+        if !(1..=open).all(close) {
+            return None;
+        }
+        self.at = at + open + 1;
+        Some(number)
+    }
+
+    fn direction(&mut self) -> Option<Direction> {
+        let word = |at| match *self.kind_at(at) {
+            TokenKind::Word(word) => word,
+            _ => "",
+        };
+        let (direction, tokens) = match [0, 1, 2].map(|i| word(self.at + i)) {
+            ["src", "or", "dst"] | ["dst", "or", "src"] => (Direction::Either, 3),
+            ["src", "and", "dst"] | ["dst", "and", "src"] => (Direction::Both, 3),
+            ["src", ..] => (Direction::Source, 1),
+            ["dst", ..] => (Direction::Destination, 1),
+            _ => return None,
+        };
+        self.at += tokens;
+        Some(direction)
+    }
+
+    fn id_kind(&mut self, direction: Option<Direction>) -> Parsed<Option<Kind>> {
+        let kind = match *self.kind() {
+            TokenKind::Word("host") => Kind::Host,
+            TokenKind::Word("net") => Kind::Net,
+            TokenKind::Word("port") => Kind::Port,
+            TokenKind::Word("portrange") => Kind::PortRange,
+            TokenKind::Word("proto") => Kind::Proto,
+            TokenKind::Word("protochain") => Kind::ProtoChain,
+            TokenKind::Word(word) => {
+                self.refused(word)?;
+                return Ok(None);
+            }
+            _ => return Ok(None),
+        };
+        if direction.is_some() && matches!(kind, Kind::Proto | Kind::ProtoChain) {
+            let message = "a protocol has no direction";
+            return Err(self.note(Diagnostic::error("bad-qualifier", self.span(), message)));
+        }
+        self.at += 1;
+        Ok(Some(kind))
+    }
+
+    /// Words of the language that we do not take.
+    fn refused(&mut self, word: &str) -> Parsed<()> {
+        let reason = match word {
+            "gateway" => "`gateway` needs names of hosts, which are not looked up",
+            "inbound" | "outbound" => "a packet does not tell its direction",
+            "ifindex" => "a packet does not tell its interface",
+            "byte" => "`byte` is not taken: write `ether[3] & 2 != 0`",
+            "geneve" => "what is inside Geneve is not looked at",
+            "llc" => "`llc` is not taken: compare bytes with `ether[14]` and the like",
+            "radio" | "ppp" | "slip" | "type" | "subtype" | "dir" | "lane" | "metac" => {
+                "this is for other link layers than Ethernet"
+            }
+            "l1" | "l2" => "levels of IS-IS are not taken: compare bytes",
+            _ => return Ok(()),
+        };
+        Err(self.note(Diagnostic::error("not-supported", self.span(), reason)))
+    }
+
+    /// Something here would be an id, but nothing says of what.
+    fn lonely_id(&mut self) -> super::Noted {
+        let noted = self.unexpected("a test");
+        let help = match self.kind() {
+            TokenKind::Dotted(..) | TokenKind::Ip6(_) => "say what it is: `host` or `net`",
+            TokenKind::Ethernet(_) => "say what it is: `ether host`",
+            TokenKind::Number(_) => "say what it is: `port`, `proto`, `net`",
+            TokenKind::Name(_) => "say what it is: `port`, `proto`",
+            TokenKind::End => "write a test, such as `tcp` or `port 80`",
+            _ => return noted,
+        };
+        if let Some(last) = self.diagnostics.last_mut() {
+            last.help = Some(help.to_owned());
+        }
+        noted
+    }
+}

@@ -1,0 +1,296 @@
+//! What the tests share: packets of every kind, and captures of them.
+#![allow(dead_code, reason = "not every test that shares this module uses all of it")]
+
+use std::path::{Path, PathBuf};
+
+use tidemill_filter::{Graph, Settings, compile};
+use tidemill_stdx::diag::Sources;
+use tidemill_stdx::rng::Rng;
+
+/// A packet as a capture has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Captured {
+    pub bytes: Vec<u8>,
+    pub wire_length: u32,
+}
+
+/// A file of the corpus.
+pub fn corpus(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/filter").join(name)
+}
+
+/// The settings with which `tcpdump -r` compiles.
+pub const AS_TCPDUMP: Settings = Settings { netmask: Some(0) };
+
+/// The graph of a text as it was written, or what is wrong with it.
+pub fn graph(text: &str) -> Result<Graph, String> {
+    let mut sources = Sources::new();
+    let file = sources.add("filter", text);
+    let (graph, diagnostics) = compile(file, &sources, &AS_TCPDUMP);
+    graph.ok_or_else(|| diagnostics.iter().map(|one| sources.render(one)).collect())
+}
+
+const MACS: [[u8; 6]; 5] = [
+    [0, 1, 2, 10, 11, 12],
+    [2, 0, 0, 0, 0, 7],
+    [0xff; 6],
+    [1, 0, 0x5e, 0, 0, 5],
+    [0x33, 0x33, 0, 0, 0, 1],
+];
+const FOURS: [[u8; 4]; 9] = [
+    [10, 0, 0, 1],
+    [10, 1, 2, 3],
+    [10, 200, 0, 9],
+    [192, 168, 1, 10],
+    [192, 168, 1, 255],
+    [172, 16, 5, 4],
+    [8, 8, 8, 8],
+    [224, 0, 0, 5],
+    [255, 255, 255, 255],
+];
+const SIXES: [[u16; 8]; 5] = [
+    [0x2001, 0xdb8, 0, 0, 0, 0, 0, 1],
+    [0x2001, 0xdb8, 1, 0, 0, 0, 0, 2],
+    [0xfe80, 0, 0, 0, 0, 0, 0, 1],
+    [0xff02, 0, 0, 0, 0, 0, 0, 1],
+    [0, 0, 0, 0, 0, 0, 0, 1],
+];
+const PORTS: [u16; 18] =
+    [20, 21, 22, 25, 53, 80, 81, 123, 443, 443, 80, 5353, 6000, 6008, 8080, 40000, 65535, 0];
+
+/// `count` packets, the same for the same seed.
+pub fn packets(seed: u64, count: usize) -> Vec<Captured> {
+    let rng = Rng::new(seed);
+    (0..count as u64).map(|number| packet(&mut rng.fork(number))).collect()
+}
+
+fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
+    from[rng.below(from.len() as u64) as usize]
+}
+
+fn packet(rng: &mut Rng) -> Captured {
+    let mut bytes = Vec::new();
+    bytes.extend(pick(rng, &MACS));
+    bytes.extend(pick(rng, &MACS));
+    let tags = pick(rng, &[0, 0, 0, 0, 0, 1, 1, 2]);
+    for _ in 0..tags {
+        bytes.extend(pick(rng, &[0x8100u16, 0x88a8, 0x9100]).to_be_bytes());
+        bytes.extend((pick(rng, &[7u16, 9, 100]) | 0x2000).to_be_bytes());
+    }
+    payload(rng, &mut bytes);
+    if rng.chance(0.3) && bytes.len() < 60 {
+        bytes.resize(60, 0);
+    }
+    let mut wire_length = bytes.len() as u32;
+    // Some were cut by the capture, some claim to be longer than what they have.
+    if rng.chance(0.25) {
+        bytes.truncate(rng.below(bytes.len() as u64 + 1) as usize);
+    }
+    if rng.chance(0.05) {
+        wire_length += rng.below(1400) as u32;
+    }
+    Captured { bytes, wire_length }
+}
+
+fn payload(rng: &mut Rng, bytes: &mut Vec<u8>) {
+    let with_type = |bytes: &mut Vec<u8>, number: u16| bytes.extend(number.to_be_bytes());
+    match rng.below(20) {
+        0..=8 => {
+            with_type(bytes, 0x0800);
+            four(rng, bytes);
+        }
+        9..=13 => {
+            with_type(bytes, 0x86dd);
+            six(rng, bytes);
+        }
+        14 => {
+            with_type(bytes, pick(rng, &[0x0806, 0x0806, 0x8035]));
+            bytes.extend([0, 1, 8, 0, 6, 4, 0, pick(rng, &[1, 2])]);
+            bytes.extend(pick(rng, &MACS));
+            bytes.extend(pick(rng, &FOURS));
+            bytes.extend(pick(rng, &MACS));
+            bytes.extend(pick(rng, &FOURS));
+        }
+        15 => labelled(rng, bytes),
+        16 | 17 => session(rng, bytes),
+        18 => logical(rng, bytes),
+        _ => {
+            with_type(bytes, pick(rng, &[0x88cc, 0x809b, 0x80f3, 0x8137, 0x6003, 0x6004, 0x9000]));
+            noise(rng, bytes, 40);
+        }
+    }
+}
+
+/// MPLS labels with an IP packet behind them.
+fn labelled(rng: &mut Rng, bytes: &mut Vec<u8>) {
+    bytes.extend(0x8847u16.to_be_bytes());
+    let labels = rng.range(1..=2);
+    for label in 1..=labels {
+        let number = pick(rng, &[5u32, 1000]);
+        bytes.extend((number << 12 | u32::from(label == labels) << 8 | 64).to_be_bytes());
+    }
+    if rng.chance(0.6) { four(rng, bytes) } else { six(rng, bytes) }
+}
+
+/// PPPoE.
+fn session(rng: &mut Rng, bytes: &mut Vec<u8>) {
+    let (number, code) = pick(rng, &[(0x8863u16, 9u8), (0x8864, 0), (0x8864, 0), (0x8864, 0)]);
+    bytes.extend(number.to_be_bytes());
+    bytes.extend([0x11, code]);
+    bytes.extend(pick(rng, &[17u16, 18]).to_be_bytes());
+    bytes.extend(60u16.to_be_bytes());
+    match rng.below(4) {
+        0 | 1 => {
+            bytes.extend([0, 0x21]);
+            four(rng, bytes);
+        }
+        2 => {
+            bytes.extend([0, 0x57]);
+            six(rng, bytes);
+        }
+        _ => {
+            bytes.extend(pick(rng, &[[0x02, 0x81], [0, 0x31], [0xc0, 0x21]]));
+            noise(rng, bytes, 20);
+        }
+    }
+}
+
+/// A length and IEEE 802.2.
+fn logical(rng: &mut Rng, bytes: &mut Vec<u8>) {
+    bytes.extend(pick(rng, &[38u16, 1500]).to_be_bytes());
+    let head: &[u8] = pick(
+        rng,
+        &[
+            &[0x42, 0x42, 3, 0, 0][..],
+            &[0xfe, 0xfe, 3, 0x83, 27],
+            &[0xfe, 0xfe, 3, 0x81],
+            &[0xfe, 0xfe, 3, 0x82],
+            &[0xf0, 0xf0, 3],
+            &[0x06, 0x06, 3],
+            &[0xe0, 0xe0, 3],
+            &[0xff, 0xff, 0, 30],
+            &[0xaa, 0xaa, 3, 8, 0, 7, 0x80, 0x9b],
+            &[0xaa, 0xaa, 3, 0, 0, 0, 0x80, 0xf3],
+            &[0xaa, 0xaa, 3, 0, 0, 0, 0x81, 0x37],
+            &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0],
+        ],
+    );
+    bytes.extend(head);
+    noise(rng, bytes, 40);
+}
+
+fn noise(rng: &mut Rng, bytes: &mut Vec<u8>, length_max: u64) {
+    let mut noise = vec![0; rng.below(length_max) as usize];
+    rng.fill(&mut noise);
+    bytes.extend(noise);
+}
+
+const CARRIED: [u8; 15] = [6, 6, 6, 17, 17, 132, 1, 2, 9, 47, 50, 51, 58, 103, 112];
+
+fn four(rng: &mut Rng, bytes: &mut Vec<u8>) {
+    let start = bytes.len();
+    let words = pick(rng, &[5u8, 5, 5, 5, 6, 8, 15]);
+    let protocol = pick(rng, &CARRIED);
+    let fragment = pick(rng, &[0u16, 0, 0, 0x4000, 0x2000, 0x2005, 0x0100, 0x1fff]);
+    bytes.extend([0x40 | words, pick(rng, &[0, 0x10, 4]), 0, 0, 0, 7]);
+    bytes.extend(fragment.to_be_bytes());
+    bytes.extend([pick(rng, &[1, 63, 64, 255]), protocol, 0, 0]);
+    bytes.extend(pick(rng, &FOURS));
+    bytes.extend(pick(rng, &FOURS));
+    bytes.extend(vec![1; 4 * (usize::from(words) - 5)]);
+    if rng.chance(0.1) {
+        authentication(rng, bytes, start + 9, protocol);
+    }
+    transport(rng, bytes, protocol);
+    let length = (bytes.len() - start) as u16;
+    bytes[start + 2..start + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// An authentication header; the field at `before` now names it.
+fn authentication(rng: &mut Rng, bytes: &mut Vec<u8>, before: usize, next: u8) {
+    bytes[before] = 51;
+    let words = pick(rng, &[1u8, 4]);
+    bytes.extend([next, words]);
+    bytes.extend(vec![3; 4 * (usize::from(words) + 2) - 2]);
+}
+
+fn six(rng: &mut Rng, bytes: &mut Vec<u8>) {
+    let start = bytes.len();
+    let protocol = pick(rng, &[6u8, 6, 17, 17, 58, 58, 132, 59, 50]);
+    bytes.extend([0x60, 0, 0, 0, 0, 0, protocol, pick(rng, &[1, 64, 255])]);
+    for _ in 0..2 {
+        bytes.extend(pick(rng, &SIXES).iter().flat_map(|word| word.to_be_bytes()));
+    }
+    let mut before = start + 6;
+    let headers = pick(rng, &[0, 0, 0, 0, 1, 1, 2, 3]);
+    for _ in 0..headers {
+        let at = bytes.len();
+        if rng.chance(0.15) {
+            authentication(rng, bytes, before, protocol);
+        } else {
+            let kind = pick(rng, &[0u8, 43, 44, 44, 60]);
+            let eights = if kind == 44 { 0 } else { pick(rng, &[0u8, 1]) };
+            bytes[before] = kind;
+            bytes.extend([protocol, eights]);
+            bytes.extend(vec![0; 8 * (usize::from(eights) + 1) - 2]);
+        }
+        before = at;
+    }
+    transport(rng, bytes, protocol);
+    let length = (bytes.len() - start - 40) as u16;
+    bytes[start + 4..start + 6].copy_from_slice(&length.to_be_bytes());
+}
+
+fn transport(rng: &mut Rng, bytes: &mut Vec<u8>, protocol: u8) {
+    match protocol {
+        6 => {
+            bytes.extend(pick(rng, &PORTS).to_be_bytes());
+            bytes.extend(pick(rng, &PORTS).to_be_bytes());
+            bytes.extend([0, 0, 0, 1, 0, 0, 0, 2]);
+            let words = pick(rng, &[5u8, 5, 8]);
+            bytes.extend([words << 4, pick(rng, &[2, 18, 16, 24, 17, 4]), 1, 0, 0, 0, 0, 0]);
+            bytes.extend(vec![1; 4 * (usize::from(words) - 5)]);
+            if rng.chance(0.3) {
+                bytes.extend(b"GET / HTTP/1.1\r\n");
+            }
+        }
+        17 | 132 => {
+            bytes.extend(pick(rng, &PORTS).to_be_bytes());
+            bytes.extend(pick(rng, &PORTS).to_be_bytes());
+            bytes.extend([0, 30, 0, 0]);
+        }
+        1 => bytes.extend([pick(rng, &[0, 3, 8, 11]), pick(rng, &[0, 1, 3]), 0, 0, 0, 1, 0, 1]),
+        58 => bytes.extend([pick(rng, &[1, 128, 129, 135, 136]), 0, 0, 0, 0, 1, 0, 1]),
+        2 => bytes.extend([pick(rng, &[0x11, 0x16]), 0, 0, 0]),
+        _ => {}
+    }
+    noise(rng, bytes, 60);
+}
+
+/// A capture file; packet number n was seen n seconds after the epoch.
+pub fn capture(packets: &[Captured]) -> Vec<u8> {
+    let mut file = Vec::new();
+    let words = |file: &mut Vec<u8>, words: &[u32]| {
+        words.iter().for_each(|word| file.extend(word.to_le_bytes()));
+    };
+    words(&mut file, &[0xa1b2_c3d4, 0x0004_0002, 0, 0, 262_144, 1]);
+    for (packet, number) in packets.iter().zip(0..) {
+        words(&mut file, &[number, 0, packet.bytes.len() as u32, packet.wire_length]);
+        file.extend(&packet.bytes);
+    }
+    file
+}
+
+/// The numbers of the packets in a capture.
+pub fn numbers(file: &[u8]) -> Vec<usize> {
+    let word = |at: usize| {
+        file.get(at..at + 4)
+            .map(|bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    };
+    let (mut at, mut numbers) = (24, Vec::new());
+    while let (Some(number), Some(length)) = (word(at), word(at + 8)) {
+        numbers.push(number as usize);
+        at += 16 + length as usize;
+    }
+    numbers
+}

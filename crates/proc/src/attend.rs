@@ -22,6 +22,9 @@ pub enum Paused {
     Ended,
 }
 
+/// Components that are taken further towards their end at a stretch.
+const ENDS: usize = 1024;
+
 /// Names of waiting processes in a report of a deadlock.
 const NAMES: usize = 20;
 
@@ -34,6 +37,10 @@ impl Worker {
         loop {
             if self.machine.attention {
                 self.attend();
+                let rests = self.machine.attention && self.machine.ended.is_none();
+                if rests && (self.is_cut_off() || self.budget <= 0) {
+                    return Paused::Slice;
+                }
                 if self.machine.ended.is_some() {
                     return self.end_run();
                 }
@@ -42,14 +49,14 @@ impl Worker {
                 }
             }
             let Some(process) = self.pop_ready() else {
-                if clock::advance(self) || component::break_circles(self) {
+                let more = self.machine.attention || clock::advance(self);
+                if more || component::break_circles(self) {
                     continue;
                 }
                 return self.nothing_ready();
             };
             self.step(process);
             self.budget -= 1;
-            self.machine.steps += 1;
             if self.flag.load(Ordering::Relaxed) != 0 || self.budget <= 0 {
                 if !self.machine.clocks.is_empty() {
                     clock::advance(self);
@@ -70,10 +77,16 @@ impl Worker {
             }
             tear::bury_doomed(self);
             monitor::look(self);
-            while let Some(id) = self.machine.ending.pop() {
+            for _ in 0..ENDS {
+                let Some(id) = self.machine.ending.pop() else { break };
                 if let Some(component) = self.machine.table.get(id) {
                     component::advance(self, component);
+                    self.budget -= 1;
                 }
+            }
+            if !self.machine.ending.is_empty() {
+                self.machine.attention = true;
+                return;
             }
         }
     }

@@ -12,22 +12,22 @@
 //! a word that owns something is zero when it owns nothing. All values are 8-byte words:
 //! INTEGER as is, REAL by its bits, BOOLEAN 0 or 1, CHARACTER 0 to 255, TEXT, component, array
 //! and collection as the address of their block, a reference as the address of a word.
-
+//!
 //! # Fast paths
 //! What generated code may do without a call, and when. Client's send on an open slot
-//! (`channel` above 1): `count < 4`, the message may follow `state` and is not one that must end,
-//! it carries only scalars or texts (whose words it empties), and none of [`CLIENT_FINISHED`],
-//! [`SYSTEM`] and [`SERVER_WATCHES`] is up. Then store the words at entry `(head + count) & 3`, its
-//! tag, `count + 1` and `state`; if [`SERVER_WAITS`] is up take it down and put the server process
-//! ([`PROCESS_CHANNEL`] before the channel) on the ready queue, if there is room there.
-//! Receive: `count > 0`, the tag at `head` is the wanted message of the other side, and neither
-//! `*_WAITS` nor `*_WATCHES` of the other side is up (else take it and call `client_wake` or
-//! `server_wake`, before anything that may end the process); the message is not one that must end
-//! if the client receives. Then load the words, `head + 1 & 3`, `count - 1`. A server's send is
-//! like a client's with the sides exchanged; messages that must end are allowed.
-//! Lock: [`Component::lock`] is 0 and its queue null: -1 and [`Process::holds`]; unlock: both
-//! queues null, and 0 again. A frame: the first free block of its class, if `used + size <= peak`; its
-//! words are zeroed by who takes it.
+//! (`channel` above 1): `count < 4`, the message may follow `state` and is not one that must
+//! end, it carries only scalars or texts (whose words it empties), and none of
+//! [`CLIENT_FINISHED`], [`SYSTEM`] and [`SERVER_WATCHES`] is up. Then store the words at entry
+//! `(head + count) & 3`, its tag, `count + 1` and `state`; if [`SERVER_WAITS`] is up take it
+//! down and put the server process ([`PROCESS_CHANNEL`] before the channel) on the ready
+//! queue, if there is room there. Receive: `count > 0`, the tag at `head` is the wanted
+//! message of the other side, and neither `*_WAITS` nor `*_WATCHES` of the other side is up
+//! (else take it and call `client_wake` or `server_wake`, before anything that may end the
+//! process); the message is not one that must end if the client receives. Then load the words,
+//! `head + 1 & 3`, `count - 1`. A server's send is like a client's with the sides exchanged;
+//! messages that must end are allowed. Lock: [`Component::lock`] is 0 and its queue null: -1
+//! and [`Process::holds`]; unlock: both queues null, and 0 again. A frame: the first free
+//! block of its class, if `used + size <= peak`; its words are zeroed by who takes it.
 
 use std::mem::offset_of;
 use std::sync::atomic::AtomicU8;

@@ -102,11 +102,11 @@ fn rounds<W: Home>(world: &mut W, lp: &mut Loop<W>, budget: i64) -> Paused {
     let mut left = budget;
     loop {
         let worker = &mut world.runner().worker;
-        let before = worker.machine.steps;
         let paused = worker.run(left);
-        let steps = worker.machine.steps - before;
-        lp.charge(steps);
-        left = left.saturating_sub(steps.min(i64::MAX as u64) as i64 + 1);
+        // Processes run, and checkpoints where they are counted; a request costs one.
+        let steps = left.saturating_sub(worker.budget).max(0);
+        lp.charge(steps as u64);
+        left = worker.budget - 1;
         if paused != Paused::Requests {
             return paused;
         }

@@ -118,8 +118,6 @@ pub struct Machine {
     pub(crate) clocks: BTreeMap<u32, Clock>,
     /// Counts sleepers, for their order.
     pub(crate) sleeps: u64,
-    /// Processes run since the start.
-    pub(crate) steps: u64,
     /// What outside may still wake a process.
     pub(crate) holds: u64,
     program: Box<Program>,
@@ -190,7 +188,6 @@ impl Worker {
                 lines: LineMap::default(),
                 clocks: BTreeMap::new(),
                 sleeps: 0,
-                steps: 0,
                 holds: 0,
                 program,
             },

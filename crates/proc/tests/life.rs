@@ -405,3 +405,8 @@ fn a_component_goes_with_the_message() {
     assert!(heard.borrow().faults.is_empty());
     assert_empty(&worker);
 }
+
+#[test]
+fn faults_that_are_broken_off_leave_nothing() {
+    break_off_everywhere(asking, 60);
+}

@@ -263,3 +263,13 @@ fn a_bounded_buffer_loses_nothing_under_any_schedule() {
         assert_empty(&worker);
     }
 }
+
+#[test]
+fn producers_and_consumers_that_are_broken_off_leave_nothing() {
+    break_off_everywhere(program, 400);
+}
+
+#[test]
+fn producers_and_consumers_without_memory_leave_nothing() {
+    starve(program);
+}

@@ -18,3 +18,13 @@ fn a_token_goes_round_and_everything_ends() {
         assert!(heard.borrow().faults.is_empty(), "{:?}", heard.borrow().faults);
     }
 }
+
+#[test]
+fn a_ring_that_is_broken_off_leaves_nothing() {
+    support::break_off_everywhere(|| ring::program(5, 50), 120);
+}
+
+#[test]
+fn a_ring_without_memory_leaves_nothing() {
+    support::starve(|| ring::program(5, 50));
+}

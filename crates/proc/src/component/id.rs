@@ -46,7 +46,7 @@ struct Place {
 }
 
 const NONE: u32 = u32::MAX;
-const CHUNK: usize = 4096;
+const CHUNK: usize = 1024;
 
 /// All components, in chunks that do not move.
 pub(crate) struct Table {

@@ -165,8 +165,7 @@ fn acts() -> impl Strategy<Value = Vec<Vec<Act>>> {
         // A write behind an await could be what another await waits for: count those before.
         let sure: u64 = plan
             .iter()
-            .map(|acts| &acts[..last_waits(acts).unwrap_or(acts.len())])
-            .flatten()
+            .flat_map(|acts| &acts[..last_waits(acts).unwrap_or(acts.len())])
             .filter(|&&act| act == 1)
             .count() as u64;
         let act = |(i, act): (usize, &u8)| match act {

@@ -217,5 +217,45 @@ pub fn assert_empty(worker: &Worker) {
     ] {
         assert_eq!(count.alive, 0, "{name} alive of {} created", count.created);
     }
-    assert!(worker.used_bytes().is_multiple_of(65536), "{} bytes in use", worker.used_bytes());
+    // The table of components keeps its chunks.
+    assert!(worker.used_bytes().is_multiple_of(16384), "{} bytes in use", worker.used_bytes());
+}
+
+/// Breaks a run off after every number of steps: nothing may be left.
+pub fn break_off_everywhere(program: impl Fn() -> Program, steps: i64) {
+    for budget in 1..steps {
+        for seed in [None, Some(budget as u64)] {
+            let (mut options, _) = listening();
+            options.schedule_seed = seed;
+            let mut worker = Worker::new(program(), options);
+            worker.start().expect("memory for the entry component");
+            worker.run(budget);
+            worker.clear();
+            assert_empty(&worker);
+        }
+    }
+}
+
+/// Runs with too little memory, for many amounts of it: somebody fails, and nothing is left.
+pub fn starve(program: impl Fn() -> Program) {
+    let (options, _) = listening();
+    let mut worker = Worker::new(program(), options);
+    run(&mut worker);
+    let peak = worker.peak_bytes();
+    let first = 16384;
+    for memory_max in (0..peak - first).step_by(16).map(|bytes| first + bytes) {
+        let (mut options, heard) = listening();
+        options.memory_max = memory_max;
+        let mut worker = Worker::new(program(), options);
+        if worker.start().is_err() {
+            continue;
+        }
+        // Who fails may leave others waiting while the entry looks on: that is no end.
+        worker.run(10_000);
+        worker.clear();
+        let faults = &heard.borrow().faults;
+        let reason = faults.first().map(|fault| fault.reason);
+        assert_eq!(reason, Some(tidemill_proc::fault::Reason::OutOfMemory), "{memory_max} bytes");
+        assert_empty(&worker);
+    }
 }

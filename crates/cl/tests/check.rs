@@ -5,7 +5,7 @@ mod corpus;
 
 use std::path::{Path, PathBuf};
 
-use corpus::folder;
+use corpus::{compare, folder};
 use tidemill_cl::check::check;
 use tidemill_cl::ir::verify::verify;
 use tidemill_cl::lower::lower;
@@ -48,15 +48,79 @@ fn read(path: &Path) -> (String, String) {
 }
 
 #[test]
-fn right_programs_have_no_errors() {
+fn right_programs_pass_without_a_word() {
     let mut wrong = String::new();
     let examples = folder("../../examples");
     for path in [folder("run"), folder("fault"), examples].iter().flat_map(|it| all(it)) {
         let (name, text) = read(&path);
-        let (found, has_errors) = diagnostics(&name, &text);
-        if has_errors {
-            wrong += &found;
+        wrong += &diagnostics(&name, &text).0;
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The class and line that the first line of a wrong program announces.
+fn announced(text: &str) -> (&str, &str) {
+    let first = text.lines().next().unwrap_or("");
+    let (class, rest) = first.split_once("] in line ").expect("`(* error[code] in line N: ...`");
+    (class.trim_start_matches("(* "), rest.split(':').next().expect("a line"))
+}
+
+#[test]
+fn wrong_programs_have_the_error_that_they_announce() {
+    let mut wrong = String::new();
+    for path in all(&folder("wrong")) {
+        let (name, text) = read(&path);
+        let (class, line) = announced(&text);
+        let (found, _) = diagnostics(&name, &text);
+        let place = format!("{name}:{line}:");
+        let is_there =
+            found.lines().any(|it| it.starts_with(&place) && it.contains(&format!(" {class}]")));
+        // Nothing else comes before it.
+        let is_first = found.starts_with(&place);
+        if !is_there || !is_first {
+            wrong += &format!("{name} announces {class}] in line {line}:\n{found}");
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn every_file_is_checked_as_expected() {
+    let mut wrong = Vec::new();
+    for path in all(&folder("check")) {
+        let (name, text) = read(&path);
+        compare(&path.with_extension("err"), &diagnostics(&name, &text).0, &mut wrong);
+    }
+    assert!(wrong.is_empty(), "differ (BLESS=1 accepts them):\n{}", wrong.join("\n"));
+}
+
+/// A program of so many lines, from one of the examples again and again under other names.
+fn long_program(lines: usize) -> String {
+    let path = folder("../../examples/producers-consumers/producers-consumers.com");
+    let one = std::fs::read_to_string(path).expect("an example");
+    let names = ["Acceptor", "Source", "Work", "Result", "Buffer", "Producer", "Consumer"];
+    let mut text = String::new();
+    for round in 0..lines / one.lines().count() + 1 {
+        let mut copy = one.replace("ProducersConsumers", &format!("Main{round}"));
+        for name in names {
+            copy = copy.replace(name, &format!("{name}_{round}_"));
+        }
+        text += &copy;
+    }
+    text
+}
+
+#[test]
+fn ten_thousand_lines_are_checked_in_no_time() {
+    let text = long_program(10_000);
+    let mut sources = Sources::new();
+    let (program, parsed) = parse_text("long.com", &text, &mut sources);
+    assert_eq!(parsed, []);
+    let start = std::time::Instant::now();
+    let (_, found) = check(&program);
+    let taken = start.elapsed();
+    assert!(!has_errors(&found), "{}", sources.render(&found[0]));
+    let limit_ms = if cfg!(debug_assertions) { 2000 } else { 100 };
+    assert!(taken.as_millis() < limit_ms, "{taken:?}");
+    eprintln!("{} lines checked in {taken:?}", text.lines().count());
 }

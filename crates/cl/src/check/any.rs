@@ -63,7 +63,7 @@ impl<'a> Checker<'a> {
     pub(super) fn lacks(&self, ty: &Type, any: &Any) -> Option<String> {
         let missing = |have: Vec<Limits>, want: &[Limits]| {
             let lacks = |it: &&Limits| !have.iter().any(|have| contains(have, it));
-            want.iter().find(lacks).map(|it| self.interface_name(it.0))
+            want.iter().find(lacks).map(|it| self.counted_name(it))
         };
         let (name, verb) = match missing(self.offers(ty), &any.offers) {
             Some(name) => (name, "offer"),
@@ -71,6 +71,17 @@ impl<'a> Checker<'a> {
         };
         let what = self.an(ty);
         Some(format!("{what} does not {verb} {name}"))
+    }
+
+    /// The name of an interface with its limits, as it is declared.
+    fn counted_name(&self, (interface, low, high): &Limits) -> String {
+        let name = self.interface_name(*interface);
+        match (low, high) {
+            (1, Some(1)) => name.into(),
+            (low, Some(high)) if low == high => format!("{name}[{low}]"),
+            (low, Some(high)) => format!("{name}[{low}..{high}]"),
+            (low, None) => format!("{name}[{low}..*]"),
+        }
     }
 
     /// Interfaces with their limits, or errors.

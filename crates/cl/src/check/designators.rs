@@ -83,12 +83,13 @@ impl<'a> Checker<'a> {
             Shape::Wrong => return None,
         };
         if want.len() != count {
-            let what = match base.shape {
-                Shape::Array(..) => "dimension",
-                _ => "key",
+            let (what, there) = match base.shape {
+                Shape::Array(..) => ("array", numbered(want.len(), "dimension")),
+                _ => ("collection", numbered(want.len(), "key")),
             };
-            let there = numbered(want.len(), what);
-            let message = format!("there are {there}, and {} here", numbered(count, "index"));
+            let is = if count == 1 { "is" } else { "are" };
+            let given = numbered(count, "index");
+            let message = format!("the {what} has {there}, but {given} {is} given");
             return self.fail("index", span, message, "");
         }
         let what = match base.shape {
@@ -150,6 +151,11 @@ impl<'a> Checker<'a> {
             }
         }
         let place = Place { span, ..place };
+        let same = shape_type(&shape).as_ref() == Some(&ty);
+        let any = matches!(&ty, Type::Any(any) if any.offers.is_empty() && any.requires.is_empty());
+        if same || any {
+            return Some(Placed { place, shape: Shape::One(ty) });
+        }
         if let Some(test) = self.type_test(place.clone(), &ty, span) {
             self.guards.push(test.expr);
         }

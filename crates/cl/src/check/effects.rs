@@ -4,6 +4,7 @@
 
 use tidemill_stdx::diag::{Diagnostic, Span};
 use tidemill_stdx::id::IdVec;
+use tidemill_stdx::scc::{Graph, components};
 
 use crate::check::Checker;
 use crate::check::names::RoutineId;
@@ -49,14 +50,14 @@ impl<'a> Checker<'a> {
     }
 
     fn effect_in_condition(&mut self, what: &str, at: Span, by: Option<ProcedureId>, span: Span) {
-        let help = "other processes evaluate the condition: it must change nothing, and not wait";
+        let help = "other processes evaluate the condition: it must change nothing and not wait";
         let error = match by {
             None => {
-                Diagnostic::error("await", span, format!("a condition of AWAIT does not {what}"))
+                Diagnostic::error("await", span, format!("a condition of AWAIT must not {what}"))
             }
             Some(procedure) => {
                 let name = &self.procedures[procedure].ast.name.text;
-                let message = format!("{name} does {what}, which a condition of AWAIT must not");
+                let message = format!("a condition of AWAIT must not {what}, as {name} does");
                 Diagnostic::error("await", span, message).label(at, "here")
             }
         };
@@ -90,12 +91,16 @@ impl<'a> Checker<'a> {
         let mut changed: Vec<ProcedureId> =
             effects.iter_enumerated().filter(|it| it.1.is_some()).map(|it| it.0).collect();
         // Who can reach itself by calls may not end soon.
-        for id in self.procedures.ids() {
-            if effects[id].is_none()
-                && let Some(span) = circle(&callers, id)
-            {
-                effects[id] = Some(("call itself".into(), span));
-                changed.push(id);
+        let calls =
+            || callers.iter_enumerated().flat_map(|(to, all)| all.iter().map(move |it| (*it, to)));
+        let edges: Vec<(u32, u32)> =
+            calls().map(|((from, _), to)| (from.raw(), to.raw())).collect();
+        let circles = components(&Graph::new(self.procedures.len(), &edges));
+        for ((from, span), to) in calls() {
+            let is_circle = circles.component_of(from.raw()) == circles.component_of(to.raw());
+            if is_circle && effects[from].is_none() {
+                effects[from] = Some(("call itself".into(), span));
+                changed.push(from);
             }
         }
         while let Some(callee) = changed.pop() {
@@ -145,31 +150,10 @@ fn effect_of(
             Some(("wait for messages (INPUT asks without waiting)".into(), span))
         }
         Act::Port(_, "COUNT", _) => None,
-        Act::Port(_, verb, span) | Act::Other(verb, span) => Some((verb.into(), span)),
+        Act::Port(_, verb, span) | Act::Other(verb, span) => Some((format!("use {verb}"), span)),
         Act::Enter(_, span) => Some(("take the monitor".into(), span)),
-        Act::Await(span) => Some(("AWAIT".into(), span)),
+        Act::Await(span) => Some(("use AWAIT".into(), span)),
         Act::Loop(span) => Some(("loop".into(), span)),
         Act::Read(_) | Act::Leave | Act::Awaited | Act::Call(_) => None,
     }
-}
-
-/// Where a call is that leads from the procedure back to itself.
-fn circle(
-    callers: &IdVec<ProcedureId, Vec<(ProcedureId, Span)>>,
-    start: ProcedureId,
-) -> Option<Span> {
-    let mut seen = vec![start];
-    let mut next = vec![start];
-    while let Some(callee) = next.pop() {
-        for (caller, span) in &callers[callee] {
-            if *caller == start {
-                return Some(*span);
-            }
-            if !seen.contains(caller) {
-                seen.push(*caller);
-                next.push(*caller);
-            }
-        }
-    }
-    None
 }

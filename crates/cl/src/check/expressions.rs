@@ -36,7 +36,12 @@ impl<'a> Checker<'a> {
                 if let (BinaryOperator::And, Some(a)) = (operator, &a) {
                     self.learn(&a.expr);
                 }
-                let b = self.expression(b);
+                let logical = matches!(operator, BinaryOperator::And | BinaryOperator::Or);
+                let b = match logical {
+                    // It may not be evaluated at all.
+                    true => self.unguarded(|checker| checker.expression(b)),
+                    false => self.expression(b),
+                };
                 self.known.truncate(known);
                 self.binary(*operator, a?, b?, span)
             }
@@ -497,6 +502,15 @@ impl<'a> Checker<'a> {
                 self.fail("type", designator.span, message, "name an element with its index")
             }
         }
+    }
+
+    /// Does work that asks for no test before the statement: what it checks is evaluated later, or
+    /// not at all.
+    pub(super) fn unguarded<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let guards = self.guards.len();
+        let result = work(self);
+        self.guards.truncate(guards);
+        result
     }
 
     /// A condition: a BOOLEAN.

@@ -8,7 +8,7 @@ use tidemill_stdx::id::IdVec;
 
 use crate::check::Checker;
 use crate::check::names::RoutineId;
-use crate::check::walk::{Act, Speech, Walk, root};
+use crate::check::walk::{Act, Walk, root};
 use crate::tree::{Lock, Party, PlaceKind, Port, ProcedureId, Routine};
 
 /// How much of the monitor something needs: more than `None`.
@@ -33,6 +33,8 @@ struct Need {
 struct Summary {
     needs: Vec<(Option<Lock>, Need)>,
     calls: Vec<(Option<Lock>, ProcedureId, Span)>,
+    /// Of those the ones in conditions of AWAIT, which may not take the monitor at all.
+    in_conditions: Vec<Span>,
     takes: Vec<(Option<Lock>, Lock, Span)>,
 }
 
@@ -70,10 +72,14 @@ impl<'a> Checker<'a> {
         let component = self.routines[id].component;
         let variables = &self.tree.components[component].variables;
         let mut held: Vec<Lock> = Vec::new();
+        let mut waits = false;
         let mut visit = |act: Act<'_>| {
             let now = held.last().copied();
             let mut need = |level, what: String, span| {
-                summary.needs.push((now, Need { level, what, span, is_await: false }));
+                // AWAIT itself has asked for SHARED.
+                if !waits || level == Level::Exclusive {
+                    summary.needs.push((now, Need { level, what, span, is_await: false }));
+                }
             };
             match act {
                 Act::Read(place) => {
@@ -84,7 +90,7 @@ impl<'a> Checker<'a> {
                 }
                 Act::Write(place, verb) => {
                     if let PlaceKind::Variable(id) = root(place).kind {
-                        let what = format!("{verb} `{}`", variables[id].name);
+                        let what = verb.replace('@', &format!("`{}`", variables[id].name));
                         need(Level::Exclusive, what, place.span);
                     }
                 }
@@ -108,7 +114,11 @@ impl<'a> Checker<'a> {
                     let what = "AWAIT".into();
                     let need = Need { level: Level::Shared, what, span, is_await: true };
                     summary.needs.push((now, need));
+                    waits = true;
                 }
+                Act::Awaited => waits = false,
+                // Reported as an effect of the condition.
+                Act::Enter(..) | Act::Leave if waits => {}
                 Act::Enter(lock, span) => {
                     summary.takes.push((now, lock, span));
                     held.push(lock);
@@ -116,12 +126,13 @@ impl<'a> Checker<'a> {
                 Act::Leave => {
                     held.pop();
                 }
-                Act::Call(call) => summary.calls.push((now, call.procedure, call.span)),
-                Act::Speak(_, Speech::Send(_) | Speech::Receive(_), _)
-                | Act::Speak(..)
-                | Act::Awaited
-                | Act::Loop(_)
-                | Act::Other(..) => {}
+                Act::Call(call) => {
+                    summary.calls.push((now, call.procedure, call.span));
+                    if waits {
+                        summary.in_conditions.push(call.span);
+                    }
+                }
+                Act::Speak(..) | Act::Loop(_) | Act::Other(..) => {}
             }
         };
         Walk { program: &self.tree, visit: &mut visit }.sequence(&body.code);
@@ -210,7 +221,9 @@ impl<'a> Checker<'a> {
             let holds = held.or(base);
             let name = &self.procedures[*callee].ast.name.text;
             let contract = &contracts[*callee];
-            if let (Some(_), Some((lock, at))) = (holds, contract.takes) {
+            if let (Some(_), Some((lock, at))) = (holds, contract.takes)
+                && !summary.in_conditions.contains(span)
+            {
                 let message = format!("{name} takes {}, and the monitor is held here", word(lock));
                 let error = Diagnostic::error("nested-lock", *span, message);
                 self.report(error.label(at, "taken here"));

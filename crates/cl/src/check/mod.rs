@@ -19,6 +19,8 @@
 //! | `constants.rs` | folding |
 //! | `designators.rs`, `expressions.rs`, `builtins.rs` | values |
 //! | `statements.rs`, `messages.rs`, `connect.rs` | statements |
+//! | `walk.rs` | what a checked routine does, in order |
+//! | `locks.rs`, `effects.rs`, `order.rs`, `flow.rs` | the rules over whole routines |
 //!
 //! An expression in error has no value here (`None`), and whatever contains it has none either, so
 //! one mistake gives one diagnostic. The rules over whole routines leave out those with errors.
@@ -31,10 +33,12 @@ mod declarations;
 mod designators;
 mod effects;
 mod expressions;
+mod flow;
 mod interfaces;
 mod locks;
 mod messages;
 mod names;
+mod order;
 mod protocols;
 mod resolve;
 mod statements;
@@ -53,7 +57,7 @@ use interfaces::InterfaceInfo;
 use names::{ConstantId, RoutineId, Scope, ScopeId};
 
 /// Findings after which no more are reported.
-const DIAGNOSTICS_MAX: usize = 100;
+const DIAGNOSTICS_MAX: usize = 200;
 
 /// Checks a program. The tree is complete only if no diagnostic is an error.
 pub fn check(program: &ast::Program) -> (tree::Program, Vec<Diagnostic>) {
@@ -64,6 +68,8 @@ pub fn check(program: &ast::Program) -> (tree::Program, Vec<Diagnostic>) {
     checker.bodies();
     checker.locks();
     checker.conditions();
+    checker.order();
+    checker.flow();
     checker.finish(program)
 }
 

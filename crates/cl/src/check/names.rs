@@ -193,7 +193,7 @@ impl<'a> Checker<'a> {
 
 /// `did you mean ...?` for a name that differs little from the text; else empty.
 pub(super) fn similar<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> String {
-    let limit = if text.len() <= 3 { 1 } else { 2 };
+    let limit = if text.len() <= 4 { 1 } else { 2 };
     let near = names
         .map(|name| (distance(text, name), name))
         .filter(|(distance, name)| *distance <= limit && *distance < name.len())

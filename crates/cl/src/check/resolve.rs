@@ -2,6 +2,7 @@
 //! offered, required and implemented, and which component runs.
 
 use tidemill_stdx::diag::{Diagnostic, Span};
+use tidemill_stdx::hash::Set;
 use tidemill_stdx::id::IdVec;
 
 use crate::ast;
@@ -264,8 +265,10 @@ impl<'a> Checker<'a> {
             self.put_body(routine, tree::Body { locals, code }, id);
         }
         self.here.routine = None;
+        let broken: Set<ComponentId> =
+            self.routines.iter().filter(|it| it.broken).map(|it| it.component).collect();
         for id in self.components.ids() {
-            self.implementations(id);
+            self.implementations(id, broken.contains(&id));
         }
     }
 
@@ -300,10 +303,9 @@ impl<'a> Checker<'a> {
     }
 
     /// What is offered is implemented or connected, and what is implemented is offered or connected.
-    fn implementations(&mut self, id: ComponentId) {
+    fn implementations(&mut self, id: ComponentId, broken: bool) {
         let info = &self.components[id];
         let ast = info.ast;
-        let broken = self.routines.iter().any(|it| it.component == id && it.broken);
         let implemented: Vec<(InterfaceId, RoutineId, Span)> = info.implementations.clone();
         let (delegated, served) = (info.delegated.clone(), info.served.clone());
         let offers = self.tree.components[id].offers.clone();

@@ -82,7 +82,7 @@ impl<'a> Checker<'a> {
             }
             StatementKind::Repeat { body, until } => {
                 let body = self.sequence(body);
-                let until = self.condition(until, "UNTIL")?;
+                let until = self.unguarded(|checker| checker.condition(until, "UNTIL"))?;
                 Some(Statement::Repeat { body, until })
             }
             StatementKind::For { variable, from, to, by, body } => {
@@ -354,8 +354,11 @@ impl<'a> Checker<'a> {
         otherwise: Option<&ast::Sequence>,
     ) -> Option<Statement> {
         let mut all = Some(Vec::new());
-        for branch in branches {
-            let condition = self.condition(&branch.condition, "IF");
+        for (at, branch) in branches.iter().enumerate() {
+            let condition = match at {
+                0 => self.condition(&branch.condition, "IF"),
+                _ => self.unguarded(|checker| checker.condition(&branch.condition, "IF")),
+            };
             let body = self.under(condition.as_ref(), &branch.body);
             match (condition, &mut all) {
                 (Some(condition), Some(all)) => all.push((condition, body)),

@@ -13,7 +13,7 @@ use crate::tree::{
 pub(super) enum Act<'t> {
     /// Reads a place, or asks about the component in it.
     Read(&'t Place),
-    /// Changes a place; with the verb.
+    /// Changes a place; how, with `@` for its name.
     Write(&'t Place, &'static str),
     /// Takes the monitor, up to the next `Leave` of the same depth.
     Enter(Lock, Span),
@@ -105,24 +105,24 @@ impl<'t> Walk<'t, '_> {
         match it {
             Statement::Assign { target, value } => {
                 self.expression(value);
-                self.write(target, "writing");
+                self.write(target, "writing @");
             }
             Statement::Add { target, by, .. } => {
                 self.expression(by);
-                self.write(target, "writing");
+                self.write(target, "writing @");
             }
             Statement::NewComponent { target, .. } => {
-                self.write(target, "NEW of");
+                self.write(target, "NEW of @");
                 (self.visit)(Act::Other("NEW", span));
             }
             Statement::NewArray { target, extents } => {
                 extents.iter().for_each(|extent| self.expression(extent));
-                self.write(target, "NEW of");
+                self.write(target, "NEW of @");
                 (self.visit)(Act::Other("NEW", span));
             }
             Statement::NewText { target, length } => {
                 self.expression(length);
-                self.write(target, "NEW of");
+                self.write(target, "NEW of @");
             }
             Statement::Connect { from, to } => {
                 self.port(from, "CONNECT", span);
@@ -130,12 +130,12 @@ impl<'t> Walk<'t, '_> {
             }
             Statement::Disconnect(port) => self.port(port, "DISCONNECT", span),
             Statement::Delete(place) => {
-                self.write(place, "DELETE of");
+                self.write(place, "DELETE of @");
                 (self.visit)(Act::Other("DELETE", span));
             }
             Statement::Move { from, to } => {
-                self.write(from, "MOVE of");
-                self.write(to, "MOVE to");
+                self.write(from, "MOVE of @");
+                self.write(to, "MOVE to @");
             }
             Statement::Send { to, message, arguments } => {
                 arguments.iter().for_each(|argument| self.expression(argument));
@@ -143,7 +143,7 @@ impl<'t> Walk<'t, '_> {
             }
             Statement::Receive { from, message, targets } => {
                 self.speak(from, Speech::Receive(*message), span);
-                targets.iter().for_each(|target| self.write(target, "receiving into"));
+                targets.iter().for_each(|target| self.write(target, "receiving into @"));
             }
             Statement::Await(condition) => {
                 (self.visit)(Act::Await(span));
@@ -172,11 +172,11 @@ impl<'t> Walk<'t, '_> {
             Statement::For { variable, from, to, .. } => {
                 self.expression(from);
                 self.expression(to);
-                self.write(variable, "writing");
+                self.write(variable, "writing @");
             }
             Statement::ForEach { variables, collection, .. } => {
                 self.read(collection);
-                variables.iter().for_each(|variable| self.write(variable, "writing"));
+                variables.iter().for_each(|variable| self.write(variable, "writing @"));
             }
             Statement::If { .. }
             | Statement::While { .. }
@@ -230,7 +230,7 @@ impl<'t> Walk<'t, '_> {
             }
             Port::OwnRequired { index, .. } | Port::OwnOffered { index, .. } => (None, index),
         };
-        place.iter().for_each(|place| self.read(place));
+        place.iter().for_each(|place| self.indices(place));
         index.iter().for_each(|index| self.expression(index));
         (self.visit)(Act::Port(it, verb, span));
     }
@@ -241,7 +241,7 @@ impl<'t> Walk<'t, '_> {
         for (argument, (_, by)) in it.arguments.iter().zip(parameters) {
             match (&argument.kind, by) {
                 (ExpressionKind::Place(place), ByReference::Yes) => {
-                    self.write(place, "passing as VARIABLE");
+                    self.write(place, "passing @ as VARIABLE");
                 }
                 _ => self.expression(argument),
             }
@@ -256,7 +256,7 @@ impl<'t> Walk<'t, '_> {
             Kind::Constant(_) | Kind::Text(_) | Kind::Terminated | Kind::Time => {}
             // A component that stands for a value is handed over.
             Kind::Place(place) if it.ty == ir::Type::Component => {
-                self.write(place, "handing over");
+                self.write(place, "handing over @");
             }
             Kind::Place(place)
             | Kind::ArrayLength(place, _)

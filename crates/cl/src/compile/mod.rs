@@ -134,7 +134,7 @@ pub fn compile(
     let code = module.finish()?;
     for (id, function) in ir.functions.iter_enumerated() {
         let address = tidemill_proc::program::compiled(code.address(unit.functions[id]));
-        let described = unit.descriptors.function(function, &unit.frames[id], address);
+        let described = unit.descriptors.function(function, unit.frames[id].size(), address);
         unit.descriptors.program.functions.push(described);
     }
     let names =

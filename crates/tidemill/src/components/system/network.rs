@@ -377,12 +377,7 @@ fn writable(world: &mut World, lp: &mut Loop<World>, from: Communication) {
 }
 
 /// What is watched has failed. What has arrived before can still be read.
-fn trouble(
-    world: &mut World,
-    lp: &mut Loop<World>,
-    from: Communication,
-    error: Option<io::Error>,
-) {
+fn trouble(world: &mut World, lp: &mut Loop<World>, from: Communication, error: Option<io::Error>) {
     let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
     if let Some((watch, _)) = line.watch.take() {
         lp.unwatch(watch);

@@ -124,3 +124,27 @@ fn ten_thousand_lines_are_checked_in_no_time() {
     assert!(taken.as_millis() < limit_ms, "{taken:?}");
     eprintln!("{} lines checked in {taken:?}", text.lines().count());
 }
+
+/// As deep as the parser allows, in expressions, statements, components and texts.
+#[test]
+fn deep_programs_are_checked() {
+    let sum = vec!["f(i)"; 390].join(" + ");
+    let and = vec!["(i = 1)"; 390].join(" AND ");
+    let parentheses = format!("{}i{}", "(".repeat(100), ")".repeat(100));
+    let calls = format!("{}i{}", "f(".repeat(100), ")".repeat(100));
+    let elements = format!("{}i{}", "a[".repeat(100), "]".repeat(100));
+    let ifs = format!("{}i := 1{}", "IF b THEN ".repeat(100), " END".repeat(100));
+    let loops = format!("{}i := 1{}", "WHILE b DO ".repeat(100), " END".repeat(100));
+    let text = format!(
+        "COMPONENT Main; VARIABLE i: INTEGER; b: BOOLEAN; a[k: INTEGER]: INTEGER;
+         PROCEDURE f(n: INTEGER): INTEGER; BEGIN RETURN n END f;
+         BEGIN i := {sum}; b := {and}; i := {parentheses}; i := {calls}; i := {elements}; {ifs}; {loops}
+         END Main;"
+    );
+    assert_eq!(diagnostics("deep.com", &text), (String::new(), false));
+    let nested = format!("{}i := 1{}", "BEGIN {EXCLUSIVE} ".repeat(100), " END".repeat(100));
+    let text = format!("COMPONENT Main; VARIABLE i: INTEGER; ACTIVITY {nested} END Main;");
+    assert!(diagnostics("deep.com", &text).1);
+    let nested = format!("{}{}", "COMPONENT C; ".repeat(100), "END C; ".repeat(100));
+    assert!(!diagnostics("deep.com", &nested).1);
+}

@@ -1,5 +1,5 @@
-//! Right programs with names and values exchanged: the checker ends with diagnostics that point into
-//! the source, and what it lets pass is lowered to code that the verifier has nothing against.
+//! Right programs with names and values exchanged: the checker ends with diagnostics that point
+//! into the source, and what it lets pass is lowered to code that the verifier has nothing against.
 
 mod corpus;
 

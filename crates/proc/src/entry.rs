@@ -324,9 +324,9 @@ entries! {
     Value text_length(text: u64) -> i64 = crate::text::length;
     /// Compares up to the 0X: negative, 0 or positive.
     Value text_compare(left: u64, right: u64) -> i64 = crate::text::compare;
-    /// t[i] in the result.
+    /// `t[i]` in the result.
     Faults text_get(text: u64, index: i64, position: u32) -> u32 = crate::text::get;
-    /// t[i] := c.
+    /// `t[i] := c`.
     Faults text_set(text: u64, index: i64, character: u64, position: u32) -> u32 = crate::text::set;
     /// TEXT(integer) in the result.
     Faults text_of_integer(value: i64, position: u32) -> u32 = crate::text::of_integer;
@@ -363,7 +363,7 @@ entries! {
         = crate::collection::get;
     /// The address of the element, or null if there is none.
     Value collection_find(collection: u64, keys: *const u64) -> *mut u64 = crate::collection::find;
-    /// DELETE(c[k]): removes the key and deletes what it owned; waits for a component's end.
+    /// `DELETE(c[k])`: removes the key and deletes what it owned; waits for a component's end.
     Blocks collection_delete(collection: u64, keys: *const u64) -> u32 = crate::collection::delete;
     /// FOREACH: writes the smallest keys above `keys` there, result 1, or result 0 at the end.
     /// With `first` 1 the smallest of all; then texts in `keys` must be empty. Text keys are

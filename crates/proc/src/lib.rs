@@ -53,6 +53,7 @@ mod worker;
 pub use attend::Paused;
 pub use component::{ComponentId, Life};
 pub use inspect::{ComponentView, ProcessView};
+pub use layout::Worker;
 pub use process::{Role, State};
 pub use runner::{Home, Runner, arm};
 pub use system::{Communication, Refused, Request, Value};

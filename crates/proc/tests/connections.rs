@@ -9,7 +9,7 @@ use tidemill_proc::layout::{
     ANY, FINISH, Frame, PORT_IMPLEMENTATION, PORT_OFFERED, PORT_REQUIRED, Process, Worker,
     port as port_number,
 };
-use tidemill_proc::program::{ComponentType, Direction, Kind, Port, Program};
+use tidemill_proc::program::{ComponentType, Direction, Key, Kind, Port, Program, Shape};
 
 const A: u32 = slot_at(2);
 const B: u32 = A + 8;
@@ -305,5 +305,64 @@ fn what_failed_can_be_made_again() {
     assert_eq!(heard.borrow().faults.len(), 50);
     assert_eq!(heard.borrow().faults[0].path, "Main/a");
     assert_eq!(worker.counts().texts.created, 50);
+    assert_empty(&worker);
+}
+
+// --- A process with many open lines.
+
+const LINES: u64 = 100;
+
+// BEGIN FOR i := 0 TO 99 DO NEW(a[i]) END; FOR n := 0 TO 299 DO a[n MOD 100]!Word(1) END
+code!(talk_to_many(f, p, w) {
+    let (n, x, key) = (local(f, 0), local(f, 1), local(f, 2));
+    if (*f).resume == 0 {
+        for i in 0..LINES {
+            *key = i;
+            let word = op::collection_at(f, p, w, variable(p, A), 0, key, 0);
+            if op::component_new(f, p, w, word, 1, 0, 0) == 2 {
+                return 2;
+            }
+        }
+    }
+    while *n < 3 * LINES {
+        (*x, *key) = (1, *n % LINES);
+        let to = component(op::collection_find(f, p, w, *variable(p, A), key));
+        let line = op::slot_offered(f, p, w, to, 0, 1, 0);
+        wait!(f, 1, op::client_send(f, p, w, line, 0, x, 0));
+        *n += 1;
+    }
+    0
+});
+
+#[test]
+fn a_process_may_have_many_lines() {
+    let mut b = Builder::new();
+    let word = message("Word", Direction::In, &[Kind::Scalar], true, &[0], false);
+    let interface = b.interface("Talk", vec![word]);
+    let begin = b.function("BEGIN", talk_to_many, 3, &[]);
+    let serve = b.function("Talk", listen, 1, &[]);
+    b.program.shapes =
+        vec![Shape::Collection { keys: vec![Key::Integer], element: Kind::Component }];
+    b.component(ComponentType {
+        name: "Main".into(),
+        size: SIZE,
+        variables: vec![owned("a", A, Kind::Collection, 0)],
+        begin: Some(begin),
+        ..ComponentType::default()
+    });
+    b.component(ComponentType {
+        name: "Listener".into(),
+        size: slot_at(0),
+        offered: vec![offered(interface, serve)],
+        awaits_input: true,
+        ..ComponentType::default()
+    });
+    let (options, heard) = listening();
+    let mut worker = Worker::new(b.program, options);
+    assert_eq!(run(&mut worker), Ended::Finished);
+    let output = String::from_utf8_lossy(&heard.borrow().output).into_owned();
+    assert_eq!(output.matches('1').count() as u64, 3 * LINES);
+    assert_eq!(output.matches('.').count() as u64, LINES, "each line is one communication");
+    assert_eq!(worker.counts().channels.created, LINES);
     assert_empty(&worker);
 }

@@ -5,7 +5,7 @@
 //! | first | second |
 //! |---|---|
 //! | `I(sub)`: what a sub-component requires | `I(sub)`: what a sub-component offers |
-//! | `I`: what the component itself offers | `I`: what it requires itself, or else its implementation |
+//! | `I`: what the component itself offers | `I`: what it requires itself, or its implementation |
 //!
 //! A bare instance stands for the interface that the other side names.
 

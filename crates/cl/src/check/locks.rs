@@ -149,7 +149,7 @@ impl<'a> Checker<'a> {
             let own: &mut Contract = &mut contracts[id];
             own.takes = summary.takes.first().map(|it| (it.1, it.2));
             let outside = summary.needs.iter().filter(|it| it.0.is_none()).map(|it| &it.1);
-            own.need = outside.fold(None, |most, need| greater(most, need));
+            own.need = outside.fold(None, greater);
             for (_, callee, _) in &summary.calls {
                 callers[*callee].push(id);
             }

@@ -2,8 +2,8 @@
 //! any state that a communication may be in is an error.
 //!
 //! For each party that a routine speaks with, the possible states of the communication are followed
-//! through the statements: they are joined where ways meet, and loops are gone through until nothing
-//! is added. A party of which nothing is known is not followed: calls of procedures that speak, and
+//! through the statements: they are joined where ways meet, and loops are gone through until
+//! nothing is added. A party of which nothing is known is not followed: calls of procedures that speak, and
 //! other processes while the monitor is not held, make a party unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use crate::check::Checker;
 use crate::check::names::RoutineId;
 use crate::check::walk::{Act, Speech, Walk, root};
 use crate::ir::protocol::Protocol;
-use crate::ir::{InterfaceId, MessageId, Pattern, Storage, Type, Unary};
+use crate::ir::{Constant, InterfaceId, MessageId, Pattern, Storage, Type, Unary};
 use crate::tree::{
     Body, Expression, ExpressionKind, Party, Place, PlaceKind, ProcedureId, Program, Routine,
     Sequence, Statement,
@@ -472,5 +472,5 @@ fn holds_component(place: &Place) -> bool {
 
 /// Whether the condition is this constant.
 fn is(condition: &Expression, truth: bool) -> bool {
-    matches!(condition.kind, ExpressionKind::Constant(crate::ir::Constant::Boolean(it)) if it == truth)
+    matches!(condition.kind, ExpressionKind::Constant(Constant::Boolean(it)) if it == truth)
 }

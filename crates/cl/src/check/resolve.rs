@@ -302,7 +302,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What is offered is implemented or connected, and what is implemented is offered or connected.
+    /// What is offered is implemented or connected; what is implemented is offered or connected.
     fn implementations(&mut self, id: ComponentId, broken: bool) {
         let info = &self.components[id];
         let ast = info.ast;
@@ -327,11 +327,8 @@ impl<'a> Checker<'a> {
                 continue;
             }
             let name = self.interface_name(interface);
+            // For its own sub-components only.
             if served.contains(&interface) || broken {
-                // The lowering finds the code of an implementation at its offer; nobody outside
-                // can connect to this one.
-                let hidden = ir::Offer { interface, count: (0, Some(0)), implementation: None };
-                self.tree.components[id].offers.push(hidden);
                 continue;
             }
             let message = format!("{name} is implemented, but neither offered nor connected");

@@ -52,11 +52,17 @@ impl Line {
 
 impl Translator<'_, '_, '_> {
     /// Whether sends and receives of the message can do without the run-time.
-    pub(super) fn is_plain(&self, interface: InterfaceId, message: MessageId) -> bool {
+    pub(super) fn is_plain(
+        &self,
+        interface: InterfaceId,
+        message: MessageId,
+        slot: Option<Value>,
+    ) -> bool {
         let interface = &self.unit.ir.interfaces[interface];
         let known = &interface.messages[message];
         let ends = interface.protocol.after(Some(message)).next.is_empty();
-        !ends
+        // The client closes after a last message.
+        !(ends && slot.is_some())
             && !interface.system
             && !known.parameters.contains(&Type::Component)
             && self.predecessors(interface, message).len() <= 3
@@ -100,10 +106,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn room(&mut self, line: Line, message: MessageId) -> Entry {
         let channel = self.channel(line);
         let flags = self.body.ins().load(types::I32, sound(), channel, CHANNEL_FLAGS);
-        let mut stop = line.watched();
-        if line.slot.is_none() {
-            stop |= CLIENT_FINISHED;
-        }
+        let stop = line.watched() | CLIENT_FINISHED;
         let watched = self.body.ins().band_imm_u(flags, i64::from(stop));
         let free = self.body.ins().icmp_imm_u(IntCC::Equal, watched, 0);
         self.need(free, line);

@@ -153,7 +153,7 @@ impl Translator<'_, '_, '_> {
         let slot = self.slot(to);
         let words: Vec<Value> = payload.iter().map(|part| self.sent(*part)).collect();
         let (slow, done) = (self.body.create_block(), self.body.create_block());
-        match self.interface(to).filter(|interface| self.is_plain(*interface, message)) {
+        match self.interface(to).filter(|interface| self.is_plain(*interface, message, slot)) {
             Some(interface) => {
                 self.body.set_cold_block(slow);
                 let line = Line { slot, interface, slow };
@@ -199,7 +199,7 @@ impl Translator<'_, '_, '_> {
         let (slow, done) = (self.body.create_block(), self.body.create_block());
         let values: Vec<Value> =
             types.iter().map(|ty| self.body.append_block_param(done, machine(*ty))).collect();
-        match self.interface(from).filter(|interface| self.is_plain(*interface, message)) {
+        match self.interface(from).filter(|interface| self.is_plain(*interface, message, slot)) {
             Some(interface) => {
                 self.body.set_cold_block(slow);
                 let line = Line { slot, interface, slow };

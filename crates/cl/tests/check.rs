@@ -138,7 +138,8 @@ fn deep_programs_are_checked() {
     let text = format!(
         "COMPONENT Main; VARIABLE i: INTEGER; b: BOOLEAN; a[k: INTEGER]: INTEGER;
          PROCEDURE f(n: INTEGER): INTEGER; BEGIN RETURN n END f;
-         BEGIN i := {sum}; b := {and}; i := {parentheses}; i := {calls}; i := {elements}; {ifs}; {loops}
+         BEGIN i := {sum}; b := {and}; i := {parentheses}; i := {calls}; i := {elements};
+         {ifs}; {loops}
          END Main;"
     );
     assert_eq!(diagnostics("deep.com", &text), (String::new(), false));

@@ -3,8 +3,8 @@
 //!
 //! For each party that a routine speaks with, the possible states of the communication are followed
 //! through the statements: they are joined where ways meet, and loops are gone through until
-//! nothing is added. A party of which nothing is known is not followed: calls of procedures that speak, and
-//! other processes while the monitor is not held, make a party unknown.
+//! nothing is added. A party of which nothing is known is not followed: calls of procedures that
+//! speak, and other processes while the monitor is not held, make a party unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 

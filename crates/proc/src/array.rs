@@ -133,7 +133,7 @@ pub(crate) fn new(
 
 pub(crate) fn at(cx: &mut Context, array: u64, indices: *const i64, position: u32) -> *mut u64 {
     if array == 0 {
-        cx.fault(Reason::Empty, 0, position);
+        cx.fault(Reason::Unallocated, 0, position);
         return std::ptr::null_mut();
     }
     let head = block(array);
@@ -144,7 +144,7 @@ pub(crate) fn at(cx: &mut Context, array: u64, indices: *const i64, position: u3
         let index = Words(indices.cast_mut().cast()).get(d);
         let extent = head.get(2 + d);
         if index >= extent {
-            cx.fault(Reason::Index, index as i64, position);
+            cx.outside(index as i64, extent, position);
             return std::ptr::null_mut();
         }
         place = place * extent + index;

@@ -14,9 +14,8 @@ use crate::program::Position;
 use crate::worker::Context;
 
 macro_rules! reasons {
-    ($($(#[doc = $doc:literal])+ $name:ident = $number:literal, $text:literal;)+) => {
-        /// Why a component failed. The number is what generated code passes, and the code that
-        /// reports show as `F` and two digits.
+    ($($(#[doc = $doc:literal])+ $name:ident = $number:literal, $code:literal, $text:literal;)+) => {
+        /// Why a component failed. The number is what generated code passes.
         #[repr(u32)]
         #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Reason {
@@ -27,7 +26,12 @@ macro_rules! reasons {
             /// All of them.
             pub const ALL: &[Reason] = &[$(Reason::$name),+];
 
-            /// What reports say; `{}` stands for the detail.
+            /// What reports show in brackets: several reasons may share it.
+            pub fn code(self) -> &'static str {
+                match self { $(Reason::$name => $code,)+ }
+            }
+
+            /// What reports say if nothing more is known; `{}` stands for the detail.
             pub fn text(self) -> &'static str {
                 match self { $(Reason::$name => $text,)+ }
             }
@@ -37,53 +41,57 @@ macro_rules! reasons {
 
 reasons! {
     /// An integer does not fit 64 bits.
-    Overflow = 1, "the result does not fit an INTEGER";
+    Overflow = 1, "overflow", "the result does not fit INTEGER";
     /// DIV, MOD or / by zero.
-    DivisionByZero = 2, "division by zero";
+    DivisionByZero = 2, "division", "division by zero";
     /// An index outside of an array or text.
-    Index = 3, "index {} is out of range";
+    Index = 3, "index", "index {} is outside";
     /// An array or text of negative or too large length.
-    Length = 4, "{} is no length";
+    Length = 4, "length", "{} is no length";
     /// A collection has no such element.
-    NoElement = 5, "there is no such element";
-    /// A variable holds no component, array or text.
-    Empty = 6, "the variable is empty";
+    NoElement = 5, "missing", "the collection has no such element";
+    /// A variable holds no component.
+    Empty = 6, "empty", "the variable holds no component";
     /// A REAL that does not fit an INTEGER, a number that does not fit a CHARACTER.
-    Conversion = 7, "the value cannot be converted";
+    Conversion = 7, "conversion", "{} is no CHARACTER";
     /// A text that is no number.
-    NotANumber = 8, "the text is no number";
-    /// ASSERT.
-    Assertion = 9, "assertion failed with code {}";
+    NotANumber = 8, "conversion", "the text is no number";
+    /// ASSERT with a code.
+    Assertion = 9, "assertion", "assertion failed with code {}";
     /// HALT with another code than 0.
-    Halt = 10, "halted with code {}";
+    Halt = 10, "halt", "HALT({})";
     /// A message that the protocol does not allow now.
-    Protocol = 11, "the protocol does not allow this message now";
+    Protocol = 11, "protocol", "the protocol does not allow this message now";
     /// Another message came than the one to be received.
-    Unexpected = 12, "another message has arrived";
+    Unexpected = 12, "message", "another message has arrived";
     /// The other side has finished.
-    Finished = 13, "the other side has finished the communication";
+    Finished = 13, "message", "the other side has finished";
     /// The other side has failed.
-    PartnerFailed = 14, "the other side has failed";
+    PartnerFailed = 14, "failed", "the other side has failed";
     /// Both sides wait for each other.
-    ProtocolDeadlock = 15, "protocol deadlock: both sides wait for each other";
+    ProtocolDeadlock = 15, "deadlock", "both sides wait for each other";
     /// No memory within the limit.
-    OutOfMemory = 16, "out of memory";
+    OutOfMemory = 16, "memory", "out of memory";
     /// A component would own itself.
-    OwnershipCycle = 17, "a component would belong to itself";
+    OwnershipCycle = 17, "ownership", "a component would belong to itself";
     /// Connections that lead back to where they began.
-    ConnectionCycle = 18, "the connection leads back to itself";
+    ConnectionCycle = 18, "connection", "the connection leads back to itself";
     /// CONNECT of interfaces that are not the same, or do not exist.
-    Interface = 19, "the interfaces do not match";
+    Interface = 19, "interface", "the interfaces do not match";
     /// PASSIVATE of a negative time.
-    NegativeTime = 20, "a process cannot sleep {} units of time";
+    NegativeTime = 20, "time", "a process cannot sleep {} units of time";
     /// RANDOM of an empty range.
-    EmptyRange = 21, "the range of RANDOM is empty";
+    EmptyRange = 21, "range", "the range of RANDOM is empty";
     /// A component cannot be copied or sent there.
-    NotMovable = 22, "a component cannot be handed over here";
+    NotMovable = 22, "move", "a component cannot be handed over here";
     /// A function that ended without RETURN.
-    NoResult = 23, "the procedure ended without RETURN";
+    NoResult = 23, "result", "the procedure ended without RETURN";
     /// A step of FOR that is 0, and other values that no operation takes.
-    Argument = 24, "{} is no valid argument";
+    Argument = 24, "argument", "{} is no valid argument";
+    /// ASSERT without a code.
+    Asserted = 25, "assertion", "assertion failed";
+    /// An array that NEW has not made.
+    Unallocated = 26, "array", "the array has not been allocated";
 }
 
 impl Reason {
@@ -96,11 +104,6 @@ impl Reason {
     pub fn message(self, detail: i64) -> String {
         self.text().replace("{}", &detail.to_string())
     }
-
-    /// `F11`.
-    pub fn code(self) -> String {
-        format!("F{:02}", self as u32)
-    }
 }
 
 /// A fault as it is reported.
@@ -108,8 +111,8 @@ impl Reason {
 pub struct Fault {
     /// Why.
     pub reason: Reason,
-    /// What about.
-    pub detail: i64,
+    /// What reports say.
+    pub message: String,
     /// Where in the source; line 0 when unknown.
     pub position: Position,
     /// The components from the entry to the failed one: `Town/house[3]`.
@@ -168,8 +171,15 @@ impl Context<'_> {
     #[cold]
     #[inline(never)]
     pub(crate) fn fault(&mut self, reason: Reason, detail: i64, position: u32) -> u32 {
+        self.fault_saying(reason, reason.message(detail), position)
+    }
+
+    /// The same where more can be said.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fault_saying(&mut self, reason: Reason, message: String, position: u32) -> u32 {
         self.process.set_frame(self.frame);
-        note(self.worker, self.process, reason, detail, position);
+        note(self.worker, self.process, reason, message, position);
         UNWINDING
     }
 
@@ -185,13 +195,13 @@ pub(crate) fn note(
     worker: &mut Worker,
     process: ProcessRef,
     reason: Reason,
-    detail: i64,
+    message: String,
     position: u32,
 ) {
     let component = process.component();
     if !component.is_null() && !component.is_doomed() {
         let name = process_name(worker, process);
-        report(worker, component, name, (reason, detail), position);
+        report(worker, component, name, (reason, message), position);
     }
 }
 
@@ -202,21 +212,21 @@ pub(crate) fn note_component(
     process: &str,
     reason: Reason,
 ) {
-    report(worker, component, process.to_owned(), (reason, 0), 0);
+    report(worker, component, process.to_owned(), (reason, reason.message(0)), 0);
 }
 
 fn report(
     worker: &mut Worker,
     component: ComponentRef,
     process: String,
-    (reason, detail): (Reason, i64),
+    (reason, message): (Reason, String),
     position: u32,
 ) {
     let entry = component.id() == worker.machine.entry;
     let program = worker.program();
     let fault = Fault {
         reason,
-        detail,
+        message,
         position: program.positions.get(position as usize).copied().unwrap_or_default(),
         path: component::path(worker, component),
         process,
@@ -225,8 +235,7 @@ fn report(
     worker.machine.console.flush();
     worker.machine.reports.fault(&fault);
     if entry {
-        let code = (reason == Reason::Halt).then_some(detail);
-        worker.machine.ended.get_or_insert(Ended::Failed { code });
+        worker.machine.ended.get_or_insert(Ended::Failed { code: None });
     }
     doom(worker, component);
 }
@@ -253,12 +262,15 @@ pub(crate) fn process_name(worker: &Worker, process: ProcessRef) -> String {
 
 pub(crate) fn raise(cx: &mut Context, reason: u32, detail: i64, position: u32) -> u32 {
     let reason = Reason::from_number(reason).unwrap_or(Reason::Argument);
+    if reason == Reason::Halt && cx.component().id() == cx.worker.machine.entry {
+        cx.worker.machine.ended.get_or_insert(Ended::Failed { code: Some(detail) });
+    }
     cx.fault(reason, detail, position)
 }
 
 pub(crate) fn halt(cx: &mut Context, code: i64, position: u32) -> u32 {
     if code != 0 {
-        return cx.fault(Reason::Halt, code, position);
+        return raise(cx, Reason::Halt as u32, code, position);
     }
     cx.process.set_frame(cx.frame);
     cx.worker.machine.halted = true;

@@ -43,6 +43,7 @@ mod process;
 pub mod program;
 mod ready;
 mod runner;
+mod saying;
 mod system;
 mod tear;
 mod text;

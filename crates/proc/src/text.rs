@@ -135,7 +135,7 @@ pub(crate) fn get(cx: &mut Context, text: u64, index: i64, position: u32) -> u32
             cx.frame.set_result(u64::from(bytes(text)[at]));
             OK
         }
-        None => cx.fault(Reason::Index, index, position),
+        None => cx.outside(index, bytes(text).len() as u64, position),
     }
 }
 
@@ -147,7 +147,7 @@ pub(crate) fn set(cx: &mut Context, text: u64, index: i64, character: u64, posit
             unsafe { to.write(character as u8) };
             OK
         }
-        None => cx.fault(Reason::Index, index, position),
+        None => cx.outside(index, bytes(text).len() as u64, position),
     }
 }
 
@@ -212,13 +212,19 @@ pub(crate) fn read_real(bytes: &[u8]) -> Option<f64> {
     text.parse().ok()
 }
 
+fn no_number(cx: &mut Context, text: u64, what: &str, position: u32) -> u32 {
+    let shown = String::from_utf8_lossy(shown(text));
+    let message = format!("\"{}\" is no {what}", shown.escape_default());
+    cx.fault_saying(Reason::NotANumber, message, position)
+}
+
 pub(crate) fn to_integer(cx: &mut Context, text: u64, position: u32) -> u32 {
     match read_integer(shown(text)) {
         Some(value) => {
             cx.frame.set_result(value as u64);
             OK
         }
-        None => cx.fault(Reason::NotANumber, 0, position),
+        None => no_number(cx, text, "INTEGER", position),
     }
 }
 
@@ -228,7 +234,7 @@ pub(crate) fn to_real(cx: &mut Context, text: u64, position: u32) -> u32 {
             cx.frame.set_result(value.to_bits());
             OK
         }
-        None => cx.fault(Reason::NotANumber, 0, position),
+        None => no_number(cx, text, "REAL", position),
     }
 }
 
@@ -239,7 +245,8 @@ pub(crate) fn integer_of_real(cx: &mut Context, value: f64, position: u32) -> u3
         cx.frame.set_result(floor as i64 as u64);
         OK
     } else {
-        cx.fault(Reason::Conversion, 0, position)
+        let message = format!("{} is no INTEGER", show_real(value));
+        cx.fault_saying(Reason::Conversion, message, position)
     }
 }
 

@@ -156,7 +156,7 @@ code!(main(f, p, w) {
             let items = if n < PRODUCERS { EACH * CONSUMERS } else { EACH * PRODUCERS };
             *client.cast::<u64>().wrapping_byte_add(ITEMS as usize) = items;
             let interface = u32::from(n >= PRODUCERS);
-            let from = port_number(PORT_REQUIRED, 0, NEXT_FREE);
+            let from = port_number(PORT_REQUIRED, interface, NEXT_FREE);
             let to = port_number(PORT_OFFERED, interface, 1);
             if op::connect(f, p, w, client, from, component(variable(p, BUFFER)), to, 0) == 2 {
                 return 2;

@@ -162,7 +162,13 @@ impl<'a> Descriptors<'a> {
                 synchronous: false,
             })
         });
-        Function { name: function.name.clone(), frame_size, owned: owned.collect(), code }
+        Function {
+            // Reports say what of a component it is; of which, they say too.
+            name: function.name.rsplit('.').next().unwrap_or_default().to_owned(),
+            frame_size,
+            owned: owned.collect(),
+            code,
+        }
     }
 }
 

@@ -258,10 +258,11 @@ impl Translator<'_, '_, '_> {
     /// A fault that the source states.
     pub(super) fn stated_fault(&mut self, reason: Reason) {
         match reason {
-            Reason::Assertion(code) => {
-                let code = code.map(|code| self.get(code));
-                self.fault(Fault::Assertion as u32, code);
+            Reason::Assertion(Some(code)) => {
+                let code = self.get(code);
+                self.fault(Fault::Assertion as u32, Some(code));
             }
+            Reason::Assertion(None) => self.fault(Fault::Asserted as u32, None),
             Reason::Halt(code) => {
                 let code = self.get(code);
                 self.fault(Fault::Halt as u32, Some(code));

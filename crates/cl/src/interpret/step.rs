@@ -144,9 +144,8 @@ impl<'m, 'f, 'a> Step<'m, 'f, 'a> {
             }
             Terminator::Fault(reason) => {
                 let (reason, detail) = match reason {
-                    Reason::Assertion(code) => {
-                        (Fault::Assertion, code.map_or(0, |code| self.integer(code)))
-                    }
+                    Reason::Assertion(Some(code)) => (Fault::Assertion, self.integer(code)),
+                    Reason::Assertion(None) => (Fault::Asserted, 0),
                     Reason::Halt(code) => (Fault::Halt, self.integer(code)),
                     Reason::NoResult => (Fault::NoResult, 0),
                 };
@@ -281,7 +280,7 @@ impl<'m, 'f, 'a> Step<'m, 'f, 'a> {
 
     /// A fault of this instruction.
     pub(super) fn fault(&mut self, reason: Fault, detail: i64) -> Status {
-        let position = self.machine.numbers.position(self.span);
-        self.activation.fault(reason, detail, position)
+        let words = [reason as u64, detail as u64, self.position()];
+        Status::of(self.activation.perform(Operation::fault, &words))
     }
 }

@@ -1,7 +1,6 @@
 //! The client's side of a communication.
 
 use super::{finish, head_from, interface_of, is_full, notify_server, open, put, take};
-use crate::fault::Reason;
 use crate::handle::{ChannelRef, SlotRef, Words};
 use crate::layout::{
     ANY, CLIENT_FINISHED, CLIENT_WAITS, FAILED, FINISH, FROM_CLIENT, FROM_SERVER, OK, SERVER_ENDED,
@@ -22,15 +21,19 @@ fn close(cx: &mut Context, slot: SlotRef) {
 fn channel_of(cx: &mut Context, slot: SlotRef, position: u32) -> Result<ChannelRef, u32> {
     let channel = slot.channel();
     if channel.0 == FAILED {
-        return Err(cx.fault(Reason::PartnerFailed, 0, position));
+        let failed = open::failed_at(cx.worker, cx.component(), slot);
+        return Err(cx.failed_partner(failed, position));
     }
     Ok(channel)
 }
 
 /// Waits, unless the server waits too or is done.
 fn block(cx: &mut Context, slot: SlotRef, channel: ChannelRef, state: State, position: u32) -> u32 {
-    if channel.has(SERVER_WAITS | SERVER_ENDED) {
-        return cx.fault(Reason::ProtocolDeadlock, 0, position);
+    if channel.has(SERVER_ENDED) {
+        return cx.finished(channel, FROM_CLIENT, position);
+    }
+    if channel.has(SERVER_WAITS) {
+        return cx.deadlock(channel, FROM_CLIENT, position);
     }
     channel.raise(CLIENT_WAITS);
     channel.set_client_process(cx.process);
@@ -59,7 +62,7 @@ fn channel_for(
     }
     let ended = state != START && interface.messages[usize::from(state)].may_end;
     if !ended || !message.initial {
-        return Err(cx.fault(Reason::Protocol, i64::from(number), position));
+        return Err(cx.against_protocol(channel, number, FROM_CLIENT, position));
     }
     finish(cx.worker, slot, CLIENT_FINISHED);
     open::open(cx, slot, number, Direction::In, position)
@@ -111,7 +114,7 @@ pub(crate) fn client_receive(
     match head_from(channel, FROM_SERVER) {
         None => return block(cx, slot, channel, State::Receive, position),
         Some(head) if head != number => {
-            return cx.fault(Reason::Unexpected, i64::from(head), position);
+            return cx.unexpected(channel, (number, head), FROM_CLIENT, position);
         }
         Some(_) => take(cx.worker, channel, Words(destination)),
     }

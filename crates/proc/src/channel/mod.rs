@@ -204,6 +204,14 @@ pub(crate) fn close_failed(worker: &mut Worker, channel: ChannelRef) {
     }
 }
 
+/// The component on the other side of who sends as `sender`; null if it is the system, or gone.
+pub(crate) fn partner_of(channel: ChannelRef, sender: u16) -> ComponentRef {
+    match sender {
+        FROM_CLIENT => channel.server().component(),
+        _ => channel.client_component(),
+    }
+}
+
 /// The component's life forbids new communications.
 pub(crate) fn is_closed(component: ComponentRef) -> bool {
     let life = component::Life::of(component);

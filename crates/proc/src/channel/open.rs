@@ -25,8 +25,8 @@ pub(super) enum Found {
     System { system: u32, interface: u32 },
     /// The connection is missing at this component.
     Unconnected(ComponentRef),
-    /// It leads to a failed component.
-    Failed,
+    /// It leads to a component that has failed.
+    Failed(ComponentRef),
     /// It leads back.
     Cycle,
 }
@@ -49,6 +49,14 @@ pub(super) fn resolve(worker: &Worker, holder: ComponentRef, slot: SlotRef) -> F
     Found::Cycle
 }
 
+/// The component that has failed at the end of what a slot leads to; null if it is not there.
+pub(super) fn failed_at(worker: &Worker, holder: ComponentRef, slot: SlotRef) -> ComponentRef {
+    match resolve(worker, holder, slot) {
+        Found::Failed(component) => component,
+        _ => ComponentRef::NULL,
+    }
+}
+
 fn follow(worker: &Worker, holder: ComponentRef, slot: SlotRef) -> Step {
     let port = slot.port();
     let (kind, number, index) = (port >> 56, (port >> 32) as u32 & 0xFF_FFFF, port as u32);
@@ -58,7 +66,7 @@ fn follow(worker: &Worker, holder: ComponentRef, slot: SlotRef) -> Step {
     let target = worker.machine.table.get(ComponentId::from_raw(slot.target()));
     let Some(component) = target else { return Step::Found(Found::Unconnected(holder)) };
     if component.is_doomed() || Life::of(component) == Life::Failed {
-        return Step::Found(Found::Failed);
+        return Step::Found(Found::Failed(component));
     }
     // What a component requires is still there for its sub-components while they come to an end.
     if kind != PORT_REQUIRED && is_closed(component) {
@@ -106,13 +114,17 @@ pub(super) fn open(
         Found::Server { port, .. } => port.interface,
         Found::System { interface, .. } => interface,
         Found::Unconnected(at) => return Err(park(cx, at)),
-        Found::Failed => return Err(cx.fault(Reason::PartnerFailed, 0, position)),
+        Found::Failed(partner) => return Err(cx.failed_partner(partner, position)),
         Found::Cycle => return Err(cx.fault(Reason::ConnectionCycle, 0, position)),
     };
     let known = &cx.worker.program().interfaces[interface as usize];
     let message = known.messages.get(usize::from(number));
     if !message.is_some_and(|message| message.initial && message.direction == sender) {
-        return Err(cx.fault(Reason::Protocol, i64::from(number), position));
+        let partner = match found {
+            Found::Server { component, .. } => component,
+            _ => ComponentRef::NULL,
+        };
+        return Err(cx.no_beginning(partner, interface, number, position));
     }
     let made = match found {
         Found::Server { component, port, index, inner } => {

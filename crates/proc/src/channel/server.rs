@@ -16,7 +16,7 @@ use crate::worker::Context;
 /// Waits, unless the client waits too.
 fn block(cx: &mut Context, channel: ChannelRef, state: State, position: u32) -> u32 {
     if channel.has(CLIENT_WAITS) {
-        return cx.fault(Reason::ProtocolDeadlock, 0, position);
+        return cx.deadlock(channel, FROM_SERVER, position);
     }
     channel.raise(SERVER_WAITS);
     cx.process.set_wait(0);
@@ -29,7 +29,7 @@ pub(crate) fn server_send(cx: &mut Context, message: u32, payload: *mut u64, pos
     let state = channel.state();
     let allowed = if state == START { known.initial } else { known.may_follow(state) };
     if !allowed {
-        return cx.fault(Reason::Protocol, i64::from(message), position);
+        return cx.against_protocol(channel, number, FROM_SERVER, position);
     }
     if channel.has(CLIENT_FINISHED) {
         return send_nowhere(cx, channel, number, Words(payload));
@@ -77,9 +77,13 @@ pub(crate) fn server_receive(
     let channel = cx.process.channel();
     match at_hand(cx, channel) {
         None => block(cx, channel, State::Receive, position),
-        Some(FINISH) if channel.has(CLIENT_FAILED) => cx.fault(Reason::PartnerFailed, 0, position),
-        Some(FINISH) => cx.fault(Reason::Finished, 0, position),
-        Some(head) if head != message => cx.fault(Reason::Unexpected, i64::from(head), position),
+        Some(FINISH) if channel.has(CLIENT_FAILED) => {
+            cx.fault_saying(Reason::PartnerFailed, "the client has failed".to_owned(), position)
+        }
+        Some(FINISH) => cx.finished(channel, FROM_SERVER, position),
+        Some(head) if head != message => {
+            cx.unexpected(channel, (message as u16, head as u16), FROM_SERVER, position)
+        }
         Some(_) => {
             take(cx.worker, channel, Words(destination));
             notify_client(cx.worker, channel);

@@ -28,7 +28,7 @@ impl Reports for Reporter {
         let position = fault.position;
         let file = self.files.get(position.file as usize).map_or("?", String::as_str);
         let (line, column) = (position.line.max(1), position.column.max(1));
-        let (code, reason) = (fault.reason.code(), fault.reason.message(fault.detail));
+        let (code, reason) = (fault.reason.code(), &fault.message);
         let (path, process) = (&fault.path, &fault.process);
         let text = format!("{file}:{line}:{column}: fault[{code}]: {reason} ({path}, {process})");
         note(&self.notes, &text);

@@ -1,6 +1,7 @@
 //! Texts, arrays and collections.
 
 use tidemill_jit::build::{InstBuilder, IntCC, StackSlot, Value, types};
+use tidemill_proc::fault::Reason as Fault;
 use tidemill_proc::program::Kind as Owned;
 
 use crate::compile::describe::kind;
@@ -121,6 +122,8 @@ impl Translator<'_, '_, '_> {
             Instruction::ArrayLength { to, array, dimension } => {
                 let array = self.place(*array);
                 let array = self.load(array, Type::Integer);
+                let none = self.body.ins().icmp_imm_u(IntCC::Equal, array, 0);
+                self.fault_if(none, Fault::Unallocated as u32, None);
                 let dimension = self.half(u32::from(*dimension));
                 let value = self.value("array_length", &[array, dimension]);
                 self.set(*to, value);

@@ -268,6 +268,7 @@ impl Translator<'_, '_, '_> {
                 self.fault(Fault::Halt as u32, Some(code));
             }
             Reason::NoResult => self.fault(Fault::NoResult as u32, None),
+            Reason::Empty => self.fault(Fault::Empty as u32, None),
         }
     }
 }

@@ -365,7 +365,7 @@ variants! {
     Payload { Register(a) "register" Copy(a) "copy" Move(a) "move" }
     Argument { Value(a) "value" Reference(a) "reference" }
     Parameter { Register(a) "register" Local(a) "local" }
-    Reason { Assertion(a) "assertion" Halt(a) "halt" NoResult "no-result" }
+    Reason { Assertion(a) "assertion" Halt(a) "halt" NoResult "no-result" Empty "empty" }
     Pattern { Message(a) "message" Any "any" Finish "finish" }
 }
 

@@ -332,6 +332,8 @@ pub enum Reason {
     Halt(Register),
     /// A function with a result came to its end.
     NoResult,
+    /// A variable holds no component.
+    Empty,
 }
 
 impl Instruction {

@@ -62,12 +62,14 @@ impl Builder<'_, '_> {
             }
             Statement::Delete(place) => self.delete(place),
             Statement::Move { from, to } => {
+                let source = from.span;
                 let (from, to) = (self.prepare(from), self.prepare(to));
                 // What is in `to` goes first; then neither address changes.
                 let place = self.address(&to, Access::Make);
                 self.emit(Instruction::Delete { place });
                 let to = self.address(&to, Access::Make);
                 let from = self.address(&from, Access::Expect);
+                self.at(source, |builder| builder.expect_component(from));
                 self.emit(Instruction::Move { to, from });
             }
             Statement::Send { .. } | Statement::Receive { .. } => self.message(statement),
@@ -271,6 +273,17 @@ impl Builder<'_, '_> {
         self.branch(condition, holds, fails);
         self.begin(fails);
         self.end(Terminator::Fault(Reason::Assertion(code)));
+        self.begin(holds);
+    }
+
+    /// A fault if the place holds no component.
+    fn expect_component(&mut self, place: Place) {
+        let is = self.register(Type::Boolean);
+        self.emit(Instruction::Exists { to: is, place });
+        let (holds, empty) = (self.block(), self.block());
+        self.end(Terminator::Branch { condition: is, then: holds, otherwise: empty });
+        self.begin(empty);
+        self.end(Terminator::Fault(Reason::Empty));
         self.begin(holds);
     }
 

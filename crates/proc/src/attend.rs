@@ -55,6 +55,7 @@ impl Worker {
                 }
                 return self.nothing_ready();
             };
+            self.prefetch_next();
             self.step(process);
             self.budget -= 1;
             if self.flag.load(Ordering::Relaxed) != 0 || self.budget <= 0 {

@@ -127,6 +127,7 @@ handle! {
         next, set_next: LineRef;
         previous, set_previous: LineRef;
         process, set_process: ProcessRef;
+        component, set_component: ComponentRef;
     }
 }
 

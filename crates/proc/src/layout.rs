@@ -197,6 +197,8 @@ pub struct Line {
     pub previous: *mut Line,
     /// Whose it is.
     pub process: *mut Process,
+    /// The sub-component; live as long as the slot's channel is open.
+    pub component: *mut Component,
 }
 
 /// No interface.
@@ -324,9 +326,8 @@ offsets! {
     CHANNEL_TAGS = Channel.tags;
     CHANNEL_CLIENT_PROCESS = Channel.client_process;
     SLOT_CHANNEL = Slot.channel;
-    SLOT_TARGET = Slot.target;
     SLOT_PORT = Slot.port;
-    COMPONENT_NUMBER = Component.number;
+    LINE_COMPONENT = Line.component;
     COMPONENT_LOCK = Component.lock;
     COMPONENT_LOCK_QUEUE = Component.lock_queue;
     COMPONENT_AWAIT_QUEUE = Component.await_queue;

@@ -50,6 +50,7 @@ pub(crate) fn find_or_make(
     line.slot().set_target(wanted.0);
     line.slot().set_port(wanted.1);
     line.set_process(process);
+    line.set_component(component);
     let first = process.lines();
     line.set_next(first);
     if !first.is_null() {

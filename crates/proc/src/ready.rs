@@ -41,6 +41,20 @@ impl Worker {
         Some(process)
     }
 
+    /// Has the memory of the process after the next one come nearer.
+    #[inline(always)]
+    pub(crate) fn prefetch_next(&self) {
+        #[cfg(target_arch = "x86_64")]
+        if self.ready_count() > 1 {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let process = self.ready_at(self.ready_head + 1).0.cast::<i8>();
+            for line in 0..4 {
+                // SAFETY: a hint; the address need not even exist.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(process.wrapping_add(line * 64)) };
+            }
+        }
+    }
+
     /// Exchanges the first with another.
     #[cold]
     fn bring_forward(&mut self, chosen: u64) {

@@ -2,8 +2,8 @@
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, StackSlot, Value, types};
 use tidemill_proc::layout::{
-    ANY, COMPONENT_NUMBER, FINISH, NEXT_FREE, PORT_IMPLEMENTATION, PORT_LINE, PORT_OFFERED,
-    PORT_REQUIRED, PROCESS_LINES, SLOT_PORT, SLOT_TARGET, port,
+    ANY, FINISH, LINE_COMPONENT, NEXT_FREE, PORT_IMPLEMENTATION, PORT_LINE, PORT_OFFERED,
+    PORT_REQUIRED, PROCESS_LINES, SLOT_CHANNEL, SLOT_PORT, port,
 };
 use tidemill_stdx::id::Id;
 
@@ -118,14 +118,17 @@ impl Translator<'_, '_, '_> {
         self.body.switch_to_block(exists);
         self.body.ins().brif(component, same, &[], slow, &[]);
         self.body.switch_to_block(same);
-        let target = self.body.ins().load(types::I64, sound(), line, SLOT_TARGET);
-        let id = self.body.ins().load(types::I64, sound(), component, COMPONENT_NUMBER);
+        let target = self.body.ins().load(types::I64, sound(), line, LINE_COMPONENT);
+        let channel = self.body.ins().load(types::I64, sound(), line, SLOT_CHANNEL);
         let port = self.body.ins().load(types::I64, sound(), line, SLOT_PORT);
         let wanted = self.word(interface_port(PORT_LINE, interface, 1));
-        let target = self.body.ins().icmp(IntCC::Equal, target, id);
+        let target = self.body.ins().icmp(IntCC::Equal, target, component);
         let port = self.body.ins().icmp(IntCC::Equal, port, wanted);
+        // Only while a channel is open is the component at this address still the same.
+        let open = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, channel, 1);
         let both = self.body.ins().band(target, port);
-        self.body.ins().brif(both, found, &[], slow, &[]);
+        let all = self.body.ins().band(both, open);
+        self.body.ins().brif(all, found, &[], slow, &[]);
         self.body.switch_to_block(found);
         line
     }

@@ -9,7 +9,7 @@ mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use idle::{idle, idle_with_components};
+pub use idle::{idle, idle_in_components, idle_with_components};
 pub use options::{EngineKind, ExplainArgs, Fabric, Form, QueryArgs, RunArgs, SimArgs, Tuples};
 pub use values::Define;
 

@@ -1,5 +1,5 @@
 //! The programs in the book, the README and the pages of the examples are checked: a block marked
-//! `olg` must be free of errors, one marked `olg wrong` must have one.
+//! `olg` or `cl` must be free of errors, one marked `wrong`, too, must have one.
 
 mod common;
 
@@ -7,9 +7,11 @@ use std::process::Command;
 
 use common::{all_pages, root};
 
-/// A program of rules in a page.
+/// A program in a page.
 struct Block {
     line: usize,
+    /// Also the ending of such files.
+    kind: String,
     wrong: bool,
     text: String,
 }
@@ -21,10 +23,11 @@ fn blocks(page: &str) -> Vec<Block> {
         match line.strip_prefix("```") {
             Some("") => open = false,
             Some(kind) => {
-                open = kind.split(' ').next() == Some("olg");
+                let (language, rest) = kind.split_once(' ').unwrap_or((kind, ""));
+                open = matches!(language, "olg" | "cl");
                 if open {
-                    let wrong = kind.contains("wrong");
-                    blocks.push(Block { line: i + 1, wrong, text: String::new() });
+                    let (wrong, kind) = (rest.contains("wrong"), language.to_owned());
+                    blocks.push(Block { line: i + 1, kind, wrong, text: String::new() });
                 }
             }
             None => {
@@ -44,12 +47,12 @@ fn programs_in_pages_are_right() {
 
     let folder = std::env::temp_dir().join(format!("tidemill-book-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    let file = folder.join("block.olg");
     let mut checked = 0;
     let mut failures = String::new();
     for page in &all {
         let text = std::fs::read_to_string(page).expect("a page");
         for block in blocks(&text) {
+            let file = folder.join("block").with_extension(&block.kind);
             std::fs::write(&file, &block.text).expect("written");
             let output = Command::new(env!("CARGO_BIN_EXE_tidemill"))
                 .arg("check")

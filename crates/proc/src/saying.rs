@@ -78,8 +78,7 @@ impl Context<'_> {
             true => interface.name.clone(),
             false => component::path(self.worker, partner),
         };
-        let message =
-            format!("{own} begins with {name} to {partner}, against {}", interface.name);
+        let message = format!("{own} begins with {name} to {partner}, against {}", interface.name);
         self.fault_saying(Reason::Protocol, message, position)
     }
 

@@ -30,6 +30,8 @@ pub struct Limits {
 impl Limits {
     /// Enough for programs that are meant to end.
     pub const SMALL: Limits = Limits { slice: 100, slices: 5000, memory_max: 1 << 26 };
+    /// For programs of which nothing is known.
+    pub const SHORT: Limits = Limits { slice: 50, slices: 200, memory_max: 1 << 22 };
 }
 
 /// A program that is ready to run.
@@ -148,4 +150,18 @@ pub fn difference(program: &Program, seed: Option<u64>, limits: Limits) -> Optio
     let Counts { processes, components, channels, texts } = native.counts;
     let alive = [processes, components, channels, texts].map(|count| count.alive);
     (alive != [0; 4]).then(|| format!("seed {seed:?}: left {:#?}", native.counts))
+}
+
+/// Whatever the bytes are: a program or diagnostics; a program runs the same on both engines.
+///
+/// # Panics
+/// If it does not.
+pub fn check_bytes(bytes: &[u8]) {
+    let Ok(source) = std::str::from_utf8(bytes) else { return };
+    let Ok(program) = load(source) else { return };
+    for seed in [None, Some(1)] {
+        if let Some(difference) = difference(&program, seed, Limits::SHORT) {
+            panic!("{difference}");
+        }
+    }
 }

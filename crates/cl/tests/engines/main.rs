@@ -5,8 +5,11 @@
 
 mod compare;
 mod generate;
+#[path = "../../../../tests/support/mutate.rs"]
+mod mutate;
 
-use compare::{Limits, difference, load};
+use compare::{Limits, check_bytes, difference, load};
+use mutate::{bombard, seeds};
 
 /// Random programs in an ordinary run.
 const PROGRAMS: u64 = 400;
@@ -58,4 +61,28 @@ fn random_programs_run_the_same() {
             panic!("program {number}:\n{source}\n{text}");
         }
     }
+}
+
+/// The programs of the tests and examples, under several schedules.
+#[test]
+fn known_programs_run_the_same() {
+    for folder in ["tests/cl/run", "tests/cl/fault", "examples"] {
+        for (path, source) in seeds(folder, &["com"]) {
+            let source = String::from_utf8(source).expect("text");
+            let program = load(&source).unwrap_or_else(|wrong| panic!("{path:?}: {wrong}"));
+            for seed in [None, Some(1), Some(2), Some(77)] {
+                if let Some(text) = difference(&program, seed, Limits::SMALL) {
+                    panic!("{folder}/{path:?}: {text}");
+                }
+            }
+        }
+    }
+}
+
+/// Programs that nobody would write: `MUTATIONS=20` makes twenty times as many.
+#[test]
+fn changed_programs_run_the_same() {
+    let mut known = seeds("tests/cl/run", &["com"]);
+    known.extend(seeds("tests/cl/fault", &["com"]));
+    bombard(&known, 1000, check_bytes);
 }

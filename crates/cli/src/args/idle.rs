@@ -76,6 +76,18 @@ pub fn idle_with_components(args: &RunArgs) -> Vec<String> {
     chosen(given).map(note).collect()
 }
 
+/// The same of `explain`.
+pub fn idle_in_components(args: &ExplainArgs) -> Vec<String> {
+    let schemas = "it concerns schemas, and the program has components";
+    let given = [
+        (args.profile, "--profile", "this version keeps no profile of components"),
+        (args.message.is_some(), "--type", schemas),
+        (!args.sources.defines.is_empty(), "-D", RULES),
+        (!args.sources.includes.is_empty(), "-I", RULES),
+    ];
+    chosen(given).map(note).collect()
+}
+
 fn engine(kind: Option<EngineKind>) -> impl Iterator<Item = (&'static str, &'static str)> {
     let why = "rules are interpreted in this version";
     let idle = kind.is_some_and(|kind| kind != EngineKind::Interpret);

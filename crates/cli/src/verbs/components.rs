@@ -5,13 +5,17 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use tidemill::components::explain;
 use tidemill::components::{self, Counts, Ended, Engine, Input, Loaded, RunOptions, Streams};
+use tidemill::graph;
 use tidemill::load::FileKind;
 
 use super::outside::{self, Interrupt};
 use crate::Status;
-use crate::args::{EngineKind, RunArgs, Sources, idle_with_components};
-use crate::output::explain_failure;
+use crate::args::{
+    EngineKind, ExplainArgs, Form, RunArgs, Sources, idle_in_components, idle_with_components,
+};
+use crate::output::{Out, explain_failure};
 use crate::report::Reporter;
 
 /// Whether files hold components; those of another kind among them are told when they are loaded.
@@ -73,6 +77,30 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
             }
         }
     }
+}
+
+/// Prints tree, IR and graph, or draws the graph, or lists the machine code.
+pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
+    idle_in_components(args).iter().for_each(|note| report.warn(note));
+    let loaded = load(&args.sources, report);
+    let Some(program) = &loaded.program else { return Status::Failed };
+    let graph = explain::graph(program);
+    let mut out = Out::new();
+    match args.form {
+        _ if args.asm => match explain::listing(&loaded) {
+            Ok(listing) => out.write(&listing),
+            Err(message) => return outside::failed(report, &message),
+        },
+        Form::Text => {
+            out.write(&format!("tree\n\n{}", loaded.tree));
+            out.write(&format!("\nir\n\n{program}"));
+            out.write(&format!("\ngraph\n\n{}", graph::text(&graph)));
+        }
+        Form::Dot => out.write(&graph::dot(&graph)),
+        Form::Mermaid => out.write(&graph::mermaid(&graph)),
+        Form::Svg => out.write(&graph::svg::draw(&graph)),
+    }
+    out.finish()
 }
 
 /// Three quarters of the machine's memory, so that a program that never has enough ends in a

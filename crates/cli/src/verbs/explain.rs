@@ -9,6 +9,9 @@ use crate::report::Reporter;
 
 /// Prints tree, plan and graph, or draws the graph.
 pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
+    if super::components::are_meant(&args.sources) {
+        return super::components::explain(args, report);
+    }
     idle(args).iter().for_each(|note| report.warn(note));
     let loaded = super::load(&args.sources, report);
     let Some(program) = &loaded.program else { return Status::Failed };

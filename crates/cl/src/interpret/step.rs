@@ -148,6 +148,7 @@ impl<'m, 'f, 'a> Step<'m, 'f, 'a> {
                     Reason::Assertion(None) => (Fault::Asserted, 0),
                     Reason::Halt(code) => (Fault::Halt, self.integer(code)),
                     Reason::NoResult => (Fault::NoResult, 0),
+                    Reason::Empty => (Fault::Empty, 0),
                 };
                 Err(self.fault(reason, detail))
             }

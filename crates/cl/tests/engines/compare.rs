@@ -107,11 +107,8 @@ pub fn compiled(program: &Program, seed: Option<u64>, limits: Limits) -> Seen {
 /// Runs the program by the interpreter.
 pub fn interpreted(program: &Program, seed: Option<u64>, limits: Limits) -> Seen {
     let Interpreted { program, interpreter } = interpret(&program.ir, &program.sources, 1, true);
-    let options = Options {
-        schedule_seed: seed,
-        interpreter: Some(interpreter),
-        ..Options::quiet()
-    };
+    let options =
+        Options { schedule_seed: seed, interpreter: Some(interpreter), ..Options::quiet() };
     run(program, options, limits)
 }
 

@@ -36,12 +36,7 @@ impl Generator {
     }
 
     /// A variable or element of the type.
-    pub(super) fn designator(
-        &mut self,
-        scope: &mut Scope,
-        ty: Ty,
-        writes: bool,
-    ) -> Option<String> {
+    pub(super) fn designator(&mut self, scope: &mut Scope, ty: Ty, writes: bool) -> Option<String> {
         let fits = |variable: &&Variable| {
             let holds = match variable.shape {
                 Shape::One(of) | Shape::Array(of, _) | Shape::Collection(_, of) => of == ty,
@@ -204,8 +199,7 @@ impl Generator {
                     Ty::Boolean => 2,
                     _ => 6,
                 };
-                let operator =
-                    ["=", "#", "<", "<=", ">", ">="][self.below(operators) as usize];
+                let operator = ["=", "#", "<", "<=", ">", ">="][self.below(operators) as usize];
                 format!("(({a}) {operator} ({b}))")
             }
         }

@@ -194,9 +194,10 @@ impl Generator {
             it.begin(&mut scope);
             for (number, service) in clients.iter().enumerate() {
                 it.line(&format!("NEW(client{number});"));
-                let server = scope.variables.iter().find(|known| {
-                    known.shared && known.shape == Shape::Service(*service)
-                });
+                let server = scope
+                    .variables
+                    .iter()
+                    .find(|known| known.shared && known.shape == Shape::Service(*service));
                 if let Some(server) = server.map(|server| server.name.clone()) {
                     it.line(&format!("IF ~EXISTS({server}) THEN NEW({server}) END;"));
                     it.line(&format!(

@@ -31,7 +31,7 @@ impl Generator {
             (false, false) => true,
             (false, true) => !variable.fixed,
             (true, false) => scope.lock != Lock::None,
-            (true, true) => scope.lock == Lock::Exclusive,
+            (true, true) => scope.lock == Lock::Exclusive && !variable.fixed,
         }
     }
 

@@ -265,11 +265,14 @@ impl Generator {
         self.line(&format!("COMPONENT Client{service} REQUIRES Service{service};"));
         let variables = self.variables(0);
         let mut scope = self.declare(&variables);
-        self.line("ACTIVITY");
+        self.line("PROCEDURE Work;");
+        self.counters(&mut scope);
+        self.line("VARIABLE round: INTEGER;");
+        self.line("BEGIN");
         self.indented(|it| {
             it.statements(&mut scope, 2);
-            let counter = "turn";
-            it.line(&format!("FOR {counter} := 1 TO {} DO", 1 + it.below(4)));
+            let rounds = 1 + it.below(4);
+            it.line(&format!("FOR round := 1 TO {rounds} DO"));
             it.indented(|it| {
                 it.line("BEGIN {EXCLUSIVE}");
                 let mut inner = Scope { lock: Lock::Exclusive, may_lock: false, ..scope.clone() };
@@ -280,6 +283,9 @@ impl Generator {
             });
             it.line("END;");
         });
+        self.line("END Work;");
+        self.line("ACTIVITY");
+        self.line("  Work;");
         self.line(&format!("END Client{service};"));
     }
 
@@ -313,13 +319,19 @@ impl Generator {
     }
 
     fn declare(&mut self, variables: &[Variable]) -> Scope {
-        self.line("VARIABLE turn: INTEGER;");
         for variable in variables {
             let text = declaration(variable);
             self.line(&text);
         }
+        let mut all = variables.to_vec();
+        let name = self.name("i");
+        self.line(&format!("VARIABLE {name}0, {name}1, {name}2: INTEGER;"));
+        for number in 0..3 {
+            let (name, shape) = (format!("{name}{number}"), Shape::One(Ty::Integer));
+            all.push(Variable { name, shape, shared: true, fixed: true });
+        }
         Scope {
-            variables: variables.to_vec(),
+            variables: all,
             procedures: Vec::new(),
             lock: Lock::None,
             may_lock: true,
@@ -331,7 +343,7 @@ impl Generator {
 
     /// Statements of BEGIN that make arrays and some components.
     fn begin(&mut self, scope: &mut Scope) {
-        (scope.lock, scope.may_lock) = (Lock::Exclusive, false);
+        (scope.lock, scope.may_lock, scope.counters) = (Lock::Exclusive, false, 3);
         for variable in scope.variables.clone() {
             match variable.shape {
                 Shape::Array(_, length) if self.chance(95) => {
@@ -346,13 +358,13 @@ impl Generator {
     }
 
     fn activity(&mut self, scope: &mut Scope, statements: u64) {
-        (scope.lock, scope.may_lock) = (Lock::None, true);
+        (scope.lock, scope.may_lock, scope.counters) = (Lock::None, true, 0);
         self.line("ACTIVITY");
         self.indented(|it| it.statements(scope, statements));
     }
 
     fn finally(&mut self, scope: &mut Scope) {
-        (scope.lock, scope.may_lock) = (Lock::Exclusive, false);
+        (scope.lock, scope.may_lock, scope.counters) = (Lock::Exclusive, false, 3);
         self.line("FINALLY");
         self.indented(|it| it.statements(scope, 3));
     }
@@ -446,7 +458,7 @@ impl Generator {
         }
     }
 
-    /// Declares counters for loops: they are locals, or where there are none `turn` is used.
+    /// Declares counters for loops.
     fn counters(&mut self, scope: &mut Scope) {
         let name = self.name("i");
         self.line(&format!("VARIABLE {name}0, {name}1, {name}2: INTEGER;"));

@@ -19,8 +19,8 @@ impl Generator {
             9 => {
                 let target = self.designator(scope, Ty::Integer, true);
                 if let Some(target) = target {
-                    let name = ["INC", "DEC"][self.below(2) as usize];
-                    self.line(&format!("{name}({target}, {});", self.below(5)));
+                    let (name, by) = (["INC", "DEC"][self.below(2) as usize], self.below(5));
+                    self.line(&format!("{name}({target}, {by});"));
                 }
             }
             10..12 => self.choice(scope, inner),
@@ -42,7 +42,8 @@ impl Generator {
         let value = self.expression(scope, ty, 3);
         match ty {
             Ty::Integer if self.chance(80) => {
-                self.line(&format!("{target} := ({value}) MOD {};", 2 + self.below(1000)));
+                let by = 2 + self.below(1000);
+                self.line(&format!("{target} := ({value}) MOD {by};"));
             }
             _ => self.line(&format!("{target} := {value};")),
         }
@@ -339,10 +340,14 @@ impl Generator {
                 let condition = self.boolean(scope, 2);
                 self.line(&format!("ASSERT(({condition}) OR (RANDOM(1, 5) > 1), 7);"));
             }
-            1 => self.line(&format!("PASSIVATE({});", self.below(5))),
+            1 => {
+                let delay = self.below(5);
+                self.line(&format!("PASSIVATE({delay});"));
+            }
             2 => {
                 if let Some(text) = self.one_text(scope) {
-                    self.line(&format!("NEW({text}, {});", 1 + self.below(6)));
+                    let length = 1 + self.below(6);
+                    self.line(&format!("NEW({text}, {length});"));
                     let character = self.expression(scope, Ty::Character, 1);
                     self.line(&format!("{text}[0] := {character};"));
                 }

@@ -186,7 +186,10 @@ fn signature_of(function: &ir::Function, framed: bool) -> Signature {
         for parameter in &function.parameters {
             parameters.push(match parameter {
                 ir::Parameter::Register(register) => machine(function.registers[*register]),
-                ir::Parameter::Local(_) => types::I64,
+                ir::Parameter::Local(local) => match function.locals[*local].storage {
+                    ir::Storage::One(ty) => machine(ty),
+                    _ => types::I64,
+                },
             });
         }
         results.extend(function.result.map(machine));

@@ -1,6 +1,7 @@
 //! Texts, arrays and collections.
 
 use tidemill_proc::entry::Operation;
+use tidemill_proc::fault::Reason as Fault;
 use tidemill_proc::program::Kind as Owned;
 
 use crate::interpret::step::{Done, Step};
@@ -107,6 +108,9 @@ impl Step<'_, '_, '_> {
             }
             Instruction::ArrayLength { to, array, dimension } => {
                 let words = [self.load(*array), u64::from(*dimension)];
+                if words[0] == 0 {
+                    return Err(self.fault(Fault::Unallocated, 0));
+                }
                 let value = self.value(Operation::array_length, &words);
                 self.set(*to, value);
             }

@@ -10,6 +10,7 @@ pub mod ast;
 pub mod check;
 pub mod compile;
 pub mod fmt;
+pub mod interpret;
 pub mod ir;
 pub mod lex;
 pub mod lower;

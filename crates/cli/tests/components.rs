@@ -107,6 +107,14 @@ fn faults_are_reported_where_they_are() {
     check("fault", true, &[]);
 }
 
+/// The oracle of the code generator keeps the same promises.
+#[test]
+fn interpreted_programs_keep_them_too() {
+    let interpreted = ["--engine", "interpret"];
+    check("run", false, &interpreted);
+    check("fault", true, &interpreted);
+}
+
 /// What a program prints does not depend on the order of processes. (Without checkpoints one of
 /// them would not end: it is about a process that is cut off.)
 #[test]
@@ -125,9 +133,11 @@ fn examples_print_what_they_say() {
         for path in components(&folder) {
             let files = Folder::new();
             let at = files.path().to_str().expect("text").to_owned();
-            let output = run(&path, &["--root", &at]);
-            assert_eq!(stdout(&output), expected, "{path:?}\n{}", stderr(&output));
-            assert_eq!((stderr(&output).as_str(), status(&output)), ("", 0), "{path:?}");
+            for engine in ["compiled", "interpret"] {
+                let output = run(&path, &["--root", &at, "--engine", engine]);
+                assert_eq!(stdout(&output), expected, "{path:?}\n{}", stderr(&output));
+                assert_eq!((stderr(&output).as_str(), status(&output)), ("", 0), "{path:?}");
+            }
             count += 1;
         }
     }

@@ -28,8 +28,8 @@
 //!
 //! * names of hosts, networks and gateways are not looked up;
 //! * ports and protocols have names from a table of our own (`names`);
-//! * other link layers, `llc`, `geneve`, the levels of IS-IS and DECnet addresses are not there, nor
-//!   are directions and interfaces, which a packet alone does not tell;
+//! * other link layers, `llc`, `geneve`, the levels of IS-IS and DECnet addresses are not there,
+//!   nor are directions and interfaces, which a packet alone does not tell;
 //! * `protochain` advances over an authentication header by its length; libpcap forgets how far it
 //!   has come.
 //!

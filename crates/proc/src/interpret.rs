@@ -10,7 +10,7 @@
 use crate::entry::Operation;
 use crate::fault::Reason;
 use crate::handle::{FrameRef, Words};
-use crate::layout::{DEPTH_MAX, DONE, Frame, Process, SUSPENDED, UNWINDING, Worker};
+use crate::layout::{DEPTH_MAX, DONE, FRAME_HEADER, Frame, Process, SUSPENDED, UNWINDING, Worker};
 use crate::worker::Context;
 use crate::{component, process, text};
 
@@ -87,6 +87,34 @@ impl Activation<'_> {
         self.0.frame.0.expose_provenance() as u64
     }
 
+    /// The address of the frame that called this one, or awaits this condition; 0 without.
+    pub fn parent(&self) -> u64 {
+        self.0.frame.parent().0.expose_provenance() as u64
+    }
+
+    /// The word at a byte offset in the frame.
+    ///
+    /// # Panics
+    /// It is not in the frame: the program is wrong.
+    pub fn word(&self, offset: u32) -> u64 {
+        self.own(offset).get(0)
+    }
+
+    /// Sets the word at a byte offset in the frame.
+    ///
+    /// # Panics
+    /// As [`Activation::word`].
+    pub fn set_word(&mut self, offset: u32, value: u64) {
+        self.own(offset).set(0, value);
+    }
+
+    fn own(&self, offset: u32) -> Words {
+        let known = &self.0.worker.program().functions[self.0.frame.function() as usize];
+        let inside = offset >= FRAME_HEADER as u32 && offset + 8 <= known.frame_size;
+        assert!(inside && offset.is_multiple_of(8), "{offset} is no word of a frame");
+        self.0.frame.word(offset)
+    }
+
     /// The address of the process's component.
     pub fn component(&self) -> u64 {
         self.0.component().to_word()
@@ -155,7 +183,7 @@ impl Activation<'_> {
     /// the resume point behind the checkpoint.
     pub fn is_slice_over(&mut self) -> bool {
         self.0.worker.budget -= 1;
-        self.0.worker.budget <= 0 || self.0.worker.is_cut_off()
+        self.0.worker.budget < 0 || self.0.worker.is_cut_off()
     }
 
     /// Runs a frame made by [`Operation::frame_new`] whose arguments are stored. When it is done
@@ -170,10 +198,23 @@ impl Activation<'_> {
             return Status::of(process::call_deferred(&mut self.0, frame.0).into());
         }
         self.0.worker.depth += 1;
+        let status = self.call_at_once(callee);
+        if status == Status::Done {
+            self.0.worker.depth -= 1;
+        }
+        status
+    }
+
+    /// The same of a function that never suspends, however deep the native stack is: compiled
+    /// code gives it no frame.
+    ///
+    /// # Panics
+    /// As [`Activation::load`].
+    pub fn call_at_once(&mut self, callee: u64) -> Status {
+        let frame = FrameRef(self.words(callee).0.cast());
         // SAFETY: the frame is live, as are process and worker, of which nothing is borrowed.
         let status = unsafe { (frame.code())(frame.0, self.0.process.0, self.0.worker) };
         if status == DONE {
-            self.0.worker.depth -= 1;
             self.0.frame.set_result(frame.result());
             process::free_frame(self.0.worker, frame);
         }

@@ -19,8 +19,33 @@ pub(crate) struct Descriptors<'a> {
     sources: &'a Sources,
     /// For the run-time; functions are added last.
     pub(crate) program: Program,
+    numbers: Numbers,
+}
+
+/// Where positions, shapes and facets stand in the lists of a program.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers {
     positions: BTreeMap<(u32, u32), u32>,
     shapes: Vec<(Storage, u32)>,
+    facets: Vec<Facet>,
+}
+
+impl Numbers {
+    /// Of a place in the source; 0 if it has none.
+    pub(crate) fn position(&self, span: Span) -> u32 {
+        self.positions.get(&(span.file.0, span.start)).copied().unwrap_or(0)
+    }
+
+    /// Of the shape of an array or collection; 0 if it has none.
+    pub(crate) fn shape(&self, storage: &Storage) -> u32 {
+        let known = self.shapes.iter().find(|(known, _)| known == storage);
+        known.map_or(0, |(_, number)| *number)
+    }
+
+    /// Of what a component is asked for; 0 if it has none.
+    pub(crate) fn facet(&self, facet: &Facet) -> u32 {
+        self.facets.iter().position(|known| known == facet).unwrap_or(0) as u32
+    }
 }
 
 impl<'a> Descriptors<'a> {
@@ -30,8 +55,7 @@ impl<'a> Descriptors<'a> {
         program.positions.push(Position::default());
         program.files =
             (0..files).map(|file| sources.name(tidemill_stdx::diag::FileId(file)).into()).collect();
-        let mut all =
-            Descriptors { ir, sources, program, positions: BTreeMap::new(), shapes: Vec::new() };
+        let mut all = Descriptors { ir, sources, program, numbers: Numbers::default() };
         all.program.interfaces = ir.interfaces.iter().map(interface).collect();
         for (id, component) in ir.components.iter_enumerated() {
             let described = all.component(id, component);
@@ -41,9 +65,15 @@ impl<'a> Descriptors<'a> {
         all
     }
 
+    /// The descriptors, and the numbers that have been given.
+    pub(crate) fn finish(self) -> (Program, Numbers) {
+        let facets = self.program.facets.clone();
+        (self.program, Numbers { facets, ..self.numbers })
+    }
+
     /// The number of a place in the source.
     pub(crate) fn position(&mut self, span: Span) -> u32 {
-        let known = &mut self.positions;
+        let known = &mut self.numbers.positions;
         if let Some(number) = known.get(&(span.file.0, span.start)) {
             return *number;
         }
@@ -60,7 +90,7 @@ impl<'a> Descriptors<'a> {
 
     /// The number of the shape of an array or collection.
     pub(crate) fn shape(&mut self, storage: &Storage) -> u32 {
-        if let Some((_, number)) = self.shapes.iter().find(|(known, _)| known == storage) {
+        if let Some((_, number)) = self.numbers.shapes.iter().find(|(known, _)| known == storage) {
             return *number;
         }
         let shape = match storage {
@@ -78,7 +108,7 @@ impl<'a> Descriptors<'a> {
         };
         let number = self.program.shapes.len() as u32;
         self.program.shapes.push(shape);
-        self.shapes.push((storage.clone(), number));
+        self.numbers.shapes.push((storage.clone(), number));
         number
     }
 
@@ -119,7 +149,7 @@ impl<'a> Descriptors<'a> {
     pub(crate) fn function(
         &mut self,
         function: &ir::Function,
-        frame: &Frame,
+        frame_size: u32,
         code: Code,
     ) -> Function {
         let owned = function.locals.iter_enumerated().filter_map(|(id, local)| {
@@ -135,7 +165,7 @@ impl<'a> Descriptors<'a> {
         Function {
             // Reports say what of a component it is; of which, they say too.
             name: function.name.rsplit('.').next().unwrap_or_default().to_owned(),
-            frame_size: frame.size(),
+            frame_size,
             owned: owned.collect(),
             code,
         }

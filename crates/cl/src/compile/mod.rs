@@ -133,9 +133,9 @@ pub fn compile(
     }
     let code = module.finish()?;
     for (id, function) in ir.functions.iter_enumerated() {
-        let address =
-            tidemill_proc::program::compiled(code.address(unit.functions[id]).expose_provenance());
-        let described = unit.descriptors.function(function, &unit.frames[id], address);
+        let address = code.address(unit.functions[id]).expose_provenance();
+        let address = tidemill_proc::program::compiled(address);
+        let described = unit.descriptors.function(function, unit.frames[id].size(), address);
         unit.descriptors.program.functions.push(described);
     }
     let names =
@@ -187,7 +187,10 @@ fn signature_of(function: &ir::Function, framed: bool) -> Signature {
         for parameter in &function.parameters {
             parameters.push(match parameter {
                 ir::Parameter::Register(register) => machine(function.registers[*register]),
-                ir::Parameter::Local(_) => types::I64,
+                ir::Parameter::Local(local) => match function.locals[*local].storage {
+                    ir::Storage::One(ty) => machine(ty),
+                    _ => types::I64,
+                },
             });
         }
         results.extend(function.result.map(machine));

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use tidemill::components::explain;
-use tidemill::components::{self, Counts, Ended, Input, Loaded, RunOptions, Streams};
+use tidemill::components::{self, Counts, Ended, Engine, Input, Loaded, RunOptions, Streams};
 use tidemill::graph;
 use tidemill::load::FileKind;
 
@@ -35,10 +35,10 @@ pub fn load(sources: &Sources, report: Reporter) -> Loaded {
 /// Runs a program until it ends or is interrupted.
 pub fn run(args: RunArgs, report: Reporter) -> Status {
     idle_with_components(&args).iter().for_each(|note| report.warn(note));
-    if args.engine.engine == Some(EngineKind::Interpret) {
-        report.error("components cannot be interpreted in this version; they are compiled");
-        return Status::Usage;
-    }
+    let engine = match args.engine.engine {
+        Some(EngineKind::Interpret) => Engine::Interpreter,
+        _ => Engine::Native,
+    };
     let loaded = load(&args.sources, report);
     if loaded.program.is_none() {
         return Status::Failed;
@@ -48,6 +48,7 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         Err(error) => return outside::failed(report, &format!("no signals: {error}")),
     };
     let options = RunOptions {
+        engine,
         memory_max: args.memory.or_else(most_of_memory),
         root: args.root,
         seed: args.seed,

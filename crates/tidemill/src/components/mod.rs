@@ -21,5 +21,5 @@ pub mod run;
 mod system;
 
 pub use load::{Loaded, load, load_text};
-pub use run::{Clock, Ended, Input, RunOptions, Streams, run};
+pub use run::{Clock, Ended, Engine, Input, RunOptions, Streams, run};
 pub use tidemill_proc::{Count, Counts};

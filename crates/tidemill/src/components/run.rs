@@ -1,6 +1,6 @@
 //! Running a program from start to end.
 //!
-//! [`Prepared::new`] compiles; [`Prepared::run`] runs the processes on an event loop until the
+//! [`Prepared::new`] compiles (or has it interpreted); [`Prepared::run`] runs the processes on an event loop until the
 //! entry component has ended, everything is stuck, somebody wants it to stop, or what it writes
 //! can be read by nobody.
 
@@ -13,11 +13,14 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use tidemill_cl::compile::{Checkpoints, Choices, Compiled, compile};
+use tidemill_cl::interpret::{Interpreted, interpret};
 use tidemill_event::{Handlers, Host, Interest, Loop, Os, Outcome, Sim, Time};
 use tidemill_jit::Code;
 use tidemill_proc::console::{Console, Lines};
 use tidemill_proc::fault;
+use tidemill_proc::interpret::Interpreter;
 use tidemill_proc::layout::Worker;
+use tidemill_proc::program::Program;
 use tidemill_proc::{Counts, Home, Options, Request, Runner, arm};
 
 use super::load::Loaded;
@@ -52,9 +55,21 @@ pub enum Clock {
     Virtual,
 }
 
+/// What runs the functions of a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Engine {
+    /// They are compiled.
+    #[default]
+    Native,
+    /// The interpreter, for comparison.
+    Interpreter,
+}
+
 /// How a program is run.
 #[derive(Debug, Default)]
 pub struct RunOptions {
+    /// What runs it.
+    pub engine: Engine,
     /// The most bytes that components may use.
     pub memory_max: Option<u64>,
     /// The folder that FileSystem is confined to; without it, the current one.
@@ -120,8 +135,15 @@ pub fn run(loaded: &Loaded, options: RunOptions, streams: Streams) -> Result<End
 
 /// A program that is compiled and can be run at once.
 pub struct Prepared {
-    compiled: Compiled,
+    program: Program,
+    code: Engines,
     options: RunOptions,
+}
+
+/// What the functions of a prepared program are.
+enum Engines {
+    Compiled(Code),
+    Interpreted(Rc<dyn Interpreter>),
 }
 
 impl Prepared {
@@ -137,10 +159,17 @@ impl Prepared {
             (false, true) => Checkpoints::Count,
             (false, false) => Checkpoints::Flag,
         };
+        if options.engine == Engine::Interpreter {
+            let has_checkpoints = checkpoints != Checkpoints::None;
+            let Interpreted { program, interpreter } =
+                interpret(program, &loaded.sources, loaded.files, has_checkpoints);
+            return Ok(Prepared { program, code: Engines::Interpreted(interpreter), options });
+        }
         let choices = Choices { checkpoints, listing: false, perf_map: false };
-        let compiled = compile(program, &loaded.sources, loaded.files, &choices)
-            .map_err(|error| format!("no code can be made: {error}"))?;
-        Ok(Prepared { compiled, options })
+        let Compiled { program, code, .. } =
+            compile(program, &loaded.sources, loaded.files, &choices)
+                .map_err(|error| format!("no code can be made: {error}"))?;
+        Ok(Prepared { program, code: Engines::Compiled(code), options })
     }
 
     /// Runs it.
@@ -148,7 +177,11 @@ impl Prepared {
     /// # Errors
     /// What keeps it from running: no folder to confine it to, no event queue.
     pub fn run(self, streams: Streams) -> Result<Ended, String> {
-        let Prepared { compiled: Compiled { program, code, .. }, mut options } = self;
+        let Prepared { program, code, mut options } = self;
+        let (code, interpreter) = match code {
+            Engines::Compiled(code) => (Some(code), None),
+            Engines::Interpreted(interpreter) => (None, Some(interpreter)),
+        };
         let no_queue = |error: io::Error| format!("the system gives no event queue: {error}");
         let mut host: Box<dyn Host> = match (options.clock, options.seed) {
             (Clock::Virtual, seed) => Box::new(Sim::new(seed.unwrap_or(1))),
@@ -176,7 +209,7 @@ impl Prepared {
                 random_seed,
                 reports: Box::new(reports),
                 console: Console::new(Box::new(tap), lines),
-                interpreter: None,
+                interpreter,
             },
         );
         systems.offer(&mut worker);
@@ -197,7 +230,7 @@ pub(super) struct World {
     // Dropped before the code that its processes run.
     pub(super) runner: Runner,
     pub(super) systems: Systems,
-    _code: Code,
+    _code: Option<Code>,
 }
 
 impl Home for World {

@@ -1,0 +1,120 @@
+//! The interpreter of the IR: what each instruction means, in the plainest way.
+//!
+//! It runs on the same processes as compiled code, with the same operations of the run-time, and
+//! is what the code generator is compared with: the same program prints the same, faults at the
+//! same place, and with a seed runs in the same order. Two things differ: how much memory frames
+//! take, and speed.
+//!
+//! Every function has frames, and every register its word in them ([`frame`]), so that nothing
+//! has to be saved when a process is suspended. [`step`] has the loop; the instructions are in
+//! files by what they concern, named as those of the code generator.
+//!
+//! ```text
+//! resume -> next instruction -> Ok                on to the next one
+//!                            -> Err(Suspended)    note where; the same again when resumed
+//!                            -> Err(Unwinding)    a fault: the run-time cleans the frames
+//! ```
+
+use std::rc::Rc;
+
+use tidemill_proc::entry::Operation;
+use tidemill_proc::interpret::{Activation, Interpreter, Status, interpret as code};
+use tidemill_proc::program::Program;
+use tidemill_stdx::diag::{Sources, Span};
+use tidemill_stdx::id::IdVec;
+
+use crate::compile::describe::{Descriptors, Numbers, Ports};
+use crate::compile::frame::Suspending;
+use crate::interpret::frame::Layout;
+use crate::interpret::step::Step;
+use crate::ir::{self, ComponentId, FunctionId, Instruction};
+
+mod call;
+mod component;
+mod frame;
+mod message;
+mod owned;
+mod scalar;
+mod step;
+
+/// A program to be interpreted.
+pub struct Interpreted {
+    /// What the run-time runs.
+    pub program: Program,
+    /// What runs its functions.
+    pub interpreter: Rc<dyn Interpreter>,
+}
+
+/// What is known of a program when it runs.
+struct Machine {
+    ir: ir::Program,
+    layouts: IdVec<FunctionId, Layout>,
+    ports: IdVec<ComponentId, Ports>,
+    suspending: Suspending,
+    numbers: Numbers,
+    has_checkpoints: bool,
+}
+
+/// Prepares a verified program of `files` source files. Without checkpoints a process runs until
+/// it waits.
+pub fn interpret(
+    ir: &ir::Program,
+    sources: &Sources,
+    files: u32,
+    has_checkpoints: bool,
+) -> Interpreted {
+    let layouts: IdVec<FunctionId, Layout> = ir.functions.iter().map(Layout::of).collect();
+    let mut descriptors = Descriptors::of(ir, sources, files);
+    for (id, function) in ir.functions.iter_enumerated() {
+        for block in function.blocks.iter() {
+            for (instruction, span) in &block.instructions {
+                number(&mut descriptors, instruction, *span);
+            }
+            descriptors.position(block.terminator.1);
+        }
+        let described = descriptors.function(function, layouts[id].size(), code);
+        descriptors.program.functions.push(described);
+    }
+    let (program, numbers) = descriptors.finish();
+    let machine = Machine {
+        ir: ir.clone(),
+        layouts,
+        ports: ir.components.ids().map(|id| Ports::of(ir, id)).collect(),
+        suspending: Suspending::of(ir),
+        numbers,
+        has_checkpoints,
+    };
+    Interpreted { program, interpreter: Rc::new(machine) }
+}
+
+/// Gives everything in the instruction its number in the program's lists.
+fn number(descriptors: &mut Descriptors, instruction: &Instruction, span: Span) {
+    descriptors.position(span);
+    match instruction {
+        Instruction::ArrayNew { shape, .. } | Instruction::Element { shape, .. } => {
+            descriptors.shape(shape);
+        }
+        Instruction::Has { offered, interfaces, .. } => {
+            descriptors.facet(component::facet(*offered, interfaces));
+        }
+        _ => {}
+    }
+}
+
+impl Interpreter for Machine {
+    fn resume(&self, activation: &mut Activation<'_>) -> Status {
+        Step::new(self, activation).run()
+    }
+
+    /// A condition gets a frame below the one that awaits it.
+    fn condition(&self, activation: &mut Activation<'_>, number: u32) -> Option<bool> {
+        let function = &self.ir.functions[FunctionId::new(number)];
+        let position = self.numbers.position(function.blocks[ir::BlockId::new(0)].terminator.1);
+        let words = [u64::from(number), u64::from(position)];
+        let frame = activation.perform(Operation::frame_new, &words);
+        if frame == 0 || activation.call_at_once(frame) != Status::Done {
+            return None;
+        }
+        Some(activation.result() != 0)
+    }
+}

@@ -1,0 +1,164 @@
+//! One program, both engines: what they write, which faults they report, how they end and what is
+//! left must be the same.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use tidemill_cl::check::check;
+use tidemill_cl::compile::{Checkpoints, Choices, compile};
+use tidemill_cl::interpret::{Interpreted, interpret};
+use tidemill_cl::ir;
+use tidemill_cl::lower::lower;
+use tidemill_cl::parse::parse_files;
+use tidemill_proc::console::{Console, Lines, Sink};
+use tidemill_proc::fault::{Fault, Reports};
+use tidemill_proc::layout::Worker;
+use tidemill_proc::{Counts, Options};
+use tidemill_stdx::diag::{FileId, Sources, has_errors};
+
+/// How long a program may run.
+#[derive(Clone, Copy)]
+pub struct Limits {
+    /// Steps and checkpoints of a slice.
+    pub slice: i64,
+    /// After so many it is cleared away wherever it is.
+    pub slices: u32,
+    /// Bytes for its components.
+    pub memory_max: u64,
+}
+
+impl Limits {
+    /// Enough for programs that are meant to end.
+    pub const SMALL: Limits = Limits { slice: 100, slices: 5000, memory_max: 1 << 26 };
+    /// For programs of which nothing is known.
+    pub const SHORT: Limits = Limits { slice: 50, slices: 200, memory_max: 1 << 22 };
+}
+
+/// A program that is ready to run.
+pub struct Program {
+    sources: Sources,
+    ir: ir::Program,
+}
+
+/// What is seen of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Seen {
+    /// What was written, with the reports in between.
+    pub log: String,
+    /// How it ended; none if it was cleared away.
+    pub ended: Option<String>,
+    /// Of processes, components, channels and texts.
+    pub counts: Counts,
+    slices: u32,
+}
+
+/// Gathers output and reports in the order in which they come.
+#[derive(Clone, Default)]
+struct Log(Rc<RefCell<Vec<u8>>>);
+
+impl Sink for Log {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.borrow_mut().extend_from_slice(bytes);
+    }
+}
+
+impl Reports for Log {
+    fn fault(&mut self, fault: &Fault) {
+        self.write(format!("\n{fault:?}\n").as_bytes());
+    }
+
+    fn deadlock(&mut self, waiting: u64, some: &[String]) {
+        self.write(format!("\n{waiting} wait: {some:?}\n").as_bytes());
+    }
+}
+
+/// Reads, checks and lowers a source; else says what is wrong with it.
+///
+/// # Panics
+/// If what is made of a source without errors breaks the rules of the IR.
+pub fn load(source: &str) -> Result<Program, String> {
+    let mut sources = Sources::new();
+    sources.add("program.com", source);
+    let (tree, mut found) = parse_files(&[FileId(0)], &sources);
+    if !has_errors(&found) {
+        let (checked, more) = check(&tree);
+        found.extend(more);
+        if !has_errors(&found) {
+            let ir = lower(&checked);
+            assert_eq!(ir::verify::verify(&ir), Vec::<String>::new(), "{source}");
+            return Ok(Program { sources, ir });
+        }
+    }
+    Err(found.iter().map(|one| sources.render(one)).collect())
+}
+
+/// Runs the program as machine code.
+pub fn compiled(program: &Program, seed: Option<u64>, limits: Limits) -> Seen {
+    let checkpoints = Checkpoints::Count;
+    let choices = Choices { checkpoints, listing: false, perf_map: false };
+    let made = compile(&program.ir, &program.sources, 1, &choices).expect("code can be made");
+    // The code stays until the worker is gone.
+    let code = made.code;
+    let seen = run(made.program, Options { schedule_seed: seed, ..Options::quiet() }, limits);
+    drop(code);
+    seen
+}
+
+/// Runs the program by the interpreter.
+pub fn interpreted(program: &Program, seed: Option<u64>, limits: Limits) -> Seen {
+    let Interpreted { program, interpreter } = interpret(&program.ir, &program.sources, 1, true);
+    let options =
+        Options { schedule_seed: seed, interpreter: Some(interpreter), ..Options::quiet() };
+    run(program, options, limits)
+}
+
+fn run(program: tidemill_proc::program::Program, options: Options, limits: Limits) -> Seen {
+    let log = Log::default();
+    let console = Console::new(Box::new(log.clone()), Lines::Together);
+    let reports = Box::new(log.clone());
+    let memory_max = limits.memory_max;
+    let mut worker = Worker::new(program, Options { console, reports, memory_max, ..options });
+    let mut slices = 0;
+    if worker.start().is_ok() {
+        while slices < limits.slices && worker.ended().is_none() {
+            worker.run(limits.slice);
+            // There is no system here: nobody answers.
+            while worker.take_request().is_some() {}
+            slices += 1;
+        }
+    }
+    let ended = worker.ended().map(|ended| format!("{ended:?}"));
+    worker.clear();
+    let log = String::from_utf8_lossy(&log.0.borrow()).into_owned();
+    Seen { log, ended, counts: worker.counts(), slices }
+}
+
+/// What the engines disagree about, or what a run has left behind.
+pub fn difference(program: &Program, seed: Option<u64>, limits: Limits) -> Option<String> {
+    let native = compiled(program, seed, limits);
+    let plain = interpreted(program, seed, limits);
+    // Frames differ in size, so memory ends at different places.
+    if [&native, &plain].iter().any(|seen| seen.log.contains("out of memory")) {
+        return None;
+    }
+    if native != plain {
+        return Some(format!("seed {seed:?}: compiled {native:#?}\ninterpreted {plain:#?}"));
+    }
+    let Counts { processes, components, channels, texts } = native.counts;
+    let alive = [processes, components, channels, texts].map(|count| count.alive);
+    (alive != [0; 4]).then(|| format!("seed {seed:?}: left {:#?}", native.counts))
+}
+
+/// Whatever the bytes are: a program or diagnostics; a program runs the same on both engines.
+///
+/// # Panics
+/// If it does not.
+pub fn check_bytes(bytes: &[u8]) {
+    let Ok(source) = std::str::from_utf8(bytes) else { return };
+    let Ok(program) = load(source) else { return };
+    for seed in [None, Some(1)] {
+        if let Some(difference) = difference(&program, seed, Limits::SHORT) {
+            panic!("{difference}");
+        }
+    }
+}

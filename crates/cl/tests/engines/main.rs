@@ -1,0 +1,88 @@
+//! The code generator against the interpreter: the same programs, the same seeds, the same runs.
+//!
+//! `PROGRAMS=20` makes twenty times as many programs; `PROGRAM=17` looks at the one of that seed
+//! only.
+
+mod compare;
+mod generate;
+#[path = "../../../../tests/support/mutate.rs"]
+mod mutate;
+
+use compare::{Limits, check_bytes, difference, load};
+use mutate::{bombard, seeds};
+
+/// Random programs in an ordinary run.
+const PROGRAMS: u64 = 400;
+
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+/// The difference that a source shows under some schedules.
+fn shows(source: &str, number: u64) -> Option<String> {
+    let program = load(source).ok()?;
+    let schedule = number.is_multiple_of(4).then_some(number);
+    difference(&program, schedule, Limits::SMALL)
+}
+
+/// Leaves lines away as long as the engines still disagree.
+fn shrink(source: &str, number: u64) -> String {
+    let mut lines: Vec<&str> = source.lines().collect();
+    let mut step = lines.len() / 2;
+    while step > 0 {
+        let mut at = 0;
+        while at < lines.len() {
+            let mut fewer = lines.clone();
+            fewer.drain(at..(at + step).min(lines.len()));
+            match shows(&fewer.join("\n"), number) {
+                Some(_) => lines = fewer,
+                None => at += step,
+            }
+        }
+        step /= 2;
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn random_programs_run_the_same() {
+    let numbers = match variable("PROGRAM") {
+        Some(number) => number..number + 1,
+        None => 0..PROGRAMS * variable("PROGRAMS").unwrap_or(1),
+    };
+    for number in numbers {
+        let source = generate::program(number);
+        if let Err(wrong) = load(&source) {
+            panic!("program {number} is not well-formed:\n{wrong}\n{source}");
+        }
+        if shows(&source, number).is_some() {
+            let source = shrink(&source, number);
+            let text = shows(&source, number).unwrap_or_default();
+            panic!("program {number}:\n{source}\n{text}");
+        }
+    }
+}
+
+/// The programs of the tests and examples, under several schedules.
+#[test]
+fn known_programs_run_the_same() {
+    for folder in ["tests/cl/run", "tests/cl/fault", "examples"] {
+        for (path, source) in seeds(folder, &["com"]) {
+            let source = String::from_utf8(source).expect("text");
+            let program = load(&source).unwrap_or_else(|wrong| panic!("{path:?}: {wrong}"));
+            for seed in [None, Some(1), Some(2), Some(77)] {
+                if let Some(text) = difference(&program, seed, Limits::SMALL) {
+                    panic!("{folder}/{path:?}: {text}");
+                }
+            }
+        }
+    }
+}
+
+/// Programs that nobody would write: `MUTATIONS=20` makes twenty times as many.
+#[test]
+fn changed_programs_run_the_same() {
+    let mut known = seeds("tests/cl/run", &["com"]);
+    known.extend(seeds("tests/cl/fault", &["com"]));
+    bombard(&known, 1000, check_bytes);
+}

@@ -1,6 +1,7 @@
 //! Running a program from start to end.
 //!
-//! [`Prepared::new`] compiles (or has it interpreted); [`Prepared::run`] runs the processes on an event loop until the
+//! [`Prepared::new`] compiles (or has it interpreted); [`Prepared::run`] runs the processes on an
+//! event loop until the
 //! entry component has ended, everything is stuck, somebody wants it to stop, or what it writes
 //! can be read by nobody.
 

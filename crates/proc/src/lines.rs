@@ -122,6 +122,18 @@ pub(crate) fn close_all(worker: &mut Worker, process: ProcessRef, how: Leave) {
     }
 }
 
+/// Ends the communications that a process has with a component which it deletes: it cannot reach
+/// it any more, and the servers there would wait for it.
+pub(crate) fn close_with(worker: &mut Worker, process: ProcessRef, component: ComponentRef) {
+    let mut line = process.lines();
+    while let Some(here) = line.some() {
+        line = here.next();
+        if here.slot().target() == component.id().raw() {
+            close(worker, here, CLIENT_FINISHED);
+        }
+    }
+}
+
 fn close(worker: &mut Worker, line: LineRef, flags: u32) {
     let open: ChannelRef = line.slot().channel();
     if !open.is_null() {

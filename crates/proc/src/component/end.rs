@@ -7,7 +7,7 @@ use crate::layout::{CLIENT_FINISHED, OK, Worker};
 use crate::process::{self, INNER, Role, State};
 use crate::words;
 use crate::worker::Context;
-use crate::{channel, monitor};
+use crate::{channel, lines, monitor};
 
 /// BEGIN is done: who waited for it may serve.
 pub(crate) fn begun(worker: &mut Worker, component: ComponentRef) {
@@ -215,6 +215,9 @@ fn delete_words(cx: &mut Context, all: impl Iterator<Item = (u32, Words)>) -> u3
 pub(crate) fn wait_for(cx: &mut Context, components: &[ComponentRef]) -> u32 {
     if components.is_empty() {
         return OK;
+    }
+    for &component in components {
+        lines::close_with(cx.worker, cx.process, component);
     }
     let count = tell_all(cx.worker, components, cx.process);
     cx.process.set_wait(count);

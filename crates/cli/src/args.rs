@@ -9,12 +9,12 @@ mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use idle::idle;
-pub use options::{ExplainArgs, Fabric, Form, QueryArgs, RunArgs, SimArgs, Tuples};
+pub use idle::{idle, idle_with_components};
+pub use options::{EngineKind, ExplainArgs, Fabric, Form, QueryArgs, RunArgs, SimArgs, Tuples};
 pub use values::Define;
 
-/// Runs programs of rules: alone, across a network, or thousands of nodes in one process under
-/// simulated faults.
+/// Runs programs of rules (alone, across a network, or thousands of nodes in one process under
+/// simulated faults) and programs of components (millions of processes that talk to each other).
 #[derive(Parser, Debug)]
 #[command(
     name = "tidemill",
@@ -23,6 +23,7 @@ pub use values::Define;
     disable_help_subcommand = true,
     after_help = "Examples:\n  \
         tidemill run ping.olg --nodes 3 --for 10\n  \
+        tidemill run hello.com\n  \
         tidemill sim ring.olg --nodes 100 --loss 0.05 --for 60\n  \
         tidemill query localhost:10000 successor\n\n\
         Exit status: 0 fine; 1 the program or its input failed; 2 usage."
@@ -72,7 +73,8 @@ pub enum Verb {
     #[command(after_help = "Examples:\n  \
         tidemill run ping.olg\n  \
         tidemill run ring.olg --listen localhost:10001 -D LANDMARK='\"localhost:10000\"'\n  \
-        tidemill run ping.olg --nodes 3 --for 10 --json --inject 'start(NODE)'")]
+        tidemill run ping.olg --nodes 3 --for 10 --json --inject 'start(NODE)'\n  \
+        tidemill run copy.com --root /tmp -- FROM TO")]
     Run(RunArgs),
     /// Run many nodes of a program in virtual time, with faults, repeatably
     #[command(after_help = "Examples:\n  \
@@ -97,9 +99,10 @@ pub enum Verb {
         #[command(flatten)]
         sources: Sources,
     },
-    /// Show how a program is understood: its tree, its plan, its dataflow graph
+    /// Show how a program is understood: its tree, its plan or its code, its graph
     #[command(after_help = "Examples:\n  \
         tidemill explain ring.olg\n  \
+        tidemill explain --asm hello.com\n  \
         tidemill explain ring.olg --form svg > ring.svg")]
     Explain(ExplainArgs),
     /// Print the messages that nodes of a program exchange, as a .proto file
@@ -129,7 +132,7 @@ pub enum Verb {
 /// Where a program comes from.
 #[derive(Args, Debug)]
 pub struct Sources {
-    /// Source files; several .olg files form one program
+    /// Source files; several of one kind form one program: .olg rules, .com or .cl components
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
     /// Define a macro before the first file is read

@@ -5,8 +5,8 @@
 //! below the component are passive. Who is passive is not counted, for that would cost every
 //! message something: *active* are the processes in the ready queue and those that wait for a
 //! system component. So when the ready queue is empty, and else once a slice, the components of
-//! the active processes and all above them are marked, and each clock without a mark advances;
-//! the deepest first, and one that has waked somebody is a mark for those above.
+//! the active processes and all above them are marked, and each clock without a mark advances, the
+//! deepest first. So a component whose processes never stop sleeping does not hold up those above.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -127,7 +127,6 @@ pub(crate) fn advance(worker: &mut Worker) -> bool {
     for component in clocks {
         if !marks.contains(&component.number()) && Life::of(component) != Life::Failed {
             wake_earliest(worker, component.number());
-            mark(&mut marks, component);
             advanced = true;
         }
     }

@@ -162,11 +162,9 @@ pub(crate) fn show_real(value: f64) -> String {
     format!("{value:?}").replace('e', "E")
 }
 
-/// Upper-case digits and H; a zero before a letter, as numbers are written.
+/// Upper-case digits and H.
 pub(crate) fn show_hex(value: i64) -> String {
-    let digits = format!("{value:X}");
-    let zero = if digits.starts_with(|first: char| first.is_ascii_digit()) { "" } else { "0" };
-    format!("{zero}{digits}H")
+    format!("{value:X}H")
 }
 
 pub(crate) fn show_boolean(value: u64) -> &'static str {
@@ -263,7 +261,7 @@ mod tests {
         }
         assert_eq!(read_real(b"1.5E-7"), Some(1.5e-7));
         assert_eq!(read_real(b"inf"), None);
-        assert_eq!((show_hex(255), show_hex(16)), ("0FFH".to_owned(), "10H".to_owned()));
+        assert_eq!((show_hex(255), show_hex(16)), ("FFH".to_owned(), "10H".to_owned()));
         assert_eq!(read_integer(b"0FFH"), Some(255));
         assert_eq!(read_integer(show_hex(-1).as_bytes()), Some(-1));
         assert_eq!(read_integer(b" -12"), Some(-12));

@@ -38,6 +38,7 @@
 
 pub mod ask;
 pub mod catalogue;
+pub mod components;
 pub mod console;
 pub mod ended;
 pub mod graph;

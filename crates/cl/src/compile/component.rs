@@ -21,13 +21,15 @@ impl Translator<'_, '_, '_> {
                 self.faults("component_new", &[word, kind, clock, position]);
             }
             Instruction::Delete { place } => {
-                let retry = self.retry();
                 let at = self.place(*place);
                 let word = self.load(at, Type::Component);
                 // Most variables are empty when a component is made in them.
                 let (some, next) = (self.body.create_block(), self.body.create_block());
                 self.body.ins().brif(word, some, &[], next, &[]);
                 self.body.switch_to_block(some);
+                // Resumed, the operation is told that it is over, although the word is empty.
+                let retry = self.retry();
+                let at = self.place(*place);
                 let (word, kind) = (self.pointer(at), self.half(Owned::Component as u32));
                 self.blocks("delete", &[word, kind], retry);
                 self.body.ins().jump(next, &[]);

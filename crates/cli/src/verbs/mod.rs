@@ -1,5 +1,6 @@
 //! What each verb does.
 
+mod components;
 mod explain;
 mod fmt;
 mod outside;
@@ -40,6 +41,10 @@ fn load(sources: &Sources, report: Reporter) -> Loaded {
 
 /// `check`.
 pub fn check(sources: &Sources, report: Reporter) -> Status {
+    if components::are_meant(sources) {
+        let loaded = components::load(sources, report);
+        return if loaded.program.is_some() { Status::Fine } else { Status::Failed };
+    }
     let loaded = load(sources, report);
     match has_errors(&loaded.diagnostics) {
         true => Status::Failed,

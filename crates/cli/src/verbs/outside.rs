@@ -58,7 +58,8 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    fn new() -> io::Result<Interrupt> {
+    /// From now on.
+    pub fn new() -> io::Result<Interrupt> {
         let (stream, write) = UnixStream::pair()?;
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {

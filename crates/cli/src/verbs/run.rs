@@ -16,6 +16,9 @@ use crate::report::Reporter;
 
 /// Runs a program until it ends or is interrupted.
 pub fn run(args: RunArgs, report: Reporter) -> Status {
+    if super::components::are_meant(&args.sources) {
+        return super::components::run(args, report);
+    }
     let prelude = match outside::prelude(&idle(&args), &args.sources, &args.tuples, report) {
         Ok(prelude) => prelude,
         Err(status) => return status,

@@ -60,7 +60,8 @@ fn follow(worker: &Worker, holder: ComponentRef, slot: SlotRef) -> Step {
     if component.is_doomed() || Life::of(component) == Life::Failed {
         return Step::Found(Found::Failed);
     }
-    if is_closed(component) {
+    // What a component requires is still there for its sub-components while they come to an end.
+    if kind != PORT_REQUIRED && is_closed(component) {
         return Step::Found(Found::Unconnected(holder));
     }
     let descriptor = component.descriptor();

@@ -1,6 +1,6 @@
 //! How components come to their end: told, waited for, closed, freed.
 
-use super::{Life, close_slots, drop_variables, free_tables, orphan, slots_of, wake_parked};
+use super::{Life, drop_variables, free_tables, orphan, slots_of, wake_parked};
 use crate::fault::{self, Ended, Reason};
 use crate::handle::{ComponentRef, ProcessRef, Words};
 use crate::layout::{CLIENT_FINISHED, OK, Worker};
@@ -143,10 +143,11 @@ pub(crate) fn finally_done(worker: &mut Worker, process: ProcessRef) {
     may_end(worker, component);
 }
 
-/// Ends its communications and has its sub-components end.
+/// Ends its communications and has its sub-components end. It stays connected until they have: what
+/// they require may lead through it.
 fn close(worker: &mut Worker, component: ComponentRef) {
     component.set_life(Life::Closing as u8);
-    close_slots(worker, component, 0);
+    finish_slots(worker, component);
     if component.child_count() == 0 {
         release(worker, component);
     } else {

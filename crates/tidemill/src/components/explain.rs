@@ -1,0 +1,1 @@
+//! A program drawn, and its machine code listed.

@@ -12,6 +12,7 @@ use crate::memory::OutOfMemory;
 use crate::process::Role;
 use crate::program::Position;
 use crate::worker::Context;
+use crate::{channel, crew};
 
 macro_rules! reasons {
     ($($(#[doc = $doc:literal])+ $name:ident = $number:literal, $text:literal;)+) => {
@@ -169,6 +170,7 @@ impl Context<'_> {
     #[inline(never)]
     pub(crate) fn fault(&mut self, reason: Reason, detail: i64, position: u32) -> u32 {
         self.process.set_frame(self.frame);
+        channel::release(self.worker);
         note(self.worker, self.process, reason, detail, position);
         UNWINDING
     }
@@ -209,10 +211,20 @@ fn report(
     worker: &mut Worker,
     component: ComponentRef,
     process: String,
+    why: (Reason, i64),
+    position: u32,
+) {
+    crew::alone(worker, |worker| report_alone(worker, component, process, why, position));
+}
+
+fn report_alone(
+    worker: &mut Worker,
+    component: ComponentRef,
+    process: String,
     (reason, detail): (Reason, i64),
     position: u32,
 ) {
-    let entry = component.id() == worker.machine.entry;
+    let entry = component.id() == worker.first().machine.entry;
     let program = worker.program();
     let fault = Fault {
         reason,
@@ -222,11 +234,12 @@ fn report(
         process,
         entry,
     };
-    worker.machine.console.flush();
-    worker.machine.reports.fault(&fault);
+    crew::pass_on(worker);
+    worker.first().machine.console.flush();
+    worker.first().machine.reports.fault(&fault);
     if entry {
         let code = (reason == Reason::Halt).then_some(detail);
-        worker.machine.ended.get_or_insert(Ended::Failed { code });
+        worker.first().machine.ended.get_or_insert(Ended::Failed { code });
     }
     doom(worker, component);
 }
@@ -234,8 +247,9 @@ fn report(
 /// Has a component torn down as soon as no code of it runs.
 pub(crate) fn doom(worker: &mut Worker, component: ComponentRef) {
     component.set_doomed();
-    worker.machine.doomed.push(component.id());
-    worker.machine.attention = true;
+    let home = worker.home_awake(component);
+    home.machine.doomed.push(component.id());
+    home.machine.attention = true;
 }
 
 /// How reports call a process: by the function it began with.

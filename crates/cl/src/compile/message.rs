@@ -156,7 +156,7 @@ impl Translator<'_, '_, '_> {
         match self.interface(to).filter(|interface| self.is_plain(*interface, message, slot)) {
             Some(interface) => {
                 self.body.set_cold_block(slow);
-                let line = Line { slot, interface, slow };
+                let line = Line { slot, interface, slow, several: self.unit.several };
                 let entry = self.room(line, message);
                 for (index, word) in words.iter().enumerate() {
                     self.entry_store(entry, index, *word);
@@ -202,7 +202,7 @@ impl Translator<'_, '_, '_> {
         match self.interface(from).filter(|interface| self.is_plain(*interface, message, slot)) {
             Some(interface) => {
                 self.body.set_cold_block(slow);
-                let line = Line { slot, interface, slow };
+                let line = Line { slot, interface, slow, several: self.unit.several };
                 let entry = self.head(line, message);
                 let places = types.iter().enumerate();
                 let words: Vec<_> =
@@ -249,7 +249,8 @@ impl Translator<'_, '_, '_> {
         match self.interface(from).filter(|interface| !system(*interface)) {
             Some(interface) => {
                 self.body.set_cold_block(slow);
-                let is = self.peek(Line { slot, interface, slow }, pattern);
+                let is =
+                    self.peek(Line { slot, interface, slow, several: self.unit.several }, pattern);
                 self.body.ins().jump(done, &[is.into()]);
             }
             None => _ = self.body.ins().jump(slow, &[]),

@@ -57,10 +57,19 @@ const CHUNK: usize = 1024;
 
 type Chunks = Vec<Box<[Place; CHUNK]>>;
 
+/// The chunks that tables of several workers share.
+#[derive(Default)]
+struct Shared(UnsafeCell<Chunks>);
+
+// SAFETY: the list changes only while its writer is alone, see `Table`; places are atomic.
+unsafe impl Sync for Shared {}
+// SAFETY: as above; the pointers in places say where components are, whoever asks.
+unsafe impl Send for Shared {}
+
 /// All components, in chunks that do not move. Workers of several loops share the chunks, which
 /// become more only while one of them has the floor alone, and have free numbers each.
 pub(crate) struct Table {
-    chunks: Arc<UnsafeCell<Chunks>>,
+    chunks: Arc<Shared>,
     free: u32,
     /// Numbers of the worker's last chunk that were never used.
     fresh: std::ops::Range<usize>,
@@ -68,8 +77,7 @@ pub(crate) struct Table {
 
 impl Default for Table {
     fn default() -> Table {
-        let chunks = Arc::new(UnsafeCell::new(Vec::new()));
-        Table { chunks, free: NONE, fresh: 0..0 }
+        Table { chunks: Arc::default(), free: NONE, fresh: 0..0 }
     }
 }
 
@@ -82,7 +90,7 @@ impl Table {
     #[inline(always)]
     fn chunks(&self) -> &Chunks {
         // SAFETY: the list changes only in `extend`, when nobody else reads it.
-        unsafe { &*self.chunks.get() }
+        unsafe { &*self.chunks.0.get() }
     }
 
     #[inline(always)]
@@ -120,7 +128,7 @@ impl Table {
         if self.fresh.is_empty() {
             memory.hold(size_of::<[Place; CHUNK]>())?;
             // SAFETY: one loop, or the floor is this worker's alone.
-            let chunks = unsafe { &mut *self.chunks.get() };
+            let chunks = unsafe { &mut *self.chunks.0.get() };
             chunks.push(Box::new(std::array::from_fn(|_| Place {
                 component: AtomicPtr::new(std::ptr::null_mut()),
                 generation: AtomicU32::new(1),

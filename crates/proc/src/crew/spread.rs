@@ -253,7 +253,7 @@ fn processes_of(component: ComponentRef) -> impl Iterator<Item = ProcessRef> {
 /// The open channels of which the component or one of its processes is the client.
 fn client_channels(component: ComponentRef) -> Vec<ChannelRef> {
     let slots = slots_of(component).into_iter();
-    let lines = processes_of(component).flat_map(|process| lines_of(process));
+    let lines = processes_of(component).flat_map(lines_of);
     let slots = slots.chain(lines.map(|line| line.slot()));
     slots.map(|slot| slot.channel()).filter(|channel| is_open(*channel)).collect()
 }

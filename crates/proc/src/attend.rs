@@ -7,7 +7,7 @@ use crate::component;
 use crate::fault::Ended;
 use crate::layout::Worker;
 use crate::process::{Role, State};
-use crate::{clock, fault, monitor, system, tear};
+use crate::{clock, crew, fault, monitor, system, tear};
 
 /// Why [`Worker::run`] came back.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,6 +32,9 @@ impl Worker {
     /// Runs ready processes for one slice: until the flag is set, or for `budget` steps and
     /// checkpoints.
     pub fn run(&mut self, budget: i64) -> Paused {
+        if self.machine.desk.is_some() {
+            return self.run_first();
+        }
         self.flag.store(0, Ordering::Relaxed);
         self.budget = budget;
         loop {
@@ -70,7 +73,7 @@ impl Worker {
     }
 
     /// Does what operations have left to be done between two processes.
-    fn attend(&mut self) {
+    pub(crate) fn attend(&mut self) {
         while std::mem::take(&mut self.machine.attention) {
             if self.machine.halted {
                 self.machine.ended.get_or_insert(Ended::Halted);
@@ -81,7 +84,7 @@ impl Worker {
             for _ in 0..ENDS {
                 let Some(id) = self.machine.ending.pop() else { break };
                 if let Some(component) = self.machine.table.get(id) {
-                    component::advance(self, component);
+                    crew::advance(self, component);
                     self.budget -= 1;
                 }
             }
@@ -90,6 +93,12 @@ impl Worker {
                 return;
             }
         }
+    }
+
+    /// Nothing is ready: what all together can do about that; none if something is ready then.
+    pub(crate) fn settle(&mut self) -> Option<Paused> {
+        let more = clock::advance(self) || component::break_circles(self);
+        if more { None } else { Some(self.nothing_ready()) }
     }
 
     fn end_run(&mut self) -> Paused {

@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::component::Life;
+use crate::crew;
 use crate::fault::Reason;
 use crate::handle::{ComponentRef, ProcessRef};
 use crate::layout::{OK, UNLOCKED, Worker};
@@ -36,14 +37,26 @@ fn domain(component: ComponentRef) -> ComponentRef {
 }
 
 pub(crate) fn time(cx: &mut Context) -> i64 {
-    let number = domain(cx.component()).number();
-    cx.worker.machine.clocks.get(&number).map_or(0, |clock| clock.now)
+    let component = cx.component();
+    let now = |worker: &mut Worker| {
+        let clocks = &worker.first().machine.clocks;
+        clocks.get(&domain(component).number()).map_or(0, |clock| clock.now)
+    };
+    if crew::is_away(cx.worker) || crew::is_spread(cx.worker) {
+        return crew::alone(cx.worker, now);
+    }
+    now(cx.worker)
 }
 
 pub(crate) fn passivate(cx: &mut Context, delay: i64, position: u32) -> u32 {
     let process = cx.process;
     if process.take_grant() {
         return OK;
+    }
+    if !crew::is_gathered_for_good(cx.worker) {
+        // Time is a matter of all processes below a component: they have to be on one loop.
+        crew::gather_for_good(cx.worker);
+        return crew::later(cx);
     }
     if delay < 0 {
         return cx.fault(Reason::NegativeTime, delay, position);
@@ -67,7 +80,8 @@ pub(crate) fn passivate(cx: &mut Context, delay: i64, position: u32) -> u32 {
 
 /// Takes a sleeper out, which is killed.
 pub(crate) fn forget(worker: &mut Worker, process: ProcessRef) {
-    if let Some(clock) = worker.machine.clocks.get_mut(&process.condition()) {
+    let clocks = &mut worker.first().machine.clocks;
+    if let Some(clock) = clocks.get_mut(&process.condition()) {
         clock.sleepers.remove(&(process.wait() as i64, process.link().0.addr() as u64));
     }
 }
@@ -78,7 +92,7 @@ pub(crate) fn close(worker: &mut Worker, component: ComponentRef) {
         return;
     }
     component.clear_clocked();
-    let clock = worker.machine.clocks.remove(&component.number()).unwrap_or_default();
+    let clock = worker.first().machine.clocks.remove(&component.number()).unwrap_or_default();
     for process in clock.sleepers.into_values() {
         process.set_link(ProcessRef::NULL);
         monitor::resume(worker, process);

@@ -58,7 +58,11 @@ impl Console {
 }
 
 fn write(cx: &mut Context, bytes: &[u8]) {
-    cx.worker.machine.console.write(bytes);
+    if cx.worker.machine.desk.is_some() {
+        crate::crew::write(cx.worker, bytes);
+    } else {
+        cx.worker.machine.console.write(bytes);
+    }
 }
 
 pub(crate) fn write_text(cx: &mut Context, text: u64) {

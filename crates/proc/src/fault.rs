@@ -12,6 +12,7 @@ use crate::memory::OutOfMemory;
 use crate::process::Role;
 use crate::program::Position;
 use crate::worker::Context;
+use crate::{channel, crew};
 
 macro_rules! reasons {
     ($(
@@ -181,6 +182,7 @@ impl Context<'_> {
     #[inline(never)]
     pub(crate) fn fault_saying(&mut self, reason: Reason, message: String, position: u32) -> u32 {
         self.process.set_frame(self.frame);
+        channel::release(self.worker);
         note(self.worker, self.process, reason, message, position);
         UNWINDING
     }
@@ -221,10 +223,20 @@ fn report(
     worker: &mut Worker,
     component: ComponentRef,
     process: String,
+    why: (Reason, String),
+    position: u32,
+) {
+    crew::alone(worker, |worker| report_alone(worker, component, process, why, position));
+}
+
+fn report_alone(
+    worker: &mut Worker,
+    component: ComponentRef,
+    process: String,
     (reason, message): (Reason, String),
     position: u32,
 ) {
-    let entry = component.id() == worker.machine.entry;
+    let entry = component.id() == worker.first().machine.entry;
     let program = worker.program();
     let fault = Fault {
         reason,
@@ -234,10 +246,11 @@ fn report(
         process,
         entry,
     };
-    worker.machine.console.flush();
-    worker.machine.reports.fault(&fault);
+    crew::pass_on(worker);
+    worker.first().machine.console.flush();
+    worker.first().machine.reports.fault(&fault);
     if entry {
-        worker.machine.ended.get_or_insert(Ended::Failed { code: None });
+        worker.first().machine.ended.get_or_insert(Ended::Failed { code: None });
     }
     doom(worker, component);
 }
@@ -245,8 +258,9 @@ fn report(
 /// Has a component torn down as soon as no code of it runs.
 pub(crate) fn doom(worker: &mut Worker, component: ComponentRef) {
     component.set_doomed();
-    worker.machine.doomed.push(component.id());
-    worker.machine.attention = true;
+    let home = worker.home_awake(component);
+    home.machine.doomed.push(component.id());
+    home.machine.attention = true;
 }
 
 /// How reports call a process: by the function it began with.

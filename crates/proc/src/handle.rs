@@ -5,8 +5,10 @@
 //! handle that is not null names a live block. Blocks are made and freed by this crate only; what
 //! is freed has been taken out of every list, queue and word that names it before (the places:
 //! `process::end`, `component::release`, `channel::close`). A worker and all its blocks belong to
-//! one thread, and fields are read and written by value, so no reference into a block outlives
-//! the expression that needs it.
+//! one thread (of several loops each has its own components, see `crew`), and fields are read and
+//! written by value, so no reference into a block outlives the expression that needs it.
+
+use std::sync::atomic::AtomicU8;
 
 use crate::layout::{Channel, Component, Frame, Line, Process, Slot};
 use crate::program::{ComponentType, Interface};
@@ -90,7 +92,7 @@ handle! {
         size, set_size: u32;
         wait, set_wait: u64;
         condition, set_condition: u32;
-        flags, set_flags: u32;
+        flags, set_flags: u16;
         next, set_next: ProcessRef;
         previous, set_previous: ProcessRef;
         lines, set_lines: LineRef;
@@ -140,6 +142,8 @@ handle! {
         generation, set_generation: u32;
         life, set_life: u8;
         flags, set_flags: u8;
+        worker, set_worker: u8;
+        tied, set_tied: u8;
         lock, set_lock: i32;
         lock_queue, set_lock_queue: ProcessRef;
         await_queue, set_await_queue: ProcessRef;
@@ -187,6 +191,12 @@ impl ProcessRef {
 }
 
 impl ChannelRef {
+    /// The lock of a channel between two loops.
+    pub(crate) fn guard<'a>(self) -> &'a AtomicU8 {
+        // SAFETY: a handle names a live block, see the top; the field is atomic.
+        unsafe { &(*self.server().0).guard }
+    }
+
     /// The server process that it is part of.
     pub(crate) fn server(self) -> ProcessRef {
         ProcessRef(self.0.cast::<Process>().wrapping_sub(1))

@@ -87,7 +87,12 @@ pub struct Process {
     /// The number of the condition it waits for, for interpreters.
     pub condition: u32,
     /// Bits, see `process`.
-    pub flags: u32,
+    pub flags: u16,
+    /// Of a server process: whether the client is on another loop, and the lock of the channel
+    /// then; see `channel::guard`.
+    pub guard: AtomicU8,
+    /// Keeps what follows aligned.
+    pub spare: u8,
     /// Neighbours in the list of the component's processes.
     pub next: *mut Process,
     /// See `next`.
@@ -149,6 +154,8 @@ pub const CLIENT_FAILED: u32 = 32;
 pub const SERVER_ENDED: u32 = 64;
 /// The server is no process but a system component.
 pub const SYSTEM: u32 = 128;
+/// Client and server are on different loops: only the run-time touches the channel.
+pub const REMOTE: u32 = 256;
 
 /// Sender bit of a tag.
 pub const FROM_CLIENT: u16 = 0;
@@ -238,8 +245,10 @@ pub struct Component {
     pub life: u8,
     /// Bits, see `component`.
     pub flags: u8,
-    /// Keeps what follows aligned.
-    pub spare: u16,
+    /// The loop that it lives on.
+    pub worker: u8,
+    /// Not 0 when something that it has to do with may live on another loop.
+    pub tied: u8,
     /// The monitor: -1 held exclusively, else how many share it.
     pub lock: i32,
     /// Last of the circular list of processes that wait for the lock.

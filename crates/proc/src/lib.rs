@@ -15,12 +15,14 @@
 //! memory     blocks and their accounting                      words      dropping what words own
 //! text, array, collection/  data with owners                  number, console   built-ins
 //! system     the seam to system components                    ticker     the end of slices
+//! crew/      several loops
 //! inspect    listings of what there is
 //! ```
 //! A process is a block with its outermost frame; frames of calls are blocks in a list. Code of a
 //! frame is a state machine: it runs until an operation cannot go on, notes where it is, and
 //! returns to the scheduler; resumed, it executes the operation again ([`entry`]). One loop needs
-//! no atomics: only the flag that ends a slice is written by another thread.
+//! no atomics: only the flag that ends a slice is written by another thread. Several loops have a
+//! worker each and share what a worker's desk leads to (`crew`).
 
 mod array;
 mod attend;
@@ -29,6 +31,7 @@ mod clock;
 mod collection;
 mod component;
 pub mod console;
+mod crew;
 pub mod entry;
 pub mod fault;
 mod handle;

@@ -13,7 +13,7 @@ use crate::memory::OutOfMemory;
 /// Lines searched in order.
 const FEW: usize = 8;
 /// Flag of a process: its lines are in the map.
-const MANY: u32 = 8;
+pub(crate) const MANY: u16 = 8;
 
 /// Process, component and port.
 type Key = (usize, u64, u64);
@@ -21,6 +21,22 @@ type Key = (usize, u64, u64);
 /// Lines of the processes that have many.
 #[derive(Default)]
 pub(crate) struct LineMap(Map<Key, LineRef>);
+
+impl LineMap {
+    /// Enters a line of a process that has many.
+    pub(crate) fn insert(&mut self, line: LineRef) {
+        self.0.insert(key(line.process(), line.slot()), line);
+    }
+
+    pub(crate) fn remove(&mut self, line: LineRef) {
+        self.0.remove(&key(line.process(), line.slot()));
+    }
+}
+
+/// The lines of a process.
+pub(crate) fn lines_of(process: ProcessRef) -> impl Iterator<Item = LineRef> {
+    std::iter::successors(process.lines().some(), |line| line.next().some())
+}
 
 /// How a process leaves its lines.
 #[derive(Copy, Clone, PartialEq, Eq)]
@@ -97,7 +113,7 @@ pub(crate) fn free_closed(worker: &mut Worker, slot: SlotRef) {
 fn free(worker: &mut Worker, line: LineRef) {
     let process = line.process();
     if process.has(MANY) {
-        worker.machine.lines.0.remove(&key(process, line.slot()));
+        worker.home(process.component()).machine.lines.remove(line);
     }
     let (next, previous) = (line.next(), line.previous());
     if !next.is_null() {

@@ -7,6 +7,9 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::layout::{CLASS_MAX, CLASSES, GRAIN};
 
@@ -24,6 +27,9 @@ pub struct Memory {
     bump: *mut u8,
     left: usize,
     limit: u64,
+    /// What several workers share; then `limit` and `peak` are what this one has drawn, and
+    /// `used` may be less than nothing, which is why it begins at [`BIAS`].
+    pool: Option<Arc<Pool>>,
     /// Chunks and large blocks by their address, with their size.
     ranges: BTreeMap<usize, (*mut u8, usize)>,
 }
@@ -56,6 +62,7 @@ impl Memory {
             bump: std::ptr::null_mut(),
             left: 0,
             limit,
+            pool: None,
             ranges: BTreeMap::new(),
         }
     }
@@ -109,6 +116,14 @@ impl Memory {
 
     fn charge(&mut self, size: usize) -> Result<(), OutOfMemory> {
         let used = self.used.saturating_add(size as u64);
+        if let Some(pool) = &self.pool {
+            if used > self.limit {
+                self.limit += pool.draw(used - self.limit)?;
+                self.peak = self.limit;
+            }
+            self.used = used;
+            return Ok(());
+        }
         if used > self.limit {
             return Err(OutOfMemory);
         }
@@ -147,7 +162,10 @@ impl Memory {
             self.used -= size as u64;
             return Err(OutOfMemory);
         }
-        self.ranges.insert(block.addr(), (block, size));
+        match &self.pool {
+            None => _ = self.ranges.insert(block.addr(), (block, size)),
+            Some(pool) => pool.keep(block, size),
+        }
         Ok(block)
     }
 
@@ -157,7 +175,10 @@ impl Memory {
         let size = round(size);
         self.used -= size as u64;
         if size > CLASS_MAX {
-            self.ranges.remove(&block.addr());
+            match &self.pool {
+                None => _ = self.ranges.remove(&block.addr()),
+                Some(pool) => pool.forget(block),
+            }
             if let Some(layout) = large_layout(size) {
                 // SAFETY: `take_large` made the block with this layout.
                 unsafe { dealloc(block, layout) };
@@ -179,6 +200,39 @@ impl Memory {
         self.charge(size)
     }
 
+    /// Bytes that may be used; of several workers, by all.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Has this worker share memory with others. Before it has any.
+    pub(crate) fn join(&mut self, pool: &Arc<Pool>) {
+        debug_assert_eq!(self.used, 0);
+        (self.used, self.limit, self.peak) = (BIAS, BIAS, BIAS);
+        self.pool = Some(pool.clone());
+    }
+
+    /// Gives back to the pool what is more than enough.
+    pub(crate) fn trim(&mut self) {
+        let Some(pool) = &self.pool else { return };
+        let spare = self.limit.saturating_sub(self.used);
+        if spare > 4 * PORTION {
+            pool.give(spare - PORTION);
+            self.limit -= spare - PORTION;
+            self.peak = self.limit;
+        }
+    }
+
+    /// The most bytes that were in use; of several workers, that they had drawn together.
+    pub(crate) fn most(&self) -> u64 {
+        self.pool.as_ref().map_or(self.peak, |pool| pool.most())
+    }
+
+    /// Bytes in use; of several workers, what they have drawn together.
+    pub(crate) fn now(&self) -> u64 {
+        self.pool.as_ref().map_or(self.used, |pool| pool.drawn())
+    }
+
     /// Whether the 8 bytes at an address are memory of this worker.
     pub(crate) fn contains(&self, address: u64) -> bool {
         let address = address as usize;
@@ -193,6 +247,89 @@ impl Drop for Memory {
         for (block, size) in std::mem::take(&mut self.ranges).into_values() {
             if let Some(layout) = large_layout(size) {
                 // SAFETY: each was made with this layout; what is in it goes with the worker.
+                unsafe { dealloc(block, layout) };
+            }
+        }
+    }
+}
+
+/// Where the count of a worker that shares memory begins: it may free more than it took.
+const BIAS: u64 = 1 << 62;
+
+/// Bytes that a worker draws at a time.
+const PORTION: u64 = 1 << 20;
+
+/// Large blocks by their address, with their size.
+struct Large(BTreeMap<usize, (*mut u8, usize)>);
+
+// SAFETY: the map says what to give back to the system; whose the blocks are is not its matter.
+unsafe impl Send for Large {}
+
+/// What the workers of several loops share: the limit, from which they draw in portions, and the
+/// list of large blocks, which may be freed by another worker than made them. Chunks belong to
+/// the worker that made them and live until the run has ended; small blocks of any chunk are in
+/// the free lists of any worker.
+pub(crate) struct Pool {
+    /// Relaxed throughout: a count, which orders nothing.
+    drawn: AtomicU64,
+    most: AtomicU64,
+    limit: u64,
+    large: Mutex<Large>,
+}
+
+impl Pool {
+    pub(crate) fn new(limit: u64) -> Pool {
+        Pool {
+            drawn: AtomicU64::new(0),
+            most: AtomicU64::new(0),
+            limit,
+            large: Mutex::new(Large(BTreeMap::new())),
+        }
+    }
+
+    /// Draws a portion with room for `size`, or as much as is needed.
+    fn draw(&self, size: u64) -> Result<u64, OutOfMemory> {
+        let portion = PORTION.min(self.limit / 64 + 1);
+        for wanted in [size.max(portion), size] {
+            let more = |drawn: u64| drawn.checked_add(wanted).filter(|&sum| sum <= self.limit);
+            if let Ok(before) = self.drawn.fetch_update(Relaxed, Relaxed, more) {
+                self.most.fetch_max(before + wanted, Relaxed);
+                return Ok(wanted);
+            }
+        }
+        Err(OutOfMemory)
+    }
+
+    fn give(&self, size: u64) {
+        self.drawn.fetch_sub(size, Relaxed);
+    }
+
+    fn most(&self) -> u64 {
+        self.most.load(Relaxed)
+    }
+
+    fn drawn(&self) -> u64 {
+        self.drawn.load(Relaxed)
+    }
+
+    fn large(&self) -> MutexGuard<'_, Large> {
+        self.large.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep(&self, block: *mut u8, size: usize) {
+        self.large().0.insert(block.addr(), (block, size));
+    }
+
+    fn forget(&self, block: *mut u8) {
+        self.large().0.remove(&block.addr());
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        for (block, size) in std::mem::take(&mut self.large().0).into_values() {
+            if let Some(layout) = large_layout(size) {
+                // SAFETY: made with this layout; the last worker is gone.
                 unsafe { dealloc(block, layout) };
             }
         }

@@ -123,20 +123,20 @@ impl Role {
 }
 
 /// Flag: the process was killed while in the ready queue; the scheduler frees its block.
-pub(crate) const DEAD: u32 = 1;
+pub(crate) const DEAD: u16 = 1;
 /// Flag: a main process that has come to ACTIVITY.
-pub(crate) const ACTIVITY: u32 = 2;
+pub(crate) const ACTIVITY: u16 = 2;
 /// Flag: a server process whose client is below its component.
-pub(crate) const INNER: u32 = 4;
+pub(crate) const INNER: u16 = 4;
 /// Where the flags have the lock to be held after a wait, two bits.
-const MODE_SHIFT: u32 = 4;
+const MODE_SHIFT: u16 = 4;
 
 impl ProcessRef {
-    pub(crate) fn has(self, flag: u32) -> bool {
+    pub(crate) fn has(self, flag: u16) -> bool {
         self.flags() & flag != 0
     }
 
-    pub(crate) fn raise(self, flag: u32) {
+    pub(crate) fn raise(self, flag: u16) {
         self.set_flags(self.flags() | flag);
     }
 
@@ -147,7 +147,7 @@ impl ProcessRef {
 
     pub(crate) fn set_mode(self, mode: u8) {
         let others = self.flags() & !(3 << MODE_SHIFT);
-        self.set_flags(others | u32::from(mode) << MODE_SHIFT);
+        self.set_flags(others | u16::from(mode) << MODE_SHIFT);
     }
 
     /// Notes what it waits for and where it is.
@@ -194,6 +194,8 @@ impl ProcessRef {
                 !(waits(channel, CLIENT_WAITS) && channel.client_process() == self)
             }
             State::Send | State::Receive => !waits(self.channel(), SERVER_WAITS),
+            // Its own loop has been told to end it.
+            State::Finish => self.channel().has(CLIENT_FINISHED),
             _ => false,
         }
     }
@@ -203,7 +205,7 @@ impl Worker {
     /// Makes a waiting process ready.
     pub(crate) fn wake(&mut self, process: ProcessRef) {
         process.set_state(State::Ready as u8);
-        self.push_ready(process);
+        self.push_home(process);
     }
 
     /// Runs a process until it waits, pauses or ends.
@@ -285,8 +287,11 @@ fn main_done(worker: &mut Worker, process: ProcessRef, frame: FrameRef) -> Optio
 
 fn server_done(worker: &mut Worker, process: ProcessRef) {
     let channel = process.channel();
+    channel::hold(worker, channel);
     channel.raise(SERVER_ENDED);
-    if channel.has(CLIENT_FINISHED) {
+    let finished = channel.has(CLIENT_FINISHED);
+    channel::release(worker);
+    if finished {
         end(worker, process);
         return;
     }
@@ -295,13 +300,15 @@ fn server_done(worker: &mut Worker, process: ProcessRef) {
     if process.component().is_told() {
         component::may_end(worker, process.component());
     }
+    channel::hold(worker, channel);
     if channel.has(CLIENT_WAITS) {
         channel.clear(CLIENT_WAITS);
         worker.wake(channel.client_process());
     }
-    if channel.has(CLIENT_WATCHES) {
+    if channel.has(CLIENT_WATCHES) && !channel.client_component().is_null() {
         monitor::poke(worker, channel.client_component());
     }
+    channel::release(worker);
 }
 
 /// Bytes of the frames of a function.

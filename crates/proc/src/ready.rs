@@ -26,6 +26,21 @@ impl Worker {
         self.ready_tail += 1;
     }
 
+    /// Puts a process before all others.
+    #[cold]
+    pub(crate) fn push_ready_first(&mut self, process: ProcessRef) {
+        if self.ready_count() > self.ready_mask {
+            self.grow_ready();
+        }
+        if self.ready_head == 0 {
+            // The same places of the ring.
+            self.ready_head += self.ready_mask + 1;
+            self.ready_tail += self.ready_mask + 1;
+        }
+        self.ready_head -= 1;
+        self.set_ready(self.ready_head, process);
+    }
+
     /// Takes the first.
     #[inline(always)]
     pub(crate) fn pop_ready(&mut self) -> Option<ProcessRef> {

@@ -4,12 +4,16 @@
 //! is comes from the host: a span of time, then a [`Ticker`] sets the flag that checkpoints test;
 //! or a count of steps and checkpoints, then a run can be repeated.
 
+use std::time::Duration;
+
 use tidemill_event::{Loop, Owner, Slice};
 
 use crate::attend::Paused;
+use crate::crew::Team;
 use crate::layout::Worker;
 use crate::system::Request;
 use crate::ticker::Ticker;
+use crate::worker::Counts;
 
 /// A world that holds a worker.
 pub trait Home: Sized + 'static {
@@ -25,6 +29,8 @@ pub trait Home: Sized + 'static {
 }
 
 /// A worker and its place on a loop.
+///
+/// With several loops there are more workers behind it, each on a thread; see `crew`.
 pub struct Runner {
     // Dropped before the worker: its thread writes the worker's flag.
     ticker: Option<Ticker>,
@@ -33,6 +39,8 @@ pub struct Runner {
     owner: Option<Owner>,
     armed: bool,
     told: bool,
+    // Dropped last: the other workers own memory that the first one uses.
+    team: Option<Team>,
 }
 
 /// Requests served between two looks at the ready queue.
@@ -41,7 +49,39 @@ const REQUESTS: usize = 1024;
 impl Runner {
     /// A runner for a worker.
     pub fn new(worker: Box<Worker>) -> Runner {
-        Runner { ticker: None, worker, owner: None, armed: false, told: false }
+        Runner { ticker: None, worker, owner: None, armed: false, told: false, team: None }
+    }
+
+    /// A runner for a worker that has not been started, and as many others as make `count`.
+    pub fn with_workers(mut worker: Box<Worker>, count: usize) -> Runner {
+        let team = (count > 1).then(|| Team::new(&mut worker, count));
+        let mut runner = Runner::new(worker);
+        runner.team = team;
+        runner
+    }
+
+    /// Counts of all workers. After [`Runner::stop`].
+    pub fn counts(&self) -> Counts {
+        let mut counts = self.worker.counts();
+        if let Some(team) = &self.team {
+            team.add_counts(&mut counts);
+        }
+        counts
+    }
+
+    /// Ends everything at once, and the threads.
+    pub fn stop(&mut self) {
+        self.worker.clear();
+        if let Some(team) = &mut self.team {
+            team.stop();
+        }
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        self.ticker = None;
+        self.stop();
     }
 }
 
@@ -85,8 +125,27 @@ fn slice<W: Home>(world: &mut W, lp: &mut Loop<W>) {
     }
 }
 
+/// Starts the threads of the other workers.
+fn start_team<W: Home>(world: &mut W, lp: &mut Loop<W>, span: Duration) {
+    let Runner { team: Some(team), owner: Some(owner), .. } = world.runner() else { return };
+    if team.has_started() {
+        return;
+    }
+    let owner = *owner;
+    // Without them the first worker runs everything.
+    let Ok(remote) = lp.remote() else { return };
+    let wake = move || {
+        // A full queue has something in it that leads to a slice as well.
+        let _ = remote.event(owner, |world: &mut W, lp: &mut Loop<W>| arm(world, lp));
+    };
+    if let Some(team) = &mut world.runner().team {
+        team.start(span, Box::new(wake));
+    }
+}
+
 fn begin<W: Home>(world: &mut W, lp: &mut Loop<W>) {
     let Slice::Span(span) = lp.slice() else { return };
+    start_team(world, lp, span);
     let runner = world.runner();
     if runner.ticker.is_none() {
         // Without a thread slices end when processes wait; hot loops are not cut off.

@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::channel::{self, head_from, interface_of, is_full};
+use crate::crew;
 use crate::handle::{ChannelRef, ComponentRef, ProcessRef, Words};
 use crate::layout::{
     CLIENT_FINISHED, CLIENT_WAITS, FROM_CLIENT, FROM_SERVER, PORT_SYSTEM, START, Worker, port,
@@ -90,6 +91,10 @@ impl Worker {
 
     /// Takes the next request.
     pub fn take_request(&mut self) -> Option<Request> {
+        crew::visit(self, Worker::next_of_requests)
+    }
+
+    fn next_of_requests(&mut self) -> Option<Request> {
         while let Some(&id) = self.machine.systems.noted.front() {
             if let Some(request) = next_request(self, id) {
                 return Some(request);
@@ -107,6 +112,15 @@ impl Worker {
     /// # Errors
     /// It cannot be sent, now or later.
     pub fn answer(
+        &mut self,
+        communication: Communication,
+        message: u32,
+        values: Vec<Value>,
+    ) -> Result<(), Refused> {
+        crew::visit(self, |worker| worker.answer_now(communication, message, values))
+    }
+
+    fn answer_now(
         &mut self,
         communication: Communication,
         message: u32,

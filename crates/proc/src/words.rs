@@ -8,7 +8,7 @@ use crate::fault::Reason;
 use crate::handle::{ComponentRef, ProcessRef, Words};
 use crate::layout::Worker;
 use crate::program::Kind;
-use crate::{array, collection, component, text};
+use crate::{array, collection, component, crew, text};
 
 /// The kind of this number.
 pub(crate) fn kind_of(number: u32) -> Kind {
@@ -67,6 +67,17 @@ pub(crate) fn take_components(
             }
         }
         _ => {}
+    }
+}
+
+/// Whether there are components in a word that have to do with other loops; what are many is not
+/// looked through.
+pub(crate) fn owns_tied(worker: &Worker, kind: Kind, word: Words) -> bool {
+    match kind {
+        Kind::Component => crew::is_tied(worker, ComponentRef::of_word(word.get(0))),
+        Kind::Array if word.get(0) != 0 => owns(array::View::new(worker, word.get(0)).element),
+        Kind::Collection if word.get(0) != 0 => owns(collection::element_of(worker, word.get(0))),
+        _ => false,
     }
 }
 

@@ -11,6 +11,7 @@ use tidemill_stdx::rng::Rng;
 use crate::clock::Clock;
 use crate::component::{ComponentId, Table};
 use crate::console::Console;
+use crate::crew::{self, Desk};
 use crate::fault::{Ended, Reports};
 use crate::handle::{ComponentRef, ProcessRef, SlotRef};
 use crate::interpret::Interpreter;
@@ -70,7 +71,13 @@ impl Count {
 
     #[inline(always)]
     pub(crate) fn remove(&mut self) {
-        self.alive -= 1;
+        // One of several workers may see more of them go than come.
+        self.alive = self.alive.wrapping_sub(1);
+    }
+
+    fn plus(&mut self, other: Count) {
+        self.created += other.created;
+        self.alive = self.alive.wrapping_add(other.alive);
     }
 }
 
@@ -85,6 +92,16 @@ pub struct Counts {
     pub channels: Count,
     /// Texts.
     pub texts: Count,
+}
+
+impl Counts {
+    /// Adds those of another worker.
+    pub(crate) fn add(&mut self, other: &Counts) {
+        self.processes.plus(other.processes);
+        self.components.plus(other.components);
+        self.channels.plus(other.channels);
+        self.texts.plus(other.texts);
+    }
 }
 
 /// The part of a worker that only the run-time uses.
@@ -120,7 +137,10 @@ pub struct Machine {
     pub(crate) sleeps: u64,
     /// What outside may still wake a process.
     pub(crate) holds: u64,
-    program: Box<Program>,
+    /// Its place among several workers; none if there is one only.
+    pub(crate) desk: Option<Desk>,
+    /// The first worker's.
+    program: Option<Box<Program>>,
 }
 
 /// What an operation runs in: the frame, the process, the worker.
@@ -189,10 +209,22 @@ impl Worker {
                 clocks: BTreeMap::new(),
                 sleeps: 0,
                 holds: 0,
-                program,
+                desk: None,
+                program: None,
             },
         });
-        worker.program = &raw const *worker.machine.program;
+        worker.program = &raw const *worker.machine.program.insert(program).as_ref();
+        worker
+    }
+
+    /// Another worker for the same program and components.
+    pub(crate) fn beside(first: &Worker, index: u64) -> Box<Worker> {
+        let mut options = Options::quiet();
+        options.random_seed = first.machine.random.clone().next_u64() ^ index;
+        let mut worker = Worker::new(Program::default(), options);
+        worker.machine.table = first.machine.table.beside();
+        worker.machine.program = None;
+        worker.program = first.program;
         worker
     }
 
@@ -233,12 +265,12 @@ impl Worker {
 
     /// The most bytes that were in use.
     pub fn peak_bytes(&self) -> u64 {
-        self.memory.peak
+        self.memory.most()
     }
 
     /// Bytes in use.
     pub fn used_bytes(&self) -> u64 {
-        self.memory.used
+        self.memory.now()
     }
 
     /// How the run ended, once it has.
@@ -253,6 +285,11 @@ impl Worker {
 
     /// Ends everything at once: processes where they stand, components without FINALLY.
     pub fn clear(&mut self) {
+        crew::clear_alone(self, Worker::clear_all);
+    }
+
+    fn clear_all(&mut self) {
+        crew::pass_on(self);
         if let Some(entry) = self.machine.table.get(self.machine.entry) {
             tear::tear_down(self, entry);
             component::release(self, entry);

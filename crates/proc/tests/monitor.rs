@@ -257,7 +257,8 @@ fn a_bounded_buffer_loses_nothing_under_any_schedule() {
         let (mut options, heard) = listening();
         options.schedule_seed = (seed > 0).then_some(seed);
         let mut worker = Worker::new(program(), options);
-        assert_eq!(run(&mut worker), Ended::Finished, "{:?}", heard.borrow().deadlocks);
+        let ended = run(&mut worker);
+        assert_eq!(ended, Ended::Finished, "seed {seed}: {:?}", heard.borrow().faults);
         assert_eq!(heard.borrow().output, expected.to_string().as_bytes(), "seed {seed}");
         assert!(heard.borrow().faults.is_empty(), "{:?}", heard.borrow().faults);
         assert_empty(&worker);

@@ -9,8 +9,8 @@ use tidemill_jit::build::{Block, InstBuilder, IntCC, Value, types};
 use tidemill_proc::layout::{
     CHANNEL_CLIENT_PROCESS, CHANNEL_COUNT, CHANNEL_ENTRIES, CHANNEL_FLAGS, CHANNEL_HEAD,
     CHANNEL_STATE, CHANNEL_TAGS, CLIENT_FINISHED, CLIENT_WAITS, CLIENT_WATCHES, FROM_CLIENT,
-    FROM_SERVER, PROCESS_CHANNEL, SERVER_WAITS, SERVER_WATCHES, SLOT_CHANNEL, START, SYSTEM,
-    WORKER_READY, WORKER_READY_HEAD, WORKER_READY_MASK, WORKER_READY_TAIL, tag,
+    FROM_SERVER, PROCESS_CHANNEL, REMOTE, SERVER_WAITS, SERVER_WATCHES, SLOT_CHANNEL, START,
+    SYSTEM, WORKER_READY, WORKER_READY_HEAD, WORKER_READY_MASK, WORKER_READY_TAIL, tag,
 };
 use tidemill_stdx::id::Id;
 
@@ -25,6 +25,8 @@ pub(super) struct Line {
     pub(super) interface: InterfaceId,
     /// What to do instead.
     pub(super) slow: Block,
+    /// Channels may be between two loops.
+    pub(super) several: bool,
 }
 
 /// Where the words of a message are.
@@ -38,9 +40,10 @@ pub(super) struct Entry {
 impl Line {
     /// The flags of which one is enough for the run-time to be asked.
     fn watched(self) -> u32 {
+        let remote = if self.several { REMOTE } else { 0 };
         match self.slot {
-            Some(_) => SERVER_WATCHES | SYSTEM,
-            None => CLIENT_WATCHES,
+            Some(_) => SERVER_WATCHES | SYSTEM | remote,
+            None => CLIENT_WATCHES | remote,
         }
     }
 
@@ -168,6 +171,12 @@ impl Translator<'_, '_, '_> {
     /// Whether the head is from the other side and matches; the run-time decides if there is none.
     pub(super) fn peek(&mut self, line: Line, pattern: Pattern) -> Value {
         let channel = self.channel(line);
+        if line.several {
+            let flags = self.body.ins().load(types::I32, sound(), channel, CHANNEL_FLAGS);
+            let remote = self.body.ins().band_imm_u(flags, i64::from(REMOTE));
+            let local = self.body.ins().icmp_imm_u(IntCC::Equal, remote, 0);
+            self.need(local, line);
+        }
         let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
         self.need(count, line);
         let head = self.body.ins().load(types::I8, sound(), channel, CHANNEL_HEAD);

@@ -159,7 +159,7 @@ impl Translator<'_, '_, '_> {
         match self.interface(to).filter(|interface| self.is_plain(*interface, message, slot)) {
             Some(interface) => {
                 self.body.set_cold_block(slow);
-                let line = Line { slot, interface, slow };
+                let line = Line { slot, interface, slow, several: self.unit.several };
                 let entry = self.room(line, message);
                 for (index, word) in words.iter().enumerate() {
                     self.entry_store(entry, index, *word);
@@ -205,7 +205,7 @@ impl Translator<'_, '_, '_> {
         match self.interface(from).filter(|interface| self.is_plain(*interface, message, slot)) {
             Some(interface) => {
                 self.body.set_cold_block(slow);
-                let line = Line { slot, interface, slow };
+                let line = Line { slot, interface, slow, several: self.unit.several };
                 let entry = self.head(line, message);
                 let places = types.iter().enumerate();
                 let words: Vec<_> =
@@ -252,7 +252,8 @@ impl Translator<'_, '_, '_> {
         match self.interface(from).filter(|interface| !system(*interface)) {
             Some(interface) => {
                 self.body.set_cold_block(slow);
-                let is = self.peek(Line { slot, interface, slow }, pattern);
+                let is =
+                    self.peek(Line { slot, interface, slow, several: self.unit.several }, pattern);
                 self.body.ins().jump(done, &[is.into()]);
             }
             None => _ = self.body.ins().jump(slow, &[]),

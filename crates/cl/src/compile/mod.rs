@@ -51,6 +51,8 @@ pub enum Checkpoints {
 pub struct Choices {
     /// See [`Checkpoints`].
     pub checkpoints: Checkpoints,
+    /// The program runs on several loops: channels may be between them, which code looks at.
+    pub several: bool,
     /// Keep listings of the machine code.
     pub listing: bool,
     /// Name the functions for `perf`.
@@ -78,6 +80,7 @@ struct Unit<'a> {
     entries: Map<&'static str, (FuncId, Entry)>,
     texts: IdVec<TextId, DataId>,
     scopes: Map<(FunctionId, BlockId, usize), DataId>,
+    several: bool,
     checkpoints: Checkpoints,
 }
 
@@ -124,6 +127,7 @@ pub fn compile(
         entries: imported,
         texts: texts.collect(),
         scopes: Map::default(),
+        several: choices.several,
         checkpoints: choices.checkpoints,
     };
     unit.scopes = scopes(ir, &mut module);

@@ -20,7 +20,7 @@ fn note((option, why): (&str, &str)) -> String {
 const COMPONENTS: &str = "it concerns components, and the program has rules only";
 const RULES: &str = "it concerns rules, and the program has components only";
 const GRAPHS: &str = "it concerns packet graphs, and the program has components only";
-const ONE_LOOP: &str = "components run on one loop in this version";
+const ONE_LOOP: &str = "a run with a seed is on one loop";
 const PACKETS: &str = "it concerns packet graphs, and the program has rules only";
 
 impl Idle for RunArgs {
@@ -60,7 +60,7 @@ impl Idle for ExplainArgs {
 /// The notes about options that have nothing to act on in a program of components.
 pub fn idle_with_components(args: &RunArgs) -> Vec<String> {
     let given = [
-        (args.workers.is_some_and(|count| count > 1), "--workers", ONE_LOOP),
+        (args.seed.is_some() && args.workers.is_some_and(|count| count > 1), "--workers", ONE_LOOP),
         (args.listen.is_some(), "--listen", RULES),
         (args.nodes.is_some(), "--nodes", RULES),
         (!args.tuples.fact.is_empty(), "--fact", RULES),

@@ -52,6 +52,7 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         memory_max: args.memory.or_else(most_of_memory),
         root: args.root,
         seed: args.seed,
+        workers: args.workers,
         no_checkpoints: args.no_checkpoints,
         png: args.png,
         arguments: args.arguments,

@@ -1,15 +1,17 @@
 //! The client's side of a communication.
 
-use super::{finish, head_from, interface_of, is_full, notify_server, open, put, take};
+use super::{
+    finish, guard, hands_over, head_from, interface_of, is_full, notify_server, open, put, take,
+};
 use crate::handle::{ChannelRef, SlotRef, Words};
 use crate::layout::{
     ANY, CLIENT_FINISHED, CLIENT_WAITS, FAILED, FINISH, FROM_CLIENT, FROM_SERVER, OK, SERVER_ENDED,
     SERVER_WAITS, START, Slot,
 };
-use crate::lines;
 use crate::process::State;
 use crate::program::Direction;
 use crate::worker::Context;
+use crate::{crew, lines};
 
 /// Ends the communication of a slot in order.
 fn close(cx: &mut Context, slot: SlotRef) {
@@ -75,15 +77,27 @@ pub(crate) fn client_send(
     payload: *mut u64,
     position: u32,
 ) -> u32 {
-    let (slot, number) = (cx.slot(slot), message as u16);
+    let slot = cx.slot(slot);
+    guard::hold_slot(cx.worker, slot);
+    let status = send(cx, slot, message as u16, Words(payload), position);
+    guard::release(cx.worker);
+    status
+}
+
+fn send(cx: &mut Context, slot: SlotRef, number: u16, payload: Words, position: u32) -> u32 {
     let channel = match channel_for(cx, slot, number, position) {
         Ok(channel) => channel,
         Err(status) => return status,
     };
+    // A communication that has just been opened may be one between loops.
+    guard::hold(cx.worker, channel);
     if is_full(channel) {
         return block(cx, slot, channel, State::Send, position);
     }
-    if let Err(reason) = put(cx.worker, channel, number, FROM_CLIENT, Words(payload)) {
+    if hands_over(cx.worker, channel, number) {
+        return crew::later(cx);
+    }
+    if let Err(reason) = put(cx.worker, channel, number, FROM_CLIENT, payload) {
         return cx.fault(reason, 0, position);
     }
     notify_server(cx.worker, channel);
@@ -100,7 +114,14 @@ pub(crate) fn client_receive(
     destination: *mut u64,
     position: u32,
 ) -> u32 {
-    let (slot, number) = (cx.slot(slot), message as u16);
+    let slot = cx.slot(slot);
+    guard::hold_slot(cx.worker, slot);
+    let status = receive(cx, slot, message as u16, Words(destination), position);
+    guard::release(cx.worker);
+    status
+}
+
+fn receive(cx: &mut Context, slot: SlotRef, number: u16, into: Words, position: u32) -> u32 {
     let channel = match channel_of(cx, slot, position) {
         Ok(channel) if channel.is_null() => {
             match open::open(cx, slot, number, Direction::Out, position) {
@@ -111,12 +132,13 @@ pub(crate) fn client_receive(
         Ok(channel) => channel,
         Err(status) => return status,
     };
+    guard::hold(cx.worker, channel);
     match head_from(channel, FROM_SERVER) {
         None => return block(cx, slot, channel, State::Receive, position),
         Some(head) if head != number => {
             return cx.unexpected(channel, (number, head), FROM_CLIENT, position);
         }
-        Some(_) => take(cx.worker, channel, Words(destination)),
+        Some(_) => take(cx.worker, channel, into),
     }
     notify_server(cx.worker, channel);
     if interface_of(cx.worker, channel).messages[usize::from(number)].must_end {
@@ -144,6 +166,13 @@ pub(super) fn matches(pattern: u32, there: u32) -> u64 {
 
 pub(crate) fn client_peek(cx: &mut Context, slot: *mut Slot, pattern: u32, position: u32) -> u32 {
     let slot = cx.slot(slot);
+    guard::hold_slot(cx.worker, slot);
+    let status = peek(cx, slot, pattern, position);
+    guard::release(cx.worker);
+    status
+}
+
+fn peek(cx: &mut Context, slot: SlotRef, pattern: u32, position: u32) -> u32 {
     let channel = match channel_of(cx, slot, position) {
         Ok(channel) => channel,
         Err(status) => return status,
@@ -159,9 +188,11 @@ pub(crate) fn client_peek(cx: &mut Context, slot: *mut Slot, pattern: u32, posit
 
 pub(crate) fn client_input(cx: &mut Context, slot: *mut Slot, pattern: u32, position: u32) -> u32 {
     let slot = cx.slot(slot);
+    guard::hold_slot(cx.worker, slot);
     match channel_of(cx, slot, position) {
         Ok(channel) => {
             let there = at_hand(channel);
+            guard::release(cx.worker);
             cx.frame.set_result(there.map_or(0, |there| matches(pattern, there)));
             OK
         }

@@ -9,10 +9,12 @@
 //! server that is done: it has finished too, and waiting for it is a protocol deadlock.
 
 mod client;
+mod guard;
 mod open;
 mod server;
 
 pub(crate) use client::{client_input, client_peek, client_receive, client_send, client_wake};
+pub(crate) use guard::{hold, release, set_remote};
 pub(crate) use open::{slot_offered, slot_required, unpark};
 pub(crate) use server::{server_input, server_peek, server_receive, server_send, server_wake};
 
@@ -25,7 +27,7 @@ use crate::layout::{
 };
 use crate::process::{self, Role};
 use crate::program::{Interface, Kind, Message};
-use crate::{monitor, words};
+use crate::{crew, monitor, words};
 
 pub(crate) fn interface_of<'a>(worker: &Worker, channel: ChannelRef) -> &'a Interface {
     let program: &'a crate::program::Program = worker.program();
@@ -72,6 +74,14 @@ pub(crate) fn put(
     channel.set_count(channel.count() + 1);
     channel.set_state(number);
     Ok(())
+}
+
+/// Whether a message hands over components, in a tree that may reach over several loops.
+fn hands_over(worker: &Worker, channel: ChannelRef, number: u16) -> bool {
+    crew::is_spread(worker)
+        && interface_of(worker, channel).messages[usize::from(number)]
+            .parameters
+            .contains(&Kind::Component)
 }
 
 /// Gives the components of a message to their new owner, all or none.
@@ -138,13 +148,13 @@ pub(crate) fn notify_server(worker: &mut Worker, channel: ChannelRef) {
     }
     if channel.has(SERVER_WAITS) {
         channel.clear(SERVER_WAITS);
-        worker.push_ready(channel.server());
+        worker.push_home(channel.server());
     }
     if channel.has(SERVER_WATCHES) {
         monitor::poke(worker, channel.server().component());
     }
     if channel.has(SYSTEM) {
-        crate::system::note(worker, channel.server());
+        crate::system::note(worker.first(), channel.server());
     }
 }
 
@@ -156,7 +166,7 @@ pub(crate) fn notify_client(worker: &mut Worker, channel: ChannelRef) {
     }
     if channel.has(CLIENT_WAITS) {
         channel.clear(CLIENT_WAITS);
-        worker.push_ready(channel.client_process());
+        worker.push_home(channel.client_process());
     }
     if channel.has(CLIENT_WATCHES) && !channel.client_component().is_null() {
         monitor::poke(worker, channel.client_component());
@@ -170,6 +180,7 @@ pub(crate) fn finish(worker: &mut Worker, slot: SlotRef, how: u32) {
     if channel.is_null() || channel.0 == FAILED {
         return;
     }
+    hold(worker, channel);
     // A process of the client that still waits here looks again.
     if channel.has(CLIENT_WAITS) {
         channel.clear(CLIENT_WAITS);
@@ -179,10 +190,19 @@ pub(crate) fn finish(worker: &mut Worker, slot: SlotRef, how: u32) {
     channel.set_client(std::ptr::null_mut());
     channel.set_client_component(ComponentRef::NULL);
     let server = channel.server();
-    if Role::of(server) == Role::Server && channel.has(SERVER_ENDED) {
+    let ends = Role::of(server) == Role::Server && channel.has(SERVER_ENDED);
+    if ends && !crew::is_elsewhere(worker, server.component()) {
+        release(worker);
         process::end(worker, server);
+        return;
+    }
+    if ends {
+        // Its own loop ends it, and frees the channel: the guard first.
+        release(worker);
+        worker.push_home(server);
     } else {
         notify_server(worker, channel);
+        release(worker);
     }
 }
 

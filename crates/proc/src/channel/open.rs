@@ -1,7 +1,9 @@
 //! Opening communications: following connections to who serves, and making the server process.
 
+use super::guard::set_remote;
 use super::is_closed;
 use crate::component::{self, ComponentId, Life, slot_of};
+use crate::crew;
 use crate::fault::Reason;
 use crate::handle::{ChannelRef, ComponentRef, ProcessRef, SlotRef};
 use crate::layout::{
@@ -29,6 +31,8 @@ pub(super) enum Found {
     Failed(ComponentRef),
     /// It leads back.
     Cycle,
+    /// It leads to another loop.
+    Elsewhere,
 }
 
 /// One step along a connection.
@@ -65,6 +69,9 @@ fn follow(worker: &Worker, holder: ComponentRef, slot: SlotRef) -> Step {
     }
     let target = worker.machine.table.get(ComponentId::from_raw(slot.target()));
     let Some(component) = target else { return Step::Found(Found::Unconnected(holder)) };
+    if crew::is_elsewhere(worker, component) {
+        return Step::Found(Found::Elsewhere);
+    }
     if component.is_doomed() || Life::of(component) == Life::Failed {
         return Step::Found(Found::Failed(component));
     }
@@ -112,7 +119,9 @@ pub(super) fn open(
     let found = resolve(cx.worker, component, slot);
     let interface = match found {
         Found::Server { port, .. } => port.interface,
+        Found::System { .. } if crew::is_away(cx.worker) => return Err(crew::go_home(cx)),
         Found::System { interface, .. } => interface,
+        Found::Elsewhere => return Err(crew::later(cx)),
         Found::Unconnected(at) => return Err(park(cx, at)),
         Found::Failed(partner) => return Err(cx.failed_partner(partner, position)),
         Found::Cycle => return Err(cx.fault(Reason::ConnectionCycle, 0, position)),
@@ -146,6 +155,10 @@ pub(super) fn open(
     if server.component().is_null() {
         channel.raise(SYSTEM);
     } else {
+        if component.worker() != server.component().worker() {
+            set_remote(channel, true);
+            crew::tie(component, server.component());
+        }
         start(cx.worker, server);
     }
     Ok(channel)
@@ -179,13 +192,16 @@ fn start(worker: &mut Worker, server: ProcessRef) {
 }
 
 fn park(cx: &mut Context, at: ComponentRef) -> u32 {
+    crew::tie(cx.component(), at);
     component::park(cx.worker, at, cx.process);
     cx.process.block(State::Connect, cx.frame)
 }
 
 /// Takes a process out of those that wait for a connection.
 pub(crate) fn unpark(worker: &mut Worker, process: ProcessRef) {
-    if let Some(parked) = worker.machine.parked.get_mut(&process.wait()) {
+    let at = worker.machine.table.get(ComponentId::from_raw(process.wait()));
+    let home = worker.home(at.unwrap_or(ComponentRef::NULL));
+    if let Some(parked) = home.machine.parked.get_mut(&process.wait()) {
         parked.retain(|&other| other != process);
     }
 }

@@ -1,7 +1,10 @@
 //! The server's side of a communication: the process's own channel.
 
 use super::client::matches;
-use super::{drop_unread, head_from, interface_of, is_full, notify_client, put, take};
+use super::{
+    drop_unread, guard, hands_over, head_from, interface_of, is_full, notify_client, put, take,
+};
+use crate::crew;
 use crate::fault::Reason;
 use crate::handle::{ChannelRef, Words};
 use crate::layout::{
@@ -24,7 +27,14 @@ fn block(cx: &mut Context, channel: ChannelRef, state: State, position: u32) -> 
 }
 
 pub(crate) fn server_send(cx: &mut Context, message: u32, payload: *mut u64, position: u32) -> u32 {
-    let (channel, number) = (cx.process.channel(), message as u16);
+    let channel = cx.process.channel();
+    guard::hold(cx.worker, channel);
+    let status = send(cx, channel, message as u16, Words(payload), position);
+    guard::release(cx.worker);
+    status
+}
+
+fn send(cx: &mut Context, channel: ChannelRef, number: u16, payload: Words, position: u32) -> u32 {
     let known = &interface_of(cx.worker, channel).messages[usize::from(number)];
     let state = channel.state();
     let allowed = if state == START { known.initial } else { known.may_follow(state) };
@@ -32,12 +42,15 @@ pub(crate) fn server_send(cx: &mut Context, message: u32, payload: *mut u64, pos
         return cx.against_protocol(channel, number, FROM_SERVER, position);
     }
     if channel.has(CLIENT_FINISHED) {
-        return send_nowhere(cx, channel, number, Words(payload));
+        return send_nowhere(cx, channel, number, payload);
     }
     if is_full(channel) {
         return block(cx, channel, State::Send, position);
     }
-    if let Err(reason) = put(cx.worker, channel, number, FROM_SERVER, Words(payload)) {
+    if hands_over(cx.worker, channel, number) {
+        return crew::later(cx);
+    }
+    if let Err(reason) = put(cx.worker, channel, number, FROM_SERVER, payload) {
         return cx.fault(reason, 0, position);
     }
     notify_client(cx.worker, channel);
@@ -75,6 +88,13 @@ pub(crate) fn server_receive(
     position: u32,
 ) -> u32 {
     let channel = cx.process.channel();
+    guard::hold(cx.worker, channel);
+    let status = receive(cx, channel, message, Words(destination), position);
+    guard::release(cx.worker);
+    status
+}
+
+fn receive(cx: &mut Context, channel: ChannelRef, message: u32, into: Words, position: u32) -> u32 {
     match at_hand(cx, channel) {
         None => block(cx, channel, State::Receive, position),
         Some(FINISH) if channel.has(CLIENT_FAILED) => {
@@ -85,7 +105,7 @@ pub(crate) fn server_receive(
             cx.unexpected(channel, (message as u16, head as u16), FROM_SERVER, position)
         }
         Some(_) => {
-            take(cx.worker, channel, Words(destination));
+            take(cx.worker, channel, into);
             notify_client(cx.worker, channel);
             OK
         }
@@ -94,18 +114,23 @@ pub(crate) fn server_receive(
 
 pub(crate) fn server_peek(cx: &mut Context, pattern: u32, position: u32) -> u32 {
     let channel = cx.process.channel();
-    match at_hand(cx, channel) {
+    guard::hold(cx.worker, channel);
+    let status = match at_hand(cx, channel) {
         None => block(cx, channel, State::Receive, position),
         Some(there) => {
             cx.frame.set_result(matches(pattern, there));
             OK
         }
-    }
+    };
+    guard::release(cx.worker);
+    status
 }
 
 pub(crate) fn server_input(cx: &mut Context, pattern: u32, _: u32) -> u32 {
     let channel = cx.process.channel();
+    guard::hold(cx.worker, channel);
     let there = at_hand(cx, channel);
+    guard::release(cx.worker);
     cx.frame.set_result(there.map_or(0, |there| matches(pattern, there)));
     OK
 }

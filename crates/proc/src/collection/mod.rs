@@ -9,6 +9,7 @@ mod pages;
 mod skip;
 
 use crate::component;
+use crate::crew;
 use crate::fault::Reason;
 use crate::handle::Words;
 use crate::layout::{OK, Worker};
@@ -263,6 +264,9 @@ pub(crate) fn delete(cx: &mut Context, collection: u64, keys: *const u64) -> u32
     let Some(head) = Head::of(collection) else { return OK };
     let Some(value) = find_in(cx.worker, head, words_of(keys)) else { return OK };
     let element = element_of(cx.worker, collection);
+    if crew::is_spread(cx.worker) && words::owns_tied(cx.worker, element, value) {
+        return crew::later(cx);
+    }
     let mut components = Vec::new();
     words::take_components(cx.worker, element, value, &mut components);
     words::free_word(cx.worker, element, value);

@@ -3,6 +3,7 @@
 use super::slots::{in_type, make_slot, parts, port_of};
 use super::{kinds, wake_parked};
 use crate::channel;
+use crate::crew;
 use crate::fault::Reason;
 use crate::handle::{ComponentRef, SlotRef};
 use crate::layout::{
@@ -24,14 +25,18 @@ pub(crate) fn connect(
     let Some((from_port, to_port)) = ports else {
         return cx.fault(Reason::Interface, 0, position);
     };
-    match try_connect(cx, from, from_port, to, to_port) {
+    let own = cx.component();
+    let connect = |worker: &mut Worker| try_connect(worker, own, from, from_port, to, to_port);
+    let away = crew::is_elsewhere(cx.worker, from);
+    match if away { crew::alone(cx.worker, connect) } else { connect(cx.worker) } {
         Ok(()) => OK,
         Err((reason, detail)) => cx.fault(reason, detail, position),
     }
 }
 
 fn try_connect(
-    cx: &mut Context,
+    worker: &mut Worker,
+    own: ComponentRef,
     from: ComponentRef,
     from_port: u64,
     to: ComponentRef,
@@ -42,24 +47,24 @@ fn try_connect(
     }
     let known = port_of(from, from_port).ok_or((Reason::Interface, 0))?;
     let target = port_of(to, to_port).ok_or((Reason::Interface, 0))?;
-    if !kinds::same_interface(cx.worker, known.interface, target.interface) {
+    if !kinds::same_interface(worker, known.interface, target.interface) {
         return Err((Reason::Interface, 0));
     }
     let (to_kind, to_interface, to_index) = parts(to_port);
     let (from_kind, _, index) = parts(from_port);
-    check_shape(cx.component(), from, from_kind, to, to_kind)?;
+    check_shape(own, from, from_kind, to, to_kind)?;
     if to_kind == PORT_IMPLEMENTATION && target.implementation.is_none() {
         return Err((Reason::Interface, 0));
     }
-    let slot = make_slot(cx.worker, from, known, index)?;
-    clear(cx.worker, slot);
+    let slot = make_slot(worker, from, known, index)?;
+    clear(worker, slot);
     // An offered interface without redirection is implemented by the component itself.
     if from_kind == PORT_REQUIRED || to_kind != PORT_IMPLEMENTATION {
         let to_index = if to_index == NEXT_FREE { 0 } else { to_index };
         slot.set_target(to.id().raw());
         slot.set_port(port(to_kind, to_interface, to_index));
     }
-    wake_parked(cx.worker, from);
+    wake_parked(worker, from);
     Ok(())
 }
 
@@ -107,8 +112,15 @@ pub(crate) fn disconnect(
     let Some(known) = port_of(component, port) else {
         return cx.fault(Reason::Interface, 0, position);
     };
-    if let Some(slot) = super::slot_of(component, known, parts(port).2) {
-        clear(cx.worker, slot);
+    let clear = |worker: &mut Worker| {
+        if let Some(slot) = super::slot_of(component, known, parts(port).2) {
+            clear(worker, slot);
+        }
+    };
+    if crew::is_elsewhere(cx.worker, component) {
+        crew::alone(cx.worker, clear);
+    } else {
+        clear(cx.worker);
     }
     OK
 }

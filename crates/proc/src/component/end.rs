@@ -1,6 +1,7 @@
 //! How components come to their end: told, waited for, closed, freed.
 
 use super::{Life, drop_variables, free_tables, orphan, slots_of, wake_parked};
+use crate::crew;
 use crate::fault::{self, Ended, Reason};
 use crate::handle::{ComponentRef, ProcessRef, Words};
 use crate::layout::{CLIENT_FINISHED, OK, Worker};
@@ -28,6 +29,11 @@ pub(crate) fn begun(worker: &mut Worker, component: ComponentRef) {
 
 /// Tells a component to end; `deleter`, unless null, waits for that.
 pub(crate) fn tell_end(worker: &mut Worker, component: ComponentRef, deleter: ProcessRef) {
+    if crew::is_elsewhere(worker, component) {
+        debug_assert!(deleter.is_null(), "only with the floor alone");
+        worker.post_end(component);
+        return;
+    }
     if !deleter.is_null() {
         component.set_deleter(deleter);
     }
@@ -50,8 +56,9 @@ pub(crate) fn tell_all(worker: &mut Worker, all: &[ComponentRef], deleter: Proce
 pub(crate) fn may_end(worker: &mut Worker, component: ComponentRef) {
     if !component.is_ending() {
         component.set_ending();
-        worker.machine.ending.push(component.id());
-        worker.machine.attention = true;
+        let home = worker.home_awake(component);
+        home.machine.ending.push(component.id());
+        home.machine.attention = true;
     }
 }
 
@@ -179,6 +186,7 @@ pub(crate) fn release(worker: &mut Worker, component: ComponentRef) {
     if !deleter.is_null() {
         one_less(worker, deleter);
     }
+    // It lives on the first loop; no other knows an entry.
     if component.id() == worker.machine.entry {
         worker.machine.ended.get_or_insert(Ended::Finished);
         worker.machine.attention = true;
@@ -199,9 +207,14 @@ fn one_less(worker: &mut Worker, deleter: ProcessRef) {
 }
 
 /// DELETE and the end of scopes: drops what the words own and waits for the components in them.
-fn delete_words(cx: &mut Context, all: impl Iterator<Item = (u32, Words)>) -> u32 {
+fn delete_words(cx: &mut Context, all: impl Iterator<Item = (u32, Words)> + Clone) -> u32 {
     if cx.process.take_grant() {
         return OK;
+    }
+    if crew::is_spread(cx.worker)
+        && all.clone().any(|(kind, word)| words::owns_tied(cx.worker, words::kind_of(kind), word))
+    {
+        return crew::later(cx);
     }
     let mut components = Vec::new();
     for (kind, word) in all {

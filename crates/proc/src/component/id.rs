@@ -3,7 +3,13 @@
 //! Whoever refers to a component that it does not own (a connection, a list) keeps its id and
 //! asks the table: an id of a component that is gone finds nothing.
 
+use std::cell::UnsafeCell;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicPtr, AtomicU32};
+
 use crate::handle::ComponentRef;
+use crate::layout::Component;
 use crate::memory::{Memory, OutOfMemory};
 
 /// Names a component for as long as the run lasts.
@@ -36,34 +42,65 @@ impl ComponentId {
     }
 }
 
-#[derive(Copy, Clone)]
+/// What the table holds of a number. Atomic, as other loops ask for it at any time: what they
+/// find may be old, but then it is about a component that is not theirs.
 struct Place {
-    component: ComponentRef,
+    component: AtomicPtr<Component>,
     /// Of the component here, or of the next one; from 1.
-    generation: u32,
+    generation: AtomicU32,
     /// The next free number.
-    next: u32,
+    next: AtomicU32,
 }
 
 const NONE: u32 = u32::MAX;
 const CHUNK: usize = 1024;
 
-/// All components, in chunks that do not move.
+type Chunks = Vec<Box<[Place; CHUNK]>>;
+
+/// The chunks that tables of several workers share.
+#[derive(Default)]
+struct Shared(UnsafeCell<Chunks>);
+
+// SAFETY: the list changes only while its writer is alone, see `Table`; places are atomic.
+unsafe impl Sync for Shared {}
+// SAFETY: as above; the pointers in places say where components are, whoever asks.
+unsafe impl Send for Shared {}
+
+/// All components, in chunks that do not move. Workers of several loops share the chunks, which
+/// become more only while one of them has the floor alone, and have free numbers each.
 pub(crate) struct Table {
-    chunks: Vec<Box<[Place; CHUNK]>>,
+    chunks: Arc<Shared>,
     free: u32,
-    used: usize,
+    /// Numbers of the worker's last chunk that were never used.
+    fresh: std::ops::Range<usize>,
 }
 
 impl Default for Table {
     fn default() -> Table {
-        Table { chunks: Vec::new(), free: NONE, used: 0 }
+        Table { chunks: Arc::default(), free: NONE, fresh: 0..0 }
     }
 }
 
 impl Table {
-    fn place(&mut self, number: usize) -> Option<&mut Place> {
-        self.chunks.get_mut(number / CHUNK).map(|chunk| &mut chunk[number % CHUNK])
+    /// A table of the same components for another worker.
+    pub(crate) fn beside(&self) -> Table {
+        Table { chunks: self.chunks.clone(), free: NONE, fresh: 0..0 }
+    }
+
+    #[inline(always)]
+    fn chunks(&self) -> &Chunks {
+        // SAFETY: the list changes only in `extend`, when nobody else reads it.
+        unsafe { &*self.chunks.0.get() }
+    }
+
+    #[inline(always)]
+    fn place(&self, number: usize) -> Option<&Place> {
+        self.chunks().get(number / CHUNK).map(|chunk| &chunk[number % CHUNK])
+    }
+
+    /// Whether the next component needs another chunk: for that the worker has to be alone.
+    pub(crate) fn is_full(&self) -> bool {
+        self.free == NONE && self.fresh.is_empty()
     }
 
     /// Gives a component its number and generation.
@@ -72,13 +109,14 @@ impl Table {
         memory: &mut Memory,
         component: ComponentRef,
     ) -> Result<(), OutOfMemory> {
-        let number = if self.free == NONE { self.extend(memory)? } else { self.free };
         let fresh = self.free == NONE;
+        let number = if fresh { self.extend(memory)? } else { self.free };
         let Some(place) = self.place(number as usize) else { return Err(OutOfMemory) };
-        place.component = component;
         component.set_number(number);
-        component.set_generation(place.generation);
-        let next = place.next;
+        component.set_generation(place.generation.load(Relaxed));
+        // Release, with the acquire in `get`: the component's type and number are there.
+        place.component.store(component.0, Release);
+        let next = place.next.load(Relaxed);
         if !fresh {
             self.free = next;
         }
@@ -87,43 +125,53 @@ impl Table {
 
     /// A number that was never used.
     fn extend(&mut self, memory: &mut Memory) -> Result<u32, OutOfMemory> {
-        if self.used == self.chunks.len() * CHUNK {
+        if self.fresh.is_empty() {
             memory.hold(size_of::<[Place; CHUNK]>())?;
-            let place = Place { component: ComponentRef::NULL, generation: 1, next: NONE };
-            self.chunks.push(Box::new([place; CHUNK]));
+            // SAFETY: one loop, or the floor is this worker's alone.
+            let chunks = unsafe { &mut *self.chunks.0.get() };
+            chunks.push(Box::new(std::array::from_fn(|_| Place {
+                component: AtomicPtr::new(std::ptr::null_mut()),
+                generation: AtomicU32::new(1),
+                next: AtomicU32::new(NONE),
+            })));
+            self.fresh = (chunks.len() - 1) * CHUNK..chunks.len() * CHUNK;
         }
-        let number = u32::try_from(self.used).map_err(|_| OutOfMemory)?;
-        self.used += 1;
-        Ok(number)
+        let number = self.fresh.next().ok_or(OutOfMemory)?;
+        u32::try_from(number).map_err(|_| OutOfMemory)
     }
 
     /// Takes a component's number back.
     pub(crate) fn remove(&mut self, component: ComponentRef) {
         let (number, free) = (component.number(), self.free);
         if let Some(place) = self.place(number as usize) {
-            place.component = ComponentRef::NULL;
-            place.generation = place.generation.wrapping_add(1).max(1);
-            place.next = free;
+            // Relaxed: old ids find another generation, or nothing.
+            place.component.store(std::ptr::null_mut(), Relaxed);
+            let generation = place.generation.load(Relaxed).wrapping_add(1).max(1);
+            place.generation.store(generation, Relaxed);
+            place.next.store(free, Relaxed);
             self.free = number;
         }
     }
 
     /// The component of an id, if it still exists.
+    #[inline]
     pub(crate) fn get(&self, id: ComponentId) -> Option<ComponentRef> {
-        let chunk = self.chunks.get(id.number() / CHUNK)?;
-        let place = &chunk[id.number() % CHUNK];
-        if place.generation == id.generation() { place.component.some() } else { None }
+        let place = self.place(id.number())?;
+        // Acquire, with the release in `insert`.
+        let component = ComponentRef(place.component.load(Acquire));
+        let same = place.generation.load(Relaxed) == id.generation();
+        if same { component.some() } else { None }
     }
 
     /// The component that has a number now.
     pub(crate) fn at(&self, number: u32) -> Option<ComponentRef> {
-        let place = &self.chunks.get(number as usize / CHUNK)?[number as usize % CHUNK];
-        place.component.some()
+        let place = self.place(number as usize)?;
+        ComponentRef(place.component.load(Acquire)).some()
     }
 
     /// All that exist, by number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = ComponentRef> {
-        let used = self.chunks.iter().flat_map(|chunk| chunk.iter()).take(self.used);
-        used.filter_map(|place| place.component.some())
+        let places = self.chunks().iter().flat_map(|chunk| chunk.iter());
+        places.filter_map(|place| ComponentRef(place.component.load(Acquire)).some())
     }
 }

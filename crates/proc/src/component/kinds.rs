@@ -1,6 +1,7 @@
 //! Questions about a component: its type, what it offers and requires, how it is.
 
 use super::Life;
+use crate::crew;
 use crate::fault::Reason;
 use crate::handle::ComponentRef;
 use crate::layout::{Component, OK, Worker};
@@ -34,11 +35,13 @@ pub(crate) fn terminated(cx: &mut Context) -> u32 {
     u32::from(cx.component().is_told() || cx.worker.machine.halted)
 }
 
-pub(crate) fn failed(_: &mut Context, component: *mut Component) -> u32 {
-    let component = ComponentRef(component);
-    u32::from(
-        !component.is_null() && (component.is_doomed() || Life::of(component) == Life::Failed),
-    )
+pub(crate) fn failed(cx: &mut Context, component: *mut Component) -> u32 {
+    let Some(component) = ComponentRef(component).some() else { return 0 };
+    let has = || u32::from(component.is_doomed() || Life::of(component) == Life::Failed);
+    if crew::is_elsewhere(cx.worker, component) {
+        return crew::alone(cx.worker, |_| has());
+    }
+    has()
 }
 
 pub(crate) fn is_type(cx: &mut Context, component: *mut Component, kind: u32) -> u32 {

@@ -29,6 +29,7 @@ pub(crate) use kinds::{
 pub(crate) use path::path;
 pub(crate) use slots::{close_slots, count, free_tables, make_slot, slot_of, slots_of};
 
+use crate::crew;
 use crate::fault::Reason;
 use crate::handle::{ComponentRef, ProcessRef, Words};
 use crate::layout::{OK, Worker};
@@ -159,6 +160,7 @@ pub(crate) fn create(
     let size = descriptor.size as usize;
     let component = ComponentRef(worker.memory.take(size)?.cast());
     component.set_kind(descriptor);
+    component.set_worker(crew::index(worker));
     if let Err(error) = worker.machine.table.insert(&mut worker.memory, component) {
         worker.memory.give(component.0.cast(), size);
         return Err(error);
@@ -227,7 +229,10 @@ pub(crate) fn new(
     synchronous: u32,
     position: u32,
 ) -> u32 {
-    match create(cx.worker, kind, cx.component(), synchronous != 0) {
+    let owner = cx.component();
+    let make = |worker: &mut Worker| create(worker, kind, owner, synchronous != 0);
+    let full = cx.worker.machine.table.is_full();
+    match if full { crew::alone(cx.worker, make) } else { make(cx.worker) } {
         Ok(component) => {
             Words(word).set(0, component.to_word());
             OK
@@ -258,6 +263,7 @@ pub(crate) fn hand_over(component: ComponentRef, owner: ComponentRef) -> Result<
     }
     orphan(component);
     adopt(owner, component);
+    crew::tie(owner, component);
     Ok(())
 }
 
@@ -276,7 +282,8 @@ pub(crate) fn drop_variables(worker: &mut Worker, component: ComponentRef) {
 pub(crate) fn park(worker: &mut Worker, component: ComponentRef, process: ProcessRef) {
     component.set_parked();
     process.set_wait(component.id().raw());
-    worker.machine.parked.entry(component.id().raw()).or_default().push(process);
+    let home = worker.home(component);
+    home.machine.parked.entry(component.id().raw()).or_default().push(process);
 }
 
 /// Wakes those that wait for a connection here: they look again.
@@ -285,7 +292,8 @@ pub(crate) fn wake_parked(worker: &mut Worker, component: ComponentRef) {
         return;
     }
     component.clear_parked();
-    for process in worker.machine.parked.remove(&component.id().raw()).unwrap_or_default() {
+    let parked = worker.home(component).machine.parked.remove(&component.id().raw());
+    for process in parked.unwrap_or_default() {
         worker.wake(process);
     }
 }

@@ -1,6 +1,7 @@
 //! Where a component has its connections: a slot for each interface, or a table for a set.
 
 use crate::channel;
+use crate::crew;
 use crate::fault::Reason;
 use crate::handle::{ComponentRef, SlotRef};
 use crate::layout::{
@@ -132,7 +133,9 @@ fn grow(
         to.set_port(from.port());
         to.set_channel(from.channel());
         if !from.channel().is_null() && from.channel().0 != FAILED {
+            channel::hold(worker, from.channel());
             from.channel().set_client(to.channel_word());
+            channel::release(worker);
         }
         moved(component, from, to);
     }
@@ -192,8 +195,15 @@ pub(crate) fn free_tables(worker: &mut Worker, component: ComponentRef) {
     }
 }
 
-pub(crate) fn count(_: &mut Context, component: *mut Component, port: u64) -> i64 {
+pub(crate) fn count(cx: &mut Context, component: *mut Component, port: u64) -> i64 {
     let Some(component) = ComponentRef(component).some() else { return 0 };
+    if crew::is_elsewhere(cx.worker, component) {
+        return crew::alone(cx.worker, |_| connected(component, port));
+    }
+    connected(component, port)
+}
+
+fn connected(component: ComponentRef, port: u64) -> i64 {
     let Some(port) = in_type(component, port) else { return 0 };
     let Some(known) = port_of(component, port) else { return 0 };
     if known.slot == 0 {

@@ -8,6 +8,7 @@
 
 mod queue;
 
+use crate::crew;
 use crate::handle::{ComponentRef, ProcessRef};
 use crate::layout::{DONE, EXCLUSIVE, Frame, OK, Process, SHARED, UNLOCKED, UNWINDING, Worker};
 use crate::process::State;
@@ -186,12 +187,17 @@ pub(crate) fn resume(worker: &mut Worker, process: ProcessRef) {
 /// Has the conditions of a component looked at between two processes: something that they may
 /// depend on has come from outside the monitor.
 pub(crate) fn poke(worker: &mut Worker, component: ComponentRef) {
+    if crew::is_elsewhere(worker, component) {
+        worker.post_poke(component);
+        return;
+    }
     if component.await_queue().is_null() || component.is_poked() {
         return;
     }
     component.set_poked();
-    worker.machine.pokes.push(component.id());
-    worker.machine.attention = true;
+    let home = worker.home_awake(component);
+    home.machine.pokes.push(component.id());
+    home.machine.attention = true;
 }
 
 /// Looks at the conditions of components that were poked.

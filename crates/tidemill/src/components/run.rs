@@ -80,6 +80,9 @@ pub struct RunOptions {
     pub seed: Option<u64>,
     /// Which time it is.
     pub clock: Clock,
+    /// On how many loops components run; none or 0 is one. With a seed or a virtual clock it is
+    /// one.
+    pub workers: Option<u32>,
     /// Compile without checkpoints: a process then runs until it waits.
     pub no_checkpoints: bool,
     /// Where the picture of GraphicView is written at the end.
@@ -152,7 +155,7 @@ impl Prepared {
     ///
     /// # Errors
     /// If the program has errors, or no code can be made for this machine.
-    pub fn new(loaded: &Loaded, options: RunOptions) -> Result<Prepared, String> {
+    pub fn new(loaded: &Loaded, mut options: RunOptions) -> Result<Prepared, String> {
         let program = loaded.program.as_ref().ok_or("the program has errors")?;
         let counted = options.seed.is_some() || options.clock == Clock::Virtual;
         let checkpoints = match (options.no_checkpoints, counted) {
@@ -160,13 +163,19 @@ impl Prepared {
             (false, true) => Checkpoints::Count,
             (false, false) => Checkpoints::Flag,
         };
+        let several = !counted
+            && options.engine != Engine::Interpreter
+            && options.workers.is_some_and(|count| count > 1);
+        if !several {
+            options.workers = None;
+        }
         if options.engine == Engine::Interpreter {
             let has_checkpoints = checkpoints != Checkpoints::None;
             let Interpreted { program, interpreter } =
                 interpret(program, &loaded.sources, loaded.files, has_checkpoints);
             return Ok(Prepared { program, code: Engines::Interpreted(interpreter), options });
         }
-        let choices = Choices { checkpoints, listing: false, perf_map: false };
+        let choices = Choices { checkpoints, several, listing: false, perf_map: false };
         let Compiled { program, code, .. } =
             compile(program, &loaded.sources, loaded.files, &choices)
                 .map_err(|error| format!("no code can be made: {error}"))?;
@@ -214,7 +223,8 @@ impl Prepared {
             },
         );
         systems.offer(&mut worker);
-        let mut world = World { runner: Runner::new(worker), systems, _code: code };
+        let count = options.workers.map_or(1, |count| count as usize);
+        let mut world = World { runner: Runner::with_workers(worker, count), systems, _code: code };
         // What is wrong then has been reported, and is how the run ended.
         if world.runner.worker.start().is_ok() {
             arm(&mut world, &mut lp);
@@ -320,8 +330,8 @@ impl World {
         {
             problems.push(format!("{}: cannot write the picture: {error}", path.display()));
         }
-        let worker = &self.runner.worker;
-        let (counts, peak_bytes) = (worker.counts(), worker.peak_bytes());
+        self.runner.stop();
+        let (counts, peak_bytes) = (self.runner.counts(), self.runner.worker.peak_bytes());
         for problem in &problems {
             report::note(notes, &format!("tidemill: {problem}"));
         }

@@ -1,0 +1,164 @@
+//! The floor: who may touch what lives on several loops, and when.
+//!
+//! A worker runs processes while it is *on the floor*; between two of them it looks whether
+//! another wants the floor for itself. Whoever has it alone finds all others between two
+//! processes (or off the floor, asleep), and may read and write everything as a single worker
+//! would. What is common is bounded: a message between two loops takes only the channel's guard;
+//! the floor is for what changes *relations*: opening a communication between loops, deleting,
+//! tearing down, moving components.
+//!
+//! Two kinds want it. *Between* two processes: then no process of any loop is in the middle of an
+//! operation, and any component may be moved or torn down. In the *middle* of an operation: the
+//! others then leave the process that asks, and its component, where they are.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+#[derive(Default)]
+struct State {
+    /// How many are on the floor.
+    inside: usize,
+    /// Somebody has it alone, or waits for the others to leave.
+    held: bool,
+    /// How many want it in the middle of an operation.
+    middle: usize,
+}
+
+/// When the floor is wanted.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum When {
+    Between,
+    Middle,
+}
+
+#[derive(Default)]
+pub(crate) struct Floor {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// How many want it, have it or had it and have not gone on: workers look between processes.
+    wanted: AtomicUsize,
+}
+
+impl Floor {
+    /// The state is whole at every unlock, so a panic elsewhere leaves it usable.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Enters, as soon as nobody has the floor alone.
+    pub(crate) fn enter(&self) {
+        let mut state = self.lock();
+        while state.held {
+            state = self.wait(state);
+        }
+        state.inside += 1;
+    }
+
+    pub(crate) fn leave(&self) {
+        let mut state = self.lock();
+        state.inside -= 1;
+        let held = state.held;
+        drop(state);
+        if held {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Whether somebody wants the floor alone. Relaxed: the mutex orders what follows, and who
+    /// sees it late is only late.
+    #[inline(always)]
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed) != 0
+    }
+
+    /// Steps aside for who wants the floor.
+    #[cold]
+    pub(crate) fn step_aside(&self) {
+        self.leave();
+        std::thread::yield_now();
+        self.enter();
+    }
+
+    /// Has the floor alone; the caller is on it. `hurry` ends the slices of the others.
+    pub(crate) fn acquire(&self, when: When, hurry: impl Fn()) {
+        // SeqCst, with the swap of a worker's flag at the start of its slice: either it sees this,
+        // or its flag is raised after it was taken down.
+        self.wanted.fetch_add(1, Ordering::SeqCst);
+        let mut state = self.lock();
+        state.inside -= 1;
+        state.middle += usize::from(when == When::Middle);
+        self.changed.notify_all();
+        loop {
+            while state.held || when == When::Between && state.middle > 0 {
+                state = self.wait(state);
+            }
+            state.held = true;
+            if state.inside > 0 {
+                hurry();
+            }
+            while state.inside > 0 {
+                state = self.wait(state);
+            }
+            if when == When::Between && state.middle > 0 {
+                state.held = false;
+                self.changed.notify_all();
+                continue;
+            }
+            break;
+        }
+        state.middle -= usize::from(when == When::Middle);
+    }
+
+    /// The others may go on; the caller stays.
+    pub(crate) fn release(&self) {
+        let mut state = self.lock();
+        state.held = false;
+        state.inside += 1;
+        drop(state);
+        self.wanted.fetch_sub(1, Ordering::SeqCst);
+        self.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+
+    #[test]
+    fn one_at_a_time_has_it_alone() {
+        let floor = Arc::new(Floor::default());
+        let (alone, on) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let threads: Vec<_> = (0..4)
+            .map(|index| {
+                let (floor, alone, on) = (floor.clone(), alone.clone(), on.clone());
+                std::thread::spawn(move || {
+                    floor.enter();
+                    for turn in 0..2000 {
+                        on.fetch_add(1, Ordering::SeqCst);
+                        assert_eq!(alone.load(Ordering::SeqCst), 0);
+                        on.fetch_sub(1, Ordering::SeqCst);
+                        if floor.is_wanted() {
+                            floor.step_aside();
+                        }
+                        if turn % 7 == index {
+                            let when = if turn % 2 == 0 { When::Between } else { When::Middle };
+                            floor.acquire(when, || ());
+                            assert_eq!(alone.fetch_add(1, Ordering::SeqCst), 0);
+                            assert_eq!(on.load(Ordering::SeqCst), 0);
+                            alone.fetch_sub(1, Ordering::SeqCst);
+                            floor.release();
+                        }
+                    }
+                    floor.leave();
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    }
+}

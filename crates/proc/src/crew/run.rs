@@ -1,0 +1,352 @@
+//! The scheduler of a worker that is one of several.
+
+use std::sync::atomic::{Ordering, fence};
+
+use super::{Crew, between, pass_on, route, spread};
+use crate::attend::Paused;
+use crate::clock;
+use crate::component;
+use crate::handle::ComponentRef;
+use crate::layout::Worker;
+use crate::ticker::Ticker;
+
+/// Processes run between two looks at the rings.
+const STEPS: u32 = 8;
+/// Looks at the rings before a worker with nothing to run goes to sleep.
+const LOOKS: u32 = 300;
+
+/// What is a slice, and not one that was cut short because another worker wanted the floor.
+const BUSY_NS: u64 = 900_000;
+
+/// Why a stretch of running ended.
+enum Stretch {
+    /// The slice is over.
+    Slice,
+    /// Nothing to run.
+    Idle,
+    /// Only the first worker: requests for system components.
+    Requests,
+    /// Only the first worker: the run is over.
+    Ended,
+}
+
+impl Worker {
+    /// One slice of the first worker of several.
+    pub(crate) fn run_first(&mut self) -> Paused {
+        let Some(crew) = self.crew() else { return Paused::Waiting };
+        if crew.is_over() {
+            return Paused::Ended;
+        }
+        crew.members[0].asleep.store(false, Ordering::SeqCst);
+        visit(self, |worker| worker.run_inside(&crew))
+    }
+
+    fn run_inside(&mut self, crew: &Crew) -> Paused {
+        loop {
+            let stretch = stretch(self, crew);
+            pass_on(self);
+            match stretch {
+                Stretch::Slice => break Paused::Slice,
+                Stretch::Requests => break Paused::Requests,
+                Stretch::Ended => break self.end_crew(),
+                Stretch::Idle => {}
+            }
+            if crew.lies_down(self, 0) {
+                if !crew.all_asleep() {
+                    self.machine.console.flush();
+                    break Paused::Waiting;
+                }
+                crew.members[0].asleep.store(false, Ordering::SeqCst);
+                // What concerns all is looked at by one.
+                let quiet = between(self, |worker| {
+                    let quiet = crew.is_quiet(worker);
+                    if quiet {
+                        spread::gather(worker);
+                    }
+                    quiet
+                });
+                if quiet && !self.is_ready() {
+                    match self.settle() {
+                        None => continue,
+                        Some(Paused::Ended) => break self.end_crew(),
+                        Some(Paused::Waiting) => {
+                            if crew.lies_down(self, 0) {
+                                break Paused::Waiting;
+                            }
+                        }
+                        Some(paused) => break paused,
+                    }
+                }
+            }
+        }
+    }
+
+    fn crew(&self) -> Option<std::sync::Arc<Crew>> {
+        self.machine.desk.as_ref().map(|desk| desk.crew.clone())
+    }
+
+    /// Ends the run: everything is taken down by the first worker.
+    fn end_crew(&mut self) -> Paused {
+        self.clear();
+        Paused::Ended
+    }
+
+    /// The life of another worker than the first: on a thread of its own.
+    pub(super) fn live(&mut self, index: usize, mut ticker: Option<Ticker>) {
+        let Some(crew) = self.crew() else { return };
+        let member = &crew.members[index];
+        while !crew.is_over() {
+            member.asleep.store(false, Ordering::SeqCst);
+            if let Some(ticker) = &mut ticker {
+                ticker.begin();
+            }
+            crew.floor.enter();
+            let idle = match stretch(self, &crew) {
+                Stretch::Idle => crew.lies_down(self, index),
+                _ => false,
+            };
+            let written = !crew.spool.lock().is_ok_and(|spool| spool.is_empty());
+            crew.floor.leave();
+            if idle && let Some(ticker) = &mut ticker {
+                ticker.end();
+            }
+            if written || idle && crew.all_asleep() {
+                crew.wake(0);
+            }
+            while idle && member.asleep.load(Ordering::SeqCst) && !crew.is_over() {
+                std::thread::park();
+            }
+        }
+    }
+}
+
+impl Crew {
+    /// Declares that a worker sleeps, unless something has come meanwhile.
+    fn lies_down(&self, worker: &Worker, index: usize) -> bool {
+        let asleep = &self.members[index].asleep;
+        asleep.store(true, Ordering::SeqCst);
+        // With the one of `Desk::send`.
+        fence(Ordering::SeqCst);
+        if worker.has_no_posts() && !worker.is_ready() {
+            return true;
+        }
+        asleep.store(false, Ordering::SeqCst);
+        false
+    }
+
+    fn all_asleep(&self) -> bool {
+        self.members.iter().all(|member| member.asleep.load(Ordering::SeqCst))
+    }
+
+    /// Whether no loop has anything to run. With the floor alone.
+    fn is_quiet(&self, worker: &mut Worker) -> bool {
+        (0..self.members.len()).all(|index| !worker.member(index as u8).is_ready())
+    }
+}
+
+/// Runs processes until the slice is over or nothing is left, and keeps accounts.
+fn stretch(worker: &mut Worker, crew: &Crew) -> Stretch {
+    // SeqCst, with the addition in `Floor::acquire`.
+    worker.flag.swap(0, Ordering::SeqCst);
+    worker.budget = i64::MAX;
+    if crew.is_over() {
+        return Stretch::Slice;
+    }
+    let index = usize::from(super::index(worker));
+    let member = &crew.members[index];
+    let start = crew.now_ns().max(1);
+    member.busy_since_ns.store(start, Ordering::Relaxed);
+    let result = processes(worker, crew);
+    let end = crew.now_ns();
+    member.busy_since_ns.store(0, Ordering::Relaxed);
+    member.busy_ns.fetch_add(end.saturating_sub(start), Ordering::Relaxed);
+    if let Some(desk) = &mut worker.machine.desk {
+        let crossings = std::mem::take(&mut desk.crossings);
+        member.crossings.fetch_add(crossings, Ordering::Relaxed);
+    }
+    worker.memory.trim();
+    crew.judge();
+    if crew.shall_gather() {
+        spread::gather_for_now(worker);
+    } else if matches!(result, Stretch::Slice) && end.saturating_sub(start) >= BUSY_NS {
+        spread::share(worker);
+    }
+    if matches!(result, Stretch::Idle) { await_posts(worker, crew) } else { result }
+}
+
+fn processes(worker: &mut Worker, crew: &Crew) -> Stretch {
+    let mut steps = 0;
+    loop {
+        if worker.machine.attention
+            && let Some(ended) = attend(worker)
+        {
+            return ended;
+        }
+        if crew.floor.is_wanted() {
+            crew.floor.step_aside();
+            if crew.is_over() {
+                return Stretch::Slice;
+            }
+        }
+        steps += 1;
+        if steps >= STEPS {
+            steps = 0;
+            worker.take_posts();
+        }
+        let Some(process) = worker.pop_ready() else {
+            worker.take_posts();
+            if !worker.post_overflow() {
+                // Delivered on the way.
+                between(worker, |_| ());
+            }
+            if worker.is_ready() {
+                continue;
+            }
+            return Stretch::Idle;
+        };
+        route::step(worker, process);
+        after_step(worker);
+        if worker.is_cut_off() {
+            if !worker.machine.clocks.is_empty() && !crew.is_spread() {
+                clock::advance(worker);
+            }
+            return Stretch::Slice;
+        }
+    }
+}
+
+/// What the process that ran could not do itself.
+#[inline]
+fn after_step(worker: &mut Worker) {
+    let Some(desk) = &mut worker.machine.desk else { return };
+    if !desk.later && desk.home.is_null() && desk.overflow.is_empty() {
+        return;
+    }
+    if std::mem::take(&mut desk.later) {
+        run_alone(worker);
+    }
+    let Some(desk) = &mut worker.machine.desk else { return };
+    if let Some(component) = desk.home.some() {
+        desk.home = ComponentRef::NULL;
+        spread::bring_home(worker, component);
+    }
+    if !worker.post_overflow() {
+        // Delivered on the way.
+        between(worker, |_| ());
+    }
+}
+
+/// Runs the process at the head with the floor alone, not beyond its next checkpoint.
+#[cold]
+fn run_alone(worker: &mut Worker) {
+    between(worker, |worker| {
+        if let Some(desk) = &worker.machine.desk
+            && !desk.crew.may_spread.load(Ordering::Relaxed)
+        {
+            spread::gather(worker);
+        }
+        worker.flag.store(1, Ordering::Relaxed);
+        if let Some(process) = worker.pop_ready() {
+            route::step(worker, process);
+        }
+        worker.flag.store(0, Ordering::Relaxed);
+    });
+}
+
+/// What is left to be done between two processes; whether that ends the stretch.
+fn attend(worker: &mut Worker) -> Option<Stretch> {
+    let first = !super::is_away(worker);
+    if worker.machine.halted && !first {
+        between(worker, |worker| {
+            worker.machine.halted = false;
+            worker.machine.attention = false;
+            let first = worker.first();
+            first.machine.halted = true;
+            first.machine.attention = true;
+            if let Some(desk) = &worker.machine.desk {
+                desk.crew.wake(0);
+            }
+        });
+        return Some(Stretch::Slice);
+    }
+    if worker.machine.doomed.is_empty() {
+        worker.attend();
+    } else {
+        between(worker, |worker| worker.attend());
+    }
+    if !first {
+        return None;
+    }
+    if worker.machine.ended.is_some() {
+        return Some(Stretch::Ended);
+    }
+    worker.machine.systems.is_noted().then_some(Stretch::Requests)
+}
+
+/// Nothing to run: looks a while whether something is posted, before it is worth to sleep.
+fn await_posts(worker: &mut Worker, crew: &Crew) -> Stretch {
+    if !crew.is_spread() {
+        return Stretch::Idle;
+    }
+    for _ in 0..LOOKS {
+        if crew.floor.is_wanted() || worker.is_ready() {
+            break;
+        }
+        if !worker.has_no_posts() {
+            worker.take_posts();
+            return Stretch::Slice;
+        }
+        std::hint::spin_loop();
+    }
+    if worker.is_ready() { Stretch::Slice } else { Stretch::Idle }
+}
+
+/// Does what the embedder asks of the first worker between its slices.
+pub(crate) fn visit<R>(worker: &mut Worker, f: impl FnOnce(&mut Worker) -> R) -> R {
+    let Some(desk) = &mut worker.machine.desk else { return f(worker) };
+    if desk.inside || desk.crew.is_over() {
+        return f(worker);
+    }
+    desk.inside = true;
+    let crew = desk.crew.clone();
+    crew.floor.enter();
+    let result = f(worker);
+    crew.floor.leave();
+    if let Some(desk) = &mut worker.machine.desk {
+        desk.inside = false;
+    }
+    result
+}
+
+/// Ends the run, with everything gathered on the first loop.
+pub(crate) fn clear_alone(worker: &mut Worker, f: impl FnOnce(&mut Worker)) {
+    let over = worker.machine.desk.as_ref().is_none_or(|desk| desk.crew.is_over());
+    if over {
+        f(worker);
+        return;
+    }
+    visit(worker, |worker| {
+        between(worker, |worker| {
+            spread::gather(worker);
+            f(worker);
+            if let Some(desk) = &worker.machine.desk {
+                desk.crew.over.store(true, Ordering::SeqCst);
+                (1..desk.crew.members.len()).for_each(|index| desk.crew.wake(index));
+            }
+        });
+    });
+}
+
+/// Has components that are tied taken further towards their end.
+pub(crate) fn advance(worker: &mut Worker, component: ComponentRef) {
+    if super::is_tied(worker, component) {
+        let id = component.id();
+        between(worker, |worker| {
+            if let Some(component) = worker.machine.table.get(id) {
+                component::advance(worker, component);
+            }
+        });
+    } else {
+        component::advance(worker, component);
+    }
+}

@@ -1,0 +1,348 @@
+//! Which component lives on which loop.
+//!
+//! Everything begins on the first loop. A loop that has been busy for a slice and has at least
+//! two components with something to run gives half of them to a loop that sleeps: those made
+//! later, or those made earlier, whichever lie nearer to what that loop has already. Components
+//! that were made one after the other mostly talk with each other, so few messages cross.
+//!
+//! Whether it was worth it is judged from time to time: what the loops ran, less what crossing
+//! cost, against the time that has passed. If two loops did little more than one would have done,
+//! all is gathered on the first again, and it stays there for a while that doubles each time. So
+//! programs in which one process waits for the other (a ring) run as with one loop.
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use super::{Crew, between, tie};
+use crate::channel::set_remote;
+use crate::component::slots_of;
+use crate::handle::{ChannelRef, ComponentRef, ProcessRef};
+use crate::layout::{FAILED, SYSTEM, Worker};
+use crate::lines::{self, lines_of};
+use crate::process::Role;
+
+/// Nanoseconds between two judgements.
+const WINDOW_NS: u64 = 3_000_000;
+/// What an operation on a channel to another loop costs more than another one.
+const CROSSING_NS: u64 = 250;
+/// What it costs all loops if one wants the floor.
+const FLOOR_NS: u64 = 12_000;
+/// Judgements against spreading, one after the other, before all is gathered.
+const BAD_MAX: u32 = 2;
+/// How long all stays gathered, first and at most.
+const PAUSE_NS: (u64, u64) = (60_000_000, 2_000_000_000);
+/// Spreading takes at most one part in so many of the time.
+const SHARE_PART: u64 = 25;
+/// Judgements for spreading after which earlier ones against it are forgotten.
+const GOOD_MAX: u32 = 100;
+
+/// What is remembered for the next decision.
+#[derive(Default)]
+pub(super) struct Policy {
+    window_start_ns: u64,
+    busy_ns: u64,
+    crossings: u64,
+    floors: u64,
+    bad: u32,
+    good: u32,
+    pause_ns: u64,
+    /// Not earlier is anything spread again.
+    share_at_ns: u64,
+    gather: bool,
+}
+
+impl super::Member {
+    /// How long it has run processes, the stretch that is not over included. The two counts are
+    /// read one after the other: a judgement may be wrong once.
+    fn busy_until(&self, now_ns: u64) -> u64 {
+        let since = self.busy_since_ns.load(Ordering::Relaxed);
+        let running = if since == 0 { 0 } else { now_ns.saturating_sub(since) };
+        self.busy_ns.load(Ordering::Relaxed) + running
+    }
+}
+
+impl Crew {
+    fn total(&self, count: impl Fn(&super::Member) -> u64) -> u64 {
+        self.members.iter().map(count).sum()
+    }
+
+    /// Judges whether it is worth while that components are spread.
+    pub(super) fn judge(&self) {
+        let Ok(mut policy) = self.policy.try_lock() else { return };
+        let now = self.now_ns();
+        let passed = now.saturating_sub(policy.window_start_ns);
+        if passed < WINDOW_NS {
+            return;
+        }
+        let busy = self.total(|member| member.busy_until(now));
+        let crossings = self.total(|member| member.crossings.load(Ordering::Relaxed));
+        let floors = self.total(|member| member.floors.load(Ordering::Relaxed));
+        let cost =
+            (crossings - policy.crossings) * CROSSING_NS + (floors - policy.floors) * FLOOR_NS;
+        let useful = busy.saturating_sub(policy.busy_ns).saturating_sub(cost);
+        (policy.busy_ns, policy.crossings, policy.floors) = (busy, crossings, floors);
+        policy.window_start_ns = now;
+        if !self.is_spread() {
+            policy.bad = 0;
+        } else if useful * 5 < passed * 6 {
+            policy.bad += 1;
+            policy.good = 0;
+            policy.gather |= policy.bad >= BAD_MAX;
+        } else {
+            policy.bad = 0;
+            policy.good += 1;
+            if policy.good > GOOD_MAX {
+                policy.pause_ns = 0;
+            }
+        }
+    }
+
+    /// Whether the last judgement was that all should be gathered.
+    pub(super) fn shall_gather(&self) -> bool {
+        self.policy.try_lock().is_ok_and(|policy| policy.gather)
+    }
+
+    fn may_share_now(&self) -> bool {
+        let now = self.now_ns();
+        self.may_spread.load(Ordering::Relaxed)
+            && self.policy.try_lock().is_ok_and(|policy| now >= policy.share_at_ns)
+    }
+}
+
+/// Gathers everything on the first loop, for a while.
+pub(super) fn gather_for_now(worker: &mut Worker) {
+    between(worker, |worker| {
+        gather(worker);
+        let Some(desk) = &worker.machine.desk else { return };
+        let mut policy = desk.crew.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        let pause = (policy.pause_ns * 2).clamp(PAUSE_NS.0, PAUSE_NS.1);
+        (policy.gather, policy.bad, policy.pause_ns) = (false, 0, pause);
+        policy.share_at_ns = desk.crew.now_ns() + pause;
+    });
+}
+
+/// Nothing is spread any more, and everything is gathered as soon as that can be.
+pub(crate) fn gather_for_good(worker: &mut Worker) {
+    if let Some(desk) = &worker.machine.desk {
+        desk.crew.may_spread.store(false, Ordering::Relaxed);
+        let mut policy = desk.crew.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        policy.gather = true;
+    }
+}
+
+/// Whether everything is on one loop and stays there.
+pub(crate) fn is_gathered_for_good(worker: &Worker) -> bool {
+    worker
+        .machine
+        .desk
+        .as_ref()
+        .is_none_or(|desk| !desk.crew.is_spread() && !desk.crew.may_spread.load(Ordering::Relaxed))
+}
+
+/// Gathers everything on the first loop. With the floor alone.
+pub(super) fn gather(worker: &mut Worker) {
+    let Some(desk) = &worker.machine.desk else { return };
+    let crew = desk.crew.clone();
+    if !crew.is_spread() {
+        return;
+    }
+    for from in 1..crew.members.len() {
+        let there = components_of(worker, from as u8);
+        relocate(worker, &there, from as u8, 0);
+    }
+    for component in worker.machine.table.iter() {
+        component.set_tied(0);
+    }
+    crew.spread.store(false, Ordering::Relaxed);
+    crew.wake(0);
+}
+
+/// Brings a component to the first loop: it wants to speak with the system.
+pub(super) fn bring_home(worker: &mut Worker, component: ComponentRef) {
+    let id = component.id();
+    between(worker, |worker| {
+        if let Some(component) = worker.machine.table.get(id)
+            && component.worker() != 0
+        {
+            let from = component.worker();
+            relocate(worker, &[component], from, 0);
+            if let Some(desk) = &worker.machine.desk {
+                desk.crew.wake(0);
+            }
+        }
+    });
+}
+
+/// Gives part of what this worker has to run to a loop that sleeps, if there is one.
+pub(super) fn share(worker: &mut Worker) {
+    let Some(desk) = &worker.machine.desk else { return };
+    let (crew, own) = (desk.crew.clone(), usize::from(desk.index));
+    if worker.ready_count() < 2 || !crew.may_share_now() {
+        return;
+    }
+    let asleep = |&index: &usize| crew.members[index].asleep.load(Ordering::Relaxed);
+    let Some(to) = (0..crew.members.len()).filter(|&index| index != own).find(asleep) else {
+        return;
+    };
+    between(worker, |worker| {
+        let start = crew.now_ns();
+        // Meanwhile it may have been given something.
+        if worker.member(to as u8).ready_count() == 0 {
+            give_half(worker, own as u8, to as u8);
+        }
+        let end = crew.now_ns();
+        let mut policy = crew.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        policy.share_at_ns = end + (end - start) * SHARE_PART;
+    });
+    crew.wake(to);
+}
+
+fn give_half(worker: &mut Worker, own: u8, to: u8) {
+    let mut active: Vec<u32> = (worker.ready_head..worker.ready_tail)
+        .filter_map(|at| worker.ready_at(at).component().some())
+        .map(ComponentRef::number)
+        .collect();
+    active.sort_unstable();
+    active.dedup();
+    if active.len() < 2 {
+        return;
+    }
+    let middle = active[active.len() / 2];
+    let (mine, theirs) = (mean(worker, own), mean(worker, to));
+    let lower = theirs.zip(mine).is_some_and(|(theirs, mine)| theirs < mine);
+    let chosen: Vec<ComponentRef> = components_of(worker, own)
+        .into_iter()
+        .filter(|component| (component.number() < middle) == lower)
+        .filter(|&component| is_movable(worker, component))
+        .collect();
+    if chosen.is_empty() {
+        return;
+    }
+    relocate(worker, &chosen, own, to);
+    if let Some(desk) = &worker.machine.desk {
+        desk.crew.spread.store(true, Ordering::Relaxed);
+    }
+}
+
+fn components_of(worker: &Worker, index: u8) -> Vec<ComponentRef> {
+    worker.machine.table.iter().filter(|component| component.worker() == index).collect()
+}
+
+/// The mean number of what lives on a loop and can move.
+fn mean(worker: &Worker, index: u8) -> Option<u64> {
+    let (mut sum, mut count) = (0, 0);
+    for component in worker.machine.table.iter() {
+        if component.worker() == index && component.id() != worker.machine.entry {
+            sum += u64::from(component.number());
+            count += 1;
+        }
+    }
+    (count > 0).then(|| sum / count)
+}
+
+/// The entry component stays, and who speaks with the system.
+fn is_movable(worker: &mut Worker, component: ComponentRef) -> bool {
+    let entry = worker.first().machine.entry;
+    component.id() != entry && !client_channels(component).iter().any(|channel| channel.has(SYSTEM))
+}
+
+fn processes_of(component: ComponentRef) -> impl Iterator<Item = ProcessRef> {
+    std::iter::successors(component.processes().some(), |process| process.next().some())
+}
+
+/// The open channels of which the component or one of its processes is the client.
+fn client_channels(component: ComponentRef) -> Vec<ChannelRef> {
+    let slots = slots_of(component).into_iter();
+    let lines = processes_of(component).flat_map(lines_of);
+    let slots = slots.chain(lines.map(|line| line.slot()));
+    slots.map(|slot| slot.channel()).filter(|channel| is_open(*channel)).collect()
+}
+
+fn is_open(channel: ChannelRef) -> bool {
+    !channel.is_null() && channel.0 != FAILED
+}
+
+/// Has components live on another loop. With the floor alone, between processes.
+fn relocate(worker: &mut Worker, chosen: &[ComponentRef], from: u8, to: u8) {
+    for &component in chosen {
+        component.set_worker(to);
+    }
+    relocate_queues(worker, from, to);
+    for &component in chosen {
+        relocate_belongings(worker, component, from, to);
+        connect_again(component);
+    }
+}
+
+/// What stands in the queues of a worker and concerns components that have moved.
+fn relocate_queues(worker: &mut Worker, from: u8, to: u8) {
+    let source = worker.member(from);
+    let waiting: Vec<ProcessRef> =
+        (source.ready_head..source.ready_tail).map(|at| source.ready_at(at)).collect();
+    source.ready_head = source.ready_tail;
+    let has_moved = |component: ComponentRef| !component.is_null() && component.worker() == to;
+    for process in waiting {
+        let place = if has_moved(process.component()) { to } else { from };
+        worker.member(place).push_ready(process);
+    }
+    macro_rules! split {
+        ($list:ident) => {
+            let ids = std::mem::take(&mut worker.member(from).machine.$list);
+            for id in ids {
+                let moved = worker.machine.table.get(id).is_some_and(has_moved);
+                let target = worker.member(if moved { to } else { from });
+                target.machine.$list.push(id);
+                target.machine.attention = true;
+            }
+        };
+    }
+    split!(pokes);
+    split!(ending);
+    split!(doomed);
+}
+
+/// What worker tables hold about a component that has moved.
+fn relocate_belongings(worker: &mut Worker, component: ComponentRef, from: u8, to: u8) {
+    if component.is_parked() {
+        let key = component.id().raw();
+        if let Some(parked) = worker.member(from).machine.parked.remove(&key) {
+            worker.member(to).machine.parked.entry(key).or_default().extend(parked);
+        }
+    }
+    for process in processes_of(component) {
+        if process.has(lines::MANY) {
+            for line in lines_of(process) {
+                worker.member(from).machine.lines.remove(line);
+                worker.member(to).machine.lines.insert(line);
+            }
+        }
+    }
+}
+
+/// Finds out which channels of a component that has moved are between loops now, and ties it to
+/// what is elsewhere.
+fn connect_again(component: ComponentRef) {
+    for process in processes_of(component) {
+        if Role::of(process) == Role::Server {
+            let channel = process.channel();
+            connect_channel(channel, channel.client_component(), component);
+        }
+    }
+    for channel in client_channels(component) {
+        if !channel.has(SYSTEM) {
+            connect_channel(channel, component, channel.server().component());
+        }
+    }
+    tie(component, component.owner());
+    let mut child = component.first_child();
+    while let Some(known) = child.some() {
+        tie(component, known);
+        child = known.next_sibling();
+    }
+}
+
+/// A channel whose client has finished belongs to its server alone.
+fn connect_channel(channel: ChannelRef, client: ComponentRef, server: ComponentRef) {
+    set_remote(channel, !client.is_null() && client.worker() != server.worker());
+    tie(client, server);
+}

@@ -6,7 +6,7 @@ use super::manifest::{Entry, entries};
 use crate::tree::Tree;
 
 /// The crates and their floors. Crates of one floor do not know each other.
-const FLOORS: [(&str, u32); 15] = [
+const FLOORS: [(&str, u32); 16] = [
     ("stdx", 0),
     ("stat", 0),
     ("event", 1),
@@ -19,6 +19,7 @@ const FLOORS: [(&str, u32); 15] = [
     ("overlog", 3),
     ("cl", 3),
     ("wire-arrow", 3),
+    ("apps", 3),
     ("tidemill", 4),
     ("fabric-zenoh", 4),
     ("cli", 5),
@@ -36,6 +37,10 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
             ["Cargo.toml"] => reasons(path, text, findings),
             ["crates", name, "Cargo.toml"] => {
                 arrows(name, path, text, findings);
+                versions(path, text, findings);
+            }
+            ["apps", "Cargo.toml"] => {
+                arrows("apps", path, text, findings);
                 versions(path, text, findings);
             }
             ["bench" | "xtask", "Cargo.toml"] => versions(path, text, findings),

@@ -8,8 +8,8 @@ use crate::net::{Ipv4, checksum, ipv4};
 tidemill_packet::declare! {
     /// Cuts IPv4 packets that are longer than the link allows into fragments.
     ///
-    /// Packets that must not be cut are dropped as `dont_fragment`. Options of the header are in the
-    /// first fragment only. What is not IPv4 passes, whatever its length.
+    /// Packets that must not be cut are dropped as `dont_fragment`. Options of the header are in
+    /// the first fragment only. What is not IPv4 passes, whatever its length.
     app Fragment {
         config FragmentConfig {
             /// Bytes of an IPv4 packet at most, its header included: 68 at least.

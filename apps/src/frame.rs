@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! frame   = "hex" [ DIGITS ]
-//!         | MAC ">" MAC { "vlan" TAG } ( "ip" ADDRESS ">" ADDRESS { option } [ upper ] | arp | "type" N )
-//!           [ payload ]                       destination MAC last, as on the way
+//!         | MAC ">" MAC { "vlan" TAG } ( ip | arp | "type" N ) [ payload ]
+//! ip      = "ip" ADDRESS ">" ADDRESS { option } [ upper ]
 //! option  = "ttl" N | "id" N | "df" | "mf" | "offset" BYTES | "proto" N
 //! upper   = "udp" PORT ">" PORT | "tcp" PORT ">" PORT | "icmp" ("echo" | "reply") ID SEQUENCE
 //! arp     = "arp" "who" ADDRESS "tell" ADDRESS | "arp" "is" ADDRESS "to" ADDRESS MAC
@@ -15,7 +15,8 @@
 //! ```
 //! use tidemill_apps::frame::{describe, parse};
 //!
-//! let text = "02:00:00:00:00:01 > 02:00:00:00:00:02 vlan 5 ip 10.0.0.1 > 10.0.0.2 udp 7 > 53 bytes 4";
+//! let text = "02:00:00:00:00:01 > 02:00:00:00:00:02 vlan 5 \
+//!     ip 10.0.0.1 > 10.0.0.2 udp 7 > 53 bytes 4";
 //! let mut frame = parse(text)?;
 //! assert_eq!(frame.len(), 14 + 4 + 20 + 8 + 4);
 //! assert_eq!(describe(&frame), text);

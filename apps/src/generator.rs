@@ -11,7 +11,7 @@ tidemill_packet::declare! {
     /// Brings frames that the graph writes as text, round and round.
     ///
     /// A frame is written `SOURCE > DESTINATION`, then layers from the outside in, then bytes:
-    ///   "02:00:00:00:00:01 > 02:00:00:00:00:02 vlan 5 ip 10.0.0.1 > 10.0.0.2 ttl 9 udp 7 > 53 bytes 18"
+    ///   "02:00:00:00:00:01 > 02:00:00:00:00:02 vlan 5 ip 10.0.0.1 > 10.0.0.2 udp 7 > 53 bytes 18"
     /// or as hexadecimal digits: "hex 0200..."
     app Generator {
         config GeneratorConfig {

@@ -28,12 +28,16 @@
 //!
 //! | for | apps |
 //! |---|---|
-//! | beginnings and ends | [`source`], [`generator`], [`sink`], [`pcap_reader`], [`pcap_writer`], [`unix_socket`], [`wire`] |
+//! | beginnings | [`source`], [`generator`], [`pcap_reader`] |
+//! | ends | [`sink`], [`pcap_writer`] |
+//! | the system | [`unix_socket`], [`wire`] (TAP devices, packet sockets) |
 //! | ways | [`tee`], [`join`], [`split`], [`repeater`], [`sample`], [`pcap_tap`], [`matching`] |
-//! | Ethernet | [`vlan`], [`vlan_mux`], [`learning_bridge`], [`flooding_bridge`], [`truncate`], [`rate_limiter`] |
+//! | any packets | [`truncate`], [`rate_limiter`] |
+//! | Ethernet | [`vlan`], [`vlan_mux`], [`learning_bridge`], [`flooding_bridge`] |
 //! | IPv4 | [`arp`], [`icmp_echo`], [`fragment`], [`reassemble`], [`nat44`] |
 //!
-//! [`capture`] reads and writes captures, [`net`] knows headers, and [`frame`] writes frames as text.
+//! [`capture`] reads and writes captures, [`net`] knows headers, and [`frame`] writes frames as
+//! text.
 #![forbid(unsafe_code)]
 
 pub mod arp;

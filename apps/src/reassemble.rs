@@ -15,9 +15,9 @@ use crate::net::{Ipv4, ipv4};
 tidemill_packet::declare! {
     /// Puts IPv4 fragments together again.
     ///
-    /// Fragments that overlap others or end beyond 10 KiB spoil their datagram: all of it is dropped
-    /// as `bad_fragment`. Datagrams that stay incomplete are dropped as `timed_out`, and the oldest,
-    /// when there are too many at once, as `too_many`. What is no fragment passes.
+    /// Fragments that overlap others or end beyond 10 KiB spoil their datagram: all of it is
+    /// dropped as `bad_fragment`. Datagrams that stay incomplete are dropped as `timed_out`, and
+    /// the oldest, when there are too many at once, as `too_many`. What is no fragment passes.
     app Reassemble {
         config ReassembleConfig {
             /// Seconds that a datagram may take.

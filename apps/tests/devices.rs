@@ -52,8 +52,8 @@ fn a_socket_wakes_the_graph_that_sleeps() {
     peer.set_read_timeout(Some(Duration::from_secs(5))).expect("a timeout");
     let (mut world, mut events) = world();
     let text = format!(
-        "echo :: UnixSocket {{ listen: \"{}\", peer: \"{}\" }} echo -> cut :: Truncate {{ length: 3 }} \
-         cut -> echo",
+        "echo :: UnixSocket {{ listen: \"{}\", peer: \"{}\" }}
+         echo -> cut :: Truncate {{ length: 3 }} -> echo",
         ours.display(),
         theirs.display()
     );

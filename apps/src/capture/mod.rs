@@ -1,7 +1,7 @@
 //! Captures: files of packets with times, in the formats pcap and pcapng.
 //!
-//! A [`Reader`] takes what it reads for hostile: lengths are bounded before memory is asked for, and
-//! what is wrong ends the capture with a reason, never the program. A [`Writer`] writes either
+//! A [`Reader`] takes what it reads for hostile: lengths are bounded before memory is asked for,
+//! and what is wrong ends the capture with a reason, never the program. A [`Writer`] writes either
 //! format, for Ethernet, with times in nanoseconds.
 
 mod read;

@@ -10,7 +10,7 @@ mod values;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use idle::idle;
-pub use options::{ExplainArgs, Fabric, Form, QueryArgs, RunArgs, SimArgs, Tuples};
+pub use options::{EngineKind, ExplainArgs, Fabric, Form, QueryArgs, RunArgs, SimArgs, Tuples};
 pub use values::Define;
 
 /// Runs programs of rules: alone, across a network, or thousands of nodes in one process under
@@ -115,6 +115,12 @@ pub enum Verb {
     #[command(after_help = "Examples:\n  tidemill functions\n  tidemill functions f_sha1")]
     Functions {
         /// The function, with or without f_
+        name: Option<String>,
+    },
+    /// List the types of packet apps, or describe one
+    #[command(after_help = "Examples:\n  tidemill apps\n  tidemill apps RateLimiter")]
+    Apps {
+        /// The type
         name: Option<String>,
     },
     /// Print completions for a shell

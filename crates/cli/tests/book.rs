@@ -1,5 +1,5 @@
 //! The programs in the book, the README and the pages of the examples are checked: a block marked
-//! `olg` must be free of errors, one marked `olg wrong` must have one.
+//! `olg` or `flow` must be free of errors, one marked `olg wrong` must have one.
 
 mod common;
 
@@ -11,6 +11,7 @@ use common::{all_pages, root};
 struct Block {
     line: usize,
     wrong: bool,
+    ending: &'static str,
     text: String,
 }
 
@@ -21,10 +22,12 @@ fn blocks(page: &str) -> Vec<Block> {
         match line.strip_prefix("```") {
             Some("") => open = false,
             Some(kind) => {
-                open = kind.split(' ').next() == Some("olg");
-                if open {
+                let word = kind.split(' ').next();
+                let ending = ["olg", "flow"].into_iter().find(|ending| Some(*ending) == word);
+                open = ending.is_some();
+                if let Some(ending) = ending {
                     let wrong = kind.contains("wrong");
-                    blocks.push(Block { line: i + 1, wrong, text: String::new() });
+                    blocks.push(Block { line: i + 1, wrong, ending, text: String::new() });
                 }
             }
             None => {
@@ -44,12 +47,12 @@ fn programs_in_pages_are_right() {
 
     let folder = std::env::temp_dir().join(format!("tidemill-book-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    let file = folder.join("block.olg");
     let mut checked = 0;
     let mut failures = String::new();
     for page in &all {
         let text = std::fs::read_to_string(page).expect("a page");
         for block in blocks(&text) {
+            let file = folder.join(format!("block.{}", block.ending));
             std::fs::write(&file, &block.text).expect("written");
             let output = Command::new(env!("CARGO_BIN_EXE_tidemill"))
                 .arg("check")

@@ -2,6 +2,7 @@
 
 use tidemill::graph::{self, Graph};
 
+use super::packets;
 use crate::Status;
 use crate::args::{ExplainArgs, Form, Sources, idle};
 use crate::output::Out;
@@ -9,6 +10,9 @@ use crate::report::Reporter;
 
 /// Prints tree, plan and graph, or draws the graph.
 pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
+    if packets::are_meant(&args.sources) {
+        return packets::explain(args, report);
+    }
     idle(args).iter().for_each(|note| report.warn(note));
     let loaded = super::load(&args.sources, report);
     let Some(program) = &loaded.program else { return Status::Failed };

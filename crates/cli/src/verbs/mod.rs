@@ -3,6 +3,7 @@
 mod explain;
 mod fmt;
 mod outside;
+mod packets;
 mod query;
 mod run;
 mod sim;
@@ -20,6 +21,7 @@ use crate::report::Reporter;
 
 pub use explain::{explain, schema};
 pub use fmt::fmt;
+pub use packets::apps;
 pub use query::query;
 pub use run::run;
 pub use sim::sim;
@@ -40,6 +42,9 @@ fn load(sources: &Sources, report: Reporter) -> Loaded {
 
 /// `check`.
 pub fn check(sources: &Sources, report: Reporter) -> Status {
+    if packets::are_meant(sources) {
+        return packets::check(sources, report);
+    }
     let loaded = load(sources, report);
     match has_errors(&loaded.diagnostics) {
         true => Status::Failed,

@@ -171,7 +171,12 @@ impl Engine {
             match fate {
                 Fate::Keep(_) => changes.kept.push(name),
                 Fate::Offer(_) => match offer(&mut slot, &spec.config) {
-                    Reconfigured::Kept => changes.reconfigured.push(name),
+                    Reconfigured::Kept => {
+                        // With a new config a source that was done may have more.
+                        slot.done = false;
+                        slot.wake.set(u32::from(first_wake(spec.kind)));
+                        changes.reconfigured.push(name);
+                    }
                     Reconfigured::Restart => {
                         // Its files and sockets are free before it takes them again; if it
                         // cannot start now, it is treated like any app that failed.

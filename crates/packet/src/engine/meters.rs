@@ -1,7 +1,7 @@
 //! The counters of an engine, in files that other processes read.
 //!
 //! ```text
-//! engine/packets/breaths           breaths, breaths_busy, faults, allocated, freed, dropped_unlinked
+//! engine/packets/breaths           breaths_busy, faults, allocated, freed, dropped_unlinked
 //! app/<name>/packets               restarts, drop_<reason>, what the app itself counts
 //! app/<name>/latency_ns            of sinks: from the birth of a batch's oldest packet to its end
 //! link/<from>-><to>/tx_packets     tx_bytes, tx_drops, rx_packets, rx_bytes

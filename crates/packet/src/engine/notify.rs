@@ -3,9 +3,9 @@
 //! Apps that are pushed need no notification, the breath sees their packets. An app that *pulls*
 //! from an input sleeps when there is nothing, and the first packet must wake it. Were the callback
 //! handed over with each pull, an app that has never pulled could not be notified (the flaw that
-//! section 4.3 of the scheduler's plan describes); so each link has its targets from the start. And as apps that
-//! merely pass packets on say so in their declaration, the targets of a link are those behind such
-//! apps: the notification leaps over them.
+//! section 4.3 of the scheduler's plan describes); so each link has its targets from the start. And
+//! as apps that merely pass packets on say so in their declaration, the targets of a link are those
+//! behind such apps: the notification leaps over them.
 //!
 //! ```text
 //! src -> tee -> shaper (pulls)       link src->tee notifies shaper, so does link tee->shaper

@@ -70,7 +70,8 @@ pub fn load(
 ///
 /// let mut sources = Sources::new();
 /// let text = "src :: Sourse { packets: 10 }";
-/// let loaded = load_text("a.flow", text, &Options::default(), &Catalogue::default(), &mut sources);
+/// let (options, catalogue) = (Options::default(), Catalogue::default());
+/// let loaded = load_text("a.flow", text, &options, &catalogue, &mut sources);
 /// let found = sources.render(&loaded.diagnostics[0]);
 /// assert!(found.starts_with("a.flow:1:8: error[unknown-type]: there is no app type `Sourse`"));
 /// ```

@@ -7,12 +7,13 @@
 //!         | stop { "->" stop }
 //! stop    = name [ "." port ] [ "::" Type [ "{" [ entry { "," entry } [ "," ] ] "}" ] ]
 //! entry   = key ":" value
-//! value   = integer | double | text | "true" | "false" | "$" NAME | "[" [ value { "," value } ] "]"
+//! value   = integer | double | text | "true" | "false" | "$" NAME | list
+//! list    = "[" [ value { "," value } [ "," ] ] "]"
 //! comment = "// ..." | "/* ... */"
 //! ```
 //! A stop with `::` declares an app; where it stands in a chain it is linked too. A link whose end
-//! names no port takes the one that fits: the only one of its direction, or the only one that must be
-//! linked, or, where a type has any number of them, one called after the app at the other end.
+//! names no port takes the one that fits: the only one of its direction, or the only one that must
+//! be linked, or, where a type has any number of them, one called after the app at the other end.
 //!
 //! | part | does |
 //! |---|---|

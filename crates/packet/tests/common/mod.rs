@@ -51,7 +51,8 @@ impl App for Feed {
 
 app! {
     /// Passes packets on.
-    Pass PassConfig { tag: u64 = 0, } (input: Input(Either, One), output: Output(Either, One)) (passes)
+    Pass PassConfig { tag: u64 = 0, }
+    (input: Input(Either, One), output: Output(Either, One)) (passes)
 }
 pub struct Pass(u64);
 impl App for Pass {
@@ -117,7 +118,8 @@ impl App for Hold {
 
 app! {
     /// Sends round what comes.
-    Circle CircleConfig {} (input: Input(Push, One), back: Input(Push, One), output: Output(Push, One)) ()
+    Circle CircleConfig {}
+    (input: Input(Push, One), back: Input(Push, One), output: Output(Push, One)) ()
 }
 pub struct Circle;
 impl App for Circle {

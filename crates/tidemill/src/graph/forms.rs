@@ -13,6 +13,7 @@ impl NodeKind {
             NodeKind::Rule => "rule",
             NodeKind::Timer => "timer",
             NodeKind::Stage => "stage",
+            NodeKind::App => "app",
         }
     }
 }
@@ -35,6 +36,7 @@ pub fn text(graph: &Graph) -> String {
                 EdgeKind::Reads => "is joined by",
                 EdgeKind::Lacks => "is denied by",
                 EdgeKind::Ships => "is shipped to",
+                EdgeKind::Carries => "sends to",
                 other => other.word(),
             };
             let _ = writeln!(out, "  {verb} {} {}", to.kind.word(), to.name);
@@ -53,6 +55,7 @@ pub fn dot(graph: &Graph) -> String {
             NodeKind::Rule => "box",
             NodeKind::Timer => "circle",
             NodeKind::Stage => "component",
+            NodeKind::App => "box",
         };
         let style = if node.hidden { ", style=dashed" } else { "" };
         let name = escape_dot(&label(node));
@@ -79,7 +82,7 @@ pub fn mermaid(graph: &Graph) -> String {
         let _ = match node.kind {
             NodeKind::Event => writeln!(out, "  n{index}([\"{name}\"])"),
             NodeKind::Table => writeln!(out, "  n{index}[(\"{name}\")]"),
-            NodeKind::Rule => writeln!(out, "  n{index}[\"{name}\"]"),
+            NodeKind::Rule | NodeKind::App => writeln!(out, "  n{index}[\"{name}\"]"),
             NodeKind::Timer => writeln!(out, "  n{index}((\"{name}\"))"),
             NodeKind::Stage => writeln!(out, "  n{index}[[\"{name}\"]]"),
         };

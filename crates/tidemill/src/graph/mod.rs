@@ -36,6 +36,8 @@ pub enum NodeKind {
     Timer,
     /// An operator outside the language.
     Stage,
+    /// A packet app.
+    App,
 }
 
 /// A node of the graph.
@@ -68,6 +70,8 @@ pub enum EdgeKind {
     Maintains,
     /// From a table to its counterpart at other nodes.
     Ships,
+    /// From a packet app to another: a link.
+    Carries,
 }
 
 impl EdgeKind {
@@ -82,6 +86,7 @@ impl EdgeKind {
             EdgeKind::Deletes => "deletes",
             EdgeKind::Maintains => "maintains",
             EdgeKind::Ships => "ships",
+            EdgeKind::Carries => "carries",
         }
     }
 }

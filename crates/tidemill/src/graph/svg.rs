@@ -28,10 +28,10 @@ const STYLE: &str = "svg{background:#fff}.g{fill:#fff}text{font:12px sans-serif;
     text-anchor:middle}.w{text-anchor:start;font-size:11px}\
     .n{stroke:#444;stroke-width:1.2}.h{stroke-dasharray:4 3}\
     .event{fill:#fff3d6}.table{fill:#dcebfa}.rule{fill:#f4f4f4}.timer{fill:#e3f4dd}\
-    .stage{fill:#eee3f7}.e{fill:none;stroke-width:1.4}";
+    .stage{fill:#eee3f7}.app{fill:#f4f4f4}.e{fill:none;stroke-width:1.4}";
 
 /// The kinds in the order of the legend, with the colour and dashes of their lines.
-const KINDS: [(EdgeKind, &str, &str); 8] = [
+const KINDS: [(EdgeKind, &str, &str); 9] = [
     (EdgeKind::Starts, "#222222", ""),
     (EdgeKind::Reads, "#4477aa", "5 3"),
     (EdgeKind::Lacks, "#aa3377", "2 3"),
@@ -40,6 +40,7 @@ const KINDS: [(EdgeKind, &str, &str); 8] = [
     (EdgeKind::Deletes, "#cc3311", ""),
     (EdgeKind::Maintains, "#117788", ""),
     (EdgeKind::Ships, "#663399", "8 3"),
+    (EdgeKind::Carries, "#222222", ""),
 ];
 
 #[derive(Clone, Copy, Default)]
@@ -138,7 +139,7 @@ fn write_nodes(out: &mut String, graph: &Graph, places: &[Place]) {
         let radius = match node.kind {
             NodeKind::Event | NodeKind::Timer => HEIGHT / 2.0,
             NodeKind::Table => 6.0,
-            NodeKind::Rule | NodeKind::Stage => 0.0,
+            NodeKind::Rule | NodeKind::Stage | NodeKind::App => 0.0,
         };
         let Place { x, y, width } = *place;
         let (left, top) = (x - width / 2.0, y - HEIGHT / 2.0);

@@ -2,10 +2,17 @@
 //!
 //! The only place of the benchmarks that knows the library's way to do that.
 
-use crate::measure::Measured;
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+use tidemill::components::run::Prepared;
+use tidemill::components::{RunOptions, Streams, load_text};
+
+use crate::measure::{Measured, measured};
 
 /// Why components cannot be measured, if so.
-pub const ABSENT: Option<&str> = Some("crate cl not built yet");
+pub const ABSENT: Option<&str> = None;
 
 /// How a program is run.
 #[derive(Clone, Copy, Debug)]
@@ -14,14 +21,48 @@ pub struct Options {
     pub checkpoints: bool,
 }
 
+/// What was written.
+#[derive(Clone, Default)]
+struct Tape(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Tape {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Tape {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.borrow()).into_owned()
+    }
+}
+
 /// Compiles a program, then runs it with these arguments and measures that: `Measured` takes the
 /// number that the program printed for the result.
 ///
 /// # Errors
 /// Diagnostics, faults, or a program that printed something else.
 pub fn run(source: &str, arguments: &[u64], options: Options) -> Result<Measured, String> {
-    let checkpoints = if options.checkpoints { "with" } else { "without" };
-    let what =
-        format!("{} bytes of source, {arguments:?}, {checkpoints} checkpoints", source.len());
-    Err(format!("absent: {} ({what})", ABSENT.unwrap_or("no compiler")))
+    let loaded = load_text("bench.com", source);
+    if loaded.program.is_none() {
+        return Err(loaded.diagnostics.iter().map(|one| loaded.sources.render(one)).collect());
+    }
+    let options = RunOptions {
+        no_checkpoints: !options.checkpoints,
+        arguments: arguments.iter().map(u64::to_string).collect(),
+        ..RunOptions::default()
+    };
+    let prepared = Prepared::new(&loaded, options)?;
+    let (data, notes) = (Tape::default(), Tape::default());
+    let (out, err) = (Box::new(data.clone()), Box::new(notes.clone()));
+    measured(|| {
+        prepared.run(Streams { data: out, notes: err, is_watched: false })?;
+        let printed = data.text();
+        let number = printed.trim().parse();
+        number.map_err(|_| format!("printed {:?} and {:?}", printed.trim(), notes.text().trim()))
+    })
 }

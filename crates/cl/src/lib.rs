@@ -1,11 +1,17 @@
 //! The component language: from a source to components that run.
 //!
 //! ```text
-//! lex, parse -> ast         fmt: tokens -> tokens
+//! lex, parse -> ast -> check -> tree -> lower -> ir -> interpret | compile
+//! fmt: tokens -> tokens
 //! ```
 #![forbid(unsafe_code)]
 
 pub mod ast;
+pub mod check;
+pub mod compile;
 pub mod fmt;
+pub mod ir;
 pub mod lex;
+pub mod lower;
 pub mod parse;
+pub mod tree;

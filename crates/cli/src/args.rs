@@ -9,12 +9,12 @@ mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use idle::idle;
+pub use idle::{idle, idle_in_components, idle_with_components};
 pub use options::{EngineKind, ExplainArgs, Fabric, Form, QueryArgs, RunArgs, SimArgs, Tuples};
 pub use values::Define;
 
-/// Runs programs of rules: alone, across a network, or thousands of nodes in one process under
-/// simulated faults.
+/// Runs programs of rules (alone, across a network, or thousands of nodes in one process under
+/// simulated faults) and programs of components (millions of processes that talk to each other).
 #[derive(Parser, Debug)]
 #[command(
     name = "tidemill",
@@ -23,6 +23,7 @@ pub use values::Define;
     disable_help_subcommand = true,
     after_help = "Examples:\n  \
         tidemill run ping.olg --nodes 3 --for 10\n  \
+        tidemill run hello.com\n  \
         tidemill sim ring.olg --nodes 100 --loss 0.05 --for 60\n  \
         tidemill query localhost:10000 successor\n\n\
         Exit status: 0 fine; 1 the program or its input failed; 2 usage."
@@ -72,7 +73,8 @@ pub enum Verb {
     #[command(after_help = "Examples:\n  \
         tidemill run ping.olg\n  \
         tidemill run ring.olg --listen localhost:10001 -D LANDMARK='\"localhost:10000\"'\n  \
-        tidemill run ping.olg --nodes 3 --for 10 --json --inject 'start(NODE)'")]
+        tidemill run ping.olg --nodes 3 --for 10 --json --inject 'start(NODE)'\n  \
+        tidemill run copy.com --root /tmp -- FROM TO")]
     Run(RunArgs),
     /// Run many nodes of a program in virtual time, with faults, repeatably
     #[command(after_help = "Examples:\n  \
@@ -97,14 +99,20 @@ pub enum Verb {
         #[command(flatten)]
         sources: Sources,
     },
-    /// Show how a program is understood: its tree, its plan, its dataflow graph
+    /// Show how a program is understood: its tree, its plan or its code, its graph
     #[command(after_help = "Examples:\n  \
         tidemill explain ring.olg\n  \
+        tidemill explain --asm hello.com\n  \
         tidemill explain ring.olg --form svg > ring.svg")]
     Explain(ExplainArgs),
     /// Print the messages that nodes of a program exchange, as a .proto file
     #[command(after_help = "Example:\n  tidemill schema ring.olg > ring.proto")]
     Schema(Sources),
+    /// Work with schemas of messages and with messages of them
+    #[command(after_help = "Examples:\n  \
+        tidemill proto check --schema events.proto -I protos\n  \
+        tidemill proto check --schema events.fds")]
+    Proto(ProtoArgs),
     /// Ask a running node for the rows of a table, or for the answer of a rule
     #[command(after_help = "Examples:\n  \
         tidemill query localhost:10000 successor\n  \
@@ -132,10 +140,37 @@ pub enum Verb {
     },
 }
 
-/// Where a program comes from.
+/// `proto`.
 #[derive(Args, Debug)]
+pub struct ProtoArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: ProtoVerb,
+}
+
+/// The verbs of `proto`.
+#[derive(Subcommand, Debug)]
+pub enum ProtoVerb {
+    /// Report what is wrong with a schema
+    #[command(after_help = "Example:\n  tidemill proto check --schema events.proto -I protos")]
+    Check(SchemaArgs),
+}
+
+/// Where a schema comes from.
+#[derive(Args, Debug)]
+pub struct SchemaArgs {
+    /// Files of the schema: .proto texts, .fds sets of descriptors
+    #[arg(long = "schema", required = true, num_args = 1.., value_name = "FILE")]
+    pub files: Vec<std::path::PathBuf>,
+    /// Look for imported files here; without any, in the current folder and beside the files
+    #[arg(short = 'I', value_name = "DIR")]
+    pub includes: Vec<std::path::PathBuf>,
+}
+
+/// Where a program comes from.
+#[derive(Args, Clone, Debug)]
 pub struct Sources {
-    /// Source files; several .olg files form one program
+    /// Source files; several of one kind form one program: .olg rules, .com or .cl components
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
     /// Define a macro before the first file is read

@@ -74,6 +74,7 @@ fn run(cli: Cli) -> Status {
         Verb::Fmt { check, sources } => verbs::fmt(check, &sources, report),
         Verb::Explain(args) => verbs::explain(&args, report),
         Verb::Schema(sources) => verbs::schema(&sources, report),
+        Verb::Proto(args) => verbs::proto(&args, report),
         Verb::Query(args) => verbs::query(args, report),
         Verb::Functions { name } => verbs::functions(name.as_deref(), report),
         Verb::Apps { name } => verbs::apps(name.as_deref(), report),

@@ -1,5 +1,5 @@
 //! The programs in the book, the README and the pages of the examples are checked: a block marked
-//! `olg` or `flow` must be free of errors, one marked `olg wrong` must have one.
+//! `olg`, `cl` or `flow` must be free of errors, one marked `wrong`, too, must have one.
 
 mod common;
 
@@ -7,11 +7,12 @@ use std::process::Command;
 
 use common::{all_pages, root};
 
-/// A program of rules in a page.
+/// A program in a page.
 struct Block {
     line: usize,
+    /// Also the ending of such files.
+    kind: String,
     wrong: bool,
-    ending: &'static str,
     text: String,
 }
 
@@ -22,12 +23,11 @@ fn blocks(page: &str) -> Vec<Block> {
         match line.strip_prefix("```") {
             Some("") => open = false,
             Some(kind) => {
-                let word = kind.split(' ').next();
-                let ending = ["olg", "flow"].into_iter().find(|ending| Some(*ending) == word);
-                open = ending.is_some();
-                if let Some(ending) = ending {
-                    let wrong = kind.contains("wrong");
-                    blocks.push(Block { line: i + 1, wrong, ending, text: String::new() });
+                let (language, rest) = kind.split_once(' ').unwrap_or((kind, ""));
+                open = matches!(language, "olg" | "cl" | "flow");
+                if open {
+                    let (wrong, kind) = (rest.contains("wrong"), language.to_owned());
+                    blocks.push(Block { line: i + 1, kind, wrong, text: String::new() });
                 }
             }
             None => {
@@ -52,7 +52,7 @@ fn programs_in_pages_are_right() {
     for page in &all {
         let text = std::fs::read_to_string(page).expect("a page");
         for block in blocks(&text) {
-            let file = folder.join(format!("block.{}", block.ending));
+            let file = folder.join("block").with_extension(&block.kind);
             std::fs::write(&file, &block.text).expect("written");
             let output = Command::new(env!("CARGO_BIN_EXE_tidemill"))
                 .arg("check")

@@ -7,8 +7,19 @@ use std::process::Stdio;
 
 use common::{Folder, PING, run, status, stderr, stdout, tidemill};
 
-const VERBS: [&str; 9] =
-    ["run", "sim", "check", "fmt", "explain", "schema", "query", "functions", "completions"];
+const VERBS: [&str; 11] = [
+    "run",
+    "sim",
+    "check",
+    "fmt",
+    "explain",
+    "schema",
+    "proto",
+    "proto check",
+    "query",
+    "functions",
+    "completions",
+];
 
 #[test]
 fn help_is_data_and_has_examples() {

@@ -84,6 +84,7 @@ fn signals_come_as_events() {
 #[test]
 fn interrupted_waits_are_counted_and_do_not_spin() {
     let mut lp = os::<()>();
+    let began = Instant::now();
     let end = lp.now() + Duration::from_millis(100);
     lp.timer(end, |_, _| {});
     extern "C" fn nothing(_: i32) {}
@@ -98,7 +99,6 @@ fn interrupted_waits_are_counted_and_do_not_spin() {
             assert_eq!(unsafe { libc::pthread_kill(waiting, libc::SIGUSR1) }, 0);
         }
     });
-    let began = Instant::now();
     assert!(matches!(lp.run(&mut ()), Outcome::Idle));
     assert!(began.elapsed() >= Duration::from_millis(100));
     interrupter.join().unwrap();

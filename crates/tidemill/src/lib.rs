@@ -24,6 +24,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`load`] | files to programs, with diagnostics |
+//! | [`schemas`] | `.proto` texts and descriptors to schemas, with diagnostics |
 //! | [`run`] | nodes on this machine and the network |
 //! | [`sim`], [`script`] | nodes in virtual time, under faults and scripts |
 //! | [`packets`] | graphs of packet apps |
@@ -39,6 +40,7 @@
 
 pub mod ask;
 pub mod catalogue;
+pub mod components;
 pub mod console;
 pub mod ended;
 pub mod graph;
@@ -47,6 +49,7 @@ pub mod load;
 pub mod meters;
 pub mod packets;
 pub mod run;
+pub mod schemas;
 pub mod script;
 pub mod sim;
 pub mod summary;

@@ -11,7 +11,7 @@
 //! checked against the schema's types; a mismatch is a fault of the program, no input can cause
 //! it, and panics.
 
-use crate::schema::{Field, FieldId, FieldType, Label, Scalar, Schema};
+use crate::schema::{FieldId, FieldType, Label, Scalar, Schema, WireField, WireType};
 use crate::varint;
 
 /// The encoded message.
@@ -51,7 +51,8 @@ enum Pass {
 /// Takes the fields of one message; see the module.
 ///
 /// A field of [`Label::Implicit`] is left out where its value is zero or empty. A number put alone
-/// into a repeated field is a packed list of one: [`Writer::put_packed`] is shorter for many.
+/// into a packed field is a list of one: [`Writer::put_packed`] is shorter for many. Enums take
+/// their number as an `i32`.
 /// Every method panics where the field is not of the type that it is for.
 #[derive(Debug)]
 pub struct Writer<'s> {
@@ -124,8 +125,11 @@ impl<'s> Writer<'s> {
 
     /// Puts a message, whose fields `put` puts.
     pub fn put_message(&mut self, field: FieldId, put: impl FnOnce(&mut Self)) {
-        let def = self.schema.field(field);
-        assert!(matches!(def.ty, FieldType::Message(_)), "{} is no message", def.name);
+        let def = self.schema.wire_field(field);
+        assert!(def.ty.message().is_some(), "{} is no message", self.name(field));
+        if let FieldType::Group(_) = def.ty {
+            return self.put_group(field, put);
+        }
         match self.pass {
             Pass::Measure => {
                 let place = self.sizes.len();
@@ -146,11 +150,15 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// Puts a list of scalars under one length; nothing if there are none.
+    /// Puts a list of numbers, under one length if the field is packed; nothing if there are none.
     pub fn put_packed<T: Number>(&mut self, field: FieldId, values: impl IntoIterator<Item = T>) {
-        let def = self.schema.field(field);
-        assert!(def.label == Label::Repeated, "{} is not repeated", def.name);
-        let raw = |value: T| raw(def, value);
+        let def = self.schema.wire_field(field);
+        assert!(def.label == Label::Repeated, "{} is not repeated", self.name(field));
+        if !def.packed {
+            return values.into_iter().for_each(|value| self.put_number(field, value));
+        }
+        let schema = self.schema;
+        let raw = |value: T| raw(schema, field, value);
         match self.pass {
             Pass::Measure => {
                 let size = values.into_iter().map(|value| raw(value).len()).sum();
@@ -172,11 +180,11 @@ impl<'s> Writer<'s> {
 
     #[inline]
     fn put_number<T: Number>(&mut self, field: FieldId, value: T) {
-        let def = self.schema.field(field);
-        if def.label == Label::Repeated {
+        let def = self.schema.wire_field(field);
+        if def.packed {
             return self.put_packed(field, [value]);
         }
-        let raw = raw(def, value);
+        let raw = raw(self.schema, field, value);
         if def.label == Label::Implicit && raw.is_zero() {
             return;
         }
@@ -190,8 +198,13 @@ impl<'s> Writer<'s> {
     }
 
     fn put_text(&mut self, field: FieldId, scalar: Scalar, value: &[u8]) {
-        let def = self.schema.field(field);
-        assert!(def.ty == FieldType::Scalar(scalar), "{} is no {}", def.name, scalar.name());
+        let def = self.schema.wire_field(field);
+        assert!(
+            def.ty == FieldType::Scalar(scalar),
+            "{} is no {}",
+            self.name(field),
+            scalar.name()
+        );
         if def.label == Label::Implicit && value.is_empty() {
             return;
         }
@@ -208,6 +221,30 @@ impl<'s> Writer<'s> {
         }
     }
 
+    /// A group needs no size: its end is a tag as long as that of its start.
+    fn put_group(&mut self, field: FieldId, put: impl FnOnce(&mut Self)) {
+        let tag = self.schema.wire_field(field).tag.as_bytes();
+        match self.pass {
+            Pass::Measure => {
+                put(self);
+                self.size += 2 * tag.len();
+            }
+            Pass::Write => {
+                self.out.extend_from_slice(tag);
+                put(self);
+                // Start and end differ in the lowest bits of the first byte.
+                let [first, rest @ ..] = tag else { return };
+                let end = WireType::StartGroup as u8 ^ WireType::EndGroup as u8;
+                self.out.push(first ^ end);
+                self.out.extend_from_slice(rest);
+            }
+        }
+    }
+
+    fn name(&self, field: FieldId) -> &'s str {
+        self.schema.field(field).name()
+    }
+
     fn next_size(&mut self) -> usize {
         let size = self.sizes.get(self.next).expect("both passes put the same fields");
         self.next += 1;
@@ -215,7 +252,7 @@ impl<'s> Writer<'s> {
     }
 
     #[inline]
-    fn write_tag(&mut self, def: &Field) {
+    fn write_tag(&mut self, def: &WireField) {
         self.out.extend_from_slice(def.tag.as_bytes());
     }
 }
@@ -253,12 +290,16 @@ impl Raw {
     }
 }
 
-fn raw<T: Number>(def: &Field, value: T) -> Raw {
-    let raw = match def.ty {
+fn raw<T: Number>(schema: &Schema, field: FieldId, value: T) -> Raw {
+    let raw = match schema.wire_field(field).ty {
         FieldType::Scalar(scalar) => value.raw(scalar),
-        FieldType::Message(_) => None,
+        FieldType::Enum(_) => value.raw(Scalar::Int32),
+        FieldType::Message(_) | FieldType::Group(_) => None,
     };
-    raw.unwrap_or_else(|| panic!("{} does not take a {}", def.name, std::any::type_name::<T>()))
+    raw.unwrap_or_else(|| {
+        let name = schema.field(field).name();
+        panic!("{name} does not take a {}", std::any::type_name::<T>())
+    })
 }
 
 /// The types of numbers that fields take; `i64` for `int64`, `sint64` and `sfixed64`, and so on.

@@ -1,8 +1,10 @@
 //! Schemas known at run time, and the Protocol Buffers wire format walked by them.
 //!
 //! ```text
-//! SchemaBuilder --build--> Schema --print--> .proto text
-//!                            |
+//! .proto texts, descriptors --.
+//! SchemaBuilder --build-------+--> Schema --> descriptors, .proto text
+//!                                    |
+//!                            .-------'
 //!          bytes --Decoder---+--> events of a Sink
 //!          bytes <--Encode---+--- puts of a Writer
 //! ```
@@ -39,6 +41,7 @@
 pub mod decode;
 pub mod delimited;
 pub mod encode;
+pub mod proto;
 pub mod schema;
 pub mod sink;
 pub mod varint;
@@ -46,6 +49,7 @@ pub mod varint;
 pub use decode::{DecodeError, Decoder, ErrorKind};
 pub use encode::Writer;
 pub use schema::{
-    FieldId, FieldType, Label, MessageId, OneofId, Scalar, Schema, SchemaBuilder, SchemaError,
+    EnumId, FieldId, FieldType, Label, MessageId, OneofId, Scalar, Schema, SchemaBuilder,
+    SchemaError,
 };
 pub use sink::{Event, Flow, Sink, Stop, events};

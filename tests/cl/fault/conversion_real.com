@@ -1,6 +1,6 @@
 COMPONENT Main;
   VARIABLE r: REAL;
   BEGIN
-    r := 1E18; WRITE(INTEGER(r)); WRITELINE;
-    r := 1E19; WRITE(INTEGER(r))
+    r := 1.0E18; WRITE(INTEGER(r)); WRITELINE;
+    r := 1.0E19; WRITE(INTEGER(r))
 END Main;

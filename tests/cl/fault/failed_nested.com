@@ -1,7 +1,7 @@
 INTERFACE Go; IN Now OUT Done END Go;
 COMPONENT Inner OFFERS Go;
   IMPLEMENTATION Go;
-    BEGIN ?Now; HALT(2); !Done
+    BEGIN ?Now; HALT(2)
   END Go;
 END Inner;
 COMPONENT Middle OFFERS Go;

@@ -8,7 +8,7 @@ END Room;
 COMPONENT Main;
   VARIABLE r: Room; i: INTEGER;
   BEGIN
-    NEW(r); r!Open;
+    NEW(r); IF RANDOM(1, 1) = 1 THEN r!Open END;
     FOR i := 1 TO 2 DO
       IF i = RANDOM(1, 1) THEN r!Enter ELSE r!Open END
     END;

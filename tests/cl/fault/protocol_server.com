@@ -13,6 +13,6 @@ COMPONENT Main;
   BEGIN
     NEW(j);
     j!Get(3); j?Small; j!Get(20); j?Big; j?Very; WRITE("fine"); WRITELINE;
-    j!Get(7); j?Small;
+    j!Get(7);
     WHILE ~FAILED(j) DO PASSIVATE(1) END; WRITE("failed"); WRITELINE
 END Main;

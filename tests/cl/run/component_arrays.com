@@ -8,7 +8,7 @@ COMPONENT Part OFFERS Id;
   FINALLY WRITE("-"); WRITE(id); WRITE(" ")
 END Part;
 COMPONENT Main;
-  VARIABLE c[k: TEXT]: Part; a[i: INTEGER]: Part {ARRAY}; i, n: INTEGER; k: TEXT;
+  VARIABLE c[k: TEXT]: Part; a[i: INTEGER]: Part {ARRAY}; n: INTEGER; k: TEXT;
   BEGIN
     NEW(c["x"]); NEW(c["y"]); c["x"]!Be(1); c["x"]?Ok; c["y"]!Be(2); c["y"]?Ok;
     NEW(a, 2); NEW(a[1]); a[1]!Be(3); a[1]?Ok;

@@ -1,4 +1,4 @@
-(* error[syntax] in line 4: = compares, := assigns *)
+(* error[equal-for-assign] in line 4: = compares, := assigns *)
 COMPONENT Main;
   VARIABLE i: INTEGER;
   BEGIN i = 1

@@ -1,4 +1,4 @@
-(* error[await] in line 3: AWAIT needs EXCLUSIVE *)
+(* error[await] in line 3: AWAIT needs SHARED or EXCLUSIVE *)
 COMPONENT Main;
   ACTIVITY AWAIT(TRUE)
 END Main;

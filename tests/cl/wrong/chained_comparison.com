@@ -1,4 +1,4 @@
-(* error[syntax] in line 4: comparisons do not chain *)
+(* error[chained-comparison] in line 4: comparisons do not chain *)
 COMPONENT Main;
   VARIABLE i: INTEGER;
   BEGIN i := 2; IF 1 < i < 3 THEN WRITELINE END

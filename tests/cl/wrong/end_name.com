@@ -1,4 +1,4 @@
-(* error[end-name] in line 4: END Main is expected *)
+(* error[wrong-end-name] in line 4: END Main is expected *)
 COMPONENT Main;
   BEGIN WRITELINE
 END Other;

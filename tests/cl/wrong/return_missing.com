@@ -1,4 +1,4 @@
-(* error[return-missing] in line 3: the procedure can end without a value *)
+(* warning[return-missing] in line 3: the procedure can end without a value *)
 COMPONENT Main;
   PROCEDURE F(i: INTEGER): INTEGER;
     BEGIN IF i > 0 THEN RETURN 1 END

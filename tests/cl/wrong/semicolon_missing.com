@@ -1,4 +1,4 @@
-(* error[syntax] in line 5: ; is expected between statements *)
+(* error[missing-semicolon] in line 4: ; is expected between statements *)
 COMPONENT Main;
   BEGIN
     WRITE(1)

@@ -10,11 +10,17 @@ pub trait Idle {
 
 /// The notes about options given in vain, a line each.
 pub fn idle(verb: &impl Idle) -> Vec<String> {
-    let note = |(option, why): (&str, &str)| format!("{option} has no effect here: {why}");
     verb.idle().into_iter().map(note).collect()
 }
 
+fn note((option, why): (&str, &str)) -> String {
+    format!("{option} has no effect here: {why}")
+}
+
 const COMPONENTS: &str = "it concerns components, and the program has rules only";
+const RULES: &str = "it concerns rules, and the program has components only";
+const GRAPHS: &str = "it concerns packet graphs, and the program has components only";
+const ONE_LOOP: &str = "components run on one loop in this version";
 const PACKETS: &str = "it concerns packet graphs, and the program has rules only";
 
 impl Idle for RunArgs {
@@ -49,6 +55,37 @@ impl Idle for ExplainArgs {
         ];
         chosen(given).collect()
     }
+}
+
+/// The notes about options that have nothing to act on in a program of components.
+pub fn idle_with_components(args: &RunArgs) -> Vec<String> {
+    let given = [
+        (args.workers.is_some_and(|count| count > 1), "--workers", ONE_LOOP),
+        (args.listen.is_some(), "--listen", RULES),
+        (args.nodes.is_some(), "--nodes", RULES),
+        (!args.tuples.fact.is_empty(), "--fact", RULES),
+        (!args.tuples.inject.is_empty(), "--inject", RULES),
+        (!args.sources.defines.is_empty(), "-D", RULES),
+        (!args.sources.includes.is_empty(), "-I", RULES),
+        (args.engine.json, "--json", RULES),
+        (args.engine.engine == Some(EngineKind::Dispatch), "--engine dispatch", GRAPHS),
+        (args.busy_wait, "--busy-wait", GRAPHS),
+        (args.ui.is_some(), "--ui", "there is no web view in this version"),
+        (args.token.is_some(), "--token", "this version lets nobody change a running program"),
+    ];
+    chosen(given).map(note).collect()
+}
+
+/// The same of `explain`.
+pub fn idle_in_components(args: &ExplainArgs) -> Vec<String> {
+    let schemas = "it concerns schemas, and the program has components";
+    let given = [
+        (args.profile, "--profile", "this version keeps no profile of components"),
+        (args.message.is_some(), "--type", schemas),
+        (!args.sources.defines.is_empty(), "-D", RULES),
+        (!args.sources.includes.is_empty(), "-I", RULES),
+    ];
+    chosen(given).map(note).collect()
 }
 
 fn engine(kind: Option<EngineKind>) -> impl Iterator<Item = (&'static str, &'static str)> {

@@ -13,6 +13,9 @@ pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
     if packets::are_meant(&args.sources) {
         return packets::explain(args, report);
     }
+    if super::components::are_meant(&args.sources) {
+        return super::components::explain(args, report);
+    }
     idle(args).iter().for_each(|note| report.warn(note));
     let loaded = super::load(&args.sources, report);
     let Some(program) = &loaded.program else { return Status::Failed };

@@ -1,17 +1,20 @@
 //! What each verb does.
 
+mod components;
 mod explain;
 mod fmt;
 mod outside;
 mod packets;
+mod proto;
 mod query;
 mod run;
 mod sim;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::CommandFactory;
 use tidemill::load::{LoadOptions, Loaded};
+use tidemill::schemas::is_schema;
 use tidemill_stdx::diag::has_errors;
 
 use crate::Status;
@@ -22,6 +25,7 @@ use crate::report::Reporter;
 pub use explain::{explain, schema};
 pub use fmt::fmt;
 pub use packets::apps;
+pub use proto::proto;
 pub use query::query;
 pub use run::run;
 pub use sim::sim;
@@ -45,11 +49,21 @@ pub fn check(sources: &Sources, report: Reporter) -> Status {
     if packets::are_meant(sources) {
         return packets::check(sources, report);
     }
-    let loaded = load(sources, report);
-    match has_errors(&loaded.diagnostics) {
-        true => Status::Failed,
-        false => Status::Fine,
+    let is_schema = |file: &String| is_schema(Path::new(file));
+    let (schemas, others): (Vec<String>, _) = sources.files.iter().cloned().partition(is_schema);
+    let mut fine = true;
+    if !schemas.is_empty() {
+        let files: Vec<PathBuf> = schemas.into_iter().map(PathBuf::from).collect();
+        fine = proto::check_schemas(&files, &sources.includes, report);
     }
+    if !others.is_empty() {
+        let others = Sources { files: others, ..sources.clone() };
+        fine &= match components::are_meant(&others) {
+            true => components::load(&others, report).program.is_some(),
+            false => !has_errors(&load(&others, report).diagnostics),
+        };
+    }
+    if fine { Status::Fine } else { Status::Failed }
 }
 
 /// `functions`.

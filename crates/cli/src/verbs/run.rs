@@ -20,6 +20,9 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
     if packets::are_meant(&args.sources) {
         return packets::run(args, report);
     }
+    if super::components::are_meant(&args.sources) {
+        return super::components::run(args, report);
+    }
     let prelude = match outside::prelude(&idle(&args), &args.sources, &args.tuples, report) {
         Ok(prelude) => prelude,
         Err(status) => return status,

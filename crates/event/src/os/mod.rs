@@ -47,6 +47,7 @@ pub struct Os {
     /// Reports the kernel does not make: of connections whose name has no address.
     reports: Vec<Ready>,
     stats: HostStats,
+    slice: Slice,
 }
 
 impl Os {
@@ -76,7 +77,14 @@ impl Os {
             sockets: Slab::new(),
             reports: Vec::new(),
             stats: HostStats::default(),
+            slice: Slice::Span(SLICE),
         })
+    }
+
+    /// With slices of so many steps instead of spans of time: what runs does not depend on how
+    /// fast it runs.
+    pub fn with_counted_slices(self, steps: u64) -> Os {
+        Os { slice: Slice::Steps(steps), ..self }
     }
 
     fn time(&self) -> Time {
@@ -104,7 +112,7 @@ impl Host for Os {
     }
 
     fn slice(&self) -> Slice {
-        Slice::Span(SLICE)
+        self.slice
     }
 
     fn spent(&mut self, steps: u64) {

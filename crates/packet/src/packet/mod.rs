@@ -5,8 +5,9 @@
 //!                        ^ start         ^ start + length
 //! ```
 //! A [`Packet`] is the one handle of its buffer. It can be sent (its owner gives it to a link),
-//! kept or dropped; dropping puts the buffer back on the freelist of the [`Pool`] it came from. There is
-//! no way to have two handles of one buffer, or to send what was dropped: the compiler refuses.
+//! kept or dropped; dropping puts the buffer back on the freelist of the [`Pool`] it came from.
+//! There is no way to have two handles of one buffer, or to send what was dropped: the compiler
+//! refuses.
 //!
 //! ```compile_fail
 //! use tidemill_packet::Pool;

@@ -14,6 +14,9 @@ impl NodeKind {
             NodeKind::Timer => "timer",
             NodeKind::Stage => "stage",
             NodeKind::App => "app",
+            NodeKind::Component => "component",
+            NodeKind::Interface => "interface",
+            NodeKind::System => "system",
         }
     }
 }
@@ -54,7 +57,9 @@ pub fn dot(graph: &Graph) -> String {
             NodeKind::Table => "cylinder",
             NodeKind::Rule => "box",
             NodeKind::Timer => "circle",
-            NodeKind::Stage => "component",
+            NodeKind::Stage | NodeKind::Component => "component",
+            NodeKind::Interface => "ellipse",
+            NodeKind::System => "doubleoctagon",
             NodeKind::App => "box",
         };
         let style = if node.hidden { ", style=dashed" } else { "" };
@@ -63,8 +68,8 @@ pub fn dot(graph: &Graph) -> String {
     }
     for edge in &graph.edges {
         let style = match edge.kind {
-            EdgeKind::Reads | EdgeKind::Lacks => ", style=dashed",
-            EdgeKind::Ships => ", style=bold",
+            EdgeKind::Reads | EdgeKind::Lacks | EdgeKind::Requires => ", style=dashed",
+            EdgeKind::Ships | EdgeKind::Makes => ", style=bold",
             _ => "",
         };
         let (from, to, word) = (edge.from, edge.to, edge.kind.word());
@@ -80,17 +85,19 @@ pub fn mermaid(graph: &Graph) -> String {
     for (index, node) in graph.nodes.iter().enumerate() {
         let name = escape_mermaid(&label(node));
         let _ = match node.kind {
-            NodeKind::Event => writeln!(out, "  n{index}([\"{name}\"])"),
+            NodeKind::Event | NodeKind::Interface => writeln!(out, "  n{index}([\"{name}\"])"),
             NodeKind::Table => writeln!(out, "  n{index}[(\"{name}\")]"),
-            NodeKind::Rule | NodeKind::App => writeln!(out, "  n{index}[\"{name}\"]"),
+            NodeKind::Rule | NodeKind::Component | NodeKind::App => {
+                writeln!(out, "  n{index}[\"{name}\"]")
+            }
             NodeKind::Timer => writeln!(out, "  n{index}((\"{name}\"))"),
-            NodeKind::Stage => writeln!(out, "  n{index}[[\"{name}\"]]"),
+            NodeKind::Stage | NodeKind::System => writeln!(out, "  n{index}[[\"{name}\"]]"),
         };
     }
     for edge in &graph.edges {
         let arrow = match edge.kind {
-            EdgeKind::Reads | EdgeKind::Lacks => "-.->",
-            EdgeKind::Ships => "==>",
+            EdgeKind::Reads | EdgeKind::Lacks | EdgeKind::Requires => "-.->",
+            EdgeKind::Ships | EdgeKind::Makes => "==>",
             _ => "-->",
         };
         let (from, to, word) = (edge.from, edge.to, edge.kind.word());

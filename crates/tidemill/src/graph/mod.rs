@@ -7,7 +7,8 @@
 //!     table ─┘ └┄┄> table
 //! ```
 //! Relations, rules and the operators of stages are nodes; periodics are nodes of their own, one
-//! for each rule that has one. A [`Graph`] is drawn as text, as DOT, as Mermaid, or as SVG
+//! for each rule that has one. Of components the graph shows who makes whom, and who offers and
+//! requires which interface ([`crate::components::explain`]). A [`Graph`] is drawn as text, as DOT, as Mermaid, or as SVG
 //! ([`svg`]).
 
 mod forms;
@@ -36,6 +37,12 @@ pub enum NodeKind {
     Timer,
     /// An operator outside the language.
     Stage,
+    /// A component type.
+    Component,
+    /// An interface between components.
+    Interface,
+    /// An interface that the system offers.
+    System,
     /// A packet app.
     App,
 }
@@ -70,6 +77,12 @@ pub enum EdgeKind {
     Maintains,
     /// From a table to its counterpart at other nodes.
     Ships,
+    /// From a component to one that it makes.
+    Makes,
+    /// From a component to an interface that it serves.
+    Offers,
+    /// From a component to an interface that it uses.
+    Requires,
     /// From a packet app to another: a link.
     Carries,
 }
@@ -86,6 +99,9 @@ impl EdgeKind {
             EdgeKind::Deletes => "deletes",
             EdgeKind::Maintains => "maintains",
             EdgeKind::Ships => "ships",
+            EdgeKind::Makes => "makes",
+            EdgeKind::Offers => "offers",
+            EdgeKind::Requires => "requires",
             EdgeKind::Carries => "carries",
         }
     }

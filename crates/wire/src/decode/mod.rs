@@ -20,7 +20,7 @@ mod group;
 pub use error::{DecodeError, ErrorKind};
 
 use crate::schema::{
-    FIELD_NUMBER_MAX, FieldId, MessageId, Scalar, Schema, Slot, SlotKind, WireType,
+    FIELD_NUMBER_MAX, FieldId, FieldType, MessageId, Scalar, Schema, Slot, WireType,
 };
 use crate::sink::{Flow, Sink};
 use crate::varint::{self, VarintError};
@@ -91,6 +91,10 @@ struct Frame {
     field: FieldId,
     message: MessageId,
     end: usize,
+    /// The number of a group, which ends with a tag.
+    group: Option<u32>,
+    /// Where the field's tag begins.
+    start: usize,
 }
 
 struct Machine<'s, 'a, 'k, S> {
@@ -127,6 +131,12 @@ impl<'a, S: Sink<'a>> Machine<'_, 'a, '_, S> {
             let Some(frame) = self.frames.pop() else {
                 return told(self.sink.end_message(root));
             };
+            if let Some(number) = frame.group {
+                // The bytes end before the group does: its own tag is at fault.
+                self.message = frame.message;
+                (self.tag_offset, self.number) = (frame.start, number);
+                return Err(self.short());
+            }
             self.message = frame.message;
             self.end = frame.end;
             told(self.sink.end_sub(frame.field))?;
@@ -139,7 +149,7 @@ impl<'a, S: Sink<'a>> Machine<'_, 'a, '_, S> {
         self.number = 0;
         let (number, wire_type) = self.tag()?;
         self.number = number;
-        let slot = self.schema.message(self.message).table.find(number);
+        let slot = self.schema.slot(self.message, number);
         match slot {
             Some(slot) => self.known(slot, wire_type),
             None => self.unknown(number, wire_type),
@@ -160,15 +170,24 @@ impl<'a, S: Sink<'a>> Machine<'_, 'a, '_, S> {
     #[inline]
     fn known(&mut self, slot: Slot, wire_type: WireType) -> Step {
         match slot.kind {
-            SlotKind::Scalar(scalar) if scalar.wire_type() == wire_type => {
-                self.scalar(slot.field, scalar)
-            }
-            SlotKind::Scalar(scalar) if slot.packable && wire_type == WireType::Length => {
-                self.packed(slot.field, scalar)
-            }
-            SlotKind::Message(message) if wire_type == WireType::Length => {
+            FieldType::Scalar(scalar) => self.known_scalar(slot, scalar, wire_type),
+            // Numbers without a name are values here; who wants them apart asks the enum.
+            FieldType::Enum(_) => self.known_scalar(slot, Scalar::Int32, wire_type),
+            FieldType::Message(message) if wire_type == WireType::Length => {
                 self.sub_message(slot.field, message)
             }
+            FieldType::Group(message) if wire_type == WireType::StartGroup => {
+                self.group(slot.field, message)
+            }
+            _ => self.unknown(self.number, wire_type),
+        }
+    }
+
+    #[inline]
+    fn known_scalar(&mut self, slot: Slot, scalar: Scalar, wire_type: WireType) -> Step {
+        match wire_type {
+            _ if scalar.wire_type() == wire_type => self.scalar(slot.field, scalar),
+            WireType::Length if slot.packable => self.packed(slot.field, scalar),
             _ => self.unknown(self.number, wire_type),
         }
     }
@@ -269,10 +288,32 @@ impl<'a, S: Sink<'a>> Machine<'_, 'a, '_, S> {
             return Err(ErrorKind::TooDeep);
         }
         told(self.sink.start_sub(field))?;
-        self.frames.push(Frame { field, message: self.message, end: self.end });
-        self.message = message;
+        self.push_frame(field, message, None);
         self.end = self.pos + length;
         Ok(())
+    }
+
+    fn group(&mut self, field: FieldId, message: MessageId) -> Step {
+        if self.frames.len() >= self.depth_max {
+            return Err(ErrorKind::TooDeep);
+        }
+        told(self.sink.start_sub(field))?;
+        self.push_frame(field, message, Some(self.number));
+        Ok(())
+    }
+
+    fn push_frame(&mut self, field: FieldId, message: MessageId, group: Option<u32>) {
+        let start = self.tag_offset;
+        self.frames.push(Frame { field, message: self.message, end: self.end, group, start });
+        self.message = message;
+    }
+
+    /// The end tag of a group whose fields are known.
+    fn end_group(&mut self, number: u32) -> Step {
+        let frame = self.frames.pop_if(|frame| frame.group == Some(number));
+        let frame = frame.ok_or(ErrorKind::EndGroup)?;
+        self.message = frame.message;
+        told(self.sink.end_sub(frame.field))
     }
 
     /// Skips a field whose tag has been read.
@@ -280,7 +321,7 @@ impl<'a, S: Sink<'a>> Machine<'_, 'a, '_, S> {
     fn unknown(&mut self, number: u32, wire_type: WireType) -> Step {
         match wire_type {
             WireType::StartGroup => self.skip_group(number)?,
-            WireType::EndGroup => return Err(ErrorKind::EndGroup),
+            WireType::EndGroup => return self.end_group(number),
             _ => self.skip_plain(wire_type)?,
         }
         let raw = &self.input[self.tag_offset..self.pos];

@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use super::draft::{Cardinality, Draft, FieldDraft, FileDraft, MessageDraft, OneofDraft};
+use super::features::Edition;
+use super::link::inherit_features;
 use super::{
-    FIELD_NUMBER_MAX, Field, FieldId, FieldTable, FieldType, Label, Message, MessageId, Oneof,
-    OneofId, Schema, Tag, WireType,
+    FIELD_NUMBER_MAX, FieldId, FieldType, FileId, Label, MessageId, OneofId, Schema, freeze,
+    json_name,
 };
 
 /// Numbers that belong to the implementations of the format.
@@ -36,6 +39,8 @@ pub enum SchemaError {
     EmptyOneof(String),
     /// An id that this builder never gave.
     ForeignId,
+    /// A field that `proto3` cannot have: required, or a group.
+    NotInProto3(String),
 }
 
 impl fmt::Display for SchemaError {
@@ -51,13 +56,14 @@ impl fmt::Display for SchemaError {
             }
             SchemaError::EmptyOneof(name) => write!(f, "oneof `{name}` has no fields"),
             SchemaError::ForeignId => f.write_str("an id of another schema"),
+            SchemaError::NotInProto3(name) => write!(f, "field `{name}` is not for proto3"),
         }
     }
 }
 
 impl std::error::Error for SchemaError {}
 
-struct FieldDraft {
+struct FieldPart {
     name: String,
     message: MessageId,
     number: u32,
@@ -75,7 +81,7 @@ pub struct SchemaBuilder {
     package: String,
     messages: Vec<String>,
     oneofs: Vec<(String, MessageId)>,
-    fields: Vec<FieldDraft>,
+    fields: Vec<FieldPart>,
 }
 
 impl SchemaBuilder {
@@ -106,7 +112,7 @@ impl SchemaBuilder {
         label: Label,
     ) -> FieldId {
         let (name, ty) = (name.into(), ty.into());
-        self.push(FieldDraft { name, message, number, ty, label, oneof: None })
+        self.push(FieldPart { name, message, number, ty, label, oneof: None })
     }
 
     /// Adds a field to the message of a oneof, as a member of it.
@@ -121,10 +127,10 @@ impl SchemaBuilder {
         let message = self.oneofs.get(oneof.index()).map_or(MessageId(u32::MAX), |&(_, id)| id);
         let (name, ty) = (name.into(), ty.into());
         let label = Label::Optional;
-        self.push(FieldDraft { name, message, number, ty, label, oneof: Some(oneof) })
+        self.push(FieldPart { name, message, number, ty, label, oneof: Some(oneof) })
     }
 
-    fn push(&mut self, draft: FieldDraft) -> FieldId {
+    fn push(&mut self, draft: FieldPart) -> FieldId {
         self.fields.push(draft);
         FieldId(self.fields.len() as u32 - 1)
     }
@@ -132,41 +138,37 @@ impl SchemaBuilder {
     /// Checks everything and freezes it; the first thing wrong is the error.
     pub fn build(self) -> Result<Schema, SchemaError> {
         self.check()?;
-        let fields: Box<[Field]> = self.fields.into_iter().map(finish_field).collect();
-        let mut by_message = vec![Vec::new(); self.messages.len()];
-        let mut by_oneof = vec![Vec::new(); self.oneofs.len()];
-        let mut order: Vec<FieldId> = (0..fields.len() as u32).map(FieldId).collect();
-        order.sort_by_key(|id| fields[id.index()].number);
-        for id in order {
-            let field = &fields[id.index()];
-            by_message[field.message.index()].push(id);
-            if let Some(oneof) = field.oneof {
-                by_oneof[oneof.index()].push(id);
-            }
-        }
-        let mut oneofs_of = vec![Vec::new(); self.messages.len()];
-        for (i, (_, message)) in self.oneofs.iter().enumerate() {
-            oneofs_of[message.index()].push(OneofId(i as u32));
-        }
-        let messages = self
-            .messages
-            .into_iter()
-            .zip(by_message)
-            .zip(oneofs_of)
-            .map(|((name, ids), oneofs)| Message {
-                table: FieldTable::new(ids.iter().map(|&id| (id, &fields[id.index()]))),
+        let mut draft = Draft::new();
+        draft.push_file(FileDraft {
+            name: format!("{}.proto", self.package.replace('.', "/")),
+            package: Some(self.package).filter(|package| !package.is_empty()),
+            edition: Edition::Proto3,
+            messages: (0..self.messages.len() as u32).map(MessageId).collect(),
+            ..FileDraft::default()
+        });
+        let package = draft.files[0].package.clone();
+        for name in self.messages {
+            let full_name = match &package {
+                Some(package) => format!("{package}.{name}").into(),
+                None => name.as_str().into(),
+            };
+            draft.push_message(MessageDraft {
                 name,
-                fields: ids.into(),
-                oneofs: oneofs.into(),
-            })
-            .collect();
-        let oneofs = self
-            .oneofs
-            .into_iter()
-            .zip(by_oneof)
-            .map(|((name, _), fields)| Oneof { name, fields: fields.into() })
-            .collect();
-        Ok(Schema { package: self.package, messages, fields, oneofs })
+                file: FileId(0),
+                full_name,
+                ..MessageDraft::default()
+            });
+        }
+        for (name, message) in self.oneofs {
+            let oneof = OneofDraft { name, message, ..OneofDraft::default() };
+            let oneof = draft.push_oneof(oneof);
+            draft.message_mut(message).oneofs.push(oneof);
+        }
+        for part in self.fields {
+            add_field(&mut draft, part);
+        }
+        inherit_features(&mut draft);
+        Ok(freeze(draft, &[FileId(0)]))
     }
 
     fn check(&self) -> Result<(), SchemaError> {
@@ -191,12 +193,12 @@ impl SchemaBuilder {
         let (mut names, mut numbers) = (BTreeSet::new(), BTreeSet::new());
         for (i, (name, message)) in self.oneofs.iter().enumerate() {
             check_member(&mut names, *message, name)?;
-            let is_member = |field: &FieldDraft| field.oneof == Some(OneofId(i as u32));
+            let is_member = |field: &FieldPart| field.oneof == Some(OneofId(i as u32));
             if !self.fields.iter().any(is_member) {
                 return Err(SchemaError::EmptyOneof(name.clone()));
             }
         }
-        for &FieldDraft { ref name, message, number, ty, .. } in &self.fields {
+        for &FieldPart { ref name, message, number, ty, label, .. } in &self.fields {
             check_member(&mut names, message, name)?;
             let name = || name.clone();
             if !(1..=FIELD_NUMBER_MAX).contains(&number) || NUMBERS_RESERVED.contains(&number) {
@@ -205,8 +207,16 @@ impl SchemaBuilder {
             if !numbers.insert((message, number)) {
                 return Err(SchemaError::DuplicateNumber { name: name(), number });
             }
-            if !known(message) || matches!(ty, FieldType::Message(id) if !known(id)) {
+            let known_type = match ty {
+                FieldType::Scalar(_) => true,
+                FieldType::Message(id) | FieldType::Group(id) => known(id),
+                FieldType::Enum(_) => false,
+            };
+            if !known(message) || !known_type {
                 return Err(SchemaError::ForeignId);
+            }
+            if label == Label::Required || matches!(ty, FieldType::Group(_)) {
+                return Err(SchemaError::NotInProto3(name()));
             }
         }
         match self.oneofs.iter().all(|&(_, message)| known(message)) {
@@ -216,16 +226,39 @@ impl SchemaBuilder {
     }
 }
 
-fn finish_field(draft: FieldDraft) -> Field {
-    let FieldDraft { name, message, number, ty, label, oneof } = draft;
-    let wire_type = match ty {
-        FieldType::Scalar(scalar) if label == Label::Repeated && scalar.is_packable() => {
-            WireType::Length
-        }
-        FieldType::Scalar(scalar) => scalar.wire_type(),
-        FieldType::Message(_) => WireType::Length,
-    };
-    Field { name, message, number, ty, label, oneof, tag: Tag::new(number, wire_type) }
+fn add_field(draft: &mut Draft, part: FieldPart) {
+    let FieldPart { name, message, number, ty, label, oneof } = part;
+    let type_name = ty.message().map(|id| format!(".{}", draft.message(id).full_name));
+    let proto3_optional = label == Label::Optional && oneof.is_none();
+    let id = draft.push_field(FieldDraft {
+        json_name: Some(json_name(&name)),
+        file: FileId(0),
+        scope: Some(message),
+        number: number as i32,
+        cardinality: match label {
+            Label::Repeated => Cardinality::Repeated,
+            _ => Cardinality::Optional,
+        },
+        type_number: match ty {
+            FieldType::Scalar(scalar) => scalar.type_number(),
+            _ => 11,
+        },
+        type_name: type_name.unwrap_or_default(),
+        oneof,
+        proto3_optional,
+        ty: Some(ty),
+        message: Some(message),
+        name,
+        ..FieldDraft::default()
+    });
+    draft.message_mut(message).fields.push(id);
+    if proto3_optional {
+        let name = format!("_{}", draft.field(id).name);
+        let oneof = OneofDraft { name, message, synthetic: true, ..OneofDraft::default() };
+        let oneof = draft.push_oneof(oneof);
+        draft.message_mut(message).oneofs.push(oneof);
+        draft.field_mut(id).oneof = Some(oneof);
+    }
 }
 
 fn check_name(name: &str) -> Result<(), SchemaError> {

@@ -1,4 +1,4 @@
-//! Typed 32-bit ids into the arrays of a schema.
+//! Typed 32-bit ids into the arrays of a draft, and of the schema that it becomes.
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -17,14 +17,26 @@ macro_rules! id {
 }
 
 id! {
+    /// A file of a schema.
+    FileId
+}
+id! {
     /// A message of a schema.
     MessageId
 }
 id! {
-    /// A field of some message of a schema.
+    /// A field of some message of a schema, or an extension.
     FieldId
 }
 id! {
     /// A oneof of some message of a schema.
     OneofId
+}
+id! {
+    /// An enum of a schema.
+    EnumId
+}
+id! {
+    /// A service of a schema.
+    ServiceId
 }

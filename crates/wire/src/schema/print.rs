@@ -10,28 +10,29 @@ use super::{Field, FieldType, Label, Message, Schema};
 impl fmt::Display for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("syntax = \"proto3\";\n")?;
-        if !self.package.is_empty() {
-            write!(f, "\npackage {};\n", self.package)?;
+        let package = self.files().next().map_or("", |file| self.file(file).package());
+        if !package.is_empty() {
+            write!(f, "\npackage {package};\n")?;
         }
-        self.messages.iter().try_for_each(|message| write_message(self, message, f))
+        self.messages().try_for_each(|id| write_message(self, self.message(id), f))
     }
 }
 
 fn write_message(schema: &Schema, message: &Message, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    if message.fields.is_empty() {
-        return write!(f, "\nmessage {} {{}}\n", message.name);
+    if message.fields().is_empty() {
+        return write!(f, "\nmessage {} {{}}\n", message.name());
     }
-    write!(f, "\nmessage {} {{\n", message.name)?;
-    for &id in &message.fields {
+    write!(f, "\nmessage {} {{\n", message.name())?;
+    for &id in message.fields() {
         let field = schema.field(id);
-        let Some(oneof) = field.oneof else {
+        let Some(oneof) = field.oneof() else {
             write_field(schema, field, "  ", f)?;
             continue;
         };
         let oneof = schema.oneof(oneof);
-        if oneof.fields.first() == Some(&id) {
-            writeln!(f, "  oneof {} {{", oneof.name)?;
-            for &member in &oneof.fields {
+        if oneof.fields().first() == Some(&id) {
+            writeln!(f, "  oneof {} {{", oneof.name())?;
+            for &member in oneof.fields() {
                 write_field(schema, schema.field(member), "    ", f)?;
             }
             f.write_str("  }\n")?;
@@ -46,16 +47,17 @@ fn write_field(
     indent: &str,
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
-    let label = match field.label {
-        Label::Optional if field.oneof.is_none() => "optional ",
+    let label = match field.label() {
+        Label::Optional if field.is_proto3_optional() => "optional ",
         Label::Repeated => "repeated ",
         _ => "",
     };
-    let ty = match field.ty {
+    let ty = match field.field_type() {
         FieldType::Scalar(scalar) => scalar.name(),
-        FieldType::Message(message) => schema.message(message).name(),
+        FieldType::Message(id) | FieldType::Group(id) => schema.message(id).name(),
+        FieldType::Enum(id) => schema.enum_def(id).name(),
     };
-    writeln!(f, "{indent}{label}{ty} {} = {};", field.name, field.number)
+    writeln!(f, "{indent}{label}{ty} {} = {};", field.name(), field.number())
 }
 
 #[cfg(test)]

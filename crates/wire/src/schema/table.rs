@@ -4,21 +4,15 @@
 //! dense:  [ 0 | 1 | 2 | - | 4 ... ]        while at least about every fourth number is used
 //! sparse: [ (1000, slot), (536870911, slot) ]   the rest, by binary search
 //! ```
+//! Extensions that the schema knows are in it like fields.
 
-use super::{Field, FieldId, FieldType, Label, MessageId, Scalar};
-
-/// What the decoder does at a field.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum SlotKind {
-    Scalar(Scalar),
-    Message(MessageId),
-}
+use super::{FieldId, FieldType};
 
 /// One field as the decoder sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Slot {
     pub(crate) field: FieldId,
-    pub(crate) kind: SlotKind,
+    pub(crate) kind: FieldType,
     /// Values may come under one common length.
     pub(crate) packable: bool,
 }
@@ -32,18 +26,16 @@ pub(crate) struct FieldTable {
 }
 
 impl FieldTable {
-    /// `fields` ascend by number.
-    pub(crate) fn new<'a>(fields: impl Iterator<Item = (FieldId, &'a Field)>) -> FieldTable {
+    /// `slots` ascend by number.
+    pub(crate) fn new(slots: impl Iterator<Item = (u32, Slot)>) -> FieldTable {
         let mut dense: Vec<Option<Slot>> = Vec::new();
         let mut sparse = Vec::new();
-        for (count, (id, field)) in fields.enumerate() {
-            let slot = slot(id, field);
-            let number = field.number as usize;
-            if sparse.is_empty() && number <= 4 * count + 16 {
-                dense.resize(number, None);
+        for (count, (number, slot)) in slots.enumerate() {
+            if sparse.is_empty() && number as usize <= 4 * count + 16 {
+                dense.resize(number as usize, None);
                 dense.push(Some(slot));
             } else {
-                sparse.push((field.number, slot));
+                sparse.push((number, slot));
             }
         }
         FieldTable { dense: dense.into(), sparse: sparse.into() }
@@ -59,14 +51,4 @@ impl FieldTable {
             }
         }
     }
-}
-
-fn slot(field: FieldId, def: &Field) -> Slot {
-    let (kind, packable) = match def.ty {
-        FieldType::Scalar(scalar) => {
-            (SlotKind::Scalar(scalar), def.label == Label::Repeated && scalar.is_packable())
-        }
-        FieldType::Message(message) => (SlotKind::Message(message), false),
-    };
-    Slot { field, kind, packable }
 }

@@ -1,0 +1,243 @@
+//! Messages without a call: what a send or receive does where nothing is in its way.
+//!
+//! Each tests that the channel is open, has room or the right message at its head, that the
+//! protocol agrees and nobody watches; then it copies the words and, if the other side waits,
+//! puts its process at the end of the ready queue. In all other cases the operation of the
+//! run-time decides, before anything has been changed.
+
+use tidemill_jit::build::{Block, InstBuilder, IntCC, Value, types};
+use tidemill_proc::layout::{
+    CHANNEL_CLIENT_PROCESS, CHANNEL_COUNT, CHANNEL_ENTRIES, CHANNEL_FLAGS, CHANNEL_HEAD,
+    CHANNEL_STATE, CHANNEL_TAGS, CLIENT_FINISHED, CLIENT_WAITS, CLIENT_WATCHES, FROM_CLIENT,
+    FROM_SERVER, PROCESS_CHANNEL, SERVER_WAITS, SERVER_WATCHES, SLOT_CHANNEL, START, SYSTEM,
+    WORKER_READY, WORKER_READY_HEAD, WORKER_READY_MASK, WORKER_READY_TAIL, tag,
+};
+use tidemill_stdx::id::Id;
+
+use crate::compile::translate::{Translator, sound};
+use crate::ir::{InterfaceId, MessageId, Pattern, Type};
+
+/// One side of a communication, and the way to the operations of the run-time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line {
+    /// The slot of a client; none for the server's side.
+    pub(super) slot: Option<Value>,
+    pub(super) interface: InterfaceId,
+    /// What to do instead.
+    pub(super) slow: Block,
+}
+
+/// Where the words of a message are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    channel: Value,
+    address: Value,
+    tag: Value,
+}
+
+impl Line {
+    /// The flags of which one is enough for the run-time to be asked.
+    fn watched(self) -> u32 {
+        match self.slot {
+            Some(_) => SERVER_WATCHES | SYSTEM,
+            None => CLIENT_WATCHES,
+        }
+    }
+
+    /// The flag of the other side's process.
+    fn waits(self) -> u32 {
+        if self.slot.is_some() { SERVER_WAITS } else { CLIENT_WAITS }
+    }
+}
+
+impl Translator<'_, '_, '_> {
+    /// Whether sends and receives of the message can do without the run-time.
+    pub(super) fn is_plain(
+        &self,
+        interface: InterfaceId,
+        message: MessageId,
+        slot: Option<Value>,
+    ) -> bool {
+        let interface = &self.unit.ir.interfaces[interface];
+        let known = &interface.messages[message];
+        let ends = interface.protocol.after(Some(message)).next.is_empty();
+        // The client closes after a last message.
+        !(ends && slot.is_some())
+            && !interface.system
+            && !known.parameters.contains(&Type::Component)
+            && self.predecessors(interface, message).len() <= 3
+    }
+
+    /// The states in which the message may be sent.
+    fn predecessors(&self, interface: &crate::ir::Interface, message: MessageId) -> Vec<u16> {
+        let states = interface.protocol.states.iter().enumerate();
+        let before = states.filter(|(_, state)| state.next.contains(&message));
+        before.map(|(index, _)| index.checked_sub(1).map_or(START, |last| last as u16)).collect()
+    }
+
+    /// Goes on only if the condition holds.
+    fn need(&mut self, condition: Value, line: Line) {
+        let next = self.body.create_block();
+        self.body.ins().brif(condition, next, &[], line.slow, &[]);
+        self.body.switch_to_block(next);
+    }
+
+    fn channel(&mut self, line: Line) -> Value {
+        let Some(slot) = line.slot else {
+            return self.body.ins().iadd_imm_s(self.process, i64::from(PROCESS_CHANNEL));
+        };
+        let channel = self.body.ins().load(types::I64, sound(), slot, SLOT_CHANNEL);
+        let open = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, channel, 1);
+        self.need(open, line);
+        channel
+    }
+
+    fn entry(&mut self, channel: Value, place: Value, interface: InterfaceId) -> Entry {
+        let size = self.unit.descriptors.program.interfaces[interface.index()].entry_size;
+        let place = self.body.ins().uextend(types::I64, place);
+        let bytes = self.body.ins().imul_imm_s(place, i64::from(size));
+        let start = self.body.ins().iadd(channel, bytes);
+        let twice = self.body.ins().ishl_imm_u(place, 1);
+        let tag = self.body.ins().iadd(channel, twice);
+        Entry { channel, address: start, tag }
+    }
+
+    /// The free entry behind the others, if the message may be sent now.
+    pub(super) fn room(&mut self, line: Line, message: MessageId) -> Entry {
+        let channel = self.channel(line);
+        let flags = self.body.ins().load(types::I32, sound(), channel, CHANNEL_FLAGS);
+        let stop = line.watched() | CLIENT_FINISHED;
+        let watched = self.body.ins().band_imm_u(flags, i64::from(stop));
+        let free = self.body.ins().icmp_imm_u(IntCC::Equal, watched, 0);
+        self.need(free, line);
+        let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
+        let room = self.body.ins().icmp_imm_u(IntCC::UnsignedLessThan, count, 4);
+        self.need(room, line);
+        let state = self.body.ins().load(types::I16, sound(), channel, CHANNEL_STATE);
+        let interface = &self.unit.ir.interfaces[line.interface];
+        let mut allowed: Option<Value> = None;
+        for before in self.predecessors(interface, message) {
+            let is = self.body.ins().icmp_imm_u(IntCC::Equal, state, i64::from(before));
+            allowed = Some(match allowed {
+                Some(or) => self.body.ins().bor(or, is),
+                None => is,
+            });
+        }
+        let allowed = allowed.unwrap_or(room);
+        self.need(allowed, line);
+        let head = self.body.ins().load(types::I8, sound(), channel, CHANNEL_HEAD);
+        let behind = self.body.ins().iadd(head, count);
+        let place = self.body.ins().band_imm_u(behind, 3);
+        let entry = self.entry(channel, place, line.interface);
+        let more = self.body.ins().iadd_imm_s(count, 1);
+        self.body.ins().store(sound(), more, channel, CHANNEL_COUNT);
+        let number = self.body.ins().iconst(types::I16, message.index() as i64);
+        self.body.ins().store(sound(), number, channel, CHANNEL_STATE);
+        let sender = if line.slot.is_some() { FROM_CLIENT } else { FROM_SERVER };
+        let number = tag(message.index() as u16, sender);
+        let number = self.body.ins().iconst(types::I16, i64::from(number));
+        self.body.ins().store(sound(), number, entry.tag, CHANNEL_TAGS);
+        entry
+    }
+
+    /// The entry at the head, if it is the message from the other side; it is taken out.
+    pub(super) fn head(&mut self, line: Line, message: MessageId) -> Entry {
+        let channel = self.channel(line);
+        let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
+        self.need(count, line);
+        let head = self.body.ins().load(types::I8, sound(), channel, CHANNEL_HEAD);
+        let entry = self.entry(channel, head, line.interface);
+        let sender = if line.slot.is_some() { FROM_SERVER } else { FROM_CLIENT };
+        let expected = tag(message.index() as u16, sender);
+        let there = self.body.ins().load(types::I16, sound(), entry.tag, CHANNEL_TAGS);
+        let is = self.body.ins().icmp_imm_u(IntCC::Equal, there, i64::from(expected));
+        self.need(is, line);
+        let flags = self.body.ins().load(types::I32, sound(), channel, CHANNEL_FLAGS);
+        let watched = self.body.ins().band_imm_u(flags, i64::from(line.watched()));
+        let free = self.body.ins().icmp_imm_u(IntCC::Equal, watched, 0);
+        self.need(free, line);
+        let next = self.body.ins().iadd_imm_s(head, 1);
+        let next = self.body.ins().band_imm_u(next, 3);
+        self.body.ins().store(sound(), next, channel, CHANNEL_HEAD);
+        let fewer = self.body.ins().iadd_imm_s(count, -1);
+        self.body.ins().store(sound(), fewer, channel, CHANNEL_COUNT);
+        entry
+    }
+
+    /// Whether the head is from the other side and matches; the run-time decides if there is none.
+    pub(super) fn peek(&mut self, line: Line, pattern: Pattern) -> Value {
+        let channel = self.channel(line);
+        let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
+        self.need(count, line);
+        let head = self.body.ins().load(types::I8, sound(), channel, CHANNEL_HEAD);
+        let entry = self.entry(channel, head, line.interface);
+        let there = self.body.ins().load(types::I16, sound(), entry.tag, CHANNEL_TAGS);
+        let other = if line.slot.is_some() { FROM_SERVER } else { FROM_CLIENT };
+        let sender = self.body.ins().band_imm_u(there, 1);
+        let is_other = self.body.ins().icmp_imm_u(IntCC::Equal, sender, i64::from(other));
+        self.need(is_other, line);
+        match pattern {
+            Pattern::Any => self.word(1),
+            Pattern::Finish => self.word(0),
+            Pattern::Message(message) => {
+                let number = tag(message.index() as u16, other);
+                let is = self.body.ins().icmp_imm_u(IntCC::Equal, there, i64::from(number));
+                self.body.ins().uextend(types::I64, is)
+            }
+        }
+    }
+
+    pub(super) fn entry_store(&mut self, entry: Entry, index: usize, word: Value) {
+        let offset = CHANNEL_ENTRIES + 8 * index as i32;
+        self.body.ins().store(sound(), word, entry.address, offset);
+    }
+
+    pub(super) fn entry_load(&mut self, entry: Entry, index: usize, ty: Type) -> Value {
+        let offset = CHANNEL_ENTRIES + 8 * index as i32;
+        self.body.ins().load(crate::compile::machine(ty), sound(), entry.address, offset)
+    }
+
+    /// The channel has changed: the process of the other side goes on if it waits.
+    pub(super) fn notify(&mut self, entry: Entry, line: Line) {
+        let (waits, next) = (self.body.create_block(), self.body.create_block());
+        let channel = entry.channel;
+        let flags = self.body.ins().load(types::I32, sound(), channel, CHANNEL_FLAGS);
+        let waiting = self.body.ins().band_imm_u(flags, i64::from(line.waits()));
+        self.body.ins().brif(waiting, waits, &[], next, &[]);
+
+        self.body.switch_to_block(waits);
+        let (room, full) = (self.body.create_block(), self.body.create_block());
+        self.body.set_cold_block(full);
+        let worker = self.worker;
+        let tail = self.body.ins().load(types::I64, sound(), worker, WORKER_READY_TAIL);
+        let head = self.body.ins().load(types::I64, sound(), worker, WORKER_READY_HEAD);
+        let mask = self.body.ins().load(types::I64, sound(), worker, WORKER_READY_MASK);
+        let used = self.body.ins().isub(tail, head);
+        let fits = self.body.ins().icmp(IntCC::UnsignedLessThanOrEqual, used, mask);
+        self.body.ins().brif(fits, room, &[], full, &[]);
+
+        self.body.switch_to_block(room);
+        let cleared = self.body.ins().bxor(flags, waiting);
+        self.body.ins().store(sound(), cleared, channel, CHANNEL_FLAGS);
+        let process = match line.slot {
+            Some(_) => self.body.ins().iadd_imm_s(channel, -i64::from(PROCESS_CHANNEL)),
+            None => self.body.ins().load(types::I64, sound(), channel, CHANNEL_CLIENT_PROCESS),
+        };
+        let ring = self.body.ins().load(types::I64, sound(), worker, WORKER_READY);
+        let at = self.body.ins().band(tail, mask);
+        let bytes = self.body.ins().ishl_imm_u(at, 3);
+        let place = self.body.ins().iadd(ring, bytes);
+        self.body.ins().store(sound(), process, place, 0);
+        let after = self.body.ins().iadd_imm_s(tail, 1);
+        self.body.ins().store(sound(), after, worker, WORKER_READY_TAIL);
+        self.body.ins().jump(next, &[]);
+
+        self.body.switch_to_block(full);
+        match line.slot {
+            Some(slot) => self.faults("client_wake", &[slot]),
+            None => self.faults("server_wake", &[]),
+        }
+        self.body.ins().jump(next, &[]);
+        self.body.switch_to_block(next);
+    }
+}

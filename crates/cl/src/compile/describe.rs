@@ -1,0 +1,260 @@
+//! What the run-time has to know of a program: sizes, words that own, protocols, positions.
+
+use std::collections::BTreeMap;
+
+use tidemill_proc::layout::{COMPONENT_HEADER, Code, SLOT_SIZE};
+use tidemill_proc::program::{
+    ComponentType, Direction, Facet, Function, Interface, Key, Kind, Message, Port, Position,
+    Program, Shape, Variable,
+};
+use tidemill_stdx::diag::{Sources, Span};
+use tidemill_stdx::id::Id;
+
+use crate::compile::frame::Frame;
+use crate::ir::{self, ComponentId, FunctionId, InterfaceId, Storage, Type, VariableId};
+
+/// The descriptors of a program, and numbers that code refers to.
+pub(crate) struct Descriptors<'a> {
+    ir: &'a ir::Program,
+    sources: &'a Sources,
+    /// For the run-time; functions are added last.
+    pub(crate) program: Program,
+    positions: BTreeMap<(u32, u32), u32>,
+    shapes: Vec<(Storage, u32)>,
+}
+
+impl<'a> Descriptors<'a> {
+    pub(crate) fn of(ir: &'a ir::Program, sources: &'a Sources, files: u32) -> Descriptors<'a> {
+        let mut program = Program::default();
+        // Position 0 is unknown.
+        program.positions.push(Position::default());
+        program.files =
+            (0..files).map(|file| sources.name(tidemill_stdx::diag::FileId(file)).into()).collect();
+        let mut all =
+            Descriptors { ir, sources, program, positions: BTreeMap::new(), shapes: Vec::new() };
+        all.program.interfaces = ir.interfaces.iter().map(interface).collect();
+        for (id, component) in ir.components.iter_enumerated() {
+            let described = all.component(id, component);
+            all.program.components.push(described);
+        }
+        all.program.entry = ir.entry.map_or(0, |entry| entry.raw());
+        all
+    }
+
+    /// The number of a place in the source.
+    pub(crate) fn position(&mut self, span: Span) -> u32 {
+        let known = &mut self.positions;
+        if let Some(number) = known.get(&(span.file.0, span.start)) {
+            return *number;
+        }
+        if span.file.0 as usize >= self.program.files.len() {
+            return 0;
+        }
+        let place = self.sources.place(span);
+        let number = self.program.positions.len() as u32;
+        let (line, column) = (place.line, place.column);
+        self.program.positions.push(Position { file: span.file.0, line, column });
+        known.insert((span.file.0, span.start), number);
+        number
+    }
+
+    /// The number of the shape of an array or collection.
+    pub(crate) fn shape(&mut self, storage: &Storage) -> u32 {
+        if let Some((_, number)) = self.shapes.iter().find(|(known, _)| known == storage) {
+            return *number;
+        }
+        let shape = match storage {
+            Storage::Array { element, dimensions } => {
+                Shape::Array { dimensions: u32::from(*dimensions), element: kind(*element) }
+            }
+            Storage::Collection { keys, element } => {
+                let keys = keys.iter().map(|key| match key {
+                    Type::Text => Key::Text,
+                    _ => Key::Integer,
+                });
+                Shape::Collection { keys: keys.collect(), element: kind(*element) }
+            }
+            Storage::One(_) => return 0,
+        };
+        let number = self.program.shapes.len() as u32;
+        self.program.shapes.push(shape);
+        self.shapes.push((storage.clone(), number));
+        number
+    }
+
+    /// The number of what a component is asked to offer or require.
+    pub(crate) fn facet(&mut self, facet: Facet) -> u32 {
+        let known = self.program.facets.iter().position(|known| *known == facet);
+        known.unwrap_or_else(|| {
+            self.program.facets.push(facet);
+            self.program.facets.len() - 1
+        }) as u32
+    }
+
+    fn component(&mut self, id: ComponentId, component: &ir::Component) -> ComponentType {
+        let ports = Ports::of(self.ir, id);
+        let variables = component.variables.iter_enumerated().map(|(number, variable)| Variable {
+            name: variable.name.clone(),
+            offset: ports.variable(number) as u32,
+            kind: storage_kind(&variable.storage),
+            shape: self.shape(&variable.storage),
+            synchronous: variable.synchronous,
+        });
+        let variables: Vec<Variable> = variables.collect();
+        let size = ports.variable(VariableId::new(component.variables.len() as u32)) as u32;
+        ComponentType {
+            name: component.name.clone(),
+            size,
+            offered: ports.offered,
+            required: ports.required,
+            variables,
+            begin: component.begin.map(FunctionId::raw),
+            activity: component.activity.map(FunctionId::raw),
+            finally: component.finally.map(FunctionId::raw),
+            awaits_input: awaits_input(self.ir, id),
+        }
+    }
+
+    /// Describes a function with a frame.
+    pub(crate) fn function(
+        &mut self,
+        function: &ir::Function,
+        frame: &Frame,
+        code: Code,
+    ) -> Function {
+        let owned = function.locals.iter_enumerated().filter_map(|(id, local)| {
+            let kind = storage_kind(&local.storage);
+            (kind != Kind::Scalar && kind != Kind::Reference).then(|| Variable {
+                name: local.name.clone(),
+                offset: Frame::local(id) as u32,
+                kind,
+                shape: self.shape(&local.storage),
+                synchronous: false,
+            })
+        });
+        Function {
+            // Reports say what of a component it is; of which, they say too.
+            name: function.name.rsplit('.').next().unwrap_or_default().to_owned(),
+            frame_size: frame.size(),
+            owned: owned.collect(),
+            code,
+        }
+    }
+}
+
+/// The interfaces of a component with their slots.
+pub(crate) struct Ports {
+    pub(crate) offered: Vec<Port>,
+    pub(crate) required: Vec<Port>,
+    /// Where the variables begin.
+    end: i32,
+}
+
+impl Ports {
+    /// Required interfaces have slots, and offered ones that something is connected to.
+    pub(crate) fn of(ir: &ir::Program, id: ComponentId) -> Ports {
+        let component = &ir.components[id];
+        let mut end = COMPONENT_HEADER;
+        let mut slot = || {
+            end += SLOT_SIZE;
+            (end - SLOT_SIZE) as u32
+        };
+        let required = component.requires.iter().map(|it| Port {
+            interface: it.interface.raw(),
+            low: it.count.0,
+            high: it.count.1,
+            slot: slot(),
+            implementation: None,
+        });
+        let required = required.collect();
+        let redirected = redirected(ir, id);
+        let offered = component.offers.iter().map(|it| Port {
+            interface: it.interface.raw(),
+            low: it.count.0,
+            high: it.count.1,
+            slot: if redirected.contains(&it.interface) { slot() } else { 0 },
+            implementation: it.implementation.map(FunctionId::raw),
+        });
+        let offered = offered.collect();
+        Ports { offered, required, end }
+    }
+
+    /// Bytes from the start of the component to a variable.
+    pub(crate) fn variable(&self, variable: VariableId) -> i32 {
+        self.end + 8 * variable.index() as i32
+    }
+}
+
+/// The offered interfaces that code of the component connects.
+fn redirected(ir: &ir::Program, id: ComponentId) -> Vec<InterfaceId> {
+    let own = ir.functions.iter().filter(|function| function.component == id);
+    let blocks = own.flat_map(|function| &function.blocks);
+    let instructions = blocks.flat_map(|block| &block.instructions);
+    instructions
+        .filter_map(|(instruction, _)| match instruction {
+            ir::Instruction::Connect { from: ir::Port::OwnOffered { interface, .. }, .. } => {
+                Some(*interface)
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+/// What a word of this type holds.
+pub(crate) fn kind(ty: Type) -> Kind {
+    match ty {
+        Type::Text => Kind::Text,
+        Type::Component => Kind::Component,
+        Type::Address => Kind::Reference,
+        _ => Kind::Scalar,
+    }
+}
+
+/// What the word of a variable or local holds.
+pub(crate) fn storage_kind(storage: &Storage) -> Kind {
+    match storage {
+        Storage::One(ty) => kind(*ty),
+        Storage::Array { .. } => Kind::Array,
+        Storage::Collection { .. } => Kind::Collection,
+    }
+}
+
+fn interface(interface: &ir::Interface) -> Interface {
+    let states = &interface.protocol;
+    let words = interface.messages.len().div_ceil(64);
+    let messages = interface.messages.iter_enumerated().map(|(id, message)| {
+        let mut after = vec![0u64; words];
+        for earlier in interface.messages.ids() {
+            if states.after(Some(earlier)).next.contains(&id) {
+                after[earlier.index() / 64] |= 1 << (earlier.index() % 64);
+            }
+        }
+        let own = states.after(Some(id));
+        Message {
+            name: message.name.clone(),
+            direction: match message.direction {
+                ir::Direction::In => Direction::In,
+                ir::Direction::Out => Direction::Out,
+            },
+            parameters: message.parameters.iter().map(|ty| kind(*ty)).collect(),
+            initial: states.after(None).next.contains(&id),
+            after,
+            must_end: own.next.is_empty(),
+            may_end: own.may_end,
+        }
+    });
+    let messages: Vec<Message> = messages.collect();
+    let largest = messages.iter().map(|message| message.parameters.len()).max().unwrap_or(0);
+    Interface { name: interface.name.clone(), messages, entry_size: 8 * largest as u32 }
+}
+
+/// Whether a condition of the component uses INPUT.
+fn awaits_input(ir: &ir::Program, id: ComponentId) -> bool {
+    let conditions = ir.functions.iter().filter(|function| {
+        function.component == id && matches!(function.kind, ir::Kind::Condition { .. })
+    });
+    conditions.flat_map(|function| &function.blocks).any(|block| {
+        let mut instructions = block.instructions.iter();
+        instructions.any(|(it, _)| matches!(it, ir::Instruction::Input { .. }))
+    })
+}

@@ -1,0 +1,327 @@
+//! Sending, receiving, asking for messages, and connections.
+
+use tidemill_jit::build::{Block, InstBuilder, IntCC, StackSlot, Value, types};
+use tidemill_proc::layout::{
+    ANY, FINISH, LINE_COMPONENT, NEXT_FREE, PORT_IMPLEMENTATION, PORT_LINE, PORT_OFFERED,
+    PORT_REQUIRED, PROCESS_LINES, SLOT_CHANNEL, SLOT_PORT, port,
+};
+use tidemill_stdx::id::Id;
+
+use crate::compile::channel::Line;
+use crate::compile::machine;
+use crate::compile::translate::{Translator, sound};
+use crate::ir::{
+    Instruction, InterfaceId, Kind, MessageId, Party, Pattern, Payload, Port, Register, Type,
+};
+
+impl Translator<'_, '_, '_> {
+    pub(super) fn message(&mut self, instruction: &Instruction) {
+        match instruction {
+            Instruction::Send { to, message, payload } => self.send(*to, *message, payload),
+            Instruction::Receive { from, message, into } => self.receive(*from, *message, into),
+            Instruction::Test { to, from, pattern } => self.test(*to, *from, *pattern),
+            Instruction::Input { to, from, pattern } => {
+                let slot = self.slot(*from);
+                let (pattern, position) = (self.pattern(*pattern), self.position());
+                match slot {
+                    Some(slot) => self.faults("client_input", &[slot, pattern, position]),
+                    None => self.faults("server_input", &[pattern, position]),
+                }
+                let value = self.result(Type::Boolean);
+                self.set(*to, value);
+            }
+            Instruction::Connect { from, to } => {
+                let ((from, from_port), (to, to_port)) =
+                    (self.port(*from, true), self.port(*to, false));
+                let position = self.position();
+                self.faults("connect", &[from, from_port, to, to_port, position]);
+            }
+            Instruction::Disconnect { port } => {
+                let ((component, port), position) = (self.port(*port, true), self.position());
+                self.faults("disconnect", &[component, port, position]);
+            }
+            Instruction::Connected { to, port } => {
+                let (component, port) = self.port(*port, true);
+                let value = self.value("count", &[component, port]);
+                self.set(*to, value);
+            }
+            other => unreachable!("{other:?} is translated elsewhere"),
+        }
+    }
+
+    fn pattern(&mut self, pattern: Pattern) -> Value {
+        let number = match pattern {
+            Pattern::Message(message) => message.raw(),
+            Pattern::Any => ANY,
+            Pattern::Finish => FINISH,
+        };
+        self.half(number)
+    }
+
+    /// The slot of a communication that this side has opened; none on the server's side.
+    fn slot(&mut self, party: Party) -> Option<Value> {
+        match party {
+            Party::Client => None,
+            Party::Required { interface, index } => {
+                let ports = &self.unit.ports[self.function.component].required;
+                let number = ports.iter().position(|port| port.interface == interface.raw());
+                let number = number.unwrap_or(0);
+                let known = &ports[number];
+                if !known.is_set() {
+                    let offset = i64::from(known.slot);
+                    return Some(self.body.ins().iadd_imm_s(self.component, offset));
+                }
+                let index = self.index(index);
+                let (number, position) = (self.half(number as u32), self.position());
+                Some(self.finds("slot_required", &[number, index, position]))
+            }
+            Party::Sub { place, interface, index } => {
+                let from = self.place(place);
+                let component = self.load(from, Type::Component);
+                Some(self.offered(component, interface, index))
+            }
+            Party::Own { interface } => Some(self.offered(self.component, interface, None)),
+        }
+    }
+
+    fn offered(
+        &mut self,
+        component: Value,
+        interface: InterfaceId,
+        index: Option<Register>,
+    ) -> Value {
+        let (slow, done) = (self.body.create_block(), self.body.create_block());
+        let slot = self.body.append_block_param(done, types::I64);
+        match index {
+            None => {
+                self.body.set_cold_block(slow);
+                let line = self.first_line(component, interface, slow);
+                self.body.ins().jump(done, &[line.into()]);
+            }
+            Some(_) => _ = self.body.ins().jump(slow, &[]),
+        }
+        self.body.switch_to_block(slow);
+        let index = self.index(index);
+        let (interface, position) = (self.half(interface.raw()), self.position());
+        let found = self.finds("slot_offered", &[component, interface, index, position]);
+        self.body.ins().jump(done, &[found.into()]);
+        self.body.switch_to_block(done);
+        slot
+    }
+
+    /// The process's first line, if it is to this interface of the component.
+    fn first_line(&mut self, component: Value, interface: InterfaceId, slow: Block) -> Value {
+        let exists = self.body.create_block();
+        let (same, found) = (self.body.create_block(), self.body.create_block());
+        let line = self.body.ins().load(types::I64, sound(), self.process, PROCESS_LINES);
+        self.body.ins().brif(line, exists, &[], slow, &[]);
+        self.body.switch_to_block(exists);
+        self.body.ins().brif(component, same, &[], slow, &[]);
+        self.body.switch_to_block(same);
+        let target = self.body.ins().load(types::I64, sound(), line, LINE_COMPONENT);
+        let channel = self.body.ins().load(types::I64, sound(), line, SLOT_CHANNEL);
+        let port = self.body.ins().load(types::I64, sound(), line, SLOT_PORT);
+        let wanted = self.word(interface_port(PORT_LINE, interface, 1));
+        let target = self.body.ins().icmp(IntCC::Equal, target, component);
+        let port = self.body.ins().icmp(IntCC::Equal, port, wanted);
+        // Only while a channel is open is the component at this address still the same.
+        let open = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, channel, 1);
+        let both = self.body.ins().band(target, port);
+        let all = self.body.ins().band(both, open);
+        self.body.ins().brif(all, found, &[], slow, &[]);
+        self.body.switch_to_block(found);
+        line
+    }
+
+    fn index(&mut self, index: Option<Register>) -> Value {
+        match index {
+            Some(index) => self.get(index),
+            None => self.word(1),
+        }
+    }
+
+    /// The interface that is spoken with the party; none in a procedure of an implementation.
+    fn interface(&self, party: Party) -> Option<InterfaceId> {
+        match (party, self.function.kind) {
+            (Party::Client, Kind::Implementation(interface)) => Some(interface),
+            (Party::Client, _) => None,
+            (Party::Required { interface, .. }, _)
+            | (Party::Sub { interface, .. }, _)
+            | (Party::Own { interface }, _) => Some(interface),
+        }
+    }
+
+    fn send(&mut self, to: Party, message: MessageId, payload: &[Payload]) {
+        let retry = self.retry();
+        let slot = self.slot(to);
+        let words: Vec<Value> = payload.iter().map(|part| self.sent(*part)).collect();
+        let (slow, done) = (self.body.create_block(), self.body.create_block());
+        match self.interface(to).filter(|interface| self.is_plain(*interface, message, slot)) {
+            Some(interface) => {
+                self.body.set_cold_block(slow);
+                let line = Line { slot, interface, slow };
+                let entry = self.room(line, message);
+                for (index, word) in words.iter().enumerate() {
+                    self.entry_store(entry, index, *word);
+                }
+                self.notify(entry, line);
+                self.body.ins().jump(done, &[]);
+            }
+            None => _ = self.body.ins().jump(slow, &[]),
+        }
+        self.body.switch_to_block(slow);
+        let row = self.row(payload.len());
+        for (index, word) in words.into_iter().enumerate() {
+            self.row_store(row, index, word);
+        }
+        self.transfer(slot, ("client_send", "server_send"), message, row, retry);
+        self.body.ins().jump(done, &[]);
+        self.body.switch_to_block(done);
+        for part in payload {
+            if let Payload::Copy(place) | Payload::Move(place) = *part {
+                let (from, zero) = (self.place(place), self.word(0));
+                self.store(from, zero);
+            }
+        }
+    }
+
+    fn sent(&mut self, part: Payload) -> Value {
+        match part {
+            Payload::Register(register) => self.get(register),
+            Payload::Copy(place) | Payload::Move(place) => {
+                let from = self.place(place);
+                self.load(from, Type::Integer)
+            }
+        }
+    }
+
+    fn receive(&mut self, from: Party, message: MessageId, into: &[Payload]) {
+        let retry = self.retry();
+        let slot = self.slot(from);
+        let types: Vec<Type> = into.iter().map(|part| self.received_type(*part)).collect();
+        let (slow, done) = (self.body.create_block(), self.body.create_block());
+        let values: Vec<Value> =
+            types.iter().map(|ty| self.body.append_block_param(done, machine(*ty))).collect();
+        match self.interface(from).filter(|interface| self.is_plain(*interface, message, slot)) {
+            Some(interface) => {
+                self.body.set_cold_block(slow);
+                let line = Line { slot, interface, slow };
+                let entry = self.head(line, message);
+                let places = types.iter().enumerate();
+                let words: Vec<_> =
+                    places.map(|(index, ty)| self.entry_load(entry, index, *ty).into()).collect();
+                self.notify(entry, line);
+                self.body.ins().jump(done, &words);
+            }
+            None => _ = self.body.ins().jump(slow, &[]),
+        }
+        self.body.switch_to_block(slow);
+        let row = self.row(into.len());
+        self.transfer(slot, ("client_receive", "server_receive"), message, row, retry);
+        let places = types.iter().enumerate();
+        let words: Vec<_> =
+            places.map(|(index, ty)| self.row_load(row, index, *ty).into()).collect();
+        self.body.ins().jump(done, &words);
+        self.body.switch_to_block(done);
+        for (part, value) in into.iter().zip(values) {
+            match *part {
+                Payload::Register(register) => self.set(register, value),
+                Payload::Copy(place) | Payload::Move(place) => {
+                    // Temporaries are empty.
+                    let to = self.place(place);
+                    self.store(to, value);
+                }
+            }
+        }
+    }
+
+    fn received_type(&self, part: Payload) -> Type {
+        match part {
+            Payload::Register(register) => self.function.registers[register],
+            Payload::Copy(_) | Payload::Move(_) => Type::Integer,
+        }
+    }
+
+    /// `?M` as an expression.
+    fn test(&mut self, to: Register, from: Party, pattern: Pattern) {
+        let retry = self.retry();
+        let slot = self.slot(from);
+        let (slow, done) = (self.body.create_block(), self.body.create_block());
+        let truth = self.body.append_block_param(done, types::I64);
+        let system = |id: InterfaceId| self.unit.ir.interfaces[id].system;
+        match self.interface(from).filter(|interface| !system(*interface)) {
+            Some(interface) => {
+                self.body.set_cold_block(slow);
+                let is = self.peek(Line { slot, interface, slow }, pattern);
+                self.body.ins().jump(done, &[is.into()]);
+            }
+            None => _ = self.body.ins().jump(slow, &[]),
+        }
+        self.body.switch_to_block(slow);
+        let (pattern, position) = (self.pattern(pattern), self.position());
+        match slot {
+            Some(slot) => self.blocks("client_peek", &[slot, pattern, position], retry),
+            None => self.blocks("server_peek", &[pattern, position], retry),
+        }
+        let is = self.result(Type::Boolean);
+        self.body.ins().jump(done, &[is.into()]);
+        self.body.switch_to_block(done);
+        self.set(to, truth);
+    }
+
+    fn transfer(
+        &mut self,
+        slot: Option<Value>,
+        (client, server): (&'static str, &'static str),
+        message: MessageId,
+        row: StackSlot,
+        retry: Block,
+    ) {
+        let message = self.half(message.raw());
+        let (words, position) = (self.row_address(row), self.position());
+        match slot {
+            Some(slot) => self.blocks(client, &[slot, message, words, position], retry),
+            None => self.blocks(server, &[message, words, position], retry),
+        }
+    }
+
+    /// A component and the number of one of its interfaces.
+    fn port(&mut self, port: Port, from: bool) -> (Value, Value) {
+        let (component, kind, interface, index) = match port {
+            Port::SubRequired { place, interface, index } => {
+                (Some(place), PORT_REQUIRED, interface, index)
+            }
+            Port::SubOffered { place, interface, index } => {
+                (Some(place), PORT_OFFERED, interface, index)
+            }
+            Port::OwnRequired { interface, index } => (None, PORT_REQUIRED, interface, index),
+            Port::OwnOffered { interface, index } => {
+                (None, if from { PORT_OFFERED } else { PORT_IMPLEMENTATION }, interface, index)
+            }
+        };
+        let component = match component {
+            Some(place) => {
+                let from = self.place(place);
+                self.load(from, Type::Component)
+            }
+            None => self.component,
+        };
+        let known = match index {
+            Some(_) => 0,
+            None => NEXT_FREE,
+        };
+        let base = interface_port(kind, interface, known);
+        let mut number = self.word(base);
+        if let Some(index) = index {
+            let index = self.get(index);
+            let low = self.body.ins().ireduce(types::I32, index);
+            let low = self.body.ins().uextend(types::I64, low);
+            number = self.body.ins().bor(number, low);
+        }
+        (component, number)
+    }
+}
+
+fn interface_port(kind: u64, interface: InterfaceId, index: u32) -> i64 {
+    port(kind, interface.index() as u32, index) as i64
+}

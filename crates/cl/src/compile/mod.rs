@@ -1,0 +1,200 @@
+//! Native code for every function of a program.
+//!
+//! A function that may suspend is a state machine over its heap frame, as the run-time's layout
+//! says: at the start it goes on where the frame's resume point is; where an operation suspends it
+//! keeps the registers that are needed later and returns; resumed, it executes the operation again
+//! and finds it granted. A function that cannot suspend is an ordinary native function.
+//!
+//! ```text
+//! start -- resume point 0 --> block 0 ... send --+-- done --> ...
+//!       \-- resume point n --> reload --> retry -+-- suspended --> keep registers, return 1
+//!                                                \-- fault --> return 2
+//! ```
+
+use tidemill_jit::build::{CallConv, Signature, Type as Machine, signature, types};
+use tidemill_jit::{Blob, Code, DataId, Error, FuncId, Module, Options};
+use tidemill_proc::entry::{Entry, Passing, entries};
+use tidemill_proc::program::Program;
+use tidemill_stdx::diag::Sources;
+use tidemill_stdx::hash::Map;
+use tidemill_stdx::id::IdVec;
+
+use crate::compile::describe::{Descriptors, Ports};
+use crate::compile::frame::{Frame, Suspending};
+use crate::ir::{self, BlockId, ComponentId, FunctionId, Instruction, Kind, Place, TextId, Type};
+
+mod call;
+mod channel;
+mod component;
+pub(crate) mod describe;
+pub(crate) mod frame;
+mod message;
+mod owned;
+mod scalar;
+mod translate;
+
+use translate::Translator;
+
+/// How often a running process looks whether its slice is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Checkpoints {
+    /// It looks at a flag that a timer sets.
+    Flag,
+    /// It counts, so that runs repeat.
+    Count,
+    /// It never looks.
+    None,
+}
+
+/// What a compilation may choose.
+#[derive(Debug, Clone)]
+pub struct Choices {
+    /// See [`Checkpoints`].
+    pub checkpoints: Checkpoints,
+    /// Keep listings of the machine code.
+    pub listing: bool,
+    /// Name the functions for `perf`.
+    pub perf_map: bool,
+}
+
+/// A program with its code.
+pub struct Compiled {
+    /// What the run-time runs; its functions point into `code`.
+    pub program: Program,
+    /// Owns the machine code.
+    pub code: Code,
+    /// The functions' names in `code`.
+    pub functions: Vec<(String, FuncId)>,
+}
+
+/// What all functions are translated with.
+struct Unit<'a> {
+    ir: &'a ir::Program,
+    descriptors: Descriptors<'a>,
+    suspending: Suspending,
+    frames: IdVec<FunctionId, Frame>,
+    ports: IdVec<ComponentId, Ports>,
+    functions: IdVec<FunctionId, FuncId>,
+    entries: Map<&'static str, (FuncId, Entry)>,
+    texts: IdVec<TextId, DataId>,
+    scopes: Map<(FunctionId, BlockId, usize), DataId>,
+    checkpoints: Checkpoints,
+}
+
+/// Compiles a verified program of `files` source files.
+///
+/// # Errors
+/// If no code can be made for this machine.
+pub fn compile(
+    ir: &ir::Program,
+    sources: &Sources,
+    files: u32,
+    choices: &Choices,
+) -> Result<Compiled, Error> {
+    let options = Options {
+        listing: choices.listing,
+        perf_map: choices.perf_map,
+        ..Options::named("components")
+    };
+    let mut module = Module::new(options)?;
+    let suspending = Suspending::of(ir);
+    let frames = ir.functions.iter().map(|it| Frame::of(it, &suspending)).collect();
+    let functions = ir.functions.iter_enumerated().map(|(id, function)| {
+        let signature = signature_of(function, suspending.contains(id));
+        module.declare(function.name.clone(), signature)
+    });
+    let functions: IdVec<FunctionId, FuncId> = functions.collect();
+    let imported = entries().into_iter().map(|entry| {
+        let id = module.import(entry.name, entry_signature(&entry), entry.address.cast());
+        (entry.name, (id, entry))
+    });
+    let imported = imported.collect();
+    let texts = ir.texts.iter().map(|text| {
+        let mut blob = Blob::new();
+        blob.bytes(text);
+        module.data("text", blob)
+    });
+    let mut unit = Unit {
+        ir,
+        descriptors: Descriptors::of(ir, sources, files),
+        suspending,
+        frames,
+        ports: ir.components.ids().map(|id| Ports::of(ir, id)).collect(),
+        functions,
+        entries: imported,
+        texts: texts.collect(),
+        scopes: Map::default(),
+        checkpoints: choices.checkpoints,
+    };
+    unit.scopes = scopes(ir, &mut module);
+    for (id, _) in ir.functions.iter_enumerated() {
+        let target = unit.functions[id];
+        module.define(target, |body| Translator::translate(&mut unit, id, body))?;
+    }
+    let code = module.finish()?;
+    for (id, function) in ir.functions.iter_enumerated() {
+        let address = tidemill_proc::program::compiled(code.address(unit.functions[id]));
+        let described = unit.descriptors.function(function, &unit.frames[id], address);
+        unit.descriptors.program.functions.push(described);
+    }
+    let names =
+        ir.functions.iter_enumerated().map(|(id, it)| (it.name.clone(), unit.functions[id]));
+    let functions = names.collect();
+    Ok(Compiled { program: unit.descriptors.program, code, functions })
+}
+
+/// The lists of words that scopes end with.
+fn scopes(ir: &ir::Program, module: &mut Module) -> Map<(FunctionId, BlockId, usize), DataId> {
+    let mut scopes = Map::default();
+    for (function, it) in ir.functions.iter_enumerated() {
+        for (block, it) in it.blocks.iter_enumerated() {
+            for (index, (instruction, _)) in it.instructions.iter().enumerate() {
+                let Instruction::EndScope { places } = instruction else { continue };
+                let mut blob = Blob::new();
+                for place in places {
+                    if let Place::Local(local) = place {
+                        blob.bytes(&(Frame::local(*local) as u32).to_ne_bytes());
+                    }
+                }
+                scopes.insert((function, block, index), module.data("scope", blob));
+            }
+        }
+    }
+    scopes
+}
+
+/// Frame, process and worker, then what an operation takes.
+fn entry_signature(entry: &Entry) -> Signature {
+    let machine = |passing: Passing| match passing {
+        Passing::None => None,
+        Passing::Half => Some(types::I32),
+        Passing::Word | Passing::Address => Some(types::I64),
+        Passing::Real => Some(types::F64),
+    };
+    let mut parameters = vec![types::I64; 3];
+    parameters.extend(entry.parameters.iter().filter_map(|parameter| machine(parameter.1)));
+    let results: Vec<Machine> = machine(entry.result).into_iter().collect();
+    signature(CallConv::SystemV, &parameters, &results)
+}
+
+/// A function with a frame, and a condition, gets frame, process and worker; a native one its
+/// arguments, too, and gives its result beside the status.
+fn signature_of(function: &ir::Function, framed: bool) -> Signature {
+    let mut parameters = vec![types::I64; 3];
+    let mut results = vec![types::I32];
+    if !framed && !matches!(function.kind, Kind::Condition { .. }) {
+        for parameter in &function.parameters {
+            parameters.push(match parameter {
+                ir::Parameter::Register(register) => machine(function.registers[*register]),
+                ir::Parameter::Local(_) => types::I64,
+            });
+        }
+        results.extend(function.result.map(machine));
+    }
+    signature(CallConv::SystemV, &parameters, &results)
+}
+
+/// The machine's type for a value.
+fn machine(ty: Type) -> Machine {
+    if ty == Type::Real { types::F64 } else { types::I64 }
+}

@@ -1,0 +1,293 @@
+//! Texts, arrays and collections.
+
+use tidemill_jit::build::{InstBuilder, IntCC, StackSlot, Value, types};
+use tidemill_proc::fault::Reason as Fault;
+use tidemill_proc::program::Kind as Owned;
+
+use crate::compile::describe::kind;
+use crate::compile::translate::{Address, Translator, sound};
+use crate::ir::{Access, Instruction, Key, Place, Register, Storage, Type};
+
+impl Translator<'_, '_, '_> {
+    pub(super) fn owned(&mut self, instruction: &Instruction) {
+        match instruction {
+            Instruction::TextConstant { to, text } => {
+                let length = self.unit.ir.texts[*text].len();
+                let value = if length == 0 {
+                    self.word(0)
+                } else {
+                    let bytes = self.body.data_address(self.unit.texts[*text]);
+                    let (length, position) = (self.word(length as i64), self.position());
+                    self.faults("text_literal", &[bytes, length, position]);
+                    self.result(Type::Text)
+                };
+                self.put_text(*to, value);
+            }
+            Instruction::TextCopy { to, from } => {
+                let (from, position) = (self.text(*from), self.position());
+                self.faults("text_copy", &[from, position]);
+                let value = self.result(Type::Text);
+                self.put_text(*to, value);
+            }
+            Instruction::TextMove { to, from } => {
+                let from = self.place(*from);
+                let value = self.load(from, Type::Text);
+                let zero = self.word(0);
+                self.store(from, zero);
+                self.put_text(*to, value);
+            }
+            Instruction::TextNew { to, length } => {
+                let (length, position) = (self.get(*length), self.position());
+                self.faults("text_new", &[length, position]);
+                let value = self.result(Type::Text);
+                self.put_text(*to, value);
+            }
+            Instruction::TextOf { to, from, .. } => {
+                let name = match self.function.registers[*from] {
+                    Type::Real => "text_of_real",
+                    Type::Boolean => "text_of_boolean",
+                    Type::Character => "text_of_character",
+                    _ => "text_of_integer",
+                };
+                let (value, position) = (self.get(*from), self.position());
+                self.faults(name, &[value, position]);
+                let value = self.result(Type::Text);
+                self.put_text(*to, value);
+            }
+            Instruction::TextNumber { to, from } => {
+                let ty = self.function.registers[*to];
+                let name = if ty == Type::Real { "real_of_text" } else { "integer_of_text" };
+                let (from, position) = (self.text(*from), self.position());
+                self.faults(name, &[from, position]);
+                let value = self.result(ty);
+                self.set(*to, value);
+            }
+            Instruction::TextLength { to, from } => {
+                let from = self.text(*from);
+                let value = self.value("text_length", &[from]);
+                self.set(*to, value);
+            }
+            Instruction::TextGet { to, from, index } => {
+                let (from, index) = (self.text(*from), self.get(*index));
+                let position = self.position();
+                self.faults("text_get", &[from, index, position]);
+                let value = self.result(Type::Character);
+                self.set(*to, value);
+            }
+            Instruction::TextSet { to, index, from } => {
+                let (to, index, from) = (self.text(*to), self.get(*index), self.get(*from));
+                let position = self.position();
+                self.faults("text_set", &[to, index, from, position]);
+            }
+            Instruction::TextCompare { to, a, b } => {
+                let (a, b) = (self.text(*a), self.text(*b));
+                let value = self.value("text_compare", &[a, b]);
+                self.set(*to, value);
+            }
+            _ => self.elements(instruction),
+        }
+    }
+
+    /// The word of a text.
+    fn text(&mut self, place: Place) -> Value {
+        let from = self.place(place);
+        self.load(from, Type::Text)
+    }
+
+    /// The place becomes owner of the text instead of what it had.
+    pub(super) fn put_text(&mut self, to: Place, value: Value) {
+        let to = self.place(to);
+        self.drop_if_any(to, Owned::Text);
+        self.store(to, value);
+    }
+
+    fn elements(&mut self, instruction: &Instruction) {
+        match instruction {
+            Instruction::ArrayNew { array, shape, extents } => {
+                let retry = self.retry();
+                let word = self.place(*array);
+                let (word, array_kind) = (self.pointer(word), self.half(Owned::Array as u32));
+                self.blocks("delete", &[word, array_kind], retry);
+                let row = self.row(extents.len());
+                for (index, extent) in extents.iter().enumerate() {
+                    let extent = self.get(*extent);
+                    self.row_store(row, index, extent);
+                }
+                let shape = self.unit.descriptors.shape(shape);
+                let (shape, extents) = (self.half(shape), self.row_address(row));
+                let word = self.place(*array);
+                let (word, position) = (self.pointer(word), self.position());
+                self.faults("array_new", &[word, shape, extents, position]);
+            }
+            Instruction::ArrayLength { to, array, dimension } => {
+                let array = self.place(*array);
+                let array = self.load(array, Type::Integer);
+                let none = self.body.ins().icmp_imm_u(IntCC::Equal, array, 0);
+                self.fault_if(none, Fault::Unallocated as u32, None);
+                let dimension = self.half(u32::from(*dimension));
+                let value = self.value("array_length", &[array, dimension]);
+                self.set(*to, value);
+            }
+            Instruction::ArrayElement { to, array, indices } => {
+                let address = self.array_element(*array, indices);
+                self.set(*to, address);
+            }
+            Instruction::Element { to, collection, shape, keys, access } => {
+                let (row, position) = (self.keys(keys), self.position());
+                let keys = self.row_address(row);
+                let word = self.place(*collection);
+                let address = match access {
+                    Access::Make => {
+                        let shape = self.unit.descriptors.shape(shape);
+                        let (word, shape) = (self.pointer(word), self.half(shape));
+                        self.finds("collection_at", &[word, shape, keys, position])
+                    }
+                    Access::Expect => {
+                        let collection = self.load(word, Type::Integer);
+                        self.finds("collection_get", &[collection, keys, position])
+                    }
+                };
+                self.set(*to, address);
+            }
+            Instruction::ElementExists { to, collection, shape, keys } => {
+                let row = self.keys(keys);
+                let keys = self.row_address(row);
+                let collection = self.place(*collection);
+                let collection = self.load(collection, Type::Integer);
+                let element = self.value("collection_find", &[collection, keys]);
+                let value = self.present(element, shape);
+                self.set(*to, value);
+            }
+            Instruction::ElementDelete { collection, keys } => {
+                let retry = self.retry();
+                let row = self.keys(keys);
+                let keys = self.row_address(row);
+                let collection = self.place(*collection);
+                let collection = self.load(collection, Type::Integer);
+                self.blocks("collection_delete", &[collection, keys], retry);
+            }
+            Instruction::FirstKey { found, collection, keys } => {
+                for key in keys {
+                    if let Key::Text(place) = key {
+                        let zero = self.word(0);
+                        self.put_text(*place, zero);
+                    }
+                }
+                self.next_key(*found, *collection, keys, 1);
+            }
+            Instruction::NextKey { found, collection, keys } => {
+                self.next_key(*found, *collection, keys, 0);
+            }
+            Instruction::ElementCount { to, collection } => {
+                let collection = self.place(*collection);
+                let collection = self.load(collection, Type::Integer);
+                let value = self.value("collection_length", &[collection]);
+                self.set(*to, value);
+            }
+            other => unreachable!("{other:?} is translated elsewhere"),
+        }
+    }
+
+    /// The row of words that a collection is asked with.
+    fn keys(&mut self, keys: &[Key]) -> StackSlot {
+        let row = self.row(keys.len());
+        for (index, key) in keys.iter().enumerate() {
+            let word = match *key {
+                Key::Register(register) => self.get(register),
+                Key::Text(place) => self.text(place),
+            };
+            self.row_store(row, index, word);
+        }
+        row
+    }
+
+    fn next_key(&mut self, found: Register, collection: Place, keys: &[Key], first: u32) {
+        let row = self.keys(keys);
+        let words = self.row_address(row);
+        let collection = self.place(collection);
+        let (collection, first) = (self.load(collection, Type::Integer), self.half(first));
+        let position = self.position();
+        self.faults("collection_next", &[collection, words, first, position]);
+        let is = self.result(Type::Boolean);
+        for (index, key) in keys.iter().enumerate() {
+            match *key {
+                Key::Register(register) => {
+                    let word = self.row_load(row, index, Type::Integer);
+                    self.set(register, word);
+                }
+                Key::Text(place) => {
+                    // The old text has been dropped by the operation.
+                    let word = self.row_load(row, index, Type::Text);
+                    let to = self.place(place);
+                    self.store(to, word);
+                }
+            }
+        }
+        self.set(found, is);
+    }
+
+    /// Whether an element is there; of components, whether it holds one.
+    fn present(&mut self, element: Value, shape: &Storage) -> Value {
+        let is = self.body.ins().icmp_imm_u(IntCC::NotEqual, element, 0);
+        let is = self.body.ins().uextend(types::I64, is);
+        let Storage::Collection { element: ty, .. } = shape else { return is };
+        if kind(*ty) != Owned::Component {
+            return is;
+        }
+        let (some, next) = (self.body.create_block(), self.body.create_block());
+        let answer = self.body.append_block_param(next, types::I64);
+        self.body.ins().brif(element, some, &[], next, &[is.into()]);
+        self.body.switch_to_block(some);
+        let word = self.body.ins().load(types::I64, sound(), element, 0);
+        let holds = self.body.ins().icmp_imm_u(IntCC::NotEqual, word, 0);
+        let holds = self.body.ins().uextend(types::I64, holds);
+        self.body.ins().jump(next, &[holds.into()]);
+        self.body.switch_to_block(next);
+        answer
+    }
+
+    /// The address of an element: extents are checked here, the run-time states the fault.
+    fn array_element(&mut self, array: Place, indices: &[Register]) -> Value {
+        let array = self.place(array);
+        let array = self.load(array, Type::Integer);
+        let (cold, next) = (self.body.create_block(), self.body.create_block());
+        self.body.set_cold_block(cold);
+        let address = self.body.append_block_param(next, types::I64);
+        let there = self.body.create_block();
+        self.body.ins().brif(array, there, &[], cold, &[]);
+        self.body.switch_to_block(there);
+        let mut linear = None;
+        for (dimension, index) in indices.iter().enumerate() {
+            let index = self.get(*index);
+            let at = Address { base: array, offset: 16 + 8 * dimension as i32 };
+            let extent = self.load(at, Type::Integer);
+            let inside = self.body.ins().icmp(IntCC::UnsignedLessThan, index, extent);
+            let more = self.body.create_block();
+            self.body.ins().brif(inside, more, &[], cold, &[]);
+            self.body.switch_to_block(more);
+            linear = Some(match linear {
+                None => index,
+                Some(before) => {
+                    let row = self.body.ins().imul(before, extent);
+                    self.body.ins().iadd(row, index)
+                }
+            });
+        }
+        let linear = linear.unwrap_or(array);
+        let bytes = self.body.ins().ishl_imm_u(linear, 3);
+        let start = self.body.ins().iadd(array, bytes);
+        let element = self.body.ins().iadd_imm_s(start, 16 + 8 * indices.len() as i64);
+        self.body.ins().jump(next, &[element.into()]);
+        self.body.switch_to_block(cold);
+        let row = self.row(indices.len());
+        for (dimension, index) in indices.iter().enumerate() {
+            let index = self.get(*index);
+            self.row_store(row, dimension, index);
+        }
+        let (words, position) = (self.row_address(row), self.position());
+        let element = self.finds("array_at", &[array, words, position]);
+        self.body.ins().jump(next, &[element.into()]);
+        self.body.switch_to_block(next);
+        address
+    }
+}

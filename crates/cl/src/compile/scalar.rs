@@ -1,0 +1,274 @@
+//! Arithmetic, memory, the console.
+
+use tidemill_jit::build::{FloatCC, InstBuilder, IntCC, Value, types};
+use tidemill_proc::fault::Reason as Fault;
+
+use crate::compile::translate::Translator;
+use crate::ir::{
+    Binary, Constant, Conversion, Instruction, Payload, Reason, Register, Type, Unary, Written,
+};
+
+impl Translator<'_, '_, '_> {
+    pub(super) fn scalar(&mut self, instruction: &Instruction) {
+        match instruction {
+            Instruction::Constant { to, value } => {
+                let value = match *value {
+                    Constant::Integer(value) => self.word(value),
+                    Constant::Real(value) => self.body.ins().f64const(value),
+                    Constant::Boolean(value) => self.word(i64::from(value)),
+                    Constant::Character(value) => self.word(i64::from(value)),
+                };
+                self.set(*to, value);
+            }
+            Instruction::Copy { to, from } => {
+                let value = self.get(*from);
+                self.set(*to, value);
+            }
+            Instruction::Binary { to, operator, a, b } => {
+                let value = match self.function.registers[*a] {
+                    Type::Real => self.real(*operator, *a, *b),
+                    _ => self.integer(*operator, *a, *b),
+                };
+                self.set(*to, value);
+            }
+            Instruction::Unary { to, operator, a } => self.unary(*to, *operator, *a),
+            Instruction::Convert { to, conversion, a } => self.convert(*to, *conversion, *a),
+            Instruction::Random { to, low, high } => {
+                let (low, high) = (self.get(*low), self.get(*high));
+                let position = self.position();
+                self.faults("random", &[low, high, position]);
+                let value = self.result(Type::Integer);
+                self.set(*to, value);
+            }
+            Instruction::Load { to, from } => {
+                let from = self.place(*from);
+                let value = self.load(from, self.function.registers[*to]);
+                self.set(*to, value);
+            }
+            Instruction::Store { to, from } => {
+                let to = self.place(*to);
+                let value = self.get(*from);
+                self.store(to, value);
+            }
+            Instruction::AddressOf { to, place } => {
+                let address = self.place(*place);
+                let value = self.pointer(address);
+                self.set(*to, value);
+            }
+            Instruction::Write { from, form } => self.write(*from, *form),
+            _ => _ = self.plain("write_line", &[]),
+        }
+    }
+
+    fn integer(&mut self, operator: Binary, a: Register, b: Register) -> Value {
+        let (known, x, y) = (self.constant(b), self.get(a), self.get(b));
+        match operator {
+            Binary::Add => self.sum(x, y, known),
+            Binary::Subtract => self.difference(x, y, known),
+            Binary::Multiply => {
+                let (value, over) = self.body.ins().smul_overflow(x, y);
+                self.fault_if(over, Fault::Overflow as u32, None);
+                value
+            }
+            Binary::Div => self.divide(x, y, known).0,
+            Binary::Mod => self.divide(x, y, known).1,
+            comparison => self.compare(comparison, x, y),
+        }
+    }
+
+    /// With a constant operand the overflow shows in the order of result and operand.
+    fn sum(&mut self, x: Value, y: Value, known: Option<Constant>) -> Value {
+        if let Some(Constant::Integer(by)) = known {
+            let sum = self.body.ins().iadd(x, y);
+            let wrapped = if by >= 0 { IntCC::SignedLessThan } else { IntCC::SignedGreaterThan };
+            let over = self.body.ins().icmp(wrapped, sum, x);
+            self.fault_if(over, Fault::Overflow as u32, None);
+            return sum;
+        }
+        let (value, over) = self.body.ins().sadd_overflow(x, y);
+        self.fault_if(over, Fault::Overflow as u32, None);
+        value
+    }
+
+    fn difference(&mut self, x: Value, y: Value, known: Option<Constant>) -> Value {
+        if let Some(Constant::Integer(by)) = known {
+            let difference = self.body.ins().isub(x, y);
+            let wrapped = if by >= 0 { IntCC::SignedGreaterThan } else { IntCC::SignedLessThan };
+            let over = self.body.ins().icmp(wrapped, difference, x);
+            self.fault_if(over, Fault::Overflow as u32, None);
+            return difference;
+        }
+        let (value, over) = self.body.ins().ssub_overflow(x, y);
+        self.fault_if(over, Fault::Overflow as u32, None);
+        value
+    }
+
+    /// DIV and MOD: rounded down, the rest has the sign of the divisor.
+    fn divide(&mut self, x: Value, y: Value, known: Option<Constant>) -> (Value, Value) {
+        match known {
+            Some(Constant::Integer(by)) if by > 0 && by.count_ones() == 1 => {
+                let quotient = self.body.ins().sshr_imm_u(x, i64::from(by.trailing_zeros()));
+                let rest = self.body.ins().band_imm_s(x, by - 1);
+                return (quotient, rest);
+            }
+            Some(Constant::Integer(by)) if by > 0 => {}
+            _ => {
+                let zero = self.body.ins().icmp_imm_s(IntCC::Equal, y, 0);
+                self.fault_if(zero, Fault::DivisionByZero as u32, None);
+            }
+        }
+        // Dividing 32 bits takes a fraction of the time of 64, and most numbers are small.
+        let (small, large) = (self.body.create_block(), self.body.create_block());
+        let done = self.body.create_block();
+        let quotient = self.body.append_block_param(done, types::I64);
+        let rest = self.body.append_block_param(done, types::I64);
+        let bits = self.body.ins().bor(x, y);
+        let high = self.body.ins().ushr_imm_u(bits, 32);
+        self.body.ins().brif(high, large, &[], small, &[]);
+        self.body.switch_to_block(small);
+        let (low_x, low_y) =
+            (self.body.ins().ireduce(types::I32, x), self.body.ins().ireduce(types::I32, y));
+        let low = self.body.ins().udiv(low_x, low_y);
+        let product = self.body.ins().imul(low, low_y);
+        let low_rest = self.body.ins().isub(low_x, product);
+        let low = self.body.ins().uextend(types::I64, low);
+        let low_rest = self.body.ins().uextend(types::I64, low_rest);
+        self.body.ins().jump(done, &[low.into(), low_rest.into()]);
+        self.body.switch_to_block(large);
+        let (whole, remainder) = self.divide_whole(x, y);
+        self.body.ins().jump(done, &[whole.into(), remainder.into()]);
+        self.body.switch_to_block(done);
+        (quotient, rest)
+    }
+
+    fn divide_whole(&mut self, x: Value, y: Value) -> (Value, Value) {
+        let least = self.body.ins().icmp_imm_s(IntCC::Equal, x, i64::MIN);
+        let minus = self.body.ins().icmp_imm_s(IntCC::Equal, y, -1);
+        let over = self.body.ins().band(least, minus);
+        self.fault_if(over, Fault::Overflow as u32, None);
+        let quotient = self.body.ins().sdiv(x, y);
+        let product = self.body.ins().imul(quotient, y);
+        let rest = self.body.ins().isub(x, product);
+        // Rounded to zero: one too much if there is a rest of the other sign.
+        let signs = self.body.ins().bxor(rest, y);
+        let differ = self.body.ins().icmp_imm_s(IntCC::SignedLessThan, signs, 0);
+        let some = self.body.ins().icmp_imm_s(IntCC::NotEqual, rest, 0);
+        let adjust = self.body.ins().band(differ, some);
+        let less = self.body.ins().iadd_imm_s(quotient, -1);
+        let more = self.body.ins().iadd(rest, y);
+        let quotient = self.body.ins().select(adjust, less, quotient);
+        (quotient, self.body.ins().select(adjust, more, rest))
+    }
+
+    fn compare(&mut self, operator: Binary, x: Value, y: Value) -> Value {
+        let condition = match operator {
+            Binary::Equal => IntCC::Equal,
+            Binary::NotEqual => IntCC::NotEqual,
+            Binary::Less => IntCC::SignedLessThan,
+            Binary::LessEqual => IntCC::SignedLessThanOrEqual,
+            Binary::Greater => IntCC::SignedGreaterThan,
+            _ => IntCC::SignedGreaterThanOrEqual,
+        };
+        let truth = self.body.ins().icmp(condition, x, y);
+        self.body.ins().uextend(types::I64, truth)
+    }
+
+    fn real(&mut self, operator: Binary, a: Register, b: Register) -> Value {
+        let (x, y) = (self.get(a), self.get(b));
+        let condition = match operator {
+            Binary::Add => return self.body.ins().fadd(x, y),
+            Binary::Subtract => return self.body.ins().fsub(x, y),
+            Binary::Multiply => return self.body.ins().fmul(x, y),
+            Binary::Divide => {
+                let zero = self.body.ins().f64const(0.0);
+                let is = self.body.ins().fcmp(FloatCC::Equal, y, zero);
+                self.fault_if(is, Fault::DivisionByZero as u32, None);
+                return self.body.ins().fdiv(x, y);
+            }
+            Binary::Equal => FloatCC::Equal,
+            Binary::NotEqual => FloatCC::NotEqual,
+            Binary::Less => FloatCC::LessThan,
+            Binary::LessEqual => FloatCC::LessThanOrEqual,
+            Binary::Greater => FloatCC::GreaterThan,
+            _ => FloatCC::GreaterThanOrEqual,
+        };
+        let truth = self.body.ins().fcmp(condition, x, y);
+        self.body.ins().uextend(types::I64, truth)
+    }
+
+    fn unary(&mut self, to: Register, operator: Unary, a: Register) {
+        let (ty, x) = (self.function.registers[a], self.get(a));
+        let value = match operator {
+            Unary::Negate if ty == Type::Integer => {
+                let least = self.body.ins().icmp_imm_s(IntCC::Equal, x, i64::MIN);
+                self.fault_if(least, Fault::Overflow as u32, None);
+                self.body.ins().ineg(x)
+            }
+            Unary::Negate => self.body.ins().fneg(x),
+            Unary::Not => self.body.ins().bxor_imm_s(x, 1),
+            Unary::SquareRoot => self.body.ins().sqrt(x),
+            Unary::Sine => self.value("sin", &[x]),
+            Unary::Cosine => self.value("cos", &[x]),
+            Unary::Tangent => self.value("tan", &[x]),
+            Unary::ArcSine => self.value("arcsin", &[x]),
+            Unary::ArcCosine => self.value("arccos", &[x]),
+            Unary::ArcTangent => self.value("arctan", &[x]),
+        };
+        self.set(to, value);
+    }
+
+    fn convert(&mut self, to: Register, conversion: Conversion, a: Register) {
+        let x = self.get(a);
+        let value = match conversion {
+            Conversion::IntegerToReal => self.body.ins().fcvt_from_sint(types::F64, x),
+            Conversion::CharacterToInteger | Conversion::BooleanToInteger => x,
+            Conversion::IntegerToCharacter => {
+                let outside = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, x, 255);
+                self.fault_if(outside, Fault::Conversion as u32, Some(x));
+                x
+            }
+            Conversion::RealToInteger => {
+                let position = self.position();
+                self.faults("integer_of_real", &[x, position]);
+                self.result(Type::Integer)
+            }
+        };
+        self.set(to, value);
+    }
+
+    fn write(&mut self, from: Payload, form: Written) {
+        let (value, ty) = match from {
+            Payload::Register(register) => (self.get(register), self.function.registers[register]),
+            Payload::Copy(place) | Payload::Move(place) => {
+                let from = self.place(place);
+                (self.load(from, Type::Text), Type::Text)
+            }
+        };
+        let name = match (ty, form) {
+            (Type::Text, _) => "write_text",
+            (Type::Real, _) => "write_real",
+            (Type::Boolean, _) => "write_boolean",
+            (Type::Character, Written::Plain) => "write_character",
+            (_, Written::Hexadecimal) => "write_hex",
+            _ => "write_integer",
+        };
+        self.plain(name, &[value]);
+    }
+
+    /// A fault that the source states.
+    pub(super) fn stated_fault(&mut self, reason: Reason) {
+        match reason {
+            Reason::Assertion(Some(code)) => {
+                let code = self.get(code);
+                self.fault(Fault::Assertion as u32, Some(code));
+            }
+            Reason::Assertion(None) => self.fault(Fault::Asserted as u32, None),
+            Reason::Halt(code) => {
+                let code = self.get(code);
+                self.fault(Fault::Halt as u32, Some(code));
+            }
+            Reason::NoResult => self.fault(Fault::NoResult as u32, None),
+            Reason::Empty => self.fault(Fault::Empty as u32, None),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The automaton of an interface: each message has one name, so the state is the last message.
+
+use tidemill_stdx::id::Id;
+
+use crate::ir::MessageId;
+
+/// Which message may come after which.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Protocol {
+    /// At the start, then after each message in order of its number.
+    pub states: Vec<State>,
+}
+
+/// Where a communication stands.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct State {
+    /// Ascending.
+    pub next: Vec<MessageId>,
+    /// Whether the communication may end here. If nothing comes `next`, it must.
+    pub may_end: bool,
+}
+
+impl Protocol {
+    /// The state after the message, or at the start.
+    pub fn after(&self, last: Option<MessageId>) -> &State {
+        &self.states[last.map_or(0, |message| message.index() + 1)]
+    }
+}

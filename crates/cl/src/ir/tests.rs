@@ -1,0 +1,119 @@
+use crate::ir::liveness::Liveness;
+use crate::ir::verify::verify;
+use crate::ir::{BlockId, FunctionId, Register, parse};
+
+const RING: &str = r#"
+interface interface0 "Token" user
+  message m0 in "Token" [integer]
+  state [m0] true
+  state [m0] true
+component component0 "Node" ~0:0..90
+  offer interface0 1 1 fn0
+  require interface0 1 1
+  variable @0 "hops" integer own
+  variable @1 "names" collection [text integer] text own
+  begin -
+  activity fn1
+  finally -
+text text0 "d\22one\0a"
+function fn0 "Node.Token" component0 implementation interface0 [] -
+  register %0 integer
+  register %1 integer
+  register %2 boolean
+  register %3 integer
+  block b0
+    constant %1 integer 1 ~0:1..2
+    jump b1 ~0:1..2
+  block b1
+    test %2 client message m0 ~0:1..2
+    branch %2 b2 b3 ~0:1..2
+  block b2
+    receive client m0 [register %0] ~0:1..2
+    lock true ~0:1..2
+    load %3 @0 ~0:1..2
+    binary %3 add %3 %1 ~0:1..2
+    store @0 %3 ~0:1..2
+    send required interface0 - m0 [register %0] ~0:1..2
+    unlock ~0:1..2
+    checkpoint ~0:1..2
+    jump b1 ~0:1..2
+  block b3
+    return - ~0:1..2
+function fn1 "Node.Activity" component0 activity [] -
+  register %0 address
+  register %1 integer
+  register %2 real
+  local $0 "key" text
+  local $1 "" text
+  block b0
+    text-constant $0 text0 ~0:1..2
+    constant %1 integer -9223372036854775808 ~0:1..2
+    constant %2 real 3ff8000000000000 ~0:1..2
+    element %0 @1 collection [text integer] text [text $0 register %1] make ~0:1..2
+    text-copy %0 $0 ~0:1..2
+    text-of $1 %2 plain ~0:1..2
+    write copy $1 plain ~0:1..2
+    write-line ~0:1..2
+    end-scope [$0 $1] ~0:1..2
+    return - ~0:1..2
+entry component0
+"#;
+
+#[test]
+fn the_text_form_comes_back() {
+    let program = parse(RING).unwrap();
+    assert_eq!(verify(&program), Vec::<String>::new());
+    let text = program.to_string();
+    assert_eq!(parse(&text).unwrap(), program);
+    assert_eq!(text.trim(), RING.trim());
+}
+
+#[test]
+fn a_suspended_process_keeps_what_it_needs() {
+    let program = parse(RING).unwrap();
+    let function = &program.functions[FunctionId::new(0)];
+    let liveness = Liveness::of(function);
+    let mut kept = Vec::new();
+    liveness.visit(&function.blocks[BlockId::new(2)], |_, instruction, before, _| {
+        if instruction.suspends(|_| true) {
+            kept.push(before.iter().collect::<Vec<_>>());
+        }
+    });
+    kept.reverse();
+    let (token, one) = (Register::new(0), Register::new(1));
+    assert_eq!(kept, [vec![one], vec![token, one], vec![token, one], vec![one]]);
+}
+
+#[test]
+fn what_breaks_the_rules_is_told() {
+    let cases = [
+        ("binary %3 add %3 %1", "binary %2 add %3 %1", "%2 is no Integer"),
+        ("load %3 @0", "load %9 @0", "%9 does not exist"),
+        ("load %3 @0", "load %2 @0", "holds no Boolean"),
+        ("load %3 @0", "load %3 $7", "does not exist"),
+        ("branch %2 b2 b3", "branch %2 b2 b9", "b9 does not exist"),
+        ("branch %2 b2 b3", "branch %0 b2 b3", "%0 is no Boolean"),
+        ("m0 [register %0]", "m0 []", "0 parts for 1 parameters"),
+        ("[text $0 register %1] make", "[register %1] make", "1 keys instead of 2"),
+        ("text-copy %0 $0", "checkpoint ~0:1..2 text-copy %0 $0", "kept across"),
+        ("entry component0", "entry component5", "the entry"),
+        ("activity fn1", "activity fn7", "fn7 is none"),
+    ];
+    for (from, to, expected) in cases {
+        assert!(RING.contains(from), "{from}");
+        let program = parse(&RING.replace(from, to)).unwrap();
+        let faults = verify(&program);
+        assert!(faults.iter().any(|fault| fault.contains(expected)), "{to}: {faults:?}");
+    }
+}
+
+#[test]
+fn a_broken_text_tells_the_line() {
+    for cut in (0..RING.len()).filter(|at| RING.is_char_boundary(*at)) {
+        if let Err(error) = parse(&RING[..cut]) {
+            assert!(error.line <= 60 && !error.message.is_empty());
+        }
+    }
+    let error = parse(&RING.replace("write-line", "wrote")).unwrap_err();
+    assert_eq!((error.line, &*error.message), (52, "expected an instruction, not `wrote`"));
+}

@@ -1,0 +1,114 @@
+//! From the checked tree to the IR: control flow becomes blocks, owned temporaries become locals,
+//! AWAIT conditions become functions, nested procedures get the addresses that they reach.
+//!
+//! It cannot fail: the checker has turned down what has no meaning.
+//!
+//! * Scalars that only their own routine sees are registers; all else lives in the frame.
+//! * A VARIABLE argument that is an element goes into a temporary for the time of the call and
+//!   back after it, as elements may move meanwhile.
+//! * Loops end in a checkpoint, and recursive procedures begin with one; so no process runs for
+//!   long without passing one.
+
+use std::collections::BTreeMap;
+
+use crate::ir::{self, ComponentId, FunctionId, Kind};
+use crate::tree::{Body, ProcedureId, Program, Routine};
+
+mod builder;
+mod call;
+mod expression;
+mod place;
+mod routine;
+mod routines;
+mod statement;
+mod walk;
+
+use routines::Routines;
+
+/// What all functions are lowered with.
+struct Context<'a> {
+    tree: &'a Program,
+    routines: Routines,
+    procedures: BTreeMap<ProcedureId, FunctionId>,
+    program: ir::Program,
+}
+
+/// Lowers a program without errors.
+pub fn lower(tree: &Program) -> ir::Program {
+    let program = ir::Program {
+        interfaces: tree.interfaces.clone(),
+        entry: tree.entry,
+        ..ir::Program::default()
+    };
+    let mut context =
+        Context { tree, routines: Routines::of(tree), procedures: BTreeMap::new(), program };
+    for (id, procedure) in tree.procedures.iter_enumerated() {
+        let name = procedure.name.clone();
+        let function = context.reserve(name, procedure.component, Kind::Procedure);
+        context.procedures.insert(id, function);
+    }
+    for (id, component) in tree.components.iter_enumerated() {
+        let mut offers = component.offers.clone();
+        for it in &component.implementations {
+            let interface = it.interface;
+            let name = format!("{}.{}", component.name, tree.interfaces[interface].name);
+            let function = context.reserve(name, id, Kind::Implementation(interface));
+            routine::lower(
+                &mut context,
+                function,
+                Routine::Implementation(id, interface),
+                &it.body,
+            );
+            match offers.iter_mut().find(|offer| offer.interface == interface) {
+                Some(offer) => offer.implementation = Some(function),
+                // For its own sub-components only.
+                None => offers.push(ir::Offer {
+                    interface,
+                    count: (0, Some(1)),
+                    implementation: Some(function),
+                }),
+            }
+        }
+        let mut part = |body: &Option<Body>, name, kind, routine| {
+            body.as_ref().map(|body| {
+                let function = context.reserve(format!("{}.{name}", component.name), id, kind);
+                routine::lower(&mut context, function, routine, body);
+                function
+            })
+        };
+        let begin = part(&component.begin, "BEGIN", Kind::Begin, Routine::Begin(id));
+        let activity = part(&component.activity, "ACTIVITY", Kind::Activity, Routine::Activity(id));
+        let finally = part(&component.finally, "FINALLY", Kind::Finally, Routine::Finally(id));
+        context.program.components.push(ir::Component {
+            name: component.name.clone(),
+            offers,
+            requires: component.requires.clone(),
+            variables: component.variables.clone(),
+            begin,
+            activity,
+            finally,
+            span: component.span,
+        });
+    }
+    for (id, procedure) in tree.procedures.iter_enumerated() {
+        let function = context.procedures[&id];
+        routine::lower(&mut context, function, Routine::Procedure(id), &procedure.body);
+    }
+    context.program
+}
+
+impl Context<'_> {
+    /// A number for a function that is lowered later.
+    fn reserve(&mut self, name: String, component: ComponentId, kind: Kind) -> FunctionId {
+        self.program.functions.push(ir::Function {
+            name,
+            component,
+            kind,
+            parameters: Vec::new(),
+            result: None,
+            registers: Default::default(),
+            locals: Default::default(),
+            blocks: Default::default(),
+        })
+    }
+}

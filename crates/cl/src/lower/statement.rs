@@ -1,0 +1,454 @@
+//! Statements.
+
+use crate::ir::{
+    Access, Binary, Constant, Instruction, Key, Kind, Payload, Place, Reason, Register, Storage,
+    Terminator, Type, Written,
+};
+use crate::lower::builder::{Builder, Home};
+use crate::lower::place::Prepared;
+use crate::tree::{self, Expression, ExpressionKind, Sequence, Statement};
+
+impl Builder<'_, '_> {
+    /// Lowers the statements, with the monitor held if they ask for it.
+    pub(super) fn sequence(&mut self, sequence: &Sequence) {
+        self.at(sequence.span, |builder| match sequence.lock {
+            Some(lock) => builder.with_lock(lock, |builder| builder.statements(sequence)),
+            None => builder.statements(sequence),
+        });
+    }
+
+    fn statements(&mut self, sequence: &Sequence) {
+        for (statement, span) in &sequence.statements {
+            self.at(*span, |builder| builder.statement(statement));
+            if self.is_ended() {
+                // What follows RETURN or HALT is lowered, too, though nothing leads there.
+                let unreachable = self.block();
+                self.begin(unreachable);
+            }
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        match statement {
+            Statement::Assign { target, value } => self.assign(target, value),
+            Statement::NewComponent { target, component, synchronous } => {
+                let target = self.prepare(target);
+                let place = self.address(&target, Access::Make);
+                self.emit(Instruction::Delete { place });
+                let place = self.address(&target, Access::Make);
+                let (component, synchronous) = (*component, *synchronous);
+                self.emit(Instruction::New { place, component, synchronous });
+            }
+            Statement::NewArray { target, extents } => {
+                let array = self.fixed(target);
+                let extents = extents.iter().map(|extent| self.value(extent)).collect();
+                let shape = target.storage.clone();
+                self.emit(Instruction::ArrayNew { array, shape, extents });
+            }
+            Statement::NewText { target, length } => {
+                let target = self.prepare(target);
+                let length = self.value(length);
+                let to = self.address(&target, Access::Make);
+                self.emit(Instruction::TextNew { to, length });
+            }
+            Statement::Connect { from, to } => {
+                let (a, b) = (self.prepare_port(from), self.prepare_port(to));
+                let (from, to) = (self.finish_port(from, a), self.finish_port(to, b));
+                self.emit(Instruction::Connect { from, to });
+            }
+            Statement::Disconnect(port) => {
+                let port = self.port(port);
+                self.emit(Instruction::Disconnect { port });
+            }
+            Statement::Delete(place) => self.delete(place),
+            Statement::Move { from, to } => {
+                let source = from.span;
+                let (from, to) = (self.prepare(from), self.prepare(to));
+                // What is in `to` goes first; then neither address changes.
+                let place = self.address(&to, Access::Make);
+                self.emit(Instruction::Delete { place });
+                let to = self.address(&to, Access::Make);
+                let from = self.address(&from, Access::Expect);
+                self.at(source, |builder| builder.expect_component(from));
+                self.emit(Instruction::Move { to, from });
+            }
+            Statement::Send { .. } | Statement::Receive { .. } => self.message(statement),
+            Statement::Await(condition) => self.wait(condition),
+            Statement::Call(call) => self.call(call, None),
+            Statement::Write(value) => self.write(value, Written::Plain),
+            Statement::WriteHex(value) => self.write(value, Written::Hexadecimal),
+            Statement::WriteLine => self.emit(Instruction::WriteLine),
+            Statement::Add { target, by, subtract } => self.add(target, by, *subtract),
+            Statement::Halt(code) => self.halt(code),
+            Statement::Assert { condition, code } => self.assert(condition, code.as_ref()),
+            Statement::Passivate(duration) => {
+                let duration = self.value(duration);
+                self.emit(Instruction::Passivate { duration });
+            }
+            Statement::Return(None) => self.return_with(None),
+            Statement::Return(Some(value)) => self.return_value(value),
+            Statement::If { branches, otherwise } => self.choice(branches, otherwise.as_ref()),
+            Statement::While { condition, body } => {
+                let (head, inside, after) = (self.block(), self.block(), self.block());
+                self.jump(head);
+                self.begin(head);
+                self.branch(condition, inside, after);
+                self.begin(inside);
+                self.sequence(body);
+                self.repeat_from(head);
+                self.begin(after);
+            }
+            Statement::Repeat { body, until } => {
+                let (head, again, after) = (self.block(), self.block(), self.block());
+                self.jump(head);
+                self.begin(head);
+                self.sequence(body);
+                self.branch(until, after, again);
+                self.begin(again);
+                self.repeat_from(head);
+                self.begin(after);
+            }
+            Statement::For { variable, from, to, by, body } => {
+                self.count(variable, (from, to), *by, body);
+            }
+            Statement::ForEach { variables, collection, body } => {
+                self.for_each(variables, collection, body);
+            }
+            Statement::Block(body) => self.sequence(body),
+        }
+    }
+
+    /// The end of a loop's body.
+    fn repeat_from(&mut self, head: crate::ir::BlockId) {
+        self.emit(Instruction::Checkpoint);
+        self.jump(head);
+    }
+
+    fn assign(&mut self, target: &tree::Place, value: &Expression) {
+        let target = self.prepare(target);
+        match (&target, value.ty) {
+            (_, Type::Text) if target.is_fixed() => self.text_into(value, &target),
+            (_, Type::Text) => {
+                // The value may change the collection, so it comes before the address.
+                let from = self.text(value);
+                let to = self.address(&target, Access::Make);
+                self.emit(match from {
+                    Place::Local(local) if self.function.locals[local].name.is_empty() => {
+                        Instruction::TextMove { to, from }
+                    }
+                    _ => Instruction::TextCopy { to, from },
+                });
+            }
+            (Prepared::Register(to), _) => self.value_into(value, *to),
+            _ => {
+                let from = self.value(value);
+                self.store(&target, from);
+            }
+        }
+    }
+
+    fn delete(&mut self, place: &tree::Place) {
+        let storage = place.storage.clone();
+        match self.prepare(place) {
+            Prepared::Element(collection, _, keys) => {
+                self.emit(Instruction::ElementDelete { collection, keys });
+            }
+            target => {
+                let place = self.address(&target, Access::Make);
+                let instruction = match storage {
+                    Storage::One(Type::Component) => Instruction::Delete { place },
+                    Storage::One(_) => {
+                        let text = self.context.program.texts.push(Vec::new());
+                        Instruction::TextConstant { to: place, text }
+                    }
+                    _ => Instruction::EndScope { places: vec![place] },
+                };
+                self.emit(instruction);
+            }
+        }
+    }
+
+    fn message(&mut self, statement: &Statement) {
+        match statement {
+            Statement::Send { to, message, arguments } => {
+                let values: Vec<Payload> = arguments.iter().map(|it| self.sent(it)).collect();
+                let to = self.party(to);
+                self.emit(Instruction::Send { to, message: *message, payload: values });
+            }
+            Statement::Receive { from, message, targets } => {
+                let targets: Vec<(Prepared, Type)> =
+                    targets.iter().map(|target| (self.prepare(target), type_of(target))).collect();
+                let into: Vec<Payload> = targets.iter().map(|it| self.receiver(it)).collect();
+                let from = self.party(from);
+                self.emit(Instruction::Receive { from, message: *message, into: into.clone() });
+                for ((target, ty), payload) in targets.iter().zip(into) {
+                    self.deliver(target, *ty, payload);
+                }
+            }
+            _ => unreachable!("no message"),
+        }
+    }
+
+    /// What a message takes along. Texts become temporaries first, as sending may be repeated.
+    fn sent(&mut self, value: &Expression) -> Payload {
+        match self.payload(value, value.ty) {
+            Payload::Copy(from) if value.ty == Type::Text => {
+                let to = self.temporary(Type::Text);
+                self.emit(Instruction::TextCopy { to, from });
+                Payload::Move(to)
+            }
+            payload => payload,
+        }
+    }
+
+    /// Where a received value goes first: what it will replace stays until it is there.
+    fn receiver(&mut self, (target, ty): &(Prepared, Type)) -> Payload {
+        match (target, ty) {
+            (Prepared::Register(register), _) => Payload::Register(*register),
+            (_, Type::Text | Type::Component) => Payload::Move(self.temporary(*ty)),
+            _ => Payload::Register(self.register(*ty)),
+        }
+    }
+
+    fn deliver(&mut self, target: &Prepared, ty: Type, payload: Payload) {
+        match payload {
+            Payload::Register(_) if matches!(target, Prepared::Register(_)) => {}
+            Payload::Register(from) => self.store(target, from),
+            Payload::Move(from) | Payload::Copy(from) if ty == Type::Text => {
+                let to = self.address(target, Access::Make);
+                self.emit(Instruction::TextMove { to, from });
+            }
+            Payload::Move(from) | Payload::Copy(from) => self.move_component(from, target),
+        }
+    }
+
+    fn write(&mut self, value: &Expression, form: Written) {
+        let from = match value.ty {
+            Type::Text => Payload::Copy(self.text(value)),
+            _ => Payload::Register(self.value(value)),
+        };
+        self.emit(Instruction::Write { from, form });
+    }
+
+    fn add(&mut self, target: &tree::Place, by: &Expression, subtract: bool) {
+        let ty = by.ty;
+        let target = self.prepare(target);
+        let by = self.value(by);
+        let old = self.load(&target, ty);
+        let operator = if subtract { Binary::Subtract } else { Binary::Add };
+        match target {
+            Prepared::Register(to) => {
+                self.emit(Instruction::Binary { to, operator, a: old, b: by });
+            }
+            _ => {
+                let to = self.register(ty);
+                self.emit(Instruction::Binary { to, operator, a: old, b: by });
+                self.store(&target, to);
+            }
+        }
+    }
+
+    fn halt(&mut self, code: &Expression) {
+        match code.kind {
+            ExpressionKind::Constant(Constant::Integer(0)) => return self.end(Terminator::Exit),
+            ExpressionKind::Constant(_) => {
+                let code = self.value(code);
+                return self.end(Terminator::Fault(Reason::Halt(code)));
+            }
+            _ => {}
+        }
+        let (code, zero) = (self.value(code), self.constant(Constant::Integer(0)));
+        let condition = self.compare(Binary::Equal, code, zero);
+        let (exit, fault) = (self.block(), self.block());
+        self.end(Terminator::Branch { condition, then: exit, otherwise: fault });
+        self.begin(exit);
+        self.end(Terminator::Exit);
+        self.begin(fault);
+        self.end(Terminator::Fault(Reason::Halt(code)));
+    }
+
+    fn assert(&mut self, condition: &Expression, code: Option<&Expression>) {
+        let code = code.map(|code| self.value(code));
+        let (holds, fails) = (self.block(), self.block());
+        self.branch(condition, holds, fails);
+        self.begin(fails);
+        self.end(Terminator::Fault(Reason::Assertion(code)));
+        self.begin(holds);
+    }
+
+    /// A fault if the place holds no component.
+    fn expect_component(&mut self, place: Place) {
+        let is = self.register(Type::Boolean);
+        self.emit(Instruction::Exists { to: is, place });
+        let (holds, empty) = (self.block(), self.block());
+        self.end(Terminator::Branch { condition: is, then: holds, otherwise: empty });
+        self.begin(empty);
+        self.end(Terminator::Fault(Reason::Empty));
+        self.begin(holds);
+    }
+
+    fn choice(&mut self, branches: &[(Expression, Sequence)], otherwise: Option<&Sequence>) {
+        let after = self.block();
+        for (condition, body) in branches {
+            let (then, next) = (self.block(), self.block());
+            self.at(condition.span, |builder| builder.branch(condition, then, next));
+            self.begin(then);
+            self.sequence(body);
+            self.jump(after);
+            self.begin(next);
+        }
+        if let Some(body) = otherwise {
+            self.sequence(body);
+        }
+        self.jump(after);
+        self.begin(after);
+    }
+
+    /// FOR: the variable counts up to the bound and not past it, be it the greatest INTEGER.
+    fn count(
+        &mut self,
+        variable: &tree::Place,
+        (from, to): (&Expression, &Expression),
+        by: i64,
+        body: &Sequence,
+    ) {
+        let variable = self.prepare(variable);
+        let first = self.value(from);
+        let bound = self.register(Type::Integer);
+        self.value_into(to, bound);
+        self.store(&variable, first);
+        let step = self.constant(Constant::Integer(by));
+        let (head, inside, next) = (self.block(), self.block(), self.block());
+        let (add, after) = (self.block(), self.block());
+        let up = by > 0;
+        let last = self.last_before(bound, by);
+        self.jump(head);
+
+        self.begin(head);
+        let at = self.load(&variable, Type::Integer);
+        let within = if up { Binary::LessEqual } else { Binary::GreaterEqual };
+        let condition = self.compare(within, at, bound);
+        self.end(Terminator::Branch { condition, then: inside, otherwise: after });
+
+        self.begin(inside);
+        self.sequence(body);
+        self.jump(next);
+
+        self.begin(next);
+        let at = self.load(&variable, Type::Integer);
+        let past = if up { Binary::Greater } else { Binary::Less };
+        let condition = self.compare(past, at, last);
+        self.end(Terminator::Branch { condition, then: after, otherwise: add });
+
+        self.begin(add);
+        let sum = self.register(Type::Integer);
+        self.emit(Instruction::Binary { to: sum, operator: Binary::Add, a: at, b: step });
+        self.store(&variable, sum);
+        self.repeat_from(head);
+        self.begin(after);
+    }
+
+    /// `bound - by`, or the end of INTEGER if there is no such number: a variable beyond it has no
+    /// further round.
+    fn last_before(&mut self, bound: Register, by: i64) -> Register {
+        let last = self.register(Type::Integer);
+        // Where `bound - by` does not overflow.
+        let (limit, operator) = if by > 0 {
+            (i64::MIN.saturating_add(by), Binary::GreaterEqual)
+        } else {
+            (i64::MAX.saturating_add(by), Binary::LessEqual)
+        };
+        let end = if by > 0 { i64::MIN } else { i64::MAX };
+        let limit = self.constant(Constant::Integer(limit));
+        let step = self.constant(Constant::Integer(by));
+        let condition = self.compare(operator, bound, limit);
+        let (plain, edge, after) = (self.block(), self.block(), self.block());
+        self.end(Terminator::Branch { condition, then: plain, otherwise: edge });
+        self.begin(plain);
+        self.emit(Instruction::Binary { to: last, operator: Binary::Subtract, a: bound, b: step });
+        self.jump(after);
+        self.begin(edge);
+        self.emit(Instruction::Constant { to: last, value: Constant::Integer(end) });
+        self.jump(after);
+        self.begin(after);
+        last
+    }
+
+    fn for_each(&mut self, variables: &[tree::Place], collection: &tree::Place, body: &Sequence) {
+        let Storage::Collection { keys: types, .. } = &collection.storage else {
+            unreachable!("FOREACH of no collection");
+        };
+        let collection = self.fixed(collection);
+        let keys: Vec<Key> = types
+            .iter()
+            .map(|ty| match ty {
+                Type::Text => Key::Text(self.temporary(Type::Text)),
+                ty => Key::Register(self.register(*ty)),
+            })
+            .collect();
+        let found = self.register(Type::Boolean);
+        let (head, inside, after) = (self.block(), self.block(), self.block());
+        self.emit(Instruction::FirstKey { found, collection, keys: keys.clone() });
+        self.jump(head);
+
+        self.begin(head);
+        self.end(Terminator::Branch { condition: found, then: inside, otherwise: after });
+
+        self.begin(inside);
+        for (variable, key) in variables.iter().zip(&keys) {
+            let variable = self.prepare(variable);
+            match *key {
+                Key::Register(from) => self.store(&variable, from),
+                Key::Text(from) => {
+                    let to = self.address(&variable, Access::Make);
+                    self.emit(Instruction::TextCopy { to, from });
+                }
+            }
+        }
+        self.sequence(body);
+        self.emit(Instruction::NextKey { found, collection, keys });
+        self.repeat_from(head);
+        self.begin(after);
+    }
+
+    /// AWAIT: the condition becomes a function that others can evaluate in this frame.
+    fn wait(&mut self, condition: &Expression) {
+        let of = self.id;
+        let name = format!("{}.AWAIT@{}", self.function.name, condition.span.start);
+        let component = self.function.component;
+        let id = self.context.reserve(name, component, Kind::Condition { of });
+        let homes = self.homes.clone();
+        let mut inner = Builder::new(self.context, id, self.routine, condition.span);
+        inner.function.result = Some(Type::Boolean);
+        inner.homes =
+            homes.into_iter().filter_map(|(key, home)| Some((key, seen(home)?))).collect();
+        let value = inner.value(condition);
+        inner.end(Terminator::Return(Some(Payload::Register(value))));
+        inner.finish();
+        // Mostly it holds already.
+        let (waits, after) = (self.block(), self.block());
+        self.branch(condition, after, waits);
+        self.begin(waits);
+        self.emit(Instruction::Await { condition: id });
+        self.jump(after);
+        self.begin(after);
+    }
+}
+
+/// Where a condition finds what the waiting routine has there.
+fn seen(home: Home) -> Option<Home> {
+    match home {
+        Home::Local(local) | Home::Outer(local) => Some(Home::Outer(local)),
+        Home::Address(_, Some(local)) | Home::OuterAddress(local) => {
+            Some(Home::OuterAddress(local))
+        }
+        Home::Register(_) | Home::Address(_, None) => None,
+    }
+}
+
+fn type_of(place: &tree::Place) -> Type {
+    match place.storage {
+        Storage::One(ty) => ty,
+        _ => unreachable!("a message carries single values"),
+    }
+}

@@ -1,0 +1,129 @@
+//! `run`, `check` and `explain` of components.
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use tidemill::components::explain;
+use tidemill::components::{self, Counts, Ended, Input, Loaded, RunOptions, Streams};
+use tidemill::graph;
+use tidemill::load::FileKind;
+
+use super::outside::{self, Interrupt};
+use crate::Status;
+use crate::args::{
+    EngineKind, ExplainArgs, Form, RunArgs, Sources, idle_in_components, idle_with_components,
+};
+use crate::output::{Out, explain_failure};
+use crate::report::Reporter;
+
+/// Whether files hold components; those of another kind among them are told when they are loaded.
+pub fn are_meant(sources: &Sources) -> bool {
+    let is_one = |file: &String| FileKind::of(Path::new(file)) == Some(FileKind::Components);
+    sources.files.iter().any(is_one)
+}
+
+/// Loads a program and reports what was found.
+pub fn load(sources: &Sources, report: Reporter) -> Loaded {
+    let files: Vec<PathBuf> = sources.files.iter().map(PathBuf::from).collect();
+    let loaded = components::load(&files);
+    report.diagnostics(&loaded.sources, &loaded.diagnostics);
+    loaded
+}
+
+/// Runs a program until it ends or is interrupted.
+pub fn run(args: RunArgs, report: Reporter) -> Status {
+    idle_with_components(&args).iter().for_each(|note| report.warn(note));
+    if args.engine.engine == Some(EngineKind::Interpret) {
+        report.error("components cannot be interpreted in this version; they are compiled");
+        return Status::Usage;
+    }
+    let loaded = load(&args.sources, report);
+    if loaded.program.is_none() {
+        return Status::Failed;
+    }
+    let stop = match Interrupt::new() {
+        Ok(interrupt) => OwnedFd::from(interrupt.stream),
+        Err(error) => return outside::failed(report, &format!("no signals: {error}")),
+    };
+    let options = RunOptions {
+        memory_max: args.memory.or_else(most_of_memory),
+        root: args.root,
+        seed: args.seed,
+        no_checkpoints: args.no_checkpoints,
+        png: args.png,
+        arguments: args.arguments,
+        input: io::stdin().as_fd().try_clone_to_owned().map_or(Input::None, Input::Descriptor),
+        end_ns: args.end,
+        stop: Some(stop),
+        ..RunOptions::default()
+    };
+    let stdout = io::stdout();
+    let is_watched = stdout.is_terminal();
+    let data = Box::new(stdout.lock());
+    let streams = Streams { data, notes: Box::new(io::stderr()), is_watched };
+    match components::run(&loaded, options, streams) {
+        Err(message) => outside::failed(report, &message),
+        Ok(ended) => {
+            if args.engine.stats {
+                print_stats(&ended);
+            }
+            match ended.failure {
+                Some(failure) => explain_failure(&failure),
+                None if ended.is_well() => Status::Fine,
+                None => Status::Failed,
+            }
+        }
+    }
+}
+
+/// Prints tree, IR and graph, or draws the graph, or lists the machine code.
+pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
+    idle_in_components(args).iter().for_each(|note| report.warn(note));
+    let loaded = load(&args.sources, report);
+    let Some(program) = &loaded.program else { return Status::Failed };
+    let graph = explain::graph(program);
+    let mut out = Out::new();
+    match args.form {
+        _ if args.asm => match explain::listing(&loaded) {
+            Ok(listing) => out.write(&listing),
+            Err(message) => return outside::failed(report, &message),
+        },
+        Form::Text => {
+            out.write(&format!("tree\n\n{}", loaded.tree));
+            out.write(&format!("\nir\n\n{program}"));
+            out.write(&format!("\ngraph\n\n{}", graph::text(&graph)));
+        }
+        Form::Dot => out.write(&graph::dot(&graph)),
+        Form::Mermaid => out.write(&graph::mermaid(&graph)),
+        Form::Svg => out.write(&graph::svg::draw(&graph)),
+    }
+    out.finish()
+}
+
+/// Three quarters of the machine's memory, so that a program that never has enough ends in a
+/// fault and does not take others with it.
+fn most_of_memory() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes.saturating_mul(1024) / 4 * 3)
+}
+
+/// Prints what `--stats` asks for.
+fn print_stats(ended: &Ended) {
+    let Counts { processes, components, channels, texts } = ended.counts;
+    let mut text = String::new();
+    for (name, count) in [
+        ("processes", processes),
+        ("components", components),
+        ("channels", channels),
+        ("texts", texts),
+    ] {
+        text.push_str(&format!("{name}: {} created, {} alive\n", count.created, count.alive));
+    }
+    text.push_str(&format!("peak memory: {} bytes\n", ended.peak_bytes));
+    // If standard error is gone there is nobody to tell.
+    let _ = io::stderr().write_all(text.as_bytes());
+}

@@ -1,0 +1,151 @@
+//! The scheduler: runs ready processes, and between two of them whatever must not happen while
+//! code runs.
+
+use std::sync::atomic::Ordering;
+
+use crate::component;
+use crate::fault::Ended;
+use crate::layout::Worker;
+use crate::process::{Role, State};
+use crate::{clock, fault, monitor, system, tear};
+
+/// Why [`Worker::run`] came back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Paused {
+    /// The slice is over; more is ready.
+    Slice,
+    /// There are [requests](Worker::take_request) for system components.
+    Requests,
+    /// Nothing is ready; a system component's answer may change that.
+    Waiting,
+    /// The run is over, see [`Worker::ended`].
+    Ended,
+}
+
+/// Components that are taken further towards their end at a stretch.
+const ENDS: usize = 1024;
+
+/// Names of waiting processes in a report of a deadlock.
+const NAMES: usize = 20;
+
+impl Worker {
+    /// Runs ready processes for one slice: until the flag is set, or for `budget` steps and
+    /// checkpoints.
+    pub fn run(&mut self, budget: i64) -> Paused {
+        self.flag.store(0, Ordering::Relaxed);
+        self.budget = budget;
+        loop {
+            if self.machine.attention {
+                self.attend();
+                let rests = self.machine.attention && self.machine.ended.is_none();
+                if rests && (self.is_cut_off() || self.budget <= 0) {
+                    return Paused::Slice;
+                }
+                if self.machine.ended.is_some() {
+                    return self.end_run();
+                }
+                if self.machine.systems.is_noted() {
+                    return Paused::Requests;
+                }
+            }
+            let Some(process) = self.pop_ready() else {
+                let more = self.machine.attention || clock::advance(self);
+                if more || component::break_circles(self) {
+                    continue;
+                }
+                return self.nothing_ready();
+            };
+            self.prefetch_next();
+            self.step(process);
+            self.budget -= 1;
+            if self.flag.load(Ordering::Relaxed) != 0 || self.budget <= 0 {
+                if !self.machine.clocks.is_empty() {
+                    clock::advance(self);
+                }
+                if self.ready_count() > 0 || self.machine.attention {
+                    return Paused::Slice;
+                }
+            }
+        }
+    }
+
+    /// Does what operations have left to be done between two processes.
+    fn attend(&mut self) {
+        while std::mem::take(&mut self.machine.attention) {
+            if self.machine.halted {
+                self.machine.ended.get_or_insert(Ended::Halted);
+                return;
+            }
+            tear::bury_doomed(self);
+            monitor::look(self);
+            for _ in 0..ENDS {
+                let Some(id) = self.machine.ending.pop() else { break };
+                if let Some(component) = self.machine.table.get(id) {
+                    component::advance(self, component);
+                    self.budget -= 1;
+                }
+            }
+            if !self.machine.ending.is_empty() {
+                self.machine.attention = true;
+                return;
+            }
+        }
+    }
+
+    fn end_run(&mut self) -> Paused {
+        self.clear();
+        Paused::Ended
+    }
+
+    /// Everything waits: for a system component, or for ever.
+    fn nothing_ready(&mut self) -> Paused {
+        self.machine.console.flush();
+        if self.machine.ended.is_some() {
+            return self.end_run();
+        }
+        if !system::waiting(self).is_empty() || self.machine.holds > 0 {
+            return Paused::Waiting;
+        }
+        self.report_deadlock();
+        self.end_run()
+    }
+
+    fn report_deadlock(&mut self) {
+        let mut waiting = 0;
+        let mut some = Vec::new();
+        for component in self.machine.table.iter() {
+            let mut process = component.processes();
+            while !process.is_null() {
+                waiting += 1;
+                if some.len() < NAMES && Role::of(process) != Role::System {
+                    let path = component::path(self, component);
+                    let name = fault::process_name(self, process);
+                    some.push(format!("{path}, {name}, {}", State::of(process).name()));
+                }
+                process = process.next();
+            }
+        }
+        self.machine.reports.deadlock(waiting, &some);
+        self.machine.ended = Some(Ended::Deadlock { waiting });
+    }
+
+    /// Something outside may still wake a process: the run does not end as a deadlock.
+    pub fn hold(&mut self) {
+        self.machine.holds += 1;
+    }
+
+    /// Takes one [`Worker::hold`] back.
+    pub fn unhold(&mut self) {
+        self.machine.holds = self.machine.holds.saturating_sub(1);
+    }
+
+    /// Whether the flag is up.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.flag.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether anything is to be run.
+    pub fn is_ready(&self) -> bool {
+        self.ready_count() > 0 || self.machine.attention
+    }
+}

@@ -1,0 +1,178 @@
+//! The client's side of a communication.
+
+use super::{finish, head_from, interface_of, is_full, notify_server, open, put, take};
+use crate::handle::{ChannelRef, SlotRef, Words};
+use crate::layout::{
+    ANY, CLIENT_FINISHED, CLIENT_WAITS, FAILED, FINISH, FROM_CLIENT, FROM_SERVER, OK, SERVER_ENDED,
+    SERVER_WAITS, START, Slot,
+};
+use crate::lines;
+use crate::process::State;
+use crate::program::Direction;
+use crate::worker::Context;
+
+/// Ends the communication of a slot in order.
+fn close(cx: &mut Context, slot: SlotRef) {
+    finish(cx.worker, slot, CLIENT_FINISHED);
+    lines::free_closed(cx.worker, slot);
+}
+
+/// The channel of a slot that has not failed; null if none is open.
+fn channel_of(cx: &mut Context, slot: SlotRef, position: u32) -> Result<ChannelRef, u32> {
+    let channel = slot.channel();
+    if channel.0 == FAILED {
+        let failed = open::failed_at(cx.worker, cx.component(), slot);
+        return Err(cx.failed_partner(failed, position));
+    }
+    Ok(channel)
+}
+
+/// Waits, unless the server waits too or is done.
+fn block(cx: &mut Context, slot: SlotRef, channel: ChannelRef, state: State, position: u32) -> u32 {
+    if channel.has(SERVER_ENDED) {
+        return cx.finished(channel, FROM_CLIENT, position);
+    }
+    if channel.has(SERVER_WAITS) {
+        return cx.deadlock(channel, FROM_CLIENT, position);
+    }
+    channel.raise(CLIENT_WAITS);
+    channel.set_client_process(cx.process);
+    cx.process.set_wait(slot.0.expose_provenance() as u64);
+    cx.process.block(state, cx.frame)
+}
+
+/// The channel that a message is sent on: opened, or opened again, if the protocol wants it so.
+fn channel_for(
+    cx: &mut Context,
+    slot: SlotRef,
+    number: u16,
+    position: u32,
+) -> Result<ChannelRef, u32> {
+    let channel = channel_of(cx, slot, position)?;
+    if channel.is_null() {
+        return open::open(cx, slot, number, Direction::In, position);
+    }
+    let state = channel.state();
+    let interface = interface_of(cx.worker, channel);
+    let message = &interface.messages[usize::from(number)];
+    // A communication that is open without a message waits for the one it was opened for.
+    let allowed = if state == START { message.initial } else { message.may_follow(state) };
+    if allowed {
+        return Ok(channel);
+    }
+    let ended = state != START && interface.messages[usize::from(state)].may_end;
+    if !ended || !message.initial {
+        return Err(cx.against_protocol(channel, number, FROM_CLIENT, position));
+    }
+    finish(cx.worker, slot, CLIENT_FINISHED);
+    open::open(cx, slot, number, Direction::In, position)
+}
+
+pub(crate) fn client_send(
+    cx: &mut Context,
+    slot: *mut Slot,
+    message: u32,
+    payload: *mut u64,
+    position: u32,
+) -> u32 {
+    let (slot, number) = (cx.slot(slot), message as u16);
+    let channel = match channel_for(cx, slot, number, position) {
+        Ok(channel) => channel,
+        Err(status) => return status,
+    };
+    if is_full(channel) {
+        return block(cx, slot, channel, State::Send, position);
+    }
+    if let Err(reason) = put(cx.worker, channel, number, FROM_CLIENT, Words(payload)) {
+        return cx.fault(reason, 0, position);
+    }
+    notify_server(cx.worker, channel);
+    if interface_of(cx.worker, channel).messages[usize::from(number)].must_end {
+        close(cx, slot);
+    }
+    OK
+}
+
+pub(crate) fn client_receive(
+    cx: &mut Context,
+    slot: *mut Slot,
+    message: u32,
+    destination: *mut u64,
+    position: u32,
+) -> u32 {
+    let (slot, number) = (cx.slot(slot), message as u16);
+    let channel = match channel_of(cx, slot, position) {
+        Ok(channel) if channel.is_null() => {
+            match open::open(cx, slot, number, Direction::Out, position) {
+                Ok(channel) => channel,
+                Err(status) => return status,
+            }
+        }
+        Ok(channel) => channel,
+        Err(status) => return status,
+    };
+    match head_from(channel, FROM_SERVER) {
+        None => return block(cx, slot, channel, State::Receive, position),
+        Some(head) if head != number => {
+            return cx.unexpected(channel, (number, head), FROM_CLIENT, position);
+        }
+        Some(_) => take(cx.worker, channel, Words(destination)),
+    }
+    notify_server(cx.worker, channel);
+    if interface_of(cx.worker, channel).messages[usize::from(number)].must_end {
+        close(cx, slot);
+    }
+    OK
+}
+
+/// What is there for the client: a message, FINISH, or nothing yet.
+fn at_hand(channel: ChannelRef) -> Option<u32> {
+    if channel.is_null() {
+        return Some(FINISH);
+    }
+    match head_from(channel, FROM_SERVER) {
+        Some(head) => Some(u32::from(head)),
+        None if channel.has(SERVER_ENDED) => Some(FINISH),
+        None => None,
+    }
+}
+
+/// Whether what is there is what a pattern asks for.
+pub(super) fn matches(pattern: u32, there: u32) -> u64 {
+    u64::from(pattern == there || pattern == ANY && there != FINISH)
+}
+
+pub(crate) fn client_peek(cx: &mut Context, slot: *mut Slot, pattern: u32, position: u32) -> u32 {
+    let slot = cx.slot(slot);
+    let channel = match channel_of(cx, slot, position) {
+        Ok(channel) => channel,
+        Err(status) => return status,
+    };
+    match at_hand(channel) {
+        Some(there) => {
+            cx.frame.set_result(matches(pattern, there));
+            OK
+        }
+        None => block(cx, slot, channel, State::Receive, position),
+    }
+}
+
+pub(crate) fn client_input(cx: &mut Context, slot: *mut Slot, pattern: u32, position: u32) -> u32 {
+    let slot = cx.slot(slot);
+    match channel_of(cx, slot, position) {
+        Ok(channel) => {
+            let there = at_hand(channel);
+            cx.frame.set_result(there.map_or(0, |there| matches(pattern, there)));
+            OK
+        }
+        Err(status) => status,
+    }
+}
+
+pub(crate) fn client_wake(cx: &mut Context, slot: *mut Slot) -> u32 {
+    let channel = cx.slot(slot).channel();
+    if !channel.is_null() && channel.0 != FAILED {
+        notify_server(cx.worker, channel);
+    }
+    OK
+}

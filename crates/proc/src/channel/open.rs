@@ -1,0 +1,245 @@
+//! Opening communications: following connections to who serves, and making the server process.
+
+use super::is_closed;
+use crate::component::{self, ComponentId, Life, slot_of};
+use crate::fault::Reason;
+use crate::handle::{ChannelRef, ComponentRef, ProcessRef, SlotRef};
+use crate::layout::{
+    CLIENT_WATCHES, Component, PORT_IMPLEMENTATION, PORT_LINE, PORT_OFFERED, PORT_REQUIRED,
+    PORT_SYSTEM, SERVER_WATCHES, START, SYSTEM, Slot, Worker,
+};
+use crate::lines;
+use crate::process::{self, INNER, State};
+use crate::program::{Direction, Port};
+use crate::system;
+use crate::worker::Context;
+
+/// Connections followed before they are taken for a cycle.
+const CHAIN_MAX: u32 = 1 << 20;
+
+/// Where a connection leads.
+pub(super) enum Found {
+    /// A component that implements the interface.
+    Server { component: ComponentRef, port: &'static Port, index: u32, inner: bool },
+    /// A system component.
+    System { system: u32, interface: u32 },
+    /// The connection is missing at this component.
+    Unconnected(ComponentRef),
+    /// It leads to a component that has failed.
+    Failed(ComponentRef),
+    /// It leads back.
+    Cycle,
+}
+
+/// One step along a connection.
+enum Step {
+    Follow(ComponentRef, SlotRef),
+    Found(Found),
+}
+
+/// Follows the connections from a slot of `holder`.
+pub(super) fn resolve(worker: &Worker, holder: ComponentRef, slot: SlotRef) -> Found {
+    let (mut holder, mut slot) = (holder, slot);
+    for _ in 0..CHAIN_MAX {
+        match follow(worker, holder, slot) {
+            Step::Follow(component, next) => (holder, slot) = (component, next),
+            Step::Found(found) => return found,
+        }
+    }
+    Found::Cycle
+}
+
+/// The component that has failed at the end of what a slot leads to; null if it is not there.
+pub(super) fn failed_at(worker: &Worker, holder: ComponentRef, slot: SlotRef) -> ComponentRef {
+    match resolve(worker, holder, slot) {
+        Found::Failed(component) => component,
+        _ => ComponentRef::NULL,
+    }
+}
+
+fn follow(worker: &Worker, holder: ComponentRef, slot: SlotRef) -> Step {
+    let port = slot.port();
+    let (kind, number, index) = (port >> 56, (port >> 32) as u32 & 0xFF_FFFF, port as u32);
+    if kind == PORT_SYSTEM {
+        return Step::Found(Found::System { system: index, interface: number });
+    }
+    let target = worker.machine.table.get(ComponentId::from_raw(slot.target()));
+    let Some(component) = target else { return Step::Found(Found::Unconnected(holder)) };
+    if component.is_doomed() || Life::of(component) == Life::Failed {
+        return Step::Found(Found::Failed(component));
+    }
+    // What a component requires is still there for its sub-components while they come to an end.
+    if kind != PORT_REQUIRED && is_closed(component) {
+        return Step::Found(Found::Unconnected(holder));
+    }
+    let descriptor = component.descriptor();
+    let ports = if kind == PORT_REQUIRED { &descriptor.required } else { &descriptor.offered };
+    let port = match kind {
+        PORT_LINE => ports.iter().find(|port| port.interface == number),
+        _ => ports.get(number as usize),
+    };
+    let Some(port) = port else { return Step::Found(Found::Unconnected(component)) };
+    let next = slot_of(component, port, index).filter(|slot| slot.target() != 0);
+    let next = next.or_else(|| system_slot(component, port, index));
+    match kind {
+        PORT_REQUIRED => match next {
+            Some(next) => Step::Follow(component, next),
+            None => Step::Found(Found::Unconnected(component)),
+        },
+        PORT_OFFERED | PORT_LINE if next.is_some() => Step::Follow(component, next.unwrap_or(slot)),
+        _ if port.implementation.is_none() => Step::Found(Found::Unconnected(component)),
+        _ => {
+            let inner = kind == PORT_IMPLEMENTATION;
+            Step::Found(Found::Server { component, port, index, inner })
+        }
+    }
+}
+
+/// The slot if it is connected with a system component, which has no number in the table.
+fn system_slot(component: ComponentRef, port: &Port, index: u32) -> Option<SlotRef> {
+    slot_of(component, port, index).filter(|slot| slot.port() >> 56 == PORT_SYSTEM)
+}
+
+/// Opens the communication of an unopened slot for message `number`; or what to return instead.
+pub(super) fn open(
+    cx: &mut Context,
+    slot: SlotRef,
+    number: u16,
+    sender: Direction,
+    position: u32,
+) -> Result<ChannelRef, u32> {
+    let component = cx.component();
+    let found = resolve(cx.worker, component, slot);
+    let interface = match found {
+        Found::Server { port, .. } => port.interface,
+        Found::System { interface, .. } => interface,
+        Found::Unconnected(at) => return Err(park(cx, at)),
+        Found::Failed(partner) => return Err(cx.failed_partner(partner, position)),
+        Found::Cycle => return Err(cx.fault(Reason::ConnectionCycle, 0, position)),
+    };
+    let known = &cx.worker.program().interfaces[interface as usize];
+    let message = known.messages.get(usize::from(number));
+    if !message.is_some_and(|message| message.initial && message.direction == sender) {
+        let partner = match found {
+            Found::Server { component, .. } => component,
+            _ => ComponentRef::NULL,
+        };
+        return Err(cx.no_beginning(partner, interface, number, position));
+    }
+    let made = match found {
+        Found::Server { component, port, index, inner } => {
+            serve(cx.worker, component, port, index, inner)
+        }
+        Found::System { system, interface } => system::serve(cx.worker, system, interface),
+        _ => return Err(cx.fault(Reason::Interface, 0, position)),
+    };
+    let server = made.map_err(|error| cx.out_of_memory(error, position))?;
+    let channel = server.channel();
+    channel.set_client(slot.channel_word());
+    channel.set_client_component(component);
+    channel.set_interface(interface);
+    channel.set_state(START);
+    if component.descriptor().awaits_input {
+        channel.raise(CLIENT_WATCHES);
+    }
+    slot.set_channel(channel);
+    if server.component().is_null() {
+        channel.raise(SYSTEM);
+    } else {
+        start(cx.worker, server);
+    }
+    Ok(channel)
+}
+
+fn serve(
+    worker: &mut Worker,
+    component: ComponentRef,
+    port: &Port,
+    index: u32,
+    inner: bool,
+) -> Result<ProcessRef, crate::memory::OutOfMemory> {
+    let function = port.implementation.unwrap_or_default();
+    let server = process::create_server(worker, component, port.interface, function)?;
+    server.channel().set_index(index);
+    if component.descriptor().awaits_input {
+        server.channel().raise(SERVER_WATCHES);
+    }
+    if inner {
+        server.raise(INNER);
+    }
+    Ok(server)
+}
+
+fn start(worker: &mut Worker, server: ProcessRef) {
+    if process::starts_at_once(server.component()) {
+        worker.wake(server);
+    } else {
+        server.set_state(State::Begin as u8);
+    }
+}
+
+fn park(cx: &mut Context, at: ComponentRef) -> u32 {
+    component::park(cx.worker, at, cx.process);
+    cx.process.block(State::Connect, cx.frame)
+}
+
+/// Takes a process out of those that wait for a connection.
+pub(crate) fn unpark(worker: &mut Worker, process: ProcessRef) {
+    if let Some(parked) = worker.machine.parked.get_mut(&process.wait()) {
+        parked.retain(|&other| other != process);
+    }
+}
+
+pub(crate) fn slot_required(
+    cx: &mut Context,
+    required: u32,
+    index: i64,
+    position: u32,
+) -> *mut Slot {
+    let component = cx.component();
+    let port = &component.descriptor().required[required as usize];
+    let index = u32::try_from(index).unwrap_or(0);
+    match component::make_slot(cx.worker, component, port, index) {
+        Ok(slot) if index > 0 => slot.0,
+        Ok(_) => {
+            cx.fault(Reason::Index, i64::from(index), position);
+            std::ptr::null_mut()
+        }
+        Err((reason, detail)) => {
+            cx.fault(reason, detail, position);
+            std::ptr::null_mut()
+        }
+    }
+}
+
+pub(crate) fn slot_offered(
+    cx: &mut Context,
+    component: *mut Component,
+    offered: u32,
+    index: i64,
+    position: u32,
+) -> *mut Slot {
+    let Some(component) = ComponentRef(component).some() else {
+        cx.fault(Reason::Empty, 0, position);
+        return std::ptr::null_mut();
+    };
+    let ports = &component.descriptor().offered;
+    let Some(number) = ports.iter().position(|port| port.interface == offered) else {
+        cx.fault(Reason::Interface, 0, position);
+        return std::ptr::null_mut();
+    };
+    let port = &ports[number];
+    let index = u32::try_from(index).unwrap_or(0);
+    let last = port.high.unwrap_or(u32::MAX);
+    if index == 0 || index > last {
+        cx.fault(Reason::Index, i64::from(index), position);
+        return std::ptr::null_mut();
+    }
+    match lines::find_or_make(cx.worker, cx.process, component, offered, index) {
+        Ok(line) => line.slot().0,
+        Err(error) => {
+            cx.out_of_memory(error, position);
+            std::ptr::null_mut()
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Virtual time: PASSIVATE and TIME.
+//!
+//! Every component that is not SYNCHRONOUS has a time of its own, shared by the SYNCHRONOUS ones
+//! below it; it exists from its first use. It advances to its earliest sleeper when all processes
+//! below the component are passive. Who is passive is not counted, for that would cost every
+//! message something: *active* are the processes in the ready queue and those that wait for a
+//! system component. So when the ready queue is empty, and else once a slice, the components of
+//! the active processes and all above them are marked, and each clock without a mark advances, the
+//! deepest first. So a component whose processes never stop sleeping does not hold up those above.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::component::Life;
+use crate::fault::Reason;
+use crate::handle::{ComponentRef, ProcessRef};
+use crate::layout::{OK, UNLOCKED, Worker};
+use crate::process::State;
+use crate::worker::Context;
+use crate::{monitor, system};
+
+/// The time of one component.
+#[derive(Default)]
+pub(crate) struct Clock {
+    now: i64,
+    /// Sleepers by their time, then in the order they went to sleep.
+    sleepers: BTreeMap<(i64, u64), ProcessRef>,
+}
+
+/// The component whose time holds for another.
+fn domain(component: ComponentRef) -> ComponentRef {
+    let mut here = component;
+    while here.is_synchronous() && !here.owner().is_null() {
+        here = here.owner();
+    }
+    here
+}
+
+pub(crate) fn time(cx: &mut Context) -> i64 {
+    let number = domain(cx.component()).number();
+    cx.worker.machine.clocks.get(&number).map_or(0, |clock| clock.now)
+}
+
+pub(crate) fn passivate(cx: &mut Context, delay: i64, position: u32) -> u32 {
+    let process = cx.process;
+    if process.take_grant() {
+        return OK;
+    }
+    if delay < 0 {
+        return cx.fault(Reason::NegativeTime, delay, position);
+    }
+    let Some(at) = time(cx).checked_add(delay) else {
+        return cx.fault(Reason::Overflow, 0, position);
+    };
+    let domain = domain(cx.component());
+    domain.set_clocked();
+    let sequence = cx.worker.machine.sleeps;
+    cx.worker.machine.sleeps += 1;
+    let clock = cx.worker.machine.clocks.entry(domain.number()).or_default();
+    clock.sleepers.insert((at, sequence), process);
+    process.set_wait(at as u64);
+    process.set_condition(domain.number());
+    process.set_link(ProcessRef(std::ptr::without_provenance_mut(sequence as usize)));
+    process.set_mode(process.holds());
+    let status = process.block(State::Passive, cx.frame);
+    if process.holds() == UNLOCKED { status } else { monitor::give_up(cx) }
+}
+
+/// Takes a sleeper out, which is killed.
+pub(crate) fn forget(worker: &mut Worker, process: ProcessRef) {
+    if let Some(clock) = worker.machine.clocks.get_mut(&process.condition()) {
+        clock.sleepers.remove(&(process.wait() as i64, process.link().0.addr() as u64));
+    }
+}
+
+/// Ends the time of a component. Who sleeps in it still, having moved away, wakes.
+pub(crate) fn close(worker: &mut Worker, component: ComponentRef) {
+    if !component.is_clocked() {
+        return;
+    }
+    component.clear_clocked();
+    let clock = worker.machine.clocks.remove(&component.number()).unwrap_or_default();
+    for process in clock.sleepers.into_values() {
+        process.set_link(ProcessRef::NULL);
+        monitor::resume(worker, process);
+    }
+}
+
+/// Marks a component and all above it.
+fn mark(marks: &mut BTreeSet<u32>, component: ComponentRef) {
+    let mut here = component;
+    while !here.is_null() && marks.insert(here.number()) {
+        here = here.owner();
+    }
+}
+
+fn depth(component: ComponentRef) -> usize {
+    let (mut here, mut depth) = (component, 0);
+    while !here.is_null() {
+        depth += 1;
+        here = here.owner();
+    }
+    depth
+}
+
+/// Advances every clock that may; whether there was one.
+pub(crate) fn advance(worker: &mut Worker) -> bool {
+    let mut clocks: Vec<ComponentRef> = Vec::new();
+    for (&number, clock) in &worker.machine.clocks {
+        if !clock.sleepers.is_empty() {
+            clocks.extend(worker.machine.table.at(number));
+        }
+    }
+    if clocks.is_empty() {
+        return false;
+    }
+    let mut marks = BTreeSet::new();
+    for at in worker.ready_head..worker.ready_tail {
+        mark(&mut marks, worker.ready_at(at).component());
+    }
+    for component in system::waiting(worker) {
+        mark(&mut marks, component);
+    }
+    if clocks.len() > 1 {
+        clocks.sort_by_key(|&component| std::cmp::Reverse(depth(component)));
+    }
+    let mut advanced = false;
+    for component in clocks {
+        if !marks.contains(&component.number()) && Life::of(component) != Life::Failed {
+            wake_earliest(worker, component.number());
+            advanced = true;
+        }
+    }
+    advanced
+}
+
+/// Sets a clock to its earliest sleeper's time and wakes all of that time.
+fn wake_earliest(worker: &mut Worker, number: u32) {
+    let mut awake = Vec::new();
+    if let Some(clock) = worker.machine.clocks.get_mut(&number)
+        && let Some((&(time, _), _)) = clock.sleepers.first_key_value()
+    {
+        clock.now = time;
+        while let Some(entry) = clock.sleepers.first_entry()
+            && entry.key().0 == time
+        {
+            awake.push(entry.remove());
+        }
+    }
+    for process in awake {
+        process.set_link(ProcessRef::NULL);
+        monitor::resume(worker, process);
+    }
+}

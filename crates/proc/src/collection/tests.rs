@@ -1,0 +1,153 @@
+//! Collections against sorted maps of the library.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::program::Program;
+use crate::worker::Options;
+
+fn worker(keys: Vec<Key>, element: Kind) -> Box<Worker> {
+    let shapes = vec![Shape::Collection { keys, element }];
+    Worker::new(Program { shapes, ..Program::default() }, Options::quiet())
+}
+
+/// Integers near each other, near page borders, and far away.
+fn integer() -> impl Strategy<Value = i64> {
+    prop_oneof![
+        0i64..40,
+        -40i64..0,
+        0i64..3000,
+        any::<i64>(),
+        Just(i64::MIN),
+        Just(i64::MAX),
+        (0i64..1 << 20).prop_map(|n| n * 1000),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn integer_keys_agree_with_a_sorted_map(
+        steps in prop::collection::vec((0..3, integer(), any::<u64>()), 1..400)
+    ) {
+        let mut worker = worker(vec![Key::Integer], Kind::Scalar);
+        let mut model = BTreeMap::new();
+        let mut owner = 0u64;
+        let word = Words(&raw mut owner);
+        for (what, key, value) in steps {
+            let mut at = key as u64;
+            let at = Words(&raw mut at);
+            match what {
+                0 | 1 => {
+                    find_or_insert(&mut worker, word, 0, at).unwrap().set(0, value);
+                    model.insert(key, value);
+                }
+                _ => {
+                    if let Some(head) = Head::of(word.get(0))
+                        && find_in(&worker, head, at).is_some()
+                    {
+                        remove(&mut worker, head, at);
+                    }
+                    model.remove(&key);
+                }
+            }
+            let head = Head::of(word.get(0));
+            let found = head.and_then(|head| find_in(&worker, head, at)).map(|v| v.get(0));
+            prop_assert_eq!(found, model.get(&key).copied());
+        }
+        let mut seen = Vec::new();
+        for_each(&worker, word.get(0), |key, value| {
+            seen.push((key.get(0) as i64, value.get(0)));
+            true
+        });
+        let expected: Vec<(i64, u64)> = model.iter().map(|(&k, &v)| (k, v)).collect();
+        prop_assert_eq!(&seen, &expected);
+        let mut at = 0u64;
+        let mut walked = Vec::new();
+        let mut first = true;
+        while step(&mut worker, word.get(0), Words(&raw mut at), first).unwrap() {
+            first = false;
+            walked.push(at as i64);
+        }
+        prop_assert!(walked.iter().eq(model.keys()));
+        free(&mut worker, word.take(0));
+        prop_assert_eq!(worker.used_bytes(), 0);
+    }
+
+    #[test]
+    fn keys_of_several_words_agree_with_a_sorted_map(
+        steps in prop::collection::vec((0..3, 0i64..4, "[ab]{0,2}", "[a-c]{1,5}"), 1..200)
+    ) {
+        let mut worker = worker(vec![Key::Integer, Key::Text], Kind::Text);
+        let mut model = BTreeMap::new();
+        let mut owner = 0u64;
+        let word = Words(&raw mut owner);
+        for (what, number, name, value) in steps {
+            let mut keys = [number as u64, text::make(&mut worker, name.as_bytes()).unwrap()];
+            let at = Words(keys.as_mut_ptr());
+            if what < 2 {
+                let own = text::make(&mut worker, value.as_bytes()).unwrap();
+                let place = find_or_insert(&mut worker, word, 0, at).unwrap();
+                words::free_word(&mut worker, Kind::Text, place);
+                place.set(0, own);
+                model.insert((number, name), value);
+            } else {
+                let head = Head::of(word.get(0));
+                if let Some(place) = head.and_then(|head| find_in(&worker, head, at)) {
+                    words::free_word(&mut worker, Kind::Text, place);
+                    remove(&mut worker, head.unwrap(), at);
+                }
+                model.remove(&(number, name));
+            }
+            text::free(&mut worker, at.take(1));
+        }
+        let copy = copy_of(&mut worker, word.get(0)).unwrap();
+        for collection in [word.get(0), copy] {
+            let mut seen = Vec::new();
+            for_each(&worker, collection, |keys, value| {
+                let string = |word| String::from_utf8(text::bytes(word).to_vec()).unwrap();
+                let key = (keys.get(0) as i64, string(keys.get(1)));
+                seen.push((key, string(value.get(0))));
+                true
+            });
+            prop_assert!(seen.into_iter().eq(model.clone()));
+            let count = Head::of(collection).map_or(0, Head::count);
+            prop_assert_eq!(count as usize, model.len());
+        }
+        free(&mut worker, copy);
+        free(&mut worker, word.take(0));
+        prop_assert_eq!((worker.used_bytes(), worker.counts().texts.alive), (0, 0));
+    }
+}
+
+#[test]
+fn dense_keys_are_dense() {
+    let mut worker = worker(vec![Key::Integer], Kind::Scalar);
+    let mut owner = 0u64;
+    for key in 1..=100_000u64 {
+        let mut at = key;
+        find_or_insert(&mut worker, Words(&raw mut owner), 0, Words(&raw mut at)).unwrap();
+    }
+    assert!(worker.used_bytes() < 100_000 * 12, "{} bytes", worker.used_bytes());
+    free(&mut worker, owner);
+}
+
+#[test]
+fn elements_stay_where_they_are() {
+    let mut worker = worker(vec![Key::Integer], Kind::Scalar);
+    let mut owner = 0u64;
+    let mut places = Vec::new();
+    // From far above down to 0, so that pages move from the list into the directory.
+    for key in (0..2000u64).rev().map(|i| i * 7) {
+        let mut at = key;
+        let place =
+            find_or_insert(&mut worker, Words(&raw mut owner), 0, Words(&raw mut at)).unwrap();
+        place.set(0, key);
+        places.push(place);
+    }
+    for (place, key) in places.into_iter().zip((0..2000u64).rev().map(|i| i * 7)) {
+        assert_eq!(place.get(0), key);
+    }
+    free(&mut worker, owner);
+}

@@ -1,0 +1,114 @@
+//! CONNECT and DISCONNECT.
+
+use super::slots::{in_type, make_slot, parts, port_of};
+use super::{kinds, wake_parked};
+use crate::channel;
+use crate::fault::Reason;
+use crate::handle::{ComponentRef, SlotRef};
+use crate::layout::{
+    CLIENT_FINISHED, Component, NEXT_FREE, OK, PORT_IMPLEMENTATION, PORT_OFFERED, PORT_REQUIRED,
+    Worker, port,
+};
+use crate::worker::Context;
+
+pub(crate) fn connect(
+    cx: &mut Context,
+    from: *mut Component,
+    from_port: u64,
+    to: *mut Component,
+    to_port: u64,
+    position: u32,
+) -> u32 {
+    let (from, to) = (ComponentRef(from), ComponentRef(to));
+    let ports = in_type(from, from_port).zip(in_type(to, to_port));
+    let Some((from_port, to_port)) = ports else {
+        return cx.fault(Reason::Interface, 0, position);
+    };
+    match try_connect(cx, from, from_port, to, to_port) {
+        Ok(()) => OK,
+        Err((reason, detail)) => cx.fault(reason, detail, position),
+    }
+}
+
+fn try_connect(
+    cx: &mut Context,
+    from: ComponentRef,
+    from_port: u64,
+    to: ComponentRef,
+    to_port: u64,
+) -> Result<(), (Reason, i64)> {
+    if from.is_null() || to.is_null() {
+        return Err((Reason::Empty, 0));
+    }
+    let known = port_of(from, from_port).ok_or((Reason::Interface, 0))?;
+    let target = port_of(to, to_port).ok_or((Reason::Interface, 0))?;
+    if !kinds::same_interface(cx.worker, known.interface, target.interface) {
+        return Err((Reason::Interface, 0));
+    }
+    let (to_kind, to_interface, to_index) = parts(to_port);
+    let (from_kind, _, index) = parts(from_port);
+    check_shape(cx.component(), from, from_kind, to, to_kind)?;
+    if to_kind == PORT_IMPLEMENTATION && target.implementation.is_none() {
+        return Err((Reason::Interface, 0));
+    }
+    let slot = make_slot(cx.worker, from, known, index)?;
+    clear(cx.worker, slot);
+    // An offered interface without redirection is implemented by the component itself.
+    if from_kind == PORT_REQUIRED || to_kind != PORT_IMPLEMENTATION {
+        let to_index = if to_index == NEXT_FREE { 0 } else { to_index };
+        slot.set_target(to.id().raw());
+        slot.set_port(port(to_kind, to_interface, to_index));
+    }
+    wake_parked(cx.worker, from);
+    Ok(())
+}
+
+/// From a required interface of a sub-component or an own offered one, to an offered interface
+/// of a sub-component, an own required one, or the own implementation.
+fn check_shape(
+    own: ComponentRef,
+    from: ComponentRef,
+    from_kind: u64,
+    to: ComponentRef,
+    to_kind: u64,
+) -> Result<(), (Reason, i64)> {
+    let source = match from_kind {
+        PORT_REQUIRED => from != own && from.owner() == own,
+        PORT_OFFERED => from == own,
+        _ => false,
+    };
+    let target = match to_kind {
+        PORT_OFFERED => to != own && to.owner() == own,
+        PORT_REQUIRED | PORT_IMPLEMENTATION => to == own,
+        _ => false,
+    };
+    if source && target { Ok(()) } else { Err((Reason::Interface, 0)) }
+}
+
+/// Ends what is open at a slot, and the connection.
+fn clear(worker: &mut Worker, slot: SlotRef) {
+    channel::finish(worker, slot, CLIENT_FINISHED);
+    slot.set_target(0);
+    slot.set_port(0);
+}
+
+pub(crate) fn disconnect(
+    cx: &mut Context,
+    component: *mut Component,
+    port: u64,
+    position: u32,
+) -> u32 {
+    let Some(component) = ComponentRef(component).some() else {
+        return cx.fault(Reason::Empty, 0, position);
+    };
+    let Some(port) = in_type(component, port) else {
+        return cx.fault(Reason::Interface, 0, position);
+    };
+    let Some(known) = port_of(component, port) else {
+        return cx.fault(Reason::Interface, 0, position);
+    };
+    if let Some(slot) = super::slot_of(component, known, parts(port).2) {
+        clear(cx.worker, slot);
+    }
+    OK
+}

@@ -1,0 +1,238 @@
+//! How components come to their end: told, waited for, closed, freed.
+
+use super::{Life, drop_variables, free_tables, orphan, slots_of, wake_parked};
+use crate::fault::{self, Ended, Reason};
+use crate::handle::{ComponentRef, ProcessRef, Words};
+use crate::layout::{CLIENT_FINISHED, OK, Worker};
+use crate::process::{self, INNER, Role, State};
+use crate::words;
+use crate::worker::Context;
+use crate::{channel, monitor};
+
+/// BEGIN is done: who waited for it may serve.
+pub(crate) fn begun(worker: &mut Worker, component: ComponentRef) {
+    component.set_life(Life::Running as u8);
+    let mut process = component.processes();
+    let mut servers = Vec::new();
+    while !process.is_null() {
+        if process.state() == State::Begin as u8 {
+            servers.push(process);
+        }
+        process = process.next();
+    }
+    // The list has the newest first.
+    for server in servers.into_iter().rev() {
+        worker.wake(server);
+    }
+}
+
+/// Tells a component to end; `deleter`, unless null, waits for that.
+pub(crate) fn tell_end(worker: &mut Worker, component: ComponentRef, deleter: ProcessRef) {
+    if !deleter.is_null() {
+        component.set_deleter(deleter);
+    }
+    if !component.is_told() {
+        component.set_told();
+        monitor::poke(worker, component);
+    }
+    may_end(worker, component);
+}
+
+/// Tells several components to end; answers how many they are.
+pub(crate) fn tell_all(worker: &mut Worker, all: &[ComponentRef], deleter: ProcessRef) -> u64 {
+    for &component in all {
+        tell_end(worker, component, deleter);
+    }
+    all.len() as u64
+}
+
+/// Has [`advance`] look at a component.
+pub(crate) fn may_end(worker: &mut Worker, component: ComponentRef) {
+    if !component.is_ending() {
+        component.set_ending();
+        worker.machine.ending.push(component.id());
+        worker.machine.attention = true;
+    }
+}
+
+/// Takes a component further towards its end, as far as it goes now.
+pub(crate) fn advance(worker: &mut Worker, component: ComponentRef) {
+    component.clear_ending();
+    if !component.is_told() || component.is_doomed() && Life::of(component) != Life::Failed {
+        return;
+    }
+    match Life::of(component) {
+        Life::Failed => release(worker, component),
+        Life::Beginning | Life::Running if component.process_count() == 0 => {
+            start_finally(worker, component);
+        }
+        Life::Beginning | Life::Running => {
+            if all_processes(component, |process| process.has(INNER)) {
+                tell_children(worker, component);
+            }
+            if all_processes(component, |process| State::of(process) == State::Finish) {
+                finish_slots(worker, component);
+            }
+        }
+        Life::Finally if component.process_count() == 0 => close(worker, component),
+        Life::Finally => {}
+        Life::Closing if component.child_count() == 0 => release(worker, component),
+        Life::Closing => {}
+    }
+}
+
+/// Whether all processes that are left are so: those that serve sub-components, for which these
+/// have to end first; or those whose bodies are done.
+fn all_processes(component: ComponentRef, is_so: impl Fn(ProcessRef) -> bool) -> bool {
+    let mut process = component.processes();
+    while !process.is_null() {
+        if !is_so(process) {
+            return false;
+        }
+        process = process.next();
+    }
+    true
+}
+
+/// Nothing is ready any more: components that were told to end and only serve wait for clients
+/// that may be of the same kind, in a circle. None of them will send again, so they finish their
+/// communications as clients. Whether there was any.
+pub(crate) fn break_circles(worker: &mut Worker) -> bool {
+    let told: Vec<ComponentRef> =
+        worker.machine.table.iter().filter(|component| component.is_told()).collect();
+    let mut any = false;
+    for component in told {
+        let serves = |process| {
+            Role::of(process) == Role::Server
+                && matches!(State::of(process), State::Receive | State::Finish)
+        };
+        if component.process_count() > 0 && all_processes(component, serves) {
+            any |= finish_slots(worker, component);
+        }
+    }
+    any
+}
+
+/// Finishes the communications of a component as a client; whether there were any.
+fn finish_slots(worker: &mut Worker, component: ComponentRef) -> bool {
+    let mut any = false;
+    for slot in slots_of(component) {
+        any |= !slot.channel().is_null();
+        channel::finish(worker, slot, CLIENT_FINISHED);
+    }
+    any
+}
+
+fn start_finally(worker: &mut Worker, component: ComponentRef) {
+    let Some(function) = component.descriptor().finally else {
+        close(worker, component);
+        return;
+    };
+    component.set_life(Life::Finally as u8);
+    match process::create_body(worker, component, Role::Finally, [Some(function), None]) {
+        Ok(process) => worker.wake(process),
+        Err(_) => fault::note_component(worker, component, "FINALLY", Reason::OutOfMemory),
+    }
+}
+
+/// FINALLY is done.
+pub(crate) fn finally_done(worker: &mut Worker, process: ProcessRef) {
+    let component = process.component();
+    component.set_lock(0);
+    process::end(worker, process);
+    may_end(worker, component);
+}
+
+/// Ends its communications and has its sub-components end. It stays connected until they have: what
+/// they require may lead through it.
+fn close(worker: &mut Worker, component: ComponentRef) {
+    component.set_life(Life::Closing as u8);
+    finish_slots(worker, component);
+    if component.child_count() == 0 {
+        release(worker, component);
+    } else {
+        tell_children(worker, component);
+    }
+}
+
+fn tell_children(worker: &mut Worker, component: ComponentRef) {
+    let mut child = component.first_child();
+    while !child.is_null() {
+        if !child.is_told() {
+            tell_end(worker, child, ProcessRef::NULL);
+        }
+        child = child.next_sibling();
+    }
+}
+
+/// Frees a component that has neither processes nor sub-components any more.
+pub(crate) fn release(worker: &mut Worker, component: ComponentRef) {
+    drop_variables(worker, component);
+    free_tables(worker, component);
+    crate::clock::close(worker, component);
+    wake_parked(worker, component);
+    let (owner, deleter) = (component.owner(), component.deleter());
+    orphan(component);
+    if !owner.is_null() && owner.is_told() {
+        may_end(worker, owner);
+    }
+    if !deleter.is_null() {
+        one_less(worker, deleter);
+    }
+    if component.id() == worker.machine.entry {
+        worker.machine.ended.get_or_insert(Ended::Finished);
+        worker.machine.attention = true;
+    }
+    worker.machine.table.remove(component);
+    worker.machine.counts.components.remove();
+    let size = component.descriptor().size as usize;
+    worker.memory.give(component.0.cast(), size);
+}
+
+/// One of the components that a process waits for is gone.
+fn one_less(worker: &mut Worker, deleter: ProcessRef) {
+    deleter.set_wait(deleter.wait() - 1);
+    if deleter.wait() == 0 {
+        deleter.set_granted(1);
+        worker.wake(deleter);
+    }
+}
+
+/// DELETE and the end of scopes: drops what the words own and waits for the components in them.
+fn delete_words(cx: &mut Context, all: impl Iterator<Item = (u32, Words)>) -> u32 {
+    if cx.process.take_grant() {
+        return OK;
+    }
+    let mut components = Vec::new();
+    for (kind, word) in all {
+        words::take_components(cx.worker, words::kind_of(kind), word, &mut components);
+        words::free_word(cx.worker, words::kind_of(kind), word);
+    }
+    wait_for(cx, &components)
+}
+
+/// Tells components to end and waits for them.
+pub(crate) fn wait_for(cx: &mut Context, components: &[ComponentRef]) -> u32 {
+    if components.is_empty() {
+        return OK;
+    }
+    let count = tell_all(cx.worker, components, cx.process);
+    cx.process.set_wait(count);
+    cx.process.block(State::Delete, cx.frame)
+}
+
+pub(crate) fn delete(cx: &mut Context, word: *mut u64, kind: u32) -> u32 {
+    delete_words(cx, std::iter::once((kind, Words(word))))
+}
+
+pub(crate) fn end_scope(cx: &mut Context, offsets: *const u32, count: u32) -> u32 {
+    let frame = cx.frame;
+    let function = &cx.worker.program().functions[frame.function() as usize];
+    // SAFETY: the caller promises `count` offsets.
+    let offsets = unsafe { std::slice::from_raw_parts(offsets, count as usize) };
+    let known = offsets.iter().filter_map(|&offset| {
+        let variable = function.owned.iter().find(|variable| variable.offset == offset)?;
+        Some((variable.kind as u32, frame.word(offset)))
+    });
+    delete_words(cx, known)
+}

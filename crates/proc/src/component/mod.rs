@@ -1,0 +1,291 @@
+//! Components: the tree, their lives, and the operations on them.
+//!
+//! ```text
+//! beginning -> running -> (told to end, processes done) -> finally -> closing -> freed
+//!                 \                                         (children end)
+//!                  +-- fault --> failed (a shell, until its owner deletes it)
+//! ```
+//! The tree is explicit: each component knows its owner and its sub-components, so telling,
+//! tearing and freeing walk it in loops, never by recursion, however deep or wide it is. Steps
+//! towards the end happen between two processes ([`crate::attend`]).
+
+mod connect;
+mod end;
+mod id;
+mod kinds;
+mod path;
+mod slots;
+
+pub(crate) use connect::{connect, disconnect};
+pub(crate) use end::{
+    advance, begun, break_circles, delete, end_scope, finally_done, may_end, release, tell_all,
+    tell_end, wait_for,
+};
+pub use id::ComponentId;
+pub(crate) use id::Table;
+pub(crate) use kinds::{
+    failed, is_any, is_type, offered_number, offers, required_number, requires, terminated,
+};
+pub(crate) use path::path;
+pub(crate) use slots::{close_slots, count, free_tables, make_slot, slot_of, slots_of};
+
+use crate::fault::Reason;
+use crate::handle::{ComponentRef, ProcessRef, Words};
+use crate::layout::{OK, Worker};
+use crate::memory::OutOfMemory;
+use crate::process::{self, Role};
+use crate::program::Kind;
+use crate::words;
+use crate::worker::Context;
+
+/// Where a component is in its life.
+#[repr(u8)]
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Life {
+    /// BEGIN runs or is to run.
+    Beginning,
+    /// It serves.
+    Running,
+    /// FINALLY runs.
+    Finally,
+    /// Its sub-components end.
+    Closing,
+    /// It has failed; nothing of it is left but the shell.
+    Failed,
+}
+
+impl Life {
+    /// For listings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Life::Beginning => "beginning",
+            Life::Running => "running",
+            Life::Finally => "finally",
+            Life::Closing => "closing",
+            Life::Failed => "failed",
+        }
+    }
+
+    pub(crate) fn of(component: ComponentRef) -> Life {
+        match component.life() {
+            0 => Life::Beginning,
+            1 => Life::Running,
+            2 => Life::Finally,
+            3 => Life::Closing,
+            _ => Life::Failed,
+        }
+    }
+}
+
+/// Told to end.
+const TOLD: u8 = 1;
+/// To be torn down.
+const DOOMED: u8 = 2;
+/// Has the virtual time of its owner.
+const SYNCHRONOUS: u8 = 4;
+/// Its conditions are to be looked at.
+const POKED: u8 = 8;
+/// Processes wait for a connection that is missing here.
+const PARKED: u8 = 16;
+/// It has a virtual time of its own that somebody has used.
+const CLOCKED: u8 = 32;
+/// It is in the list of those that may have come closer to their end.
+const ENDING: u8 = 64;
+
+macro_rules! flags {
+    ($($is:ident, $set:ident, $clear:ident = $flag:ident;)+) => {
+        #[allow(dead_code)]
+        impl ComponentRef {
+            $(
+                pub(crate) fn $is(self) -> bool {
+                    self.flags() & $flag != 0
+                }
+                pub(crate) fn $set(self) {
+                    self.set_flags(self.flags() | $flag);
+                }
+                pub(crate) fn $clear(self) {
+                    self.set_flags(self.flags() & !$flag);
+                }
+            )+
+        }
+    };
+}
+
+flags! {
+    is_told, set_told, clear_told = TOLD;
+    is_doomed, set_doomed, clear_doomed = DOOMED;
+    is_synchronous, set_synchronous, clear_synchronous = SYNCHRONOUS;
+    is_poked, set_poked, clear_poked = POKED;
+    is_parked, set_parked, clear_parked = PARKED;
+    is_clocked, set_clocked, clear_clocked = CLOCKED;
+    is_ending, set_ending, clear_ending = ENDING;
+}
+
+impl ComponentRef {
+    /// Its name for the long run.
+    pub(crate) fn id(self) -> ComponentId {
+        ComponentId::new(self.number(), self.generation())
+    }
+
+    pub(crate) fn of_word(word: u64) -> ComponentRef {
+        ComponentRef(std::ptr::with_exposed_provenance_mut(word as usize))
+    }
+
+    pub(crate) fn to_word(self) -> u64 {
+        self.0.expose_provenance() as u64
+    }
+
+    /// Whether `self` is `other` or below it.
+    pub(crate) fn is_within(self, other: ComponentRef) -> bool {
+        let mut component = self;
+        while !component.is_null() {
+            if component == other {
+                return true;
+            }
+            component = component.owner();
+        }
+        false
+    }
+}
+
+/// A component with its main process, if its type has any code to run.
+pub(crate) fn create(
+    worker: &mut Worker,
+    kind: u32,
+    owner: ComponentRef,
+    synchronous: bool,
+) -> Result<ComponentRef, OutOfMemory> {
+    let descriptor = &worker.program().components[kind as usize];
+    let size = descriptor.size as usize;
+    let component = ComponentRef(worker.memory.take(size)?.cast());
+    component.set_kind(descriptor);
+    if let Err(error) = worker.machine.table.insert(&mut worker.memory, component) {
+        worker.memory.give(component.0.cast(), size);
+        return Err(error);
+    }
+    if synchronous {
+        component.set_synchronous();
+    }
+    if descriptor.begin.is_none() {
+        component.set_life(Life::Running as u8);
+    }
+    if descriptor.begin.is_some() || descriptor.activity.is_some() {
+        let functions = [descriptor.begin, descriptor.activity];
+        match process::create_body(worker, component, Role::Main, functions) {
+            Ok(main) => worker.wake(main),
+            Err(error) => {
+                worker.machine.table.remove(component);
+                worker.memory.give(component.0.cast(), size);
+                return Err(error);
+            }
+        }
+    }
+    worker.machine.counts.components.add();
+    adopt(owner, component);
+    Ok(component)
+}
+
+/// Enters a component among its owner's.
+pub(crate) fn adopt(owner: ComponentRef, component: ComponentRef) {
+    component.set_owner(owner);
+    if owner.is_null() {
+        return;
+    }
+    let first = owner.first_child();
+    component.set_next_sibling(first);
+    component.set_previous_sibling(ComponentRef::NULL);
+    if !first.is_null() {
+        first.set_previous_sibling(component);
+    }
+    owner.set_first_child(component);
+    owner.set_child_count(owner.child_count() + 1);
+}
+
+/// Takes a component out of its owner's list.
+pub(crate) fn orphan(component: ComponentRef) {
+    let owner = component.owner();
+    if owner.is_null() {
+        return;
+    }
+    let (next, previous) = (component.next_sibling(), component.previous_sibling());
+    if !next.is_null() {
+        next.set_previous_sibling(previous);
+    }
+    if previous.is_null() {
+        owner.set_first_child(next);
+    } else {
+        previous.set_next_sibling(next);
+    }
+    owner.set_child_count(owner.child_count() - 1);
+    component.set_owner(ComponentRef::NULL);
+}
+
+pub(crate) fn new(
+    cx: &mut Context,
+    word: *mut u64,
+    kind: u32,
+    synchronous: u32,
+    position: u32,
+) -> u32 {
+    match create(cx.worker, kind, cx.component(), synchronous != 0) {
+        Ok(component) => {
+            Words(word).set(0, component.to_word());
+            OK
+        }
+        Err(error) => cx.out_of_memory(error, position),
+    }
+}
+
+pub(crate) fn move_word(cx: &mut Context, from: *mut u64, to: *mut u64, position: u32) -> u32 {
+    if Words(to).get(0) != 0 {
+        return cx.fault(Reason::NotMovable, 0, position);
+    }
+    Words(to).set(0, Words(from).take(0));
+    OK
+}
+
+pub(crate) fn drop_word(cx: &mut Context, word: *mut u64, kind: u32) {
+    words::drop_word(cx.worker, words::kind_of(kind), Words(word));
+}
+
+/// Hands a component over to another owner, as a message does.
+pub(crate) fn hand_over(component: ComponentRef, owner: ComponentRef) -> Result<(), Reason> {
+    if owner.is_null() {
+        return Err(Reason::NotMovable);
+    }
+    if owner.is_within(component) {
+        return Err(Reason::OwnershipCycle);
+    }
+    orphan(component);
+    adopt(owner, component);
+    Ok(())
+}
+
+/// Drops what a component's variables own. Its sub-components are not their business.
+pub(crate) fn drop_variables(worker: &mut Worker, component: ComponentRef) {
+    for variable in &component.descriptor().variables {
+        let word = component.word(variable.offset);
+        match variable.kind {
+            Kind::Component => word.set(0, 0),
+            kind => words::free_word(worker, kind, word),
+        }
+    }
+}
+
+/// Notes that processes wait for a connection here.
+pub(crate) fn park(worker: &mut Worker, component: ComponentRef, process: ProcessRef) {
+    component.set_parked();
+    process.set_wait(component.id().raw());
+    worker.machine.parked.entry(component.id().raw()).or_default().push(process);
+}
+
+/// Wakes those that wait for a connection here: they look again.
+pub(crate) fn wake_parked(worker: &mut Worker, component: ComponentRef) {
+    if !component.is_parked() {
+        return;
+    }
+    component.clear_parked();
+    for process in worker.machine.parked.remove(&component.id().raw()).unwrap_or_default() {
+        worker.wake(process);
+    }
+}

@@ -1,0 +1,85 @@
+//! What a component is called in reports: the variables from the entry component down to it.
+
+use crate::handle::{ComponentRef, Words};
+use crate::layout::Worker;
+use crate::program::{Key, Kind, Shape};
+use crate::{array, collection, text};
+
+/// Levels shown; deeper trees lose their middle.
+const LEVELS: usize = 32;
+/// Elements of an array or collection that are looked through for a name.
+const SEARCH: usize = 1 << 16;
+
+/// `Town/house[3]`: the entry's type, then variables with their indices.
+pub(crate) fn path(worker: &Worker, component: ComponentRef) -> String {
+    let mut names = Vec::new();
+    let mut here = component;
+    while !here.owner().is_null() {
+        if names.len() < LEVELS {
+            names.push(name(worker, here));
+        } else if names.len() == LEVELS {
+            names.push("...".to_owned());
+        }
+        here = here.owner();
+    }
+    names.push(here.descriptor().name.clone());
+    names.reverse();
+    names.join("/")
+}
+
+/// The owner's variable that holds it, or its type.
+fn name(worker: &Worker, component: ComponentRef) -> String {
+    let owner = component.owner();
+    let word = component.to_word();
+    for variable in &owner.descriptor().variables {
+        let value = owner.word(variable.offset).get(0);
+        let index = match variable.kind {
+            Kind::Component if value == word => return variable.name.clone(),
+            Kind::Array if value != 0 => in_array(worker, value, word),
+            Kind::Collection if value != 0 => in_collection(worker, value, word),
+            _ => None,
+        };
+        if let Some(index) = index {
+            return format!("{}[{index}]", variable.name);
+        }
+    }
+    component.descriptor().name.clone()
+}
+
+fn in_array(worker: &Worker, array: u64, word: u64) -> Option<String> {
+    let view = array::View::new(worker, array);
+    if view.element != Kind::Component {
+        return None;
+    }
+    let found = (0..view.count.min(SEARCH)).find(|&i| view.elements.get(i) == word)?;
+    let mut rest = found;
+    let mut indices = Vec::new();
+    for &extent in view.extents.iter().rev() {
+        indices.push((rest % extent.max(1)).to_string());
+        rest /= extent.max(1);
+    }
+    indices.reverse();
+    Some(indices.join(", "))
+}
+
+fn in_collection(worker: &Worker, collection: u64, word: u64) -> Option<String> {
+    let Shape::Collection { keys, element: Kind::Component } =
+        collection::shape_of(worker, collection)
+    else {
+        return None;
+    };
+    let mut found = None;
+    let mut seen = 0;
+    collection::for_each(worker, collection, |at: Words, value: Words| {
+        seen += 1;
+        if value.get(0) == word {
+            let shown = keys.iter().enumerate().map(|(i, key)| match key {
+                Key::Integer => (at.get(i) as i64).to_string(),
+                Key::Text => String::from_utf8_lossy(text::shown(at.get(i))).into_owned(),
+            });
+            found = Some(shown.collect::<Vec<_>>().join(", "));
+        }
+        found.is_none() && seen < SEARCH
+    });
+    found
+}

@@ -1,0 +1,411 @@
+//! The table of operations that generated code calls.
+//!
+//! Each is an `extern "C"` function of the running frame, the process, the worker and its own
+//! parameters, in this order. An operation that may block stores nothing of the caller's: when it
+//! answers [`SUSPENDED`](crate::layout::SUSPENDED) the process is queued already, the caller saves
+//! what it needs, sets its resume point to *the same operation* and returns 1; executed again, the
+//! operation finds itself granted (or waits on). After [`UNWINDING`](crate::layout::UNWINDING) the
+//! caller returns 2 and touches neither frame nor process. A value that an operation gives beside
+//! its status is in [`Frame::result`](crate::layout::Frame::result).
+//!
+//! Addresses of words: `payload` and `destination` are words in a row, one for each parameter of
+//! the message. Sending moves: owned words of the payload are zero afterwards. Receiving writes
+//! over the destination, which must own nothing. Texts passed by address are read, texts given
+//! back in the result belong to the caller. Positions are places in `Program::positions`.
+
+use crate::layout::{Component, Frame, Process, Slot, Worker};
+use crate::memory::Memory;
+use crate::worker::Context;
+
+/// How a parameter or result is passed.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Passing {
+    /// Nothing.
+    None,
+    /// 32 bits.
+    Half,
+    /// 64 bits.
+    Word,
+    /// A double.
+    Real,
+    /// A pointer.
+    Address,
+}
+
+/// What the result means.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// The value itself (or nothing); it cannot fail.
+    Value,
+    /// A status: 0, or 2 after a fault.
+    Faults,
+    /// A status: 0, 1 or 2.
+    Blocks,
+    /// An address; null after a fault: return 2.
+    Finds,
+}
+
+/// One operation.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// Its parameters after frame, process and worker.
+    pub parameters: &'static [(&'static str, Passing)],
+    /// Its result.
+    pub result: Passing,
+    /// What the result means.
+    pub outcome: Outcome,
+    /// Its code, to be called with the C convention.
+    pub address: *const u8,
+}
+
+/// A type that is passed in a known way.
+trait Passed {
+    const AS: Passing;
+
+    /// The value of a word; an address outside of the worker's memory gives none.
+    fn of_word(word: u64, memory: &Memory) -> Option<Self>
+    where
+        Self: Sized;
+
+    fn to_word(self) -> u64;
+}
+
+macro_rules! passed {
+    ($($type:ty as $passing:ident, $of:expr, $to:expr;)+) => {$(
+        impl Passed for $type {
+            const AS: Passing = Passing::$passing;
+
+            fn of_word(word: u64, _: &Memory) -> Option<$type> {
+                Some($of(word))
+            }
+
+            fn to_word(self) -> u64 {
+                $to(self)
+            }
+        }
+    )+};
+}
+
+passed! {
+    () as None, |_| (), |()| 0;
+    u32 as Half, |word| word as u32, u64::from;
+    u64 as Word, |word| word, |word| word;
+    i64 as Word, |word| word as i64, |value| value as u64;
+    f64 as Real, f64::from_bits, f64::to_bits;
+}
+
+impl<T> Passed for *mut T {
+    const AS: Passing = Passing::Address;
+
+    fn of_word(word: u64, memory: &Memory) -> Option<*mut T> {
+        let known = word == 0 || memory.contains(word);
+        known.then(|| std::ptr::with_exposed_provenance_mut(word as usize))
+    }
+
+    fn to_word(self) -> u64 {
+        self.expose_provenance() as u64
+    }
+}
+
+impl<T> Passed for *const T {
+    const AS: Passing = Passing::Address;
+
+    fn of_word(word: u64, memory: &Memory) -> Option<*const T> {
+        <*mut T>::of_word(word, memory).map(<*mut T>::cast_const)
+    }
+
+    fn to_word(self) -> u64 {
+        self.expose_provenance() as u64
+    }
+}
+
+macro_rules! entries {
+    ($(
+        $(#[doc = $doc:literal])+
+        $outcome:ident $name:ident($($parameter:ident: $type:ty),*) -> $result:ty = $path:path;
+    )+) => {
+        /// All operations, by what they concern.
+        pub fn entries() -> Vec<Entry> {
+            vec![$(Entry {
+                name: stringify!($name),
+                parameters: &[$((stringify!($parameter), <$type as Passed>::AS)),*],
+                result: <$result as Passed>::AS,
+                outcome: Outcome::$outcome,
+                address: operations::$name as *const u8,
+            }),+]
+        }
+
+        /// An operation, for interpreters.
+        #[allow(non_camel_case_types)]
+        #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+        pub enum Operation {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl Operation {
+            /// The operation of this name.
+            pub fn of_name(name: &str) -> Option<Operation> {
+                match name {
+                    $(stringify!($name) => Some(Operation::$name),)+
+                    _ => None,
+                }
+            }
+
+            /// Executes it with arguments as words; none if there are too few, or an address is
+            /// not one of the worker's memory.
+            pub(crate) fn perform(self, cx: &mut Context, arguments: &[u64]) -> Option<u64> {
+                let mut arguments = arguments.iter().copied();
+                match self {
+                    $(Operation::$name => {
+                        $(let $parameter =
+                            <$type>::of_word(arguments.next()?, &cx.worker.memory)?;)*
+                        Some($path(cx, $($parameter),*).to_word())
+                    })+
+                }
+            }
+        }
+
+        /// The operations themselves.
+        ///
+        /// # Safety
+        /// All of them: called by code of a process that the worker runs at this moment, with its
+        /// own frame, and with addresses of live words as their parameters say.
+        pub mod operations {
+            use super::*;
+
+            $($(#[doc = $doc])+
+            ///
+            /// # Safety
+            /// See the module.
+            #[allow(clippy::too_many_arguments)]
+            pub unsafe extern "C" fn $name(
+                frame: *mut Frame,
+                process: *mut Process,
+                worker: *mut Worker,
+                $($parameter: $type),*
+            ) -> $result {
+                // SAFETY: promised by the caller.
+                let mut cx = unsafe { Context::new(frame, process, worker) };
+                $path(&mut cx, $($parameter),*)
+            })+
+        }
+    };
+}
+
+entries! {
+    /// Ends the slice of the process: it is queued behind the others. Always answers 1; on
+    /// resumption the code goes on *after* it. Called when the flag is set or the budget is used.
+    Blocks pause() -> u32 = crate::process::pause;
+    /// Ends the component with a fault. `reason` is a [`crate::fault::Reason`], `detail` what it
+    /// says about. Always answers 2.
+    Faults fault(reason: u32, detail: i64, position: u32) -> u32 = crate::fault::raise;
+    /// HALT: 0 ends the program in order, anything else is a fault with this code. Answers 2.
+    Faults halt(code: i64, position: u32) -> u32 = crate::fault::halt;
+    /// A frame of `function` whose parent is the running frame; its words are zero.
+    Finds frame_new(function: u32, position: u32) -> *mut Frame = crate::process::frame_new;
+    /// Frees a frame that is done; it owns nothing any more.
+    Value frame_free(callee: *mut Frame) -> () = crate::process::frame_free;
+    /// Has the scheduler start `callee` when `depth` is at its limit. Always answers 1; the code
+    /// goes on where a suspended call would, with the callee's result in its own result word.
+    Blocks call_deferred(callee: *mut Frame) -> u32 = crate::process::call_deferred;
+
+    /// Takes the component's monitor for writing.
+    Blocks lock_exclusive() -> u32 = crate::monitor::lock_exclusive;
+    /// Takes the component's monitor for reading.
+    Blocks lock_shared() -> u32 = crate::monitor::lock_shared;
+    /// Gives the monitor back: to the longest waiter whose condition holds, else to the queue.
+    Faults unlock() -> u32 = crate::monitor::unlock;
+    /// AWAIT, with the monitor held in either way or not at all. `condition` is code that answers
+    /// 0 or 1, or 2 after a fault; it is called with the awaiting frame and process, also by
+    /// others, and must not block. `number` is for interpreters.
+    Blocks await_condition(condition: *const u8, number: u32) -> u32
+        = crate::monitor::await_condition;
+    /// PASSIVATE(d): gives up the monitor meanwhile.
+    Blocks passivate(delay: i64, position: u32) -> u32 = crate::clock::passivate;
+    /// TIME.
+    Value time() -> i64 = crate::clock::time;
+
+    /// The slot of a required interface that is a set; `required` is its number in the type.
+    /// A slot must not be kept across a suspension: look it up again.
+    Finds slot_required(required: u32, index: i64, position: u32) -> *mut Slot
+        = crate::channel::slot_required;
+    /// This process's slot for an interface that sub-component `component` offers; `offered` is
+    /// the interface's number in the program, as its type may be unknown.
+    Finds slot_offered(
+        component: *mut Component, offered: u32, index: i64, position: u32
+    ) -> *mut Slot = crate::channel::slot_offered;
+    /// x!M(...) of a client.
+    Blocks client_send(slot: *mut Slot, message: u32, payload: *mut u64, position: u32) -> u32
+        = crate::channel::client_send;
+    /// x?M(...) of a client.
+    Blocks client_receive(
+        slot: *mut Slot, message: u32, destination: *mut u64, position: u32
+    ) -> u32 = crate::channel::client_receive;
+    /// x?M as an expression, blocking: result 0 or 1. `pattern` is a message, ANY or FINISH.
+    Blocks client_peek(slot: *mut Slot, pattern: u32, position: u32) -> u32
+        = crate::channel::client_peek;
+    /// INPUT(x, M): result 0 or 1.
+    Faults client_input(slot: *mut Slot, pattern: u32, position: u32) -> u32
+        = crate::channel::client_input;
+    /// !M(...) to the client of this implementation.
+    Blocks server_send(message: u32, payload: *mut u64, position: u32) -> u32
+        = crate::channel::server_send;
+    /// ?M(...) from the client of this implementation.
+    Blocks server_receive(message: u32, destination: *mut u64, position: u32) -> u32
+        = crate::channel::server_receive;
+    /// ?M as an expression, blocking: result 0 or 1.
+    Blocks server_peek(pattern: u32, position: u32) -> u32 = crate::channel::server_peek;
+    /// INPUT(M): result 0 or 1.
+    Faults server_input(pattern: u32, position: u32) -> u32 = crate::channel::server_input;
+    /// Wakes who waits at a channel; inlined sends and receives call it when they have seen one of
+    /// the other side's flags `*_WAITS` or `*_WATCHES`. The channel is in `slot`.
+    Faults client_wake(slot: *mut Slot) -> u32 = crate::channel::client_wake;
+    /// The same of the server's side, for its own channel.
+    Faults server_wake() -> u32 = crate::channel::server_wake;
+
+    /// NEW of a component of type `kind` into an empty word. `synchronous` is 0 or 1.
+    Faults component_new(word: *mut u64, kind: u32, synchronous: u32, position: u32) -> u32
+        = crate::component::new;
+    /// DELETE of what a component, text, array or collection word owns; waits for the end of
+    /// components. `kind` is a [`crate::program::Kind`].
+    Blocks delete(word: *mut u64, kind: u32) -> u32 = crate::component::delete;
+    /// The end of a scope: as `delete` of the `count` words that `words` lists by offset in the
+    /// running frame, all told to end at once.
+    Blocks end_scope(words: *const u32, count: u32) -> u32 = crate::component::end_scope;
+    /// MOVE(from, to): `to` must be empty.
+    Faults component_move(from: *mut u64, to: *mut u64, position: u32) -> u32
+        = crate::component::move_word;
+    /// CONNECT; ports as made by [`crate::layout::port`], with interfaces by their number in the
+    /// program, here and below. The components are this one or its own.
+    Faults connect(
+        from: *mut Component, from_port: u64, to: *mut Component, to_port: u64, position: u32
+    ) -> u32 = crate::component::connect;
+    /// DISCONNECT.
+    Faults disconnect(component: *mut Component, port: u64, position: u32) -> u32
+        = crate::component::disconnect;
+    /// COUNT: how many of a set of interfaces are connected.
+    Value count(component: *mut Component, port: u64) -> i64 = crate::component::count;
+    /// TERMINATED(): 0 or 1.
+    Value terminated() -> u32 = crate::component::terminated;
+    /// FAILED(c): 0 or 1; a null component has not failed.
+    Value failed(component: *mut Component) -> u32 = crate::component::failed;
+    /// c IS Type: 0 or 1.
+    Value is_type(component: *mut Component, kind: u32) -> u32 = crate::component::is_type;
+    /// c IS ANY(...): offers the facet's offered interfaces and requires no others than its
+    /// required ones.
+    Value is_any(component: *mut Component, facet: u32) -> u32 = crate::component::is_any;
+    /// c OFFERS ...: 0 or 1.
+    Value offers(component: *mut Component, facet: u32) -> u32 = crate::component::offers;
+    /// c REQUIRES ...: 0 or 1.
+    Value requires(component: *mut Component, facet: u32) -> u32 = crate::component::requires;
+
+    /// The number of the offered interface that is `interface`, in the result; for components
+    /// whose type is known at run time only.
+    Faults offered_number(component: *mut Component, interface: u32, position: u32) -> u32
+        = crate::component::offered_number;
+    /// The number of the required interface that is `interface`, in the result.
+    Faults required_number(component: *mut Component, interface: u32, position: u32) -> u32
+        = crate::component::required_number;
+
+    /// Drops what a word owns without waiting, and empties it.
+    Value drop_word(word: *mut u64, kind: u32) -> () = crate::component::drop_word;
+
+    /// A new text of these bytes in the result.
+    Faults text_literal(bytes: *const u8, length: u64, position: u32) -> u32 = crate::text::literal;
+    /// A copy of a text in the result.
+    Faults text_copy(text: u64, position: u32) -> u32 = crate::text::copy;
+    /// NEW(t, n): a text of `length` 0X characters in the result.
+    Faults text_new(length: i64, position: u32) -> u32 = crate::text::new;
+    /// The first text up to its 0X followed by the second, in the result.
+    Faults text_concat(left: u64, right: u64, position: u32) -> u32 = crate::text::concat;
+    /// LENGTH(text).
+    Value text_length(text: u64) -> i64 = crate::text::length;
+    /// Compares up to the 0X: negative, 0 or positive.
+    Value text_compare(left: u64, right: u64) -> i64 = crate::text::compare;
+    /// `t[i]` in the result.
+    Faults text_get(text: u64, index: i64, position: u32) -> u32 = crate::text::get;
+    /// `t[i] := c`.
+    Faults text_set(text: u64, index: i64, character: u64, position: u32) -> u32 = crate::text::set;
+    /// TEXT(integer) in the result.
+    Faults text_of_integer(value: i64, position: u32) -> u32 = crate::text::of_integer;
+    /// TEXT(real) in the result.
+    Faults text_of_real(value: f64, position: u32) -> u32 = crate::text::of_real;
+    /// TEXT(character) in the result.
+    Faults text_of_character(value: u64, position: u32) -> u32 = crate::text::of_character;
+    /// TEXT(boolean) in the result.
+    Faults text_of_boolean(value: u64, position: u32) -> u32 = crate::text::of_boolean;
+    /// INTEGER(text) in the result; a fault if it is none.
+    Faults integer_of_text(text: u64, position: u32) -> u32 = crate::text::to_integer;
+    /// REAL(text) in the result, as bits; a fault if it is none.
+    Faults real_of_text(text: u64, position: u32) -> u32 = crate::text::to_real;
+    /// INTEGER(real), rounded down, in the result; a fault if it does not fit.
+    Faults integer_of_real(value: f64, position: u32) -> u32 = crate::text::integer_of_real;
+
+    /// NEW(a, n, m): `extents` has a word for each dimension. The word must be empty.
+    Faults array_new(word: *mut u64, shape: u32, extents: *const i64, position: u32) -> u32
+        = crate::array::new;
+    /// The address of an element of a vector or a higher array; `indices` has a word for each
+    /// dimension. Array blocks: extents at 16 + 8 d, elements at 16 + 8 dimensions.
+    Finds array_at(array: u64, indices: *const i64, position: u32) -> *mut u64 = crate::array::at;
+    /// LENGTH(array, dimension), from 0; 0 for an array that does not exist.
+    Value array_length(array: u64, dimension: u32) -> i64 = crate::array::length;
+    /// A copy of an array of data in the result; components in it are a fault.
+    Faults array_copy(array: u64, position: u32) -> u32 = crate::array::copy;
+
+    /// The address of the element with these keys, made if it is missing; `keys` has a word for
+    /// each index (texts are copied). Stays valid until the element is removed.
+    Finds collection_at(word: *mut u64, shape: u32, keys: *const u64, position: u32) -> *mut u64
+        = crate::collection::at;
+    /// The same of an element that must exist: its absence is a fault.
+    Finds collection_get(collection: u64, keys: *const u64, position: u32) -> *mut u64
+        = crate::collection::get;
+    /// The address of the element, or null if there is none.
+    Value collection_find(collection: u64, keys: *const u64) -> *mut u64 = crate::collection::find;
+    /// `DELETE(c[k])`: removes the key and deletes what it owned; waits for a component's end.
+    Blocks collection_delete(collection: u64, keys: *const u64) -> u32 = crate::collection::delete;
+    /// FOREACH: writes the smallest keys above `keys` there, result 1, or result 0 at the end.
+    /// With `first` 1 the smallest of all; then texts in `keys` must be empty. Text keys are
+    /// copies that belong to the caller; those that were there before are dropped.
+    Faults collection_next(collection: u64, keys: *mut u64, first: u32, position: u32) -> u32
+        = crate::collection::next;
+    /// How many elements there are.
+    Value collection_length(collection: u64) -> i64 = crate::collection::length;
+    /// A copy of a collection of data in the result; components in it are a fault.
+    Faults collection_copy(collection: u64, position: u32) -> u32 = crate::collection::copy;
+
+    /// WRITE of a text, up to its 0X.
+    Value write_text(text: u64) -> () = crate::console::write_text;
+    /// WRITE of bytes of the program.
+    Value write_bytes(bytes: *const u8, length: u64) -> () = crate::console::write_bytes;
+    /// WRITE of an integer.
+    Value write_integer(value: i64) -> () = crate::console::write_integer;
+    /// WRITE of a real, the shortest form that reads back.
+    Value write_real(value: f64) -> () = crate::console::write_real;
+    /// WRITE of a character.
+    Value write_character(value: u64) -> () = crate::console::write_character;
+    /// WRITE of a boolean: TRUE or FALSE.
+    Value write_boolean(value: u64) -> () = crate::console::write_boolean;
+    /// WRITEHEX.
+    Value write_hex(value: i64) -> () = crate::console::write_hex;
+    /// WRITELINE.
+    Value write_line() -> () = crate::console::write_line;
+
+    /// RANDOM(low, high), both included, in the result; a fault if low > high.
+    Faults random(low: i64, high: i64, position: u32) -> u32 = crate::number::random;
+    /// SIN, in radians.
+    Value sin(x: f64) -> f64 = crate::number::sin;
+    /// COS.
+    Value cos(x: f64) -> f64 = crate::number::cos;
+    /// TAN.
+    Value tan(x: f64) -> f64 = crate::number::tan;
+    /// ARCSIN.
+    Value arcsin(x: f64) -> f64 = crate::number::arcsin;
+    /// ARCCOS.
+    Value arccos(x: f64) -> f64 = crate::number::arccos;
+    /// ARCTAN.
+    Value arctan(x: f64) -> f64 = crate::number::arctan;
+    /// SQRT.
+    Value sqrt(x: f64) -> f64 = crate::number::sqrt;
+}

@@ -1,0 +1,79 @@
+//! Listings of what there is, for tools that show a running system.
+
+use crate::component::{ComponentId, Life, path};
+use crate::fault::process_name;
+use crate::layout::Worker;
+use crate::process::{Role, State};
+
+/// A component as it is now.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ComponentView {
+    /// Its id.
+    pub id: ComponentId,
+    /// From the entry component down: `Town/house[3]`.
+    pub path: String,
+    /// The name of its type.
+    pub kind: String,
+    /// Where it is in its life.
+    pub life: Life,
+    /// Its processes.
+    pub processes: Vec<ProcessView>,
+    /// Bytes of its own block and of its processes' blocks; not what its variables own.
+    pub bytes: u64,
+}
+
+/// A process as it is now.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ProcessView {
+    /// The function it began with.
+    pub name: String,
+    /// Why it exists.
+    pub role: Role,
+    /// What it waits for.
+    pub state: State,
+    /// Of a server process: the path of its client's component, and messages in the channel.
+    pub client: Option<(String, u8)>,
+}
+
+impl Worker {
+    /// Components by number, from `first` on, at most `count`, with the number to go on from.
+    pub fn components(&self, first: u32, count: usize) -> (Vec<ComponentView>, Option<u32>) {
+        let mut views = Vec::new();
+        for component in self.machine.table.iter().filter(|known| known.number() >= first) {
+            if views.len() == count {
+                return (views, Some(component.number()));
+            }
+            views.push(self.view(component));
+        }
+        (views, None)
+    }
+
+    fn view(&self, component: crate::handle::ComponentRef) -> ComponentView {
+        let descriptor = component.descriptor();
+        let mut view = ComponentView {
+            id: component.id(),
+            path: path(self, component),
+            kind: descriptor.name.clone(),
+            life: Life::of(component),
+            processes: Vec::new(),
+            bytes: u64::from(descriptor.size),
+        };
+        let mut process = component.processes();
+        while !process.is_null() {
+            view.bytes += u64::from(process.size());
+            let channel = process.channel();
+            let client = (Role::of(process) == Role::Server)
+                .then(|| channel.client_component().some())
+                .flatten()
+                .map(|client| (path(self, client), channel.count()));
+            view.processes.push(ProcessView {
+                name: process_name(self, process),
+                role: Role::of(process),
+                state: State::of(process),
+                client,
+            });
+            process = process.next();
+        }
+        view
+    }
+}

@@ -1,0 +1,213 @@
+//! Functions that are interpreted instead of compiled.
+//!
+//! A function whose code is [`interpret`] runs on the same processes as compiled ones, and may
+//! call and be called by them. Its interpreter keeps everything in words of the frame, as
+//! compiled code keeps it over a suspension, and executes the same [`Operation`]s: words go in,
+//! and a status, a value or an address as a word comes out. Loads, stores and addresses given to
+//! operations are checked to be in the worker's memory; beyond that the interpreter is trusted as
+//! compiled code is: with what words own, and with the text, array and collection words it passes.
+
+use crate::entry::Operation;
+use crate::fault::Reason;
+use crate::handle::{FrameRef, Words};
+use crate::layout::{DEPTH_MAX, DONE, Frame, Process, SUSPENDED, UNWINDING, Worker};
+use crate::worker::Context;
+use crate::{component, process, text};
+
+/// What a run of code or an operation has come to.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Status {
+    /// Done.
+    Done,
+    /// It waits; the same again when the process is resumed.
+    Suspended,
+    /// A fault or the end of the process: return at once.
+    Unwinding,
+}
+
+impl Status {
+    /// The status that an operation gave.
+    pub fn of(status: u64) -> Status {
+        match status {
+            0 => Status::Done,
+            1 => Status::Suspended,
+            _ => Status::Unwinding,
+        }
+    }
+
+    fn number(self) -> u32 {
+        match self {
+            Status::Done => DONE,
+            Status::Suspended => SUSPENDED,
+            Status::Unwinding => UNWINDING,
+        }
+    }
+}
+
+/// Runs functions whose code is [`interpret`].
+pub trait Interpreter {
+    /// Runs the activation's frame from its resume point.
+    fn resume(&self, activation: &mut Activation<'_>) -> Status;
+
+    /// Evaluates a condition of the activation's frame, without blocking; none after a fault.
+    fn condition(&self, activation: &mut Activation<'_>, number: u32) -> Option<bool>;
+}
+
+/// A running frame.
+pub struct Activation<'a>(Context<'a>);
+
+impl Activation<'_> {
+    /// Which function, in the program.
+    pub fn function(&self) -> u32 {
+        self.0.frame.function()
+    }
+
+    /// Where to go on.
+    pub fn resume_point(&self) -> u32 {
+        self.0.frame.resume()
+    }
+
+    /// Notes where to go on.
+    pub fn set_resume_point(&mut self, point: u32) {
+        self.0.frame.set_resume(point);
+    }
+
+    /// The value that the last operation or call gave.
+    pub fn result(&self) -> u64 {
+        self.0.frame.result()
+    }
+
+    /// Sets the result of the frame, before it is done.
+    pub fn set_result(&mut self, value: u64) {
+        self.0.frame.set_result(value);
+    }
+
+    /// The address of the frame: locals are at the offsets the compiler chose.
+    pub fn frame(&self) -> u64 {
+        self.0.frame.0.expose_provenance() as u64
+    }
+
+    /// The address of the process's component.
+    pub fn component(&self) -> u64 {
+        self.0.component().to_word()
+    }
+
+    /// The word at an address.
+    ///
+    /// # Panics
+    /// The address is not in the worker's memory: the program is wrong.
+    pub fn load(&self, address: u64) -> u64 {
+        self.words(address).get(0)
+    }
+
+    /// Sets the word at an address.
+    ///
+    /// # Panics
+    /// As [`Activation::load`].
+    pub fn store(&mut self, address: u64, value: u64) {
+        self.words(address).set(0, value);
+    }
+
+    fn words(&self, address: u64) -> Words {
+        assert!(self.0.worker.memory.contains(address), "{address:#x} is no word of the program");
+        Words(std::ptr::with_exposed_provenance_mut(address as usize))
+    }
+
+    /// Executes an operation.
+    ///
+    /// # Panics
+    /// Too few arguments, or an address that is none: the program is wrong.
+    pub fn perform(&mut self, operation: Operation, arguments: &[u64]) -> u64 {
+        match operation.perform(&mut self.0, arguments) {
+            Some(word) => word,
+            None => panic!("{operation:?} with {arguments:x?}"),
+        }
+    }
+
+    /// `text_literal`: a new text in the result.
+    pub fn literal(&mut self, bytes: &[u8], position: u32) -> Status {
+        Status::of(text::literal(&mut self.0, bytes.as_ptr(), bytes.len() as u64, position).into())
+    }
+
+    /// `write_bytes`.
+    pub fn write(&mut self, bytes: &[u8]) {
+        self.0.worker.machine.console.write(bytes);
+    }
+
+    /// `await_condition`, of a condition that is interpreted.
+    pub fn await_condition(&mut self, number: u32) -> Status {
+        let code = interpret_condition as *const u8;
+        Status::of(crate::monitor::await_condition(&mut self.0, code, number).into())
+    }
+
+    /// `end_scope`: words of the frame by offset.
+    pub fn end_scope(&mut self, offsets: &[u32]) -> Status {
+        let count = offsets.len() as u32;
+        Status::of(component::end_scope(&mut self.0, offsets.as_ptr(), count).into())
+    }
+
+    /// A fault with its reason.
+    pub fn fault(&mut self, reason: Reason, detail: i64, position: u32) -> Status {
+        Status::of(self.0.fault(reason, detail, position).into())
+    }
+
+    /// A checkpoint: whether the slice is over. Then return what [`Operation::pause`] gives, with
+    /// the resume point behind the checkpoint.
+    pub fn is_slice_over(&mut self) -> bool {
+        self.0.worker.budget -= 1;
+        self.0.worker.budget <= 0 || self.0.worker.is_cut_off()
+    }
+
+    /// Runs a frame made by [`Operation::frame_new`] whose arguments are stored. When it is done
+    /// it is freed and its result is this frame's; suspended, the resume point has to be behind
+    /// the call, where the result will be.
+    ///
+    /// # Panics
+    /// As [`Activation::load`].
+    pub fn call(&mut self, callee: u64) -> Status {
+        let frame = FrameRef(self.words(callee).0.cast());
+        if self.0.worker.depth >= DEPTH_MAX {
+            return Status::of(process::call_deferred(&mut self.0, frame.0).into());
+        }
+        self.0.worker.depth += 1;
+        // SAFETY: the frame is live, as are process and worker, of which nothing is borrowed.
+        let status = unsafe { (frame.code())(frame.0, self.0.process.0, self.0.worker) };
+        if status == DONE {
+            self.0.worker.depth -= 1;
+            self.0.frame.set_result(frame.result());
+            process::free_frame(self.0.worker, frame);
+        }
+        Status::of(status.into())
+    }
+}
+
+/// The code of functions that are interpreted.
+///
+/// # Safety
+/// Called by the scheduler or by other code as any function's code.
+pub unsafe extern "C" fn interpret(
+    frame: *mut Frame,
+    process: *mut Process,
+    worker: *mut Worker,
+) -> u32 {
+    // SAFETY: promised by the caller.
+    let cx = unsafe { Context::new(frame, process, worker) };
+    let Some(interpreter) = cx.worker.machine.interpreter.clone() else { return UNWINDING };
+    interpreter.resume(&mut Activation(cx)).number()
+}
+
+/// The code of conditions that are interpreted.
+unsafe extern "C" fn interpret_condition(
+    frame: *mut Frame,
+    process: *mut Process,
+    worker: *mut Worker,
+) -> u32 {
+    // SAFETY: called as a condition of a live frame.
+    let cx = unsafe { Context::new(frame, process, worker) };
+    let Some(interpreter) = cx.worker.machine.interpreter.clone() else { return UNWINDING };
+    let number = cx.process.condition();
+    match interpreter.condition(&mut Activation(cx), number) {
+        Some(holds) => u32::from(holds),
+        None => UNWINDING,
+    }
+}

@@ -1,0 +1,131 @@
+//! The communications that a process has with sub-components of its component.
+//!
+//! A line belongs to its process and lives while it is open. Most processes have a few, which are
+//! searched in order; one that has many is also entered in a map of the worker.
+
+use tidemill_stdx::hash::Map;
+
+use crate::channel;
+use crate::handle::{ChannelRef, ComponentRef, LineRef, ProcessRef, SlotRef};
+use crate::layout::{CLIENT_FAILED, CLIENT_FINISHED, Line, PORT_LINE, Worker, port};
+use crate::memory::OutOfMemory;
+
+/// Lines searched in order.
+const FEW: usize = 8;
+/// Flag of a process: its lines are in the map.
+const MANY: u32 = 8;
+
+/// Process, component and port.
+type Key = (usize, u64, u64);
+
+/// Lines of the processes that have many.
+#[derive(Default)]
+pub(crate) struct LineMap(Map<Key, LineRef>);
+
+/// How a process leaves its lines.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Leave {
+    Finished,
+    Failed,
+}
+
+fn key(process: ProcessRef, line: SlotRef) -> Key {
+    (process.0.addr(), line.target(), line.port())
+}
+
+/// The line of a process to an interface of a sub-component, by its number in the program; made if
+/// there is none.
+pub(crate) fn find_or_make(
+    worker: &mut Worker,
+    process: ProcessRef,
+    component: ComponentRef,
+    interface: u32,
+    index: u32,
+) -> Result<LineRef, OutOfMemory> {
+    let wanted = (component.id().raw(), port(PORT_LINE, interface, index));
+    if let Some(line) = find(worker, process, wanted) {
+        return Ok(line);
+    }
+    let line = LineRef(worker.memory.take(size_of::<Line>())?.cast());
+    line.slot().set_target(wanted.0);
+    line.slot().set_port(wanted.1);
+    line.set_process(process);
+    line.set_component(component);
+    let first = process.lines();
+    line.set_next(first);
+    if !first.is_null() {
+        first.set_previous(line);
+    }
+    process.set_lines(line);
+    if process.has(MANY) {
+        worker.machine.lines.0.insert(key(process, line.slot()), line);
+    }
+    Ok(line)
+}
+
+fn find(worker: &mut Worker, process: ProcessRef, wanted: (u64, u64)) -> Option<LineRef> {
+    let mut line = process.lines();
+    for _ in 0..FEW {
+        let here = line.some()?;
+        if (here.slot().target(), here.slot().port()) == wanted {
+            return Some(here);
+        }
+        line = here.next();
+    }
+    if !process.has(MANY) {
+        enter_all(worker, process);
+    }
+    worker.machine.lines.0.get(&(process.0.addr(), wanted.0, wanted.1)).copied()
+}
+
+fn enter_all(worker: &mut Worker, process: ProcessRef) {
+    process.raise(MANY);
+    let mut line = process.lines();
+    while !line.is_null() {
+        worker.machine.lines.0.insert(key(process, line.slot()), line);
+        line = line.next();
+    }
+}
+
+/// Frees the line that a slot is part of, if it is, after its communication has ended.
+pub(crate) fn free_closed(worker: &mut Worker, slot: SlotRef) {
+    if slot.port() >> 56 == PORT_LINE {
+        free(worker, LineRef(slot.0.cast()));
+    }
+}
+
+fn free(worker: &mut Worker, line: LineRef) {
+    let process = line.process();
+    if process.has(MANY) {
+        worker.machine.lines.0.remove(&key(process, line.slot()));
+    }
+    let (next, previous) = (line.next(), line.previous());
+    if !next.is_null() {
+        next.set_previous(previous);
+    }
+    if previous.is_null() {
+        process.set_lines(next);
+    } else {
+        previous.set_next(next);
+    }
+    worker.memory.give(line.0.cast(), size_of::<Line>());
+}
+
+/// Ends all communications of a process.
+pub(crate) fn close_all(worker: &mut Worker, process: ProcessRef, how: Leave) {
+    let flags = match how {
+        Leave::Finished => CLIENT_FINISHED,
+        Leave::Failed => CLIENT_FINISHED | CLIENT_FAILED,
+    };
+    while let Some(line) = process.lines().some() {
+        close(worker, line, flags);
+    }
+}
+
+fn close(worker: &mut Worker, line: LineRef, flags: u32) {
+    let open: ChannelRef = line.slot().channel();
+    if !open.is_null() {
+        channel::finish(worker, line.slot(), flags);
+    }
+    free(worker, line);
+}

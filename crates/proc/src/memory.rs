@@ -1,0 +1,246 @@
+//! The allocator of a worker: blocks by size, with exact accounting against a limit.
+//!
+//! Blocks up to 2 KiB are rounded up to 16 bytes and come from a free list for each size; new
+//! ones are cut from large chunks, so that what is made in order lies in order. Larger blocks
+//! come from the system. Who frees a block knows its size. Free blocks are kept for their size;
+//! chunks go back with the worker.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::collections::BTreeMap;
+
+use crate::layout::{CLASS_MAX, CLASSES, GRAIN};
+
+/// Memory of one worker. Generated code may take and put back blocks of the free lists.
+#[repr(C)]
+pub struct Memory {
+    /// Bytes in use.
+    pub used: u64,
+    /// The most that were ever in use; beyond it a block is taken by a call, which also checks
+    /// the limit.
+    pub peak: u64,
+    /// First free block of each class; a free block's first word is the next one's address.
+    pub free: [*mut u8; CLASSES],
+    /// What is left of the current chunk.
+    bump: *mut u8,
+    left: usize,
+    limit: u64,
+    /// Chunks and large blocks by their address, with their size.
+    ranges: BTreeMap<usize, (*mut u8, usize)>,
+}
+
+/// There is no more memory within the limit.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct OutOfMemory;
+
+const CHUNK: usize = 1 << 20;
+
+fn chunk_layout() -> Layout {
+    // The size and the alignment are constants that fit; a large block of this size has the same.
+    Layout::from_size_align(CHUNK, GRAIN).unwrap_or(Layout::new::<u64>())
+}
+
+fn large_layout(size: usize) -> Option<Layout> {
+    Layout::from_size_align(size, GRAIN).ok()
+}
+
+fn round(size: usize) -> usize {
+    size.max(1).next_multiple_of(GRAIN)
+}
+
+impl Memory {
+    pub(crate) fn new(limit: u64) -> Memory {
+        Memory {
+            used: 0,
+            peak: 0,
+            free: [std::ptr::null_mut(); CLASSES],
+            bump: std::ptr::null_mut(),
+            left: 0,
+            limit,
+            ranges: BTreeMap::new(),
+        }
+    }
+
+    /// A block of zeros, aligned to 16 bytes.
+    #[inline]
+    pub(crate) fn take(&mut self, size: usize) -> Result<*mut u8, OutOfMemory> {
+        if size > CLASS_MAX {
+            return self.take_large(size);
+        }
+        let size = round(size);
+        let block = self.free[size / GRAIN];
+        if block.is_null() || self.used + size as u64 > self.peak {
+            return self.take_slowly(size);
+        }
+        self.used += size as u64;
+        self.reuse(block, size);
+        Ok(block)
+    }
+
+    /// Takes the first free block of its class and makes it zeros.
+    #[inline]
+    fn reuse(&mut self, block: *mut u8, size: usize) {
+        // SAFETY: a block in a free list is live memory of its class, written by `give`.
+        self.free[size / GRAIN] = unsafe { block.cast::<*mut u8>().read() };
+        // SAFETY: the block has `size` bytes.
+        unsafe { block.write_bytes(0, size) };
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_slowly(&mut self, size: usize) -> Result<*mut u8, OutOfMemory> {
+        self.charge(size)?;
+        let block = self.free[size / GRAIN];
+        if !block.is_null() {
+            self.reuse(block, size);
+            return Ok(block);
+        }
+        if self.left < size
+            && let Err(error) = self.next_chunk()
+        {
+            self.used -= size as u64;
+            return Err(error);
+        }
+        let block = self.bump;
+        // SAFETY: at least `size` bytes are left of the chunk.
+        self.bump = unsafe { block.add(size) };
+        self.left -= size;
+        Ok(block)
+    }
+
+    fn charge(&mut self, size: usize) -> Result<(), OutOfMemory> {
+        let used = self.used.saturating_add(size as u64);
+        if used > self.limit {
+            return Err(OutOfMemory);
+        }
+        self.used = used;
+        self.peak = self.peak.max(used);
+        Ok(())
+    }
+
+    /// Starts a chunk; what was left of the last one goes to the free lists.
+    fn next_chunk(&mut self) -> Result<(), OutOfMemory> {
+        while self.left >= GRAIN {
+            let size = self.left.min(CLASS_MAX) / GRAIN * GRAIN;
+            let rest = self.bump;
+            // SAFETY: `size` bytes are left of the chunk.
+            self.bump = unsafe { rest.add(size) };
+            self.left -= size;
+            self.put(rest, size);
+        }
+        // SAFETY: the size is not zero.
+        let chunk = unsafe { alloc_zeroed(chunk_layout()) };
+        if chunk.is_null() {
+            return Err(OutOfMemory);
+        }
+        self.ranges.insert(chunk.addr(), (chunk, CHUNK));
+        (self.bump, self.left) = (chunk, CHUNK);
+        Ok(())
+    }
+
+    fn take_large(&mut self, size: usize) -> Result<*mut u8, OutOfMemory> {
+        let size = round(size);
+        let layout = large_layout(size).ok_or(OutOfMemory)?;
+        self.charge(size)?;
+        // SAFETY: the size is not zero.
+        let block = unsafe { alloc_zeroed(layout) };
+        if block.is_null() {
+            self.used -= size as u64;
+            return Err(OutOfMemory);
+        }
+        self.ranges.insert(block.addr(), (block, size));
+        Ok(block)
+    }
+
+    /// Gives back a block of this size.
+    #[inline]
+    pub(crate) fn give(&mut self, block: *mut u8, size: usize) {
+        let size = round(size);
+        self.used -= size as u64;
+        if size > CLASS_MAX {
+            self.ranges.remove(&block.addr());
+            if let Some(layout) = large_layout(size) {
+                // SAFETY: `take_large` made the block with this layout.
+                unsafe { dealloc(block, layout) };
+            }
+            return;
+        }
+        self.put(block, size);
+    }
+
+    #[inline]
+    fn put(&mut self, block: *mut u8, size: usize) {
+        // SAFETY: a block is at least 16 bytes, aligned, and nobody else's from here on.
+        unsafe { block.cast::<*mut u8>().write(self.free[size / GRAIN]) };
+        self.free[size / GRAIN] = block;
+    }
+
+    /// Counts memory that is held elsewhere for the program.
+    pub(crate) fn hold(&mut self, size: usize) -> Result<(), OutOfMemory> {
+        self.charge(size)
+    }
+
+    /// Whether the 8 bytes at an address are memory of this worker.
+    pub(crate) fn contains(&self, address: u64) -> bool {
+        let address = address as usize;
+        let range = self.ranges.range(..=address).next_back();
+        range.is_some_and(|(&start, &(_, size))| address - start <= size - 8)
+            && address.is_multiple_of(8)
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        for (block, size) in std::mem::take(&mut self.ranges).into_values() {
+            if let Some(layout) = large_layout(size) {
+                // SAFETY: each was made with this layout; what is in it goes with the worker.
+                unsafe { dealloc(block, layout) };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_counted_reused_and_zero() {
+        let mut memory = Memory::new(1 << 20);
+        let a = memory.take(40).unwrap();
+        assert_eq!((memory.used, memory.peak), (48, 48));
+        // SAFETY: the block has 48 bytes.
+        unsafe { a.write_bytes(7, 48) };
+        memory.give(a, 40);
+        assert_eq!((memory.used, memory.peak), (0, 48));
+        let b = memory.take(33).unwrap();
+        assert_eq!(a, b, "the same class");
+        // SAFETY: as above.
+        assert!((0..48).all(|i| unsafe { *b.add(i) } == 0));
+        memory.give(b, 33);
+    }
+
+    #[test]
+    fn the_limit_holds_for_small_and_large() {
+        let mut memory = Memory::new(10_000);
+        let large = memory.take(5000).unwrap();
+        assert_eq!(memory.take(6000), Err(OutOfMemory));
+        let mut small = Vec::new();
+        while let Ok(block) = memory.take(100) {
+            small.push(block);
+        }
+        assert_eq!(memory.used, 5008 + 112 * small.len() as u64);
+        assert!(memory.used + 112 > 10_000);
+        memory.give(large, 5000);
+        for block in small {
+            memory.give(block, 100);
+        }
+        assert_eq!(memory.used, 0);
+    }
+
+    #[test]
+    fn blocks_made_in_order_lie_in_order() {
+        let mut memory = Memory::new(u64::MAX);
+        let blocks: Vec<usize> = (0..100).map(|_| memory.take(208).unwrap() as usize).collect();
+        assert!(blocks.windows(2).all(|pair| pair[1] == pair[0] + 208));
+    }
+}

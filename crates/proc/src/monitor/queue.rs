@@ -1,0 +1,29 @@
+//! Circular lists of processes: one word, the last, gives both ends.
+
+use crate::handle::ProcessRef;
+
+/// Puts a process at the end; answers the new last.
+pub(super) fn push(last: ProcessRef, process: ProcessRef) -> ProcessRef {
+    if last.is_null() {
+        process.set_link(process);
+    } else {
+        process.set_link(last.link());
+        last.set_link(process);
+    }
+    process
+}
+
+/// Takes out the one after `previous`; answers the new last.
+pub(super) fn remove(last: ProcessRef, previous: ProcessRef) -> ProcessRef {
+    let process = previous.link();
+    if process == previous {
+        return ProcessRef::NULL;
+    }
+    previous.set_link(process.link());
+    if process == last { previous } else { last }
+}
+
+/// Takes out the first; answers the new last.
+pub(super) fn remove_first(last: ProcessRef) -> ProcessRef {
+    remove(last, last)
+}

@@ -1,0 +1,539 @@
+//! Processes: making, running, ending and killing them.
+//!
+//! ```text
+//!          +------------- pause, wake --------------+
+//!          v                                        |
+//! made -> ready -> running -> waits (state says what for)
+//!                     |
+//!                     +--> body done: main goes on with ACTIVITY, a server waits for FINISH
+//! ```
+//! A process is in at most one queue. A process that waits for a channel and is woken by inlined
+//! code keeps its old state: it is ready all the same when the channel's flag is down.
+
+use crate::channel;
+use crate::component::{self, Life};
+use crate::handle::{ChannelRef, ComponentRef, FrameRef, ProcessRef, SlotRef};
+use crate::layout::{
+    CHANNEL_ENTRIES, CLIENT_FINISHED, CLIENT_WAITS, CLIENT_WATCHES, DONE, ENTRIES, EXCLUSIVE,
+    FAILED, Frame, PROCESS_CHANNEL, SERVER_ENDED, SERVER_WAITS, SUSPENDED, Worker,
+};
+use crate::memory::OutOfMemory;
+use crate::words;
+use crate::worker::Context;
+use crate::{lines, monitor};
+
+/// What a process waits for.
+#[repr(u8)]
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum State {
+    /// Nothing: it is in the ready queue.
+    Ready,
+    /// Nothing: it runs.
+    Running,
+    /// Room in a channel.
+    Send,
+    /// A message.
+    Receive,
+    /// A connection.
+    Connect,
+    /// The monitor.
+    Lock,
+    /// A condition.
+    Await,
+    /// A virtual time.
+    Passive,
+    /// The end of components.
+    Delete,
+    /// The end of BEGIN.
+    Begin,
+    /// The client's FINISH.
+    Finish,
+}
+
+impl State {
+    const ALL: [State; 11] = [
+        State::Ready,
+        State::Running,
+        State::Send,
+        State::Receive,
+        State::Connect,
+        State::Lock,
+        State::Await,
+        State::Passive,
+        State::Delete,
+        State::Begin,
+        State::Finish,
+    ];
+
+    /// What a process waits for.
+    pub(crate) fn of(process: ProcessRef) -> State {
+        State::ALL.get(usize::from(process.state())).copied().unwrap_or(State::Running)
+    }
+
+    /// For reports: `waits to receive`.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Ready => "is ready",
+            State::Running => "runs",
+            State::Send => "waits to send",
+            State::Receive => "waits to receive",
+            State::Connect => "waits to be connected",
+            State::Lock => "waits for the lock",
+            State::Await => "waits for a condition",
+            State::Passive => "sleeps",
+            State::Delete => "waits for a component to end",
+            State::Begin => "waits for BEGIN to end",
+            State::Finish => "waits for its client to finish",
+        }
+    }
+}
+
+/// Why a process exists.
+#[repr(u8)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// BEGIN and ACTIVITY.
+    Main,
+    /// An implementation for one client.
+    Server,
+    /// FINALLY.
+    Finally,
+    /// The end of a communication with a system component: no code.
+    System,
+}
+
+impl Role {
+    pub(crate) fn of(process: ProcessRef) -> Role {
+        match process.role() {
+            0 => Role::Main,
+            1 => Role::Server,
+            2 => Role::Finally,
+            _ => Role::System,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Role::Main => "main",
+            Role::Server => "server",
+            Role::Finally => "FINALLY",
+            Role::System => "system",
+        }
+    }
+}
+
+/// Flag: the process was killed while in the ready queue; the scheduler frees its block.
+pub(crate) const DEAD: u32 = 1;
+/// Flag: a main process that has come to ACTIVITY.
+pub(crate) const ACTIVITY: u32 = 2;
+/// Flag: a server process whose client is below its component.
+pub(crate) const INNER: u32 = 4;
+/// Where the flags have the lock to be held after a wait, two bits.
+const MODE_SHIFT: u32 = 4;
+
+impl ProcessRef {
+    pub(crate) fn has(self, flag: u32) -> bool {
+        self.flags() & flag != 0
+    }
+
+    pub(crate) fn raise(self, flag: u32) {
+        self.set_flags(self.flags() | flag);
+    }
+
+    /// The lock it wants when it goes on.
+    pub(crate) fn mode(self) -> u8 {
+        (self.flags() >> MODE_SHIFT & 3) as u8
+    }
+
+    pub(crate) fn set_mode(self, mode: u8) {
+        let others = self.flags() & !(3 << MODE_SHIFT);
+        self.set_flags(others | u32::from(mode) << MODE_SHIFT);
+    }
+
+    /// Notes what it waits for and where it is.
+    pub(crate) fn block(self, state: State, frame: FrameRef) -> u32 {
+        self.set_state(state as u8);
+        self.set_frame(frame);
+        SUSPENDED
+    }
+
+    /// Whether a retried operation has been granted meanwhile.
+    pub(crate) fn take_grant(self) -> bool {
+        let granted = self.granted() != 0;
+        if granted {
+            self.set_granted(0);
+        }
+        granted
+    }
+
+    /// Nobody shall wake it at the channel where it waits as a client.
+    fn stop_waiting(self) {
+        if matches!(State::of(self), State::Send | State::Receive) && self.wait() != 0 {
+            let channel = self.waits_at();
+            let open = !channel.is_null() && channel.0 != FAILED;
+            if open && channel.client_process() == self {
+                channel.clear(CLIENT_WAITS);
+            }
+        }
+    }
+
+    /// The channel where it waits, or waited, as a client.
+    fn waits_at(self) -> ChannelRef {
+        SlotRef(std::ptr::with_exposed_provenance_mut(self.wait() as usize)).channel()
+    }
+
+    /// Whether it is in the ready queue.
+    fn is_ready(self) -> bool {
+        let waits = |channel: ChannelRef, flag| {
+            !channel.is_null() && channel.0 != FAILED && channel.has(flag)
+        };
+        match State::of(self) {
+            State::Ready => true,
+            State::Send | State::Receive if self.wait() != 0 => {
+                let channel = self.waits_at();
+                !(waits(channel, CLIENT_WAITS) && channel.client_process() == self)
+            }
+            State::Send | State::Receive => !waits(self.channel(), SERVER_WAITS),
+            _ => false,
+        }
+    }
+}
+
+impl Worker {
+    /// Makes a waiting process ready.
+    pub(crate) fn wake(&mut self, process: ProcessRef) {
+        process.set_state(State::Ready as u8);
+        self.push_ready(process);
+    }
+
+    /// Runs a process until it waits, pauses or ends.
+    #[inline]
+    pub(crate) fn step(&mut self, process: ProcessRef) {
+        self.current = process.0;
+        self.depth = 0;
+        let mut frame = process.frame();
+        if frame.is_null() {
+            bury(self, process);
+            return;
+        }
+        loop {
+            // SAFETY: the code is what the program gave for this frame's function, and the
+            // handles are live; nothing of the worker is borrowed.
+            let status = unsafe { (frame.code())(frame.0, process.0, self) };
+            if status == SUSPENDED {
+                return;
+            }
+            match self.after(process, frame, status) {
+                Some(next) => frame = next,
+                None => return,
+            }
+        }
+    }
+
+    /// What to do when code has come back otherwise than by suspension; the frame to run next.
+    fn after(&mut self, process: ProcessRef, frame: FrameRef, status: u32) -> Option<FrameRef> {
+        if status != DONE {
+            process.set_state(State::Running as u8);
+            return None;
+        }
+        if let Some(parent) = frame.parent().some() {
+            parent.set_result(frame.result());
+            free_frame(self, frame);
+            process.set_frame(parent);
+            return Some(parent);
+        }
+        process.set_state(State::Running as u8);
+        process.set_frame(frame);
+        match Role::of(process) {
+            Role::Main => main_done(self, process, frame),
+            Role::Finally => {
+                component::finally_done(self, process);
+                None
+            }
+            Role::Server | Role::System => {
+                server_done(self, process);
+                None
+            }
+        }
+    }
+}
+
+/// BEGIN is done: servers may begin; or ACTIVITY is: that is the end of the process.
+fn main_done(worker: &mut Worker, process: ProcessRef, frame: FrameRef) -> Option<FrameRef> {
+    let component = process.component();
+    if !process.has(ACTIVITY) {
+        process.raise(ACTIVITY);
+        component::begun(worker, component);
+        if process.holds() == EXCLUSIVE {
+            monitor::release(worker, process);
+            monitor::pass(worker, component);
+        }
+        if let Some(activity) = component.descriptor().activity {
+            prepare_frame(worker, frame, activity, FrameRef::NULL);
+            // Its first slice is its own: whoever waits for BEGIN goes first.
+            worker.wake(process);
+            return None;
+        }
+    }
+    let entry = component.id() == worker.machine.entry;
+    end(worker, process);
+    if entry {
+        component::tell_end(worker, component, ProcessRef::NULL);
+    }
+    None
+}
+
+fn server_done(worker: &mut Worker, process: ProcessRef) {
+    let channel = process.channel();
+    channel.raise(SERVER_ENDED);
+    if channel.has(CLIENT_FINISHED) {
+        end(worker, process);
+        return;
+    }
+    lines::close_all(worker, process, lines::Leave::Finished);
+    process.set_state(State::Finish as u8);
+    if process.component().is_told() {
+        component::may_end(worker, process.component());
+    }
+    if channel.has(CLIENT_WAITS) {
+        channel.clear(CLIENT_WAITS);
+        worker.wake(channel.client_process());
+    }
+    if channel.has(CLIENT_WATCHES) {
+        monitor::poke(worker, channel.client_component());
+    }
+}
+
+/// Bytes of the frames of a function.
+fn frame_size(worker: &Worker, function: u32) -> usize {
+    worker.program().functions[function as usize].frame_size as usize
+}
+
+/// Makes zeroed memory, or memory of a frame that is done, the start of a function.
+fn prepare_frame(worker: &Worker, frame: FrameRef, function: u32, parent: FrameRef) {
+    let known = &worker.program().functions[function as usize];
+    let words = (known.frame_size as usize).div_ceil(8);
+    for index in size_of::<Frame>() / 8..words {
+        frame.word(0).set(index, 0);
+    }
+    frame.set_parent(parent);
+    frame.set_code(known.code);
+    frame.set_resume(0);
+    frame.set_function(function);
+    frame.set_result(0);
+}
+
+/// A block with a process in it, entered in its component, with room behind the header.
+fn create(
+    worker: &mut Worker,
+    component: ComponentRef,
+    role: Role,
+    rest: usize,
+) -> Result<ProcessRef, OutOfMemory> {
+    let size = PROCESS_CHANNEL as usize + rest;
+    let process = ProcessRef(worker.memory.take(size)?.cast());
+    process.set_size(size as u32);
+    process.set_role(role as u8);
+    process.set_component(component);
+    worker.machine.counts.processes.add();
+    if !component.is_null() {
+        let first = component.processes();
+        process.set_next(first);
+        if !first.is_null() {
+            first.set_previous(process);
+        }
+        component.set_processes(process);
+        component.set_process_count(component.process_count() + 1);
+    }
+    Ok(process)
+}
+
+/// The process for BEGIN and ACTIVITY, or for FINALLY: it holds the lock if it begins exclusively.
+pub(crate) fn create_body(
+    worker: &mut Worker,
+    component: ComponentRef,
+    role: Role,
+    functions: [Option<u32>; 2],
+) -> Result<ProcessRef, OutOfMemory> {
+    let sizes = functions.map(|known| known.map_or(0, |function| frame_size(worker, function)));
+    let process = create(worker, component, role, sizes[0].max(sizes[1]))?;
+    let frame = FrameRef(process.channel().0.cast());
+    process.set_frame(frame);
+    let [exclusive, other] = functions;
+    if exclusive.is_some() {
+        component.set_lock(-1);
+        process.set_holds(EXCLUSIVE);
+    } else {
+        process.raise(ACTIVITY);
+    }
+    if let Some(function) = exclusive.or(other) {
+        prepare_frame(worker, frame, function, FrameRef::NULL);
+    }
+    Ok(process)
+}
+
+/// A server process with its channel; not started yet.
+pub(crate) fn create_server(
+    worker: &mut Worker,
+    component: ComponentRef,
+    interface: u32,
+    function: u32,
+) -> Result<ProcessRef, OutOfMemory> {
+    let entries = ENTRIES * worker.program().interfaces[interface as usize].entry_size as usize;
+    let channel = CHANNEL_ENTRIES as usize + entries;
+    let rest = channel + frame_size(worker, function);
+    let process = create(worker, component, Role::Server, rest)?;
+    let frame = FrameRef(process.channel().0.cast::<Frame>().wrapping_byte_add(channel));
+    process.set_frame(frame);
+    prepare_frame(worker, frame, function, FrameRef::NULL);
+    worker.machine.counts.channels.add();
+    Ok(process)
+}
+
+/// The other end of a communication with a system component.
+pub(crate) fn create_system(
+    worker: &mut Worker,
+    interface: u32,
+) -> Result<ProcessRef, OutOfMemory> {
+    let entries = ENTRIES * worker.program().interfaces[interface as usize].entry_size as usize;
+    let rest = CHANNEL_ENTRIES as usize + entries;
+    let process = create(worker, ComponentRef::NULL, Role::System, rest)?;
+    worker.machine.counts.channels.add();
+    Ok(process)
+}
+
+/// Ends a process whose body is done.
+pub(crate) fn end(worker: &mut Worker, process: ProcessRef) {
+    lines::close_all(worker, process, lines::Leave::Finished);
+    let component = process.component();
+    forget(worker, process);
+    if !component.is_null() && component.is_told() {
+        component::may_end(worker, component);
+    }
+}
+
+/// Takes a process out of its component and frees it.
+pub(crate) fn forget(worker: &mut Worker, process: ProcessRef) {
+    if matches!(Role::of(process), Role::Server | Role::System) {
+        channel::drop_entries(worker, process.channel());
+        worker.machine.counts.channels.remove();
+    }
+    unlink(process);
+    worker.machine.counts.processes.remove();
+    worker.memory.give(process.0.cast(), process.size() as usize);
+}
+
+fn unlink(process: ProcessRef) {
+    let component = process.component();
+    if component.is_null() {
+        return;
+    }
+    let (next, previous) = (process.next(), process.previous());
+    if !next.is_null() {
+        next.set_previous(previous);
+    }
+    if previous.is_null() {
+        component.set_processes(next);
+    } else {
+        previous.set_next(next);
+    }
+    component.set_process_count(component.process_count() - 1);
+}
+
+/// Kills a process where it stands: what its frames own is dropped, its communications fail. The
+/// queues of its own component are its killer's business.
+pub(crate) fn kill(worker: &mut Worker, process: ProcessRef) {
+    match State::of(process) {
+        State::Connect => channel::unpark(worker, process),
+        State::Passive => crate::clock::forget(worker, process),
+        _ => {}
+    }
+    let ready = process.is_ready();
+    process.stop_waiting();
+    lines::close_all(worker, process, lines::Leave::Failed);
+    unwind(worker, process);
+    if Role::of(process) == Role::Server {
+        channel::close_failed(worker, process.channel());
+    }
+    if !ready {
+        forget(worker, process);
+        return;
+    }
+    if Role::of(process) == Role::Server {
+        channel::drop_entries(worker, process.channel());
+        worker.machine.counts.channels.remove();
+        process.set_role(Role::Main as u8);
+    }
+    unlink(process);
+    process.set_component(ComponentRef::NULL);
+    process.set_frame(FrameRef::NULL);
+    process.raise(DEAD);
+}
+
+/// Drops what the frames own, and frees those that have blocks of their own.
+fn unwind(worker: &mut Worker, process: ProcessRef) {
+    let mut frame = process.frame();
+    while !frame.is_null() {
+        let parent = frame.parent();
+        let function = frame.function() as usize;
+        for variable in &worker.program().functions[function].owned {
+            words::drop_word(worker, variable.kind, frame.word(variable.offset));
+        }
+        if !parent.is_null() {
+            free_frame(worker, frame);
+        }
+        frame = parent;
+    }
+}
+
+/// Frees a process that was killed while it was ready.
+pub(crate) fn bury(worker: &mut Worker, process: ProcessRef) {
+    if process.has(DEAD) {
+        worker.machine.counts.processes.remove();
+        worker.memory.give(process.0.cast(), process.size() as usize);
+    }
+}
+
+/// Frees a frame that owns nothing any more and is not its process's outermost.
+pub(crate) fn free_frame(worker: &mut Worker, frame: FrameRef) {
+    let size = frame_size(worker, frame.function());
+    worker.memory.give(frame.0.cast(), size);
+}
+
+pub(crate) fn pause(cx: &mut Context) -> u32 {
+    cx.process.set_frame(cx.frame);
+    cx.worker.wake(cx.process);
+    SUSPENDED
+}
+
+pub(crate) fn frame_new(cx: &mut Context, function: u32, position: u32) -> *mut Frame {
+    match cx.worker.memory.take(frame_size(cx.worker, function)) {
+        Ok(block) => {
+            let known = &cx.worker.program().functions[function as usize];
+            let frame = FrameRef(block.cast());
+            frame.set_parent(cx.frame);
+            frame.set_code(known.code);
+            frame.set_function(function);
+            frame.0
+        }
+        Err(error) => {
+            cx.out_of_memory(error, position);
+            std::ptr::null_mut()
+        }
+    }
+}
+
+pub(crate) fn frame_free(cx: &mut Context, callee: *mut Frame) {
+    free_frame(cx.worker, FrameRef(callee));
+}
+
+pub(crate) fn call_deferred(cx: &mut Context, callee: *mut Frame) -> u32 {
+    cx.process.set_frame(FrameRef(callee));
+    cx.worker.wake(cx.process);
+    SUSPENDED
+}
+
+/// Whether a component's processes may still begin to serve.
+pub(crate) fn starts_at_once(component: ComponentRef) -> bool {
+    component.life() != Life::Beginning as u8
+}

@@ -1,0 +1,121 @@
+//! A worker on the event loop: one event per slice, armed again while something is ready.
+//!
+//! Between two slices the loop serves descriptors, timers and the events of others. What a slice
+//! is comes from the host: a span of time, then a [`Ticker`] sets the flag that checkpoints test;
+//! or a count of steps and checkpoints, then a run can be repeated.
+
+use tidemill_event::{Loop, Owner, Slice};
+
+use crate::attend::Paused;
+use crate::layout::Worker;
+use crate::system::Request;
+use crate::ticker::Ticker;
+
+/// A world that holds a worker.
+pub trait Home: Sized + 'static {
+    /// The worker and what runs it.
+    fn runner(&mut self) -> &mut Runner;
+
+    /// A system component is asked for something. It answers through [`Worker::answer`], now or
+    /// later, and then calls [`arm`].
+    fn request(&mut self, lp: &mut Loop<Self>, request: Request);
+
+    /// The run has ended: see [`Worker::ended`].
+    fn ended(&mut self, lp: &mut Loop<Self>);
+}
+
+/// A worker and its place on a loop.
+pub struct Runner {
+    // Dropped before the worker: its thread writes the worker's flag.
+    ticker: Option<Ticker>,
+    /// The worker.
+    pub worker: Box<Worker>,
+    owner: Option<Owner>,
+    armed: bool,
+    told: bool,
+}
+
+/// Requests served between two looks at the ready queue.
+const REQUESTS: usize = 1024;
+
+impl Runner {
+    /// A runner for a worker.
+    pub fn new(worker: Box<Worker>) -> Runner {
+        Runner { ticker: None, worker, owner: None, armed: false, told: false }
+    }
+}
+
+/// Has the loop run what is ready. After [`Worker::start`], and whenever something outside the
+/// worker's own slices has changed it.
+pub fn arm<W: Home>(world: &mut W, lp: &mut Loop<W>) {
+    let runner = world.runner();
+    if runner.armed || runner.told {
+        return;
+    }
+    let owner = *runner.owner.get_or_insert_with(|| lp.owner("processes"));
+    // A full queue is counted by the loop; the next thing that happens arms again.
+    runner.armed = lp.event(owner, slice).is_ok();
+}
+
+/// One slice.
+fn slice<W: Home>(world: &mut W, lp: &mut Loop<W>) {
+    world.runner().armed = false;
+    let budget = match lp.slice() {
+        Slice::Span(_) => i64::MAX,
+        Slice::Steps(steps) => i64::try_from(steps).unwrap_or(i64::MAX),
+    };
+    begin(world, lp);
+    let paused = rounds(world, lp, budget);
+    let runner = world.runner();
+    if let Some(ticker) = &mut runner.ticker {
+        ticker.end();
+    }
+    match paused {
+        Paused::Slice | Paused::Requests => arm(world, lp),
+        Paused::Waiting => {}
+        Paused::Ended if !runner.told => {
+            runner.told = true;
+            // What clients had open has been finished.
+            while let Some(request) = world.runner().worker.take_request() {
+                world.request(lp, request);
+            }
+            world.ended(lp);
+        }
+        Paused::Ended => {}
+    }
+}
+
+fn begin<W: Home>(world: &mut W, lp: &mut Loop<W>) {
+    let Slice::Span(span) = lp.slice() else { return };
+    let runner = world.runner();
+    if runner.ticker.is_none() {
+        // Without a thread slices end when processes wait; hot loops are not cut off.
+        runner.ticker = Ticker::new(&raw const runner.worker.flag, span).ok();
+    }
+    if let Some(ticker) = &mut runner.ticker {
+        ticker.begin();
+    }
+}
+
+/// Runs and serves requests until the slice is over.
+fn rounds<W: Home>(world: &mut W, lp: &mut Loop<W>, budget: i64) -> Paused {
+    let mut left = budget;
+    loop {
+        let worker = &mut world.runner().worker;
+        let paused = worker.run(left);
+        // Processes run, and checkpoints where they are counted; a request costs one.
+        let steps = left.saturating_sub(worker.budget).max(0);
+        lp.charge(steps as u64);
+        left = worker.budget - 1;
+        if paused != Paused::Requests {
+            return paused;
+        }
+        for _ in 0..REQUESTS {
+            let Some(request) = world.runner().worker.take_request() else { break };
+            world.request(lp, request);
+        }
+        if left <= 0 || world.runner().worker.is_cut_off() {
+            return Paused::Requests;
+        }
+    }
+}

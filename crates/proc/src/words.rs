@@ -1,0 +1,105 @@
+//! Dropping and handing over what words own.
+//!
+//! A word that is dropped is empty afterwards. A component in it is told to end and freed when it
+//! has; its owner still counts it among its sub-components until then. *Freeing* a word leaves
+//! components alone: for owners that end themselves and tell their sub-components anyway.
+
+use crate::fault::Reason;
+use crate::handle::{ComponentRef, ProcessRef, Words};
+use crate::layout::Worker;
+use crate::program::Kind;
+use crate::{array, collection, component, text};
+
+/// The kind of this number.
+pub(crate) fn kind_of(number: u32) -> Kind {
+    const ALL: [Kind; 6] =
+        [Kind::Scalar, Kind::Reference, Kind::Text, Kind::Component, Kind::Array, Kind::Collection];
+    ALL.get(number as usize).copied().unwrap_or(Kind::Scalar)
+}
+
+/// Drops what a word owns; components in it are told to end.
+pub(crate) fn drop_word(worker: &mut Worker, kind: Kind, word: Words) {
+    let mut components = Vec::new();
+    take_components(worker, kind, word, &mut components);
+    component::tell_all(worker, &components, ProcessRef::NULL);
+    free_word(worker, kind, word);
+}
+
+/// Frees the memory that a word owns, and forgets components in it.
+pub(crate) fn free_word(worker: &mut Worker, kind: Kind, word: Words) {
+    match kind {
+        Kind::Scalar | Kind::Reference => {}
+        Kind::Text => text::free(worker, word.take(0)),
+        Kind::Component => word.set(0, 0),
+        Kind::Array => array::free(worker, word.take(0)),
+        Kind::Collection => collection::free(worker, word.take(0)),
+    }
+}
+
+/// Takes the components out of a word, also out of the elements of arrays and collections.
+pub(crate) fn take_components(
+    worker: &mut Worker,
+    kind: Kind,
+    word: Words,
+    into: &mut Vec<ComponentRef>,
+) {
+    match kind {
+        Kind::Component => into.extend(ComponentRef::of_word(word.take(0)).some()),
+        Kind::Array if word.get(0) != 0 => {
+            let view = array::View::new(worker, word.get(0));
+            if owns(view.element) {
+                for i in 0..view.count {
+                    take_components(worker, view.element, view.elements.at(i), into);
+                }
+            }
+        }
+        Kind::Collection if word.get(0) != 0 => {
+            let element = collection::element_of(worker, word.get(0));
+            if owns(element) {
+                let mut words = Vec::new();
+                collection::for_each(worker, word.get(0), |_, value| {
+                    words.push(value);
+                    true
+                });
+                for value in words {
+                    take_components(worker, element, value, into);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether components may be inside.
+fn owns(kind: Kind) -> bool {
+    matches!(kind, Kind::Component | Kind::Array | Kind::Collection)
+}
+
+/// Why a word cannot be copied.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum CannotCopy {
+    OutOfMemory,
+    /// A component has one owner.
+    Component,
+}
+
+impl CannotCopy {
+    pub(crate) fn reason(self) -> Reason {
+        match self {
+            CannotCopy::OutOfMemory => Reason::OutOfMemory,
+            CannotCopy::Component => Reason::NotMovable,
+        }
+    }
+}
+
+/// A copy of what a word owns.
+pub(crate) fn copy_word(worker: &mut Worker, kind: Kind, word: u64) -> Result<u64, CannotCopy> {
+    match kind {
+        Kind::Scalar | Kind::Reference => Ok(word),
+        Kind::Text => text::make(worker, text::bytes(word)).map_err(|_| CannotCopy::OutOfMemory),
+        Kind::Component if word == 0 => Ok(0),
+        Kind::Component => Err(CannotCopy::Component),
+        Kind::Array => array::copy_of(worker, word),
+        Kind::Collection => collection::copy_of(worker, word),
+    }
+}

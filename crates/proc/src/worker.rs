@@ -1,0 +1,276 @@
+//! The worker as its embedder sees it: made from a program, started, looked at.
+//!
+//! [`Machine`] is what the run-time keeps beside the fields that generated code uses.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::atomic::AtomicU8;
+
+use tidemill_stdx::rng::Rng;
+
+use crate::clock::Clock;
+use crate::component::{ComponentId, Table};
+use crate::console::Console;
+use crate::fault::{Ended, Reports};
+use crate::handle::{ComponentRef, ProcessRef, SlotRef};
+use crate::interpret::Interpreter;
+use crate::layout::{Frame, Process, Worker};
+use crate::lines::LineMap;
+use crate::memory::Memory;
+use crate::process;
+use crate::program::Program;
+use crate::system::{self, Systems};
+use crate::{component, tear};
+
+/// How a worker runs.
+pub struct Options {
+    /// Bytes that blocks may take.
+    pub memory_max: u64,
+    /// With a seed the next process is drawn from all that are ready; else first in, first out.
+    pub schedule_seed: Option<u64>,
+    /// Seed of RANDOM.
+    pub random_seed: u64,
+    /// Told of faults.
+    pub reports: Box<dyn Reports>,
+    /// Gets what the program writes.
+    pub console: Console,
+    /// Runs functions whose code is [`crate::interpret`].
+    pub interpreter: Option<Rc<dyn Interpreter>>,
+}
+
+impl Options {
+    /// No limit, in order, seeds 1, nobody told, nothing written.
+    pub fn quiet() -> Options {
+        Options {
+            memory_max: u64::MAX,
+            schedule_seed: None,
+            random_seed: 1,
+            reports: Box::new(()),
+            console: Console::new(Box::new(()), crate::console::Lines::Together),
+            interpreter: None,
+        }
+    }
+}
+
+/// How many of a kind there were.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Count {
+    /// So far.
+    pub created: u64,
+    /// Now.
+    pub alive: u64,
+}
+
+impl Count {
+    #[inline(always)]
+    pub(crate) fn add(&mut self) {
+        self.created += 1;
+        self.alive += 1;
+    }
+
+    #[inline(always)]
+    pub(crate) fn remove(&mut self) {
+        self.alive -= 1;
+    }
+}
+
+/// What `--stats` shows.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Processes.
+    pub processes: Count,
+    /// Components.
+    pub components: Count,
+    /// Channels.
+    pub channels: Count,
+    /// Texts.
+    pub texts: Count,
+}
+
+/// The part of a worker that only the run-time uses.
+pub struct Machine {
+    /// Something is to be done between two processes: see [`Worker::attend`].
+    pub(crate) attention: bool,
+    pub(crate) counts: Counts,
+    pub(crate) table: Table,
+    /// Draws the next process in seeded schedules.
+    pub(crate) schedule: Option<Rng>,
+    pub(crate) random: Rng,
+    pub(crate) interpreter: Option<Rc<dyn Interpreter>>,
+    pub(crate) reports: Box<dyn Reports>,
+    pub(crate) console: Console,
+    pub(crate) systems: Systems,
+    pub(crate) entry: ComponentId,
+    pub(crate) ended: Option<Ended>,
+    /// HALT(0): the rest is taken down in order.
+    pub(crate) halted: bool,
+    /// Components to be torn down, after the running process has returned.
+    pub(crate) doomed: Vec<ComponentId>,
+    /// Components that may have come further towards their end.
+    pub(crate) ending: Vec<ComponentId>,
+    /// Components some of whose conditions may hold now.
+    pub(crate) pokes: Vec<ComponentId>,
+    /// Processes that wait for a connection, by the component where it is missing.
+    pub(crate) parked: BTreeMap<u64, Vec<ProcessRef>>,
+    /// Lines of processes that have many.
+    pub(crate) lines: LineMap,
+    /// Virtual times, by the number of their component.
+    pub(crate) clocks: BTreeMap<u32, Clock>,
+    /// Counts sleepers, for their order.
+    pub(crate) sleeps: u64,
+    /// What outside may still wake a process.
+    pub(crate) holds: u64,
+    program: Box<Program>,
+}
+
+/// What an operation runs in: the frame, the process, the worker.
+pub(crate) struct Context<'a> {
+    pub(crate) frame: crate::handle::FrameRef,
+    pub(crate) process: ProcessRef,
+    pub(crate) worker: &'a mut Worker,
+}
+
+impl<'a> Context<'a> {
+    /// # Safety
+    /// All are live, and no other reference to the worker is in use.
+    pub(crate) unsafe fn new(
+        frame: *mut Frame,
+        process: *mut Process,
+        worker: *mut Worker,
+    ) -> Context<'a> {
+        // SAFETY: promised by the caller.
+        let worker = unsafe { &mut *worker };
+        Context { frame: frame.into(), process: process.into(), worker }
+    }
+
+    pub(crate) fn component(&self) -> ComponentRef {
+        self.process.component()
+    }
+
+    pub(crate) fn slot(&self, slot: *mut crate::layout::Slot) -> SlotRef {
+        SlotRef(slot)
+    }
+}
+
+impl Worker {
+    /// A worker for a program. Nothing runs yet.
+    pub fn new(program: Program, options: Options) -> Box<Worker> {
+        let program = Box::new(program);
+        let (ready, ready_mask) = Worker::first_ready();
+        let mut worker = Box::new(Worker {
+            flag: AtomicU8::new(0),
+            depth: 0,
+            budget: i64::MAX,
+            current: std::ptr::null_mut(),
+            ready,
+            ready_mask,
+            ready_head: 0,
+            ready_tail: 0,
+            memory: Memory::new(options.memory_max),
+            program: &raw const *program,
+            machine: Machine {
+                attention: false,
+                counts: Counts::default(),
+                table: Table::default(),
+                schedule: options.schedule_seed.map(Rng::new),
+                random: Rng::new(options.random_seed),
+                interpreter: options.interpreter,
+                reports: options.reports,
+                console: options.console,
+                systems: Systems::default(),
+                entry: ComponentId::NONE,
+                ended: None,
+                halted: false,
+                doomed: Vec::new(),
+                ending: Vec::new(),
+                pokes: Vec::new(),
+                parked: BTreeMap::new(),
+                lines: LineMap::default(),
+                clocks: BTreeMap::new(),
+                sleeps: 0,
+                holds: 0,
+                program,
+            },
+        });
+        worker.program = &raw const *worker.machine.program;
+        worker
+    }
+
+    /// The program.
+    pub fn program<'a>(&self) -> &'a Program {
+        // SAFETY: the machine keeps the program, unchanged, until the worker is dropped, and
+        // nobody keeps the reference beyond a call.
+        unsafe { &*self.program }
+    }
+
+    /// Makes the entry component. Once.
+    ///
+    /// # Errors
+    /// There is not even memory for it; the report has been made.
+    pub fn start(&mut self) -> Result<(), Ended> {
+        let entry = self.program().entry;
+        match component::create(self, entry, ComponentRef::NULL, false) {
+            Ok(component) => {
+                self.machine.entry = component.id();
+                system::connect_entry(self, component);
+                if component.process_count() == 0 {
+                    component::tell_end(self, component, ProcessRef::NULL);
+                }
+                Ok(())
+            }
+            Err(_) => {
+                let ended = Ended::Failed { code: None };
+                self.machine.ended = Some(ended.clone());
+                Err(ended)
+            }
+        }
+    }
+
+    /// Counts so far.
+    pub fn counts(&self) -> Counts {
+        self.machine.counts
+    }
+
+    /// The most bytes that were in use.
+    pub fn peak_bytes(&self) -> u64 {
+        self.memory.peak
+    }
+
+    /// Bytes in use.
+    pub fn used_bytes(&self) -> u64 {
+        self.memory.used
+    }
+
+    /// How the run ended, once it has.
+    pub fn ended(&self) -> Option<&Ended> {
+        self.machine.ended.as_ref()
+    }
+
+    /// The console, to write through or flush.
+    pub fn console(&mut self) -> &mut Console {
+        &mut self.machine.console
+    }
+
+    /// Ends everything at once: processes where they stand, components without FINALLY.
+    pub fn clear(&mut self) {
+        if let Some(entry) = self.machine.table.get(self.machine.entry) {
+            tear::tear_down(self, entry);
+            component::release(self, entry);
+        }
+        self.machine.ending.clear();
+        self.machine.pokes.clear();
+        self.machine.doomed.clear();
+        while let Some(process) = self.pop_ready() {
+            process::bury(self, process);
+        }
+        self.machine.console.flush();
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.clear();
+        while self.take_request().is_some() {}
+        self.free_ready();
+    }
+}

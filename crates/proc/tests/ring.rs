@@ -1,0 +1,30 @@
+//! The token ring with hand-written state machines: hops, ends, bytes, what is left.
+
+mod support;
+
+use support::{assert_empty, listening, ring, run};
+use tidemill_proc::fault::Ended;
+use tidemill_proc::layout::Worker;
+
+#[test]
+fn a_token_goes_round_and_everything_ends() {
+    for (size, hops) in [(1, 5), (2, 100), (3, 99), (10, 1000), (1000, 100_000)] {
+        let (options, heard) = listening();
+        let mut worker = Worker::new(ring::program(size, hops), options);
+        assert_eq!(run(&mut worker), Ended::Finished, "{:?}", heard.borrow().deadlocks);
+        assert_empty(&worker);
+        let counts = worker.counts();
+        assert_eq!(counts.components.created, size + 1);
+        assert!(heard.borrow().faults.is_empty(), "{:?}", heard.borrow().faults);
+    }
+}
+
+#[test]
+fn a_ring_that_is_broken_off_leaves_nothing() {
+    support::break_off_everywhere(|| ring::program(5, 50), 120);
+}
+
+#[test]
+fn a_ring_without_memory_leaves_nothing() {
+    support::starve(|| ring::program(5, 50));
+}

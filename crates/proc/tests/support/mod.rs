@@ -1,0 +1,261 @@
+//! Programs written by hand as a code generator would emit them: helpers for their descriptors
+//! and for their state machines.
+#![allow(dead_code)]
+
+pub mod ring;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use tidemill_proc::Options;
+use tidemill_proc::console::{Console, Lines, Sink};
+use tidemill_proc::fault::{Fault, Reports};
+use tidemill_proc::layout::{
+    COMPONENT_HEADER, Code, Component, FRAME_HEADER, Frame, Process, SLOT_SIZE, Slot, Worker,
+};
+use tidemill_proc::program::{
+    ComponentType, Direction, Function, Interface, Kind, Message, Port, Program, Variable,
+};
+
+/// Runs an operation; returns from the state machine unless it is done, to come back to `$at`.
+#[macro_export]
+macro_rules! wait {
+    ($frame:expr, $at:expr, $operation:expr) => {
+        match $operation {
+            0 => {}
+            1 => {
+                (*$frame).resume = $at;
+                return 1;
+            }
+            status => return status,
+        }
+    };
+}
+
+/// A state machine: `code!(name(frame, process, worker) { ... })`.
+#[macro_export]
+macro_rules! code {
+    ($name:ident($frame:ident, $process:ident, $worker:ident) $body:block) => {
+        #[allow(unused_variables, unused_unsafe, clippy::macro_metavars_in_unsafe)]
+        unsafe extern "C" fn $name(
+            $frame: *mut Frame,
+            $process: *mut Process,
+            $worker: *mut Worker,
+        ) -> u32 {
+            // SAFETY: the scheduler calls it as code of a live frame with these locals.
+            unsafe { $body }
+        }
+    };
+}
+
+/// The address of a local of a frame.
+pub fn local(frame: *mut Frame, index: usize) -> *mut u64 {
+    frame.cast::<u64>().wrapping_byte_add(FRAME_HEADER as usize).wrapping_add(index)
+}
+
+/// The component of a process.
+pub fn own(process: *mut Process) -> *mut Component {
+    // SAFETY: asked for by running code of the process.
+    unsafe { (*process).component }
+}
+
+/// The address of a word of a component, after its slots, by byte offset.
+pub fn variable(process: *mut Process, offset: u32) -> *mut u64 {
+    own(process).cast::<u64>().wrapping_byte_add(offset as usize)
+}
+
+/// The address of a slot.
+pub fn slot(process: *mut Process, offset: u32) -> *mut Slot {
+    variable(process, offset).cast()
+}
+
+/// A component's address out of a word.
+pub fn component(word: *mut u64) -> *mut Component {
+    // SAFETY: the word is one of running code.
+    std::ptr::with_exposed_provenance_mut(unsafe { *word } as usize)
+}
+
+/// Where the n-th slot of a component is.
+pub const fn slot_at(n: u32) -> u32 {
+    COMPONENT_HEADER as u32 + n * SLOT_SIZE as u32
+}
+
+/// Makes a program piece by piece.
+#[derive(Default)]
+pub struct Builder {
+    pub program: Program,
+}
+
+impl Builder {
+    pub fn new() -> Builder {
+        Builder::default()
+    }
+
+    /// An interface of messages: name, direction, parameters, initial, after, must end, may end.
+    pub fn interface(&mut self, name: &str, messages: Vec<Message>) -> u32 {
+        let words = messages.iter().map(|message| message.parameters.len()).max().unwrap_or(0);
+        let entry_size = 8 * words as u32;
+        self.program.interfaces.push(Interface { name: name.into(), messages, entry_size });
+        self.program.interfaces.len() as u32 - 1
+    }
+
+    /// A function with so many locals, some of which own something.
+    pub fn function(&mut self, name: &str, code: Code, locals: u32, owned: &[(u32, Kind)]) -> u32 {
+        let owned = owned.iter().map(|&(index, kind)| Variable {
+            name: format!("local{index}"),
+            offset: FRAME_HEADER as u32 + 8 * index,
+            kind,
+            ..Variable::default()
+        });
+        self.program.functions.push(Function {
+            name: name.into(),
+            frame_size: FRAME_HEADER as u32 + 8 * locals,
+            owned: owned.collect(),
+            code,
+        });
+        self.program.functions.len() as u32 - 1
+    }
+
+    pub fn component(&mut self, component: ComponentType) -> u32 {
+        self.program.components.push(component);
+        self.program.components.len() as u32 - 1
+    }
+}
+
+/// A message.
+pub fn message(
+    name: &str,
+    direction: Direction,
+    parameters: &[Kind],
+    initial: bool,
+    after: &[u32],
+    must_end: bool,
+) -> Message {
+    let bits = after.iter().fold(0u64, |bits, message| bits | 1 << message);
+    Message {
+        name: name.into(),
+        direction,
+        parameters: parameters.to_vec(),
+        initial,
+        after: vec![bits],
+        must_end,
+        may_end: true,
+    }
+}
+
+/// A single interface at the n-th slot.
+pub fn port(interface: u32, n: u32, implementation: Option<u32>) -> Port {
+    Port { interface, low: 1, high: Some(1), slot: slot_at(n), implementation }
+}
+
+/// An offered interface that is never redirected.
+pub fn offered(interface: u32, implementation: u32) -> Port {
+    Port { interface, low: 1, high: Some(1), slot: 0, implementation: Some(implementation) }
+}
+
+/// A variable.
+pub fn owned(name: &str, offset: u32, kind: Kind, shape: u32) -> Variable {
+    Variable { name: name.into(), offset, kind, shape, synchronous: false }
+}
+
+/// What a run has said.
+#[derive(Default)]
+pub struct Heard {
+    pub faults: Vec<Fault>,
+    pub deadlocks: Vec<String>,
+    pub output: Vec<u8>,
+}
+
+struct Ear(Rc<RefCell<Heard>>);
+
+impl Reports for Ear {
+    fn fault(&mut self, fault: &Fault) {
+        self.0.borrow_mut().faults.push(fault.clone());
+    }
+
+    fn deadlock(&mut self, _: u64, some: &[String]) {
+        self.0.borrow_mut().deadlocks.extend_from_slice(some);
+    }
+}
+
+impl Sink for Ear {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.borrow_mut().output.extend_from_slice(bytes);
+    }
+}
+
+/// Options that note what is said.
+pub fn listening() -> (Options, Rc<RefCell<Heard>>) {
+    let heard = Rc::new(RefCell::new(Heard::default()));
+    let options = Options {
+        reports: Box::new(Ear(heard.clone())),
+        console: Console::new(Box::new(Ear(heard.clone())), Lines::Together),
+        ..Options::quiet()
+    };
+    (options, heard)
+}
+
+/// Runs a program to its end without a loop; it asks for nothing outside.
+pub fn run(worker: &mut Worker) -> tidemill_proc::fault::Ended {
+    worker.start().expect("memory for the entry component");
+    for _ in 0..1_000_000 {
+        if worker.run(10_000) == tidemill_proc::Paused::Ended {
+            return worker.ended().expect("an ended run says how").clone();
+        }
+    }
+    panic!("the run does not end");
+}
+
+/// Checks that nothing is left of a run.
+pub fn assert_empty(worker: &Worker) {
+    let counts = worker.counts();
+    for (name, count) in [
+        ("processes", counts.processes),
+        ("components", counts.components),
+        ("channels", counts.channels),
+        ("texts", counts.texts),
+    ] {
+        assert_eq!(count.alive, 0, "{name} alive of {} created", count.created);
+    }
+    // The table of components keeps its chunks.
+    assert!(worker.used_bytes().is_multiple_of(16384), "{} bytes in use", worker.used_bytes());
+}
+
+/// Breaks a run off after every number of steps: nothing may be left.
+pub fn break_off_everywhere(program: impl Fn() -> Program, steps: i64) {
+    for budget in 1..steps {
+        for seed in [None, Some(budget as u64)] {
+            let (mut options, _) = listening();
+            options.schedule_seed = seed;
+            let mut worker = Worker::new(program(), options);
+            worker.start().expect("memory for the entry component");
+            worker.run(budget);
+            worker.clear();
+            assert_empty(&worker);
+        }
+    }
+}
+
+/// Runs with too little memory, for many amounts of it: somebody fails, and nothing is left.
+pub fn starve(program: impl Fn() -> Program) {
+    let (options, _) = listening();
+    let mut worker = Worker::new(program(), options);
+    run(&mut worker);
+    let peak = worker.peak_bytes();
+    let first = 16384;
+    for memory_max in (0..peak - first).step_by(16).map(|bytes| first + bytes) {
+        let (mut options, heard) = listening();
+        options.memory_max = memory_max;
+        let mut worker = Worker::new(program(), options);
+        if worker.start().is_err() {
+            continue;
+        }
+        // Who fails may leave others waiting while the entry looks on: that is no end.
+        worker.run(10_000);
+        worker.clear();
+        let faults = &heard.borrow().faults;
+        let reason = faults.first().map(|fault| fault.reason);
+        assert_eq!(reason, Some(tidemill_proc::fault::Reason::OutOfMemory), "{memory_max} bytes");
+        assert_empty(&worker);
+    }
+}

@@ -1,0 +1,309 @@
+//! Virtual time, system components, the event loop and interpreters.
+
+mod support;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use support::*;
+use tidemill_event::{Loop, Os, Outcome, Sim};
+use tidemill_proc::entry::Operation;
+use tidemill_proc::entry::operations as op;
+use tidemill_proc::fault::Ended;
+use tidemill_proc::interpret::{Activation, Interpreter, Status, interpret};
+use tidemill_proc::layout::{FRAME_HEADER, Frame, Process, Worker};
+use tidemill_proc::program::{ComponentType, Direction, Key, Kind, Program, Shape};
+use tidemill_proc::{Home, Request, Runner, Value, arm};
+
+// --- Virtual time: sleepers below one clock, and one clock that is not theirs.
+
+const CHILDREN: u32 = slot_at(0);
+const PERIOD: u32 = slot_at(0);
+
+// ACTIVITY WHILE TIME < 12 DO PASSIVATE(period); WRITE(period); WRITE(":"); WRITE(TIME) END
+code!(sleep_often(f, p, w) {
+    let period = *variable(p, PERIOD) as i64;
+    while (*f).resume == 1 || op::time(f, p, w) < 12 {
+        wait!(f, 1, op::passivate(f, p, w, period, 0));
+        (*f).resume = 0;
+        op::write_integer(f, p, w, period);
+        op::write_character(f, p, w, u64::from(b':'));
+        op::write_integer(f, p, w, op::time(f, p, w));
+        op::write_character(f, p, w, u64::from(b' '));
+    }
+    0
+});
+
+// BEGIN NEW(c[i]) for periods 3, 4, 6; PASSIVATE(100)
+code!(make_sleepers(f, p, w) {
+    if (*f).resume == 0 {
+        let synchronous = u32::from(*local(f, 1) == 0);
+        for (n, period) in [3u64, 4, 6].into_iter().enumerate() {
+            *local(f, 0) = n as u64;
+            let word = op::collection_at(f, p, w, variable(p, CHILDREN), 0, local(f, 0), 0);
+            if op::component_new(f, p, w, word, 1, synchronous, 0) == 2 {
+                return 2;
+            }
+            *component(word).cast::<u64>().wrapping_byte_add(PERIOD as usize) = period;
+        }
+    }
+    wait!(f, 1, op::passivate(f, p, w, 100, 0));
+    op::write_integer(f, p, w, op::time(f, p, w));
+    0
+});
+
+code!(make_own_clocks(f, p, w) {
+    *local(f, 1) = 1;
+    make_sleepers(f, p, w)
+});
+
+fn sleeping(code: tidemill_proc::layout::Code) -> Program {
+    let mut b = Builder::new();
+    let begin = b.function("BEGIN", code, 2, &[]);
+    let activity = b.function("ACTIVITY", sleep_often, 0, &[]);
+    b.program.shapes =
+        vec![Shape::Collection { keys: vec![Key::Integer], element: Kind::Component }];
+    b.component(ComponentType {
+        name: "Main".into(),
+        size: CHILDREN + 8,
+        variables: vec![owned("c", CHILDREN, Kind::Collection, 0)],
+        begin: Some(begin),
+        ..ComponentType::default()
+    });
+    b.component(ComponentType {
+        name: "Sleeper".into(),
+        size: PERIOD + 8,
+        activity: Some(activity),
+        ..ComponentType::default()
+    });
+    b.program
+}
+
+#[test]
+fn sleepers_wake_in_the_order_of_their_times() {
+    let (options, heard) = listening();
+    let mut worker = Worker::new(sleeping(make_sleepers), options);
+    assert_eq!(run(&mut worker), Ended::Finished);
+    let output = String::from_utf8(heard.borrow().output.clone()).unwrap();
+    // At 12 all three wake, in the order in which they went to sleep: 6 at 6, 4 at 8, 3 at 9.
+    assert_eq!(output, "3:3 4:4 6:6 3:6 4:8 3:9 6:12 4:12 3:12 100");
+    assert_empty(&worker);
+}
+
+#[test]
+fn clocks_of_their_own_run_beside_the_outer_one() {
+    let (options, heard) = listening();
+    let mut worker = Worker::new(sleeping(make_own_clocks), options);
+    assert_eq!(run(&mut worker), Ended::Finished);
+    let output = String::from_utf8(heard.borrow().output.clone()).unwrap();
+    assert!(output.contains("1003:") || output.contains(" 100"), "the outer clock: {output}");
+    assert!(output.contains("3:12") && output.contains("4:12") && output.contains("6:12"));
+    assert_empty(&worker);
+}
+
+// --- A system component that answers after a timer.
+
+// ACTIVITY FOR n := 1 TO 3 DO time!Wait(n * 10); time?Passed; WRITE(n) END
+code!(wait_often(f, p, w) {
+    let (n, payload) = (local(f, 0), local(f, 1));
+    while *n < 3 {
+        if (*f).resume == 0 {
+            *payload = (*n + 1) * 10;
+            wait!(f, 0, op::client_send(f, p, w, slot(p, slot_at(0)), 0, payload, 0));
+        }
+        wait!(f, 1, op::client_receive(f, p, w, slot(p, slot_at(0)), 1, payload, 0));
+        (*f).resume = 0;
+        *n += 1;
+        op::write_integer(f, p, w, *n as i64);
+    }
+    0
+});
+
+fn waiting() -> Program {
+    let mut b = Builder::new();
+    let wait = message("Wait", Direction::In, &[Kind::Scalar], true, &[], false);
+    let passed = message("Passed", Direction::Out, &[], false, &[0], true);
+    let interface = b.interface("SystemTime", vec![wait, passed]);
+    let activity = b.function("ACTIVITY", wait_often, 2, &[]);
+    b.component(ComponentType {
+        name: "Main".into(),
+        size: slot_at(1),
+        required: vec![port(interface, 0, None)],
+        activity: Some(activity),
+        ..ComponentType::default()
+    });
+    b.program
+}
+
+struct World {
+    runner: Runner,
+    requests: Vec<Request>,
+}
+
+impl Home for World {
+    fn runner(&mut self) -> &mut Runner {
+        &mut self.runner
+    }
+
+    fn request(&mut self, lp: &mut Loop<World>, request: Request) {
+        self.requests.push(request.clone());
+        let Some((0, values)) = request.message else { return };
+        let [Value::Word(ms)] = values[..] else { panic!("{values:?}") };
+        let at = lp.now() + Duration::from_millis(ms);
+        lp.timer(at, move |world, lp| {
+            world.runner.worker.answer(request.communication, 1, vec![]).unwrap();
+            arm(world, lp);
+        });
+    }
+
+    fn ended(&mut self, lp: &mut Loop<World>) {
+        lp.stop();
+    }
+}
+
+#[test]
+fn a_system_component_answers_later() {
+    let (options, heard) = listening();
+    let mut worker = Worker::new(waiting(), options);
+    worker.offer("SystemTime", 7);
+    worker.start().unwrap();
+    let mut world = World { runner: Runner::new(worker), requests: Vec::new() };
+    let mut lp = Loop::new(Box::new(Sim::new(1)));
+    arm(&mut world, &mut lp);
+    assert!(matches!(lp.run(&mut world), Outcome::Stopped));
+    assert_eq!(world.runner.worker.ended(), Some(&Ended::Finished));
+    assert_eq!(heard.borrow().output, b"123");
+    assert_eq!(lp.now().0, 60_000_000);
+    // Three communications, each with a message and its end.
+    assert!(world.requests.iter().all(|request| request.system == 7));
+    assert_empty(&world.runner.worker);
+}
+
+// --- Hot loops on a real clock are cut off, and others get their turn.
+
+// ACTIVITY WHILE ~stop DO END, where another process of the entry sets stop
+code!(spin(f, p, w) {
+    while *variable(p, slot_at(0)) == 0 {
+        if (*w).flag.load(std::sync::atomic::Ordering::Relaxed) != 0 {
+            return op::pause(f, p, w);
+        }
+    }
+    op::write_boolean(f, p, w, 1);
+    0
+});
+
+#[test]
+fn a_hot_loop_lets_timers_through() {
+    let mut b = Builder::new();
+    let activity = b.function("ACTIVITY", spin, 0, &[]);
+    b.component(ComponentType {
+        name: "Main".into(),
+        size: slot_at(0) + 8,
+        activity: Some(activity),
+        ..ComponentType::default()
+    });
+    let (options, heard) = listening();
+    let mut worker = Worker::new(b.program, options);
+    worker.start().unwrap();
+    let mut world = World { runner: Runner::new(worker), requests: Vec::new() };
+    let mut lp = Loop::new(Box::new(Os::with_seed(1).unwrap()));
+    lp.timer(lp.now() + Duration::from_millis(20), |world: &mut World, _| {
+        let process = world.runner.worker.current;
+        // SAFETY: the process is between two slices, and its component has the word.
+        unsafe { *variable(process, slot_at(0)) = 1 };
+    });
+    arm(&mut world, &mut lp);
+    assert!(matches!(lp.run(&mut world), Outcome::Stopped));
+    assert_eq!(heard.borrow().output, b"TRUE");
+    let longest = lp.stats().kinds.iter().find(|kind| kind.kind == "processes").unwrap().longest;
+    assert!(longest < Duration::from_millis(500), "a slice took {longest:?}");
+}
+
+// --- An interpreter on the same processes.
+
+/// Runs function 0: calls function 1 with 1 to 5 and writes the sum of the results; function 1
+/// awaits that a variable is 0, takes a checkpoint, and squares.
+struct Squares(RefCell<u32>);
+
+const ARGUMENT: u64 = FRAME_HEADER as u64;
+
+impl Interpreter for Squares {
+    fn resume(&self, a: &mut Activation<'_>) -> Status {
+        if a.function() == 1 { self.square(a) } else { self.sum(a) }
+    }
+
+    fn condition(&self, a: &mut Activation<'_>, number: u32) -> Option<bool> {
+        assert_eq!(number, 5);
+        *self.0.borrow_mut() += 1;
+        Some(a.load(a.component() + u64::from(slot_at(0))) == 0)
+    }
+}
+
+impl Squares {
+    fn square(&self, a: &mut Activation<'_>) -> Status {
+        if a.resume_point() == 0 {
+            match a.await_condition(5) {
+                Status::Done => {}
+                status => return status,
+            }
+            a.set_resume_point(1);
+            return Status::of(a.perform(Operation::pause, &[]));
+        }
+        let n = a.load(a.frame() + ARGUMENT);
+        a.set_result(n * n);
+        Status::Done
+    }
+
+    fn sum(&self, a: &mut Activation<'_>) -> Status {
+        let (sum, n) = (a.frame() + ARGUMENT, a.frame() + ARGUMENT + 8);
+        if a.resume_point() == 1 {
+            a.store(sum, a.load(sum) + a.result());
+        }
+        while a.load(n) < 5 {
+            a.store(n, a.load(n) + 1);
+            let callee = a.perform(Operation::frame_new, &[1, 0]);
+            a.store(callee + ARGUMENT, a.load(n));
+            a.set_resume_point(1);
+            match a.call(callee) {
+                Status::Done => a.store(sum, a.load(sum) + a.result()),
+                status => return status,
+            }
+        }
+        let total = a.load(sum);
+        a.perform(Operation::write_integer, &[total]);
+        Status::Done
+    }
+}
+
+#[test]
+fn an_interpreter_runs_on_the_same_processes() {
+    let mut b = Builder::new();
+    let sum = b.function("BEGIN", interpret, 2, &[]);
+    b.function("Square", interpret, 1, &[]);
+    b.component(ComponentType {
+        name: "Main".into(),
+        size: slot_at(0) + 8,
+        begin: Some(sum),
+        ..ComponentType::default()
+    });
+    let (mut options, heard) = listening();
+    let squares = Rc::new(Squares(RefCell::new(0)));
+    options.interpreter = Some(squares.clone());
+    let mut worker = Worker::new(b.program, options);
+    assert_eq!(run(&mut worker), Ended::Finished);
+    assert_eq!(heard.borrow().output, b"55");
+    assert_eq!(*squares.0.borrow(), 5);
+    assert_empty(&worker);
+}
+
+#[test]
+fn who_waits_for_ever_is_named() {
+    let mut program = waiting();
+    program.components[0].name = "Lonely".into();
+    let (options, heard) = listening();
+    let mut worker = Worker::new(program, options);
+    assert_eq!(run(&mut worker), Ended::Deadlock { waiting: 1 });
+    assert_eq!(heard.borrow().deadlocks, ["Lonely, ACTIVITY, waits to be connected"]);
+    assert_empty(&worker);
+}

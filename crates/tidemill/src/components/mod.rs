@@ -1,0 +1,25 @@
+//! Components: loading and running programs of the component language.
+//!
+//! ```text
+//! files -> load: parse, check, lower, verify -> run: compile, then processes on the event loop
+//! ```
+//!
+//! | part | holds |
+//! |---|---|
+//! | [`load`](mod@load) | files to a checked program, with diagnostics |
+//! | [`run`](mod@run) | a program with its options, from start to end |
+//! | [`explain`] | the program drawn, and its machine code listed |
+//! | `report` | faults in the form that users read |
+//! | `output` | what the program writes |
+//! | `system/` | the components that the system offers: files, time, a screen, the network |
+
+pub mod explain;
+pub mod load;
+mod output;
+mod report;
+pub mod run;
+mod system;
+
+pub use load::{Loaded, load, load_text};
+pub use run::{Clock, Ended, Input, RunOptions, Streams, run};
+pub use tidemill_proc::{Count, Counts};

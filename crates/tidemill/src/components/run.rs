@@ -1,0 +1,304 @@
+//! Running a program from start to end.
+//!
+//! [`Prepared::new`] compiles; [`Prepared::run`] runs the processes on an event loop until the
+//! entry component has ended, everything is stuck, somebody wants it to stop, or what it writes
+//! can be read by nobody.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use tidemill_cl::compile::{Checkpoints, Choices, Compiled, compile};
+use tidemill_event::{Handlers, Host, Interest, Loop, Os, Outcome, Sim, Time};
+use tidemill_jit::Code;
+use tidemill_proc::console::{Console, Lines};
+use tidemill_proc::fault;
+use tidemill_proc::layout::Worker;
+use tidemill_proc::{Counts, Home, Options, Request, Runner, arm};
+
+use super::load::Loaded;
+use super::output::{Failure, Tap};
+use super::report::{self, Notes, Reporter};
+use super::system::{self, Systems};
+
+/// Steps and checkpoints of a slice, where slices are counted.
+const SLICE_STEPS: u64 = 10_000;
+/// How far virtual time goes between two looks at whether the run shall stop.
+const VIRTUAL_STRETCH: Duration = Duration::from_millis(100);
+/// How long a run that is over waits for the network to take what has been sent.
+const LINGER_MAX: Duration = Duration::from_secs(2);
+
+/// What the program reads from Input.
+#[derive(Debug, Default)]
+pub enum Input {
+    /// Nothing: it is at its end.
+    #[default]
+    None,
+    /// What can be read here, a terminal, pipe or file.
+    Descriptor(OwnedFd),
+}
+
+/// The time of SystemTime and the network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Clock {
+    /// The system's.
+    #[default]
+    Real,
+    /// A simulation's: it stands still while processes run, and jumps when all of them wait.
+    Virtual,
+}
+
+/// How a program is run.
+#[derive(Debug, Default)]
+pub struct RunOptions {
+    /// The most bytes that components may use.
+    pub memory_max: Option<u64>,
+    /// The folder that FileSystem is confined to; without it, the current one.
+    pub root: Option<PathBuf>,
+    /// What random numbers and the order of processes follow from. With it slices are counted, so
+    /// that the run can be repeated.
+    pub seed: Option<u64>,
+    /// Which time it is.
+    pub clock: Clock,
+    /// Compile without checkpoints: a process then runs until it waits.
+    pub no_checkpoints: bool,
+    /// Where the picture of GraphicView is written at the end.
+    pub png: Option<PathBuf>,
+    /// What Arguments answers.
+    pub arguments: Vec<String>,
+    /// What Input reads.
+    pub input: Input,
+    /// When the run ends, nanoseconds after its start; `None`: when the program does.
+    pub end_ns: Option<u64>,
+    /// The run ends when this can be read.
+    pub stop: Option<OwnedFd>,
+}
+
+/// Where a run writes.
+pub struct Streams {
+    /// What the program writes.
+    pub data: Box<dyn Write>,
+    /// Faults and notes, at once.
+    pub notes: Box<dyn Write>,
+    /// Somebody watches the data: it is written line by line.
+    pub is_watched: bool,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// How the program did; `None` if it was stopped.
+    pub how: Option<fault::Ended>,
+    /// What there was of each kind.
+    pub counts: Counts,
+    /// The most bytes that components used.
+    pub peak_bytes: u64,
+    /// Why what the program wrote could not be passed on, if that was so.
+    pub failure: Option<io::Error>,
+    /// What else went wrong: files that could not be written.
+    pub problems: Vec<String>,
+}
+
+impl Ended {
+    /// Whether the program came to its end, or was stopped, and all it made was kept.
+    pub fn is_well(&self) -> bool {
+        self.how.as_ref().is_none_or(|how| how.exit_status() == 0) && self.problems.is_empty()
+    }
+}
+
+/// Runs a program.
+///
+/// # Errors
+/// What keeps it from running.
+pub fn run(loaded: &Loaded, options: RunOptions, streams: Streams) -> Result<Ended, String> {
+    Prepared::new(loaded, options)?.run(streams)
+}
+
+/// A program that is compiled and can be run at once.
+pub struct Prepared {
+    compiled: Compiled,
+    options: RunOptions,
+}
+
+impl Prepared {
+    /// Compiles a program.
+    ///
+    /// # Errors
+    /// If the program has errors, or no code can be made for this machine.
+    pub fn new(loaded: &Loaded, options: RunOptions) -> Result<Prepared, String> {
+        let program = loaded.program.as_ref().ok_or("the program has errors")?;
+        let counted = options.seed.is_some() || options.clock == Clock::Virtual;
+        let checkpoints = match (options.no_checkpoints, counted) {
+            (true, _) => Checkpoints::None,
+            (false, true) => Checkpoints::Count,
+            (false, false) => Checkpoints::Flag,
+        };
+        let choices = Choices { checkpoints, listing: false, perf_map: false };
+        let compiled = compile(program, &loaded.sources, loaded.files, &choices)
+            .map_err(|error| format!("no code can be made: {error}"))?;
+        Ok(Prepared { compiled, options })
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// What keeps it from running: no folder to confine it to, no event queue.
+    pub fn run(self, streams: Streams) -> Result<Ended, String> {
+        let Prepared { compiled: Compiled { program, code, .. }, mut options } = self;
+        let no_queue = |error: io::Error| format!("the system gives no event queue: {error}");
+        let mut host: Box<dyn Host> = match (options.clock, options.seed) {
+            (Clock::Virtual, seed) => Box::new(Sim::new(seed.unwrap_or(1))),
+            (Clock::Real, None) => Box::new(Os::new().map_err(no_queue)?),
+            (Clock::Real, Some(seed)) => {
+                let host = Os::with_seed(seed).map_err(no_queue)?;
+                Box::new(host.with_counted_slices(SLICE_STEPS))
+            }
+        };
+        let random_seed = options.seed.unwrap_or_else(|| host.random());
+        let mut lp = Loop::new(host);
+        let notes: Notes = Rc::new(RefCell::new(streams.notes));
+        let failure = Failure::default();
+        let (heard, bell) = io::pipe().map_err(no_queue)?;
+        let heard = OwnedFd::from(heard);
+        let lines = if streams.is_watched { Lines::Each } else { Lines::Together };
+        let tap = Tap::new(streams.data, failure.clone(), bell);
+        let reports = Reporter { files: program.files.clone(), notes: notes.clone() };
+        let systems = Systems::new(&program, &mut options)?;
+        let mut worker = Worker::new(
+            program,
+            Options {
+                memory_max: options.memory_max.unwrap_or(u64::MAX),
+                schedule_seed: options.seed,
+                random_seed,
+                reports: Box::new(reports),
+                console: Console::new(Box::new(tap), lines),
+                interpreter: None,
+            },
+        );
+        systems.offer(&mut worker);
+        let mut world = World { runner: Runner::new(worker), systems, _code: code };
+        // What is wrong then has been reported, and is how the run ended.
+        if world.runner.worker.start().is_ok() {
+            arm(&mut world, &mut lp);
+            let stops = [Some(&heard), options.stop.as_ref()];
+            let end = options.end_ns.map(|end| lp.now() + Duration::from_nanos(end));
+            world.go(&mut lp, options.clock, end, stops)?;
+        }
+        world.finish(&mut lp, &options, &failure, &notes)
+    }
+}
+
+/// What the loop of a run works on.
+pub(super) struct World {
+    // Dropped before the code that its processes run.
+    pub(super) runner: Runner,
+    pub(super) systems: Systems,
+    _code: Code,
+}
+
+impl Home for World {
+    fn runner(&mut self) -> &mut Runner {
+        &mut self.runner
+    }
+
+    fn request(&mut self, lp: &mut Loop<World>, request: Request) {
+        system::serve(self, lp, request);
+    }
+
+    fn ended(&mut self, lp: &mut Loop<World>) {
+        lp.stop();
+    }
+}
+
+impl World {
+    /// Has the loop run until one of the descriptors can be read, or the program has ended.
+    fn go(
+        &mut self,
+        lp: &mut Loop<World>,
+        clock: Clock,
+        end: Option<Time>,
+        stops: [Option<&OwnedFd>; 2],
+    ) -> Result<(), String> {
+        let broken = |error: io::Error| format!("the system fails to wait: {error}");
+        if clock == Clock::Virtual {
+            return self.go_virtually(lp, end, stops).map_err(broken);
+        }
+        for stop in stops.into_iter().flatten() {
+            let handlers = Handlers::new().read(|_: &mut World, lp: &mut Loop<World>, _| lp.stop());
+            let watched = lp.watch(stop.as_raw_fd(), Interest::Read, handlers);
+            watched.map_err(|error| format!("cannot wait for signals: {error}"))?;
+        }
+        let outcome = match end {
+            Some(end) => lp.run_until(self, end),
+            None => lp.run(self),
+        };
+        match outcome {
+            Outcome::Failed(error) => Err(broken(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// In a simulation there are no descriptors to wait for: they are looked at now and then.
+    fn go_virtually(
+        &mut self,
+        lp: &mut Loop<World>,
+        end: Option<Time>,
+        stops: [Option<&OwnedFd>; 2],
+    ) -> io::Result<()> {
+        let end = end.unwrap_or(Time::MAX);
+        loop {
+            let until = (lp.now() + VIRTUAL_STRETCH).min(end);
+            match lp.run_until(self, until) {
+                Outcome::Failed(error) => return Err(error),
+                Outcome::Reached
+                    if until < end && !stops.into_iter().flatten().any(can_be_read) => {}
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Ends what is left, writes what waits, and sums up.
+    fn finish(
+        mut self,
+        lp: &mut Loop<World>,
+        options: &RunOptions,
+        failure: &Failure,
+        notes: &Notes,
+    ) -> Result<Ended, String> {
+        let how = self.runner.worker.ended().cloned();
+        self.runner.worker.clear();
+        let communications: Vec<_> = self.systems.communications().collect();
+        for communication in communications {
+            system::finished(&mut self, lp, communication);
+        }
+        if options.clock == Clock::Real && self.systems.has_unsent() {
+            let end = lp.now() + LINGER_MAX;
+            // Whatever became of it, nobody waits any longer.
+            let _ = lp.run_until(&mut self, end);
+        }
+        let mut problems = self.systems.problems();
+        if let Some(path) = &options.png
+            && let Err(error) = self.systems.write_png(path)
+        {
+            problems.push(format!("{}: cannot write the picture: {error}", path.display()));
+        }
+        let worker = &self.runner.worker;
+        let (counts, peak_bytes) = (worker.counts(), worker.peak_bytes());
+        for problem in &problems {
+            report::note(notes, &format!("tidemill: {problem}"));
+        }
+        let failure = failure.borrow_mut().take();
+        Ok(Ended { how, counts, peak_bytes, failure, problems })
+    }
+}
+
+/// Whether something is there to be read, now.
+fn can_be_read(descriptor: &OwnedFd) -> bool {
+    let mut poll = [PollFd::new(descriptor, PollFlags::IN)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    rustix::event::poll(&mut poll, Some(&now)).is_ok_and(|ready| ready > 0)
+}

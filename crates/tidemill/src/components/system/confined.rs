@@ -1,0 +1,160 @@
+//! Opening files below a folder, and nowhere else.
+//!
+//! Neither `..`, nor a path from the root, nor a symbolic link leads out. The kernel sees to it
+//! (`openat2`, Linux 5.6); where it cannot, every part of the path is opened by itself, and
+//! neither `..` nor links are followed at all. Only regular files are opened, without waiting for
+//! them: pipes and devices would make the loop wait.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat, openat2};
+use rustix::io::Errno;
+
+/// A folder that all paths are below.
+pub(super) struct Root {
+    folder: OwnedFd,
+}
+
+/// What a file is opened for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// An empty file, in the place of what had the name.
+    New,
+    /// A file that is there.
+    Existing,
+}
+
+const ALWAYS: OFlags = OFlags::CLOEXEC.union(OFlags::NOCTTY).union(OFlags::NONBLOCK);
+
+impl Root {
+    pub(super) fn new(folder: &Path) -> io::Result<Root> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Root { folder: open(folder, flags, Mode::empty())? })
+    }
+
+    /// Opens a file to be read and, if that is allowed, written.
+    pub(super) fn open(&self, name: &[u8], purpose: Purpose) -> io::Result<File> {
+        let file = match purpose {
+            Purpose::New => self.beneath(name, ALWAYS | OFlags::RDWR | OFlags::CREATE)?,
+            Purpose::Existing => match self.beneath(name, ALWAYS | OFlags::RDWR) {
+                Err(Errno::ACCESS | Errno::PERM | Errno::ROFS | Errno::TXTBSY) => {
+                    self.beneath(name, ALWAYS | OFlags::RDONLY)?
+                }
+                other => other?,
+            },
+        };
+        if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "no regular file"));
+        }
+        let file = File::from(file);
+        if purpose == Purpose::New {
+            file.set_len(0)?;
+        }
+        Ok(file)
+    }
+
+    fn beneath(&self, name: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+        let mode = if flags.contains(OFlags::CREATE) { Mode::from(0o666) } else { Mode::empty() };
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        match openat2(&self.folder, name, flags, mode, resolve) {
+            // Older kernels, and sandboxes that do not know it or forbid what they do not know.
+            Err(Errno::NOSYS | Errno::INVAL) => self.step_by_step(name, flags, mode),
+            other => other,
+        }
+    }
+
+    fn step_by_step(&self, name: &[u8], flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
+        if name.first() == Some(&b'/') {
+            return Err(Errno::XDEV);
+        }
+        let parts: Vec<&[u8]> =
+            name.split(|&byte| byte == b'/').filter(|part| !matches!(*part, b"" | b".")).collect();
+        if parts.contains(&b"..".as_slice()) {
+            return Err(Errno::XDEV);
+        }
+        let Some((last, folders)) = parts.split_last() else { return Err(Errno::ISDIR) };
+        let mut folder: Option<OwnedFd> = None;
+        for part in folders {
+            let here = folder.as_ref().map_or(self.folder.as_fd(), AsFd::as_fd);
+            let through = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            folder = Some(openat(here, *part, through, Mode::empty())?);
+        }
+        let here = folder.as_ref().map_or(self.folder.as_fd(), AsFd::as_fd);
+        openat(here, *last, flags | OFlags::NOFOLLOW, mode)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// A folder `in` with a file, a link that stays and links that leave, beside a file outside.
+    fn folder(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("tidemill-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(path.join("in/sub")).expect("folders");
+        fs::write(path.join("outside"), "secret").expect("written");
+        fs::write(path.join("in/sub/file"), "here").expect("written");
+        symlink("sub/file", path.join("in/stays")).expect("a link");
+        symlink("../outside", path.join("in/leaves")).expect("a link");
+        symlink("..", path.join("in/up")).expect("a link");
+        symlink(path.join("outside"), path.join("in/absolute")).expect("a link");
+        symlink("../made", path.join("in/dangling")).expect("a link");
+        Folder(path)
+    }
+
+    #[test]
+    fn nothing_leads_out() {
+        let folder = folder("confined");
+        let root = Root::new(&folder.0.join("in")).expect("a folder");
+        assert!(root.open(b"sub/file", Purpose::Existing).is_ok());
+        let absolute = folder.0.join("outside").display().to_string();
+        let names = ["../outside", "leaves", "up/outside", "absolute", "sub/../../outside"];
+        for name in names.into_iter().chain([absolute.as_str(), "/etc/passwd", "", ".", "sub"]) {
+            for purpose in [Purpose::Existing, Purpose::New] {
+                assert!(root.open(name.as_bytes(), purpose).is_err(), "{name}");
+                let flags = ALWAYS | OFlags::RDWR;
+                let opened = root.step_by_step(name.as_bytes(), flags, Mode::empty());
+                assert!(opened.is_err(), "{name}, step by step");
+            }
+        }
+        assert!(root.open(b"dangling", Purpose::New).is_err());
+        assert!(!folder.0.join("made").exists());
+        assert_eq!(fs::read(folder.0.join("outside")).expect("read"), b"secret");
+    }
+
+    #[test]
+    fn without_the_kernels_help_no_link_is_followed() {
+        let folder = folder("steps");
+        let root = Root::new(&folder.0.join("in")).expect("a folder");
+        let flags = ALWAYS | OFlags::RDWR;
+        assert!(root.step_by_step(b"./sub//file", flags, Mode::empty()).is_ok());
+        assert!(root.step_by_step(b"stays", flags, Mode::empty()).is_err());
+        assert!(root.step_by_step(b"sub/../sub/file", flags, Mode::empty()).is_err());
+    }
+
+    #[test]
+    fn pipes_are_refused_without_waiting() {
+        let folder = folder("pipes");
+        let root = Root::new(&folder.0.join("in")).expect("a folder");
+        let made = std::process::Command::new("mkfifo").arg(folder.0.join("in/pipe")).status();
+        assert!(made.expect("mkfifo").success());
+        assert!(root.open(b"pipe", Purpose::Existing).is_err());
+        assert!(root.open(b"pipe", Purpose::New).is_err());
+    }
+}

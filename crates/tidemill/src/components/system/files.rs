@@ -1,0 +1,235 @@
+//! FileSystem: files below one folder.
+//!
+//! Reads and writes go through a buffer, so that a byte at a time costs no system call each. Only
+//! regular files are opened, and each call moves a bounded number of bytes; so none of them waits
+//! for more than a disk.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use tidemill_event::Loop;
+use tidemill_proc::Communication;
+
+use super::confined::{Purpose, Root};
+use super::{Values, World, integer, text};
+
+/// Bytes read or written at once.
+const BUFFER_BYTES: usize = 1 << 16;
+/// A line that is longer is handed out in pieces.
+const LINE_BYTES_MAX: usize = 1 << 24;
+
+/// The folder and the files that are open.
+#[derive(Default)]
+pub(super) struct Files {
+    root: Option<Root>,
+    open: BTreeMap<Communication, Open>,
+    problems: Vec<String>,
+}
+
+/// A file that is open. Either the buffer holds what was read at `start`, or what is to be written
+/// there.
+struct Open {
+    file: File,
+    name: String,
+    buffer: Vec<u8>,
+    start: u64,
+    is_unwritten: bool,
+    position: u64,
+    failed: Option<io::Error>,
+}
+
+impl Files {
+    pub(super) fn new(root: &Path) -> Result<Files, String> {
+        let opened = Root::new(root)
+            .map_err(|error| format!("{}: cannot be the root: {error}", root.display()))?;
+        Ok(Files { root: Some(opened), ..Files::default() })
+    }
+
+    /// Files that could not be written, once.
+    pub(super) fn take_problems(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.problems)
+    }
+
+    /// Writes what waits and closes a file.
+    pub(super) fn close(&mut self, communication: Communication) {
+        let Some(mut open) = self.open.remove(&communication) else { return };
+        open.flush();
+        if let Some(error) = open.failed {
+            self.problems.push(format!("{}: cannot write the file: {error}", open.name));
+        }
+    }
+
+    fn open(&mut self, communication: Communication, name: &[u8], purpose: Purpose) -> bool {
+        let Some(root) = &self.root else { return false };
+        let Ok(file) = root.open(name, purpose) else { return false };
+        let name = String::from_utf8_lossy(name).into_owned();
+        let (buffer, is_unwritten) = (Vec::new(), false);
+        let open = Open { file, name, buffer, start: 0, is_unwritten, position: 0, failed: None };
+        self.open.insert(communication, open);
+        true
+    }
+}
+
+pub(super) fn serve(
+    world: &mut World,
+    lp: &mut Loop<World>,
+    from: Communication,
+    message: &str,
+    mut values: Values,
+) {
+    let purpose = match message {
+        "New" => Some(Purpose::New),
+        "Open" => Some(Purpose::Existing),
+        _ => None,
+    };
+    if let Some(purpose) = purpose {
+        let done = world.systems.files.open(from, &values.text(), purpose);
+        return world.answer(lp, from, if done { "Done" } else { "Failed" }, Vec::new());
+    }
+    let Some(open) = world.systems.files.open.get_mut(&from) else { return };
+    let (answer, values) = match message {
+        "SetPosition" => {
+            // Before the beginning is the beginning.
+            open.position = u64::try_from(values.integer()).unwrap_or(0);
+            return;
+        }
+        "GetPosition" => ("Position", vec![integer(open.position.cast_signed())]),
+        "GetLength" => ("Length", vec![integer(open.length().cast_signed())]),
+        "ReadByte" => match open.byte() {
+            Some(byte) => ("Byte", vec![integer(i64::from(byte))]),
+            None => ("EOF", Vec::new()),
+        },
+        "ReadLine" => match open.line() {
+            Some(line) => ("Line", vec![text(line)]),
+            None => ("EOF", Vec::new()),
+        },
+        "Write" => return open.write(&[values.integer() as u8]),
+        "WriteText" => return open.write(&values.text()),
+        "Update" => return open.flush(),
+        "Close" => return world.systems.files.close(from),
+        _ => return,
+    };
+    world.answer(lp, from, answer, values);
+}
+
+impl Open {
+    fn length(&mut self) -> u64 {
+        self.flush();
+        self.file.metadata().map_or(0, |known| known.len())
+    }
+
+    /// Writes what waits. What fails is told once, when the file is closed.
+    fn flush(&mut self) {
+        if self.is_unwritten {
+            let written = self.file.write_all_at(&self.buffer, self.start);
+            if let Err(error) = written {
+                self.failed.get_or_insert(error);
+            }
+            self.is_unwritten = false;
+            self.buffer.clear();
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let end = self.start + self.buffer.len() as u64;
+        if !self.is_unwritten || self.position != end || self.buffer.len() >= BUFFER_BYTES {
+            self.flush();
+            self.buffer.clear();
+            self.start = self.position;
+            self.is_unwritten = true;
+        }
+        self.buffer.extend_from_slice(bytes);
+        self.position = self.position.saturating_add(bytes.len() as u64);
+    }
+
+    /// The bytes from the position on that are in memory, read if there are none.
+    fn ahead(&mut self) -> &[u8] {
+        self.flush();
+        let end = self.start + self.buffer.len() as u64;
+        if !(self.start..end).contains(&self.position) {
+            self.start = self.position;
+            self.buffer.resize(BUFFER_BYTES, 0);
+            // A position beyond what files can have is beyond the end, and so is a bad disk.
+            let got = self.file.read_at(&mut self.buffer, self.start).unwrap_or(0);
+            self.buffer.truncate(got);
+        }
+        &self.buffer[(self.position - self.start) as usize..]
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let byte = self.ahead().first().copied()?;
+        self.position += 1;
+        Some(byte)
+    }
+
+    /// Without its end; none at the end of the file.
+    fn line(&mut self) -> Option<Vec<u8>> {
+        let mut line = Vec::new();
+        loop {
+            let ahead = self.ahead();
+            if ahead.is_empty() {
+                return (!line.is_empty()).then_some(line);
+            }
+            let end = ahead.iter().position(|&byte| byte == b'\n');
+            let length = end.unwrap_or(ahead.len());
+            line.extend_from_slice(&ahead[..length]);
+            self.position += length as u64;
+            if end.is_some() {
+                self.position += 1;
+                return Some(line);
+            }
+            if line.len() >= LINE_BYTES_MAX {
+                return Some(line);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(content: &[u8]) -> Open {
+        let name = format!("tidemill-files-{}-{content:p}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, content).expect("written");
+        let file = File::options().read(true).write(true).open(&path).expect("opened");
+        std::fs::remove_file(&path).expect("removed");
+        let (name, buffer) = (String::new(), Vec::new());
+        Open { file, name, buffer, start: 0, is_unwritten: false, position: 0, failed: None }
+    }
+
+    #[test]
+    fn what_was_written_is_read_back_anywhere() {
+        let mut file = open(b"");
+        for byte in 0..=255 {
+            file.write(&[byte]);
+        }
+        assert_eq!(file.length(), 256);
+        file.position = 10;
+        file.write(b"ab");
+        assert_eq!((file.position, file.byte()), (12, Some(12)));
+        file.position = 10;
+        assert_eq!((file.byte(), file.byte(), file.byte()), (Some(b'a'), Some(b'b'), Some(12)));
+        file.position = 300;
+        assert_eq!(file.byte(), None);
+        file.write(b"z");
+        assert_eq!(file.length(), 301);
+        file.position = 299;
+        assert_eq!((file.byte(), file.byte()), (Some(0), Some(b'z')));
+    }
+
+    #[test]
+    fn lines_end_with_the_file_too() {
+        let long = vec![b'x'; 3 * BUFFER_BYTES];
+        let mut file = open(&[b"one\n\n".as_slice(), &long, b"\nlast"].concat());
+        assert_eq!(file.line(), Some(b"one".to_vec()));
+        assert_eq!(file.line(), Some(Vec::new()));
+        assert_eq!(file.line(), Some(long));
+        assert_eq!(file.line(), Some(b"last".to_vec()));
+        assert_eq!(file.line(), None);
+    }
+}

@@ -1,0 +1,229 @@
+//! The components that the system offers to the entry component.
+//!
+//! Clients send them messages as to any component. What arrives is a request ([`serve`]); it is
+//! answered at once, or when a timer or a descriptor of the loop allows it ([`World::answer`]).
+//! None of them blocks the loop, and nothing that a program asks for makes one fail.
+//!
+//! | part | interface |
+//! |---|---|
+//! | `time` | SystemTime |
+//! | `files` | FileSystem; `confined` opens files below a folder |
+//! | `view` | GraphicView; `glyphs` has the shapes of characters |
+//! | `input` | Input |
+//! | `arguments` | Arguments |
+//! | `network` | Network |
+
+mod arguments;
+mod confined;
+mod files;
+mod glyphs;
+mod input;
+mod network;
+mod time;
+mod view;
+
+use std::path::Path;
+
+use tidemill_event::Loop;
+use tidemill_proc::layout::Worker;
+use tidemill_proc::program::Program;
+use tidemill_proc::{Communication, Refused, Request, Value, arm};
+
+use super::run::{RunOptions, World};
+
+/// A system component; its number is what requests come with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum System {
+    Time,
+    Files,
+    View,
+    Input,
+    Arguments,
+    Network,
+}
+
+impl System {
+    const ALL: [System; 6] = [
+        System::Time,
+        System::Files,
+        System::View,
+        System::Input,
+        System::Arguments,
+        System::Network,
+    ];
+
+    fn interface(self) -> &'static str {
+        match self {
+            System::Time => "SystemTime",
+            System::Files => "FileSystem",
+            System::View => "GraphicView",
+            System::Input => "Input",
+            System::Arguments => "Arguments",
+            System::Network => "Network",
+        }
+    }
+}
+
+/// All system components of a run.
+pub(super) struct Systems {
+    /// The messages of each, in the order that the program numbers them.
+    messages: [Vec<String>; System::ALL.len()],
+    /// Communications that are open, with their system component.
+    open: std::collections::BTreeMap<Communication, System>,
+    /// Requests are being served: the loop need not be told to look for what is ready.
+    serving: bool,
+    files: files::Files,
+    view: view::View,
+    input: input::Reader,
+    arguments: Vec<String>,
+    network: network::Network,
+}
+
+impl Systems {
+    /// What a program needs of them. A folder that cannot be opened matters to who uses files.
+    pub(super) fn new(program: &Program, options: &mut RunOptions) -> Result<Systems, String> {
+        let messages: [Vec<String>; _] = System::ALL.map(|system| {
+            let known = program.interfaces.iter().find(|it| it.name == system.interface());
+            let messages = known.map(|it| it.messages.iter().map(|one| one.name.clone()).collect());
+            messages.unwrap_or_default()
+        });
+        let uses_files = !messages[System::Files as usize].is_empty();
+        let files = match uses_files || options.root.is_some() {
+            true => files::Files::new(options.root.as_deref().unwrap_or(Path::new(".")))?,
+            false => files::Files::default(),
+        };
+        Ok(Systems {
+            messages,
+            open: std::collections::BTreeMap::new(),
+            serving: false,
+            files,
+            view: view::View::default(),
+            input: input::Reader::new(std::mem::take(&mut options.input)),
+            arguments: std::mem::take(&mut options.arguments),
+            network: network::Network::default(),
+        })
+    }
+
+    /// Offers all of them to the entry component.
+    pub(super) fn offer(&self, worker: &mut Worker) {
+        for system in System::ALL {
+            worker.offer(system.interface(), system as u32);
+        }
+    }
+
+    /// The communications that are open.
+    pub(super) fn communications(&self) -> impl Iterator<Item = Communication> {
+        self.open.keys().copied()
+    }
+
+    /// Whether the network has still to take what was sent.
+    pub(super) fn has_unsent(&self) -> bool {
+        self.network.has_unsent()
+    }
+
+    /// What went wrong behind the backs of the clients: files that could not be written.
+    pub(super) fn problems(&mut self) -> Vec<String> {
+        self.files.take_problems()
+    }
+
+    /// Writes the picture.
+    pub(super) fn write_png(&self, path: &Path) -> std::io::Result<()> {
+        self.view.write_png(path)
+    }
+}
+
+/// The parameters of a message, in order. A program was checked against the interface, so those
+/// that are not there are never asked for.
+struct Values(std::vec::IntoIter<Value>);
+
+impl Values {
+    fn integer(&mut self) -> i64 {
+        match self.0.next() {
+            Some(Value::Word(word)) => word.cast_signed(),
+            _ => 0,
+        }
+    }
+
+    /// All bytes of a text.
+    fn bytes(&mut self) -> Vec<u8> {
+        match self.0.next() {
+            Some(Value::Text(bytes)) => bytes,
+            _ => Vec::new(),
+        }
+    }
+
+    /// A text up to its 0X.
+    fn text(&mut self) -> Vec<u8> {
+        let mut bytes = self.bytes();
+        if let Some(end) = bytes.iter().position(|&byte| byte == 0) {
+            bytes.truncate(end);
+        }
+        bytes
+    }
+}
+
+fn integer(value: i64) -> Value {
+    Value::Word(value.cast_unsigned())
+}
+
+fn text(bytes: impl Into<Vec<u8>>) -> Value {
+    Value::Text(bytes.into())
+}
+
+/// Serves one request.
+pub(super) fn serve(world: &mut World, lp: &mut Loop<World>, request: Request) {
+    let Request { communication, system, message } = request;
+    let Some(&system) = System::ALL.get(system as usize) else { return };
+    let Some((number, values)) = message else {
+        finished(world, lp, communication);
+        return;
+    };
+    world.systems.open.insert(communication, system);
+    let names = &mut world.systems.messages[system as usize];
+    let Some(name) = names.get_mut(number as usize).map(std::mem::take) else { return };
+    let values = Values(values.into_iter());
+    world.systems.serving = true;
+    match system {
+        System::Time => time::serve(world, lp, communication, &name, values),
+        System::Files => files::serve(world, lp, communication, &name, values),
+        System::View => view::serve(world, lp, communication, &name, values),
+        System::Input => input::serve(world, lp, communication, &name),
+        System::Arguments => arguments::serve(world, lp, communication, &name, values),
+        System::Network => network::serve(world, lp, communication, &name, values),
+    }
+    world.systems.serving = false;
+    world.systems.messages[system as usize][number as usize] = name;
+}
+
+/// A client has finished, or its component is gone.
+pub(super) fn finished(world: &mut World, lp: &mut Loop<World>, communication: Communication) {
+    match world.systems.open.remove(&communication) {
+        Some(System::Files) => world.systems.files.close(communication),
+        Some(System::View) => world.systems.view.finished(communication),
+        Some(System::Input) => input::finished(world, lp, communication),
+        Some(System::Network) => network::finished(world, lp, communication),
+        Some(System::Time | System::Arguments) | None => {}
+    }
+}
+
+impl World {
+    /// Answers a client. One that has gone meanwhile needs no answer.
+    fn answer(
+        &mut self,
+        lp: &mut Loop<World>,
+        to: Communication,
+        message: &str,
+        values: Vec<Value>,
+    ) {
+        let Some(&system) = self.systems.open.get(&to) else { return };
+        let mut names = self.systems.messages[system as usize].iter();
+        let Some(number) = names.position(|name| name == message) else { return };
+        match self.runner.worker.answer(to, number as u32, values) {
+            Ok(()) | Err(Refused::Gone | Refused::OutOfMemory) => {}
+            Err(Refused::Protocol) => debug_assert!(false, "{message} is not allowed now"),
+        }
+        if !self.systems.serving {
+            arm(self, lp);
+        }
+    }
+}

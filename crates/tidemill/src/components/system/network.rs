@@ -1,0 +1,410 @@
+//! Network: connections (TCP) and datagrams (UDP) on the descriptors of the loop.
+//!
+//! ```text
+//! Listen ... Accept     a listener; what it accepts gets a number, which any client may Take
+//! Connect, Take         a connection: Send, Receive
+//! Bind                  a port for datagrams: SendTo, ReceiveFrom
+//! ```
+//! A listener or connection is watched only while its client waits for it or something is left to
+//! be sent: what nobody asks for stays in the kernel, which holds the other side back. What does
+//! not fit what was opened has no effect: Accept gives the number 0, Receive the End, ReceiveFrom
+//! an empty datagram from nowhere.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+
+use tidemill_event::{Endpoint, Handlers, Interest, Loop, WatchId};
+use tidemill_proc::Communication;
+
+use super::{Values, World, integer, text};
+
+/// Bytes received at once.
+const RECEIVE_BYTES: usize = 1 << 16;
+/// Bytes that wait to be sent on a connection; one whose other side takes nothing breaks there.
+const UNSENT_MAX: usize = 1 << 26;
+/// Connections that were accepted and that nobody has taken; then accepting waits.
+const ACCEPTED_MAX: usize = 1 << 14;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Listener,
+    /// A connection that is being made.
+    Connecting,
+    Stream,
+    Datagrams,
+}
+
+/// What a client has opened.
+struct Line {
+    kind: Kind,
+    endpoint: Endpoint,
+    /// The client waits for a connection, for bytes, for a datagram.
+    is_asking: bool,
+    watch: Option<(WatchId, Interest)>,
+    /// Where it leads, for the answer once it is connected.
+    peer: String,
+    unsent: VecDeque<u8>,
+    is_broken: bool,
+    /// The client has gone; what is left is sent.
+    is_closing: bool,
+}
+
+/// All that is open.
+#[derive(Default)]
+pub(super) struct Network {
+    lines: BTreeMap<Communication, Line>,
+    accepted: BTreeMap<i64, (Endpoint, String)>,
+    last_accepted: i64,
+}
+
+impl Network {
+    pub(super) fn has_unsent(&self) -> bool {
+        self.lines.values().any(|line| line.is_closing)
+    }
+}
+
+pub(super) fn serve(
+    world: &mut World,
+    lp: &mut Loop<World>,
+    from: Communication,
+    message: &str,
+    mut values: Values,
+) {
+    let opened = match message {
+        "Listen" => listen(world, lp, from, &values.text()),
+        "Bind" => bind(world, lp, from, &values.text()),
+        "Connect" => connect(world, lp, from, &values.text()),
+        "Take" => take(world, lp, from, values.integer()),
+        "Accept" | "Receive" | "ReceiveFrom" => {
+            if let Some(line) = world.systems.network.lines.get_mut(&from) {
+                line.is_asking = true;
+            }
+            return advance(world, lp, from, message);
+        }
+        "Send" => {
+            if let Some(line) = world.systems.network.lines.get_mut(&from) {
+                line.send(values.bytes());
+            }
+            return push(world, lp, from);
+        }
+        "SendTo" => return send_to(world, lp, from, &values.text(), &values.bytes()),
+        "Close" => return finished(world, lp, from),
+        _ => return,
+    };
+    if let Err(error) = opened {
+        world.answer(lp, from, "Failed", vec![text(error.to_string())]);
+    }
+}
+
+fn name(bytes: &[u8]) -> io::Result<&str> {
+    let wrong = |_| io::Error::new(io::ErrorKind::InvalidInput, "an address is host:port");
+    std::str::from_utf8(bytes).map_err(wrong)
+}
+
+impl Line {
+    fn new(kind: Kind, endpoint: Endpoint, peer: String) -> Line {
+        Line {
+            kind,
+            endpoint,
+            is_asking: false,
+            watch: None,
+            peer,
+            unsent: VecDeque::new(),
+            is_broken: false,
+            is_closing: false,
+        }
+    }
+
+    fn send(&mut self, bytes: Vec<u8>) {
+        if self.kind != Kind::Stream || self.is_broken {
+            return;
+        }
+        if self.unsent.len() + bytes.len() > UNSENT_MAX {
+            self.is_broken = true;
+            self.unsent = VecDeque::new();
+            return;
+        }
+        self.unsent.extend(bytes);
+    }
+
+    /// What the loop has to tell.
+    fn interest(&self) -> Interest {
+        let asks = self.is_asking && !matches!(self.kind, Kind::Connecting);
+        let sends = self.kind == Kind::Connecting || !self.unsent.is_empty();
+        match (asks, sends) {
+            (true, true) => Interest::ReadWrite,
+            (true, false) => Interest::Read,
+            (false, true) => Interest::Write,
+            (false, false) => Interest::None,
+        }
+    }
+}
+
+fn listen(
+    world: &mut World,
+    lp: &mut Loop<World>,
+    from: Communication,
+    address: &[u8],
+) -> io::Result<()> {
+    let endpoint = lp.host().listen(name(address)?)?;
+    let address = lp.host().local_addr(endpoint)?;
+    open(world, lp, from, Line::new(Kind::Listener, endpoint, address));
+    Ok(())
+}
+
+fn bind(
+    world: &mut World,
+    lp: &mut Loop<World>,
+    from: Communication,
+    address: &[u8],
+) -> io::Result<()> {
+    let endpoint = lp.host().bind(name(address)?)?;
+    let address = lp.host().local_addr(endpoint)?;
+    open(world, lp, from, Line::new(Kind::Datagrams, endpoint, address));
+    Ok(())
+}
+
+/// The answer comes when the connection is made, or cannot be.
+fn connect(
+    world: &mut World,
+    lp: &mut Loop<World>,
+    from: Communication,
+    address: &[u8],
+) -> io::Result<()> {
+    let address = name(address)?;
+    let endpoint = lp.host().connect(address)?;
+    let line = Line::new(Kind::Connecting, endpoint, address.to_owned());
+    world.systems.network.lines.insert(from, line);
+    watch(world, lp, from);
+    Ok(())
+}
+
+fn take(world: &mut World, lp: &mut Loop<World>, from: Communication, id: i64) -> io::Result<()> {
+    let taken = world.systems.network.accepted.remove(&id);
+    let (endpoint, peer) = taken.ok_or_else(|| {
+        io::Error::new(io::ErrorKind::NotFound, format!("there is no accepted connection {id}"))
+    })?;
+    open(world, lp, from, Line::new(Kind::Stream, endpoint, peer));
+    Ok(())
+}
+
+/// Tells a client that it has something, and under which address.
+fn open(world: &mut World, lp: &mut Loop<World>, from: Communication, line: Line) {
+    let address = line.peer.clone();
+    world.systems.network.lines.insert(from, line);
+    world.answer(lp, from, "Opened", vec![text(address)]);
+}
+
+/// Goes on with what a client asked for, as far as it can be done now.
+fn advance(world: &mut World, lp: &mut Loop<World>, from: Communication, asked: &str) {
+    let Some(line) = world.systems.network.lines.get(&from) else { return };
+    let (kind, endpoint) = (line.kind, line.endpoint);
+    let answer = match (asked, kind) {
+        ("Accept", Kind::Listener) => accept(world, lp, endpoint),
+        ("Receive", Kind::Stream) => receive(lp, line),
+        ("ReceiveFrom", Kind::Datagrams) => receive_from(lp, endpoint),
+        ("Accept", _) => Some(("Accepted", vec![integer(0)])),
+        ("ReceiveFrom", _) => Some(("Datagram", vec![text(""), text("")])),
+        _ => Some(("End", Vec::new())),
+    };
+    if let Some((message, values)) = answer {
+        if let Some(line) = world.systems.network.lines.get_mut(&from) {
+            line.is_asking = false;
+        }
+        world.answer(lp, from, message, values);
+    }
+    watch(world, lp, from);
+}
+
+type Answer = Option<(&'static str, Vec<tidemill_proc::Value>)>;
+
+fn accept(world: &mut World, lp: &mut Loop<World>, listener: Endpoint) -> Answer {
+    let network = &mut world.systems.network;
+    if network.accepted.len() >= ACCEPTED_MAX {
+        return Some(("Accepted", vec![integer(0)]));
+    }
+    match lp.host().accept(listener) {
+        Ok(Some((endpoint, address))) => {
+            let peer = lp.host().name_of(address).into_owned();
+            network.last_accepted += 1;
+            network.accepted.insert(network.last_accepted, (endpoint, peer));
+            Some(("Accepted", vec![integer(network.last_accepted)]))
+        }
+        Ok(None) => None,
+        // Too many descriptors, say: an answer that opens nothing.
+        Err(_) => Some(("Accepted", vec![integer(0)])),
+    }
+}
+
+fn receive(lp: &mut Loop<World>, line: &Line) -> Answer {
+    if line.is_broken {
+        return Some(("End", Vec::new()));
+    }
+    let mut buffer = vec![0; RECEIVE_BYTES];
+    match lp.host().read(line.endpoint, &mut buffer) {
+        Ok(None) => None,
+        Ok(Some(0)) | Err(_) => Some(("End", Vec::new())),
+        Ok(Some(length)) => {
+            buffer.truncate(length);
+            Some(("Data", vec![text(buffer)]))
+        }
+    }
+}
+
+fn receive_from(lp: &mut Loop<World>, port: Endpoint) -> Answer {
+    let mut buffer = vec![0; RECEIVE_BYTES];
+    loop {
+        match lp.host().recv(port, &mut buffer) {
+            Ok(None) => return None,
+            Ok(Some((length, address))) => {
+                buffer.truncate(length);
+                let sender = lp.host().name_of(address).into_owned();
+                return Some(("Datagram", vec![text(sender), text(buffer)]));
+            }
+            // An answer that an earlier datagram could not be delivered.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+/// Best effort, as datagrams are.
+fn send_to(
+    world: &mut World,
+    lp: &mut Loop<World>,
+    from: Communication,
+    address: &[u8],
+    bytes: &[u8],
+) {
+    let Some(line) = world.systems.network.lines.get(&from) else { return };
+    if line.kind == Kind::Datagrams
+        && let Ok(address) = name(address)
+    {
+        let _ = lp.host().send(line.endpoint, address, bytes);
+    }
+}
+
+/// Sends what can be sent.
+fn push(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+    let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
+    while !line.unsent.is_empty() && line.kind == Kind::Stream {
+        match lp.host().write(line.endpoint, line.unsent.as_slices().0) {
+            Ok(Some(sent)) => drop(line.unsent.drain(..sent)),
+            Ok(None) => break,
+            Err(_) => {
+                line.is_broken = true;
+                line.unsent = VecDeque::new();
+            }
+        }
+    }
+    if line.is_closing && line.unsent.is_empty() {
+        close(world, lp, from);
+    } else {
+        watch(world, lp, from);
+    }
+}
+
+/// A client has gone: what it opened is closed as soon as all is sent.
+pub(super) fn finished(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+    let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
+    line.is_closing = true;
+    line.is_asking = false;
+    push(world, lp, from);
+}
+
+fn close(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+    let Some(line) = world.systems.network.lines.remove(&from) else { return };
+    if let Some((watch, _)) = line.watch {
+        lp.unwatch(watch);
+    }
+    lp.host().close(line.endpoint);
+    let network = &mut world.systems.network;
+    if network.lines.values().any(|line| line.is_closing) {
+        return;
+    }
+    if world.systems.open.is_empty() {
+        // The run is over, and this was the last that had something to send.
+        lp.stop();
+    }
+}
+
+/// Has the loop tell what a line waits for.
+fn watch(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+    let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
+    let wanted = line.interest();
+    match line.watch {
+        Some((_, interest)) if interest == wanted => {}
+        Some((watch, _)) => match lp.modify(watch, wanted) {
+            Ok(()) => line.watch = Some((watch, wanted)),
+            Err(_) => trouble(world, lp, from, None),
+        },
+        None if wanted == Interest::None => {}
+        None => {
+            let handlers = Handlers::new()
+                .read(move |world: &mut World, lp: &mut Loop<World>, _| ready(world, lp, from))
+                .write(move |world: &mut World, lp: &mut Loop<World>, _| writable(world, lp, from))
+                .error(move |world: &mut World, lp: &mut Loop<World>, _, error| {
+                    trouble(world, lp, from, Some(error));
+                });
+            match lp.watch(line.endpoint, wanted, handlers) {
+                Ok(watch) => line.watch = Some((watch, wanted)),
+                Err(error) => trouble(world, lp, from, Some(error)),
+            }
+        }
+    }
+}
+
+fn ready(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+    let Some(line) = world.systems.network.lines.get(&from) else { return };
+    if line.is_asking {
+        let asked = match line.kind {
+            Kind::Listener => "Accept",
+            Kind::Datagrams => "ReceiveFrom",
+            Kind::Stream | Kind::Connecting => "Receive",
+        };
+        advance(world, lp, from, asked);
+    }
+}
+
+fn writable(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+    let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
+    if line.kind == Kind::Connecting {
+        line.kind = Kind::Stream;
+        let peer = line.peer.clone();
+        world.answer(lp, from, "Opened", vec![text(peer)]);
+    }
+    push(world, lp, from);
+}
+
+/// What is watched has failed. What has arrived before can still be read.
+fn trouble(world: &mut World, lp: &mut Loop<World>, from: Communication, error: Option<io::Error>) {
+    let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
+    if let Some((watch, _)) = line.watch.take() {
+        lp.unwatch(watch);
+    }
+    line.unsent = VecDeque::new();
+    if line.kind == Kind::Connecting {
+        let reason = error.map_or_else(|| "no connection".to_owned(), |error| error.to_string());
+        close(world, lp, from);
+        world.answer(lp, from, "Failed", vec![text(reason)]);
+        return;
+    }
+    if line.kind == Kind::Datagrams {
+        // An earlier datagram has come back; the port is as good as before.
+        return watch(world, lp, from);
+    }
+    if line.is_closing {
+        return close(world, lp, from);
+    }
+    ready(world, lp, from);
+    if let Some(line) = world.systems.network.lines.get_mut(&from)
+        && line.is_asking
+    {
+        line.is_asking = false;
+        let (message, values) = match line.kind {
+            Kind::Listener => ("Accepted", vec![integer(0)]),
+            _ => ("End", Vec::new()),
+        };
+        world.answer(lp, from, message, values);
+    }
+}

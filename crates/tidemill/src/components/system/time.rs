@@ -1,0 +1,34 @@
+//! SystemTime: the wall clock, in milliseconds since the epoch of Unix, and pauses.
+
+use std::time::Duration;
+
+use tidemill_event::Loop;
+use tidemill_proc::Communication;
+
+use super::{Values, World, integer};
+
+const NS_PER_MS: i64 = 1_000_000;
+
+pub(super) fn serve(
+    world: &mut World,
+    lp: &mut Loop<World>,
+    from: Communication,
+    message: &str,
+    mut values: Values,
+) {
+    match message {
+        "GetSystemTime" => {
+            let ticks = lp.host().wall_ns().div_euclid(NS_PER_MS);
+            world.answer(lp, from, "SystemTime", vec![integer(ticks)]);
+        }
+        "Wait" => {
+            // A time that is past is over at once.
+            let ms = u64::try_from(values.integer()).unwrap_or(0);
+            let at = lp.host().now() + Duration::from_millis(ms);
+            lp.timer(at, move |world: &mut World, lp: &mut Loop<World>| {
+                world.answer(lp, from, "Passed", Vec::new());
+            });
+        }
+        _ => {}
+    }
+}

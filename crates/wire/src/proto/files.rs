@@ -1,0 +1,128 @@
+//! Where texts come from.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Finds texts by the names that imports use.
+pub trait Files {
+    /// The text of a file and the name that people know it by; `None` if there is none.
+    fn read(&self, name: &str) -> Option<(String, io::Result<String>)>;
+
+    /// The names of files that could be imported, for hints; not all need be there.
+    fn names(&self) -> Vec<String>;
+
+    /// Where is looked, for hints.
+    fn roots(&self) -> String;
+}
+
+/// Folders, in the order in which they are looked through.
+#[derive(Clone, Default, Debug)]
+pub struct Folders {
+    /// The folders.
+    pub roots: Vec<PathBuf>,
+}
+
+/// Names that are listed for hints, at most.
+const NAMES_MAX: usize = 5000;
+/// How deep folders are looked into for that.
+const DEPTH_MAX: usize = 8;
+
+impl Folders {
+    /// The name under which a file is imported, if one of the folders has it.
+    pub fn name_of(&self, path: &Path) -> Option<String> {
+        self.roots.iter().find_map(|root| {
+            let root = if root == Path::new("") { Path::new(".") } else { root };
+            let inner = match path.strip_prefix(root) {
+                Ok(inner) => inner,
+                Err(_) if root == Path::new(".") && path.is_relative() => path,
+                Err(_) => return None,
+            };
+            let parts: Option<Vec<&str>> = inner
+                .components()
+                .map(|part| match part {
+                    std::path::Component::Normal(name) => name.to_str(),
+                    _ => None,
+                })
+                .collect();
+            parts.filter(|parts| !parts.is_empty()).map(|parts| parts.join("/"))
+        })
+    }
+}
+
+impl Files for Folders {
+    fn read(&self, name: &str) -> Option<(String, io::Result<String>)> {
+        self.roots.iter().find_map(|root| {
+            let path = match root == Path::new(".") || root == Path::new("") {
+                true => PathBuf::from(name),
+                false => root.join(name),
+            };
+            match std::fs::read_to_string(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                result => Some((path.display().to_string(), result)),
+            }
+        })
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for root in &self.roots {
+            list(root, "", 0, &mut names);
+        }
+        names
+    }
+
+    fn roots(&self) -> String {
+        let roots: Vec<String> = self.roots.iter().map(|root| root.display().to_string()).collect();
+        roots.join(", ")
+    }
+}
+
+fn list(folder: &Path, prefix: &str, depth: usize, names: &mut Vec<String>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let mut entries: Vec<_> = entries.flatten().collect();
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let file_name = entry.file_name();
+        let Some(name) = file_name.to_str() else { continue };
+        if names.len() >= NAMES_MAX || name.starts_with('.') {
+            continue;
+        }
+        let inner = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth < DEPTH_MAX && name != "target" => {
+                list(&entry.path(), &inner, depth + 1, names);
+            }
+            Ok(kind) if !kind.is_dir() && name.ends_with(".proto") => names.push(inner),
+            _ => {}
+        }
+    }
+}
+
+/// Texts in memory, by name.
+#[derive(Clone, Default, Debug)]
+pub struct Texts {
+    /// Names and texts.
+    pub texts: BTreeMap<String, String>,
+}
+
+impl<N: Into<String>, T: Into<String>> FromIterator<(N, T)> for Texts {
+    fn from_iter<I: IntoIterator<Item = (N, T)>>(texts: I) -> Texts {
+        let own = |(name, text): (N, T)| (name.into(), text.into());
+        Texts { texts: texts.into_iter().map(own).collect() }
+    }
+}
+
+impl Files for Texts {
+    fn read(&self, name: &str) -> Option<(String, io::Result<String>)> {
+        self.texts.get(name).map(|text| (name.to_owned(), Ok(text.clone())))
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.texts.keys().cloned().collect()
+    }
+
+    fn roots(&self) -> String {
+        "memory".into()
+    }
+}

@@ -1,0 +1,116 @@
+//! What may have been meant.
+
+use tidemill_stdx::diag;
+
+use super::lex::{Kind, lex};
+use super::{Files, wellknown};
+use crate::schema::FileId;
+
+/// Files looked into for a name, at most.
+const FILES_MAX: usize = 2000;
+
+/// The name nearest to `name`, if one is near.
+pub(super) fn similar<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let far = (name.chars().count() / 3).max(1);
+    let near = names.filter(|other| *other != name).map(|other| (distance(name, other), other));
+    near.filter(|&(distance, _)| distance <= far)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|one| one.1)
+}
+
+/// Letters to insert, remove or replace (Levenshtein); of case nothing counts.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(100).map(|c| c.to_ascii_lowercase()).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, a) in a.chars().take(100).enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, &b) in b.iter().enumerate() {
+            let replace = diagonal + usize::from(a.to_ascii_lowercase() != b);
+            diagonal = row[j + 1];
+            row[j + 1] = replace.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// A file that declares a message or enum of that name, or of its last part.
+pub(super) fn file_with(name: &str, files: &dyn Files) -> Option<String> {
+    let last = name.rsplit('.').next()?;
+    let declares = |text: &str| declares(text, name.trim_start_matches('.'), last);
+    let known = wellknown::names().find(|file| wellknown::text(file).is_some_and(declares));
+    known.map(str::to_owned).or_else(|| {
+        files
+            .names()
+            .into_iter()
+            .take(FILES_MAX)
+            .find(|file| matches!(files.read(file), Some((_, Ok(text))) if declares(&text)))
+    })
+}
+
+/// True if the text has `message last` or `enum last`, in a package that fits the name.
+fn declares(text: &str, name: &str, last: &str) -> bool {
+    if !text.contains(last) {
+        return false;
+    }
+    let tokens = lex(text, FileId::default(), &mut Vec::new());
+    let word = |at: usize| {
+        let token = tokens.get(at).filter(|token| token.kind == Kind::Word)?;
+        text.get(token.start as usize..token.end as usize)
+    };
+    let mut package = String::new();
+    for at in 0..tokens.len() {
+        match word(at) {
+            Some("package") if package.is_empty() => {
+                let rest =
+                    tokens[at + 1..].iter().take_while(|token| token.kind != Kind::Sign(b';'));
+                package = rest
+                    .filter_map(|token| text.get(token.start as usize..token.end as usize))
+                    .collect();
+            }
+            Some("message" | "enum") if word(at + 1) == Some(last) => {
+                let before = name.strip_suffix(last).unwrap_or("").trim_end_matches('.');
+                let fits = before.is_empty()
+                    || package == before
+                    || package.ends_with(&format!(".{before}"))
+                    || before.ends_with(&package);
+                if fits {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// What to do about an import that is not there.
+pub(super) fn for_import(name: &str, files: &dyn Files) -> String {
+    let names = files.names();
+    let known: Vec<&str> = wellknown::names().collect();
+    let base = name.rsplit('/').next().unwrap_or(name);
+    let all = || names.iter().map(String::as_str).chain(known.iter().copied());
+    let same_base = all().find(|other| other.rsplit('/').next() == Some(base));
+    match same_base.or_else(|| similar(name, all())) {
+        Some(other) => format!("is \"{other}\" meant?"),
+        None => format!("names of files begin at a folder given with -I ({})", files.roots()),
+    }
+}
+
+/// Where a finding without a place goes.
+pub(super) fn whole(file: diag::FileId) -> diag::Span {
+    diag::Span { file, start: 0, end: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_are_found() {
+        let names = ["deprecated", "packed", "lazy"];
+        assert_eq!(similar("deprecatd", names.into_iter()), Some("deprecated"));
+        assert_eq!(similar("Lazy", names.into_iter()), Some("lazy"));
+        assert_eq!(similar("something", names.into_iter()), None);
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+}

@@ -1,0 +1,262 @@
+//! `.proto` texts: syntaxes `proto2` and `proto3`, editions 2023 and 2024.
+//!
+//! ```text
+//! text --lex--> tokens --parse--> draft      for each file and all that it imports
+//!   draft --link--> names are ids --options--> options are bytes, features are known
+//!     --check--> what protoc refuses --freeze--> Schema
+//! ```
+//! Nothing here fails: what is wrong is a diagnostic with its place, several per run, and there is
+//! a schema if there are no errors. Well-known files need not be there: they are built in.
+//!
+//! ```
+//! use tidemill_wire::proto::{Texts, compile};
+//!
+//! let text = r#"edition = "2023"; package a; message M { repeated int32 id = 1; }"#;
+//! let compiled = compile(&["a.proto"], &Texts::from_iter([("a.proto", text)]));
+//! let schema = compiled.schema.unwrap();
+//! let message = schema.message_by_name("a.M").unwrap();
+//! assert!(schema.message(message).field_by_name("id").unwrap().is_packed());
+//! ```
+
+mod files;
+mod hint;
+mod lex;
+mod options;
+mod parse;
+mod places;
+mod wellknown;
+
+pub use files::{Files, Folders, Texts};
+pub use wellknown::names as well_known_files;
+
+use tidemill_stdx::diag::{self, Diagnostic, Severity, Sources, Span};
+use tidemill_stdx::hash::Map;
+
+use crate::schema::draft::Draft;
+use crate::schema::link::link;
+use crate::schema::problem::{Part, Place, Problem};
+use crate::schema::{FileId, Schema, check, descriptor, freeze};
+use places::Places;
+
+/// Files that one schema may have.
+const FILES_MAX: usize = 10_000;
+
+/// What became of texts.
+#[derive(Debug, Default)]
+pub struct Compiled {
+    /// The texts that spans point into.
+    pub sources: Sources,
+    /// What was found, errors and warnings.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The schema; `None` if there are errors.
+    pub schema: Option<Schema>,
+}
+
+/// Compiles the files of those names and all that they import.
+pub fn compile(names: &[&str], files: &dyn Files) -> Compiled {
+    compile_with(names, &[], files)
+}
+
+/// Likewise, with the files of serialized descriptor sets, which are there to be imported, or by
+/// themselves. Each set comes with the name that diagnostics call it.
+pub fn compile_with(names: &[&str], sets: &[(&str, &[u8])], files: &dyn Files) -> Compiled {
+    let mut loader = Loader::new(files);
+    for (name, bytes) in sets {
+        loader.descriptor_set(name, bytes);
+    }
+    for name in names {
+        loader.root(name);
+    }
+    loader.finish()
+}
+
+struct Loader<'f> {
+    files: &'f dyn Files,
+    sources: Sources,
+    diagnostics: Vec<Diagnostic>,
+    draft: Draft,
+    places: Places,
+    problems: Vec<Problem>,
+    /// By file of the draft: its text, which those from descriptors have not.
+    texts: Vec<diag::FileId>,
+    loaded: Map<String, FileId>,
+}
+
+impl<'f> Loader<'f> {
+    fn new(files: &'f dyn Files) -> Loader<'f> {
+        Loader {
+            files,
+            sources: Sources::new(),
+            diagnostics: Vec::new(),
+            draft: Draft::new(),
+            places: Places::default(),
+            problems: Vec::new(),
+            texts: Vec::new(),
+            loaded: Map::default(),
+        }
+    }
+
+    fn descriptor_set(&mut self, name: &str, bytes: &[u8]) {
+        let text = self.sources.add(name, "");
+        let mark = self.draft.mark();
+        let read = descriptor::read_set(&mut self.draft, bytes);
+        if let Err(error) = &read {
+            self.draft.truncate(mark);
+            let span = hint::whole(text);
+            self.diagnostics.push(Diagnostic::error("descriptor", span, error.to_string()));
+        }
+        self.texts.resize(self.draft.files.len(), text);
+        for file in read.unwrap_or_default() {
+            self.loaded.insert(self.draft.file(file).name.clone(), file);
+        }
+    }
+
+    /// A file that is asked for by name.
+    fn root(&mut self, name: &str) {
+        if !self.loaded.contains_key(name) && !self.load(name) {
+            let file = self.sources.add(name, "");
+            let message = format!("there is no file `{name}`");
+            let help = hint::for_import(name, self.files);
+            let diagnostic = Diagnostic::error("file-unreadable", hint::whole(file), message);
+            self.diagnostics.push(diagnostic.help(help));
+        }
+    }
+
+    /// Loads a file with what it imports, as far as it is there; false if it is not.
+    fn load(&mut self, name: &str) -> bool {
+        let Some(first) = self.parse(name) else { return false };
+        let mut waiting = vec![first];
+        while let Some(file) = waiting.pop() {
+            let names: Vec<String> =
+                self.draft.file(file).dependencies.iter().map(|one| one.name.clone()).collect();
+            for name in names {
+                if self.loaded.contains_key(&name) || self.draft.files.len() >= FILES_MAX {
+                    continue;
+                }
+                waiting.extend(self.parse(&name));
+            }
+        }
+        true
+    }
+
+    fn parse(&mut self, name: &str) -> Option<FileId> {
+        let parts = || name.split('/');
+        if name.contains('\\') || parts().any(|part| matches!(part, "" | "." | "..")) {
+            return None;
+        }
+        let (shown, text) = match self.files.read(name) {
+            Some((shown, text)) => (shown, text),
+            None => (name.to_owned(), Ok(wellknown::text(name)?.to_owned())),
+        };
+        let text = text.map_err(|error| error.to_string()).and_then(|text| {
+            if text.len() > lex::BYTES_MAX { Err("the file is too long".into()) } else { Ok(text) }
+        });
+        let file = match text {
+            Ok(text) => {
+                let source = self.sources.add(shown, text);
+                self.parse_text(name, source)
+            }
+            Err(error) => {
+                let source = self.sources.add(shown, "");
+                let message = format!("the file cannot be read: {error}");
+                let span = hint::whole(source);
+                self.diagnostics.push(Diagnostic::error("file-unreadable", span, message));
+                self.parse_text(name, source)
+            }
+        };
+        self.loaded.insert(name.to_owned(), file);
+        Some(file)
+    }
+
+    fn parse_text(&mut self, name: &str, source: diag::FileId) -> FileId {
+        self.texts.push(source);
+        let text = self.sources.text(source);
+        parse::parse(name, text, &mut self.draft, &mut self.places, &mut self.problems)
+    }
+
+    fn finish(mut self) -> Compiled {
+        let mark = self.draft.mark();
+        let hidden = !self.loaded.contains_key(wellknown::DESCRIPTOR);
+        if hidden && let Some(text) = wellknown::text(wellknown::DESCRIPTOR) {
+            let source = self.sources.add(wellknown::DESCRIPTOR, text);
+            self.parse_text(wellknown::DESCRIPTOR, source);
+        }
+        // What is wrong further on could follow from what could not be read.
+        let parsed = !self.problems.iter().any(|problem| !problem.warning);
+        let mut linked = link(&mut self.draft, &mut self.problems);
+        options::interpret_options(&mut self.draft, &mut linked, &mut self.problems);
+        if parsed {
+            check::check(&self.draft, &mut self.problems);
+            linked.imports.report_unused(&self.draft, &mut self.problems);
+        }
+        if hidden {
+            self.draft.truncate(mark);
+        }
+        self.report();
+        let schema = (!diag::has_errors(&self.diagnostics)).then(|| {
+            let count = self.draft.files.len();
+            let order: Vec<FileId> =
+                linked.imports.order().iter().copied().filter(|id| id.index() < count).collect();
+            freeze(self.draft, &order)
+        });
+        Compiled { sources: self.sources, diagnostics: self.diagnostics, schema }
+    }
+
+    /// Problems as diagnostics, by file and place; warnings of well-known files are nobody's.
+    fn report(&mut self) {
+        let mut problems = std::mem::take(&mut self.problems);
+        for problem in &mut problems {
+            self.add_hint(problem);
+        }
+        let mut found: Vec<Diagnostic> = Vec::new();
+        for problem in problems {
+            let severity = if problem.warning { Severity::Warning } else { Severity::Error };
+            let span = self.span(problem.file, problem.place, problem.part);
+            let label = problem
+                .label
+                .map(|(file, place, part, message)| (self.span(file, place, part), message));
+            found.push(Diagnostic {
+                severity,
+                code: problem.code,
+                message: problem.message,
+                span,
+                labels: label.into_iter().collect(),
+                help: problem.help,
+            });
+        }
+        found.sort_by_key(|one| (one.span.file.0, one.span.start));
+        found.dedup();
+        self.diagnostics.extend(found);
+    }
+
+    fn span(&self, file: FileId, place: Place, part: Part) -> Span {
+        let text = self.texts.get(file.index()).copied().unwrap_or(diag::FileId(0));
+        let (start, end) = self.places.range(place, part);
+        Span { file: text, start, end }
+    }
+
+    /// For names that nobody has: which file has them.
+    fn add_hint(&self, problem: &mut Problem) {
+        let Some(subject) = problem.subject.take() else { return };
+        if problem.help.is_some() {
+            return;
+        }
+        problem.help = match problem.code {
+            "missing-import" => Some(hint::for_import(&subject, self.files)),
+            "unknown-name" => match hint::file_with(&subject, self.files) {
+                Some(file) => Some(format!("`{file}` declares it: import \"{file}\";")),
+                None => self.similar_type(&subject).map(|name| format!("is `{name}` meant?")),
+            },
+            _ => None,
+        };
+    }
+
+    fn similar_type(&self, name: &str) -> Option<&str> {
+        let messages = self.draft.messages.iter().filter(|one| !one.map_entry);
+        let names = messages
+            .map(|message| &*message.name)
+            .chain(self.draft.enums.iter().map(|one| &*one.name))
+            .chain(crate::schema::Scalar::ALL.iter().map(|scalar| scalar.name()));
+        hint::similar(name.rsplit('.').next()?, names)
+    }
+}

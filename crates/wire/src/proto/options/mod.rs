@@ -1,0 +1,75 @@
+//! What options mean: names and values of the text into serialized options messages.
+//!
+//! An option's name leads from the options message of its element, through fields and extensions,
+//! to the field that is set; a value in braces is read in the text format. The values are kept as
+//! trees until the features of all fields are known, for how a repeated field is written depends
+//! on them.
+//!
+//! ```text
+//! texts --interpret--> trees --write--> bytes --inherit--> features
+//!                        '--------------write again-------> bytes as they stay
+//! ```
+
+mod allowed;
+mod element;
+mod interpret;
+mod text;
+mod tree;
+
+use element::Element;
+use interpret::Interpreter;
+use tree::{Keep, Tree};
+
+use crate::schema::MessageId;
+use crate::schema::draft::Draft;
+use crate::schema::link::{Entity, Linked, Scope, inherit_features};
+use crate::schema::problem::Problem;
+
+/// Interprets all options of a linked draft, which has `descriptor.proto` in it, and resolves all
+/// features.
+pub(super) fn interpret_options(
+    draft: &mut Draft,
+    linked: &mut Linked,
+    problems: &mut Vec<Problem>,
+) {
+    let elements = Element::all(draft);
+    let mut trees: Vec<(Element, Tree)> = Vec::with_capacity(elements.len());
+    for element in elements {
+        let Some(ty) = options_type(draft, linked, element) else { continue };
+        let mut interpreter = Interpreter::new(draft, linked, element, problems);
+        let tree = interpreter.run(ty);
+        for file in interpreter.used() {
+            linked.imports.note_use(element.place(draft).0, file);
+        }
+        trees.push((element, tree));
+    }
+    for (element, tree) in &trees {
+        let mut bytes = Vec::new();
+        tree.write(draft, Keep::All, &mut bytes);
+        if let Some(options) = element.options(draft) {
+            options.bytes = bytes;
+        }
+    }
+    inherit_features(draft);
+    for (element, tree) in &trees {
+        allowed::check(draft, *element, tree, problems);
+        let (mut all, mut bytes) = (Vec::new(), Vec::new());
+        tree.write(draft, Keep::All, &mut all);
+        tree.write(draft, Keep::RunTime, &mut bytes);
+        if let Some(options) = element.options(draft) {
+            options.empty = bytes.is_empty() && !all.is_empty();
+            if all != bytes {
+                options.source_bytes = all;
+            }
+            options.bytes = bytes;
+        }
+    }
+}
+
+fn options_type(draft: &Draft, linked: &Linked, element: Element) -> Option<MessageId> {
+    let _ = draft;
+    match linked.names.get_path(Scope::Package(0), element.options_type())? {
+        Entity::Message(id) => Some(id),
+        _ => None,
+    }
+}

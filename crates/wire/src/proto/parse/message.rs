@@ -1,0 +1,174 @@
+//! Messages, and what stands in them besides fields.
+
+use super::{Around, Failed, Parsed, Parser};
+use crate::proto::lex::Kind;
+use crate::proto::places::Ranges;
+use crate::schema::draft::{MessageDraft, OneofDraft, Visibility};
+use crate::schema::uninterpreted::{OptionText, OptionValue, TextRange};
+use crate::schema::{FIELD_NUMBER_MAX, MessageId};
+
+impl Parser<'_> {
+    pub(super) fn message(&mut self, around: Around, visibility: Visibility) -> Parsed {
+        self.advance();
+        let (name, range) = self.name("the name of a message")?;
+        let id = self.declare_message(around, name, range, visibility);
+        self.message_body(id)
+    }
+
+    /// Enters a message where it is declared; its body comes later.
+    pub(super) fn declare_message(
+        &mut self,
+        around: Around,
+        name: String,
+        range: TextRange,
+        visibility: Visibility,
+    ) -> MessageId {
+        let place = self.place(Ranges { name: range, ..Ranges::default() });
+        let id = self.draft.push_message(MessageDraft {
+            name,
+            file: self.file,
+            parent: around.message(),
+            visibility,
+            place,
+            ..MessageDraft::default()
+        });
+        match around {
+            Around::File => self.draft.file_mut(self.file).messages.push(id),
+            Around::Message(parent) => self.draft.message_mut(parent).messages.push(id),
+        }
+        id
+    }
+
+    pub(super) fn message_body(&mut self, id: MessageId) -> Parsed {
+        let result = self.block(|parser| parser.message_statement(id));
+        self.add_synthetic_oneofs(id);
+        self.widen_message_set(id);
+        result
+    }
+
+    /// In a message set `max` is the highest number there is, not the highest of a field.
+    fn widen_message_set(&mut self, id: MessageId) {
+        let message = self.draft.message_mut(id);
+        let texts = message.options.iter().flat_map(|options| &options.text);
+        let is_set = |text: &OptionText| {
+            let yes = OptionValue::Identifier("true".into());
+            text.is("message_set_wire_format") && text.value == yes
+        };
+        if !texts.into_iter().any(is_set) {
+            return;
+        }
+        let ranges = message.extension_ranges.iter_mut().map(|one| &mut one.range);
+        for range in ranges.chain(&mut message.reserved_ranges) {
+            if range.end == FIELD_NUMBER_MAX as i32 + 1 {
+                range.end = i32::MAX;
+            }
+        }
+    }
+
+    fn message_statement(&mut self, id: MessageId) -> Parsed {
+        let token = self.token();
+        let around = Around::Message(id);
+        let is_word = |parser: &Self, ahead: usize, kind: Kind| {
+            parser.tokens.get(parser.at + ahead).is_some_and(|token| token.kind == kind)
+        };
+        if let Some(visibility) = self.visibility() {
+            return self.visible(visibility, around);
+        }
+        // Each of these words may also begin the type of a field.
+        match self.slice(token) {
+            "message" if is_word(self, 1, Kind::Word) && !is_word(self, 2, Kind::Sign(b'=')) => {
+                self.message(around, Visibility::Unset)
+            }
+            "enum" if is_word(self, 1, Kind::Word) && !is_word(self, 2, Kind::Sign(b'=')) => {
+                self.enumeration(around, Visibility::Unset)
+            }
+            "extend" => self.extend(around),
+            "extensions" => self.extensions(id),
+            "reserved" => self.reserved_in_message(id),
+            "option" => {
+                let mut options = self.draft.message_mut(id).options.take();
+                let result = self.option_statement(&mut options);
+                self.draft.message_mut(id).options = options;
+                result
+            }
+            "oneof" => self.oneof(id),
+            _ => self.field(around, None),
+        }
+    }
+
+    fn oneof(&mut self, message: MessageId) -> Parsed {
+        self.advance();
+        let (name, range) = self.name("the name of a oneof")?;
+        let place = self.place(Ranges { name: range, ..Ranges::default() });
+        let oneof = OneofDraft { name, message, place, ..OneofDraft::default() };
+        let id = self.draft.push_oneof(oneof);
+        self.draft.message_mut(message).oneofs.push(id);
+        self.block(|parser| {
+            if parser.at_word("option") {
+                let mut options = parser.draft.oneof_mut(id).options.take();
+                let result = parser.option_statement(&mut options);
+                parser.draft.oneof_mut(id).options = options;
+                return result;
+            }
+            let token = parser.token();
+            let label = matches!(parser.slice(token), "required" | "optional" | "repeated");
+            // `optional` may also be the name of a type in there: then a name and `=` follow.
+            if label && parser.second().kind == Kind::Word {
+                let message = "fields of a oneof have no label";
+                let Failed = parser.error("label", token.range(), message);
+                parser.advance();
+            }
+            parser.field(Around::Message(message), Some(id))
+        })
+    }
+
+    /// `extend Message { field* }`.
+    pub(super) fn extend(&mut self, around: Around) -> Parsed {
+        self.advance();
+        let (extendee, range) = self.path("the name of a message")?;
+        let mut any = false;
+        let start = range;
+        let result = self.block(|parser| {
+            any = true;
+            parser.extension(around, &extendee, range)
+        });
+        if !any && result.is_ok() {
+            self.error("empty-extend", start, "this extends nothing: fields are missing");
+        }
+        result
+    }
+
+    /// In `proto3` each `optional` field is alone in a oneof, after the others.
+    fn add_synthetic_oneofs(&mut self, id: MessageId) {
+        let message = self.draft.message(id);
+        let optional: Vec<_> = message
+            .fields
+            .iter()
+            .copied()
+            .filter(|&field| self.draft.field(field).proto3_optional)
+            .collect();
+        if optional.is_empty() {
+            return;
+        }
+        let mut names: std::collections::BTreeSet<String> =
+            message.fields.iter().map(|&field| self.draft.field(field).name.clone()).collect();
+        names.extend(message.oneofs.iter().map(|&one| self.draft.oneof(one).name.clone()));
+        for field in optional {
+            let draft = self.draft.field(field);
+            let mut name = match draft.name.starts_with('_') {
+                true => draft.name.clone(),
+                false => format!("_{}", draft.name),
+            };
+            while names.contains(&name) {
+                name.insert(0, 'X');
+            }
+            names.insert(name.clone());
+            let place = draft.place;
+            let oneof =
+                OneofDraft { name, message: id, synthetic: true, place, ..OneofDraft::default() };
+            let oneof = self.draft.push_oneof(oneof);
+            self.draft.message_mut(id).oneofs.push(oneof);
+            self.draft.field_mut(field).oneof = Some(oneof);
+        }
+    }
+}

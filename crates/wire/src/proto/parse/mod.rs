@@ -1,0 +1,516 @@
+//! From tokens to a draft.
+//!
+//! ```text
+//! file      = [ syntax ] { import | package | option | message | enum | service | extend | ; }
+//! message   = "message" name "{" { field | group | map | oneof | message | enum | extend
+//!             | extensions | reserved | option | ; } "}"
+//! ```
+//! Parsing never fails: a statement that is wrong is reported and skipped, up to its `;` or the end
+//! of its braces, and the next one is read.
+
+mod enums;
+mod field;
+mod message;
+mod option;
+mod range;
+mod service;
+
+use super::lex::{Kind, Token, integer, lex};
+use super::places::{Places, Ranges};
+use crate::schema::draft::{Dependency, Draft, FileDraft, ImportKind, Visibility};
+use crate::schema::features::Edition;
+use crate::schema::problem::{Part, Place, Problem};
+use crate::schema::uninterpreted::TextRange;
+use crate::schema::{FileId, MessageId};
+
+/// How deep messages, groups and the values of options may nest.
+const DEPTH_MAX: usize = 32;
+
+/// It is reported already.
+struct Failed;
+
+type Parsed<T = ()> = Result<T, Failed>;
+
+struct Parser<'a> {
+    text: &'a str,
+    tokens: &'a [Token],
+    at: usize,
+    file: FileId,
+    edition: Edition,
+    depth: usize,
+    draft: &'a mut Draft,
+    places: &'a mut Places,
+    problems: &'a mut Vec<Problem>,
+}
+
+/// Where definitions stand: in a file or in a message.
+#[derive(Clone, Copy)]
+enum Around {
+    File,
+    Message(MessageId),
+}
+
+impl Around {
+    fn message(self) -> Option<MessageId> {
+        match self {
+            Around::File => None,
+            Around::Message(id) => Some(id),
+        }
+    }
+}
+
+/// Reads a text into a new file of the draft.
+pub(super) fn parse(
+    name: &str,
+    text: &str,
+    draft: &mut Draft,
+    places: &mut Places,
+    problems: &mut Vec<Problem>,
+) -> FileId {
+    let place = places.push(Ranges::default());
+    let file = FileDraft { name: name.into(), place, ..FileDraft::default() };
+    let file = draft.push_file(file);
+    let tokens = lex(text, file, problems);
+    let edition = Edition::Proto2;
+    let mut parser =
+        Parser { text, tokens: &tokens, at: 0, file, edition, depth: 0, draft, places, problems };
+    parser.file();
+    file
+}
+
+impl<'a> Parser<'a> {
+    fn token(&self) -> Token {
+        self.tokens[self.at.min(self.tokens.len() - 1)]
+    }
+
+    fn slice(&self, token: Token) -> &'a str {
+        // A string that does not end may stop inside a character: then it is reported already.
+        self.text.get(token.start as usize..token.end as usize).unwrap_or("")
+    }
+
+    fn advance(&mut self) -> Token {
+        let token = self.token();
+        if self.at < self.tokens.len() - 1 {
+            self.at += 1;
+        }
+        token
+    }
+
+    fn previous(&self) -> Token {
+        self.tokens[self.at.saturating_sub(1)]
+    }
+
+    fn at_end(&self) -> bool {
+        self.token().kind == Kind::End
+    }
+
+    fn at_sign(&self, sign: u8) -> bool {
+        self.token().kind == Kind::Sign(sign)
+    }
+
+    fn at_word(&self, word: &str) -> bool {
+        let token = self.token();
+        token.kind == Kind::Word && self.slice(token) == word
+    }
+
+    /// The token after the next.
+    fn second(&self) -> Token {
+        self.tokens[(self.at + 1).min(self.tokens.len() - 1)]
+    }
+
+    fn take_sign(&mut self, sign: u8) -> bool {
+        let there = self.at_sign(sign);
+        if there {
+            self.advance();
+        }
+        there
+    }
+
+    fn take_word(&mut self, word: &str) -> bool {
+        let there = self.at_word(word);
+        if there {
+            self.advance();
+        }
+        there
+    }
+
+    fn error(
+        &mut self,
+        code: &'static str,
+        range: TextRange,
+        message: impl Into<String>,
+    ) -> Failed {
+        let at = (self.file, Place::NONE, Part::Range(range.0, range.1));
+        self.problems.push(Problem::error(code, at, message));
+        Failed
+    }
+
+    fn help(&mut self, help: impl Into<String>) -> Failed {
+        if let Some(problem) = self.problems.last_mut() {
+            problem.help = Some(help.into());
+        }
+        Failed
+    }
+
+    /// Another token than the next one is needed.
+    fn expected(&mut self, what: &str) -> Failed {
+        let token = self.token();
+        let message = match token.kind {
+            Kind::End => format!("the text ends where {what} is expected"),
+            _ => format!("{what} is expected, not `{}`", self.slice(token)),
+        };
+        self.error("syntax", token.range(), message)
+    }
+
+    fn expect_sign(&mut self, sign: u8) -> Parsed<Token> {
+        match self.at_sign(sign) {
+            true => Ok(self.advance()),
+            false => Err(self.expected(&format!("`{}`", char::from(sign)))),
+        }
+    }
+
+    fn expect_word(&mut self, word: &str) -> Parsed {
+        match self.take_word(word) {
+            true => Ok(()),
+            false => Err(self.expected(&format!("`{word}`"))),
+        }
+    }
+
+    fn name(&mut self, what: &str) -> Parsed<(String, TextRange)> {
+        let token = self.token();
+        if token.kind != Kind::Word {
+            return Err(self.expected(what));
+        }
+        self.advance();
+        Ok((self.slice(token).to_owned(), token.range()))
+    }
+
+    /// `a.b.c`, perhaps with a dot in front.
+    fn path(&mut self, what: &str) -> Parsed<(String, TextRange)> {
+        let start = self.token().start;
+        let mut path = String::new();
+        if self.take_sign(b'.') {
+            path.push('.');
+        }
+        loop {
+            path.push_str(&self.name(what)?.0);
+            if !self.take_sign(b'.') {
+                return Ok((path, (start, self.previous().end)));
+            }
+            path.push('.');
+        }
+    }
+
+    fn integer(&mut self, what: &str) -> Parsed<(u64, TextRange)> {
+        let token = self.token();
+        if token.kind != Kind::Integer {
+            return Err(self.expected(what));
+        }
+        self.advance();
+        match integer(self.slice(token)) {
+            Some(value) => Ok((value, token.range())),
+            None if self.is_reported(token) => Err(Failed),
+            None => Err(self.error("number-range", token.range(), "this number is too great")),
+        }
+    }
+
+    /// True if cutting the text into tokens found something wrong there.
+    fn is_reported(&self, token: Token) -> bool {
+        let starts = |problem: &Problem| match problem.part {
+            Part::Range(start, _) => (token.start..=token.end).contains(&start),
+            _ => false,
+        };
+        self.problems.iter().any(|problem| problem.file == self.file && starts(problem))
+    }
+
+    /// An integer with or without a minus that fits 32 bits.
+    fn signed(&mut self, what: &str) -> Parsed<(i32, TextRange)> {
+        let start = self.token().start;
+        let minus = self.take_sign(b'-');
+        let (value, (_, end)) = self.integer(what)?;
+        let value = i64::try_from(value).map(|value| if minus { -value } else { value });
+        match value.ok().and_then(|value| i32::try_from(value).ok()) {
+            Some(value) => Ok((value, (start, end))),
+            None => {
+                let message = "this number does not fit into 32 bits";
+                Err(self.error("number-range", (start, end), message))
+            }
+        }
+    }
+
+    /// One string or several after each other.
+    fn string(&mut self, what: &str) -> Parsed<(Vec<u8>, TextRange)> {
+        if self.token().kind != Kind::String {
+            return Err(self.expected(what));
+        }
+        let start = self.token().start;
+        let mut out = Vec::new();
+        while self.token().kind == Kind::String {
+            let token = self.advance();
+            let slice = self.slice(token);
+            let inner = slice.get(1..slice.len().saturating_sub(1)).unwrap_or("");
+            match crate::schema::default::unescape(inner) {
+                Ok(bytes) => out.extend(bytes),
+                Err(bad) => {
+                    let first = token.start + 1;
+                    let range = (first + bad.start as u32, first + bad.end as u32);
+                    self.error("bad-escape", range, bad.what);
+                }
+            }
+        }
+        Ok((out, (start, self.previous().end)))
+    }
+
+    /// A string that is a name of some kind.
+    fn text(&mut self, what: &str) -> Parsed<(String, TextRange)> {
+        let (bytes, range) = self.string(what)?;
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok((text, range)),
+            Err(_) => Err(self.error("bad-utf8", range, "this string is not UTF-8")),
+        }
+    }
+
+    fn end_statement(&mut self) -> Parsed {
+        if self.take_sign(b';') {
+            return Ok(());
+        }
+        let end = self.previous().end;
+        let found = self.slice(self.token()).to_owned();
+        let message = match self.at_end() {
+            true => "`;` is expected where the text ends".to_owned(),
+            false => format!("`;` is expected before `{found}`"),
+        };
+        Err(self.error("syntax", (end, end), message))
+    }
+
+    fn place(&mut self, ranges: Ranges) -> Place {
+        self.places.push(ranges)
+    }
+
+    /// To the end of a statement that went wrong; not over the brace that ends the block.
+    fn skip_statement(&mut self) {
+        while !self.at_end() {
+            match self.token().kind {
+                Kind::Sign(b';') => {
+                    self.advance();
+                    return;
+                }
+                Kind::Sign(b'{') => {
+                    self.skip_block();
+                    return;
+                }
+                Kind::Sign(b'}') => return,
+                _ => {
+                    self.advance();
+                }
+            }
+        }
+    }
+
+    /// Over braces and all that is in them.
+    fn skip_block(&mut self) {
+        let mut depth = 0usize;
+        while !self.at_end() {
+            match self.advance().kind {
+                Kind::Sign(b'{') => depth += 1,
+                Kind::Sign(b'}') => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth == 0 {
+                return;
+            }
+        }
+    }
+
+    /// `{ statement* }`; what goes wrong in a statement is skipped with it.
+    fn block(&mut self, mut statement: impl FnMut(&mut Self) -> Parsed) -> Parsed {
+        let open = self.expect_sign(b'{')?;
+        if self.depth >= DEPTH_MAX {
+            self.at -= 1;
+            self.skip_block();
+            let message = format!("blocks nest more than {DEPTH_MAX} deep");
+            self.error("too-deep", open.range(), message);
+            return Ok(());
+        }
+        self.depth += 1;
+        while !self.at_sign(b'}') {
+            if self.at_end() {
+                self.error("syntax", open.range(), "this brace is never closed");
+                self.depth -= 1;
+                return Ok(());
+            }
+            if self.take_sign(b';') {
+                continue;
+            }
+            let before = self.at;
+            if statement(self).is_err() {
+                self.skip_statement();
+                if self.at == before && !self.at_sign(b'}') {
+                    self.advance();
+                }
+            }
+        }
+        self.advance();
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn file(&mut self) {
+        if self.at_word("syntax") || self.at_word("edition") {
+            if self.syntax().is_err() {
+                self.skip_statement();
+            }
+        } else {
+            let at = (self.file, Place::NONE, Part::Range(0, 0));
+            let message = "no syntax is given, so it is proto2";
+            let help = "begin with `syntax = \"proto2\";`, or with an edition";
+            self.problems.push(Problem::warning("no-syntax", at, message).help(help));
+        }
+        let edition = self.edition;
+        self.draft.file_mut(self.file).edition = edition;
+        while !self.at_end() {
+            if self.take_sign(b';') {
+                continue;
+            }
+            if self.at_sign(b'}') {
+                let token = self.advance();
+                self.error("syntax", token.range(), "this brace closes nothing");
+                continue;
+            }
+            let before = self.at;
+            if self.statement().is_err() {
+                self.skip_statement();
+                if self.at == before {
+                    self.advance();
+                }
+            }
+        }
+    }
+
+    fn syntax(&mut self) -> Parsed {
+        let is_edition = self.at_word("edition");
+        self.advance();
+        self.expect_sign(b'=')?;
+        let (text, range) = self.text("a string")?;
+        let known = match (is_edition, text.as_str()) {
+            (false, "proto2") => Edition::Proto2,
+            (false, "proto3") => Edition::Proto3,
+            (true, "2023") => Edition::Edition2023,
+            (true, "2024") => Edition::Edition2024,
+            _ => {
+                let what = if is_edition { "edition" } else { "syntax" };
+                let message = format!("{what} \"{text}\" is not known");
+                self.error("unknown-syntax", range, message);
+                self.help("there are syntaxes \"proto2\", \"proto3\", editions \"2023\", \"2024\"");
+                Edition::Proto3
+            }
+        };
+        self.edition = known;
+        self.end_statement()
+    }
+
+    fn statement(&mut self) -> Parsed {
+        let token = self.token();
+        if token.kind != Kind::Word {
+            return Err(self.expected("a declaration"));
+        }
+        if let Some(visibility) = self.visibility() {
+            return self.visible(visibility, Around::File);
+        }
+        match self.slice(token) {
+            "message" => self.message(Around::File, Visibility::Unset),
+            "enum" => self.enumeration(Around::File, Visibility::Unset),
+            "service" => self.service(),
+            "extend" => self.extend(Around::File),
+            "import" => self.import(),
+            "package" => self.package(),
+            "option" => {
+                let mut options = self.draft.file_mut(self.file).options.take();
+                let result = self.option_statement(&mut options);
+                self.draft.file_mut(self.file).options = options;
+                result
+            }
+            _ => Err(self.expected("a declaration (message, enum, service, extend, import ...)")),
+        }
+    }
+
+    /// `export` or `local`, where a declaration follows.
+    fn visibility(&mut self) -> Option<Visibility> {
+        let visibility = match self.slice(self.token()) {
+            "export" => Visibility::Export,
+            "local" => Visibility::Local,
+            _ => return None,
+        };
+        let second = self.second();
+        let declares = second.kind == Kind::Word
+            && matches!(self.slice(second), "message" | "enum" | "service" | "extend");
+        declares.then_some(visibility)
+    }
+
+    fn visible(&mut self, visibility: Visibility, around: Around) -> Parsed {
+        let range = self.advance().range();
+        if self.edition < Edition::Edition2024 {
+            let word = &self.text[range.0 as usize..range.1 as usize];
+            let message = format!("`{word}` is for edition 2024 and later");
+            self.error("visibility", range, message);
+        }
+        if self.at_word("message") {
+            self.message(around, visibility)
+        } else if self.at_word("enum") {
+            self.enumeration(around, visibility)
+        } else {
+            let message = "only messages and enums are exported or local";
+            Err(self.error("visibility", range, message))
+        }
+    }
+
+    fn import(&mut self) -> Parsed {
+        let start = self.advance().start;
+        let word = self.token();
+        let kind = match self.slice(word) {
+            "public" => ImportKind::Public,
+            "weak" => ImportKind::Weak,
+            "option" => ImportKind::Option,
+            _ => ImportKind::Plain,
+        };
+        if kind != ImportKind::Plain {
+            self.advance();
+        }
+        if kind == ImportKind::Option && self.edition < Edition::Edition2024 {
+            let message = "`import option` is for edition 2024 and later";
+            self.error("import-option", word.range(), message);
+        }
+        if kind == ImportKind::Weak && self.edition >= Edition::Edition2024 {
+            let message = "`import weak` ended with edition 2023";
+            self.error("import-weak", word.range(), message);
+            self.help("use `import option` for what only options need");
+        }
+        let (name, range) = self.text("the name of a file in quotes")?;
+        let place =
+            self.place(Ranges { name: range, other: (start, range.1), ..Ranges::default() });
+        let after_options = self.draft.file(self.file).dependencies.iter();
+        let late = after_options.clone().any(|one| one.kind == ImportKind::Option);
+        if late && kind != ImportKind::Option {
+            let message = "plain imports stand before those for options";
+            self.error("import-order", range, message);
+        }
+        let import = Dependency { name, kind, file: None, place };
+        self.draft.file_mut(self.file).dependencies.push(import);
+        self.end_statement()
+    }
+
+    fn package(&mut self) -> Parsed {
+        let start = self.advance().start;
+        let (name, range) = self.path("the name of a package")?;
+        let place = self.draft.file(self.file).place;
+        if self.draft.file(self.file).package.is_some() {
+            self.error("duplicate-package", (start, range.1), "the package is given twice");
+        } else if name.starts_with('.') {
+            self.error("syntax", range, "a package does not begin with a dot");
+        } else {
+            self.places.set_type(place, range);
+            self.draft.file_mut(self.file).package = Some(name);
+        }
+        self.end_statement()
+    }
+}

@@ -1,0 +1,40 @@
+//! The files that everybody may import without having them.
+
+/// Where the definitions of options are.
+pub(super) const DESCRIPTOR: &str = "google/protobuf/descriptor.proto";
+
+macro_rules! files {
+    ($($name:literal),+) => {
+        /// Names and texts.
+        const FILES: &[(&str, &str)] = &[
+            $((
+                concat!("google/protobuf/", $name, ".proto"),
+                include_str!(concat!($name, ".proto")),
+            )),+
+        ];
+    };
+}
+
+files!(
+    "any",
+    "api",
+    "descriptor",
+    "duration",
+    "empty",
+    "field_mask",
+    "source_context",
+    "struct",
+    "timestamp",
+    "type",
+    "wrappers"
+);
+
+/// The text of a well-known file.
+pub(super) fn text(name: &str) -> Option<&'static str> {
+    FILES.iter().find(|file| file.0 == name).map(|file| file.1)
+}
+
+/// The names of all well-known files.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FILES.iter().map(|file| file.0)
+}

@@ -1,0 +1,93 @@
+//! Features that fields set and cannot have.
+
+use super::{Check, option_part, own_feature};
+use crate::schema::FieldType;
+use crate::schema::draft::FieldDraft;
+use crate::schema::features::Presence;
+use crate::schema::problem::Part;
+use crate::schema::{MessageId, Scalar};
+
+/// Number of the feature set in `google.protobuf.FieldOptions`.
+const FEATURES: u32 = 21;
+
+impl Check<'_> {
+    pub(super) fn field_features(&mut self, field: &FieldDraft) {
+        if !self.edition(field.file).has_features() {
+            return;
+        }
+        if field.is_extension() && field.features.presence == Presence::Required {
+            let at = (field.file, field.place, Part::Name);
+            self.error("required", at, format!("extension `{}` is required", field.name));
+        }
+        let in_map = field.scope.is_some_and(|id| self.draft.message(id).map_entry);
+        if field.options.is_none() || in_map && !field.is_extension() {
+            return;
+        }
+        let own = |feature| own_feature(&field.options, FEATURES, feature);
+        let names = [
+            "features.field_presence",
+            "features.repeated_field_encoding",
+            "features.utf8_validation",
+            "features.message_encoding",
+        ];
+        let mut found: Vec<(&str, String)> = Vec::new();
+        if let Some(presence) = own(1) {
+            let what = if field.oneof.is_some() {
+                Some("of a oneof")
+            } else if field.is_repeated() {
+                Some("that are repeated")
+            } else if field.is_extension() {
+                Some("that are extensions")
+            } else if presence == 2 && field.ty.and_then(FieldType::message).is_some() {
+                Some("that are messages")
+            } else {
+                None
+            };
+            let what = what.map(|what| format!("fields {what} cannot say how absence shows"));
+            found.extend(what.map(|what| (names[0], what)));
+        }
+        if let Some(encoding) = own(3) {
+            let packable = field.ty.is_some_and(FieldType::is_packable);
+            if !field.is_repeated() {
+                found.push((names[1], "only repeated fields say how they are written".into()));
+            } else if encoding == 1 && !packable {
+                found.push((names[1], "only numbers, bools and enums can be packed".into()));
+            }
+        }
+        if own(4).is_some() && !self.holds(field, |ty| ty == FieldType::Scalar(Scalar::String)) {
+            found.push((names[2], "only strings say whether they are UTF-8".into()));
+        }
+        if own(5).is_some() {
+            let map = field.ty.and_then(FieldType::message).is_some_and(|id| self.is_map(id));
+            let message = field.ty.and_then(FieldType::message).is_some();
+            if !message || map {
+                found.push((names[3], "only messages say how they are delimited".into()));
+            }
+        }
+        for (feature, unknown) in [(1, 0), (3, 0), (4, 0), (5, 0), (6, 0)] {
+            if own(feature) == Some(unknown) {
+                found.push(("features", "a feature is set to a value that says nothing".into()));
+            }
+        }
+        for (name, text) in found {
+            let at = (field.file, field.place, option_part(&field.options, name));
+            self.error("feature", at, text);
+        }
+    }
+
+    fn is_map(&self, id: MessageId) -> bool {
+        self.draft.message(id).map_entry
+    }
+
+    /// True if the field, or a part of the map that it is, is such.
+    fn holds(&self, field: &FieldDraft, test: impl Fn(FieldType) -> bool) -> bool {
+        let Some(ty) = field.ty else { return true };
+        match ty.message().filter(|&id| self.is_map(id)) {
+            None => test(ty),
+            Some(entry) => {
+                let parts = &self.draft.message(entry).fields;
+                parts.iter().filter_map(|&part| self.draft.field(part).ty).any(test)
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Files as a whole.
+
+use super::{Check, is_identifier, option, option_part, own_feature};
+use crate::schema::FileId;
+use crate::schema::problem::{Part, Place};
+
+/// Numbers of fields of `google.protobuf.FileOptions`.
+const OPTIMIZE_FOR: u32 = 9;
+const LITE_RUNTIME: u64 = 3;
+const GENERIC_SERVICES: [(u32, &str); 2] =
+    [(16, "cc_generic_services"), (17, "java_generic_services")];
+const FEATURES: u32 = 50;
+
+impl Check<'_> {
+    pub(super) fn file(&mut self, id: FileId) {
+        let draft = self.draft;
+        let file = draft.file(id);
+        let at = |part| (id, file.place, part);
+        let bad =
+            file.package.iter().flat_map(|name| name.split('.')).find(|one| !is_identifier(one));
+        if let Some(part) = bad {
+            self.error("bad-name", at(Part::Type), format!("`{part}` is no name of a package"));
+        }
+        let is_lite =
+            |id: FileId| option(&draft.file(id).options, OPTIMIZE_FOR) == Some(LITE_RUNTIME);
+        if !is_lite(id) {
+            for import in &file.dependencies {
+                if import.file.is_some_and(is_lite) {
+                    let message =
+                        format!("`{}` is for the lite runtime, this file is not", import.name);
+                    self.error("lite-import", (id, import.place, Part::Name), message);
+                    self.help("a file that others import in full has another `optimize_for`");
+                }
+            }
+        } else if !file.services.is_empty() {
+            for (number, name) in GENERIC_SERVICES {
+                if option(&file.options, number) == Some(1) {
+                    let part = option_part(&file.options, name);
+                    let message = "files for the lite runtime have no generic services".into();
+                    self.error("lite-services", at(part), message);
+                }
+            }
+        }
+        self.file_features(id);
+        self.names(id);
+    }
+
+    fn file_features(&mut self, id: FileId) {
+        let file = self.draft.file(id);
+        let presence = own_feature(&file.options, FEATURES, 1);
+        if presence == Some(3) {
+            let part = option_part(&file.options, "features.field_presence");
+            let message = "fields cannot be required by default".into();
+            self.error("feature-value", (id, file.place, part), message);
+            self.help("set it on the fields that are meant");
+        }
+    }
+
+    /// Names that came in descriptors.
+    fn names(&mut self, id: FileId) {
+        let draft = self.draft;
+        if draft.file(id).descriptor.is_none() {
+            return;
+        }
+        let own = |file: FileId| file == id;
+        let messages = draft.messages.iter().filter(|one| own(one.file)).map(|one| &one.name);
+        let fields = draft.fields.iter().filter(|one| own(one.file)).map(|one| &one.name);
+        let enums = draft.enums.iter().filter(|one| own(one.file));
+        let values = enums.clone().flat_map(|one| &one.values).map(|one| &one.name);
+        let services = draft.services.iter().filter(|one| own(one.file));
+        let methods = services.clone().flat_map(|one| &one.methods).map(|one| &one.name);
+        let all = messages
+            .chain(fields)
+            .chain(enums.map(|one| &one.name))
+            .chain(values)
+            .chain(services.map(|one| &one.name))
+            .chain(methods);
+        for name in all.filter(|name| !is_identifier(name)) {
+            let at = (id, Place::NONE, Part::Name);
+            self.error("bad-name", at, format!("`{name}` is no identifier"));
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Names in JSON: no two fields of a message share one.
+
+use std::collections::BTreeMap;
+
+use super::{Check, option};
+use crate::schema::draft::FieldDraft;
+use crate::schema::features::JsonFormat;
+use crate::schema::problem::Part;
+use crate::schema::{FieldId, MessageId, json_name};
+
+/// Number of a field of `google.protobuf.MessageOptions`.
+const LEGACY_CONFLICTS: u32 = 11;
+
+impl Check<'_> {
+    pub(super) fn json_name(&mut self, field: &FieldDraft) {
+        if !field.json_name_given {
+            return;
+        }
+        let name = field.json_name.as_deref().unwrap_or("");
+        let at = (field.file, field.place, Part::Name);
+        if name.contains('\0') {
+            self.error("json-name", at, "a JSON name has no null character".into());
+        } else if name.starts_with('[') && name.ends_with(']') {
+            let text = "names in brackets are those of extensions in JSON".into();
+            self.error("json-name", at, text);
+        }
+    }
+
+    pub(super) fn json_names(&mut self, id: MessageId) {
+        let message = self.draft.message(id);
+        // Names without underscores stay as they are, and those differ.
+        let changes = |id: &FieldId| {
+            let field = self.draft.field(*id);
+            field.json_name_given || field.name.contains('_')
+        };
+        if !message.fields.iter().any(changes) {
+            return;
+        }
+        let legacy = message.features.json_format == JsonFormat::LegacyBestEffort
+            || option(&message.options, LEGACY_CONFLICTS) == Some(1);
+        // First the names as they would be made, then as the source gives them.
+        for given in [false, true] {
+            let mut seen: BTreeMap<String, (FieldId, bool)> = BTreeMap::new();
+            for &id in &message.fields {
+                let (name, custom) = name_of(self.draft.field(id), given);
+                let Some(&(other, other_custom)) = seen.get(&name) else {
+                    seen.insert(name, (id, custom));
+                    continue;
+                };
+                if given && !custom && !other_custom {
+                    continue;
+                }
+                self.conflict(id, other, &name, legacy && !(custom && other_custom));
+            }
+        }
+    }
+
+    fn conflict(&mut self, id: FieldId, other: FieldId, name: &str, lenient: bool) {
+        let (field, other) = (self.draft.field(id), self.draft.field(other));
+        if field.name == other.name {
+            return; // That is reported as such.
+        }
+        let at = (field.file, field.place, Part::Name);
+        let text =
+            format!("fields `{}` and `{}` are both `{name}` in JSON", other.name, field.name);
+        match lenient {
+            true => self.warn("json-conflict", at, text),
+            false => self.error("json-conflict", at, text),
+        }
+        self.label((other.file, other.place, Part::Name), "the other is here");
+    }
+}
+
+/// The name and whether the source gives it.
+fn name_of(field: &FieldDraft, given: bool) -> (String, bool) {
+    let made = json_name(&field.name);
+    match &field.json_name {
+        Some(name) if given && field.json_name_given => (name.clone(), *name != made),
+        _ => (made, false),
+    }
+}

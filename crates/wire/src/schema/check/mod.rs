@@ -1,0 +1,102 @@
+//! What `protoc` refuses.
+//!
+//! Each part looks at one kind of thing in a linked draft whose options are interpreted and whose
+//! features are resolved. A problem names the class, the place, and mostly what to write instead.
+
+mod enums;
+mod extensions;
+mod features;
+mod fields;
+mod files;
+mod json;
+mod messages;
+mod style;
+
+use super::draft::{Draft, MaybeOptions};
+use super::features::Edition;
+use super::problem::{Part, Place, Problem};
+use super::raw;
+use super::{FileId, link};
+
+/// Checks a draft and adds what is wrong to `problems`.
+pub fn check(draft: &Draft, problems: &mut Vec<Problem>) {
+    let mut check = Check { draft, problems };
+    for id in draft.file_ids() {
+        check.file(id);
+    }
+    for id in draft.message_ids() {
+        check.message(id);
+        check.json_names(id);
+    }
+    for id in draft.enum_ids() {
+        check.enumeration(id);
+    }
+    for id in draft.field_ids() {
+        check.field(id);
+    }
+    check.extensions();
+    check.styles();
+}
+
+struct Check<'a> {
+    draft: &'a Draft,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Check<'_> {
+    fn error(&mut self, code: &'static str, at: (FileId, Place, Part), message: String) {
+        self.problems.push(Problem::error(code, at, message));
+    }
+
+    fn warn(&mut self, code: &'static str, at: (FileId, Place, Part), message: String) {
+        self.problems.push(Problem::warning(code, at, message));
+    }
+
+    fn help(&mut self, help: impl Into<String>) {
+        if let Some(problem) = self.problems.last_mut() {
+            problem.help = Some(help.into());
+        }
+    }
+
+    fn label(&mut self, at: (FileId, Place, Part), message: &str) {
+        if let Some(problem) = self.problems.last_mut() {
+            problem.label = Some((at.0, at.1, at.2, message.into()));
+        }
+    }
+
+    fn edition(&self, file: FileId) -> Edition {
+        self.draft.edition(file)
+    }
+}
+
+/// The number that an option is set to; options for readers of the source count too.
+fn option(options: &MaybeOptions, number: u32) -> Option<u64> {
+    options.as_ref().and_then(|options| {
+        let bytes =
+            if options.source_bytes.is_empty() { &options.bytes } else { &options.source_bytes };
+        raw::last_varint(bytes, number)
+    })
+}
+
+/// The feature that an element sets itself; its options have the feature set at `number`.
+fn own_feature(options: &MaybeOptions, number: u32, feature: u32) -> Option<u64> {
+    options.as_ref()?;
+    raw::last_varint(&link::feature_set(options, number), feature)
+}
+
+/// Where an option stands, or else the name of its element.
+fn option_part(options: &MaybeOptions, name: &str) -> Part {
+    let mut texts = options.iter().flat_map(|options| &options.text);
+    let found = texts.rfind(|text| text.is(name) || text.name_text() == name);
+    found.map_or(Part::Name, |text| {
+        let (start, end) = text.name_range();
+        Part::Range(start, end)
+    })
+}
+
+/// True for a letter or underscore and then letters, digits, underscores.
+fn is_identifier(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}

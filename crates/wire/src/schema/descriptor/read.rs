@@ -1,0 +1,372 @@
+//! Serialized descriptors into drafts.
+
+use std::fmt;
+
+use crate::schema::draft::{
+    Cardinality, Dependency, Draft, EnumDraft, EnumValueDraft, ExtensionRangeDraft, FieldDraft,
+    FileDraft, ImportKind, MaybeOptions, MessageDraft, MethodDraft, OneofDraft, OptionsDraft,
+    RangeDraft, ServiceDraft, Visibility,
+};
+use crate::schema::features::Edition;
+use crate::schema::problem::Place;
+use crate::schema::raw::{self, RawFields, RawValue};
+use crate::schema::{EnumId, FieldId, FileId, MessageId, OneofId, ServiceId};
+
+/// How deep messages may be declared in messages.
+const DEPTH_MAX: usize = 100;
+
+/// Bytes that are no descriptor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DescriptorError {
+    /// The file, as far as it has a name.
+    pub file: String,
+    /// What is wrong.
+    pub what: &'static str,
+}
+
+impl fmt::Display for DescriptorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.file.as_str() {
+            "" => f.write_str(self.what),
+            file => write!(f, "{file}: {}", self.what),
+        }
+    }
+}
+
+impl std::error::Error for DescriptorError {}
+
+type Read<T = ()> = Result<T, &'static str>;
+
+const MALFORMED: &str = "the descriptor is malformed";
+const TOO_DEEP: &str = "messages are declared too deep in messages";
+
+/// Reads the files of a serialized `FileDescriptorSet` into a draft.
+pub fn read_set(draft: &mut Draft, bytes: &[u8]) -> Result<Vec<FileId>, DescriptorError> {
+    let mut files = Vec::new();
+    for field in RawFields::new(bytes) {
+        let what = "not a set of file descriptors";
+        let field = field.map_err(|_| DescriptorError { file: String::new(), what })?;
+        if let (1, RawValue::Length(file)) = field {
+            files.push(read_file(draft, file)?);
+        }
+    }
+    Ok(files)
+}
+
+/// Reads a serialized `FileDescriptorProto` into a draft.
+pub fn read_file(draft: &mut Draft, bytes: &[u8]) -> Result<FileId, DescriptorError> {
+    let id = draft.push_file(FileDraft { descriptor: Some(bytes.into()), ..FileDraft::default() });
+    let result = Reader { draft, file: id }.file(bytes);
+    let file = draft.file(id).name.clone();
+    result.map(|()| id).map_err(|what| DescriptorError { file, what })
+}
+
+struct Reader<'d> {
+    draft: &'d mut Draft,
+    file: FileId,
+}
+
+fn fields(bytes: &[u8], mut each: impl FnMut(u32, RawValue<'_>) -> Read) -> Read {
+    for field in RawFields::new(bytes) {
+        let (number, value) = field.map_err(|_| MALFORMED)?;
+        each(number, value)?;
+    }
+    Ok(())
+}
+
+fn text(value: RawValue<'_>) -> Read<String> {
+    let text = std::str::from_utf8(bytes(value)?).map_err(|_| "a name is not UTF-8")?;
+    Ok(text.to_owned())
+}
+
+fn bytes(value: RawValue<'_>) -> Read<&[u8]> {
+    match value {
+        RawValue::Length(bytes) => Ok(bytes),
+        _ => Err(MALFORMED),
+    }
+}
+
+fn int(value: RawValue<'_>) -> Read<i32> {
+    match value {
+        RawValue::Varint(value) => Ok(value as i32),
+        _ => Err(MALFORMED),
+    }
+}
+
+/// A list of numbers, packed or not.
+fn ints(value: RawValue<'_>, out: &mut Vec<i32>) -> Read {
+    let RawValue::Length(mut packed) = value else {
+        out.push(int(value)?);
+        return Ok(());
+    };
+    while !packed.is_empty() {
+        let (value, length) = crate::varint::read(packed).map_err(|_| MALFORMED)?;
+        packed = &packed[length..];
+        out.push(value as i32);
+    }
+    Ok(())
+}
+
+fn flag(value: RawValue<'_>) -> Read<bool> {
+    match value {
+        RawValue::Varint(value) => Ok(value != 0),
+        _ => Err(MALFORMED),
+    }
+}
+
+/// Options that come twice are merged by standing after each other.
+fn options(value: RawValue<'_>, options: &mut MaybeOptions) -> Read {
+    let value = bytes(value)?;
+    let options = options.get_or_insert_with(|| Box::new(OptionsDraft::default()));
+    options.bytes.extend_from_slice(value);
+    Ok(())
+}
+
+fn visibility(value: RawValue<'_>) -> Read<Visibility> {
+    Ok(match int(value)? {
+        1 => Visibility::Local,
+        2 => Visibility::Export,
+        _ => Visibility::Unset,
+    })
+}
+
+fn range(bytes: &[u8]) -> Read<(RangeDraft, MaybeOptions)> {
+    let (mut range, mut found) = (RangeDraft::default(), None);
+    fields(bytes, |number, value| {
+        match number {
+            1 => range.start = int(value)?,
+            2 => range.end = int(value)?,
+            3 => options(value, &mut found)?,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok((range, found))
+}
+
+impl Reader<'_> {
+    fn file(&mut self, descriptor: &[u8]) -> Read {
+        let mut file = std::mem::take(self.draft.file_mut(self.file));
+        let (mut public, mut weak, mut option) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut syntax, mut edition) = (String::new(), None);
+        let result = fields(descriptor, |number, value| {
+            match number {
+                1 => file.name = text(value)?,
+                2 => file.package = Some(text(value)?),
+                3 => {
+                    let name = text(value)?;
+                    file.dependencies.push(Dependency { name, ..Dependency::default() });
+                }
+                4 => file.messages.push(self.message(bytes(value)?, None, 0)?),
+                5 => file.enums.push(self.enum_(bytes(value)?, None)?),
+                6 => file.services.push(self.service(bytes(value)?)?),
+                7 => {
+                    let (field, _) = self.field(bytes(value)?, None)?;
+                    file.extensions.push(field);
+                }
+                8 => options(value, &mut file.options)?,
+                10 => ints(value, &mut public)?,
+                11 => ints(value, &mut weak)?,
+                12 => syntax = text(value)?,
+                14 => edition = Some(int(value)?),
+                15 => option.push(text(value)?),
+                _ => {}
+            }
+            Ok(())
+        });
+        for (indexes, kind) in [(public, ImportKind::Public), (weak, ImportKind::Weak)] {
+            for index in indexes {
+                if let Some(import) = file.dependencies.get_mut(index as usize) {
+                    import.kind = kind;
+                }
+            }
+        }
+        let kind = ImportKind::Option;
+        file.dependencies.extend(option.into_iter().map(|name| Dependency {
+            name,
+            kind,
+            ..Dependency::default()
+        }));
+        let known = match (syntax.as_str(), edition) {
+            ("" | "proto2", None) => Some(Edition::Proto2),
+            ("proto3", None) => Some(Edition::Proto3),
+            ("editions", Some(number)) => Edition::from_number(number),
+            _ => None,
+        };
+        file.edition = known.unwrap_or_default();
+        *self.draft.file_mut(self.file) = file;
+        result?;
+        known.map(drop).ok_or("the syntax or edition is not known")
+    }
+
+    fn message(
+        &mut self,
+        descriptor: &[u8],
+        parent: Option<MessageId>,
+        depth: usize,
+    ) -> Read<MessageId> {
+        if depth >= DEPTH_MAX {
+            return Err(TOO_DEEP);
+        }
+        let id = self.draft.push_message(MessageDraft::default());
+        let mut message = MessageDraft { file: self.file, parent, ..MessageDraft::default() };
+        let mut members = Vec::new();
+        fields(descriptor, |number, value| {
+            match number {
+                1 => message.name = text(value)?,
+                2 => members.push(self.field(bytes(value)?, Some(id))?),
+                3 => message.messages.push(self.message(bytes(value)?, Some(id), depth + 1)?),
+                4 => message.enums.push(self.enum_(bytes(value)?, Some(id))?),
+                5 => {
+                    let (range, options) = range(bytes(value)?)?;
+                    let features = Default::default();
+                    let range = ExtensionRangeDraft { range, options, features };
+                    message.extension_ranges.push(range);
+                }
+                6 => {
+                    let (field, _) = self.field(bytes(value)?, Some(id))?;
+                    message.extensions.push(field);
+                }
+                7 => options(value, &mut message.options)?,
+                8 => message.oneofs.push(self.oneof(bytes(value)?, id)?),
+                9 => message.reserved_ranges.push(range(bytes(value)?)?.0),
+                10 => message.reserved_names.push((text(value)?, Place::NONE)),
+                11 => message.visibility = visibility(value)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        for (field, oneof) in members {
+            message.fields.push(field);
+            if let Some(oneof) = oneof {
+                let oneof = message.oneofs.get(oneof as usize);
+                let oneof = *oneof.ok_or("a field is in a oneof that is not there")?;
+                self.draft.field_mut(field).oneof = Some(oneof);
+                if self.draft.field(field).proto3_optional {
+                    self.draft.oneof_mut(oneof).synthetic = true;
+                }
+            }
+        }
+        let options = message.options.as_ref().map_or(&[][..], |options| &options.bytes);
+        message.map_entry = raw::last_varint(options, 7) == Some(1);
+        *self.draft.message_mut(id) = message;
+        Ok(id)
+    }
+
+    /// A field and the place of its oneof.
+    fn field(
+        &mut self,
+        descriptor: &[u8],
+        scope: Option<MessageId>,
+    ) -> Read<(FieldId, Option<u32>)> {
+        let mut field = FieldDraft { file: self.file, scope, ..FieldDraft::default() };
+        let mut oneof = None;
+        fields(descriptor, |number, value| {
+            match number {
+                1 => field.name = text(value)?,
+                2 => field.extendee = text(value)?,
+                3 => field.number = int(value)?,
+                4 => {
+                    field.cardinality = match int(value)? {
+                        2 => Cardinality::Required,
+                        3 => Cardinality::Repeated,
+                        _ => Cardinality::Optional,
+                    }
+                }
+                5 => {
+                    let type_number = u8::try_from(int(value)?).ok();
+                    let known = type_number.filter(|number| (1..=18).contains(number));
+                    field.type_number = known.ok_or("a field has a type that is not known")?;
+                }
+                6 => field.type_name = text(value)?,
+                7 => field.default = Some(text(value)?),
+                8 => options(value, &mut field.options)?,
+                9 => oneof = Some(int(value)? as u32),
+                10 => field.json_name = Some(text(value)?),
+                17 => field.proto3_optional = flag(value)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        field.json_name_given = field
+            .json_name
+            .as_ref()
+            .is_some_and(|json| !crate::schema::is_json_name(json, &field.name));
+        Ok((self.draft.push_field(field), oneof))
+    }
+
+    fn oneof(&mut self, descriptor: &[u8], message: MessageId) -> Read<OneofId> {
+        let mut oneof = OneofDraft { message, ..OneofDraft::default() };
+        fields(descriptor, |number, value| {
+            match number {
+                1 => oneof.name = text(value)?,
+                2 => options(value, &mut oneof.options)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(self.draft.push_oneof(oneof))
+    }
+
+    fn enum_(&mut self, descriptor: &[u8], parent: Option<MessageId>) -> Read<EnumId> {
+        let mut found = EnumDraft { file: self.file, parent, ..EnumDraft::default() };
+        fields(descriptor, |number, value| {
+            match number {
+                1 => found.name = text(value)?,
+                2 => found.values.push(enum_value(bytes(value)?)?),
+                3 => options(value, &mut found.options)?,
+                4 => found.reserved_ranges.push(range(bytes(value)?)?.0),
+                5 => found.reserved_names.push((text(value)?, Place::NONE)),
+                6 => found.visibility = visibility(value)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(self.draft.push_enum(found))
+    }
+
+    fn service(&mut self, descriptor: &[u8]) -> Read<ServiceId> {
+        let mut service = ServiceDraft { file: self.file, ..ServiceDraft::default() };
+        fields(descriptor, |number, value| {
+            match number {
+                1 => service.name = text(value)?,
+                2 => service.methods.push(method(bytes(value)?)?),
+                3 => options(value, &mut service.options)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(self.draft.push_service(service))
+    }
+}
+
+fn enum_value(descriptor: &[u8]) -> Read<EnumValueDraft> {
+    let mut found = EnumValueDraft::default();
+    fields(descriptor, |number, value| {
+        match number {
+            1 => found.name = text(value)?,
+            2 => found.number = int(value)?,
+            3 => options(value, &mut found.options)?,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn method(descriptor: &[u8]) -> Read<MethodDraft> {
+    let mut found = MethodDraft::default();
+    fields(descriptor, |number, value| {
+        match number {
+            1 => found.name = text(value)?,
+            2 => found.input_type = text(value)?,
+            3 => found.output_type = text(value)?,
+            4 => options(value, &mut found.options)?,
+            5 => found.client_streaming = flag(value)?,
+            6 => found.server_streaming = flag(value)?,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}

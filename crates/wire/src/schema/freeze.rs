@@ -1,0 +1,496 @@
+//! Drafts into schemas.
+
+use std::sync::Arc;
+
+use tidemill_stdx::frozen::{self, NodeId};
+use tidemill_stdx::hash::Map;
+
+use super::default::default_value;
+use super::defs::DefaultValue;
+use super::defs::{
+    Def, Enum, EnumValue, ExtensionPart, ExtensionRange, Field, File, Message, MessageRare, Method,
+    Oneof, Service,
+};
+use super::descriptor;
+use super::draft::{
+    Draft, EnumDraft, FieldDraft, FileDraft, MaybeOptions, MessageDraft, RangeDraft, ServiceDraft,
+};
+use super::features::{Presence, RepeatedEncoding};
+use super::lookup::{Home, Named, Pool, Schema, WireField};
+use super::raw;
+use super::table::{FieldTable, Slot};
+use super::{EnumId, FieldId, FieldType, FileId, Label, MessageId, Tag, WireType};
+
+/// Makes a schema of a draft that was linked and checked without errors; `order` has imported
+/// files before those that import them.
+pub fn freeze(mut draft: Draft, order: &[FileId]) -> Schema {
+    let descriptors: Vec<Box<[u8]>> = (0..draft.files.len() as u32)
+        .map(|id| match draft.files[id as usize].descriptor.take() {
+            Some(descriptor) => descriptor,
+            None => descriptor::file_bytes(&draft, FileId(id)).into(),
+        })
+        .collect();
+    let layout = Layout::new(&draft);
+    let default = |id: FieldId| {
+        let field = draft.field(id);
+        Some((id, default_value(&draft, ty(field), field.default.as_deref()?)?))
+    };
+    let defaults: Map<FieldId, DefaultValue> = draft.field_ids().filter_map(default).collect();
+    let mut wire = wire_fields(&draft);
+    let tables = tables(&draft, &layout);
+    let mut graph = Graph::new(&draft);
+    let drafts = std::mem::take(&mut draft.fields);
+    let mut fields = Fields { drafts, defaults, layout: &layout };
+    fields.homes(&mut wire, &draft);
+    for (file, descriptor) in std::mem::take(&mut draft.files).into_iter().zip(descriptors) {
+        graph.file(file, descriptor);
+    }
+    for (index, message) in std::mem::take(&mut draft.messages).into_iter().enumerate() {
+        graph.message(MessageId(index as u32), message, &mut fields);
+    }
+    for found in std::mem::take(&mut draft.enums) {
+        graph.enum_(found);
+    }
+    for service in std::mem::take(&mut draft.services) {
+        graph.service(service);
+    }
+    for &id in &layout.extensions {
+        graph.extension(id, &mut fields);
+    }
+    let oneofs = layout.oneofs.clone().into();
+    graph.finish(wire.into(), tables.into(), oneofs, order)
+}
+
+/// The order of things within their messages.
+struct Layout {
+    /// By message: its fields ascending by number.
+    fields: Vec<Vec<FieldId>>,
+    /// By message: its oneofs that were not made for `optional`.
+    oneofs_of: Vec<Vec<u32>>,
+    oneofs: Vec<Option<(MessageId, u32)>>,
+    extensions: Vec<FieldId>,
+    /// By message: the extensions of it, ascending by number.
+    extensions_of: Map<MessageId, Vec<FieldId>>,
+    /// By oneof: its members ascending by number.
+    members: Vec<Vec<FieldId>>,
+}
+
+impl Layout {
+    fn new(draft: &Draft) -> Layout {
+        let number = |id: &FieldId| draft.field(*id).number;
+        let mut members = vec![Vec::new(); draft.oneofs.len()];
+        let fields: Vec<Vec<FieldId>> = draft
+            .messages
+            .iter()
+            .map(|message| {
+                let mut fields = message.fields.clone();
+                fields.sort_by_key(number);
+                for &id in &fields {
+                    if let Some(oneof) = draft.field(id).oneof {
+                        members[oneof.index()].push(id);
+                    }
+                }
+                fields
+            })
+            .collect();
+        let mut oneofs = vec![None; draft.oneofs.len()];
+        let mut oneofs_of = vec![Vec::new(); draft.messages.len()];
+        for (index, oneof) in draft.oneofs.iter().enumerate().filter(|(_, one)| !one.synthetic) {
+            let inside: &mut Vec<u32> = &mut oneofs_of[oneof.message.index()];
+            oneofs[index] = Some((oneof.message, inside.len() as u32));
+            inside.push(index as u32);
+        }
+        let is_extension = |id: &FieldId| draft.field(*id).is_extension();
+        let extensions: Vec<FieldId> = draft.field_ids().filter(is_extension).collect();
+        let mut extensions_of: Map<MessageId, Vec<FieldId>> = Map::default();
+        for &id in &extensions {
+            if let Some(message) = draft.field(id).message {
+                extensions_of.entry(message).or_default().push(id);
+            }
+        }
+        extensions_of.values_mut().for_each(|ids| ids.sort_by_key(number));
+        Layout { fields, oneofs_of, oneofs, extensions, extensions_of, members }
+    }
+}
+
+fn label(field: &FieldDraft) -> Label {
+    let counts_absence = field.oneof.is_some()
+        || field.is_extension()
+        || field.ty.and_then(FieldType::message).is_some();
+    match field.features.presence {
+        _ if field.is_repeated() => Label::Repeated,
+        Presence::Required => Label::Required,
+        Presence::Explicit => Label::Optional,
+        Presence::Implicit if counts_absence => Label::Optional,
+        Presence::Implicit => Label::Implicit,
+    }
+}
+
+fn is_packed(field: &FieldDraft) -> bool {
+    field.is_repeated()
+        && field.features.repeated_encoding == RepeatedEncoding::Packed
+        && ty(field).is_packable()
+}
+
+/// Linked drafts have types; the byte is what a draft without errors never shows.
+fn ty(field: &FieldDraft) -> FieldType {
+    field.ty.unwrap_or(FieldType::Scalar(super::Scalar::Bytes))
+}
+
+fn wire_fields(draft: &Draft) -> Vec<WireField> {
+    let wire_field = |field: &FieldDraft| {
+        let (ty, packed) = (ty(field), is_packed(field));
+        let wire_type = if packed { WireType::Length } else { ty.wire_type() };
+        let tag = Tag::new(field.number as u32, wire_type);
+        WireField { ty, label: label(field), packed, tag, home: Home::Extension(0) }
+    };
+    draft.fields.iter().map(wire_field).collect()
+}
+
+fn tables(draft: &Draft, layout: &Layout) -> Vec<FieldTable> {
+    let slot = |id: FieldId| {
+        let (field, kind) = (draft.field(id), ty(draft.field(id)));
+        let packable = field.is_repeated() && kind.is_packable();
+        (field.number as u32, Slot { field: id, kind, packable })
+    };
+    let table = |(message, fields): (usize, &Vec<FieldId>)| match layout
+        .extensions_of
+        .get(&MessageId(message as u32))
+    {
+        None => FieldTable::new(fields.iter().map(|&id| slot(id))),
+        Some(extensions) => {
+            let mut all: Vec<_> = fields.iter().chain(extensions).map(|&id| slot(id)).collect();
+            all.sort_by_key(|&(number, _)| number);
+            FieldTable::new(all.into_iter())
+        }
+    };
+    layout.fields.iter().enumerate().map(table).collect()
+}
+
+/// Fields on their way into messages.
+struct Fields<'l> {
+    drafts: Vec<FieldDraft>,
+    defaults: Map<FieldId, DefaultValue>,
+    layout: &'l Layout,
+}
+
+impl Fields<'_> {
+    fn homes(&self, wire: &mut [WireField], draft: &Draft) {
+        for (message, fields) in draft.message_ids().zip(&self.layout.fields) {
+            for (index, id) in fields.iter().enumerate() {
+                wire[id.index()].home = Home::Message(message, index as u32);
+            }
+        }
+        for (index, id) in self.layout.extensions.iter().enumerate() {
+            wire[id.index()].home = Home::Extension(index as u32);
+        }
+    }
+
+    /// The definition of a field that is the `index`th of its message.
+    fn take(&mut self, id: FieldId, index: u32) -> Field {
+        let field = std::mem::take(&mut self.drafts[id.index()]);
+        let (ty, label, packed) = (ty(&field), label(&field), is_packed(&field));
+        Field {
+            id,
+            json_name: field.json_name.filter(|json| *json != field.name).map(Into::into),
+            name: field.name.into(),
+            message: field.message.unwrap_or(MessageId(0)),
+            number: field.number as u32,
+            index,
+            ty,
+            label,
+            oneof: field.oneof.filter(|oneof| self.layout.oneofs[oneof.index()].is_some()),
+            packed,
+            proto3_optional: field.proto3_optional,
+            extension: None,
+            edge: None,
+            features: field.features,
+            default: self.defaults.remove(&id).map(Box::new),
+            options: options(&field.options),
+        }
+    }
+}
+
+/// The graph of definitions that is being put together.
+struct Graph {
+    builder: frozen::Builder<Def>,
+    /// Nodes so far.
+    count: u32,
+    /// The first nodes of messages, enums and services.
+    messages: u32,
+    enums: u32,
+    services: u32,
+    names: Map<Arc<str>, Named>,
+    file_names: Map<Arc<str>, FileId>,
+    packages: Vec<Box<str>>,
+    message_names: Vec<Arc<str>>,
+    oneofs: Vec<OneofRest>,
+    edges: Vec<(u32, u32)>,
+}
+
+/// What a oneof has besides its members.
+struct OneofRest {
+    name: Box<str>,
+    options: Box<[u8]>,
+}
+
+impl Graph {
+    /// Nodes stand in the order files, messages, enums, services, extensions, so that edges are
+    /// known before their ends are there.
+    fn new(draft: &Draft) -> Graph {
+        let files = draft.files.len() as u32;
+        let enums = files + draft.messages.len() as u32;
+        let packages =
+            draft.files.iter().map(|file| file.package.clone().unwrap_or_default().into());
+        let rest = |oneof: &super::draft::OneofDraft| OneofRest {
+            name: oneof.name.as_str().into(),
+            options: options(&oneof.options),
+        };
+        let mut names = Map::default();
+        names.reserve(draft.messages.len() + draft.enums.len());
+        Graph {
+            builder: frozen::Builder::new(),
+            count: 0,
+            messages: files,
+            enums,
+            services: enums + draft.enums.len() as u32,
+            names,
+            file_names: Map::default(),
+            packages: packages.collect(),
+            message_names: draft.messages.iter().map(|one| one.full_name.clone()).collect(),
+            oneofs: draft.oneofs.iter().map(rest).collect(),
+            edges: Vec::new(),
+        }
+    }
+
+    fn message_node(&self, id: MessageId) -> u32 {
+        self.messages + id.0
+    }
+
+    fn type_node(&self, ty: FieldType) -> Option<u32> {
+        match ty {
+            FieldType::Scalar(_) => None,
+            FieldType::Message(id) | FieldType::Group(id) => Some(self.message_node(id)),
+            FieldType::Enum(id) => Some(self.enums + id.0),
+        }
+    }
+
+    /// Adds a node with its edges.
+    fn node(&mut self, def: Def, edges: Vec<u32>) {
+        let from = self.builder.node(def);
+        self.count += 1;
+        self.edges.extend(edges.into_iter().map(|to| (from.raw(), to)));
+    }
+
+    fn file(&mut self, file: FileDraft, descriptor: Box<[u8]>) {
+        let name: Arc<str> = file.name.into();
+        let id = FileId(self.file_names.len() as u32);
+        self.file_names.insert(name.clone(), id);
+        let imports: Box<[_]> =
+            file.dependencies.iter().filter_map(|one| Some((one.file?, one.kind))).collect();
+        let edges = imports.iter().map(|&(file, _)| file.0).collect();
+        let def = File {
+            name,
+            package: self.packages[id.index()].clone(),
+            edition: file.edition,
+            features: file.features,
+            imports,
+            messages: file.messages.into(),
+            enums: file.enums.into(),
+            services: file.services.into(),
+            extensions: file.extensions.into(),
+            options: options(&file.options),
+            descriptor,
+        };
+        self.node(Def::File(def), edges);
+    }
+
+    fn message(&mut self, id: MessageId, message: MessageDraft, fields: &mut Fields<'_>) {
+        let mut edges = vec![message.file.0];
+        edges.extend(message.parent.map(|parent| self.message_node(parent)));
+        let layout = fields.layout;
+        let ids = &layout.fields[id.index()];
+        let take = |(index, &field): (usize, &FieldId)| {
+            let mut def = fields.take(field, index as u32);
+            def.edge = self.type_node(def.ty).map(|node| {
+                edges.push(node);
+                edges.len() as u32 - 1
+            });
+            def
+        };
+        let defs: Box<[Field]> = ids.iter().enumerate().map(take).collect();
+        let oneof_indexes = &layout.oneofs_of[id.index()];
+        let oneof = |&index: &u32| Oneof {
+            name: self.oneofs[index as usize].name.clone(),
+            fields: layout.members[index as usize].as_slice().into(),
+            options: self.oneofs[index as usize].options.clone(),
+        };
+        let bytes = options(&message.options);
+        let def = Message {
+            name_start: name_start(&message.full_name, &message.name),
+            full_name: message.full_name.clone(),
+            file: message.file,
+            parent: message.parent,
+            by_name: sorted(defs.len(), |a, b| defs[a].name.cmp(&defs[b].name)),
+            by_json_name: sorted(defs.len(), |a, b| defs[a].json_name().cmp(defs[b].json_name())),
+            fields: defs,
+            ids: ids.as_slice().into(),
+            oneofs: oneof_indexes.iter().map(oneof).collect(),
+            oneof_ids: oneof_indexes.iter().map(|&index| super::OneofId(index)).collect(),
+            rare: rare(&message),
+            messages: message.messages.into(),
+            enums: message.enums.into(),
+            extensions: message.extensions.into(),
+            visibility: message.visibility,
+            map_entry: message.map_entry,
+            message_set: raw::last_varint(&bytes, 1) == Some(1),
+            features: message.features,
+            options: bytes,
+        };
+        self.names.insert(message.full_name, Named::Message(id));
+        self.node(Def::Message(def), edges);
+    }
+
+    fn enum_(&mut self, found: EnumDraft) {
+        let mut edges = vec![found.file.0];
+        edges.extend(found.parent.map(|parent| self.message_node(parent)));
+        let value = |value: super::draft::EnumValueDraft| EnumValue {
+            name: value.name.into(),
+            number: value.number,
+            options: options(&value.options),
+        };
+        let values: Box<[EnumValue]> = found.values.into_iter().map(value).collect();
+        let mut by_number: Vec<u32> = (0..values.len() as u32).collect();
+        by_number.sort_by_key(|&at| (values[at as usize].number, at));
+        by_number.dedup_by_key(|at| values[*at as usize].number);
+        let id = EnumId(self.count - self.enums);
+        let def = Enum {
+            name_start: name_start(&found.full_name, &found.name),
+            full_name: found.full_name.clone(),
+            file: found.file,
+            parent: found.parent,
+            by_number: by_number.into(),
+            by_name: sorted(values.len(), |a, b| values[a].name.cmp(&values[b].name)),
+            values,
+            visibility: found.visibility,
+            features: found.features,
+            options: options(&found.options),
+        };
+        self.names.insert(found.full_name, Named::Enum(id));
+        self.node(Def::Enum(def), edges);
+    }
+
+    fn service(&mut self, service: ServiceDraft) {
+        let mut edges = vec![service.file.0];
+        let method = |method: super::draft::MethodDraft| {
+            let (input, output) = (method.input?, method.output?);
+            edges.extend([input, output].map(|id| self.message_node(id)));
+            Some(Method {
+                name: method.name.into(),
+                input,
+                output,
+                client_streaming: method.client_streaming,
+                server_streaming: method.server_streaming,
+                options: options(&method.options),
+            })
+        };
+        let methods = service.methods.into_iter().filter_map(method).collect();
+        let id = super::ServiceId(self.count - self.services);
+        let def = Service {
+            name_start: name_start(&service.full_name, &service.name),
+            full_name: service.full_name.clone(),
+            file: service.file,
+            methods,
+            options: options(&service.options),
+        };
+        self.names.insert(service.full_name, Named::Service(id));
+        self.node(Def::Service(def), edges);
+    }
+
+    fn extension(&mut self, id: FieldId, fields: &mut Fields<'_>) {
+        let field = &fields.drafts[id.index()];
+        let extendee = field.message.unwrap_or(MessageId(0));
+        let mut edges = vec![field.file.0, self.message_node(extendee)];
+        let around: &str = match field.scope {
+            Some(message) => &self.message_names[message.index()],
+            None => &self.packages[field.file.index()],
+        };
+        let full_name: Arc<str> = match around {
+            "" => field.name.as_str().into(),
+            around => format!("{around}.{}", field.name).into(),
+        };
+        self.names.insert(full_name.clone(), Named::Extension(id));
+        let part = ExtensionPart { full_name, file: field.file, scope: field.scope };
+        let mut def = fields.take(id, 0);
+        def.extension = Some(Box::new(part));
+        def.edge = self.type_node(def.ty).map(|node| {
+            edges.push(node);
+            2
+        });
+        self.node(Def::Extension(def), edges);
+    }
+
+    fn finish(
+        mut self,
+        wire: Box<[WireField]>,
+        tables: Box<[FieldTable]>,
+        oneofs: Box<[Option<(MessageId, u32)>]>,
+        order: &[FileId],
+    ) -> Schema {
+        for (from, to) in self.edges {
+            self.builder.edge(NodeId::new(from), NodeId::new(to));
+        }
+        let mut nodes = self.builder.freeze();
+        let extensions = self.services as usize
+            + self.names.values().filter(|one| matches!(one, Named::Service(_))).count();
+        let extensions = nodes.split_off(extensions).into();
+        let services = nodes.split_off(self.services as usize).into();
+        let enums = nodes.split_off(self.enums as usize).into();
+        let messages = nodes.split_off(self.messages as usize).into();
+        let pool = Pool {
+            files: nodes.into(),
+            messages,
+            enums,
+            services,
+            extensions,
+            wire,
+            tables,
+            oneofs,
+            names: self.names,
+            file_names: self.file_names,
+            order: order.into(),
+        };
+        Schema { pool: Arc::new(pool) }
+    }
+}
+
+fn options(options: &MaybeOptions) -> Box<[u8]> {
+    options.as_ref().map_or_else(Box::default, |options| options.bytes.as_slice().into())
+}
+
+fn name_start(full_name: &str, name: &str) -> u32 {
+    (full_name.len() - name.len()) as u32
+}
+
+fn sorted(count: usize, compare: impl Fn(usize, usize) -> std::cmp::Ordering) -> Box<[u32]> {
+    let mut indexes: Box<[u32]> = (0..count as u32).collect();
+    indexes.sort_unstable_by(|&a, &b| compare(a as usize, b as usize));
+    indexes
+}
+
+fn rare(message: &MessageDraft) -> Option<Box<MessageRare>> {
+    let MessageDraft { extension_ranges, reserved_ranges, reserved_names, .. } = message;
+    if extension_ranges.is_empty() && reserved_ranges.is_empty() && reserved_names.is_empty() {
+        return None;
+    }
+    let numbers = |range: &RangeDraft| range.start as u32..range.end as u32;
+    let extension_range = |one: &super::draft::ExtensionRangeDraft| ExtensionRange {
+        numbers: numbers(&one.range),
+        options: options(&one.options),
+    };
+    Some(Box::new(MessageRare {
+        extension_ranges: extension_ranges.iter().map(extension_range).collect(),
+        reserved_ranges: reserved_ranges.iter().map(numbers).collect(),
+        reserved_names: reserved_names.iter().map(|(name, _)| name.as_str().into()).collect(),
+    }))
+}

@@ -1,0 +1,394 @@
+//! All names in their scopes.
+//!
+//! A scope is a package, a message, an enum or a service. What a scope declares shares one space
+//! of names; the values of an enum stand beside it, in the scope around it, as in C++.
+
+use std::sync::Arc;
+
+use tidemill_stdx::hash::Map;
+use tidemill_stdx::intern::{Interner, Symbol};
+
+use super::imports::{Imports, InOptions};
+use crate::schema::draft::Draft;
+use crate::schema::problem::{Part, Place, Problem};
+use crate::schema::{EnumId, FieldId, FileId, MessageId, OneofId, ServiceId};
+
+/// Something that has names in it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Scope {
+    /// A package; 0 is the one without a name.
+    Package(u32),
+    /// A message.
+    Message(MessageId),
+    /// A service.
+    Service(ServiceId),
+}
+
+/// Something that has a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Entity {
+    /// A package, with its number.
+    Package(u32),
+    /// A message.
+    Message(MessageId),
+    /// An enum.
+    Enum(EnumId),
+    /// A value of an enum and its place there.
+    EnumValue(EnumId, u32),
+    /// A field or an extension.
+    Field(FieldId),
+    /// A oneof.
+    Oneof(OneofId),
+    /// A service.
+    Service(ServiceId),
+    /// A method of a service and its place there.
+    Method(ServiceId, u32),
+}
+
+/// A package: its name, what is around it, who declares it.
+#[derive(Debug)]
+struct Package {
+    name: Arc<str>,
+    parent: Option<u32>,
+    files: Vec<FileId>,
+}
+
+/// The table of names; see the module.
+#[derive(Debug)]
+pub struct Names {
+    words: Interner,
+    entities: Map<(Scope, Symbol), Entity>,
+    packages: Vec<Package>,
+    /// By file.
+    package_of: Vec<u32>,
+}
+
+impl Names {
+    /// Enters all names, sets the full names, and reports duplicates.
+    pub fn declare(draft: &mut Draft, problems: &mut Vec<Problem>) -> Names {
+        let root = Package { name: "".into(), parent: None, files: Vec::new() };
+        let mut names = Names {
+            words: Interner::new(),
+            entities: Map::default(),
+            packages: vec![root],
+            package_of: Vec::new(),
+        };
+        let count = 2 * draft.fields.len() + draft.messages.len() + draft.enums.len();
+        names.entities.reserve(count);
+        for file in draft.file_ids() {
+            names.declare_package(draft, file, problems);
+        }
+        names.full_names(draft);
+        names.declare_all(draft, problems);
+        names
+    }
+
+    fn declare_package(&mut self, draft: &Draft, id: FileId, problems: &mut Vec<Problem>) {
+        let file = draft.file(id);
+        let mut package = 0;
+        self.packages[0].files.push(id);
+        for part in file.package.iter().flat_map(|name| name.split('.')) {
+            let word = self.words.intern(part);
+            let key = (Scope::Package(package), word);
+            package = match self.entities.get(&key) {
+                Some(&Entity::Package(inner)) => inner,
+                Some(&other) => {
+                    self.report_duplicate(
+                        draft,
+                        part,
+                        (id, file.place, Part::Type),
+                        other,
+                        problems,
+                    );
+                    break;
+                }
+                None => {
+                    let name = join(&self.packages[package as usize].name, part);
+                    let inner = self.packages.len() as u32;
+                    self.packages.push(Package { name, parent: Some(package), files: Vec::new() });
+                    self.entities.insert(key, Entity::Package(inner));
+                    inner
+                }
+            };
+            self.packages[package as usize].files.push(id);
+        }
+        self.package_of.push(package);
+    }
+
+    /// Outer messages come before inner ones in a draft.
+    fn full_names(&self, draft: &mut Draft) {
+        for id in draft.message_ids() {
+            let message = draft.message(id);
+            let around = match message.parent {
+                Some(parent) => &draft.message(parent).full_name,
+                None => self.package_name(message.file),
+            };
+            draft.message_mut(id).full_name = join(around, &message.name);
+        }
+        for id in draft.enum_ids() {
+            let found = draft.enum_(id);
+            let around = match found.parent {
+                Some(parent) => &draft.message(parent).full_name,
+                None => self.package_name(found.file),
+            };
+            draft.enum_mut(id).full_name = join(around, &found.name);
+        }
+        for id in draft.service_ids() {
+            let service = draft.service(id);
+            let full_name = join(self.package_name(service.file), &service.name);
+            draft.service_mut(id).full_name = full_name;
+        }
+    }
+
+    fn declare_all(&mut self, draft: &Draft, problems: &mut Vec<Problem>) {
+        for id in draft.message_ids() {
+            let message = draft.message(id);
+            let scope = self.scope_around(message.file, message.parent);
+            let at = (message.file, message.place, Part::Name);
+            self.enter(draft, scope, &message.name, Entity::Message(id), at, problems);
+        }
+        for id in draft.enum_ids() {
+            let found = draft.enum_(id);
+            let scope = self.scope_around(found.file, found.parent);
+            let at = (found.file, found.place, Part::Name);
+            self.enter(draft, scope, &found.name, Entity::Enum(id), at, problems);
+        }
+        for id in draft.field_ids() {
+            let field = draft.field(id);
+            let scope = self.scope_around(field.file, field.scope);
+            let at = (field.file, field.place, Part::Name);
+            self.enter(draft, scope, &field.name, Entity::Field(id), at, problems);
+        }
+        for (index, oneof) in draft.oneofs.iter().enumerate() {
+            let (id, scope) = (OneofId(index as u32), Scope::Message(oneof.message));
+            let at = (draft.message(oneof.message).file, oneof.place, Part::Name);
+            self.enter(draft, scope, &oneof.name, Entity::Oneof(id), at, problems);
+        }
+        for id in draft.enum_ids() {
+            let found = draft.enum_(id);
+            let scope = self.scope_around(found.file, found.parent);
+            for (index, value) in found.values.iter().enumerate() {
+                let at = (found.file, value.place, Part::Name);
+                let entity = Entity::EnumValue(id, index as u32);
+                self.enter(draft, scope, &value.name, entity, at, problems);
+            }
+        }
+        for id in draft.service_ids() {
+            let service = draft.service(id);
+            let scope = self.scope_around(service.file, None);
+            let at = (service.file, service.place, Part::Name);
+            self.enter(draft, scope, &service.name, Entity::Service(id), at, problems);
+            for (index, method) in service.methods.iter().enumerate() {
+                let at = (service.file, method.place, Part::Name);
+                let entity = Entity::Method(id, index as u32);
+                self.enter(draft, Scope::Service(id), &method.name, entity, at, problems);
+            }
+        }
+    }
+
+    fn enter(
+        &mut self,
+        draft: &Draft,
+        scope: Scope,
+        name: &str,
+        entity: Entity,
+        at: (FileId, Place, Part),
+        problems: &mut Vec<Problem>,
+    ) {
+        let word = self.words.intern(name);
+        match self.entities.entry((scope, word)) {
+            std::collections::hash_map::Entry::Vacant(place) => {
+                place.insert(entity);
+            }
+            std::collections::hash_map::Entry::Occupied(place) => {
+                let other = *place.get();
+                self.report_duplicate(draft, name, at, other, problems);
+            }
+        }
+    }
+
+    fn report_duplicate(
+        &self,
+        draft: &Draft,
+        name: &str,
+        at: (FileId, Place, Part),
+        other: Entity,
+        problems: &mut Vec<Problem>,
+    ) {
+        let message = format!("the name `{name}` is taken by {}", self.describe(draft, other));
+        let mut problem = Problem::error("duplicate-name", at, message);
+        if let Some((file, place)) = place_of(draft, other) {
+            problem = problem.label((file, place, Part::Name), "it is declared here");
+        }
+        if let Entity::EnumValue(id, _) = other {
+            let found = &draft.enum_(id).name;
+            problem = problem.help(format!(
+                "the values of an enum are names of the scope around it: one like \
+                 `{}_{name}` says whose it is",
+                found.to_ascii_uppercase()
+            ));
+        }
+        problems.push(problem);
+    }
+
+    fn describe(&self, draft: &Draft, entity: Entity) -> String {
+        match entity {
+            Entity::Package(id) => format!("package `{}`", self.packages[id as usize].name),
+            Entity::Message(id) => format!("message `{}`", draft.message(id).full_name),
+            Entity::Enum(id) => format!("enum `{}`", draft.enum_(id).full_name),
+            Entity::EnumValue(id, _) => format!("a value of enum `{}`", draft.enum_(id).full_name),
+            Entity::Field(id) if draft.field(id).is_extension() => "an extension".into(),
+            Entity::Field(_) => "a field".into(),
+            Entity::Oneof(_) => "a oneof".into(),
+            Entity::Service(id) => format!("service `{}`", draft.service(id).full_name),
+            Entity::Method(..) => "a method".into(),
+        }
+    }
+
+    fn scope_around(&self, file: FileId, message: Option<MessageId>) -> Scope {
+        message.map_or(Scope::Package(self.package_of[file.index()]), Scope::Message)
+    }
+
+    /// The package of a file.
+    pub fn package_scope(&self, file: FileId) -> Scope {
+        Scope::Package(self.package_of[file.index()])
+    }
+
+    fn package_name(&self, file: FileId) -> &Arc<str> {
+        &self.packages[self.package_of[file.index()] as usize].name
+    }
+
+    /// The scope around another.
+    pub fn parent(&self, draft: &Draft, scope: Scope) -> Option<Scope> {
+        match scope {
+            Scope::Package(id) => self.packages[id as usize].parent.map(Scope::Package),
+            Scope::Message(id) => {
+                let message = draft.message(id);
+                Some(self.scope_around(message.file, message.parent))
+            }
+            Scope::Service(id) => Some(self.package_scope(draft.service(id).file)),
+        }
+    }
+
+    /// What a scope declares under a name.
+    pub fn get(&self, scope: Scope, name: &str) -> Option<Entity> {
+        self.entities.get(&(scope, self.words.get(name)?)).copied()
+    }
+
+    /// What a name with dots means from a scope on inwards.
+    pub fn get_path(&self, scope: Scope, path: &str) -> Option<Entity> {
+        let mut scope = scope;
+        let mut parts = path.split('.');
+        loop {
+            let entity = self.get(scope, parts.next()?)?;
+            if parts.clone().next().is_none() {
+                return Some(entity);
+            }
+            scope = entity.scope()?;
+        }
+    }
+
+    /// True if `from` sees the entity; of packages it is enough to see one file of it.
+    pub fn is_visible(
+        &self,
+        draft: &Draft,
+        imports: &Imports,
+        from: FileId,
+        entity: Entity,
+        in_options: InOptions,
+    ) -> bool {
+        match entity {
+            Entity::Package(id) => {
+                let files = &self.packages[id as usize].files;
+                files.iter().any(|&file| imports.sees(from, file, in_options))
+            }
+            _ => entity.file(draft).is_some_and(|file| imports.sees(from, file, in_options)),
+        }
+    }
+
+    /// The full name of what has one.
+    pub fn full_name(&self, draft: &Draft, entity: Entity) -> String {
+        match entity {
+            Entity::Package(id) => self.packages[id as usize].name.to_string(),
+            Entity::Message(id) => draft.message(id).full_name.to_string(),
+            Entity::Enum(id) => draft.enum_(id).full_name.to_string(),
+            Entity::Service(id) => draft.service(id).full_name.to_string(),
+            Entity::Field(id) => {
+                let field = draft.field(id);
+                let around = match field.scope {
+                    Some(message) => &draft.message(message).full_name,
+                    None => self.package_name(field.file),
+                };
+                join(around, &field.name).to_string()
+            }
+            Entity::EnumValue(..) | Entity::Oneof(_) | Entity::Method(..) => String::new(),
+        }
+    }
+
+    /// The scope of an entity that names can go through.
+    pub fn scope_of(entity: Entity) -> Option<Scope> {
+        entity.scope()
+    }
+}
+
+impl Entity {
+    /// The scope that it is, for those that have names in them.
+    pub fn scope(self) -> Option<Scope> {
+        match self {
+            Entity::Package(id) => Some(Scope::Package(id)),
+            Entity::Message(id) => Some(Scope::Message(id)),
+            Entity::Service(id) => Some(Scope::Service(id)),
+            _ => None,
+        }
+    }
+
+    /// True for what a name can go through: also for enums, where it ends nowhere.
+    pub fn is_aggregate(self) -> bool {
+        matches!(self, Entity::Enum(_)) || self.scope().is_some()
+    }
+
+    /// True for messages and enums.
+    pub fn is_type(self) -> bool {
+        matches!(self, Entity::Message(_) | Entity::Enum(_))
+    }
+
+    /// The file that declares it; packages have many.
+    pub fn file(self, draft: &Draft) -> Option<FileId> {
+        place_of(draft, self).map(|(file, _)| file)
+    }
+}
+
+fn place_of(draft: &Draft, entity: Entity) -> Option<(FileId, Place)> {
+    Some(match entity {
+        Entity::Package(_) => return None,
+        Entity::Message(id) => (draft.message(id).file, draft.message(id).place),
+        Entity::Enum(id) => (draft.enum_(id).file, draft.enum_(id).place),
+        Entity::EnumValue(id, index) => {
+            let found = draft.enum_(id);
+            (found.file, found.values[index as usize].place)
+        }
+        Entity::Field(id) => (draft.field(id).file, draft.field(id).place),
+        Entity::Oneof(id) => {
+            let oneof = draft.oneof(id);
+            (draft.message(oneof.message).file, oneof.place)
+        }
+        Entity::Service(id) => (draft.service(id).file, draft.service(id).place),
+        Entity::Method(id, index) => {
+            let service = draft.service(id);
+            (service.file, service.methods[index as usize].place)
+        }
+    })
+}
+
+fn join(around: &str, name: &str) -> Arc<str> {
+    match around {
+        "" => name.into(),
+        around => {
+            let mut full = String::with_capacity(around.len() + 1 + name.len());
+            full.push_str(around);
+            full.push('.');
+            full.push_str(name);
+            full.into()
+        }
+    }
+}

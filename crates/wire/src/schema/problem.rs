@@ -1,0 +1,112 @@
+//! What is wrong with definitions, and which part of which element shows it.
+//!
+//! Linking and checking do not know whether definitions came as text. They name an element by its
+//! [`Place`] and the [`Part`] at fault; who has the text turns that into a span.
+
+use super::FileId;
+
+/// An element in a text; definitions that did not come as text have none.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Place(pub(crate) u32);
+
+impl Place {
+    /// Of what did not come as text.
+    pub const NONE: Place = Place(u32::MAX);
+}
+
+impl Default for Place {
+    fn default() -> Place {
+        Place::NONE
+    }
+}
+
+/// A part of an element.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// Its name.
+    Name,
+    /// Its number.
+    Number,
+    /// Its type, or what a method takes.
+    Type,
+    /// What it extends, or what a method gives.
+    Other,
+    /// Bytes of the text.
+    Range(u32, u32),
+}
+
+/// One finding.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// Stable kebab-case name of the class.
+    pub code: &'static str,
+    /// Only a warning.
+    pub warning: bool,
+    /// The file at fault.
+    pub file: FileId,
+    /// The element at fault.
+    pub place: Place,
+    /// The part at fault.
+    pub part: Part,
+    /// One sentence without a final period, with full names.
+    pub message: String,
+    /// Another element that explains it, and how.
+    pub label: Option<(FileId, Place, Part, String)>,
+    /// What to write instead.
+    pub help: Option<String>,
+    /// The name that nobody has, for those who know where to look for it.
+    pub subject: Option<String>,
+}
+
+impl Problem {
+    /// An error.
+    pub fn error(
+        code: &'static str,
+        (file, place, part): (FileId, Place, Part),
+        message: impl Into<String>,
+    ) -> Problem {
+        let message = message.into();
+        Problem {
+            code,
+            warning: false,
+            file,
+            place,
+            part,
+            message,
+            label: None,
+            help: None,
+            subject: None,
+        }
+    }
+
+    /// A warning.
+    pub fn warning(
+        code: &'static str,
+        at: (FileId, Place, Part),
+        message: impl Into<String>,
+    ) -> Problem {
+        Problem { warning: true, ..Problem::error(code, at, message) }
+    }
+
+    /// Says which name nobody has.
+    pub fn about(mut self, subject: impl Into<String>) -> Problem {
+        self.subject = Some(subject.into());
+        self
+    }
+
+    /// Says what to write instead.
+    pub fn help(mut self, help: impl Into<String>) -> Problem {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds another element.
+    pub fn label(
+        mut self,
+        (file, place, part): (FileId, Place, Part),
+        message: impl Into<String>,
+    ) -> Problem {
+        self.label = Some((file, place, part, message.into()));
+        self
+    }
+}

@@ -1,0 +1,67 @@
+//! Options as they are written, before anybody knows what their names mean.
+
+/// Bytes of the text, `start..end`.
+pub type TextRange = (u32, u32);
+
+/// `name = value` of an option.
+#[derive(Clone, Debug)]
+pub struct OptionText {
+    /// The parts between dots.
+    pub name: Vec<NamePart>,
+    /// The value.
+    pub value: OptionValue,
+    /// Where the value stands.
+    pub value_range: TextRange,
+}
+
+/// `part` or `(part)`.
+#[derive(Clone, Debug)]
+pub struct NamePart {
+    /// The name, of an extension perhaps with dots.
+    pub name: String,
+    /// It stands in parentheses.
+    pub extension: bool,
+    /// Where it stands.
+    pub range: TextRange,
+}
+
+/// What an option is set to.
+#[derive(Clone, PartialEq, Debug)]
+pub enum OptionValue {
+    /// A word.
+    Identifier(String),
+    /// A number without a minus.
+    Positive(u64),
+    /// A number with a minus.
+    Negative(i64),
+    /// A number with a point or an exponent, or too great for the others.
+    Double(f64),
+    /// Quoted bytes.
+    String(Vec<u8>),
+    /// `{ ... }` in the text format: the text between the braces.
+    Aggregate(String),
+}
+
+impl OptionText {
+    /// The range of the whole name.
+    pub fn name_range(&self) -> TextRange {
+        match (self.name.first(), self.name.last()) {
+            (Some(first), Some(last)) => (first.range.0, last.range.1),
+            _ => self.value_range,
+        }
+    }
+
+    /// The name as written.
+    pub fn name_text(&self) -> String {
+        let part = |part: &NamePart| match part.extension {
+            true => format!("({})", part.name),
+            false => part.name.clone(),
+        };
+        self.name.iter().map(part).collect::<Vec<_>>().join(".")
+    }
+
+    /// True for an option that is that one word.
+    pub fn is(&self, name: &str) -> bool {
+        matches!(self.name.as_slice(), [part] if !part.extension && part.name == name)
+    }
+}

@@ -1,0 +1,131 @@
+//! Texts and what becomes of them: descriptors equal to those of `protoc` byte for byte, and for
+//! what is wrong its diagnostics.
+//!
+//! The data is in `tests/proto`: `right/*.proto` with the set that `protoc` made of it, recorded
+//! beside; `wrong/*.proto` with the diagnostics and the verdict of `protoc`. `BLESS=1` rewrites
+//! expected diagnostics; the sets and verdicts too, if `PROTOC` names a `protoc` to ask.
+
+mod oracle;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tidemill_wire::Schema;
+use tidemill_wire::proto::{Compiled, Folders, compile};
+
+fn data(folder: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/proto").join(folder)
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("the data is there");
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(".proto")).collect();
+    names.sort();
+    names
+}
+
+fn compile_in(folder: &Path, name: &str) -> Compiled {
+    compile(&[name], &Folders { roots: vec![folder.to_owned()] })
+}
+
+/// Diagnostics with names of files as in imports.
+fn rendered(compiled: &Compiled, folder: &Path) -> String {
+    let text: String =
+        compiled.diagnostics.iter().map(|one| compiled.sources.render(one)).collect();
+    text.replace(&format!("{}/", folder.display()), "")
+        .replace(&folder.display().to_string(), "tests/proto/wrong")
+}
+
+#[test]
+fn descriptors_are_those_of_protoc() {
+    let folder = data("right");
+    let mut failed = Vec::new();
+    for name in files(&folder) {
+        let compiled = compile_in(&folder, &name);
+        let expected = folder.join(name.replace(".proto", ".fds"));
+        if let (Some(set), true) = (oracle::descriptor_set(&folder, &name), oracle::bless()) {
+            fs::write(&expected, set).unwrap();
+        }
+        let expected = fs::read(&expected).expect("the set is recorded");
+        let Some(schema) = &compiled.schema else {
+            failed.push(format!("{name}:\n{}", rendered(&compiled, &folder)));
+            continue;
+        };
+        let found = schema.descriptor_set();
+        if found != expected {
+            if let Some(folder) = std::env::var_os("KEEP") {
+                fs::write(Path::new(&folder).join(&name), &found).unwrap();
+            }
+            let at = found.iter().zip(&expected).take_while(|(a, b)| a == b).count();
+            let around = |bytes: &[u8]| {
+                let part = &bytes[at.saturating_sub(40)..(at + 40).min(bytes.len())];
+                part.escape_ascii().to_string()
+            };
+            failed.push(format!("{name} at {at}:\n  {}\n  {}", around(&found), around(&expected)));
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
+fn descriptor_sets_come_back() {
+    let folder = data("right");
+    for name in files(&folder) {
+        let set = fs::read(folder.join(name.replace(".proto", ".fds"))).unwrap();
+        match Schema::from_descriptor_set(&set) {
+            Ok(schema) => assert_eq!(schema.descriptor_set(), set, "{name}"),
+            Err(error) => panic!("{name}: {error}"),
+        }
+    }
+}
+
+/// The expectation: `protoc accepts` or `protoc refuses`, perhaps why we differ, then diagnostics.
+fn verdict(expected: &str) -> Option<bool> {
+    match expected.lines().next()? {
+        "protoc accepts" => Some(true),
+        "protoc refuses" => Some(false),
+        _ => None,
+    }
+}
+
+/// A second line `we differ: ...` says that our verdict is another, and why.
+fn differs(expected: &str) -> Option<&str> {
+    expected.lines().nth(1).filter(|line| line.starts_with("we differ: "))
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    let folder = data("wrong");
+    let mut failed = String::new();
+    let names = files(&folder);
+    assert!(names.len() >= 200, "only {} files", names.len());
+    for name in names {
+        let compiled = compile_in(&folder, &name);
+        let path = folder.join(name.replace(".proto", ".expected"));
+        let recorded = fs::read_to_string(&path).unwrap_or_default();
+        let asked = oracle::accepts(&folder, &name);
+        let protoc = match (asked, verdict(&recorded)) {
+            (Some(asked), Some(known)) if !oracle::bless() => {
+                assert_eq!(asked, known, "{name}: protoc changed its mind");
+                known
+            }
+            (asked, known) => asked.or(known).expect("the verdict of protoc is recorded"),
+        };
+        let word = if protoc { "accepts" } else { "refuses" };
+        let mut found = format!("protoc {word}\n");
+        let same = compiled.schema.is_some() == protoc;
+        match differs(&recorded) {
+            Some(line) if !same => found.push_str(&format!("{line}\n")),
+            None if same => {}
+            _ => failed.push_str(&format!("{name}: our verdict is another than protoc's\n")),
+        }
+        found.push_str(&rendered(&compiled, &folder));
+        if oracle::bless() {
+            fs::write(&path, &found).unwrap();
+        } else if found != recorded {
+            failed.push_str(&format!("{name}:\n--- expected\n{recorded}--- found\n{found}"));
+        }
+    }
+    assert!(failed.is_empty(), "{failed}");
+}

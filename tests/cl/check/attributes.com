@@ -1,0 +1,13 @@
+(* Attributes where they mean something, and elsewhere; what is offered and what is implemented. *)
+INTERFACE I; IN Ask OUT Is END I;
+COMPONENT {ENTRYPOINT} One REQUIRES I, SystemTime, Input; END One;
+COMPONENT {ENTRYPOINT, EXCLUSIVE} Two; COMPONENT {ENTRYPOINT} Inside; END Inside; END Two;
+COMPONENT {PRIVATE} Three OFFERS Nothing, I REQUIRES Nowhere;
+  VARIABLE a: INTEGER {ARRAY, PRIVATE}; b[i: INTEGER]: Four {SYNCHRONOUS, ARRAY}; c: ANY {SYNCHRONOUS};
+  IMPLEMENTATION I; BEGIN ?Ask; !Is END I;
+  IMPLEMENTATION I; BEGIN ?Ask; !Is END I;
+  IMPLEMENTATION Nothing; BEGIN ?Ask; !Is; IF ?FINISH THEN END END Nothing;
+  BEGIN
+  ACTIVITY {SHARED, EXCLUSIVE} BEGIN {PRIVATE} c := 1 END
+END Three;
+COMPONENT Four; END Four;

@@ -125,6 +125,12 @@ pub enum Verb {
         /// The function, with or without f_
         name: Option<String>,
     },
+    /// List the types of packet apps, or describe one
+    #[command(after_help = "Examples:\n  tidemill apps\n  tidemill apps RateLimiter")]
+    Apps {
+        /// The type
+        name: Option<String>,
+    },
     /// Print completions for a shell
     #[command(after_help = "Example:\n  tidemill completions bash > \
         ~/.local/share/bash-completion/completions/tidemill")]

@@ -77,6 +77,7 @@ fn run(cli: Cli) -> Status {
         Verb::Proto(args) => verbs::proto(&args, report),
         Verb::Query(args) => verbs::query(args, report),
         Verb::Functions { name } => verbs::functions(name.as_deref(), report),
+        Verb::Apps { name } => verbs::apps(name.as_deref(), report),
         Verb::Completions { shell } => verbs::completions(shell),
     }
 }

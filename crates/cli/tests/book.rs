@@ -1,5 +1,5 @@
 //! The programs in the book, the README and the pages of the examples are checked: a block marked
-//! `olg` or `cl` must be free of errors, one marked `wrong`, too, must have one.
+//! `olg`, `cl` or `flow` must be free of errors, one marked `wrong`, too, must have one.
 
 mod common;
 
@@ -24,7 +24,7 @@ fn blocks(page: &str) -> Vec<Block> {
             Some("") => open = false,
             Some(kind) => {
                 let (language, rest) = kind.split_once(' ').unwrap_or((kind, ""));
-                open = matches!(language, "olg" | "cl");
+                open = matches!(language, "olg" | "cl" | "flow");
                 if open {
                     let (wrong, kind) = (rest.contains("wrong"), language.to_owned());
                     blocks.push(Block { line: i + 1, kind, wrong, text: String::new() });

@@ -27,6 +27,7 @@
 //! | [`schemas`] | `.proto` texts and descriptors to schemas, with diagnostics |
 //! | [`run`] | nodes on this machine and the network |
 //! | [`sim`], [`script`] | nodes in virtual time, under faults and scripts |
+//! | [`packets`] | graphs of packet apps |
 //! | [`ask`] | questions to running nodes |
 //! | [`graph`], [`catalogue`] | programs drawn, the language listed |
 //! | [`journal`], [`console`], [`summary`], [`ended`] | what a run prints, finds and amounts to |
@@ -46,6 +47,7 @@ pub mod graph;
 pub mod journal;
 pub mod load;
 pub mod meters;
+pub mod packets;
 pub mod run;
 pub mod schemas;
 pub mod script;

@@ -20,6 +20,7 @@ const FLOORS: [(&str, u32); 16] = [
     ("overlog", 3),
     ("cl", 3),
     ("wire-arrow", 3),
+    ("apps", 3),
     ("tidemill", 4),
     ("fabric-zenoh", 4),
     ("cli", 5),
@@ -37,6 +38,10 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
             ["Cargo.toml"] => reasons(path, text, findings),
             ["crates", name, "Cargo.toml"] => {
                 arrows(name, path, text, findings);
+                versions(path, text, findings);
+            }
+            ["apps", "Cargo.toml"] => {
+                arrows("apps", path, text, findings);
                 versions(path, text, findings);
             }
             ["bench" | "xtask", "Cargo.toml"] => versions(path, text, findings),

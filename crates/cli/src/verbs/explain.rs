@@ -2,6 +2,7 @@
 
 use tidemill::graph::{self, Graph};
 
+use super::packets;
 use crate::Status;
 use crate::args::{ExplainArgs, Form, Sources, idle};
 use crate::output::Out;
@@ -9,6 +10,9 @@ use crate::report::Reporter;
 
 /// Prints tree, plan and graph, or draws the graph.
 pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
+    if packets::are_meant(&args.sources) {
+        return packets::explain(args, report);
+    }
     if super::components::are_meant(&args.sources) {
         return super::components::explain(args, report);
     }

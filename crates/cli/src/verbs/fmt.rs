@@ -46,8 +46,9 @@ fn one(path: &Path, check: bool, report: Reporter) -> Result<Changed, Told> {
     let format = match FileKind::of(path) {
         Some(FileKind::Rules) => tidemill_overlog::fmt::format,
         Some(FileKind::Components) => tidemill_cl::fmt::format,
+        Some(FileKind::Packets) => tidemill_packet::flow::format,
         _ => {
-            let endings = "`.olg`, `.com` or `.cl`";
+            let endings = "`.olg`, `.com`, `.cl` or `.flow`";
             return Err(fail(format!("{name}: the formatter knows files that end in {endings}")));
         }
     };

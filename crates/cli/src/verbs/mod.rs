@@ -4,6 +4,7 @@ mod components;
 mod explain;
 mod fmt;
 mod outside;
+mod packets;
 mod proto;
 mod query;
 mod run;
@@ -23,6 +24,7 @@ use crate::report::Reporter;
 
 pub use explain::{explain, schema};
 pub use fmt::fmt;
+pub use packets::apps;
 pub use proto::proto;
 pub use query::query;
 pub use run::run;
@@ -44,6 +46,9 @@ fn load(sources: &Sources, report: Reporter) -> Loaded {
 
 /// `check`.
 pub fn check(sources: &Sources, report: Reporter) -> Status {
+    if packets::are_meant(sources) {
+        return packets::check(sources, report);
+    }
     let is_schema = |file: &String| is_schema(Path::new(file));
     let (schemas, others): (Vec<String>, _) = sources.files.iter().cloned().partition(is_schema);
     let mut fine = true;

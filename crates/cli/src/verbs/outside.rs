@@ -142,7 +142,7 @@ pub fn print_stats(summary: &Summary) {
 }
 
 /// The most memory that this process has had in use, as the kernel counts it.
-fn peak_memory_bytes() -> Option<u64> {
+pub fn peak_memory_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

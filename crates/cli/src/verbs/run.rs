@@ -9,6 +9,7 @@ use tidemill_overlog::net::mail;
 use tidemill_stat::Registry;
 
 use super::outside::{self, Prelude, console};
+use super::packets;
 use crate::Status;
 use crate::args::{Fabric, RunArgs, idle};
 use crate::output::explain_failure;
@@ -16,6 +17,9 @@ use crate::report::Reporter;
 
 /// Runs a program until it ends or is interrupted.
 pub fn run(args: RunArgs, report: Reporter) -> Status {
+    if packets::are_meant(&args.sources) {
+        return packets::run(args, report);
+    }
     if super::components::are_meant(&args.sources) {
         return super::components::run(args, report);
     }
@@ -65,7 +69,7 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
 }
 
 /// Counters that other processes can read, as far as this machine has a place for them.
-fn registry(report: Reporter) -> Registry {
+pub fn registry(report: Reporter) -> Registry {
     let registry = Registry::open();
     if let Some(problem) = registry.problem() {
         report.warn(&format!("nobody else can read the counters of this run: {problem}"));

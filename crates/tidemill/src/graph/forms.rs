@@ -13,6 +13,7 @@ impl NodeKind {
             NodeKind::Rule => "rule",
             NodeKind::Timer => "timer",
             NodeKind::Stage => "stage",
+            NodeKind::App => "app",
             NodeKind::Component => "component",
             NodeKind::Interface => "interface",
             NodeKind::System => "system",
@@ -38,6 +39,7 @@ pub fn text(graph: &Graph) -> String {
                 EdgeKind::Reads => "is joined by",
                 EdgeKind::Lacks => "is denied by",
                 EdgeKind::Ships => "is shipped to",
+                EdgeKind::Carries => "sends to",
                 other => other.word(),
             };
             let _ = writeln!(out, "  {verb} {} {}", to.kind.word(), to.name);
@@ -58,6 +60,7 @@ pub fn dot(graph: &Graph) -> String {
             NodeKind::Stage | NodeKind::Component => "component",
             NodeKind::Interface => "ellipse",
             NodeKind::System => "doubleoctagon",
+            NodeKind::App => "box",
         };
         let style = if node.hidden { ", style=dashed" } else { "" };
         let name = escape_dot(&label(node));
@@ -84,7 +87,9 @@ pub fn mermaid(graph: &Graph) -> String {
         let _ = match node.kind {
             NodeKind::Event | NodeKind::Interface => writeln!(out, "  n{index}([\"{name}\"])"),
             NodeKind::Table => writeln!(out, "  n{index}[(\"{name}\")]"),
-            NodeKind::Rule | NodeKind::Component => writeln!(out, "  n{index}[\"{name}\"]"),
+            NodeKind::Rule | NodeKind::Component | NodeKind::App => {
+                writeln!(out, "  n{index}[\"{name}\"]")
+            }
             NodeKind::Timer => writeln!(out, "  n{index}((\"{name}\"))"),
             NodeKind::Stage | NodeKind::System => writeln!(out, "  n{index}[[\"{name}\"]]"),
         };

@@ -44,6 +44,8 @@ pub enum NodeKind {
     Interface,
     /// An interface that the system offers.
     System,
+    /// A packet app.
+    App,
 }
 
 /// A node of the graph.
@@ -82,6 +84,8 @@ pub enum EdgeKind {
     Offers,
     /// From a component to an interface that it uses.
     Requires,
+    /// From a packet app to another: a link.
+    Carries,
 }
 
 impl EdgeKind {
@@ -99,6 +103,7 @@ impl EdgeKind {
             EdgeKind::Makes => "makes",
             EdgeKind::Offers => "offers",
             EdgeKind::Requires => "requires",
+            EdgeKind::Carries => "carries",
         }
     }
 }

@@ -28,11 +28,11 @@ const STYLE: &str = "svg{background:#fff}.g{fill:#fff}text{font:12px sans-serif;
     text-anchor:middle}.w{text-anchor:start;font-size:11px}\
     .n{stroke:#444;stroke-width:1.2}.h{stroke-dasharray:4 3}\
     .event{fill:#fff3d6}.table{fill:#dcebfa}.rule{fill:#f4f4f4}.timer{fill:#e3f4dd}\
-    .stage,.system{fill:#eee3f7}.component{fill:#f4f4f4}.interface{fill:#fff3d6}\
+    .stage,.system{fill:#eee3f7}.component,.app{fill:#f4f4f4}.interface{fill:#fff3d6}\
     .e{fill:none;stroke-width:1.4}";
 
 /// The kinds in the order of the legend, with the colour and dashes of their lines.
-const KINDS: [(EdgeKind, &str, &str); 11] = [
+const KINDS: [(EdgeKind, &str, &str); 12] = [
     (EdgeKind::Starts, "#222222", ""),
     (EdgeKind::Reads, "#4477aa", "5 3"),
     (EdgeKind::Lacks, "#aa3377", "2 3"),
@@ -44,6 +44,7 @@ const KINDS: [(EdgeKind, &str, &str); 11] = [
     (EdgeKind::Makes, "#222222", ""),
     (EdgeKind::Offers, "#228833", ""),
     (EdgeKind::Requires, "#4477aa", "5 3"),
+    (EdgeKind::Carries, "#222222", ""),
 ];
 
 #[derive(Clone, Copy, Default)]
@@ -142,7 +143,11 @@ fn write_nodes(out: &mut String, graph: &Graph, places: &[Place]) {
         let radius = match node.kind {
             NodeKind::Event | NodeKind::Timer | NodeKind::Interface => HEIGHT / 2.0,
             NodeKind::Table => 6.0,
-            NodeKind::Rule | NodeKind::Stage | NodeKind::Component | NodeKind::System => 0.0,
+            NodeKind::Rule
+            | NodeKind::Stage
+            | NodeKind::Component
+            | NodeKind::System
+            | NodeKind::App => 0.0,
         };
         let Place { x, y, width } = *place;
         let (left, top) = (x - width / 2.0, y - HEIGHT / 2.0);

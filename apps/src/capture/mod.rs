@@ -1,0 +1,23 @@
+//! Captures: files of packets with times, in the formats pcap and pcapng.
+//!
+//! A [`Reader`] takes what it reads for hostile: lengths are bounded before memory is asked for,
+//! and what is wrong ends the capture with a reason, never the program. A [`Writer`] writes either
+//! format, for Ethernet, with times in nanoseconds.
+
+mod read;
+mod write;
+
+pub use read::{Ended, Frame, Reader};
+pub use write::{Format, Writer};
+
+/// Bytes of a packet that are kept; captures may hold longer ones.
+pub const FRAME_BYTES_MAX: usize = tidemill_packet::packet::BYTES_MAX;
+
+/// Bytes of a block or packet record at most. What says it is longer is no capture.
+const RECORD_BYTES_MAX: usize = 1 << 24;
+
+/// Ethernet, in the list of link types.
+const ETHERNET: u32 = 1;
+
+#[cfg(test)]
+mod tests;

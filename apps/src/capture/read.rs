@@ -1,0 +1,323 @@
+//! Reading captures.
+//!
+//! ```text
+//! pcap    magic 4, version 2 + 2, zone 4, accuracy 4, snap length 4, link type 4
+//!         { seconds 4, fraction 4, captured 4, length 4, bytes }
+//! pcapng  { type 4, length 4, body, length 4 }        section header, interfaces, packets
+//! ```
+//! Either byte order, fractions of microseconds or nanoseconds, and what pcapng says of times.
+
+use std::fmt;
+use std::io::{self, Read};
+
+use super::{ETHERNET, FRAME_BYTES_MAX, RECORD_BYTES_MAX};
+
+/// Interfaces of a section at most.
+const INTERFACES_MAX: usize = 4096;
+
+const SECTION: u32 = 0x0a0d_0d0a;
+
+/// A packet of a capture.
+#[derive(Clone, Debug, Default)]
+pub struct Frame {
+    /// The bytes, cut where the capture or [`FRAME_BYTES_MAX`] did.
+    pub bytes: Vec<u8>,
+    /// When it was captured, in nanoseconds since the epoch.
+    pub time_ns: i64,
+    /// Bytes it had on the wire.
+    pub length: u32,
+}
+
+/// Why there are no more packets.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// The capture is over.
+    Fine,
+    /// The file breaks off within a packet.
+    Truncated,
+    /// It is no capture, or not from here on.
+    Wrong(String),
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ended::Fine => write!(f, "the capture is over"),
+            Ended::Truncated => write!(f, "the capture breaks off within a packet"),
+            Ended::Wrong(why) => write!(f, "{why}"),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Little,
+    Big,
+}
+
+impl Order {
+    fn u32(self, bytes: &[u8], at: usize) -> Option<u32> {
+        let word = *bytes.get(at..)?.first_chunk()?;
+        Some(match self {
+            Order::Little => u32::from_le_bytes(word),
+            Order::Big => u32::from_be_bytes(word),
+        })
+    }
+
+    fn u16(self, bytes: &[u8], at: usize) -> Option<u16> {
+        let word = *bytes.get(at..)?.first_chunk()?;
+        Some(match self {
+            Order::Little => u16::from_le_bytes(word),
+            Order::Big => u16::from_be_bytes(word),
+        })
+    }
+}
+
+/// How an interface counts time.
+#[derive(Clone, Copy)]
+struct Clock {
+    /// Units of a second.
+    units: u64,
+    /// Seconds to add.
+    offset: i64,
+    snap: u32,
+    is_ethernet: bool,
+}
+
+enum Kind {
+    Pcap { order: Order, nanos: bool },
+    Pcapng { order: Order, clocks: Vec<Clock> },
+}
+
+/// Reads a capture, packet by packet.
+pub struct Reader<R> {
+    input: R,
+    kind: Kind,
+    buffer: Vec<u8>,
+}
+
+type Step<T> = Result<T, Ended>;
+
+fn wrong<T>(why: &str) -> Step<T> {
+    Err(Ended::Wrong(why.to_owned()))
+}
+
+impl<R: Read> Reader<R> {
+    /// Reads the head of a capture.
+    ///
+    /// # Errors
+    /// It is none, or not one of Ethernet.
+    pub fn new(mut input: R) -> Result<Reader<R>, Ended> {
+        let mut magic = [0; 4];
+        match fill(&mut input, &mut magic) {
+            Ok(4) => {}
+            Ok(_) => return wrong("this is no capture: it is too short"),
+            Err(error) => return wrong(&error.to_string()),
+        }
+        let mut buffer = Vec::new();
+        let kind = match magic {
+            [0xd4, 0xc3, 0xb2, 0xa1] => Kind::Pcap { order: Order::Little, nanos: false },
+            [0xa1, 0xb2, 0xc3, 0xd4] => Kind::Pcap { order: Order::Big, nanos: false },
+            [0x4d, 0x3c, 0xb2, 0xa1] => Kind::Pcap { order: Order::Little, nanos: true },
+            [0xa1, 0xb2, 0x3c, 0x4d] => Kind::Pcap { order: Order::Big, nanos: true },
+            [0x0a, 0x0d, 0x0d, 0x0a] => {
+                let order = section(&mut input, &mut buffer)?;
+                Kind::Pcapng { order, clocks: Vec::new() }
+            }
+            _ => return wrong("this is no capture: it begins otherwise"),
+        };
+        if let Kind::Pcap { order, .. } = kind {
+            read_exact(&mut input, &mut buffer, 20)?;
+            // The upper bits tell of checksums at the end of frames.
+            if order.u32(&buffer, 16).map(|kind| kind & 0xffff) != Some(ETHERNET) {
+                return wrong("the capture is not of Ethernet");
+            }
+        }
+        Ok(Reader { input, kind, buffer })
+    }
+
+    /// The next packet, into `frame`.
+    ///
+    /// # Errors
+    /// There is none, and why; asking again is of no use.
+    pub fn next(&mut self, frame: &mut Frame) -> Result<(), Ended> {
+        match self.kind {
+            Kind::Pcap { order, nanos } => self.next_record(order, nanos, frame),
+            Kind::Pcapng { .. } => loop {
+                if self.next_block(frame)? {
+                    return Ok(());
+                }
+            },
+        }
+    }
+
+    fn next_record(&mut self, order: Order, nanos: bool, frame: &mut Frame) -> Step<()> {
+        if !read_head(&mut self.input, &mut self.buffer, 16)? {
+            return Err(Ended::Fine);
+        }
+        let word = |at: usize| order.u32(&self.buffer, at).unwrap_or(0);
+        let (seconds, fraction, captured, length) = (word(0), word(4), word(8), word(12));
+        if captured as usize > RECORD_BYTES_MAX {
+            return wrong("a packet of the capture is impossibly long");
+        }
+        let unit = if nanos { 1 } else { 1000 };
+        frame.time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * unit;
+        frame.length = length;
+        read_exact(&mut self.input, &mut self.buffer, captured as usize)?;
+        keep(frame, &self.buffer);
+        Ok(())
+    }
+
+    /// Reads a block; true if it was a packet.
+    fn next_block(&mut self, frame: &mut Frame) -> Step<bool> {
+        if !read_head(&mut self.input, &mut self.buffer, 4)? {
+            return Err(Ended::Fine);
+        }
+        let Kind::Pcapng { order, clocks } = &mut self.kind else { return Ok(false) };
+        // Reads the same in both orders.
+        if Order::Little.u32(&self.buffer, 0) == Some(SECTION) {
+            *order = section(&mut self.input, &mut self.buffer)?;
+            clocks.clear();
+            return Ok(false);
+        }
+        let kind = order.u32(&self.buffer, 0).unwrap_or(0);
+        read_exact(&mut self.input, &mut self.buffer, 4)?;
+        let length = order.u32(&self.buffer, 0).unwrap_or(0) as usize;
+        if !(12..=RECORD_BYTES_MAX).contains(&length) || !length.is_multiple_of(4) {
+            return wrong("a block of the capture has an impossible length");
+        }
+        read_exact(&mut self.input, &mut self.buffer, length - 8)?;
+        self.buffer.truncate(length - 12);
+        match kind {
+            1 if clocks.len() == INTERFACES_MAX => wrong("the capture has too many interfaces"),
+            1 => match interface(*order, &self.buffer) {
+                Some(clock) => {
+                    clocks.push(clock);
+                    Ok(false)
+                }
+                None => wrong("an interface of the capture makes no sense"),
+            },
+            6 => enhanced(*order, clocks, &self.buffer, frame),
+            3 => simple(*order, clocks, &self.buffer, frame),
+            // Names, statistics and whatever else there may be.
+            _ => Ok(false),
+        }
+    }
+}
+
+/// The rest of a section header, whose type has been read.
+fn section<R: Read>(input: &mut R, buffer: &mut Vec<u8>) -> Step<Order> {
+    read_exact(input, buffer, 8)?;
+    let order = match buffer.get(4..8) {
+        Some([0x4d, 0x3c, 0x2b, 0x1a]) => Order::Little,
+        Some([0x1a, 0x2b, 0x3c, 0x4d]) => Order::Big,
+        _ => return wrong("a section of the capture has no byte order"),
+    };
+    let length = order.u32(buffer, 0).unwrap_or(0) as usize;
+    if !(28..=RECORD_BYTES_MAX).contains(&length) || !length.is_multiple_of(4) {
+        return wrong("a section of the capture has an impossible length");
+    }
+    read_exact(input, buffer, length - 12)?;
+    Ok(order)
+}
+
+fn interface(order: Order, body: &[u8]) -> Option<Clock> {
+    let is_ethernet = u32::from(order.u16(body, 0)?) == ETHERNET;
+    let mut clock = Clock { units: 1_000_000, offset: 0, snap: order.u32(body, 4)?, is_ethernet };
+    let mut at = 8;
+    while let (Some(code), Some(length)) = (order.u16(body, at), order.u16(body, at + 2)) {
+        let value = body.get(at + 4..at + 4 + usize::from(length))?;
+        match (code, value) {
+            (0, _) => break,
+            (9, [power, ..]) if power & 0x80 != 0 => clock.units = 1 << (power & 0x7f).min(63),
+            (9, [power, ..]) => clock.units = 10u64.checked_pow(u32::from(*power))?,
+            (14, _) => {
+                let (low, high) = (order.u32(value, 0)?, order.u32(value, 4)?);
+                let (low, high) = if order == Order::Big { (high, low) } else { (low, high) };
+                clock.offset = i64::from(high as i32) << 32 | i64::from(low);
+            }
+            _ => {}
+        }
+        at += 4 + usize::from(length).next_multiple_of(4);
+    }
+    Some(clock)
+}
+
+fn enhanced(order: Order, clocks: &[Clock], body: &[u8], frame: &mut Frame) -> Step<bool> {
+    let word = |at: usize| order.u32(body, at);
+    let (Some(index), Some(high), Some(low), Some(captured), Some(length)) =
+        (word(0), word(4), word(8), word(12), word(16))
+    else {
+        return wrong("a packet of the capture is too short");
+    };
+    let (Some(clock), Some(bytes)) =
+        (clocks.get(index as usize), body.get(20..).and_then(|rest| rest.get(..captured as usize)))
+    else {
+        return wrong("a packet of the capture makes no sense");
+    };
+    if !clock.is_ethernet {
+        return Ok(false);
+    }
+    let ticks = u128::from(high) << 32 | u128::from(low);
+    let ns = (ticks * 1_000_000_000 / u128::from(clock.units)) as i64;
+    frame.time_ns = clock.offset.saturating_mul(1_000_000_000).saturating_add(ns);
+    frame.length = length;
+    keep(frame, bytes);
+    Ok(true)
+}
+
+/// A packet without a time, of the first interface.
+fn simple(order: Order, clocks: &[Clock], body: &[u8], frame: &mut Frame) -> Step<bool> {
+    let (Some(length), Some(clock)) = (order.u32(body, 0), clocks.first()) else {
+        return wrong("a packet of the capture makes no sense");
+    };
+    let snap = if clock.snap == 0 { u32::MAX } else { clock.snap };
+    let Some(bytes) = body.get(4..).and_then(|rest| rest.get(..length.min(snap) as usize)) else {
+        return wrong("a packet of the capture is too short");
+    };
+    if !clock.is_ethernet {
+        return Ok(false);
+    }
+    frame.time_ns = 0;
+    frame.length = length;
+    keep(frame, bytes);
+    Ok(true)
+}
+
+fn keep(frame: &mut Frame, bytes: &[u8]) {
+    frame.bytes.clear();
+    frame.bytes.extend_from_slice(&bytes[..bytes.len().min(FRAME_BYTES_MAX)]);
+}
+
+/// As many bytes as there are, up to the length of `to`.
+fn fill<R: Read>(input: &mut R, to: &mut [u8]) -> io::Result<usize> {
+    let mut at = 0;
+    while at < to.len() {
+        match input.read(&mut to[at..]) {
+            Ok(0) => break,
+            Ok(count) => at += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(at)
+}
+
+/// `count` bytes into the buffer; false if there is none at all.
+fn read_head<R: Read>(input: &mut R, buffer: &mut Vec<u8>, count: usize) -> Step<bool> {
+    buffer.clear();
+    // Memory grows with what is there, not with what is claimed.
+    match input.by_ref().take(count as u64).read_to_end(buffer) {
+        Ok(0) if count > 0 => Ok(false),
+        Ok(got) if got == count => Ok(true),
+        Ok(_) => Err(Ended::Truncated),
+        Err(error) => Err(Ended::Wrong(error.to_string())),
+    }
+}
+
+fn read_exact<R: Read>(input: &mut R, buffer: &mut Vec<u8>, count: usize) -> Step<()> {
+    match read_head(input, buffer, count)? {
+        true => Ok(()),
+        false => Err(Ended::Truncated),
+    }
+}

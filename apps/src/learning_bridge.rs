@@ -1,0 +1,108 @@
+//! A bridge that learns who is where (IEEE 802.1D, without the spanning tree).
+
+use tidemill_packet::app::{App, Fault, Io, Ports, Start};
+use tidemill_stdx::hash::Map;
+
+use crate::flooding_bridge::{flood, pairs};
+use crate::net::{Mac, ethernet};
+
+tidemill_packet::declare! {
+    /// Sends each frame to the port where its destination was last heard, or to all others.
+    ///
+    /// An input and an output of one name are one port. Frames too short for addresses are dropped
+    /// as `too_short`, those for the port they came from as `same_port`.
+    app LearningBridge {
+        config LearningBridgeConfig {
+            /// Seconds after which an address that is not heard any more is forgotten.
+            age: u32 = 300,
+            /// Addresses that are remembered at most.
+            addresses: u32 = 65536,
+        }
+        ports {
+            /// Frames from a port.
+            port: Input(Push, Many),
+            /// Frames to a port.
+            port: Output(Push, Many),
+        }
+        traits {}
+    }
+}
+
+/// See [`LearningBridge::declaration`](tidemill_packet::app::Declared::declaration).
+#[derive(Debug)]
+pub struct LearningBridge {
+    own: Vec<Option<usize>>,
+    /// Where an address was heard, as the number of an output, and when.
+    heard: Map<Mac, (usize, u64)>,
+    names: Vec<String>,
+    age_ns: u64,
+    addresses_max: usize,
+}
+
+impl App for LearningBridge {
+    fn new(config: LearningBridgeConfig, _: &mut Start) -> Result<LearningBridge, Fault> {
+        Ok(LearningBridge {
+            own: Vec::new(),
+            heard: Map::default(),
+            names: Vec::new(),
+            age_ns: u64::from(config.age) * 1_000_000_000,
+            addresses_max: config.addresses as usize,
+        })
+    }
+
+    fn linked(&mut self, ports: &Ports<'_>) {
+        self.own = pairs(ports);
+        if self.names != ports.outputs {
+            // The numbers mean other ports now.
+            self.heard.clear();
+            self.names = ports.outputs.to_vec();
+        }
+    }
+
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        for input in 0..io.inputs() {
+            let own = self.own.get(input).copied().flatten();
+            while let Some(packet) = io.receive(input) {
+                let Some((destination, source)) = ethernet(packet.bytes()) else {
+                    io.drop(packet, "too_short");
+                    continue;
+                };
+                self.learn(source, own, io.now_ns());
+                match self.find(destination, io.now_ns()) {
+                    Some(output) if Some(output) == own => io.drop(packet, "same_port"),
+                    Some(output) => io.send(output, packet),
+                    None => flood(io, packet, own),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tick_every(&self) -> Option<std::time::Duration> {
+        Some(std::time::Duration::from_secs(10))
+    }
+
+    fn tick(&mut self, io: &mut Io) -> Result<(), Fault> {
+        let now_ns = io.now_ns();
+        self.heard.retain(|_, (_, at)| now_ns.saturating_sub(*at) < self.age_ns);
+        Ok(())
+    }
+
+    fn report(&self) -> Vec<(&'static str, u64)> {
+        vec![("addresses", self.heard.len() as u64)]
+    }
+}
+
+impl LearningBridge {
+    fn learn(&mut self, source: Mac, own: Option<usize>, now_ns: u64) {
+        let Some(own) = own.filter(|_| !source.is_group()) else { return };
+        if self.heard.len() < self.addresses_max || self.heard.contains_key(&source) {
+            self.heard.insert(source, (own, now_ns));
+        }
+    }
+
+    fn find(&self, destination: Mac, now_ns: u64) -> Option<usize> {
+        let (output, at) = self.heard.get(&destination)?;
+        (now_ns.saturating_sub(*at) < self.age_ns).then_some(*output)
+    }
+}

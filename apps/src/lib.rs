@@ -1,0 +1,105 @@
+//! Packet apps: what graphs are commonly made of.
+//!
+//! Each app is one file with its declaration, which is also its manual (`tidemill apps NAME`). They
+//! use the public interface of the packet engine only, as an app of anybody's would.
+//!
+//! ```
+//! use tidemill_packet::engine::{Engine, Options, Rest};
+//! use tidemill_packet::flow::{self, load_text};
+//! use tidemill_stdx::diag::Sources;
+//!
+//! let text = "
+//!     src :: Source { packets: 100, size: 60 }
+//!     cut :: Truncate { length: 14 }
+//!     end :: Sink
+//!     src -> cut -> end
+//! ";
+//! let catalogue = tidemill_apps::catalogue();
+//! let options = flow::Options::default();
+//! let loaded = load_text("a.flow", text, &options, &catalogue, &mut Sources::new());
+//! let mut engine = Engine::new(Options::default());
+//! engine.configure(loaded.graph.ok_or("the graph is right")?)?;
+//! while engine.breathe() != Rest::Finished {}
+//! let end = engine.link_stats("cut.output->end.cut").ok_or("this link is there")?;
+//! assert_eq!((end.rx_packets, end.rx_bytes), (100, 1400));
+//! assert_eq!(engine.pool_stats().alive(), 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | for | apps |
+//! |---|---|
+//! | beginnings | [`source`], [`generator`], [`pcap_reader`] |
+//! | ends | [`sink`], [`pcap_writer`] |
+//! | the system | [`unix_socket`], [`wire`] (TAP devices, packet sockets) |
+//! | ways | [`tee`], [`join`], [`split`], [`repeater`], [`sample`], [`pcap_tap`], [`matching`] |
+//! | any packets | [`truncate`], [`rate_limiter`] |
+//! | Ethernet | [`vlan`], [`vlan_mux`], [`learning_bridge`], [`flooding_bridge`] |
+//! | IPv4 | [`arp`], [`icmp_echo`], [`fragment`], [`reassemble`], [`nat44`] |
+//!
+//! [`capture`] reads and writes captures, [`net`] knows headers, and [`frame`] writes frames as
+//! text.
+#![forbid(unsafe_code)]
+
+pub mod arp;
+pub mod capture;
+pub mod flooding_bridge;
+pub mod fragment;
+pub mod frame;
+pub mod generator;
+pub mod icmp_echo;
+pub mod join;
+pub mod learning_bridge;
+pub mod matching;
+pub mod nat44;
+pub mod net;
+pub mod pcap_reader;
+pub mod pcap_tap;
+pub mod pcap_writer;
+pub mod rate_limiter;
+pub mod reassemble;
+pub mod repeater;
+pub mod sample;
+pub mod sink;
+pub mod source;
+pub mod split;
+pub mod tee;
+pub mod truncate;
+pub mod unix_socket;
+pub mod vlan;
+pub mod vlan_mux;
+pub mod wire;
+
+use tidemill_packet::app::{Catalogue, Declared};
+
+/// All app types of this crate.
+pub fn catalogue() -> Catalogue {
+    Catalogue::new(&[
+        arp::Arp::declaration(),
+        flooding_bridge::FloodingBridge::declaration(),
+        fragment::Fragment::declaration(),
+        generator::Generator::declaration(),
+        icmp_echo::IcmpEcho::declaration(),
+        join::Join::declaration(),
+        learning_bridge::LearningBridge::declaration(),
+        matching::Match::declaration(),
+        nat44::Nat44::declaration(),
+        pcap_reader::PcapReader::declaration(),
+        pcap_tap::PcapTap::declaration(),
+        pcap_writer::PcapWriter::declaration(),
+        rate_limiter::RateLimiter::declaration(),
+        reassemble::Reassemble::declaration(),
+        repeater::Repeater::declaration(),
+        sample::Sample::declaration(),
+        sink::Sink::declaration(),
+        source::Source::declaration(),
+        split::Split::declaration(),
+        tee::Tee::declaration(),
+        truncate::Truncate::declaration(),
+        unix_socket::UnixSocket::declaration(),
+        vlan::VlanTag::declaration(),
+        vlan::VlanUntag::declaration(),
+        vlan_mux::VlanMux::declaration(),
+        wire::RawSocket::declaration(),
+        wire::Tap::declaration(),
+    ])
+}

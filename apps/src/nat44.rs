@@ -1,0 +1,204 @@
+//! Many addresses behind one (RFC 3022: address and port translation; RFC 4787: any peer may answer
+//! on a mapping's port, and mappings live as long as the inside uses them).
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use tidemill_packet::Packet;
+use tidemill_packet::app::{App, Fault, Io, Start, Wrong};
+use tidemill_stdx::hash::Map;
+
+use crate::net::{Ipv4, Ports4, adjust, ipv4};
+
+tidemill_packet::declare! {
+    /// Translates the addresses and ports of what is inside to one public address (TCP, UDP, ICMP
+    /// echo).
+    ///
+    /// Drops: `no_mapping` (from outside, to a port nobody uses), `no_port` (all ports are in use),
+    /// `untranslatable` (other protocols, fragments, what is not IPv4).
+    app Nat44 {
+        config Nat44Config {
+            /// The public address.
+            address: Ipv4Addr,
+            /// The first port that mappings use.
+            first_port: u16 = 1024,
+            /// The last one.
+            last_port: u16 = 65535,
+            /// Seconds after which a mapping that the inside does not use is forgotten.
+            timeout: u32 = 300,
+        }
+        ports {
+            /// From inside.
+            inside: Input(Push, One),
+            /// From outside.
+            outside: Input(Push, One),
+            /// To the inside.
+            inside: Output(Push, One),
+            /// To the outside.
+            outside: Output(Push, One),
+        }
+        traits {}
+    }
+}
+
+const INSIDE: usize = 0;
+const OUTSIDE: usize = 1;
+
+/// Protocol, address and port of somebody inside.
+type Host = (u8, Ipv4Addr, u16);
+
+/// See [`Nat44::declaration`](tidemill_packet::app::Declared::declaration).
+#[derive(Debug)]
+pub struct Nat44 {
+    config: Nat44Config,
+    /// The public port of each host, and when the host used it last.
+    ports: Map<Host, (u16, u64)>,
+    /// The host of each protocol's public port.
+    hosts: Map<(u8, u16), Host>,
+    next: u16,
+}
+
+/// Why a packet is not translated.
+type Reason = &'static str;
+
+impl App for Nat44 {
+    fn validate(config: &Nat44Config) -> Result<(), Wrong> {
+        match config.first_port <= config.last_port && config.first_port > 0 {
+            true => Ok(()),
+            false => Err(Wrong::new("first_port", "it must be between 1 and last_port")),
+        }
+    }
+
+    fn new(config: Nat44Config, _: &mut Start) -> Result<Nat44, Fault> {
+        let next = config.first_port;
+        Ok(Nat44 { config, ports: Map::default(), hosts: Map::default(), next })
+    }
+
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        while let Some(mut packet) = io.receive(INSIDE) {
+            match self.outwards(&mut packet, io.now_ns()) {
+                Ok(()) => io.send(OUTSIDE, packet),
+                Err(reason) => io.drop(packet, reason),
+            }
+        }
+        while let Some(mut packet) = io.receive(OUTSIDE) {
+            match self.inwards(&mut packet) {
+                Ok(()) => io.send(INSIDE, packet),
+                Err(reason) => io.drop(packet, reason),
+            }
+        }
+        Ok(())
+    }
+
+    fn tick_every(&self) -> Option<Duration> {
+        Some(Duration::from_secs(1))
+    }
+
+    fn tick(&mut self, io: &mut Io) -> Result<(), Fault> {
+        let timeout_ns = u64::from(self.config.timeout) * 1_000_000_000;
+        let (now_ns, hosts) = (io.now_ns(), &mut self.hosts);
+        self.ports.retain(|host, (port, used_ns)| {
+            let lives = now_ns.saturating_sub(*used_ns) < timeout_ns;
+            if !lives {
+                hosts.remove(&(host.0, *port));
+            }
+            lives
+        });
+        Ok(())
+    }
+
+    fn report(&self) -> Vec<(&'static str, u64)> {
+        vec![("mappings", self.ports.len() as u64)]
+    }
+}
+
+impl Nat44 {
+    fn outwards(&mut self, packet: &mut Packet, now_ns: u64) -> Result<(), Reason> {
+        let (ip, ports) = parts(packet.bytes())?;
+        let own = port(packet.bytes(), ip.payload() + ports.source);
+        let host = (ip.protocol, ip.source, own);
+        let public = self.map(host, now_ns).ok_or("no_port")?;
+        rewrite(packet.bytes_mut(), &ip, &ports, 12, ports.source, self.config.address, public);
+        Ok(())
+    }
+
+    fn inwards(&mut self, packet: &mut Packet) -> Result<(), Reason> {
+        let (ip, ports) = parts(packet.bytes())?;
+        let public = port(packet.bytes(), ip.payload() + ports.destination);
+        if ip.destination != self.config.address {
+            return Err("no_mapping");
+        }
+        let host = self.hosts.get(&(ip.protocol, public)).ok_or("no_mapping")?;
+        rewrite(packet.bytes_mut(), &ip, &ports, 16, ports.destination, host.1, host.2);
+        Ok(())
+    }
+
+    /// The public port of a host.
+    fn map(&mut self, host: Host, now_ns: u64) -> Option<u16> {
+        if let Some((port, used_ns)) = self.ports.get_mut(&host) {
+            *used_ns = now_ns;
+            return Some(*port);
+        }
+        let (first, last) = (self.config.first_port, self.config.last_port);
+        let count = u32::from(last - first) + 1;
+        for _ in 0..count {
+            let port = self.next;
+            self.next = if port >= last { first } else { port + 1 };
+            if let std::collections::hash_map::Entry::Vacant(free) =
+                self.hosts.entry((host.0, port))
+            {
+                free.insert(host);
+                self.ports.insert(host, (port, now_ns));
+                return Some(port);
+            }
+        }
+        None
+    }
+}
+
+fn parts(frame: &[u8]) -> Result<(Ipv4, Ports4), Reason> {
+    let ip = ipv4(frame).filter(|ip| !ip.is_fragment()).ok_or("untranslatable")?;
+    let ports = Ports4::of(&ip, frame).ok_or("untranslatable")?;
+    Ok((ip, ports))
+}
+
+fn port(frame: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([frame[at], frame[at + 1]])
+}
+
+/// Puts another address and port in place, with all checksums.
+fn rewrite(
+    frame: &mut [u8],
+    ip: &Ipv4,
+    ports: &Ports4,
+    address_at: usize,
+    port_at: usize,
+    address: Ipv4Addr,
+    new_port: u16,
+) {
+    let (address_at, port_at) = (ip.start + address_at, ip.payload() + port_at);
+    let mut before = frame[address_at..address_at + 4].to_vec();
+    frame[address_at..address_at + 4].copy_from_slice(&address.octets());
+    change(frame, ip.start + 10, &before, &address.octets());
+    let mut after = address.octets().to_vec();
+    if !ports.covers_addresses {
+        before.clear();
+        after.clear();
+    }
+    before.extend_from_slice(&frame[port_at..port_at + 2]);
+    after.extend(new_port.to_be_bytes());
+    frame[port_at..port_at + 2].copy_from_slice(&new_port.to_be_bytes());
+    let sum_at = ip.payload() + ports.checksum;
+    // UDP may do without a checksum.
+    if !(ip.protocol == 17 && port(frame, sum_at) == 0) {
+        change(frame, sum_at, &before, &after);
+        if ip.protocol == 17 && port(frame, sum_at) == 0 {
+            frame[sum_at..sum_at + 2].fill(0xff);
+        }
+    }
+}
+
+fn change(frame: &mut [u8], sum_at: usize, before: &[u8], after: &[u8]) {
+    let sum = adjust(port(frame, sum_at), before, after);
+    frame[sum_at..sum_at + 2].copy_from_slice(&sum.to_be_bytes());
+}

@@ -1,0 +1,58 @@
+//! A look at what passes.
+
+use tidemill_packet::app::{App, Fault, Io, Start, Wrong};
+
+use crate::pcap_writer::{Capture, format};
+
+tidemill_packet::declare! {
+    /// Writes what passes into a capture, all of it or one packet of so many.
+    app PcapTap {
+        config PcapTapConfig {
+            /// The capture; what was there before is replaced.
+            file: String,
+            /// `pcap` or `pcapng`.
+            format: String = "pcap".to_owned(),
+            /// Of how many packets one is written.
+            every: u64 = 1,
+        }
+        ports {
+            /// What passes.
+            input: Input(Either, One),
+            /// The same.
+            output: Output(Either, One),
+        }
+        traits { passes }
+    }
+}
+
+/// See [`PcapTap::declaration`](tidemill_packet::app::Declared::declaration).
+pub struct PcapTap {
+    capture: Capture,
+    every: u64,
+    seen: u64,
+}
+
+impl App for PcapTap {
+    fn validate(config: &PcapTapConfig) -> Result<(), Wrong> {
+        match config.every {
+            0 => Err(Wrong::new("every", "it must be 1 at least")),
+            _ => format(&config.format).map(|_| ()),
+        }
+    }
+
+    fn new(config: PcapTapConfig, _: &mut Start) -> Result<PcapTap, Fault> {
+        let capture = Capture::create(&config.file, &config.format)?;
+        Ok(PcapTap { capture, every: config.every, seen: 0 })
+    }
+
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        while let Some(packet) = io.receive(0) {
+            if self.seen.is_multiple_of(self.every) {
+                self.capture.write(&packet, io)?;
+            }
+            self.seen += 1;
+            io.send(0, packet);
+        }
+        self.capture.flush()
+    }
+}

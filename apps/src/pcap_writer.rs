@@ -1,0 +1,85 @@
+//! Packets into a capture.
+
+use std::fs::File;
+use std::io::BufWriter;
+
+use tidemill_packet::Packet;
+use tidemill_packet::app::{App, Fault, Io, Start, Wrong};
+
+use crate::capture::{Format, Writer};
+
+tidemill_packet::declare! {
+    /// Writes packets into a capture, with the time at which they were captured or else came.
+    app PcapWriter {
+        config PcapWriterConfig {
+            /// The capture; what was there before is replaced.
+            file: String,
+            /// `pcap` or `pcapng`.
+            format: String = "pcap".to_owned(),
+        }
+        ports {
+            /// What is written.
+            input: Input(Push, Many),
+        }
+        traits {}
+    }
+}
+
+/// See [`PcapWriter::declaration`](tidemill_packet::app::Declared::declaration).
+pub struct PcapWriter {
+    capture: Capture,
+}
+
+/// A capture that an app writes.
+pub(crate) struct Capture {
+    writer: Writer<BufWriter<File>>,
+}
+
+/// The format of a name.
+pub(crate) fn format(name: &str) -> Result<Format, Wrong> {
+    match name {
+        "pcap" => Ok(Format::Pcap),
+        "pcapng" => Ok(Format::Pcapng),
+        _ => Err(Wrong::new("format", "the formats are \"pcap\" and \"pcapng\"")),
+    }
+}
+
+impl Capture {
+    pub(crate) fn create(file: &str, name: &str) -> Result<Capture, Fault> {
+        let wrong = |error: std::io::Error| Fault::new(format!("cannot write `{file}`: {error}"));
+        let format = format(name).map_err(|wrong| Fault::new(wrong.message))?;
+        let output = BufWriter::new(File::create(file).map_err(wrong)?);
+        let mut writer = Writer::new(output, format).map_err(wrong)?;
+        writer.flush().map_err(wrong)?;
+        Ok(Capture { writer })
+    }
+
+    pub(crate) fn write(&mut self, packet: &Packet, io: &Io) -> Result<(), Fault> {
+        let time_ns = if packet.time_ns() == 0 { io.wall_ns() } else { packet.time_ns() };
+        Ok(self.writer.write(time_ns, packet.bytes(), packet.len() as u32)?)
+    }
+
+    /// At the end of each push, so that others see whole packets soon.
+    pub(crate) fn flush(&mut self) -> Result<(), Fault> {
+        Ok(self.writer.flush()?)
+    }
+}
+
+impl App for PcapWriter {
+    fn validate(config: &PcapWriterConfig) -> Result<(), Wrong> {
+        format(&config.format).map(|_| ())
+    }
+
+    fn new(config: PcapWriterConfig, _: &mut Start) -> Result<PcapWriter, Fault> {
+        Ok(PcapWriter { capture: Capture::create(&config.file, &config.format)? })
+    }
+
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        for input in 0..io.inputs() {
+            while let Some(packet) = io.receive(input) {
+                self.capture.write(&packet, io)?;
+            }
+        }
+        self.capture.flush()
+    }
+}

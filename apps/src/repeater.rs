@@ -1,0 +1,75 @@
+//! What came once comes again and again.
+
+use tidemill_packet::Packet;
+use tidemill_packet::app::{App, Fault, Io, Progress, Start, Wrong};
+
+/// Packets of one breath at most.
+const BURST: usize = 256;
+
+tidemill_packet::declare! {
+    /// Keeps the packets that come, and sends copies of them round and round.
+    app Repeater {
+        config RepeaterConfig {
+            /// Packets that are kept at most; what comes later is dropped as `full`.
+            kept: u32 = 10000,
+            /// Packets that are sent altogether; 0: no end.
+            packets: u64 = 0,
+        }
+        ports {
+            /// What is repeated.
+            input: Input(Push, One),
+            /// The copies.
+            output: Output(Push, One),
+        }
+        traits { pulls }
+    }
+}
+
+/// See [`Repeater::declaration`](tidemill_packet::app::Declared::declaration).
+#[derive(Debug)]
+pub struct Repeater {
+    kept: Vec<Packet>,
+    kept_max: usize,
+    next: usize,
+    left: Option<u64>,
+}
+
+impl App for Repeater {
+    fn validate(config: &RepeaterConfig) -> Result<(), Wrong> {
+        if config.kept == 0 {
+            return Err(Wrong::new("kept", "one packet at least must be kept"));
+        }
+        Ok(())
+    }
+
+    fn new(config: RepeaterConfig, _: &mut Start) -> Result<Repeater, Fault> {
+        let left = (config.packets > 0).then_some(config.packets);
+        Ok(Repeater { kept: Vec::new(), kept_max: config.kept as usize, next: 0, left })
+    }
+
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        while let Some(packet) = io.receive(0) {
+            match self.kept.len() < self.kept_max {
+                true => self.kept.push(packet),
+                false => io.drop(packet, "full"),
+            }
+        }
+        Ok(())
+    }
+
+    fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
+        if self.kept.is_empty() {
+            return Ok(Progress::Poll);
+        }
+        let room = io.room(0).min(BURST) as u64;
+        for _ in 0..room.min(self.left.unwrap_or(u64::MAX)) {
+            let Some(copy) = io.duplicate(&self.kept[self.next]) else { break };
+            io.send(0, copy);
+            self.next = (self.next + 1) % self.kept.len();
+            if let Some(left) = &mut self.left {
+                *left -= 1;
+            }
+        }
+        Ok(if self.left == Some(0) { Progress::Done } else { Progress::Ready })
+    }
+}

@@ -1,0 +1,95 @@
+//! Frames through a Unix socket.
+
+use std::io::ErrorKind;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixDatagram;
+
+use tidemill_packet::app::{App, Fault, Io, Progress, Start};
+
+/// Packets of one breath at most.
+const BURST: usize = 256;
+
+tidemill_packet::declare! {
+    /// Exchanges frames with other processes, one datagram of a Unix socket each.
+    ///
+    /// It sleeps until the socket has something. What the other side does not take, or is not there
+    /// for, is dropped as `not_taken`.
+    app UnixSocket {
+        config UnixSocketConfig {
+            /// The path on which frames are received; a socket left there is replaced.
+            listen: String,
+            /// The path to which frames are sent; empty: none are.
+            peer: String = String::new(),
+        }
+        ports {
+            /// Frames to the peer.
+            input: Input(Push, Optional),
+            /// Frames that came.
+            output: Output(Push, Optional),
+        }
+        traits { pulls }
+    }
+}
+
+/// See [`UnixSocket::declaration`](tidemill_packet::app::Declared::declaration).
+#[derive(Debug)]
+pub struct UnixSocket {
+    socket: UnixDatagram,
+    listen: String,
+    peer: String,
+    buffer: Vec<u8>,
+}
+
+impl App for UnixSocket {
+    fn new(config: UnixSocketConfig, _: &mut Start) -> Result<UnixSocket, Fault> {
+        let UnixSocketConfig { listen, peer } = config;
+        let is_socket =
+            std::fs::symlink_metadata(&listen).is_ok_and(|found| found.file_type().is_socket());
+        if is_socket {
+            std::fs::remove_file(&listen)?;
+        }
+        let wrong = |error| Fault::new(format!("cannot listen on `{listen}`: {error}"));
+        let socket = UnixDatagram::bind(&listen).map_err(wrong)?;
+        socket.set_nonblocking(true)?;
+        let buffer = vec![0; tidemill_packet::packet::BYTES_MAX + 1];
+        Ok(UnixSocket { socket, listen, peer, buffer })
+    }
+
+    fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
+        for _ in 0..io.room(0).min(BURST) {
+            match self.socket.recv(&mut self.buffer) {
+                Ok(length) => {
+                    let Some(packet) = io.packet_of(&self.buffer[..length]) else { continue };
+                    io.send(0, packet);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return Ok(Progress::Asleep);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Progress::Ready)
+    }
+
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        while let Some(packet) = io.receive(0) {
+            let is_sent =
+                !self.peer.is_empty() && self.socket.send_to(packet.bytes(), &self.peer).is_ok();
+            if !is_sent {
+                io.drop(packet, "not_taken");
+            }
+        }
+        Ok(())
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        Some(self.socket.as_raw_fd())
+    }
+
+    fn stop(&mut self, _: &mut Io) {
+        // If it has gone already, so much the better.
+        let _ = std::fs::remove_file(&self.listen);
+    }
+}

@@ -1,0 +1,143 @@
+//! Frames through a device of the system.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+
+use tidemill_packet::app::{App, Fault, Io, Progress, Start};
+use tidemill_packet::device;
+
+/// Packets of one breath at most.
+const BURST: usize = 256;
+
+tidemill_packet::declare! {
+    /// Exchanges frames with the kernel through a TAP device, which it makes.
+    ///
+    /// It sleeps until there are frames. What the kernel does not take is dropped as `not_taken`;
+    /// the device must be up for that.
+    app Tap {
+        config TapConfig {
+            /// The name of the device.
+            name: String,
+        }
+        ports {
+            /// Frames to the kernel.
+            input: Input(Push, Optional),
+            /// Frames from the kernel.
+            output: Output(Push, Optional),
+        }
+        traits { pulls }
+    }
+}
+
+tidemill_packet::declare! {
+    /// Exchanges frames with an interface of the system, through a packet socket.
+    ///
+    /// It sees all that the interface sends and receives. What it does not take is dropped as
+    /// `not_taken`.
+    app RawSocket {
+        config RawSocketConfig {
+            /// The name of the interface.
+            interface: String,
+        }
+        ports {
+            /// Frames to be sent.
+            input: Input(Push, Optional),
+            /// Frames that were seen.
+            output: Output(Push, Optional),
+        }
+        traits { pulls }
+    }
+}
+
+/// See [`Tap::declaration`](tidemill_packet::app::Declared::declaration).
+#[derive(Debug)]
+pub struct Tap {
+    device: Device,
+}
+
+/// See [`RawSocket::declaration`](tidemill_packet::app::Declared::declaration).
+#[derive(Debug)]
+pub struct RawSocket {
+    device: Device,
+}
+
+/// A file of which each read and write is a frame.
+#[derive(Debug)]
+struct Device {
+    file: File,
+    buffer: Vec<u8>,
+}
+
+impl Device {
+    fn new(file: File) -> Device {
+        Device { file, buffer: vec![0; tidemill_packet::packet::BYTES_MAX + 1] }
+    }
+
+    fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
+        for _ in 0..io.room(0).min(BURST) {
+            match self.file.read(&mut self.buffer) {
+                Ok(length) => {
+                    let Some(packet) = io.packet_of(&self.buffer[..length]) else { continue };
+                    io.send(0, packet);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return Ok(Progress::Asleep);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Progress::Ready)
+    }
+
+    fn push(&mut self, io: &mut Io) {
+        while let Some(packet) = io.receive(0) {
+            if self.file.write(packet.bytes()).is_err() {
+                io.drop(packet, "not_taken");
+            }
+        }
+    }
+}
+
+impl App for Tap {
+    fn new(config: TapConfig, _: &mut Start) -> Result<Tap, Fault> {
+        let wrong =
+            |error| Fault::new(format!("cannot have the device `{}`: {error}", config.name));
+        Ok(Tap { device: Device::new(device::tap(&config.name).map_err(wrong)?) })
+    }
+
+    fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
+        self.device.pull(io)
+    }
+
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        self.device.push(io);
+        Ok(())
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        Some(self.device.file.as_raw_fd())
+    }
+}
+
+impl App for RawSocket {
+    fn new(config: RawSocketConfig, _: &mut Start) -> Result<RawSocket, Fault> {
+        let name = &config.interface;
+        let wrong = |error| Fault::new(format!("cannot look at the interface `{name}`: {error}"));
+        Ok(RawSocket { device: Device::new(device::raw_socket(name).map_err(wrong)?) })
+    }
+
+    fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
+        self.device.pull(io)
+    }
+
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        self.device.push(io);
+        Ok(())
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        Some(self.device.file.as_raw_fd())
+    }
+}

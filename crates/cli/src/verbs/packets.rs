@@ -1,0 +1,177 @@
+//! What verbs do with packet graphs.
+
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use signal_hook::consts::SIGHUP;
+use signal_hook::low_level::pipe;
+use tidemill::graph;
+use tidemill::load::FileKind;
+use tidemill::packets::{self, Ended, Loaded, Reload, RunOptions};
+use tidemill_packet::flow;
+use tidemill_stdx::diag::has_errors;
+
+use super::outside::{self, Interrupt};
+use crate::Status;
+use crate::args::{EngineKind, ExplainArgs, Form, RunArgs, Sources};
+use crate::output::Out;
+use crate::report::Reporter;
+
+/// Whether all files hold packet graphs.
+pub fn are_meant(sources: &Sources) -> bool {
+    let is_flow = |file: &String| FileKind::of(Path::new(file)) == Some(FileKind::Packets);
+    sources.files.iter().all(is_flow)
+}
+
+/// Loads a graph and reports what was found.
+fn load(sources: &Sources, report: Reporter) -> Loaded {
+    let files: Vec<PathBuf> = sources.files.iter().map(PathBuf::from).collect();
+    let defines = sources.defines.iter().map(|define| format!("{}={}", define.name, define.value));
+    let options =
+        flow::Options { defines: defines.collect(), include_dirs: sources.includes.clone() };
+    let loaded = packets::load(&files, &options);
+    report.diagnostics(&loaded.sources, &loaded.diagnostics);
+    loaded
+}
+
+/// `check`.
+pub fn check(sources: &Sources, report: Reporter) -> Status {
+    match has_errors(&load(sources, report).diagnostics) {
+        true => Status::Failed,
+        false => Status::Fine,
+    }
+}
+
+/// `explain`: the graph as it is understood, the order of a breath, or a drawing.
+pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
+    let Some(packets) = load(&args.sources, report).graph else { return Status::Failed };
+    let drawing = packets::drawing(&packets);
+    let mut out = Out::new();
+    match args.form {
+        Form::Text => {
+            out.write(&format!("plan\n\n{packets}"));
+            let order = packets.order();
+            let names = order.iter().map(|&app| packets.apps[app].name.as_str());
+            let names: Vec<&str> = names.collect();
+            out.write(&format!("\nbreath\n\n{}\n", names.join(" ")));
+            out.write(&format!("\ngraph\n\n{}", graph::text(&drawing)));
+        }
+        Form::Dot => out.write(&graph::dot(&drawing)),
+        Form::Mermaid => out.write(&graph::mermaid(&drawing)),
+        Form::Svg => out.write(&graph::svg::draw(&drawing)),
+    }
+    out.finish()
+}
+
+/// `run`.
+pub fn run(args: RunArgs, report: Reporter) -> Status {
+    idle(&args, report);
+    let Some(graph) = load(&args.sources, report).graph else { return Status::Failed };
+    let (interrupt, hangup) = match Interrupt::new().and_then(|one| Ok((one, hangup()?))) {
+        Ok(signals) => signals,
+        Err(error) => return outside::failed(report, &format!("no signals: {error}")),
+    };
+    let sources = args.sources;
+    let reload: Reload = Box::new(move || {
+        let graph = load(&sources, report).graph;
+        if graph.is_none() {
+            report.error("the old graph goes on");
+        }
+        graph
+    });
+    let options = RunOptions {
+        end_ns: args.end,
+        seed: args.seed,
+        busy_wait: args.busy_wait,
+        registry: super::run::registry(report),
+        stop: Some(interrupt.stream.as_raw_fd()),
+        signal: Some((hangup, reload)),
+    };
+    match packets::run(graph, options, Box::new(move |text| report.note(&text))) {
+        Err(message) => outside::failed(report, &message),
+        Ok(ended) => {
+            if args.engine.stats {
+                print_stats(&ended);
+            }
+            for app in &ended.out_of_order {
+                report.error(&format!("app {app} was out of order at the end"));
+            }
+            if ended.is_well() { Status::Fine } else { Status::Failed }
+        }
+    }
+}
+
+/// Options that have nothing to act on in a packet graph.
+fn idle(args: &RunArgs, report: Reporter) {
+    let given = [
+        (args.listen.is_some(), "--listen"),
+        (args.nodes.is_some(), "--nodes"),
+        (!args.tuples.fact.is_empty(), "--fact"),
+        (!args.tuples.inject.is_empty(), "--inject"),
+        (args.memory.is_some(), "--memory"),
+        (args.root.is_some(), "--root"),
+        (args.png.is_some(), "--png"),
+        (args.engine.json, "--json"),
+        (args.token.is_some(), "--token"),
+        (!args.arguments.is_empty(), "-- ARG"),
+    ];
+    for (_, option) in given.iter().filter(|given| given.0) {
+        let why = "it concerns rules or components, and these are packet graphs";
+        report.warn(&format!("{option} has no effect here: {why}"));
+    }
+    if args.engine.engine.is_some_and(|kind| kind != EngineKind::Dispatch) {
+        report.warn("--engine has no effect here: packet graphs are dispatched in this version");
+    }
+}
+
+/// Becomes readable when the graph is to be read again.
+fn hangup() -> io::Result<UnixStream> {
+    let (stream, write) = UnixStream::pair()?;
+    pipe::register(SIGHUP, write)?;
+    Ok(stream)
+}
+
+/// `--stats`.
+fn print_stats(ended: &Ended) {
+    let (created, alive) = (ended.packets.allocated, ended.packets.alive());
+    let mut text = format!("packets: {created} created, {alive} alive\n");
+    for (name, link) in &ended.links {
+        text.push_str(&format!(
+            "link {name}: {} packets, {} bytes, {} dropped\n",
+            link.rx_packets, link.rx_bytes, link.tx_drops
+        ));
+    }
+    for (name, counts) in &ended.apps {
+        for (what, count) in counts {
+            text.push_str(&format!("app {name}: {what} {count}\n"));
+        }
+    }
+    if let Some(bytes) = outside::peak_memory_bytes() {
+        text.push_str(&format!("peak memory: {bytes} bytes\n"));
+    }
+    // If standard error is gone there is nobody to tell.
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// `apps`.
+pub fn apps(name: Option<&str>, report: Reporter) -> Status {
+    let catalogue = packets::catalogue();
+    let mut out = Out::new();
+    match name {
+        None => out.write(&catalogue.list()),
+        Some(name) => {
+            let types = catalogue.types();
+            let found = types.iter().find(|one| one.name.eq_ignore_ascii_case(name));
+            match found {
+                Some(found) => out.write(&found.describe()),
+                None => {
+                    report.error(&format!("there is no app type `{name}`"));
+                    return Status::Failed;
+                }
+            }
+        }
+    }
+    out.finish()
+}

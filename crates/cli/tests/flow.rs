@@ -1,0 +1,117 @@
+//! Packet graphs on the command line.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+fn tidemill(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tidemill")).args(args).output().expect("it starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A file of its own for a test.
+fn file(name: &str, content: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("tidemill-flow-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("writable");
+    let path = folder.join(name);
+    fs::write(&path, content).expect("writable");
+    path
+}
+
+const GRAPH: &str = "src :: Source { packets: $N, size: 60 }\n\
+    cut :: Truncate { length: 14 }\n\
+    end :: Sink\n\
+    src -> cut -> end\n";
+
+#[test]
+fn a_graph_runs_until_its_sources_are_done() {
+    let path = file("run.flow", GRAPH);
+    let path = path.display().to_string();
+    let ended = tidemill(&["run", &path, "-D", "N=5000", "--stats", "--engine", "dispatch"]);
+    let err = text(&ended.stderr);
+    assert!(ended.status.success(), "{err}");
+    assert!(err.contains("packets: 5000 created, 0 alive"), "{err}");
+    assert!(
+        err.contains("link cut.output->end.cut: 5000 packets, 70000 bytes, 0 dropped"),
+        "{err}"
+    );
+}
+
+#[test]
+fn check_says_what_is_missing() {
+    let path = file("check.flow", GRAPH);
+    let path = path.display().to_string();
+    let checked = tidemill(&["check", &path]);
+    assert_eq!(checked.status.code(), Some(1));
+    let err = text(&checked.stderr);
+    let expected = format!("{path}:1:26: error[unknown-parameter]: parameter `N` is not defined");
+    assert!(err.starts_with(&expected), "{err}");
+    assert!(tidemill(&["check", &path, "-D", "N=1"]).status.success());
+}
+
+#[test]
+fn explain_draws_and_fmt_lays_out() {
+    let path = file("explain.flow", &GRAPH.replace(" :: ", "::"));
+    let path = path.display().to_string();
+    let drawn = text(&tidemill(&["explain", &path, "-D", "N=1"]).stdout);
+    assert!(drawn.contains("breath\n\nsrc cut end\n"), "{drawn}");
+    assert!(drawn.contains("sends to app cut :: Truncate"), "{drawn}");
+    for (form, start) in [("dot", "digraph"), ("mermaid", "flowchart"), ("svg", "<svg")] {
+        let drawn = text(&tidemill(&["explain", &path, "-D", "N=1", "--form", form]).stdout);
+        assert!(drawn.starts_with(start) && drawn.contains("Truncate"), "{drawn}");
+    }
+    assert_eq!(tidemill(&["fmt", "--check", &path]).status.code(), Some(1));
+    assert!(tidemill(&["fmt", &path]).status.success());
+    assert_eq!(fs::read_to_string(&path).expect("readable"), GRAPH);
+}
+
+#[test]
+fn the_catalogue_lists_and_describes() {
+    let list = text(&tidemill(&["apps"]).stdout);
+    assert!(list.lines().any(|line| line.starts_with("PcapReader ")), "{list}");
+    let one = text(&tidemill(&["apps", "ratelimiter"]).stdout);
+    assert!(one.contains("rate: an integer, must be given"), "{one}");
+    assert_eq!(tidemill(&["apps", "Nothing"]).status.code(), Some(1));
+}
+
+#[test]
+fn a_file_that_is_not_there_ends_with_status_1() {
+    let graph = "src :: PcapReader { file: \"no-such.pcap\" } -> end :: Sink\n";
+    let path = file("missing.flow", graph).display().to_string();
+    let ended = tidemill(&["run", &path]);
+    assert_eq!(ended.status.code(), Some(1));
+    let err = text(&ended.stderr);
+    assert!(err.contains("src: cannot read `no-such.pcap`"), "{err}");
+}
+
+#[test]
+fn a_hangup_reloads_by_difference() {
+    let before = "src :: Generator { frames: [\"hex 00\"], packets: 1000000, rate: 1000 }\n\
+        cut :: Truncate { length: 14 }\nend :: Sink\nsrc -> cut -> end\n";
+    let path = file("reload.flow", before);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tidemill"))
+        .args(["run", &path.display().to_string(), "--for", "3", "--stats"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    std::thread::sleep(Duration::from_millis(1000));
+    fs::write(&path, before.replace("length: 14", "length: 20")).expect("writable");
+    let sent = Command::new("kill").args(["-HUP", &child.id().to_string()]).status();
+    assert!(sent.expect("kill is there").success());
+    let status = child.wait().expect("it ends");
+    let mut err = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().expect("piped"), &mut err)
+        .expect("readable");
+    assert!(status.success(), "{err}");
+    assert!(err.contains("reloaded: 2 apps kept, 1 reconfigured, 0 restarted"), "{err}");
+    // The source went on where it was.
+    let line = err.lines().find(|line| line.starts_with("link src.output->cut.input"));
+    let packets: u64 = line
+        .and_then(|line| line.split_whitespace().nth(2)?.parse().ok())
+        .unwrap_or_else(|| panic!("{err}"));
+    assert!((2000..=3001).contains(&packets), "{err}");
+}

@@ -1,0 +1,287 @@
+//! The declaration of an app type: one place for its name, keys and ports.
+
+use super::{App, Config, Fault, Instance, Start, Value, Wrong};
+
+/// Which way packets go through a port.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Direction {
+    /// Into the app.
+    Input,
+    /// Out of the app.
+    Output,
+}
+
+/// At whose pace packets go through a port; this says whom the engine notifies of packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flow {
+    /// They are pushed: the app handles them when they come.
+    Push,
+    /// They are pulled: the app takes them in its own `pull`, and is notified of the first.
+    Pull,
+    /// As the other side of the link has it. For apps that pass packets on.
+    Either,
+}
+
+impl Flow {
+    /// As the catalogue says it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Flow::Push => "push",
+            Flow::Pull => "pull",
+            Flow::Either => "either",
+        }
+    }
+}
+
+/// How many links a port takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Count {
+    /// Exactly one.
+    One,
+    /// One or none.
+    Optional,
+    /// Any number: graphs name such ports as they like.
+    Many,
+}
+
+/// A port of an app type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Port {
+    /// Its name; with [`Count::Many`] only what the catalogue calls it.
+    pub name: &'static str,
+    /// What goes through it.
+    pub about: &'static str,
+    /// In or out.
+    pub direction: Direction,
+    /// Push, pull or either.
+    pub flow: Flow,
+    /// How many links.
+    pub count: Count,
+}
+
+/// A config key of an app type.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What it says.
+    pub about: &'static str,
+    /// What its values are, in words.
+    pub type_name: &'static str,
+    /// The value if it is left out; nothing if it must be there.
+    pub default: Option<fn() -> Value>,
+    /// Whether a value is of its type.
+    pub read: fn(&Value) -> Result<(), String>,
+}
+
+/// An app type.
+#[derive(Debug)]
+pub struct Declaration {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does; the first line is a summary.
+    pub about: &'static str,
+    /// Its config keys.
+    pub keys: &'static [Key],
+    /// Its ports.
+    pub ports: &'static [Port],
+    /// It brings packets in: `pull` is called.
+    pub pulls: bool,
+    /// It merely passes packets on, so notifications leap over it.
+    pub passes: bool,
+    /// What the app itself finds wrong in a config whose types are right.
+    pub validate: fn(&Config) -> Result<(), Wrong>,
+    /// Starts an app.
+    pub construct: fn(&Config, &mut Start) -> Result<Instance, Fault>,
+    /// Hands a new config to an app of this type.
+    pub same: fn() -> std::any::TypeId,
+}
+
+/// An app type is itself only.
+impl PartialEq for Declaration {
+    fn eq(&self, other: &Declaration) -> bool {
+        self.name == other.name && (self.same)() == (other.same)()
+    }
+}
+
+impl Declaration {
+    /// Ports of one direction, those with names of their own first.
+    pub fn ports(&self, direction: Direction) -> impl Iterator<Item = &'static Port> {
+        self.ports.iter().filter(move |port| port.direction == direction)
+    }
+
+    /// The port that a link at `name` goes to.
+    pub fn port(&self, direction: Direction, name: &str) -> Option<&'static Port> {
+        let named = |port: &&Port| port.count != Count::Many && port.name == name;
+        let many = |port: &&Port| port.count == Count::Many;
+        self.ports(direction).find(named).or_else(|| self.ports(direction).find(many))
+    }
+
+    /// Whether packets are pushed into it.
+    pub fn pushes(&self) -> bool {
+        self.ports(Direction::Input).any(|port| port.flow != Flow::Pull)
+    }
+
+    /// All that is wrong with a config: keys that do not exist, or are missing, or of another type,
+    /// and then what the app itself finds. With the key, where there is one.
+    pub fn check(&self, config: &Config) -> Vec<(Option<String>, String)> {
+        let mut wrong = Vec::new();
+        for (name, value) in config.entries() {
+            match self.keys.iter().find(|key| key.name == name) {
+                None => wrong.push((Some(name.to_owned()), self.no_such_key(name))),
+                Some(key) => {
+                    if let Err(message) = (key.read)(value) {
+                        wrong.push((Some(name.to_owned()), format!("`{name}`: {message}")));
+                    }
+                }
+            }
+        }
+        for key in self.keys {
+            if key.default.is_none() && config.get(key.name).is_none() {
+                let name = key.name;
+                wrong.push((None, format!("`{name}` is missing, {}", key.type_name)));
+            }
+        }
+        if wrong.is_empty()
+            && let Err(Wrong { key, message }) = (self.validate)(config)
+        {
+            let given = config.get(key).is_some();
+            let message = if key.is_empty() { message } else { format!("`{key}`: {message}") };
+            wrong.push((given.then(|| key.to_owned()), message));
+        }
+        wrong
+    }
+
+    fn no_such_key(&self, name: &str) -> String {
+        format!("{} has no key `{name}`", self.name)
+    }
+}
+
+/// A type with a declaration; [`declare!`](crate::declare) writes this.
+pub trait Declared: Sized + 'static {
+    /// Its config, typed.
+    type Config: Settings;
+
+    /// The declaration.
+    fn declaration() -> &'static Declaration;
+}
+
+/// A config, typed; [`declare!`](crate::declare) writes this.
+pub trait Settings: Sized {
+    /// Reads a config that has been checked.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    fn read(config: &Config) -> Result<Self, Wrong>;
+}
+
+/// Helps [`declare!`](crate::declare): the check of an app's own.
+pub fn validate<T: App>(config: &Config) -> Result<(), Wrong> {
+    T::validate(&T::Config::read(config)?)
+}
+
+/// Helps [`declare!`](crate::declare): the one constructor.
+///
+/// # Errors
+/// What is wrong with the config, or what is in the app's way.
+pub fn construct<T: App>(config: &Config, start: &mut Start) -> Result<Instance, Fault> {
+    let wrong = |wrong: Wrong| Fault::new(format!("`{}`: {}", wrong.key, wrong.message));
+    let config = T::Config::read(config).map_err(wrong)?;
+    T::validate(&config).map_err(wrong)?;
+    Ok(Instance::new(T::new(config, start)?))
+}
+
+/// Declares an app type; see [`app`](crate::app) for an example.
+///
+/// The parts are `config`, a struct with a documented field per key, of a type that is a
+/// [`Setting`](crate::app::Setting), with its default unless it must be given; `ports`, with
+/// direction, flow and count; and `traits`, of which there are `pulls` and `passes`.
+#[macro_export]
+macro_rules! declare {
+    (
+        $(#[doc = $about:literal])+
+        app $App:ident {
+            config $Config:ident {
+                $($(#[doc = $key_about:literal])+ $key:ident : $Type:ty $(= $default:expr)?,)*
+            }
+            ports {
+                $(
+                    $(#[doc = $port_about:literal])+
+                    $port:ident : $direction:ident($flow:ident, $count:ident),
+                )*
+            }
+            traits { $($trait:ident),* }
+        }
+    ) => {
+        #[doc = concat!("What a graph says of a `", stringify!($App), "`.")]
+        #[derive(Clone, Debug)]
+        pub struct $Config {
+            $($(#[doc = $key_about])+ pub $key: $Type,)*
+        }
+
+        impl $crate::app::Settings for $Config {
+            fn read(config: &$crate::app::Config) -> Result<$Config, $crate::app::Wrong> {
+                let _ = config;
+                Ok($Config {
+                    $($key: match config.get(stringify!($key)) {
+                        Some(value) => <$Type as $crate::app::Setting>::read(value)
+                            .map_err(|message| {
+                                $crate::app::Wrong::new(stringify!($key), message)
+                            })?,
+                        None => $crate::declare!(@missing $key $($default)?),
+                    },)*
+                })
+            }
+        }
+
+        impl $crate::app::Declared for $App {
+            type Config = $Config;
+
+            fn declaration() -> &'static $crate::app::Declaration {
+                static DECLARATION: $crate::app::Declaration = $crate::app::Declaration {
+                    name: stringify!($App),
+                    about: concat!($($about, "\n"),+),
+                    keys: &[$($crate::app::Key {
+                        name: stringify!($key),
+                        about: concat!($($key_about, "\n"),+),
+                        type_name: <$Type as $crate::app::Setting>::TYPE,
+                        default: $crate::declare!(@default $Type; $($default)?),
+                        read: |value| {
+                            <$Type as $crate::app::Setting>::read(value).map(|_| ())
+                        },
+                    }),*],
+                    ports: &[$($crate::app::Port {
+                        name: stringify!($port),
+                        about: concat!($($port_about, "\n"),+),
+                        direction: $crate::app::Direction::$direction,
+                        flow: $crate::app::Flow::$flow,
+                        count: $crate::app::Count::$count,
+                    }),*],
+                    pulls: $crate::declare!(@has pulls $($trait)*),
+                    passes: $crate::declare!(@has passes $($trait)*),
+                    validate: $crate::app::validate::<$App>,
+                    construct: $crate::app::construct::<$App>,
+                    same: || std::any::TypeId::of::<$App>(),
+                };
+                &DECLARATION
+            }
+        }
+    };
+    (@missing $key:ident $default:expr) => { $default };
+    (@missing $key:ident) => {
+        return Err($crate::app::Wrong::new(stringify!($key), "it is missing"))
+    };
+    (@default $Type:ty; $default:expr) => {
+        Some(|| {
+            let default: $Type = $default;
+            $crate::app::Setting::value(&default)
+        })
+    };
+    (@default $Type:ty;) => { None };
+    (@has pulls pulls $($rest:ident)*) => { true };
+    (@has passes passes $($rest:ident)*) => { true };
+    (@has $wanted:ident $other:ident $($rest:ident)*) => {
+        $crate::declare!(@has $wanted $($rest)*)
+    };
+    (@has $wanted:ident) => { false };
+}

@@ -1,0 +1,213 @@
+//! What the methods of an app see: its ports, time, packets, and what it has dropped.
+
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::rc::Rc;
+
+use tidemill_stdx::hash::hash_bytes;
+use tidemill_stdx::rng::Rng;
+
+use super::Fault;
+use crate::link::Ring;
+use crate::packet::{Packet, Pool};
+
+/// What the apps of an engine share. Counted, as apps that restart come and go.
+pub(crate) struct Common {
+    pub pool: Pool,
+    /// The time of the event loop when the batch of breaths began.
+    pub now_ns: Cell<u64>,
+    /// The wall clock then, in nanoseconds since the epoch.
+    pub wall_ns: Cell<i64>,
+    pub seed: u64,
+}
+
+/// An input port: its ring, and the index up to which this push takes packets.
+#[repr(C)]
+pub(crate) struct Input {
+    pub ring: Option<NonNull<Ring>>,
+    pub end: u64,
+}
+
+/// An output port.
+#[repr(C)]
+pub(crate) struct Output {
+    pub ring: Option<NonNull<Ring>>,
+}
+
+impl Input {
+    #[inline]
+    pub(crate) fn ring(&self) -> Option<&Ring> {
+        // SAFETY: the engine takes rings out of all ports before it drops a link.
+        self.ring.map(|ring| unsafe { &*ring.as_ptr() })
+    }
+}
+
+impl Output {
+    #[inline]
+    pub(crate) fn ring(&self) -> Option<&Ring> {
+        // SAFETY: the engine takes rings out of all ports before it drops a link.
+        self.ring.map(|ring| unsafe { &*ring.as_ptr() })
+    }
+}
+
+/// The ports of an app by number: those declared with names first, in the order of the declaration,
+/// then those the graph has named, in the order of the graph.
+pub struct Io {
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) common: Rc<Common>,
+    /// Why the app failed, after an entry point said so.
+    pub(crate) fault: Option<Fault>,
+    /// Packets dropped by reason.
+    pub(crate) drops: Vec<(&'static str, u64)>,
+    /// Until when the app sleeps, after an entry point said so.
+    pub(crate) until_ns: u64,
+}
+
+impl Io {
+    pub(crate) fn new(common: Rc<Common>) -> Io {
+        let (inputs, outputs) = (Vec::new(), Vec::new());
+        Io { inputs, outputs, common, fault: None, drops: Vec::new(), until_ns: 0 }
+    }
+
+    /// The packets that are there now are those that this call may take.
+    #[inline]
+    pub(crate) fn begin(&mut self) {
+        for input in &mut self.inputs {
+            input.end = input.ring().map_or(0, Ring::written);
+        }
+    }
+
+    /// How many inputs there are.
+    pub fn inputs(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// How many outputs there are.
+    pub fn outputs(&self) -> usize {
+        self.outputs.len()
+    }
+
+    /// Takes the next packet of an input, as far as it was there when the method was called.
+    #[inline]
+    pub fn receive(&mut self, input: usize) -> Option<Packet> {
+        let input = self.inputs.get(input)?;
+        input.ring()?.receive_before(input.end)
+    }
+
+    /// How many packets [`Io::receive`] will still give.
+    pub fn waiting(&self, input: usize) -> usize {
+        let Some(input) = self.inputs.get(input) else { return 0 };
+        input.ring().map_or(0, |ring| ring.len() - (ring.written() - input.end)) as usize
+    }
+
+    /// Gives a packet away. A link that is full drops and counts it; without a link the app does.
+    #[inline]
+    pub fn send(&mut self, output: usize, packet: Packet) {
+        match self.outputs.get(output).and_then(Output::ring) {
+            Some(ring) => ring.send(packet),
+            None => self.drop(packet, "unlinked"),
+        }
+    }
+
+    /// How many packets an output takes before it drops; as many as a link holds, without one.
+    #[inline]
+    pub fn room(&self, output: usize) -> usize {
+        let ring = self.outputs.get(output).and_then(Output::ring);
+        crate::link::QUEUED_MAX - ring.map_or(0, |ring| ring.len() as usize)
+    }
+
+    /// Whether an output has a link.
+    pub fn is_linked(&self, output: usize) -> bool {
+        self.outputs.get(output).is_some_and(|output| output.ring.is_some())
+    }
+
+    /// Frees a packet and counts why, under `app/<name>/drop_<reason>`.
+    pub fn drop(&mut self, packet: Packet, reason: &'static str) {
+        drop(packet);
+        self.count_drop(reason);
+    }
+
+    /// Counts a drop of what never became a packet.
+    pub fn count_drop(&mut self, reason: &'static str) {
+        match self.drops.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, count)) => *count += 1,
+            None => self.drops.push((reason, 1)),
+        }
+    }
+
+    /// A fresh packet, empty; if there is none, that is counted as the drop `no_packet`.
+    #[inline]
+    pub fn packet(&mut self) -> Option<Packet> {
+        let packet = self.common.pool.packet();
+        if packet.is_none() {
+            self.count_drop("no_packet");
+        }
+        packet
+    }
+
+    /// A packet of these bytes; counted as [`Io::packet`], and as `too_long`.
+    pub fn packet_of(&mut self, bytes: &[u8]) -> Option<Packet> {
+        let mut packet = self.packet()?;
+        match packet.append(bytes) {
+            Ok(()) => Some(packet),
+            Err(_) => {
+                self.drop(packet, "too_long");
+                None
+            }
+        }
+    }
+
+    /// A packet with the same bytes; counted as [`Io::packet`].
+    pub fn duplicate(&mut self, packet: &Packet) -> Option<Packet> {
+        let copy = packet.duplicate();
+        if copy.is_none() {
+            self.count_drop("no_packet");
+        }
+        copy
+    }
+
+    /// The time of the event loop in nanoseconds: the same throughout a batch of breaths.
+    #[inline]
+    pub fn now_ns(&self) -> u64 {
+        self.common.now_ns.get()
+    }
+
+    /// The wall clock in nanoseconds since the epoch: the same throughout a batch of breaths.
+    pub fn wall_ns(&self) -> i64 {
+        self.common.wall_ns.get()
+    }
+}
+
+/// The links of an app, by the names of their ports in the order of [`Io`]'s numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Ports<'a> {
+    /// Inputs; empty where a declared port has no link.
+    pub inputs: &'a [String],
+    /// Outputs, likewise.
+    pub outputs: &'a [String],
+}
+
+/// What an app gets to start with.
+pub struct Start {
+    pub(crate) name: String,
+    pub(crate) seed: u64,
+    pub(crate) now_ns: u64,
+}
+
+impl Start {
+    /// The app's name in the graph.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The time of the event loop in nanoseconds.
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// Random numbers of the app's own: the same for the same seed of the run and the same name.
+    pub fn rng(&self) -> Rng {
+        Rng::new(self.seed ^ hash_bytes(self.name.as_bytes()))
+    }
+}

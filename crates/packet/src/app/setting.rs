@@ -1,0 +1,138 @@
+//! Types that a config key may have.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::Value;
+
+/// A type of config values: how it is read, shown, and called in the catalogue.
+pub trait Setting: Sized {
+    /// What the catalogue calls it.
+    const TYPE: &'static str;
+
+    /// The value, typed.
+    ///
+    /// # Errors
+    /// What is wrong, as a sentence without a final period.
+    fn read(value: &Value) -> Result<Self, String>;
+
+    /// As it would be written.
+    fn value(&self) -> Value;
+}
+
+fn mismatch<T: Setting>(value: &Value) -> String {
+    format!("{} is expected, this is {}", T::TYPE, value.kind())
+}
+
+macro_rules! integers {
+    ($($type:ident $name:literal),* $(,)?) => {$(
+        impl Setting for $type {
+            const TYPE: &'static str = $name;
+
+            fn read(value: &Value) -> Result<$type, String> {
+                match value {
+                    Value::Integer(integer) => $type::try_from(*integer).map_err(|_| {
+                        format!("{integer} is not between {} and {}", $type::MIN, $type::MAX)
+                    }),
+                    other => Err(mismatch::<$type>(other)),
+                }
+            }
+
+            fn value(&self) -> Value {
+                Value::Integer(i64::try_from(*self).unwrap_or(i64::MAX))
+            }
+        }
+    )*};
+}
+
+integers! {
+    u8 "an integer of 8 bits",
+    u16 "an integer of 16 bits",
+    u32 "an integer of 32 bits",
+    u64 "an integer",
+    i64 "a signed integer",
+}
+
+impl Setting for bool {
+    const TYPE: &'static str = "a truth value";
+
+    fn read(value: &Value) -> Result<bool, String> {
+        match value {
+            Value::Bool(truth) => Ok(*truth),
+            other => Err(mismatch::<bool>(other)),
+        }
+    }
+
+    fn value(&self) -> Value {
+        Value::Bool(*self)
+    }
+}
+
+impl Setting for f64 {
+    const TYPE: &'static str = "a double";
+
+    fn read(value: &Value) -> Result<f64, String> {
+        match value {
+            Value::Double(double) => Ok(*double),
+            Value::Integer(integer) => Ok(*integer as f64),
+            other => Err(mismatch::<f64>(other)),
+        }
+    }
+
+    fn value(&self) -> Value {
+        Value::Double(*self)
+    }
+}
+
+impl Setting for String {
+    const TYPE: &'static str = "a text";
+
+    fn read(value: &Value) -> Result<String, String> {
+        match value {
+            Value::Text(text) => Ok(text.clone()),
+            other => Err(mismatch::<String>(other)),
+        }
+    }
+
+    fn value(&self) -> Value {
+        Value::Text(self.clone())
+    }
+}
+
+macro_rules! parsed {
+    ($($type:ident $name:literal $example:literal),* $(,)?) => {$(
+        impl Setting for $type {
+            const TYPE: &'static str = $name;
+
+            fn read(value: &Value) -> Result<$type, String> {
+                let Value::Text(text) = value else { return Err(mismatch::<$type>(value)) };
+                text.parse().map_err(|_| {
+                    format!("{} is expected, such as \"{}\"", $name, $example)
+                })
+            }
+
+            fn value(&self) -> Value {
+                Value::Text(self.to_string())
+            }
+        }
+    )*};
+}
+
+parsed! {
+    Ipv4Addr "an IPv4 address" "10.0.0.1",
+    Ipv6Addr "an IPv6 address" "fe80::1",
+}
+
+impl<T: Setting> Setting for Vec<T> {
+    const TYPE: &'static str = "a list";
+
+    fn read(value: &Value) -> Result<Vec<T>, String> {
+        match value {
+            Value::List(values) => values.iter().map(T::read).collect(),
+            other => Err(format!("a list is expected, this is {}", other.kind())),
+        }
+    }
+
+    fn value(&self) -> Value {
+        Value::List(self.iter().map(T::value).collect())
+    }
+}

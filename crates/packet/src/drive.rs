@@ -1,0 +1,234 @@
+//! An engine on the event loop.
+//!
+//! ```text
+//!        +--> event: a batch of breaths --+-- busy ----> the event is queued again
+//!        |                                +-- poll ----> timer, a pause that doubles up to 1 ms
+//!   wake |                                +-- until ---> timer
+//!        +--- descriptors, timers,        +-- asleep --> nothing: whoever comes wakes it
+//!             packets from outside        +-- finished > likewise, and the world is told
+//! ```
+//! One event runs a bounded batch of breaths and queues itself again, so other owners have their
+//! turns in between. With `busy_wait` the pauses are left out.
+
+use std::os::fd::RawFd;
+use std::time::Duration;
+
+use tidemill_event::{Handlers, Interest, Loop, Owner, Time, TimerId, WatchId};
+
+use crate::engine::{Changes, Engine, NoSuchPort, Refused, Rest};
+use crate::graph::Graph;
+use crate::packet::Packet;
+
+/// Breaths of a batch at most. A breath moves what is queued, some thousand packets at most per
+/// link; the batch is for those that move little.
+const BREATHS_MAX: u32 = 64;
+
+/// Packets after which a batch ends.
+const PACKETS_MAX: u64 = 4096;
+
+/// The first pause of a graph that must ask its sources, and the longest.
+const PAUSE_NS: u64 = 10_000;
+const PAUSE_NS_MAX: u64 = 1_000_000;
+
+/// How often counters are published while packets move.
+const PUBLISH_NS: u64 = 100_000_000;
+
+/// What drives an engine; part of the world.
+pub struct Driver {
+    /// What runs.
+    pub engine: Engine,
+    owner: Option<Owner>,
+    busy_wait: bool,
+    is_queued: bool,
+    timer: Option<TimerId>,
+    pause_ns: u64,
+    watches: Vec<(usize, RawFd, WatchId)>,
+    published_ns: u64,
+    /// Time spent in pauses, and how many there were.
+    pauses: u64,
+}
+
+impl Driver {
+    /// Drives `engine`, with pauses when it has nothing to do.
+    pub fn new(engine: Engine) -> Driver {
+        Driver {
+            engine,
+            owner: None,
+            busy_wait: false,
+            is_queued: false,
+            timer: None,
+            pause_ns: PAUSE_NS,
+            watches: Vec::new(),
+            published_ns: 0,
+            pauses: 0,
+        }
+    }
+
+    /// Without pauses.
+    pub fn busy_wait(mut self) -> Driver {
+        self.busy_wait = true;
+        self
+    }
+
+    /// Pauses made so far.
+    pub fn pauses(&self) -> u64 {
+        self.pauses
+    }
+}
+
+/// What has a driver.
+pub trait World: Sized + 'static {
+    /// The driver.
+    fn driver(&mut self) -> &mut Driver;
+
+    /// Called after each batch.
+    fn breathed(&mut self, events: &mut Loop<Self>, rest: Rest) {
+        let _ = (events, rest);
+    }
+}
+
+/// Runs `graph` from now on, by difference to what ran.
+///
+/// # Errors
+/// The graph is wrong, or an app could not start: what ran goes on.
+pub fn configure<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    graph: Graph,
+) -> Result<Changes, Refused> {
+    let (now, wall) = (events.now(), events.wall());
+    let driver = world.driver();
+    driver.engine.set_time(now.0, wall);
+    let changes = driver.engine.configure(graph)?;
+    wake(world, events);
+    Ok(changes)
+}
+
+/// Puts a packet on the link to an input, and wakes whom it concerns.
+///
+/// # Errors
+/// There is no such link; the packet comes back.
+pub fn inject<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    app: &str,
+    port: &str,
+    packet: Packet,
+) -> Result<(), NoSuchPort> {
+    world.driver().engine.inject(app, port, packet)?;
+    wake(world, events);
+    Ok(())
+}
+
+/// Lets the engine breathe, now that something may have come.
+pub fn wake<W: World>(world: &mut W, events: &mut Loop<W>) {
+    let driver = world.driver();
+    if driver.is_queued {
+        return;
+    }
+    if let Some(timer) = driver.timer.take() {
+        events.cancel(timer);
+    }
+    let owner = *driver.owner.get_or_insert_with(|| events.owner("packets"));
+    // A queue that is full has events left to run, and the next try comes with a timer.
+    driver.is_queued = events.event(owner, batch::<W>).is_ok();
+    if !driver.is_queued {
+        pause(world, events, events.now() + Duration::from_nanos(PAUSE_NS_MAX));
+    }
+}
+
+/// The event: a bounded batch of breaths.
+fn batch<W: World>(world: &mut W, events: &mut Loop<W>) {
+    let (now, wall) = (events.now(), events.wall());
+    let driver = world.driver();
+    driver.is_queued = false;
+    driver.engine.set_time(now.0, wall);
+    let (rest, breaths) = driver.breaths();
+    events.charge(u64::from(breaths));
+    let after = events.host().now();
+    let driver = world.driver();
+    driver.engine.end_batch(after.0);
+    let is_resting = rest != Rest::Busy;
+    if is_resting || after.0 - driver.published_ns.min(after.0) >= PUBLISH_NS {
+        driver.publish(after.0, rest);
+    }
+    watch_descriptors(world, events);
+    let driver = world.driver();
+    match rest {
+        Rest::Busy => {
+            driver.pause_ns = PAUSE_NS;
+            wake(world, events);
+        }
+        Rest::Poll(_) if driver.busy_wait => wake(world, events),
+        Rest::Poll(due) => {
+            let at = now.0.saturating_add(driver.pause_ns).min(due.unwrap_or(u64::MAX));
+            driver.pause_ns = (driver.pause_ns * 2).min(PAUSE_NS_MAX);
+            driver.pauses += 1;
+            pause(world, events, Time(at));
+        }
+        Rest::Until(at) => pause(world, events, Time(at)),
+        Rest::Asleep | Rest::Finished => {}
+    }
+    world.breathed(events, rest);
+}
+
+impl Driver {
+    fn breaths(&mut self) -> (Rest, u32) {
+        let begin = self.engine.pool_stats().freed;
+        let mut breaths = 0;
+        loop {
+            let rest = self.engine.breathe();
+            breaths += 1;
+            let packets = self.engine.pool_stats().freed - begin;
+            if rest != Rest::Busy || breaths == BREATHS_MAX || packets >= PACKETS_MAX {
+                return (rest, breaths);
+            }
+        }
+    }
+
+    /// Publishes, but not at every pause of a graph that rests for moments only.
+    fn publish(&mut self, now_ns: u64, rest: Rest) {
+        let is_long = !matches!(rest, Rest::Busy | Rest::Poll(_));
+        if is_long || now_ns.saturating_sub(self.published_ns) >= PUBLISH_NS {
+            self.published_ns = now_ns;
+            self.engine.publish();
+        }
+    }
+}
+
+fn pause<W: World>(world: &mut W, events: &mut Loop<W>, at: Time) {
+    if let Some(timer) = world.driver().timer.take() {
+        events.cancel(timer);
+    }
+    let timer = events.timer(at, |world: &mut W, events: &mut Loop<W>| {
+        world.driver().timer = None;
+        wake(world, events);
+    });
+    world.driver().timer = Some(timer);
+}
+
+/// Watches the descriptors of apps, if they have changed.
+fn watch_descriptors<W: World>(world: &mut W, events: &mut Loop<W>) {
+    let Some(wanted) = world.driver().engine.take_descriptors() else { return };
+    let old = std::mem::take(&mut world.driver().watches);
+    for (_, _, watch) in old {
+        events.unwatch(watch);
+    }
+    for (index, fd) in wanted {
+        let ready = move |world: &mut W, events: &mut Loop<W>, _| {
+            world.driver().engine.wake(index);
+            wake(world, events);
+        };
+        let handlers =
+            Handlers::new().read(ready).error(move |world: &mut W, events: &mut Loop<W>, _, _| {
+                // The app finds out what is wrong when it reads.
+                world.driver().engine.wake(index);
+                wake(world, events);
+            });
+        match events.watch(fd, Interest::Read, handlers) {
+            Ok(watch) => world.driver().watches.push((index, fd, watch)),
+            // What cannot be watched is asked by and by.
+            Err(_) => world.driver().engine.wake(index),
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! From the graph that runs to another, by difference.
+//!
+//! Apps of the same name, type and config go on as they are; those with another config are offered
+//! it, and made anew if they decline; the others end or begin. Links of the same name keep their
+//! ring with all that is queued in it. All new apps are made before anything is changed, so a graph
+//! that cannot run leaves the old one running.
+
+use std::fmt;
+
+use super::slot::{LinkSlot, Slot};
+use super::{Engine, by_name, construct, ports_of};
+use crate::app::{Direction, Fault, Flow, Input, Instance, Io, Output, Ports, Reconfigured};
+use crate::engine::meters::{AppMeters, LinkMeters};
+use crate::graph::{Graph, Problem};
+use crate::link::Link;
+use tidemill_stdx::hash::Map;
+
+/// What a change of graphs did, by the names of apps and links.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Changes {
+    /// Apps that begin.
+    pub started: Vec<String>,
+    /// Apps that go on as they are.
+    pub kept: Vec<String>,
+    /// Apps that go on with another config.
+    pub reconfigured: Vec<String>,
+    /// Apps that were made anew.
+    pub restarted: Vec<String>,
+    /// Apps that end.
+    pub stopped: Vec<String>,
+    /// Links that begin.
+    pub links_added: Vec<String>,
+    /// Links that end, with what was queued in them.
+    pub links_removed: Vec<String>,
+}
+
+/// Why a graph was not taken. The old one goes on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// It is wrong.
+    Wrong(Vec<Problem>),
+    /// Apps could not start: their names, and why.
+    Faults(Vec<(String, Fault)>),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = match self {
+            Refused::Wrong(problems) => problems.iter().map(Problem::to_string).collect(),
+            Refused::Faults(faults) => {
+                faults.iter().map(|(app, fault)| format!("{app}: {fault}")).collect()
+            }
+        };
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// What becomes of an app of the new graph.
+enum Fate {
+    /// It was at this position and stays.
+    Keep(usize),
+    /// It was at this position and is offered its new config.
+    Offer(usize),
+    /// It begins, in the place of the one at this position if there was one of its name.
+    Begin(Instance, Option<usize>),
+}
+
+impl Engine {
+    /// Runs `graph` from now on.
+    ///
+    /// # Errors
+    /// The graph is wrong, or an app could not start: nothing has changed then.
+    pub fn configure(&mut self, graph: Graph) -> Result<Changes, Refused> {
+        let problems = graph.verify();
+        if !problems.is_empty() {
+            return Err(Refused::Wrong(problems));
+        }
+        let fates = self.fates(&graph)?;
+        let mut changes = Changes::default();
+        let old = std::mem::replace(&mut self.graph, graph);
+        self.detach();
+        self.change_links(&old, &mut changes);
+        self.change_apps(&old, fates, &mut changes);
+        self.attach();
+        self.descriptors_changed = true;
+        self.due_ns = 0;
+        Ok(changes)
+    }
+
+    /// Decides for each app of the new graph, and makes those that begin.
+    fn fates(&self, graph: &Graph) -> Result<Vec<Fate>, Refused> {
+        let old: Map<&str, usize> =
+            self.graph.apps.iter().enumerate().map(|(at, app)| (app.name.as_str(), at)).collect();
+        let (mut fates, mut faults) = (Vec::new(), Vec::new());
+        for spec in &graph.apps {
+            let before = old.get(spec.name.as_str()).copied();
+            let same = before.filter(|&at| self.graph.apps[at].kind == spec.kind);
+            match same {
+                Some(at) if self.graph.apps[at].config == spec.config => {
+                    fates.push(Fate::Keep(at));
+                }
+                Some(at) if self.slots[at].instance.is_some() => fates.push(Fate::Offer(at)),
+                _ => match construct(spec, &self.common) {
+                    Ok(instance) => fates.push(Fate::Begin(instance, before)),
+                    Err(fault) => faults.push((spec.name.clone(), fault)),
+                },
+            }
+        }
+        if faults.is_empty() { Ok(fates) } else { Err(Refused::Faults(faults)) }
+    }
+
+    /// Takes the rings out of all ports.
+    fn detach(&mut self) {
+        for slot in &mut self.slots {
+            slot.io.inputs.clear();
+            slot.io.outputs.clear();
+        }
+    }
+
+    fn change_links(&mut self, old: &Graph, changes: &mut Changes) {
+        let names = by_name(old);
+        let mut before: Vec<Option<LinkSlot>> = self.links.drain(..).map(Some).collect();
+        for link in &self.graph.links {
+            let name = self.graph.link_name(link);
+            let kept = names.get(&name).and_then(|&at| before[at].take());
+            let slot = kept.unwrap_or_else(|| {
+                changes.links_added.push(name.clone());
+                LinkSlot { link: Link::new(), meters: LinkMeters::new(&self.registry, &name) }
+            });
+            self.links.push(slot);
+        }
+        for (at, slot) in before.into_iter().enumerate() {
+            if let Some(slot) = slot {
+                self.stats.dropped_unlinked += slot.link.ring().len();
+                changes.links_removed.push(old.link_name(&old.links[at]));
+            }
+        }
+    }
+
+    fn change_apps(&mut self, old: &Graph, fates: Vec<Fate>, changes: &mut Changes) {
+        let stays = |fate: &Fate| match fate {
+            Fate::Keep(at) | Fate::Offer(at) | Fate::Begin(_, Some(at)) => Some(*at),
+            Fate::Begin(_, None) => None,
+        };
+        let mut is_kept = vec![false; old.apps.len()];
+        fates.iter().filter_map(stays).for_each(|at| is_kept[at] = true);
+        for (at, _) in is_kept.iter().enumerate().filter(|(_, kept)| !**kept) {
+            self.stop_app(at);
+            changes.stopped.push(old.apps[at].name.clone());
+        }
+        let replaced = |fate: &Fate| match fate {
+            Fate::Begin(_, before) => *before,
+            _ => None,
+        };
+        fates.iter().filter_map(replaced).for_each(|at| self.stop_app(at));
+        let mut before: Vec<Option<Slot>> = self.slots.drain(..).map(Some).collect();
+        let now_ns = self.common.now_ns.get();
+        for (index, fate) in fates.into_iter().enumerate() {
+            let spec = &self.graph.apps[index];
+            let name = spec.name.clone();
+            let place = match &fate {
+                Fate::Keep(at) | Fate::Offer(at) | Fate::Begin(_, Some(at)) => before[*at].take(),
+                Fate::Begin(_, None) => None,
+            };
+            let mut slot = place.unwrap_or_else(|| {
+                let io = Io::new(self.common.clone());
+                Slot::new(spec, io, AppMeters::new(&self.registry, &name))
+            });
+            match fate {
+                Fate::Keep(_) => changes.kept.push(name),
+                Fate::Offer(_) => match offer(&mut slot, &spec.config) {
+                    Reconfigured::Kept => {
+                        // With a new config a source that was done may have more.
+                        slot.done = false;
+                        slot.wake.set(u32::from(first_wake(spec.kind)));
+                        changes.reconfigured.push(name);
+                    }
+                    Reconfigured::Restart => {
+                        // Its files and sockets are free before it takes them again; if it
+                        // cannot start now, it is treated like any app that failed.
+                        slot.restart_at_ns = now_ns;
+                        changes.restarted.push(name);
+                    }
+                },
+                Fate::Begin(instance, at) => {
+                    slot.install(instance, now_ns);
+                    let list =
+                        if at.is_some() { &mut changes.restarted } else { &mut changes.started };
+                    list.push(name);
+                    slot.wake.set(u32::from(first_wake(spec.kind)));
+                }
+            }
+            slot.pushes = spec.kind.pushes();
+            slot.takes = !first_wake(spec.kind) && spec.kind.pulls;
+            slot.is_sink = spec.kind.ports(Direction::Output).next().is_none();
+            if slot.is_sink {
+                slot.meters.measure_latency(&self.registry, &slot.name);
+            }
+            self.slots.push(slot);
+        }
+    }
+
+    /// Gives all ports their rings, and binds what follows from the graph.
+    fn attach(&mut self) {
+        let count = self.graph.apps.len();
+        let mut inputs: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut outputs = inputs.clone();
+        for (at, link) in self.graph.links.iter().enumerate() {
+            inputs[link.to.app].push(at);
+            outputs[link.from.app].push(at);
+        }
+        for index in 0..count {
+            let ring =
+                |port: &(String, Option<usize>)| port.1.map(|link| self.links[link].link.address());
+            let into = ports_of(&self.graph, index, Direction::Input, &inputs[index]);
+            let out = ports_of(&self.graph, index, Direction::Output, &outputs[index]);
+            let into: Vec<_> = into.iter().map(|port| Input { ring: ring(port), end: 0 }).collect();
+            let out: Vec<_> = out.iter().map(|port| Output { ring: ring(port) }).collect();
+            let io = &mut self.slots[index].io;
+            (io.inputs, io.outputs) = (into, out);
+        }
+        self.order = self.graph.order();
+        let apps = &self.graph.apps;
+        self.pulls = self.order.iter().copied().filter(|&at| apps[at].kind.pulls).collect();
+        self.sinks = (0..count).filter(|&at| self.slots[at].is_sink).collect();
+        self.bind_notifications();
+        for index in 0..count {
+            let Some(mut instance) = self.slots[index].instance.take() else { continue };
+            let linked = self.link_up(index, &mut instance, &inputs[index], &outputs[index]);
+            self.slots[index].instance = Some(instance);
+            if let Err(fault) = linked {
+                self.slots[index].io.fault = Some(fault);
+                self.failed(index);
+            }
+        }
+    }
+
+    /// Tells an app its links.
+    pub(super) fn link_up(
+        &self,
+        index: usize,
+        instance: &mut Instance,
+        inputs: &[usize],
+        outputs: &[usize],
+    ) -> Result<(), Fault> {
+        let names = |direction, links: &[usize]| -> Vec<String> {
+            let ports = ports_of(&self.graph, index, direction, links).into_iter();
+            ports.map(|(name, link)| link.map_or(String::new(), |_| name)).collect()
+        };
+        let inputs = names(Direction::Input, inputs);
+        let outputs = names(Direction::Output, outputs);
+        instance.linked(&Ports { inputs: &inputs, outputs: &outputs })
+    }
+}
+
+/// Whether an app is pulled before anything has come for it: not if it takes what it brings from
+/// inputs of its own.
+fn first_wake(kind: &crate::app::Declaration) -> bool {
+    kind.pulls && kind.ports(Direction::Input).all(|port| port.flow != Flow::Pull)
+}
+
+/// Offers a new config; an app that declines ends here.
+fn offer(slot: &mut Slot, config: &crate::app::Config) -> Reconfigured {
+    let Some(instance) = &mut slot.instance else { return Reconfigured::Restart };
+    match instance.reconfigure(config) {
+        Ok(Reconfigured::Kept) => Reconfigured::Kept,
+        Ok(Reconfigured::Restart) => {
+            // A panic while it ends changes nothing: it ends.
+            let _ = instance.stop(&mut slot.io);
+            slot.instance = None;
+            Reconfigured::Restart
+        }
+        Err(_) => {
+            slot.instance = None;
+            Reconfigured::Restart
+        }
+    }
+}

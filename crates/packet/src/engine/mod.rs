@@ -1,0 +1,439 @@
+//! A graph that runs.
+//!
+//! A *breath* pulls every source that is awake, then lets every app push that has packets waiting,
+//! in topological order, then ticks those whose time has come. The loop here calls apps one after
+//! the other; it is what a compiled engine is compared with.
+//!
+//! | part | holds |
+//! |---|---|
+//! | `configure` | from one graph to the next, by difference |
+//! | `notify` | who is woken by packets on which link, bound when the graph is configured |
+//! | `supervise` | apps that failed: back-off and restart |
+//! | `meters` | counters in mapped files |
+//!
+//! An engine knows no clock: its driver ([`drive`](crate::drive)) tells it the time before each
+//! batch of breaths.
+
+mod configure;
+mod meters;
+mod notify;
+mod slot;
+mod supervise;
+
+use std::cell::Cell;
+use std::os::fd::RawFd;
+use std::rc::Rc;
+
+use tidemill_stat::Registry;
+use tidemill_stdx::hash::Map;
+
+use crate::app::{Common, Count, Direction, Fault, Input, Instance, Status};
+use crate::graph::Graph;
+use crate::link::{LinkStats, Targets};
+use crate::packet::{Packet, Pool, PoolStats};
+
+pub use configure::{Changes, Refused};
+pub use supervise::Note;
+
+use meters::Meters;
+use slot::{LinkSlot, Slot};
+
+/// How an engine is made.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Packets there are at most.
+    pub packets_max: usize,
+    /// What random numbers of apps follow from.
+    pub seed: u64,
+    /// Where its counters are.
+    pub registry: Registry,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { packets_max: 1 << 20, seed: 1, registry: Registry::in_memory() }
+    }
+}
+
+/// How it stands with an engine after a breath.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rest {
+    /// Packets moved, or a source may have more.
+    Busy,
+    /// Nothing moved, but a source must be asked again to know; no later than the time, if any.
+    Poll(Option<u64>),
+    /// Nothing will move before this time, unless something comes from outside.
+    Until(u64),
+    /// Nothing will move unless something comes from outside.
+    Asleep,
+    /// All sources are done, all links are empty.
+    Finished,
+}
+
+/// What an engine has done.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct EngineStats {
+    /// Breaths taken.
+    pub breaths: u64,
+    /// Breaths in which something moved.
+    pub breaths_busy: u64,
+    /// Packets of links that were removed.
+    pub dropped_unlinked: u64,
+    /// Faults of apps.
+    pub faults: u64,
+}
+
+/// A packet from outside met no port.
+#[derive(Debug)]
+pub struct NoSuchPort(pub Packet);
+
+/// A graph that runs.
+pub struct Engine {
+    common: Rc<Common>,
+    graph: Graph,
+    /// By position in the graph.
+    slots: Vec<Slot>,
+    /// By position in the graph.
+    links: Vec<LinkSlot>,
+    /// Apps in the order of a breath.
+    order: Vec<usize>,
+    /// Sources in that order.
+    pulls: Vec<usize>,
+    /// Sinks, whose latency is measured.
+    sinks: Vec<usize>,
+    /// Whom links notify.
+    #[allow(clippy::vec_box, reason = "rings point into the boxes, which must not move")]
+    targets: Vec<Box<Targets>>,
+    /// The earliest tick, restart or end of a sleep.
+    due_ns: u64,
+    notes: Vec<Note>,
+    stats: EngineStats,
+    meters: Meters,
+    registry: Registry,
+    /// Descriptors may have come or gone.
+    descriptors_changed: bool,
+}
+
+impl Engine {
+    /// An engine without apps.
+    pub fn new(options: Options) -> Engine {
+        let common = Common {
+            pool: Pool::new(options.packets_max),
+            now_ns: Cell::new(0),
+            wall_ns: Cell::new(0),
+            seed: options.seed,
+        };
+        Engine {
+            common: Rc::new(common),
+            graph: Graph::new(),
+            slots: Vec::new(),
+            links: Vec::new(),
+            order: Vec::new(),
+            pulls: Vec::new(),
+            sinks: Vec::new(),
+            targets: Vec::new(),
+            due_ns: u64::MAX,
+            notes: Vec::new(),
+            stats: EngineStats::default(),
+            meters: Meters::new(&options.registry),
+            registry: options.registry,
+            descriptors_changed: false,
+        }
+    }
+
+    /// The graph it runs.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The time of the batch of breaths that begins.
+    pub fn set_time(&mut self, now_ns: u64, wall_ns: i64) {
+        self.common.now_ns.set(now_ns);
+        self.common.wall_ns.set(wall_ns);
+        self.common.pool.set_now(now_ns);
+    }
+
+    /// Takes one breath.
+    pub fn breathe(&mut self) -> Rest {
+        let born = self.common.pool.allocated();
+        if self.due_ns <= self.common.now_ns.get() {
+            self.catch_up();
+        }
+        let (ready, mut moved) = (self.pull(), self.push());
+        moved |= self.common.pool.allocated() != born;
+        self.stats.breaths += 1;
+        self.stats.breaths_busy += u64::from(moved);
+        match ready {
+            _ if moved => Rest::Busy,
+            // A source that is ready and moves nothing finds its link full.
+            Some(_) => Rest::Poll((self.due_ns != u64::MAX).then_some(self.due_ns)),
+            None => self.rest(),
+        }
+    }
+
+    /// Pulls every source that is awake; the liveliest status of those that stay awake.
+    fn pull(&mut self) -> Option<Status> {
+        let mut ready = None;
+        for at in 0..self.pulls.len() {
+            let index = self.pulls[at];
+            let slot = &mut self.slots[index];
+            if slot.wake.get() == 0 {
+                continue;
+            }
+            let Some(instance) = &mut slot.instance else { continue };
+            match instance.call(instance.pull, &mut slot.io) {
+                Status::Ready => ready = Some(Status::Ready),
+                Status::Poll => ready = ready.or(Some(Status::Poll)),
+                status => self.put_to_sleep(index, status),
+            }
+        }
+        ready
+    }
+
+    fn put_to_sleep(&mut self, index: usize, status: Status) {
+        let slot = &mut self.slots[index];
+        match status {
+            Status::Failed => return self.failed(index),
+            Status::Done => {
+                slot.done = true;
+                self.descriptors_changed = true;
+            }
+            Status::Until => {
+                slot.wake_at_ns = slot.io.until_ns;
+                self.due_ns = self.due_ns.min(slot.wake_at_ns);
+            }
+            _ => {}
+        }
+        // Packets that are on their way to it would come without a further notification.
+        let fed = slot.feeds.iter().any(|&link| !self.links[link].link.ring().is_empty());
+        slot.wake.set(u32::from(fed && status != Status::Done));
+    }
+
+    /// Lets every app push that has packets waiting; whether there was any.
+    fn push(&mut self) -> bool {
+        let mut moved = false;
+        for at in 0..self.order.len() {
+            let index = self.order[at];
+            let slot = &mut self.slots[index];
+            let is_waiting = |input: &Input| input.ring().is_some_and(|ring| !ring.is_empty());
+            if !slot.pushes || !slot.io.inputs.iter().any(is_waiting) {
+                continue;
+            }
+            let Some(instance) = &mut slot.instance else { continue };
+            moved = true;
+            if slot.is_sink && slot.oldest_ns == u64::MAX {
+                let oldest = slot.io.inputs.iter().filter_map(|input| input.ring());
+                let oldest = oldest.filter_map(|ring| ring.oldest_born_ns()).min();
+                slot.oldest_ns = oldest.unwrap_or(u64::MAX);
+            }
+            if instance.call(instance.push, &mut slot.io) == Status::Failed {
+                self.failed(index);
+            }
+        }
+        moved
+    }
+
+    /// What to wait for when nothing moved and no source is awake.
+    fn rest(&self) -> Rest {
+        if self.due_ns != u64::MAX && !self.is_finished() {
+            return Rest::Until(self.due_ns);
+        }
+        if self.is_finished() { Rest::Finished } else { Rest::Asleep }
+    }
+
+    /// Whether nothing can come any more: sources are done, and packets have all arrived.
+    fn is_finished(&self) -> bool {
+        let done = |&index: &usize| self.slots[index].is_done();
+        self.pulls.iter().all(done) && self.links.iter().all(|slot| slot.link.ring().is_empty())
+    }
+
+    /// Does what is due: ticks, restarts, ends of sleeps.
+    #[cold]
+    fn catch_up(&mut self) {
+        let now_ns = self.common.now_ns.get();
+        self.due_ns = u64::MAX;
+        for index in 0..self.slots.len() {
+            if self.slots[index].restart_at_ns <= now_ns {
+                self.restart(index);
+            }
+            let slot = &mut self.slots[index];
+            if slot.wake_at_ns <= now_ns {
+                slot.wake_at_ns = u64::MAX;
+                slot.wake.set(1);
+            }
+            if slot.tick_at_ns <= now_ns
+                && let Some(instance) = &mut slot.instance
+            {
+                slot.tick_at_ns = now_ns.saturating_add(slot.tick_every_ns);
+                if instance.call(instance.tick, &mut slot.io) == Status::Failed {
+                    self.failed(index);
+                }
+            }
+            self.due_ns = self.due_ns.min(self.slots[index].due_ns());
+        }
+    }
+
+    /// The batch has ended: notes how long packets took to their sinks.
+    pub fn end_batch(&mut self, now_ns: u64) {
+        for &index in &self.sinks {
+            let slot = &mut self.slots[index];
+            if slot.oldest_ns != u64::MAX {
+                slot.meters.latency(now_ns.saturating_sub(slot.oldest_ns));
+                slot.oldest_ns = u64::MAX;
+            }
+        }
+    }
+
+    /// Puts a packet on the link to an input, as if the app at its other end had sent it, and
+    /// notifies whom it concerns. The driver must be woken too: see
+    /// [`drive::inject`](crate::drive::inject).
+    ///
+    /// # Errors
+    /// There is no such link; the packet comes back.
+    pub fn inject(&mut self, app: &str, port: &str, packet: Packet) -> Result<(), NoSuchPort> {
+        let at = self.graph.find(app).and_then(|app| {
+            self.graph.links.iter().position(|link| link.to.app == app && link.to.port == port)
+        });
+        match at {
+            Some(at) => {
+                self.links[at].link.ring().send(packet);
+                Ok(())
+            }
+            None => Err(NoSuchPort(packet)),
+        }
+    }
+
+    /// The descriptor of an app became ready: it is pulled again.
+    pub(crate) fn wake(&mut self, index: usize) {
+        if let Some(slot) = self.slots.get_mut(index)
+            && !slot.done
+        {
+            slot.wake.set(1);
+        }
+    }
+
+    /// The descriptors that apps want to be woken by, if they may have changed.
+    pub(crate) fn take_descriptors(&mut self) -> Option<Vec<(usize, RawFd)>> {
+        if !std::mem::take(&mut self.descriptors_changed) {
+            return None;
+        }
+        let of = |(index, slot): (usize, &Slot)| Some((index, slot.descriptor()?));
+        Some(self.slots.iter().enumerate().filter_map(of).collect())
+    }
+
+    /// Gives packets, for [`Engine::inject`] and for tests.
+    pub fn pool(&self) -> &Pool {
+        &self.common.pool
+    }
+
+    /// Packets given and taken back.
+    pub fn pool_stats(&self) -> PoolStats {
+        self.common.pool.stats()
+    }
+
+    /// What it has done.
+    pub fn stats(&self) -> EngineStats {
+        self.stats
+    }
+
+    /// What a link has carried, by name: `src.output->acl.input`.
+    pub fn link_stats(&self, name: &str) -> Option<LinkStats> {
+        let at = self.graph.links.iter().position(|link| self.graph.link_name(link) == name)?;
+        Some(self.links[at].link.ring().stats())
+    }
+
+    /// What an app tells of itself: its own counters, then `drop_<reason>` by reason.
+    pub fn app_stats(&self, name: &str) -> Option<Vec<(String, u64)>> {
+        let slot = &self.slots[self.graph.find(name)?];
+        Some(slot.counts())
+    }
+
+    /// The names of apps that failed and have not been started again.
+    pub fn out_of_order(&self) -> Vec<String> {
+        let failed = self.slots.iter().filter(|slot| slot.instance.is_none());
+        failed.map(|slot| slot.name.clone()).collect()
+    }
+
+    /// What happened to apps since this was last asked.
+    pub fn take_notes(&mut self) -> Vec<Note> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// Writes all counters to where others can read them.
+    pub fn publish(&mut self) {
+        self.meters.publish(&self.stats, &self.common.pool.stats());
+        for slot in &mut self.slots {
+            slot.publish(&self.registry);
+        }
+        for slot in &mut self.links {
+            slot.meters.publish(&slot.link.ring().stats());
+        }
+    }
+
+    /// Stops all apps in order. Packets on links are freed when the engine is dropped.
+    pub fn stop(&mut self) {
+        for at in 0..self.order.len() {
+            let index = self.order[at];
+            self.stop_app(index);
+        }
+        self.publish();
+    }
+
+    fn stop_app(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        if let Some(mut instance) = slot.instance.take()
+            && let Err(fault) = instance.stop(&mut slot.io)
+        {
+            let name = slot.name.clone();
+            self.stats.faults += 1;
+            self.notes.push(Note::Failed { app: name, fault, restart_in_ns: None });
+        }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.stop();
+        // Apps let go of rings before links go.
+        self.slots.clear();
+    }
+}
+
+/// Starts an app; panics of its constructor are faults too.
+fn construct(spec: &crate::graph::AppSpec, common: &Common) -> Result<Instance, Fault> {
+    let mut start = crate::app::Start {
+        name: spec.name.clone(),
+        seed: common.seed,
+        now_ns: common.now_ns.get(),
+    };
+    crate::app::contained(|| (spec.kind.construct)(&spec.config, &mut start)).and_then(|made| made)
+}
+
+/// The ports of an app by name and what is linked to them: those declared, then those the graph has
+/// named. `links` are the links of the app in this direction.
+fn ports_of(
+    graph: &Graph,
+    app: usize,
+    direction: Direction,
+    links: &[usize],
+) -> Vec<(String, Option<usize>)> {
+    let kind = graph.apps[app].kind;
+    let fixed = kind.ports(direction).filter(|port| port.count != Count::Many);
+    let mut ports: Vec<(String, Option<usize>)> =
+        fixed.map(|port| (port.name.to_owned(), None)).collect();
+    let declared = ports.len();
+    for &at in links {
+        let link = &graph.links[at];
+        let end = if direction == Direction::Input { &link.to } else { &link.from };
+        match ports[..declared].iter_mut().find(|(name, _)| *name == end.port) {
+            Some((_, linked)) => *linked = Some(at),
+            None => ports.push((end.port.clone(), Some(at))),
+        }
+    }
+    ports
+}
+
+/// Positions of links by name.
+fn by_name(graph: &Graph) -> Map<String, usize> {
+    graph.links.iter().enumerate().map(|(at, link)| (graph.link_name(link), at)).collect()
+}

@@ -1,0 +1,73 @@
+//! Who is notified of packets on a link: bound once, when the graph is configured.
+//!
+//! Apps that are pushed need no notification, the breath sees their packets. An app that *pulls*
+//! from an input sleeps when there is nothing, and the first packet must wake it. Were the callback
+//! handed over with each pull, an app that has never pulled could not be notified (the flaw that
+//! section 4.3 of the scheduler's plan describes); so each link has its targets from the start. And
+//! as apps that merely pass packets on say so in their declaration, the targets of a link are those
+//! behind such apps: the notification leaps over them.
+//!
+//! ```text
+//! src -> tee -> shaper (pulls)       link src->tee notifies shaper, so does link tee->shaper
+//! ```
+
+use super::Engine;
+use crate::app::{Direction, Flow};
+use crate::graph::Graph;
+use crate::link::Targets;
+
+/// The apps that packets on a link are for, at their own pace, in the order of the graph.
+pub(super) fn pullers(graph: &Graph, outputs: &[Vec<usize>], link: usize) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut seen = vec![false; graph.apps.len()];
+    let mut open = vec![link];
+    while let Some(link) = open.pop() {
+        let to = &graph.links[link].to;
+        let kind = graph.apps[to.app].kind;
+        let port = kind.port(Direction::Input, &to.port);
+        if port.is_some_and(|port| port.flow == Flow::Pull) {
+            found.push(to.app);
+        } else if kind.passes && !std::mem::replace(&mut seen[to.app], true) {
+            open.extend(&outputs[to.app]);
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+impl Engine {
+    /// Binds the notifications of all links.
+    pub(super) fn bind_notifications(&mut self) {
+        let graph = &self.graph;
+        let mut outputs: Vec<Vec<usize>> = vec![Vec::new(); graph.apps.len()];
+        for (at, link) in graph.links.iter().enumerate() {
+            outputs[link.from.app].push(at);
+        }
+        let pulls = |app: &crate::graph::AppSpec| {
+            app.kind.ports(Direction::Input).any(|port| port.flow == Flow::Pull)
+        };
+        let any = graph.apps.iter().any(pulls);
+        self.slots.iter_mut().for_each(|slot| slot.feeds.clear());
+        let mut bound = Vec::new();
+        for at in 0..self.links.len() {
+            let found = if any { pullers(&self.graph, &outputs, at) } else { Vec::new() };
+            let ring = self.links[at].link.ring();
+            if found.is_empty() {
+                ring.bind(std::ptr::null());
+                continue;
+            }
+            let wakes = found.iter().map(|&app| self.slots[app].wake.clone());
+            let targets: Box<Targets> = Box::new(wakes.collect());
+            ring.bind(&raw const *targets);
+            if !ring.is_empty() {
+                ring.notify();
+            }
+            bound.push(targets);
+            for app in found {
+                self.slots[app].feeds.push(at);
+            }
+        }
+        self.targets = bound;
+    }
+}

@@ -1,0 +1,134 @@
+//! The places of apps and links in an engine.
+
+use std::cell::Cell;
+use std::os::fd::RawFd;
+use std::rc::Rc;
+
+use tidemill_stat::Registry;
+
+use super::meters::{AppMeters, LinkMeters};
+use crate::app::{Instance, Io};
+use crate::graph::AppSpec;
+use crate::link::Link;
+
+/// The place of one app: outlives the instances that fail in it.
+pub(super) struct Slot {
+    pub name: String,
+    /// Nothing while it waits for its restart.
+    pub instance: Option<Instance>,
+    /// Boxed, as generated code knows its address.
+    pub io: Box<Io>,
+    /// Not 0 if the app is to be pulled. Shared with those who notify it.
+    pub wake: Rc<Cell<u32>>,
+    /// The links whose notifications come to it.
+    pub feeds: Vec<usize>,
+    /// Packets are pushed into it.
+    pub pushes: bool,
+    /// It pulls from inputs of its own.
+    pub takes: bool,
+    /// It has no outputs.
+    pub is_sink: bool,
+    /// It will never bring a packet again.
+    pub done: bool,
+    /// When the oldest packet of this batch was born that came to this sink; `MAX`: none came.
+    pub oldest_ns: u64,
+    /// The end of its sleep; `MAX`: none. So too the next two.
+    pub wake_at_ns: u64,
+    pub tick_at_ns: u64,
+    pub restart_at_ns: u64,
+    pub tick_every_ns: u64,
+    pub started_ns: u64,
+    /// Faults in a row.
+    pub faults_in_a_row: u32,
+    pub restarts: u64,
+    pub meters: AppMeters,
+}
+
+impl Slot {
+    pub fn new(spec: &AppSpec, io: Io, meters: AppMeters) -> Slot {
+        Slot {
+            name: spec.name.clone(),
+            instance: None,
+            io: Box::new(io),
+            wake: Rc::new(Cell::new(0)),
+            feeds: Vec::new(),
+            pushes: false,
+            takes: false,
+            is_sink: false,
+            done: false,
+            oldest_ns: u64::MAX,
+            wake_at_ns: u64::MAX,
+            tick_at_ns: u64::MAX,
+            restart_at_ns: u64::MAX,
+            tick_every_ns: 0,
+            started_ns: 0,
+            faults_in_a_row: 0,
+            restarts: 0,
+            meters,
+        }
+    }
+
+    /// Whether nothing comes from it of itself any more: it has said so, or it sleeps until packets
+    /// come for it.
+    pub fn is_done(&self) -> bool {
+        let sleeps = self.wake.get() == 0 && self.wake_at_ns == u64::MAX;
+        self.done || self.takes && sleeps && self.instance.is_some() && self.descriptor().is_none()
+    }
+
+    /// Takes in an app that has just been made.
+    pub fn install(&mut self, instance: Instance, now_ns: u64) {
+        let every = instance.tick_every();
+        self.tick_every_ns = every.map_or(0, |every| every.as_nanos() as u64).max(1);
+        self.tick_at_ns = match every {
+            Some(_) => now_ns.saturating_add(self.tick_every_ns),
+            None => u64::MAX,
+        };
+        self.wake_at_ns = u64::MAX;
+        self.restart_at_ns = u64::MAX;
+        self.started_ns = now_ns;
+        self.done = false;
+        self.instance = Some(instance);
+    }
+
+    pub fn due_ns(&self) -> u64 {
+        self.wake_at_ns.min(self.tick_at_ns).min(self.restart_at_ns)
+    }
+
+    pub fn descriptor(&self) -> Option<RawFd> {
+        if self.done { None } else { self.instance.as_ref()?.descriptor() }
+    }
+
+    /// The app's own counters and its drops.
+    pub fn counts(&self) -> Vec<(String, u64)> {
+        let own = self.instance.as_ref().and_then(|instance| instance.report().ok());
+        let own = own.unwrap_or_default().into_iter().map(|(name, n)| (name.to_owned(), n));
+        let drops = self.io.drops.iter().map(|(why, count)| (format!("drop_{why}"), *count));
+        own.chain(drops).collect()
+    }
+
+    /// Packets it took in, or, if it has no inputs, those it sent.
+    pub fn packets(&self) -> u64 {
+        match self.io.inputs.is_empty() {
+            true => {
+                let rings = self.io.outputs.iter().filter_map(|output| output.ring());
+                rings.map(|ring| ring.written()).sum()
+            }
+            false => {
+                let rings = self.io.inputs.iter().filter_map(|input| input.ring());
+                rings.map(|ring| ring.written() - ring.len()).sum()
+            }
+        }
+    }
+
+    pub fn publish(&mut self, registry: &Registry) {
+        let counts = self.counts();
+        let packets = self.packets();
+        self.meters.publish(registry, &self.name, packets, self.restarts, &counts);
+    }
+}
+
+/// A link of the graph and its counters.
+pub(super) struct LinkSlot {
+    pub link: Link,
+    pub meters: LinkMeters,
+}

@@ -1,0 +1,110 @@
+//! Apps that failed: what they had is dropped, their links stay, and after a pause they are made
+//! anew from their config. The pause doubles with each fault in a row.
+
+use std::fmt;
+
+use super::{Engine, construct};
+use crate::app::Fault;
+
+/// The pause after the first fault.
+const PAUSE_NS: u64 = 100_000_000;
+
+/// The longest pause.
+const PAUSE_NS_MAX: u64 = 10_000_000_000;
+
+/// Notes kept until somebody takes them.
+const NOTES_MAX: usize = 1000;
+
+/// What happened to an app.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Note {
+    /// It failed.
+    Failed {
+        /// Its name.
+        app: String,
+        /// Why.
+        fault: Fault,
+        /// When it will be tried again, from then on.
+        restart_in_ns: Option<u64>,
+    },
+    /// It runs again.
+    Restarted {
+        /// Its name.
+        app: String,
+    },
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Note::Failed { app, fault, restart_in_ns: None } => write!(f, "{app}: {fault}"),
+            Note::Failed { app, fault, restart_in_ns: Some(ns) } => {
+                write!(f, "{app}: {fault}; it restarts in {} ms", ns / 1_000_000)
+            }
+            Note::Restarted { app } => write!(f, "{app}: restarted"),
+        }
+    }
+}
+
+impl Engine {
+    /// Takes a failed app out; the reason is in its `Io`.
+    #[cold]
+    pub(super) fn failed(&mut self, index: usize) {
+        let fault = self.slots[index].io.fault.take();
+        let fault = fault.unwrap_or_else(|| Fault::new("it failed without saying why"));
+        self.take_out(index, fault);
+    }
+
+    fn take_out(&mut self, index: usize, fault: Fault) {
+        let now_ns = self.common.now_ns.get();
+        let slot = &mut self.slots[index];
+        slot.instance = None;
+        // Long enough without a fault, and it is no longer a row.
+        if now_ns.saturating_sub(slot.started_ns) > PAUSE_NS_MAX {
+            slot.faults_in_a_row = 0;
+        }
+        let pause = (PAUSE_NS << slot.faults_in_a_row.min(16)).min(PAUSE_NS_MAX);
+        slot.faults_in_a_row = slot.faults_in_a_row.saturating_add(1);
+        slot.wake.set(0);
+        (slot.wake_at_ns, slot.tick_at_ns) = (u64::MAX, u64::MAX);
+        slot.restart_at_ns = now_ns.saturating_add(pause);
+        self.due_ns = self.due_ns.min(slot.restart_at_ns);
+        self.stats.faults += 1;
+        self.descriptors_changed = true;
+        let app = self.slots[index].name.clone();
+        self.note(Note::Failed { app, fault, restart_in_ns: Some(pause) });
+    }
+
+    /// Makes a failed app anew, on the links it had.
+    pub(super) fn restart(&mut self, index: usize) {
+        let made = construct(&self.graph.apps[index], &self.common);
+        let made = made.and_then(|mut instance| {
+            let all = || self.graph.links.iter().enumerate();
+            let inputs: Vec<usize> =
+                all().filter(|(_, link)| link.to.app == index).map(|(at, _)| at).collect();
+            let outputs: Vec<usize> =
+                all().filter(|(_, link)| link.from.app == index).map(|(at, _)| at).collect();
+            self.link_up(index, &mut instance, &inputs, &outputs)?;
+            Ok(instance)
+        });
+        match made {
+            Ok(instance) => {
+                let now_ns = self.common.now_ns.get();
+                let slot = &mut self.slots[index];
+                slot.install(instance, now_ns);
+                slot.restarts += 1;
+                slot.wake.set(u32::from(self.graph.apps[index].kind.pulls));
+                self.descriptors_changed = true;
+                let app = self.slots[index].name.clone();
+                self.note(Note::Restarted { app });
+            }
+            Err(fault) => self.take_out(index, fault),
+        }
+    }
+
+    fn note(&mut self, note: Note) {
+        if self.notes.len() < NOTES_MAX {
+            self.notes.push(note);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The formatter behind `tidemill fmt`.
+//!
+//! It moves white space and nothing else. One item to a line; a config stays on its line unless its
+//! first key stood on a line of its own: then each key does. A chain that was broken before an
+//! arrow stays broken there. Empty lines are kept, several as one; comments stay behind what they
+//! stood behind, or on a line of their own.
+
+use tidemill_stdx::diag::{Diagnostic, FileId, has_errors};
+use tidemill_stdx::hash::Set;
+
+use super::lex::{Kind, Token, lex};
+use super::parse::parse;
+
+/// Columns that keys and broken chains are indented by.
+const INDENT: &str = "    ";
+
+/// The source `text` in the one style.
+///
+/// # Errors
+/// What the parser finds wrong in it.
+pub fn format(file: FileId, text: &str) -> Result<String, Vec<Diagnostic>> {
+    let text = text.replace("\r\n", "\n");
+    let parsed = parse(file, &text);
+    if has_errors(&parsed.diagnostics) {
+        return Err(parsed.diagnostics);
+    }
+    let items: Set<u32> = parsed.items.iter().map(|(start, _)| *start).collect();
+    let tokens = all_tokens(file, &text);
+    let out = Printer { text: &text, items, out: String::new(), broken: Vec::new() }.print(&tokens);
+    // Never let a mistake of the formatter reach somebody's source.
+    let same = words(&text, &tokens) == words(&out, &all_tokens(file, &out));
+    Ok(if same { out } else { text })
+}
+
+/// Tokens and comments by place, without the end.
+fn all_tokens(file: FileId, text: &str) -> Vec<Token> {
+    let mut lexed = lex(file, text);
+    lexed.tokens.pop();
+    lexed.tokens.append(&mut lexed.comments);
+    lexed.tokens.sort_by_key(|token| token.start);
+    lexed.tokens
+}
+
+fn words<'t>(text: &'t str, tokens: &[Token]) -> Vec<&'t str> {
+    tokens.iter().map(|token| source(text, token)).collect()
+}
+
+fn source<'t>(text: &'t str, token: &Token) -> &'t str {
+    text[token.start as usize..token.end as usize].trim_end()
+}
+
+struct Printer<'t> {
+    text: &'t str,
+    /// Where items begin.
+    items: Set<u32>,
+    out: String,
+    /// For each open brace whether its keys stand on lines of their own.
+    broken: Vec<bool>,
+}
+
+impl Printer<'_> {
+    fn print(mut self, tokens: &[Token]) -> String {
+        for (at, token) in tokens.iter().enumerate() {
+            let before = at.checked_sub(1).map(|at| &tokens[at]);
+            let lines = before.map_or(0, |before| self.lines_between(before, token));
+            if token.kind == Kind::Mark('}') && self.broken.pop() == Some(true) {
+                self.line(0, "");
+            } else if let Some(before) = before {
+                self.space(before, token, lines);
+            }
+            self.out.push_str(source(self.text, token));
+            if token.kind == Kind::Mark('{') {
+                let mut behind = tokens[at + 1..].iter();
+                let next = behind.find(|next| next.kind != Kind::Comment);
+                self.broken.push(next.is_some_and(|next| self.lines_between(token, next) > 0));
+            }
+        }
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        self.out
+    }
+
+    fn lines_between(&self, before: &Token, token: &Token) -> usize {
+        self.text[before.end as usize..token.start as usize].matches('\n').count()
+    }
+
+    /// Ends the line; one empty line stays if there were several ends.
+    fn line(&mut self, lines: usize, indent: &str) {
+        self.out.push_str(if lines > 1 { "\n\n" } else { "\n" });
+        self.out.push_str(indent);
+    }
+
+    /// What stands between two tokens.
+    fn space(&mut self, before: &Token, token: &Token, lines: usize) {
+        let indent = if self.broken.last() == Some(&true) { INDENT } else { "" };
+        let is_item = self.items.contains(&token.start);
+        let after_line_comment =
+            before.kind == Kind::Comment && source(self.text, before).starts_with("//");
+        if token.kind == Kind::Comment {
+            return match lines {
+                0 => self.out.push_str("  "),
+                _ => self.line(lines, indent),
+            };
+        }
+        if is_item || after_line_comment || before.kind == Kind::Comment && lines > 0 {
+            return self.line(lines, indent);
+        }
+        if token.kind == Kind::Arrow && lines > 0 {
+            return self.line(1, INDENT);
+        }
+        let open = before.kind == Kind::Mark('{');
+        let opens_key = (open || before.kind == Kind::Mark(',')) && token.kind == Kind::Name;
+        if self.broken.last() == Some(&true) && opens_key {
+            return self.line(if open { 1 } else { lines }, indent);
+        }
+        if !is_tight(&before.kind, &token.kind) {
+            self.out.push(' ');
+        }
+    }
+}
+
+/// Whether two tokens stand without a blank between them.
+fn is_tight(before: &Kind, token: &Kind) -> bool {
+    let after = matches!(before, Kind::Mark('.' | '['));
+    let ahead = matches!(token, Kind::Mark('.' | ',' | ':' | ']'));
+    after || ahead || (before, token) == (&Kind::Mark('{'), &Kind::Mark('}'))
+}

@@ -1,0 +1,329 @@
+//! From tokens to a tree. Nothing stops it: behind a mistake it goes on at the next item.
+
+use tidemill_stdx::diag::{Diagnostic, FileId, Span};
+
+use super::lex::{Kind, Token, lex};
+use crate::app::Value;
+
+/// Findings of one file at most.
+const DIAGNOSTICS_MAX: usize = 100;
+
+/// Lists within lists.
+const DEPTH_MAX: u32 = 64;
+
+/// A word and where it stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Word {
+    /// The word; a text without its quotes.
+    pub text: String,
+    /// Where.
+    pub span: Span,
+}
+
+/// A value as it is written.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Written {
+    /// A literal.
+    Literal(Value),
+    /// `$NAME`, without the `$`.
+    Parameter(Word),
+    /// A list.
+    List(Vec<Written>),
+}
+
+/// `key: value`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Entry {
+    /// The key.
+    pub key: Word,
+    /// The value.
+    pub value: Written,
+    /// Where the value stands.
+    pub span: Span,
+}
+
+/// `:: Type { ... }`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Declares {
+    /// The type.
+    pub kind: Word,
+    /// The config.
+    pub entries: Vec<Entry>,
+}
+
+/// A stop of a chain.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stop {
+    /// The app.
+    pub app: Word,
+    /// The port, if it is named.
+    pub port: Option<Word>,
+    /// What it declares, if it does.
+    pub declares: Option<Declares>,
+}
+
+/// An item of a file.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Item {
+    /// `#include "file"`.
+    Include(Word),
+    /// `#define NAME value`.
+    Define(Word, Written),
+    /// A declaration, or links.
+    Chain(Vec<Stop>),
+}
+
+/// What a file says.
+#[derive(Clone, Debug, Default)]
+pub struct Parsed {
+    /// The items, each with its first byte.
+    pub items: Vec<(u32, Item)>,
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// The tree of a text.
+pub fn parse(file: FileId, text: &str) -> Parsed {
+    let lexed = lex(file, text);
+    let mut parser = Parser { file, text, tokens: lexed.tokens, at: 0, found: lexed.diagnostics };
+    let mut items = Vec::new();
+    while parser.kind() != &Kind::End && parser.found.len() < DIAGNOSTICS_MAX {
+        let (start, before) = (parser.token().start, parser.at);
+        match parser.item() {
+            Some(item) => items.push((start, item)),
+            None => parser.recover(before),
+        }
+    }
+    let mut diagnostics = parser.found;
+    diagnostics.truncate(DIAGNOSTICS_MAX);
+    Parsed { items, diagnostics }
+}
+
+/// The value that `text` is; nothing if it is none.
+pub fn parse_value(text: &str) -> Option<Value> {
+    let lexed = lex(FileId(0), text);
+    let clean = lexed.diagnostics.is_empty();
+    let (tokens, found) = (lexed.tokens, Vec::new());
+    let mut parser = Parser { file: FileId(0), text, tokens, at: 0, found };
+    let value = parser.value(0)?;
+    let ended = parser.kind() == &Kind::End;
+    literal(value).filter(|_| clean && ended)
+}
+
+fn literal(value: Written) -> Option<Value> {
+    match value {
+        Written::Literal(value) => Some(value),
+        Written::Parameter(_) => None,
+        Written::List(values) => {
+            values.into_iter().map(literal).collect::<Option<Vec<Value>>>().map(Value::List)
+        }
+    }
+}
+
+struct Parser<'t> {
+    file: FileId,
+    text: &'t str,
+    tokens: Vec<Token>,
+    at: usize,
+    found: Vec<Diagnostic>,
+}
+
+impl Parser<'_> {
+    fn token(&self) -> &Token {
+        // The last token is `End`, and nothing goes beyond it.
+        &self.tokens[self.at.min(self.tokens.len() - 1)]
+    }
+
+    fn kind(&self) -> &Kind {
+        &self.token().kind
+    }
+
+    fn span(&self) -> Span {
+        Span { file: self.file, start: self.token().start, end: self.token().end }
+    }
+
+    fn source(&self) -> &str {
+        let token = self.token();
+        &self.text[token.start as usize..token.end as usize]
+    }
+
+    fn advance(&mut self) {
+        self.at = (self.at + 1).min(self.tokens.len() - 1);
+    }
+
+    fn takes(&mut self, kind: &Kind) -> bool {
+        let is = self.kind() == kind;
+        if is {
+            self.advance();
+        }
+        is
+    }
+
+    /// Says what was expected here. What is no token has been reported already.
+    fn expected(&mut self, what: &str, help: &str) {
+        if self.kind() == &Kind::Wrong {
+            return;
+        }
+        let found = match self.kind() {
+            Kind::End => "the file ends".to_owned(),
+            _ => format!("`{}` stands", self.source().chars().take(40).collect::<String>()),
+        };
+        let message = format!("{found} where {what} is expected");
+        let diagnostic = Diagnostic::error("unexpected-token", self.span(), message);
+        self.found.push(diagnostic.help(help));
+    }
+
+    /// Goes on at the next item: a name or directive at the beginning of a line.
+    fn recover(&mut self, before: usize) {
+        if self.at == before {
+            self.advance();
+        }
+        while self.kind() != &Kind::End {
+            let begins = matches!(self.kind(), Kind::Name | Kind::Directive);
+            // An entry of a config that was not closed is no item.
+            let is_entry = self.tokens.get(self.at + 1).map(|next| &next.kind);
+            if begins && self.token().begins_line && is_entry != Some(&Kind::Mark(':')) {
+                return;
+            }
+            self.advance();
+        }
+    }
+
+    fn item(&mut self) -> Option<Item> {
+        match self.kind() {
+            Kind::Directive => self.directive(),
+            Kind::Name => self.chain(),
+            _ => {
+                self.expected("an app", "write `name :: Type { key: value }` or `from -> to`");
+                None
+            }
+        }
+    }
+
+    fn directive(&mut self) -> Option<Item> {
+        match self.source() {
+            "#include" => {
+                self.advance();
+                let span = self.span();
+                let Kind::Text(text) = self.kind().clone() else {
+                    self.expected("a file in quotes", "write #include \"parts.flow\"");
+                    return None;
+                };
+                self.advance();
+                Some(Item::Include(Word { text, span }))
+            }
+            "#define" => {
+                self.advance();
+                let name = self.name("the name of a parameter", "write #define NAME value")?;
+                Some(Item::Define(name, self.value(0)?))
+            }
+            other => {
+                let message = format!("there is no directive `{other}`");
+                let diagnostic = Diagnostic::error("unknown-directive", self.span(), message);
+                self.found.push(diagnostic.help("there are #include and #define"));
+                None
+            }
+        }
+    }
+
+    fn name(&mut self, what: &str, help: &str) -> Option<Word> {
+        if self.kind() != &Kind::Name {
+            self.expected(what, help);
+            return None;
+        }
+        let word = Word { text: self.source().to_owned(), span: self.span() };
+        self.advance();
+        Some(word)
+    }
+
+    fn chain(&mut self) -> Option<Item> {
+        let mut stops = vec![self.stop()?];
+        while self.takes(&Kind::Arrow) {
+            stops.push(self.stop()?);
+        }
+        if let [Stop { declares: None, app, .. }] = stops.as_slice() {
+            let message = format!("`{}` is neither declared nor linked", app.text);
+            let diagnostic = Diagnostic::error("lonely-name", app.span, message);
+            let help = format!("write `{} :: Type` or `{0} -> ...`", app.text);
+            self.found.push(diagnostic.help(help));
+            return None;
+        }
+        Some(Item::Chain(stops))
+    }
+
+    fn stop(&mut self) -> Option<Stop> {
+        let app = self.name("the name of an app", "a link joins apps: `from -> to`")?;
+        let port = match self.takes(&Kind::Mark('.')) {
+            true => Some(self.name("the name of a port", "write `app.port`")?),
+            false => None,
+        };
+        let declares = match self.takes(&Kind::Is) {
+            true => Some(self.declares()?),
+            false => None,
+        };
+        Some(Stop { app, port, declares })
+    }
+
+    fn declares(&mut self) -> Option<Declares> {
+        let kind = self.name("the type of the app", "`tidemill apps` lists the types")?;
+        let mut entries = Vec::new();
+        if self.takes(&Kind::Mark('{')) {
+            while !self.takes(&Kind::Mark('}')) {
+                entries.push(self.entry()?);
+                if !self.takes(&Kind::Mark(',')) && self.kind() != &Kind::Mark('}') {
+                    self.expected("`,` or `}`", "entries are separated by commas");
+                    return None;
+                }
+            }
+        }
+        Some(Declares { kind, entries })
+    }
+
+    fn entry(&mut self) -> Option<Entry> {
+        let key = self.name("a key", "write `key: value`, or close the config with `}`")?;
+        if !self.takes(&Kind::Mark(':')) {
+            self.expected("`:`", "write `key: value`");
+            return None;
+        }
+        let start = self.span();
+        let value = self.value(0)?;
+        let last = &self.tokens[self.at - 1];
+        let span = Span { end: last.end, ..start };
+        Some(Entry { key, value, span })
+    }
+
+    fn value(&mut self, depth: u32) -> Option<Written> {
+        let value = match self.kind().clone() {
+            Kind::Integer(integer) => Written::Literal(Value::Integer(integer)),
+            Kind::Double(double) => Written::Literal(Value::Double(double)),
+            Kind::Text(text) => Written::Literal(Value::Text(text)),
+            Kind::Name if self.source() == "true" => Written::Literal(Value::Bool(true)),
+            Kind::Name if self.source() == "false" => Written::Literal(Value::Bool(false)),
+            Kind::Parameter => {
+                let text = self.source()[1..].to_owned();
+                Written::Parameter(Word { text, span: self.span() })
+            }
+            Kind::Mark('[') if depth < DEPTH_MAX => return self.list(depth),
+            _ => {
+                let help = "values are numbers, \"texts\", true, false, $NAME, and lists [a, b]";
+                self.expected("a value", help);
+                return None;
+            }
+        };
+        self.advance();
+        Some(value)
+    }
+
+    fn list(&mut self, depth: u32) -> Option<Written> {
+        self.advance();
+        let mut values = Vec::new();
+        while !self.takes(&Kind::Mark(']')) {
+            values.push(self.value(depth + 1)?);
+            if !self.takes(&Kind::Mark(',')) && self.kind() != &Kind::Mark(']') {
+                self.expected("`,` or `]`", "values of a list are separated by commas");
+                return None;
+            }
+        }
+        Some(Written::List(values))
+    }
+}

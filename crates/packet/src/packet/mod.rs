@@ -1,0 +1,267 @@
+//! Packets: bytes that have one owner.
+//!
+//! ```text
+//! Buffer  | header | headroom 256 | room for 10240 |
+//!                        ^ start         ^ start + length
+//! ```
+//! A [`Packet`] is the one handle of its buffer. It can be sent (its owner gives it to a link),
+//! kept or dropped; dropping puts the buffer back on the freelist of the [`Pool`] it came from.
+//! There is no way to have two handles of one buffer, or to send what was dropped: the compiler
+//! refuses.
+//!
+//! ```compile_fail
+//! use tidemill_packet::Pool;
+//! let pool = Pool::new(8);
+//! let packet = pool.packet().unwrap();
+//! drop(packet);
+//! packet.len(); // it has been given away
+//! ```
+//!
+//! Prepending and stripping move `start`; what stands there already is not copied.
+
+mod pool;
+
+use std::fmt;
+use std::ptr::NonNull;
+
+pub use pool::{Pool, PoolStats};
+
+/// The most bytes of a packet.
+pub const BYTES_MAX: usize = 10 * 1024;
+
+/// Bytes before a fresh packet, for headers to be prepended.
+pub const HEADROOM: usize = 256;
+
+/// Bytes of a buffer behind its header.
+const ROOM: usize = HEADROOM + BYTES_MAX;
+
+/// What a packet lives in. Generated code knows the offsets below.
+#[repr(C, align(64))]
+pub(crate) struct Buffer {
+    /// The next on the freelist, while it is there.
+    next: *mut Buffer,
+    /// The pool it came from; outlives the buffer.
+    home: *const pool::Shared,
+    /// Where the packet begins in `bytes`; never beyond `ROOM - length`.
+    start: u32,
+    /// Bytes of the packet, at most `BYTES_MAX`.
+    length: u32,
+    /// When it was taken from the pool, in the time of the event loop.
+    born_ns: u64,
+    /// When it was captured, in nanoseconds since the epoch.
+    time_ns: i64,
+    /// Whatever apps agree on.
+    mark: u64,
+    reserved: [u64; 2],
+    bytes: [u8; ROOM],
+}
+
+/// Where generated code finds the parts of a buffer, in bytes from the address of the packet.
+pub mod offsets {
+    use super::Buffer;
+    use std::mem::offset_of;
+
+    /// The start of the packet within its bytes: `u32`.
+    pub const START: usize = offset_of!(Buffer, start);
+    /// The length: `u32`.
+    pub const LENGTH: usize = offset_of!(Buffer, length);
+    /// The mark: `u64`.
+    pub const MARK: usize = offset_of!(Buffer, mark);
+    /// The bytes, headroom first.
+    pub const BYTES: usize = offset_of!(Buffer, bytes);
+}
+
+/// A packet does not fit what was asked of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoRoom;
+
+impl fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the packet has no room for that")
+    }
+}
+
+impl std::error::Error for NoRoom {}
+
+/// Up to 10 KiB of bytes, owned.
+#[must_use = "a packet that is not sent or kept is freed"]
+pub struct Packet {
+    buffer: NonNull<Buffer>,
+}
+
+impl Packet {
+    /// A packet in `buffer`, whose only handle it becomes.
+    ///
+    /// # Safety
+    /// `buffer` is a live buffer of a live pool, and nobody else has it.
+    pub(crate) unsafe fn from_raw(buffer: NonNull<Buffer>) -> Packet {
+        Packet { buffer }
+    }
+
+    /// The buffer, which is the caller's to take care of from now on.
+    pub(crate) fn into_raw(self) -> NonNull<Buffer> {
+        let buffer = self.buffer;
+        std::mem::forget(self);
+        buffer
+    }
+
+    fn head(&self) -> &Buffer {
+        // SAFETY: the buffer lives as long as its only handle, which is borrowed.
+        unsafe { self.buffer.as_ref() }
+    }
+
+    fn head_mut(&mut self) -> &mut Buffer {
+        // SAFETY: the buffer lives as long as its only handle, which is borrowed for change.
+        unsafe { self.buffer.as_mut() }
+    }
+
+    /// How many bytes it has.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.head().length as usize
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        let head = self.head();
+        let start = head.start as usize;
+        &head.bytes[start..start + head.length as usize]
+    }
+
+    /// The bytes, to change them.
+    #[inline]
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let head = self.head_mut();
+        let start = head.start as usize;
+        &mut head.bytes[start..start + head.length as usize]
+    }
+
+    /// Puts `header` before the first byte.
+    ///
+    /// # Errors
+    /// Neither the headroom nor the room behind is enough; nothing has changed then.
+    pub fn prepend(&mut self, header: &[u8]) -> Result<(), NoRoom> {
+        let length = self.len() + header.len();
+        if length > BYTES_MAX {
+            return Err(NoRoom);
+        }
+        let head = self.head_mut();
+        if (head.start as usize) < header.len() {
+            // The headroom is used up: move to where there is some.
+            let (start, end) = (head.start as usize, (head.start + head.length) as usize);
+            let to = (ROOM - length).min(HEADROOM) + header.len();
+            head.bytes.copy_within(start..end, to);
+            head.start = to as u32;
+        }
+        let start = head.start as usize - header.len();
+        head.bytes[start..start + header.len()].copy_from_slice(header);
+        head.start = start as u32;
+        head.length = length as u32;
+        Ok(())
+    }
+
+    /// Takes `count` bytes off the front; all, if there are fewer.
+    pub fn strip(&mut self, count: usize) {
+        let head = self.head_mut();
+        let count = count.min(head.length as usize) as u32;
+        head.start += count;
+        head.length -= count;
+    }
+
+    /// Puts `bytes` behind the last byte.
+    ///
+    /// # Errors
+    /// There is no room; nothing has changed then.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
+        let old = self.len();
+        self.resize(old + bytes.len())?;
+        self.bytes_mut()[old..].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Cuts the end off, or puts zeros behind it.
+    ///
+    /// # Errors
+    /// There is no room; nothing has changed then.
+    pub fn resize(&mut self, length: usize) -> Result<(), NoRoom> {
+        if length > BYTES_MAX {
+            return Err(NoRoom);
+        }
+        let head = self.head_mut();
+        let (mut start, old) = (head.start as usize, head.length as usize);
+        if start + length > ROOM {
+            head.bytes.copy_within(start..start + old, HEADROOM);
+            start = HEADROOM;
+            head.start = start as u32;
+        }
+        if length > old {
+            head.bytes[start + old..start + length].fill(0);
+        }
+        head.length = length as u32;
+        Ok(())
+    }
+
+    /// Another packet with the same bytes, times and mark; nothing if the pool is at its limit.
+    pub fn duplicate(&self) -> Option<Packet> {
+        let head = self.head();
+        // SAFETY: the pool outlives its buffers.
+        let shared = unsafe { &*head.home };
+        let mut copy = shared.take()?;
+        let to = copy.head_mut();
+        (to.start, to.length) = (head.start, head.length);
+        (to.born_ns, to.time_ns, to.mark) = (head.born_ns, head.time_ns, head.mark);
+        copy.bytes_mut().copy_from_slice(self.bytes());
+        Some(copy)
+    }
+
+    /// When it was captured, in nanoseconds since the epoch; 0 if nobody has said.
+    pub fn time_ns(&self) -> i64 {
+        self.head().time_ns
+    }
+
+    /// Says when it was captured.
+    pub fn set_time_ns(&mut self, time_ns: i64) {
+        self.head_mut().time_ns = time_ns;
+    }
+
+    /// When it was taken from its pool, in the time of the event loop.
+    pub fn born_ns(&self) -> u64 {
+        self.head().born_ns
+    }
+
+    /// The mark: 0 at first, then whatever apps agree on. It travels with the packet.
+    #[inline]
+    pub fn mark(&self) -> u64 {
+        self.head().mark
+    }
+
+    /// Changes the mark.
+    #[inline]
+    pub fn set_mark(&mut self, mark: u64) {
+        self.head_mut().mark = mark;
+    }
+}
+
+impl Drop for Packet {
+    #[inline]
+    fn drop(&mut self) {
+        let home = self.head().home;
+        // SAFETY: the pool outlives its buffers, and the only handle of this one ends here.
+        unsafe { pool::Shared::give_back(home, self.buffer) };
+    }
+}
+
+impl fmt::Debug for Packet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Packet({} bytes)", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+use super::*;
+
+#[test]
+fn headers_come_and_go_without_copies() {
+    let pool = Pool::new(4);
+    let mut packet = pool.packet_of(b"payload").unwrap();
+    let payload = packet.bytes().as_ptr();
+    packet.prepend(b"head").unwrap();
+    assert_eq!(packet.bytes(), b"headpayload");
+    packet.strip(4);
+    assert_eq!((packet.bytes(), packet.bytes().as_ptr()), (&b"payload"[..], payload));
+}
+
+#[test]
+fn headroom_that_is_used_up_is_made_again() {
+    let pool = Pool::new(4);
+    let mut packet = pool.packet_of(b"end").unwrap();
+    for _ in 0..4 {
+        packet.prepend(&[7; 200]).unwrap();
+    }
+    assert_eq!(packet.len(), 803);
+    assert!(packet.bytes()[..800].iter().all(|&byte| byte == 7));
+    assert_eq!(&packet.bytes()[800..], b"end");
+}
+
+#[test]
+fn no_packet_is_longer_than_its_limit() {
+    let pool = Pool::new(4);
+    let mut packet = pool.packet().unwrap();
+    packet.resize(BYTES_MAX).unwrap();
+    assert_eq!(packet.resize(BYTES_MAX + 1), Err(NoRoom));
+    assert_eq!(packet.append(&[0]), Err(NoRoom));
+    assert_eq!(packet.prepend(&[0]), Err(NoRoom));
+    packet.strip(100);
+    // What was stripped is room again, at either end.
+    packet.append(&[9; 100]).unwrap();
+    assert_eq!((packet.len(), packet.bytes()[BYTES_MAX - 1]), (BYTES_MAX, 9));
+    packet.strip(usize::MAX);
+    assert!(packet.is_empty());
+    packet.resize(5).unwrap();
+    assert_eq!(packet.bytes(), [0; 5]);
+}
+
+#[test]
+fn each_packet_comes_back_once() {
+    let pool = Pool::new(100);
+    let packets: Vec<Packet> = std::iter::from_fn(|| pool.packet()).collect();
+    assert_eq!(packets.len(), 128, "the limit is rounded up to a block");
+    assert_eq!(pool.stats(), PoolStats { allocated: 128, freed: 0, buffers: 128, refused: 1 });
+    let copy = packets[0].duplicate();
+    assert!(copy.is_none());
+    drop(packets);
+    assert_eq!((pool.stats().alive(), pool.stats().freed), (0, 128));
+    assert!(pool.packet().is_some());
+}
+
+#[test]
+fn packets_may_outlive_their_pool() {
+    let pool = Pool::new(4);
+    let packet = pool.packet_of(b"still here").unwrap();
+    let copy = packet.duplicate().unwrap();
+    drop(pool);
+    drop(packet);
+    assert_eq!(copy.bytes(), b"still here");
+}

@@ -1,0 +1,283 @@
+//! Apps that tests are made of.
+#![allow(dead_code, reason = "not every test that shares this module uses all of it")]
+
+use tidemill_event::Loop;
+use tidemill_packet::Packet;
+use tidemill_packet::app::{App, Catalogue, Declared, Fault, Io, Progress, Reconfigured, Start};
+use tidemill_packet::drive::{Driver, World};
+use tidemill_packet::engine::{Engine, Options};
+use tidemill_packet::flow;
+use tidemill_packet::graph::Graph;
+use tidemill_stdx::diag::Sources;
+
+macro_rules! app {
+    ($(#[doc = $doc:literal])+ $name:ident $config:ident
+        { $($key:ident: $type:ty $(= $default:expr)?,)* }
+        ($($port:ident: $direction:ident($flow:ident, $count:ident)),*)
+        ($($trait:ident),*)) => {
+        tidemill_packet::declare! {
+            $(#[doc = $doc])+
+            app $name {
+                config $config { $(#[doc = " A key."] $key: $type $(= $default)?,)* }
+                ports { $(#[doc = " A port."] $port: $direction($flow, $count),)* }
+                traits { $($trait),* }
+            }
+        }
+    };
+}
+
+app! {
+    /// Brings packets of 60 bytes, numbered by their marks.
+    Feed FeedConfig { packets: u64, } (output: Output(Push, One)) (pulls)
+}
+pub struct Feed(u64, u64);
+impl App for Feed {
+    fn new(config: FeedConfig, _: &mut Start) -> Result<Feed, Fault> {
+        Ok(Feed(0, config.packets))
+    }
+    fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
+        for _ in 0..io.room(0).min(100) {
+            if self.0 == self.1 {
+                return Ok(Progress::Done);
+            }
+            let Some(mut packet) = io.packet_of(&[0; 60]) else { break };
+            packet.set_mark(self.0);
+            self.0 += 1;
+            io.send(0, packet);
+        }
+        Ok(Progress::Ready)
+    }
+}
+
+app! {
+    /// Passes packets on.
+    Pass PassConfig { tag: u64 = 0, }
+    (input: Input(Either, One), output: Output(Either, One)) (passes)
+}
+pub struct Pass(u64);
+impl App for Pass {
+    fn new(config: PassConfig, _: &mut Start) -> Result<Pass, Fault> {
+        Ok(Pass(config.tag))
+    }
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        while let Some(packet) = io.receive(0) {
+            io.send(0, packet);
+        }
+        Ok(())
+    }
+    fn reconfigure(&mut self, config: PassConfig) -> Reconfigured {
+        self.0 = config.tag;
+        Reconfigured::Kept
+    }
+}
+
+app! {
+    /// Takes packets.
+    Collect CollectConfig { limit: u64 = 0, } (input: Input(Push, One)) ()
+}
+pub struct Collect(u64, u64);
+impl App for Collect {
+    fn new(config: CollectConfig, _: &mut Start) -> Result<Collect, Fault> {
+        if config.limit == 666 {
+            Err(Fault::new("this limit cannot be"))
+        } else {
+            Ok(Collect(0, 0))
+        }
+    }
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        while let Some(packet) = io.receive(0) {
+            self.1 += u64::from(packet.mark() == self.0);
+            self.0 += 1;
+        }
+        Ok(())
+    }
+    fn report(&self) -> Vec<(&'static str, u64)> {
+        vec![("taken", self.0), ("in_order", self.1)]
+    }
+}
+
+app! {
+    /// Keeps packets.
+    Hold HoldConfig {} (input: Input(Push, One), output: Output(Push, One)) ()
+}
+pub struct Hold(Vec<Packet>);
+impl App for Hold {
+    fn new(_: HoldConfig, _: &mut Start) -> Result<Hold, Fault> {
+        Ok(Hold(Vec::new()))
+    }
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        while let Some(packet) = io.receive(0) {
+            self.0.push(packet);
+        }
+        Ok(())
+    }
+    fn report(&self) -> Vec<(&'static str, u64)> {
+        vec![("held", self.0.len() as u64)]
+    }
+}
+
+app! {
+    /// Sends round what comes.
+    Circle CircleConfig {}
+    (input: Input(Push, One), back: Input(Push, One), output: Output(Push, One)) ()
+}
+pub struct Circle;
+impl App for Circle {
+    fn new(_: CircleConfig, _: &mut Start) -> Result<Circle, Fault> {
+        Ok(Circle)
+    }
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        for input in 0..2 {
+            while let Some(packet) = io.receive(input) {
+                io.send(0, packet);
+            }
+        }
+        Ok(())
+    }
+}
+
+app! {
+    /// Copies.
+    Fork ForkConfig {} (input: Input(Either, One), output: Output(Either, Many)) (passes)
+}
+pub struct Fork;
+impl App for Fork {
+    fn new(_: ForkConfig, _: &mut Start) -> Result<Fork, Fault> {
+        Ok(Fork)
+    }
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        while let Some(packet) = io.receive(0) {
+            for output in 0..io.outputs() {
+                if let Some(copy) = io.duplicate(&packet) {
+                    io.send(output, copy);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+app! {
+    /// Panics at a packet.
+    Bad BadConfig { at: u64, } (input: Input(Push, One), output: Output(Push, One)) ()
+}
+pub struct Bad(u64, u64);
+impl App for Bad {
+    fn new(config: BadConfig, _: &mut Start) -> Result<Bad, Fault> {
+        Ok(Bad(0, config.at))
+    }
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        while let Some(packet) = io.receive(0) {
+            self.0 += 1;
+            match (self.0 == self.1, self.1) {
+                (true, 1) => return Err(Fault::new("the first packet")),
+                (true, _) => panic!("the third packet"),
+                _ => io.send(0, packet),
+            }
+        }
+        Ok(())
+    }
+}
+
+app! {
+    /// Takes packets at its own pace.
+    Pacer PacerConfig {} (input: Input(Pull, One), output: Output(Push, One)) (pulls)
+}
+pub struct Pacer(u64);
+impl App for Pacer {
+    fn new(_: PacerConfig, _: &mut Start) -> Result<Pacer, Fault> {
+        Ok(Pacer(0))
+    }
+    fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
+        self.0 += 1;
+        match io.receive(0) {
+            Some(packet) => {
+                io.send(0, packet);
+                Ok(Progress::Ready)
+            }
+            None => Ok(Progress::Asleep),
+        }
+    }
+    fn report(&self) -> Vec<(&'static str, u64)> {
+        vec![("pulls", self.0)]
+    }
+}
+
+app! {
+    /// Brings nothing, and sleeps.
+    Never NeverConfig {} (output: Output(Push, One)) (pulls)
+}
+pub struct Never;
+impl App for Never {
+    fn new(_: NeverConfig, _: &mut Start) -> Result<Never, Fault> {
+        Ok(Never)
+    }
+    fn pull(&mut self, _: &mut Io) -> Result<Progress, Fault> {
+        Ok(Progress::Asleep)
+    }
+}
+
+app! {
+    /// Brings one packet after so many seconds, and must be asked.
+    Polled PolledConfig { from: u64, } (output: Output(Push, One)) (pulls)
+}
+pub struct Polled(u64, u64);
+impl App for Polled {
+    fn new(config: PolledConfig, _: &mut Start) -> Result<Polled, Fault> {
+        Ok(Polled(config.from * 1_000_000_000, 0))
+    }
+    fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
+        self.1 += 1;
+        if io.now_ns() < self.0 {
+            return Ok(Progress::Poll);
+        }
+        if let Some(packet) = io.packet() {
+            io.send(0, packet);
+        }
+        Ok(Progress::Done)
+    }
+    fn report(&self) -> Vec<(&'static str, u64)> {
+        vec![("pulls", self.1)]
+    }
+}
+
+/// All of them.
+pub fn kinds() -> Catalogue {
+    Catalogue::new(&[
+        Feed::declaration(),
+        Pass::declaration(),
+        Collect::declaration(),
+        Hold::declaration(),
+        Circle::declaration(),
+        Fork::declaration(),
+        Bad::declaration(),
+        Pacer::declaration(),
+        Never::declaration(),
+        Polled::declaration(),
+    ])
+}
+
+/// The graph of a text that is right.
+pub fn graph_of(text: &str) -> Graph {
+    let mut sources = Sources::new();
+    let options = flow::Options::default();
+    let loaded = flow::load_text("test.flow", text, &options, &kinds(), &mut sources);
+    let found: String = loaded.diagnostics.iter().map(|one| sources.render(one)).collect();
+    loaded.graph.unwrap_or_else(|| panic!("{found}"))
+}
+
+/// A world with a driver and nothing else.
+pub struct OnlyPackets(Driver);
+
+impl World for OnlyPackets {
+    fn driver(&mut self) -> &mut Driver {
+        &mut self.0
+    }
+
+    fn breathed(&mut self, _: &mut Loop<OnlyPackets>, _: tidemill_packet::engine::Rest) {}
+}
+
+/// A fresh one.
+pub fn world() -> OnlyPackets {
+    OnlyPackets(Driver::new(Engine::new(Options::default())))
+}

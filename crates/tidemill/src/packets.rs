@@ -1,0 +1,269 @@
+//! Packet graphs: loading, running, drawing.
+//!
+//! ```
+//! use tidemill::packets::{self, RunOptions};
+//! use tidemill_packet::flow;
+//! use tidemill_stdx::diag::Sources;
+//!
+//! let text = "src :: Source { packets: 1000 }\nend :: Sink\nsrc -> end";
+//! let options = flow::Options::default();
+//! let loaded =
+//!     flow::load_text("a.flow", text, &options, &packets::catalogue(), &mut Sources::new());
+//! let graph = loaded.graph.ok_or("the graph is right")?;
+//! let ended = packets::run(graph, RunOptions::default(), Box::new(|note| eprintln!("{note}")))?;
+//! assert_eq!(ended.links[0].1.rx_packets, 1000);
+//! assert!(ended.is_well());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::io::{ErrorKind, Read};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tidemill_event::{Handlers, Host, Interest, Loop, Os, Outcome};
+use tidemill_packet::app::Catalogue;
+use tidemill_packet::drive::{self, Driver, World};
+use tidemill_packet::engine::{self, Engine, EngineStats, Note, Rest};
+use tidemill_packet::flow;
+use tidemill_packet::graph::Graph;
+use tidemill_packet::link::LinkStats;
+use tidemill_packet::packet::PoolStats;
+use tidemill_stat::Registry;
+use tidemill_stdx::diag::{Diagnostic, Sources};
+
+use crate::graph;
+
+/// All app types there are.
+pub fn catalogue() -> Catalogue {
+    tidemill_apps::catalogue()
+}
+
+/// A loaded graph.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// The texts that spans point into.
+    pub sources: Sources,
+    /// The graph; `None` if there are errors.
+    pub graph: Option<Graph>,
+    /// What was found, errors and warnings.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Loads the files of one graph. Whatever is wrong is a diagnostic.
+pub fn load(files: &[PathBuf], options: &flow::Options) -> Loaded {
+    let mut sources = Sources::new();
+    let flow::Loaded { graph, diagnostics } =
+        flow::load(files, options, &catalogue(), &mut sources);
+    Loaded { sources, graph, diagnostics }
+}
+
+/// The graph as a drawing takes it.
+pub fn drawing(packets: &Graph) -> graph::Graph {
+    let node = |app: &tidemill_packet::graph::AppSpec| graph::Node {
+        kind: graph::NodeKind::App,
+        name: format!("{} :: {}", app.name, app.kind.name),
+        hidden: false,
+    };
+    let edge = |link: &tidemill_packet::graph::LinkSpec| graph::Edge {
+        from: link.from.app,
+        to: link.to.app,
+        kind: graph::EdgeKind::Carries,
+    };
+    let mut edges: Vec<graph::Edge> = packets.links.iter().map(edge).collect();
+    edges.sort();
+    edges.dedup();
+    graph::Graph { nodes: packets.apps.iter().map(node).collect(), edges }
+}
+
+/// What `reload` gives: the new graph, or nothing if it is not to be had, which has been told.
+pub type Reload = Box<dyn FnMut() -> Option<Graph>>;
+
+/// What is told while a graph runs, a line each.
+pub type Tell = Box<dyn FnMut(String)>;
+
+/// How a graph is run.
+pub struct RunOptions {
+    /// When the run ends, nanoseconds after its start; `None`: when all is done, or it is stopped.
+    pub end_ns: Option<u64>,
+    /// What random numbers follow from; `None`: from chance.
+    pub seed: Option<u64>,
+    /// Without pauses when nothing moves.
+    pub busy_wait: bool,
+    /// Where the counters are shown.
+    pub registry: Registry,
+    /// The run ends when this can be read. Its owner keeps it open until then.
+    pub stop: Option<RawFd>,
+    /// When a byte comes here, the graph is replaced by what `reload` gives.
+    pub signal: Option<(UnixStream, Reload)>,
+}
+
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions {
+            end_ns: None,
+            seed: None,
+            busy_wait: false,
+            registry: Registry::in_memory(),
+            stop: None,
+            signal: None,
+        }
+    }
+}
+
+/// What a run amounts to.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// Links by name, in the order of the graph.
+    pub links: Vec<(String, LinkStats)>,
+    /// What apps counted, in the order of the graph.
+    pub apps: Vec<(String, Vec<(String, u64)>)>,
+    /// What the engine did.
+    pub engine: EngineStats,
+    /// Packets that were made, and freed.
+    pub packets: PoolStats,
+    /// Apps that were out of order at the end.
+    pub out_of_order: Vec<String>,
+}
+
+impl Ended {
+    /// Whether all apps were in order at the end.
+    pub fn is_well(&self) -> bool {
+        self.out_of_order.is_empty()
+    }
+}
+
+struct RunWorld {
+    driver: Driver,
+    tell: Tell,
+    signal: Option<(UnixStream, Reload)>,
+}
+
+impl World for RunWorld {
+    fn driver(&mut self) -> &mut Driver {
+        &mut self.driver
+    }
+
+    fn breathed(&mut self, events: &mut Loop<RunWorld>, rest: Rest) {
+        self.tell_notes();
+        if rest == Rest::Finished {
+            events.stop();
+        }
+    }
+}
+
+impl RunWorld {
+    fn tell_notes(&mut self) {
+        for note in self.driver.engine.take_notes() {
+            let text = match &note {
+                Note::Failed { .. } => format!("app {note}"),
+                Note::Restarted { .. } => note.to_string(),
+            };
+            (self.tell)(text);
+        }
+    }
+
+    fn ended(&mut self) -> Ended {
+        let out_of_order = self.driver.engine.out_of_order();
+        let engine = &mut self.driver.engine;
+        let graph = engine.graph().clone();
+        let names: Vec<String> = graph.links.iter().map(|link| graph.link_name(link)).collect();
+        let links = names.into_iter().filter_map(|name| {
+            let stats = engine.link_stats(&name)?;
+            Some((name, stats))
+        });
+        let links = links.collect();
+        let apps = graph
+            .apps
+            .iter()
+            .filter_map(|app| Some((app.name.clone(), engine.app_stats(&app.name)?)));
+        let apps = apps.collect();
+        engine.stop();
+        let (stats, packets) = (engine.stats(), engine.pool_stats());
+        self.tell_notes();
+        Ended { links, apps, engine: stats, packets, out_of_order }
+    }
+}
+
+/// Runs a graph until all sources are done and all links are empty, or it is ended.
+///
+/// # Errors
+/// What keeps it from running, as text: a file that is not there, most often.
+pub fn run(graph: Graph, options: RunOptions, tell: Tell) -> Result<Ended, String> {
+    let host = match options.seed {
+        Some(seed) => Os::with_seed(seed),
+        None => Os::new(),
+    };
+    let mut host = host.map_err(|error| format!("the system gives no event queue: {error}"))?;
+    let seed = options.seed.unwrap_or_else(|| host.random());
+    let mut events = Loop::new(Box::new(host));
+    let engine = engine::Options { seed, registry: options.registry, ..engine::Options::default() };
+    let driver = Driver::new(Engine::new(engine));
+    let driver = if options.busy_wait { driver.busy_wait() } else { driver };
+    let mut world = RunWorld { driver, tell, signal: options.signal };
+    drive::configure(&mut world, &mut events, graph).map_err(|refused| refused.to_string())?;
+    watch(&mut world, &mut events, options.stop)
+        .map_err(|error| format!("cannot wait for signals: {error}"))?;
+    let outcome = match options.end_ns {
+        Some(end) => {
+            let end = events.now() + Duration::from_nanos(end);
+            events.run_until(&mut world, end)
+        }
+        None => events.run(&mut world),
+    };
+    match outcome {
+        Outcome::Failed(error) => Err(format!("the system fails to wait: {error}")),
+        _ => Ok(world.ended()),
+    }
+}
+
+/// Waits for the wishes to end and to read the graph again.
+fn watch(
+    world: &mut RunWorld,
+    events: &mut Loop<RunWorld>,
+    stop: Option<RawFd>,
+) -> std::io::Result<()> {
+    if let Some(stop) = stop {
+        let handlers =
+            Handlers::new().read(|_: &mut RunWorld, events: &mut Loop<RunWorld>, _| events.stop());
+        events.watch(stop, Interest::Read, handlers)?;
+    }
+    if let Some((stream, _)) = &world.signal {
+        stream.set_nonblocking(true)?;
+        let handlers =
+            Handlers::new().read(|world: &mut RunWorld, events: &mut Loop<RunWorld>, _| {
+                reload(world, events);
+            });
+        events.watch(stream.as_raw_fd(), Interest::Read, handlers)?;
+    }
+    Ok(())
+}
+
+fn reload(world: &mut RunWorld, events: &mut Loop<RunWorld>) {
+    let Some((stream, reload)) = &mut world.signal else { return };
+    let mut bytes = [0; 64];
+    while match stream.read(&mut bytes) {
+        Ok(count) => count > 0,
+        Err(error) => error.kind() == ErrorKind::Interrupted,
+    } {}
+    let Some(graph) = reload() else { return };
+    let text = match drive::configure(world, events, graph) {
+        Ok(changes) => {
+            let count = |names: &[String]| names.len();
+            format!(
+                "reloaded: {} apps kept, {} reconfigured, {} restarted, {} started, {} stopped; \
+                 {} links added, {} removed",
+                count(&changes.kept),
+                count(&changes.reconfigured),
+                count(&changes.restarted),
+                count(&changes.started),
+                count(&changes.stopped),
+                count(&changes.links_added),
+                count(&changes.links_removed),
+            )
+        }
+        Err(refused) => format!("the old graph goes on: {refused}"),
+    };
+    (world.tell)(text);
+}

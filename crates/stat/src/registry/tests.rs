@@ -247,7 +247,6 @@ proptest! {
             for distribution in seen.histograms.values() {
                 let p99 = distribution.quantile(0.99);
                 prop_assert!(p99 <= distribution.max());
-                prop_assert!(distribution.sum() <= u128::from(u64::MAX) * u128::from(u64::MAX));
             }
         }
     }

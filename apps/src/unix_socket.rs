@@ -1,14 +1,12 @@
 //! Frames through a Unix socket.
 
-use std::io::ErrorKind;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixDatagram;
 
 use tidemill_packet::app::{App, Fault, Io, Progress, Start};
 
-/// Packets of one breath at most.
-const BURST: usize = 256;
+use crate::wire::burst;
 
 tidemill_packet::declare! {
     /// Exchanges frames with other processes, one datagram of a Unix socket each.
@@ -57,20 +55,7 @@ impl App for UnixSocket {
     }
 
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
-        for _ in 0..io.room(0).min(BURST) {
-            match self.socket.recv(&mut self.buffer) {
-                Ok(length) => {
-                    let Some(packet) = io.packet_of(&self.buffer[..length]) else { continue };
-                    io.send(0, packet);
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    return Ok(Progress::Asleep);
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(Progress::Ready)
+        burst(io, &mut self.buffer, |buffer| self.socket.recv(buffer))
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {

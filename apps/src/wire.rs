@@ -69,26 +69,34 @@ struct Device {
     buffer: Vec<u8>,
 }
 
+/// Sends out what `read` puts into the buffer, a packet at a time, until there is no more or enough
+/// for one breath.
+pub(crate) fn burst(
+    io: &mut Io,
+    buffer: &mut [u8],
+    mut read: impl FnMut(&mut [u8]) -> std::io::Result<usize>,
+) -> Result<Progress, Fault> {
+    for _ in 0..io.room(0).min(BURST) {
+        match read(buffer) {
+            Ok(length) => {
+                let Some(packet) = io.packet_of(&buffer[..length]) else { continue };
+                io.send(0, packet);
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Progress::Asleep),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(Progress::Ready)
+}
+
 impl Device {
     fn new(file: File) -> Device {
         Device { file, buffer: vec![0; tidemill_packet::packet::BYTES_MAX + 1] }
     }
 
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
-        for _ in 0..io.room(0).min(BURST) {
-            match self.file.read(&mut self.buffer) {
-                Ok(length) => {
-                    let Some(packet) = io.packet_of(&self.buffer[..length]) else { continue };
-                    io.send(0, packet);
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    return Ok(Progress::Asleep);
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(Progress::Ready)
+        burst(io, &mut self.buffer, |buffer| self.file.read(buffer))
     }
 
     fn push(&mut self, io: &mut Io) {

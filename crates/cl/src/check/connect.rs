@@ -127,18 +127,26 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// The instance of a side that is a sub-component's, with the index if one is written.
+    fn sub<'d>(
+        &mut self,
+        it: &Written<'d>,
+        span: Span,
+    ) -> Option<(Place, Type, Option<&'d ast::Expr>)> {
+        let (of, index) = match *it {
+            Written::Bare(it) => (self.port_place(it), None),
+            Written::Of(instance, _, index) => (self.instance(instance, span), index),
+            Written::Own(..) => return None,
+        };
+        let (place, ty) = of?;
+        Some((place, ty, index))
+    }
+
     /// The side of a CONNECT that needs the interface.
     fn needing(&mut self, it: &Written, interface: InterfaceId, span: Span) -> Option<Port> {
         let (place, ty, index) = match *it {
             Written::Own(_, index) => return self.own_offered(interface, index, span),
-            Written::Bare(it) => {
-                let (place, ty) = self.port_place(it)?;
-                (place, ty, None)
-            }
-            Written::Of(instance, _, index) => {
-                let (place, ty) = self.instance(instance, span)?;
-                (place, ty, index)
-            }
+            ref sub => self.sub(sub, span)?,
         };
         let limits = self.required_of(&place, &ty, interface, span)?;
         let index = self.required_index(index, limits, span)?;
@@ -199,23 +207,10 @@ impl<'a> Checker<'a> {
     fn serving(&mut self, it: &Written, interface: InterfaceId, span: Span) -> Option<Port> {
         let (place, ty, index) = match *it {
             Written::Own(_, index) => return self.own_serving(interface, index, span),
-            Written::Bare(it) => {
-                let (place, ty) = self.port_place(it)?;
-                (place, ty, None)
-            }
-            Written::Of(instance, _, index) => {
-                let (place, ty) = self.instance(instance, span)?;
-                (place, ty, index)
-            }
+            ref sub => self.sub(sub, span)?,
         };
         let Some(limits) = limits_of(&self.interfaces_at(&place, &ty, true), interface) else {
-            let name = self.interface_name(interface);
-            let message = match &ty {
-                Type::Component(id) => {
-                    format!("{} does not offer {name}", self.component_name(*id))
-                }
-                ty => format!("it is not known that {} offers {name}", self.an(ty)),
-            };
+            let message = self.not_offering(&ty, interface);
             return self.fail("connect", span, message, "");
         };
         let index = self.offered_index(index, limits, span)?;

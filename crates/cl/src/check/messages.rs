@@ -351,18 +351,23 @@ impl<'a> Checker<'a> {
         let found = limits_of(&self.interfaces_at(place, ty, true), interface);
         if found.is_none() {
             let name = self.interface_name(interface);
-            let (message, help) = match ty {
-                Type::Component(id) => {
-                    (format!("{} does not offer {name}", self.component_name(*id)), String::new())
-                }
-                _ => (
-                    format!("it is not known that {} offers {name}", self.an(ty)),
-                    format!("declare the variable ANY({name}), or ask `IF x OFFERS {name} THEN`"),
-                ),
+            let help = match ty {
+                Type::Component(_) => String::new(),
+                _ => format!("declare the variable ANY({name}), or ask `IF x OFFERS {name} THEN`"),
             };
+            let message = self.not_offering(ty, interface);
             return self.fail("not-offered", span, message, &help);
         }
         found
+    }
+
+    /// That a component of this type does not offer the interface, as far as is known.
+    pub(super) fn not_offering(&self, ty: &Type, interface: InterfaceId) -> String {
+        let name = self.interface_name(interface);
+        match ty {
+            Type::Component(id) => format!("{} does not offer {name}", self.component_name(*id)),
+            _ => format!("it is not known that {} offers {name}", self.an(ty)),
+        }
     }
 
     /// The only interface that the component in the place offers, or an error.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use tidemill_proc::layout::{COMPONENT_HEADER, Code, SLOT_SIZE};
+use tidemill_proc::layout::{
+    COMPONENT_HEADER, Code, PORT_IMPLEMENTATION, PORT_OFFERED, PORT_REQUIRED, SLOT_SIZE,
+};
 use tidemill_proc::program::{
     ComponentType, Direction, Facet, Function, Interface, Key, Kind, Message, Port, Position,
     Program, Shape, Variable,
@@ -287,4 +289,22 @@ fn awaits_input(ir: &ir::Program, id: ComponentId) -> bool {
         let mut instructions = block.instructions.iter();
         instructions.any(|(it, _)| matches!(it, ir::Instruction::Input { .. }))
     })
+}
+
+/// What one end of a connection names: a sub-component's place or none for the own component, and
+/// kind, interface and index of the port there. An own offered interface is, as the other end of a
+/// connection, its implementation.
+pub(crate) fn port_parts(
+    port: ir::Port,
+    is_from: bool,
+) -> (Option<ir::Place>, u64, InterfaceId, Option<ir::Register>) {
+    use ir::Port::{OwnOffered, OwnRequired, SubOffered, SubRequired};
+    match port {
+        SubRequired { place, interface, index } => (Some(place), PORT_REQUIRED, interface, index),
+        SubOffered { place, interface, index } => (Some(place), PORT_OFFERED, interface, index),
+        OwnRequired { interface, index } => (None, PORT_REQUIRED, interface, index),
+        OwnOffered { interface, index } => {
+            (None, if is_from { PORT_OFFERED } else { PORT_IMPLEMENTATION }, interface, index)
+        }
+    }
 }

@@ -2,12 +2,12 @@
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, StackSlot, Value, types};
 use tidemill_proc::layout::{
-    ANY, FINISH, LINE_COMPONENT, NEXT_FREE, PORT_IMPLEMENTATION, PORT_LINE, PORT_OFFERED,
-    PORT_REQUIRED, PROCESS_LINES, SLOT_CHANNEL, SLOT_PORT, port,
+    ANY, FINISH, LINE_COMPONENT, NEXT_FREE, PORT_LINE, PROCESS_LINES, SLOT_CHANNEL, SLOT_PORT, port,
 };
 use tidemill_stdx::id::Id;
 
 use crate::compile::channel::Line;
+use crate::compile::describe::port_parts;
 use crate::compile::machine;
 use crate::compile::translate::{Translator, sound};
 use crate::ir::{
@@ -288,18 +288,7 @@ impl Translator<'_, '_, '_> {
 
     /// A component and the number of one of its interfaces.
     fn port(&mut self, port: Port, from: bool) -> (Value, Value) {
-        let (component, kind, interface, index) = match port {
-            Port::SubRequired { place, interface, index } => {
-                (Some(place), PORT_REQUIRED, interface, index)
-            }
-            Port::SubOffered { place, interface, index } => {
-                (Some(place), PORT_OFFERED, interface, index)
-            }
-            Port::OwnRequired { interface, index } => (None, PORT_REQUIRED, interface, index),
-            Port::OwnOffered { interface, index } => {
-                (None, if from { PORT_OFFERED } else { PORT_IMPLEMENTATION }, interface, index)
-            }
-        };
+        let (component, kind, interface, index) = port_parts(port, from);
         let component = match component {
             Some(place) => {
                 let from = self.place(place);

@@ -17,8 +17,8 @@ use crate::compile::describe::storage_kind;
 use crate::compile::frame::Frame;
 use crate::compile::{Checkpoints, Unit, machine};
 use crate::ir::{
-    BlockId, Constant, Function, FunctionId, Instruction, Kind, LocalId, Parameter, Payload, Place,
-    Register, Role, Terminator, Type,
+    BlockId, Constant, Function, FunctionId, Group, Instruction, Kind, LocalId, Parameter, Payload,
+    Place, Register, Role, Terminator, Type,
 };
 
 /// Memory that is there and aligned.
@@ -513,39 +513,12 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
             Instruction::Call { result, function, arguments } => {
                 self.call(*result, *function, arguments);
             }
-            Instruction::Constant { .. }
-            | Instruction::Copy { .. }
-            | Instruction::Binary { .. }
-            | Instruction::Unary { .. }
-            | Instruction::Convert { .. }
-            | Instruction::Random { .. }
-            | Instruction::Load { .. }
-            | Instruction::Store { .. }
-            | Instruction::AddressOf { .. }
-            | Instruction::Write { .. }
-            | Instruction::WriteLine => self.scalar(instruction),
-            Instruction::Send { .. }
-            | Instruction::Receive { .. }
-            | Instruction::Test { .. }
-            | Instruction::Input { .. }
-            | Instruction::Connect { .. }
-            | Instruction::Disconnect { .. }
-            | Instruction::Connected { .. } => self.message(instruction),
-            Instruction::New { .. }
-            | Instruction::Delete { .. }
-            | Instruction::EndScope { .. }
-            | Instruction::Move { .. }
-            | Instruction::Exists { .. }
-            | Instruction::Failed { .. }
-            | Instruction::Is { .. }
-            | Instruction::Has { .. }
-            | Instruction::Terminated { .. }
-            | Instruction::Lock { .. }
-            | Instruction::Unlock
-            | Instruction::Await { .. }
-            | Instruction::Passivate { .. }
-            | Instruction::Time { .. } => self.component(instruction),
-            _ => self.owned(instruction),
+            _ => match instruction.group() {
+                Group::Scalar => self.scalar(instruction),
+                Group::Message => self.message(instruction),
+                Group::Component => self.component(instruction),
+                Group::Owned => self.owned(instruction),
+            },
         }
     }
 

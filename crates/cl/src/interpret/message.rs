@@ -1,11 +1,10 @@
 //! Sending, receiving, asking for messages, and connections.
 
 use tidemill_proc::entry::Operation;
-use tidemill_proc::layout::{
-    ANY, FINISH, NEXT_FREE, PORT_IMPLEMENTATION, PORT_OFFERED, PORT_REQUIRED, port,
-};
+use tidemill_proc::layout::{ANY, FINISH, NEXT_FREE, port};
 use tidemill_stdx::id::Id;
 
+use crate::compile::describe::port_parts;
 use crate::interpret::step::{Done, Step};
 use crate::ir::{Instruction, MessageId, Party, Pattern, Payload, Port, Register};
 
@@ -149,18 +148,7 @@ impl Step<'_, '_, '_> {
 
     /// A component and the number of one of its interfaces.
     fn port(&self, of: Port, is_from: bool) -> (u64, u64) {
-        let (place, kind, interface, index) = match of {
-            Port::SubRequired { place, interface, index } => {
-                (Some(place), PORT_REQUIRED, interface, index)
-            }
-            Port::SubOffered { place, interface, index } => {
-                (Some(place), PORT_OFFERED, interface, index)
-            }
-            Port::OwnRequired { interface, index } => (None, PORT_REQUIRED, interface, index),
-            Port::OwnOffered { interface, index } => {
-                (None, if is_from { PORT_OFFERED } else { PORT_IMPLEMENTATION }, interface, index)
-            }
-        };
+        let (place, kind, interface, index) = port_parts(of, is_from);
         let component = match place {
             Some(place) => self.load(place),
             None => self.activation.component(),

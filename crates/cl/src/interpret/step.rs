@@ -11,7 +11,8 @@ use crate::compile::describe::storage_kind;
 use crate::interpret::Machine;
 use crate::interpret::frame::Layout;
 use crate::ir::{
-    BlockId, Function, FunctionId, Instruction, Payload, Place, Reason, Register, Terminator, Type,
+    BlockId, Function, FunctionId, Group, Instruction, Payload, Place, Reason, Register,
+    Terminator, Type,
 };
 
 /// What an instruction has come to; an error is never [`Status::Done`].
@@ -82,39 +83,12 @@ impl<'m, 'f, 'a> Step<'m, 'f, 'a> {
                 }
                 Ok(())
             }
-            Instruction::Constant { .. }
-            | Instruction::Copy { .. }
-            | Instruction::Binary { .. }
-            | Instruction::Unary { .. }
-            | Instruction::Convert { .. }
-            | Instruction::Random { .. }
-            | Instruction::Load { .. }
-            | Instruction::Store { .. }
-            | Instruction::AddressOf { .. }
-            | Instruction::Write { .. }
-            | Instruction::WriteLine => self.scalar(instruction),
-            Instruction::Send { .. }
-            | Instruction::Receive { .. }
-            | Instruction::Test { .. }
-            | Instruction::Input { .. }
-            | Instruction::Connect { .. }
-            | Instruction::Disconnect { .. }
-            | Instruction::Connected { .. } => self.message(instruction),
-            Instruction::New { .. }
-            | Instruction::Delete { .. }
-            | Instruction::EndScope { .. }
-            | Instruction::Move { .. }
-            | Instruction::Exists { .. }
-            | Instruction::Failed { .. }
-            | Instruction::Is { .. }
-            | Instruction::Has { .. }
-            | Instruction::Terminated { .. }
-            | Instruction::Lock { .. }
-            | Instruction::Unlock
-            | Instruction::Await { .. }
-            | Instruction::Passivate { .. }
-            | Instruction::Time { .. } => self.component(instruction),
-            _ => self.owned(instruction),
+            _ => match instruction.group() {
+                Group::Scalar => self.scalar(instruction),
+                Group::Message => self.message(instruction),
+                Group::Component => self.component(instruction),
+                Group::Owned => self.owned(instruction),
+            },
         }
     }
 

@@ -346,7 +346,61 @@ pub enum Reason {
     Empty,
 }
 
+/// What an instruction is about: engines treat each group in a place of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// Arithmetic, memory, the console.
+    Scalar,
+    /// Texts, arrays, collections.
+    Owned,
+    /// Messages and connections.
+    Message,
+    /// Components, the monitor, time; also where a process is cut off.
+    Component,
+}
+
 impl Instruction {
+    /// What it is about; calls, which each engine makes in its own way, count as scalar.
+    pub fn group(&self) -> Group {
+        match self {
+            Instruction::Constant { .. }
+            | Instruction::Copy { .. }
+            | Instruction::Binary { .. }
+            | Instruction::Unary { .. }
+            | Instruction::Convert { .. }
+            | Instruction::Random { .. }
+            | Instruction::Load { .. }
+            | Instruction::Store { .. }
+            | Instruction::AddressOf { .. }
+            | Instruction::Call { .. }
+            | Instruction::Write { .. }
+            | Instruction::WriteLine => Group::Scalar,
+            Instruction::Send { .. }
+            | Instruction::Receive { .. }
+            | Instruction::Test { .. }
+            | Instruction::Input { .. }
+            | Instruction::Connect { .. }
+            | Instruction::Disconnect { .. }
+            | Instruction::Connected { .. } => Group::Message,
+            Instruction::New { .. }
+            | Instruction::Delete { .. }
+            | Instruction::EndScope { .. }
+            | Instruction::Move { .. }
+            | Instruction::Exists { .. }
+            | Instruction::Failed { .. }
+            | Instruction::Is { .. }
+            | Instruction::Has { .. }
+            | Instruction::Terminated { .. }
+            | Instruction::Lock { .. }
+            | Instruction::Unlock
+            | Instruction::Await { .. }
+            | Instruction::Passivate { .. }
+            | Instruction::Time { .. }
+            | Instruction::Checkpoint => Group::Component,
+            _ => Group::Owned,
+        }
+    }
+
     /// Whether the process may be suspended at it, given whether the callee of a call may be.
     pub fn suspends(&self, callee_suspends: impl Fn(FunctionId) -> bool) -> bool {
         match self {

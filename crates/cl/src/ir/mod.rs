@@ -44,8 +44,8 @@ pub use parts::{Part, Role};
 pub use text::parse;
 
 pub use instruction::{
-    Access, Argument, Binary, Constant, Conversion, Instruction, Key, Party, Pattern, Payload,
-    Port, Reason, Terminator, Unary, Written,
+    Access, Argument, Binary, Constant, Conversion, Group, Instruction, Key, Party, Pattern,
+    Payload, Port, Reason, Terminator, Unary, Written,
 };
 
 id_type! {

@@ -41,9 +41,12 @@
 pub mod decode;
 pub mod delimited;
 pub mod encode;
+pub mod json;
+mod merge;
 pub mod proto;
 pub mod schema;
 pub mod sink;
+pub mod text;
 pub mod varint;
 
 pub use decode::{DecodeError, Decoder, ErrorKind};

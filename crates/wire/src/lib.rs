@@ -41,6 +41,7 @@
 pub mod decode;
 pub mod delimited;
 pub mod encode;
+pub mod message;
 pub mod proto;
 pub mod schema;
 pub mod sink;

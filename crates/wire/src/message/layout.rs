@@ -112,6 +112,71 @@ impl Cell {
     }
 }
 
+/// What the values of a field are to those who read and write them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// `double`.
+    F64,
+    /// `float`.
+    F32,
+    /// `int64`, `sint64`, `sfixed64`.
+    I64,
+    /// `uint64`, `fixed64`.
+    U64,
+    /// `int32`, `sint32`, `sfixed32`.
+    I32,
+    /// `uint32`, `fixed32`.
+    U32,
+    /// `bool`.
+    Bool,
+    /// `string`.
+    String,
+    /// `bytes`.
+    Bytes,
+    /// The number of an enum.
+    Enum,
+    /// A message.
+    Message,
+}
+
+impl Kind {
+    /// The kind of values of that type.
+    pub fn of(ty: FieldType) -> Kind {
+        match ty {
+            FieldType::Message(_) | FieldType::Group(_) => Kind::Message,
+            FieldType::Enum(_) => Kind::Enum,
+            FieldType::Scalar(scalar) => match scalar {
+                Scalar::Double => Kind::F64,
+                Scalar::Float => Kind::F32,
+                Scalar::Int64 | Scalar::Sint64 | Scalar::Sfixed64 => Kind::I64,
+                Scalar::Uint64 | Scalar::Fixed64 => Kind::U64,
+                Scalar::Int32 | Scalar::Sint32 | Scalar::Sfixed32 => Kind::I32,
+                Scalar::Uint32 | Scalar::Fixed32 => Kind::U32,
+                Scalar::Bool => Kind::Bool,
+                Scalar::String => Kind::String,
+                Scalar::Bytes => Kind::Bytes,
+            },
+        }
+    }
+
+    /// What people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::F64 => "double",
+            Kind::F32 => "float",
+            Kind::I64 => "64-bit integer",
+            Kind::U64 => "unsigned 64-bit integer",
+            Kind::I32 => "32-bit integer",
+            Kind::U32 => "unsigned 32-bit integer",
+            Kind::Bool => "bool",
+            Kind::String => "string",
+            Kind::Bytes => "bytes",
+            Kind::Enum => "enum",
+            Kind::Message => "message",
+        }
+    }
+}
+
 /// How many values a slot is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
@@ -142,6 +207,12 @@ pub struct FieldLayout {
     pub shape: Shape,
     /// What each takes; of a map the entry.
     pub cell: Cell,
+    /// What each is; of a map the entry.
+    pub kind: Kind,
+    /// Its bytes are known to be UTF-8: a string of a file that checks them.
+    pub utf8: bool,
+    /// Numbers that its enum does not have are unknown fields.
+    pub closed: bool,
     /// The type of its records: its message, or the entry of the map.
     pub record: Option<MessageId>,
     /// Which oneof of the message it is a member of, for [`RecordLayout::siblings`].
@@ -184,6 +255,12 @@ pub struct RecordLayout {
     pub header_bytes: u32,
     /// The fields ascending by number: the one at `i` has bit `i`.
     pub fields: Box<[FieldId]>,
+    /// It is the entry of a map: key and value are always written.
+    pub map_entry: bool,
+    /// Its extensions are written as the items of a set of messages.
+    pub message_set: bool,
+    /// The presence bits of required fields, as pairs of word and mask.
+    pub required: Box<[(u32, u64)]>,
     /// By oneof: the presence bits of its members, as pairs of word and mask.
     oneofs: Box<[Box<[(u32, u64)]>]>,
 }
@@ -259,6 +336,9 @@ fn outline(schema: &Schema, id: FieldId) -> FieldLayout {
         label: field.label(),
         shape,
         cell: Cell::of(ty),
+        kind: Kind::of(ty),
+        utf8: ty == FieldType::Scalar(Scalar::String) && field.checks_utf8(),
+        closed: matches!(ty, FieldType::Enum(id) if schema.enum_def(id).is_closed()),
         record: ty.message(),
         oneof: None,
         extension: field.extension_name().is_some(),
@@ -276,11 +356,15 @@ fn lay_out(schema: &Schema, message: MessageId, fields: &mut [FieldLayout]) -> R
     let mut pieces: Vec<Piece> = Vec::new();
     let mut piece_of_oneof = vec![None; def.oneofs().len()];
     let mut oneofs: Vec<Vec<(u32, u64)>> = vec![Vec::new(); def.oneofs().len()];
+    let mut required = Vec::new();
     for (bit, &id) in def.fields().iter().enumerate() {
         let field = &mut fields[id.index()];
         field.bit = bit as u32;
         let (word, mask) = (field.bit >> 6, field.presence_mask());
         let bytes = field.slot_bytes();
+        if field.label == Label::Required {
+            add_bit(&mut required, word, mask);
+        }
         let oneof = def.field_defs()[bit].oneof();
         let oneof = oneof.and_then(|id| def.oneofs().iter().position(|&one| one == id));
         let Some(oneof) = oneof else {
@@ -288,10 +372,7 @@ fn lay_out(schema: &Schema, message: MessageId, fields: &mut [FieldLayout]) -> R
             continue;
         };
         field.oneof = Some(oneof as u32);
-        match oneofs[oneof].iter_mut().find(|(known, _)| *known == word) {
-            Some((_, masks)) => *masks |= mask,
-            None => oneofs[oneof].push((word, mask)),
-        }
+        add_bit(&mut oneofs[oneof], word, mask);
         match piece_of_oneof[oneof] {
             None => {
                 piece_of_oneof[oneof] = Some(pieces.len());
@@ -320,7 +401,17 @@ fn lay_out(schema: &Schema, message: MessageId, fields: &mut [FieldLayout]) -> R
         bytes: offset.next_multiple_of(8),
         header_bytes,
         fields: def.fields().into(),
+        map_entry: def.is_map_entry(),
+        message_set: def.is_message_set(),
+        required: required.into(),
         oneofs: oneofs.into_iter().map(Vec::into_boxed_slice).collect(),
+    }
+}
+
+fn add_bit(masks: &mut Vec<(u32, u64)>, word: u32, bit: u64) {
+    match masks.iter_mut().find(|(known, _)| *known == word) {
+        Some((_, mask)) => *mask |= bit,
+        None => masks.push((word, bit)),
     }
 }
 

@@ -206,12 +206,3 @@ pub(crate) unsafe fn map_of<'m>(slot: NonNull<u8>) -> &'m Map {
     // SAFETY: the caller vouches for it.
     unsafe { slot.cast::<NonNull<Map>>().read().as_ref() }
 }
-
-/// Like [`map_of`], to be changed.
-///
-/// # Safety
-/// The slot is that of a map field and is stored; nobody else uses the map for `'m`.
-pub(crate) unsafe fn map_of_mut<'m>(slot: NonNull<u8>) -> &'m mut Map {
-    // SAFETY: the caller vouches for it.
-    unsafe { slot.cast::<NonNull<Map>>().read().as_mut() }
-}

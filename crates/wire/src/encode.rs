@@ -14,6 +14,7 @@
 mod sink;
 
 pub use sink::BinarySink;
+pub mod table;
 
 use crate::schema::{FieldId, FieldType, Label, Scalar, Schema, WireField, WireType};
 use crate::varint;

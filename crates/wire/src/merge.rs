@@ -3,15 +3,20 @@
 //! In bytes a field that is no list may come twice, and lists may be spread. What is written as
 //! text needs them together; so such bytes make a message in memory first, which is walked.
 
+use crate::message::Message;
 use crate::schema::{MessageId, Schema};
 use crate::sink::Sink;
 
 /// Walks the message that `bytes` are, merged.
+///
+/// # Errors
+/// Bytes that are no such message; what made the sink stop it has itself.
 pub(crate) fn walk_merged<S: for<'b> Sink<'b>>(
-    _schema: &Schema,
-    _message: MessageId,
-    _bytes: &[u8],
-    _sink: &mut S,
+    schema: &Schema,
+    message: MessageId,
+    bytes: &[u8],
+    sink: &mut S,
 ) -> Result<(), String> {
-    Err("parts of a message come twice".to_owned())
+    let whole = Message::from_bytes(schema, message, bytes).map_err(|error| error.to_string())?;
+    whole.walk(sink).map_err(|_| "the sink stopped".to_owned())
 }

@@ -12,9 +12,9 @@
 //! it, and panics.
 
 mod sink;
+pub mod table;
 
 pub use sink::BinarySink;
-pub mod table;
 
 use crate::schema::{FieldId, FieldType, Label, Scalar, Schema, WireField, WireType};
 use crate::varint;

@@ -41,13 +41,19 @@
 pub mod decode;
 pub mod delimited;
 pub mod encode;
+pub mod json;
+mod merge;
+pub mod message;
 pub mod proto;
 pub mod schema;
 pub mod sink;
+pub mod text;
 pub mod varint;
 
 pub use decode::{DecodeError, Decoder, ErrorKind};
 pub use encode::Writer;
+pub use encode::table::{EncodeError, Encoder};
+pub use message::{AccessError, MapOrder, Message, MessageMut, MessageRef, Value};
 pub use schema::{
     EnumId, FieldId, FieldType, Label, MessageId, OneofId, Scalar, Schema, SchemaBuilder,
     SchemaError,

@@ -1,0 +1,82 @@
+//! A graph that is idle first and loaded then, against one that is loaded from the start: what a
+//! compiler that watches the program may get wrong. Chains of apps as in `chain`; on LuaJIT the idle
+//! model, whose apps begin to work after a thousand breaths, or at once.
+
+use tidemill_apps::sink::Sink;
+use tidemill_packet::app::{Config, Declared};
+use tidemill_packet::engine::Rest;
+use tidemill_packet::graph::Graph;
+
+use super::apps::{Gate, Touch};
+use super::peers::Peers;
+use super::{Contender, OWN, Own, arrived, expect, in_order, join_all, rates, run_to_end};
+use crate::Extent;
+use crate::report::{Better, Report, Row};
+
+/// Apps between source and sink.
+const LENGTHS: [u64; 3] = [1, 5, 20];
+
+/// Measures all cases.
+///
+/// # Errors
+/// An engine fails, or loses packets.
+pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
+    let peers = Peers::new(extent, report);
+    let runs = if extent.small { 1 } else { 9 };
+    for apps in LENGTHS {
+        let packets = if extent.small { 20_000 } else { 40_000_000 / (apps + 4) };
+        let idle = if extent.small { 1_000 } else { 1_000_000 };
+        let breaths = if extent.small { 2_000 } else { 1_000_000 } / apps;
+        let mut contenders = Vec::new();
+        for own in OWN {
+            contenders.push(ours(own, apps, idle, packets));
+            contenders.push(ours(own, apps, 0, packets));
+        }
+        let after = peers.luajit(apps, breaths + 1000, 1000);
+        for (after, at_once) in after.into_iter().zip(peers.luajit(apps, breaths, 0)) {
+            contenders.extend([after, at_once]);
+        }
+        let rows = rates("idle-then-load", &apps.to_string(), runs, &mut contenders)?;
+        let (pairs, _) = rows.as_chunks::<2>();
+        let kept = |[after, at_once]: &[Row; 2]| {
+            let value = after.value / at_once.value;
+            Row { metric: "kept", value, unit: "", ..after.clone() }
+        };
+        let kept: Vec<Row> = pairs.iter().map(kept).collect();
+        report.case(&kept, Better::High);
+        for [after, at_once] in pairs {
+            report.row(after);
+            report.row(&Row { metric: "loaded_per_cpu_s", ..at_once.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// Packets per CPU second after so many idle breaths, which are not counted.
+fn ours<'a>(own: Own, apps: u64, idle: u64, packets: u64) -> Contender<'a> {
+    let run = move || {
+        let mut engine = own.engine(graph(apps, idle, packets))?;
+        for _ in 0..idle {
+            if !matches!(engine.breathe(), Rest::Poll(_)) {
+                return Err("something moves where nothing can".to_owned());
+            }
+        }
+        let seconds = run_to_end(&mut engine)?;
+        expect(arrived(&engine, &format!("touch{}.output->sink.input", apps - 1))?, packets)?;
+        in_order(&mut engine)?;
+        Ok(packets as f64 / seconds)
+    };
+    Contender { who: own.name().to_owned(), run: Box::new(run) }
+}
+
+fn graph(apps: u64, idle: u64, packets: u64) -> Graph {
+    let mut graph = Graph::new();
+    let config = Config::new().with("breaths", idle as i64).with("packets", packets as i64);
+    let mut all = vec![graph.app("gate", Gate::declaration(), config)];
+    for at in 0..apps {
+        all.push(graph.app(&format!("touch{at}"), Touch::declaration(), Config::new()));
+    }
+    all.push(graph.app("sink", Sink::declaration(), Config::new()));
+    join_all(&mut graph, &all);
+    graph
+}

@@ -4,9 +4,9 @@
  *
  * WAY is `pointers`: apps behind function pointers, joined by rings, as engines have them; or
  * `fused`: one loop without apps and rings, which is the floor. BENCH is `breath` (COUNT breaths of
- * APPS idle apps), `basic1` (COUNT packets to two sinks) or `chain` (COUNT packets through APPS
- * apps that each change a byte of the header). Prints the CPU seconds of the loop and how many
- * packets arrived (breaths were taken).
+ * APPS idle apps), `polled` (likewise, all of them sources), `basic1` (COUNT packets to two sinks)
+ * or `chain` (COUNT packets through APPS apps that each change a byte of the header). Prints the
+ * CPU seconds of the loop and how many packets arrived (breaths were taken).
  *
  * Packets, rings, bursts and counters are as large as ours. */
 
@@ -173,6 +173,14 @@ static uint64_t breath_pointers(size_t count, uint64_t breaths) {
     return breaths;
 }
 
+/* Sources that have nothing, and say so each time. */
+static uint64_t polled_pointers(size_t count, uint64_t breaths) {
+    struct app nowhere;
+    for (size_t i = 0; i < count; i++) join(add(pull_source, 0), 0, &nowhere);
+    for (uint64_t i = 0; i < breaths; i++) breathe();
+    return breaths;
+}
+
 /* Straight code has a load and a branch for each app. */
 static uint64_t breath_fused(size_t count, uint64_t breaths) {
     static volatile uint32_t wake[APPS_MAX];
@@ -257,6 +265,8 @@ int main(int count, char **arguments) {
     uint64_t result;
     if (!strcmp(bench, "breath"))
         result = fused ? breath_fused(number, amount) : breath_pointers(number, amount);
+    else if (!strcmp(bench, "polled"))
+        result = fused ? breath_fused(number, amount) : polled_pointers(number, amount);
     else if (!strcmp(bench, "basic1"))
         result = fused ? basic1_fused(amount) : basic1_pointers(amount);
     else if (!strcmp(bench, "chain"))

@@ -1,6 +1,7 @@
 //! Breaths of graphs in which nothing happens, against the number of apps: a source that sleeps, and
 //! behind it a chain of apps and a sink, all without packets. In the cases `polled-N` all N apps are
-//! sources that must be asked each time, for which no engine can do less than call them.
+//! sources that must be asked each time, for which no engine can do less than call them; the model on
+//! LuaJIT is of that kind.
 
 use tidemill_packet::app::{Config, Declared};
 use tidemill_packet::engine::Rest;
@@ -45,7 +46,10 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         }
     }
     for apps in POLLED {
-        let mut contenders = ours(polled, apps, breaths(extent, apps) / 4);
+        let breaths = breaths(extent, apps) / 4;
+        let mut contenders = ours(polled, apps, breaths);
+        contenders.extend(peers.c("polled", apps, breaths));
+        contenders.extend(peers.luajit(apps, (breaths / 20).max(100), u64::MAX >> 12));
         let runs = if extent.small { 1 } else { 3 };
         let rows = rates("breath", &format!("polled-{apps}"), runs, &mut contenders)?;
         report.case(&rows, Better::High);

@@ -104,13 +104,13 @@ struct Contender<'a> {
     run: Box<dyn FnMut() -> Result<f64, String> + 'a>,
 }
 
-/// A row of rates for each contender, who take turns.
-fn rates(
-    bench: &'static str,
+/// What each contender comes to in each run; they take turns.
+fn figures(
+    bench: &str,
     case: &str,
     runs: usize,
     contenders: &mut [Contender<'_>],
-) -> Result<Vec<Row>, String> {
+) -> Result<Vec<Vec<f64>>, String> {
     let mut figures = vec![Vec::new(); contenders.len()];
     for _ in 0..runs {
         for (contender, figures) in contenders.iter_mut().zip(&mut figures) {
@@ -118,16 +118,32 @@ fn rates(
             figures.push((contender.run)().map_err(failed)?);
         }
     }
-    let rows = contenders.iter().zip(figures).map(|(contender, figures)| Row {
+    Ok(figures)
+}
+
+/// A row of rates for each contender.
+fn rates(
+    bench: &'static str,
+    case: &str,
+    runs: usize,
+    contenders: &mut [Contender<'_>],
+) -> Result<Vec<Row>, String> {
+    let figures = figures(bench, case, runs, contenders)?;
+    let rows = contenders.iter().zip(figures);
+    Ok(rows.map(|(contender, figures)| row(bench, case, &contender.who, figures)).collect())
+}
+
+/// A row of rates.
+fn row(bench: &'static str, case: &str, who: &str, figures: Vec<f64>) -> Row {
+    Row {
         bench,
         case: case.to_owned(),
-        who: contender.who.clone(),
+        who: who.to_owned(),
         metric: "per_cpu_s",
         runs: figures.len(),
         value: median(figures),
         unit: "1/s",
-    });
-    Ok(rows.collect())
+    }
 }
 
 /// Expects this count.

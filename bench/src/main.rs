@@ -11,6 +11,7 @@ mod events;
 mod filter;
 mod floor;
 mod measure;
+mod packets;
 mod program;
 mod report;
 mod values;
@@ -47,7 +48,7 @@ struct Extent {
 
 type Run = fn(Extent, &mut Report) -> Result<(), String>;
 
-const BENCHES: [(&str, &str, Run); 9] = [
+const BENCHES: [(&str, &str, Run); 14] = [
     ("values", "creating values under five ways to own memory; a node at rest", values::run),
     ("events", "events per second through one rule and a three-way join", events::run),
     ("datalog", "transitive closure, same generation, points-to", datalog::run),
@@ -67,6 +68,11 @@ const BENCHES: [(&str, &str, Run); 9] = [
         activities::run(Bench::Spawn, extent, report)
     }),
     ("filter", "packets through a filter per second", filter::run),
+    ("breath", "idle breaths of packet graphs against the number of apps", packets::breath),
+    ("basic1", "packets from a source through a Tee to two sinks", packets::basic1),
+    ("chain", "packets through 1, 5 and 20 apps that change the header", packets::chain),
+    ("idle-then-load", "packets after idle breaths and from the start", packets::idle_then_load),
+    ("workloads", "30 apps and 60 links under traffic that changes", packets::workloads),
 ];
 
 fn main() -> ExitCode {
@@ -79,7 +85,7 @@ fn main() -> ExitCode {
     let args = Args::parse();
     if args.name == "list" {
         for (name, about, _) in BENCHES {
-            println!("{name:<10} {about}");
+            println!("{name:<14} {about}");
         }
         return ExitCode::SUCCESS;
     }

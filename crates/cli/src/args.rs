@@ -131,6 +131,12 @@ pub enum Verb {
         /// The type
         name: Option<String>,
     },
+    /// Show what a running program counts: rates by app and link, rule and node
+    #[command(after_help = "Examples:\n  \
+        tidemill top\n  \
+        tidemill top 4711\n  \
+        tidemill top 4711 --form prometheus")]
+    Top(TopArgs),
     /// Print completions for a shell
     #[command(after_help = "Example:\n  tidemill completions bash > \
         ~/.local/share/bash-completion/completions/tidemill")]
@@ -138,6 +144,25 @@ pub enum Verb {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+/// `top`.
+#[derive(Args, Debug)]
+pub struct TopArgs {
+    /// The process; without it, the only one that runs
+    pub pid: Option<u32>,
+    /// Rates, refreshed each second on a terminal; or counts, once, as Prometheus reads them
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = TopForm::Text)]
+    pub form: TopForm,
+}
+
+/// How counters are printed.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TopForm {
+    /// Tables of rates.
+    Text,
+    /// The text form of Prometheus.
+    Prometheus,
 }
 
 /// `proto`.

@@ -21,7 +21,7 @@ use crate::packet::Packet;
 
 /// Breaths of a batch at most. A breath moves what is queued, some thousand packets at most per
 /// link; the batch is for those that move little.
-const BREATHS_MAX: u32 = 64;
+const BREATHS_MAX: u64 = 64;
 
 /// Packets after which a batch ends.
 const PACKETS_MAX: u64 = 4096;
@@ -143,8 +143,8 @@ fn batch<W: World>(world: &mut W, events: &mut Loop<W>) {
     let driver = world.driver();
     driver.is_queued = false;
     driver.engine.set_time(now.0, wall);
-    let (rest, breaths) = driver.breaths();
-    events.charge(u64::from(breaths));
+    let (rest, breaths) = driver.engine.breathe_while_busy(BREATHS_MAX, PACKETS_MAX);
+    events.charge(breaths);
     let after = events.host().now();
     let driver = world.driver();
     driver.engine.end_batch(after.0);
@@ -173,19 +173,6 @@ fn batch<W: World>(world: &mut W, events: &mut Loop<W>) {
 }
 
 impl Driver {
-    fn breaths(&mut self) -> (Rest, u32) {
-        let begin = self.engine.pool_stats().freed;
-        let mut breaths = 0;
-        loop {
-            let rest = self.engine.breathe();
-            breaths += 1;
-            let packets = self.engine.pool_stats().freed - begin;
-            if rest != Rest::Busy || breaths == BREATHS_MAX || packets >= PACKETS_MAX {
-                return (rest, breaths);
-            }
-        }
-    }
-
     /// Publishes, but not at every pause of a graph that rests for moments only.
     fn publish(&mut self, now_ns: u64, rest: Rest) {
         let is_long = !matches!(rest, Rest::Busy | Rest::Poll(_));

@@ -149,6 +149,18 @@ impl Worker {
         flush(self, communication.0)
     }
 
+    /// Breaks a communication: its client faults when it next uses it, now if it waits there.
+    pub fn fail(&mut self, communication: Communication) {
+        crew::visit(self, |worker| {
+            let Some(line) = worker.machine.systems.lines.remove(&communication.0) else { return };
+            let channel = line.server.channel();
+            if !channel.has(CLIENT_FINISHED) {
+                channel::close_failed(worker, channel);
+            }
+            process::forget(worker, line.server);
+        });
+    }
+
     /// The communications that are open, with their system component's number.
     pub fn communications(&self) -> impl Iterator<Item = (Communication, u32)> {
         let lines = self.machine.systems.lines.iter();

@@ -116,6 +116,8 @@ pub struct Ended {
     pub counts: Counts,
     /// The most bytes that components used.
     pub peak_bytes: u64,
+    /// The most that a timer of the loop was late.
+    pub timer_late_max: Duration,
     /// Why what the program wrote could not be passed on, if that was so.
     pub failure: Option<io::Error>,
     /// What else went wrong: files that could not be written.
@@ -336,7 +338,8 @@ impl World {
             report::note(notes, &format!("tidemill: {problem}"));
         }
         let failure = failure.borrow_mut().take();
-        Ok(Ended { how, counts, peak_bytes, failure, problems })
+        let timer_late_max = lp.stats().timer_late_max;
+        Ok(Ended { how, counts, peak_bytes, timer_late_max, failure, problems })
     }
 }
 

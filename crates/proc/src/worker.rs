@@ -133,6 +133,8 @@ pub struct Machine {
     pub(crate) lines: LineMap,
     /// Virtual times, by the number of their component.
     pub(crate) clocks: BTreeMap<u32, Clock>,
+    /// How many processes went before others since all had their turn.
+    pub(crate) favours: u32,
     /// Counts sleepers, for their order.
     pub(crate) sleeps: u64,
     /// What outside may still wake a process.
@@ -207,6 +209,7 @@ impl Worker {
                 parked: BTreeMap::new(),
                 lines: LineMap::default(),
                 clocks: BTreeMap::new(),
+                favours: 0,
                 sleeps: 0,
                 holds: 0,
                 desk: None,

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use support::*;
-use tidemill_event::{Loop, Os, Outcome, Sim};
+use tidemill_event::{Loop, Os, Outcome, Sim, Slice};
 use tidemill_proc::entry::Operation;
 use tidemill_proc::entry::operations as op;
 use tidemill_proc::fault::Ended;
@@ -218,6 +218,54 @@ fn a_hot_loop_lets_timers_through() {
     assert_eq!(heard.borrow().output, b"TRUE");
     let longest = lp.stats().kinds.iter().find(|kind| kind.kind == "processes").unwrap().longest;
     assert!(longest < Duration::from_millis(500), "a slice took {longest:?}");
+}
+
+/// CPU time of this thread: what others take of the machine does not count.
+fn cpu() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+/// Starts a timer of a millisecond, and the next when it has gone off; keeps how late each was.
+fn tick(lp: &mut Loop<World>, late: Rc<RefCell<Vec<Duration>>>) {
+    const PERIOD: Duration = Duration::from_millis(1);
+    let start = cpu();
+    lp.timer(lp.now() + PERIOD, move |world: &mut World, lp| {
+        late.borrow_mut().push((cpu() - start).saturating_sub(PERIOD));
+        if late.borrow().len() < 101 {
+            return tick(lp, late);
+        }
+        let process = world.runner.worker.current;
+        // SAFETY: the process is between two slices, and its component has the word.
+        unsafe { *variable(process, slot_at(0)) = 1 };
+    });
+}
+
+#[test]
+fn a_hot_loop_delays_a_timer_by_two_slices_at_most() {
+    let mut b = Builder::new();
+    let activity = b.function("ACTIVITY", spin, 0, &[]);
+    b.component(ComponentType {
+        name: "Main".into(),
+        size: slot_at(0) + 8,
+        activity: Some(activity),
+        ..ComponentType::default()
+    });
+    let (options, _heard) = listening();
+    let mut worker = Worker::new(b.program, options);
+    worker.start().unwrap();
+    let mut world = World { runner: Runner::new(worker), requests: Vec::new() };
+    let mut lp = Loop::new(Box::new(Os::with_seed(1).unwrap()));
+    let Slice::Span(slice) = lp.slice() else { panic!("slices of the system are spans") };
+    let late = Rc::new(RefCell::new(Vec::new()));
+    tick(&mut lp, late.clone());
+    arm(&mut world, &mut lp);
+    assert!(matches!(lp.run(&mut world), Outcome::Stopped));
+    // Not each: the thread that ends slices waits for a core like everybody else.
+    let mut late = late.borrow().clone();
+    late.sort();
+    let typical = late[late.len() / 2];
+    assert!(typical <= 2 * slice, "{typical:?} late, slices are {slice:?}");
 }
 
 // --- An interpreter on the same processes.

@@ -13,7 +13,6 @@ use crate::worker::Context;
 
 /// An array taken apart.
 pub(crate) struct View {
-    pub(crate) shape: u32,
     pub(crate) element: Kind,
     pub(crate) count: usize,
     pub(crate) extents: Vec<usize>,
@@ -40,7 +39,6 @@ impl View {
         let (dimensions, element) = dimensions_of(worker, shape);
         let dimensions = dimensions as usize;
         View {
-            shape,
             element,
             count: head.get(1) as usize,
             extents: (0..dimensions).map(|d| head.get(2 + d) as usize).collect(),

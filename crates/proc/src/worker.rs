@@ -66,12 +66,12 @@ impl Count {
     #[inline(always)]
     pub(crate) fn add(&mut self) {
         self.created += 1;
-        self.alive += 1;
+        // One of several workers may have seen more of them go than come.
+        self.alive = self.alive.wrapping_add(1);
     }
 
     #[inline(always)]
     pub(crate) fn remove(&mut self) {
-        // One of several workers may see more of them go than come.
         self.alive = self.alive.wrapping_sub(1);
     }
 

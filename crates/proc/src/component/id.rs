@@ -195,7 +195,12 @@ impl Table {
 
     /// All that exist, by number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = ComponentRef> {
-        let numbers = 0..self.chunks().len() * CHUNK;
+        self.iter_from(0)
+    }
+
+    /// The same, from a number on.
+    pub(crate) fn iter_from(&self, first: u32) -> impl Iterator<Item = ComponentRef> {
+        let numbers = first as usize..self.chunks().len() * CHUNK;
         numbers.filter_map(|number| self.place(number)?.component().some())
     }
 }

@@ -9,8 +9,10 @@ mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use idle::{idle, idle_in_components, idle_with_components};
-pub use options::{EngineKind, ExplainArgs, Fabric, Form, QueryArgs, RunArgs, SimArgs, Tuples};
+pub use idle::{idle, idle_in_components, idle_sim_with_components, idle_with_components};
+pub use options::{
+    Engine, EngineKind, ExplainArgs, Fabric, Form, QueryArgs, RunArgs, SimArgs, Tuples,
+};
 pub use values::Define;
 
 /// Runs programs of rules (alone, across a network, or thousands of nodes in one process under

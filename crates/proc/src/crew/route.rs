@@ -74,7 +74,16 @@ impl Worker {
     }
 
     /// Takes what other loops have posted to this one.
+    #[inline]
     pub(super) fn take_posts(&mut self) {
+        if !self.has_no_posts() {
+            self.take_all_posts();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_all_posts(&mut self) {
         let Some(desk) = &self.machine.desk else { return };
         let (crew, index) = (desk.crew.clone(), usize::from(desk.index));
         for ring in &crew.members[index].inbound {

@@ -168,14 +168,16 @@ fn stretch(worker: &mut Worker, crew: &Crew) -> Stretch {
     crew.judge();
     if crew.shall_gather() {
         spread::gather_for_now(worker);
-    } else if matches!(result, Stretch::Slice) && end.saturating_sub(start) >= BUSY_NS {
+    } else if matches!(result, Stretch::Slice)
+        && (crew.is_eager() || end.saturating_sub(start) >= BUSY_NS)
+    {
         spread::share(worker);
     }
     if matches!(result, Stretch::Idle) { await_posts(worker, crew) } else { result }
 }
 
 fn processes(worker: &mut Worker, crew: &Crew) -> Stretch {
-    let mut steps = 0;
+    let (mut steps, eager) = (0, crew.is_eager());
     loop {
         if worker.machine.attention
             && let Some(ended) = attend(worker)
@@ -204,15 +206,27 @@ fn processes(worker: &mut Worker, crew: &Crew) -> Stretch {
             }
             return Stretch::Idle;
         };
+        worker.prefetch_next();
         route::step(worker, process);
         after_step(worker);
-        if worker.is_cut_off() {
+        let is_over = worker.is_cut_off() || eager && shall_share(worker);
+        if is_over {
             if !worker.machine.clocks.is_empty() && !crew.is_spread() {
                 clock::advance(worker);
             }
             return Stretch::Slice;
         }
     }
+}
+
+/// Whether there is something to give, and somebody to take it.
+#[cold]
+fn shall_share(worker: &Worker) -> bool {
+    let Some(desk) = &worker.machine.desk else { return false };
+    let sleeps = |member: &super::Member| member.asleep.load(Ordering::Relaxed);
+    worker.ready_count() > 1
+        && desk.crew.members.iter().any(sleeps)
+        && desk.crew.may_spread.load(Ordering::Relaxed)
 }
 
 /// What the process that ran could not do itself.

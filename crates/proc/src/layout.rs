@@ -31,8 +31,8 @@
 //! `state` and `frame`, for a client its process in the channel; then the code returns. Lock:
 //! [`Component::lock`] is 0, its queue null and [`Process::granted`] 0: -1 and [`Process::holds`];
 //! unlock: both queues null, and 0 again. What was [`GRANTED`] is taken back with [`HANDED`]. A
-//! frame: the first free
-//! block of its class, if `used + size <= peak`; its words are zeroed by who takes it.
+//! frame: the first free block of its class, if `used + size <= peak`; its words are zeroed by
+//! who takes it.
 
 use std::mem::offset_of;
 use std::sync::atomic::AtomicU8;

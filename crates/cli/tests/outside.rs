@@ -189,6 +189,39 @@ fn who_sends_faster_than_the_network_takes_waits() {
     assert_eq!(running.end(), (Some(0), String::new()));
 }
 
+const WRITER: &str = r#"
+COMPONENT Writer REQUIRES FileSystem;
+  VARIABLE text: TEXT; i, length: INTEGER; last: CHARACTER;
+  ACTIVITY {EXCLUSIVE}
+    NEW(text, 3000000);
+    FOR i := 0 TO 2999999 DO text[i] := "x" END;
+    FileSystem!New("large"); FileSystem?Done;
+    FileSystem!WriteText(text); FileSystem!Write("y"); FileSystem!WriteText(text);
+    FileSystem!GetLength; FileSystem?Length(length);
+    FileSystem!SetPosition(3000000); FileSystem!ReadByte; FileSystem?Byte(last);
+    WRITE(length); WRITE(" "); WRITE(last); WRITELINE;
+    FileSystem!WriteText(text);
+    FileSystem!Close
+END Writer;
+"#;
+
+#[test]
+fn large_texts_are_written_whole_and_in_order() {
+    let (folder, file) = program(WRITER);
+    let output = tidemill().arg("run").arg("--root").arg(folder.path()).arg(&file).output();
+    let output = output.expect("the command starts");
+    assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), ("6000001 y\n", ""));
+    // Who ends waits for the rest.
+    let written = fs::read(folder.path().join("large")).expect("the file");
+    assert_eq!(written.len(), 6_000_001);
+    assert!(
+        written
+            .iter()
+            .enumerate()
+            .all(|(at, &byte)| byte == if at == 3_000_000 { b'y' } else { b'x' })
+    );
+}
+
 const PAINTER: &str = r#"
 COMPONENT Painter REQUIRES GraphicView;
   VARIABLE x: INTEGER;

@@ -108,6 +108,8 @@ impl Counts {
 pub struct Machine {
     /// Something is to be done between two processes: see [`Worker::attend`].
     pub(crate) attention: bool,
+    /// With several loops: the process that ran left something to be done, see `crew`.
+    pub(crate) left_over: bool,
     pub(crate) counts: Counts,
     pub(crate) table: Table,
     /// Draws the next process in seeded schedules.
@@ -192,6 +194,7 @@ impl Worker {
             program: &raw const *program,
             machine: Machine {
                 attention: false,
+                left_over: false,
                 counts: Counts::default(),
                 table: Table::default(),
                 schedule: options.schedule_seed.map(Rng::new),

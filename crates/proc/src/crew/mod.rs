@@ -298,6 +298,7 @@ pub(crate) fn later(cx: &mut Context) -> u32 {
     if let Some(desk) = &mut cx.worker.machine.desk {
         desk.later = true;
     }
+    cx.worker.machine.left_over = true;
     SUSPENDED
 }
 
@@ -311,6 +312,7 @@ pub(crate) fn go_home(cx: &mut Context) -> u32 {
     if let Some(desk) = &mut cx.worker.machine.desk {
         desk.home = component;
     }
+    cx.worker.machine.left_over = true;
     SUSPENDED
 }
 

@@ -46,6 +46,7 @@ impl Worker {
             return;
         }
         desk.overflow.push((to, post));
+        self.machine.left_over = true;
     }
 
     /// Tells another loop that conditions of a component of its may hold.
@@ -157,6 +158,7 @@ pub(super) fn is_finished(process: ProcessRef) -> bool {
 }
 
 /// Runs a process, or ends it.
+#[inline(always)]
 pub(super) fn step(worker: &mut Worker, process: ProcessRef) {
     if is_finished(process) {
         process::end(worker, process);

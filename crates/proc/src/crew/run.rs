@@ -10,8 +10,9 @@ use crate::handle::ComponentRef;
 use crate::layout::Worker;
 use crate::ticker::Ticker;
 
-/// Processes run between two looks at the rings.
-const STEPS: u32 = 8;
+/// Processes run between two looks at the rings; of who has everything on its loop, when nobody
+/// posts.
+const STEPS: [u32; 2] = [8, 64];
 /// Looks at the rings before a worker with nothing to run goes to sleep.
 const LOOKS: u32 = 300;
 
@@ -177,7 +178,7 @@ fn stretch(worker: &mut Worker, crew: &Crew) -> Stretch {
 }
 
 fn processes(worker: &mut Worker, crew: &Crew) -> Stretch {
-    let (mut steps, eager) = (0, crew.is_eager());
+    let eager = crew.is_eager();
     loop {
         if worker.machine.attention
             && let Some(ended) = attend(worker)
@@ -190,13 +191,8 @@ fn processes(worker: &mut Worker, crew: &Crew) -> Stretch {
                 return Stretch::Slice;
             }
         }
-        steps += 1;
-        if steps >= STEPS {
-            steps = 0;
-            worker.take_posts();
-        }
-        let Some(process) = worker.pop_ready() else {
-            worker.take_posts();
+        worker.take_posts();
+        if worker.ready_count() == 0 {
             if !worker.post_overflow() {
                 // Delivered on the way.
                 between(worker, |_| ());
@@ -205,16 +201,30 @@ fn processes(worker: &mut Worker, crew: &Crew) -> Stretch {
                 continue;
             }
             return Stretch::Idle;
-        };
-        worker.prefetch_next();
-        route::step(worker, process);
-        after_step(worker);
+        }
+        let most = if eager { 1 } else { STEPS[usize::from(!crew.is_spread())] };
+        some_processes(worker, most);
+        after_steps(worker);
         let is_over = worker.is_cut_off() || eager && shall_share(worker);
         if is_over {
             if !worker.machine.clocks.is_empty() && !crew.is_spread() {
                 clock::advance(worker);
             }
             return Stretch::Slice;
+        }
+    }
+}
+
+/// Runs so many processes, or fewer if there is something else to be done. Who wants the floor
+/// ends the slice of this worker.
+#[inline]
+fn some_processes(worker: &mut Worker, most: u32) {
+    for _ in 0..most {
+        let Some(process) = worker.pop_ready() else { return };
+        worker.prefetch_next();
+        route::step(worker, process);
+        if worker.machine.attention || worker.machine.left_over || worker.is_cut_off() {
+            return;
         }
     }
 }
@@ -229,13 +239,12 @@ fn shall_share(worker: &Worker) -> bool {
         && desk.crew.may_spread.load(Ordering::Relaxed)
 }
 
-/// What the process that ran could not do itself.
-#[inline]
-fn after_step(worker: &mut Worker) {
-    let Some(desk) = &mut worker.machine.desk else { return };
-    if !desk.later && desk.home.is_null() && desk.overflow.is_empty() {
+/// What the process that ran last could not do itself.
+fn after_steps(worker: &mut Worker) {
+    if !std::mem::take(&mut worker.machine.left_over) {
         return;
     }
+    let Some(desk) = &mut worker.machine.desk else { return };
     if std::mem::take(&mut desk.later) {
         run_alone(worker);
     }

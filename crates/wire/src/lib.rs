@@ -49,8 +49,11 @@ pub mod schema;
 pub mod sink;
 pub mod text;
 pub mod varint;
+mod wants;
 
-pub use decode::{DecodeError, Decoder, ErrorKind};
+#[cfg(feature = "native")]
+pub use decode::Native;
+pub use decode::{DecodeError, Decoder, ErrorKind, Stream, Tables};
 pub use encode::Writer;
 pub use encode::table::{EncodeError, Encoder};
 pub use message::{AccessError, MapOrder, Message, MessageMut, MessageRef, Value};
@@ -58,4 +61,4 @@ pub use schema::{
     EnumId, FieldId, FieldType, Label, MessageId, OneofId, Scalar, Schema, SchemaBuilder,
     SchemaError,
 };
-pub use sink::{Event, Flow, Sink, Stop, events};
+pub use sink::{Event, Flow, Sink, Stop, Wants, events};

@@ -11,6 +11,8 @@
 //! checked against the schema's types; a mismatch is a fault of the program, no input can cause
 //! it, and panics.
 
+#[cfg(feature = "native")]
+pub mod native;
 pub mod table;
 
 use crate::schema::{FieldId, FieldType, Label, Scalar, Schema, WireField, WireType};

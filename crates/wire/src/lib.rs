@@ -49,6 +49,8 @@ pub mod varint;
 
 pub use decode::{DecodeError, Decoder, ErrorKind};
 pub use encode::Writer;
+#[cfg(feature = "native")]
+pub use encode::native::{EncoderCode, NativeEncoder};
 pub use encode::table::{EncodeError, Encoder};
 pub use message::{AccessError, MapOrder, Message, MessageMut, MessageRef, Value};
 pub use schema::{

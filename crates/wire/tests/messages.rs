@@ -359,7 +359,8 @@ fn numbers_that_a_closed_enum_lacks_are_unknown() {
 #[test]
 fn entries_may_lack_parts_and_come_twice() {
     // No parts; a key alone; the same key again with a value; the value before the key, twice.
-    let input = b"\x42\x00\x42\x02\x08\x05\x42\x04\x08\x05\x10\x02\x4a\x0b\x12\x02\x08\x01\x12\x02\x08\x02\x0a\x01k";
+    let input = b"\x42\x00\x42\x02\x08\x05\x42\x04\x08\x05\x10\x02\
+        \x4a\x0b\x12\x02\x08\x01\x12\x02\x08\x02\x0a\x01k";
     let (_, message) = corner(input);
     let map = message.get("by_number").unwrap().as_map().unwrap();
     assert_eq!(map.get(0).unwrap().unwrap().as_enum(), Some(0), "the first of the enum");

@@ -45,7 +45,8 @@ fn random_messages_have_the_same_bytes() {
 fn lengths_of_all_kinds() {
     let schema = schema_of(
         "syntax = 'proto3'; message M {
-            string s = 1; bytes b = 200; repeated int64 p = 3; repeated int64 u = 4 [packed = false];
+            string s = 1; bytes b = 200; repeated int64 p = 3;
+            repeated int64 u = 4 [packed = false];
             M m = 5; repeated M ms = 6; uint64 v = 7; sint64 z = 8; int32 i = 9; sint32 y = 10;
             repeated fixed32 f = 11; repeated bool t = 12; repeated string l = 536870911; }",
     );

@@ -56,7 +56,8 @@ fn text(rng: &mut Rng) -> String {
         let _ = writeln!(
             out,
             "extend M0 {{ {0}int32 x_int = 1000000; repeated string x_texts = 1000001; \
-             {0}M0 x_message = 1000003; repeated E x_enums = 1000002; repeated double x_doubles = 1000004{1}; }}",
+             {0}M0 x_message = 1000003; repeated E x_enums = 1000002; \
+             repeated double x_doubles = 1000004{1}; }}",
             if language == "proto2" { "optional " } else { "" },
             if language == "proto2" { " [packed = true]" } else { "" },
         );
@@ -147,7 +148,7 @@ fn field(
         _ => "",
     };
     // A closed enum needs presence.
-    let option = if rng.chance(0.5) && !(ty == "E" && !repeated) { option } else { "" };
+    let option = if rng.chance(0.5) && (ty != "E" || repeated) { option } else { "" };
     let label = match (language, repeated) {
         (_, true) => "repeated",
         ("proto2", false) if rng.chance(0.1) && !ty.starts_with('M') => "required",

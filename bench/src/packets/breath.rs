@@ -105,13 +105,7 @@ fn idle(own: Own, graph: Graph, breaths: u64) -> Result<f64, String> {
     // Sources fall asleep in the first.
     engine.breathe();
     let before = engine.stats();
-    let (seconds, rest) = cpu_seconds(|| {
-        let mut rest = Rest::Busy;
-        for _ in 0..breaths {
-            rest = engine.breathe();
-        }
-        rest
-    });
+    let (seconds, rest) = cpu_seconds(|| engine.breathe_times(breaths));
     let after = engine.stats();
     if after.breaths - before.breaths != breaths || after.breaths_busy != before.breaths_busy {
         return Err(format!("from {before:?} to {after:?}"));

@@ -37,7 +37,7 @@ const TOUCHES: usize = 4;
 const WAYS: usize = 9;
 
 /// Breaths between two looks at how far the traffic is.
-const BREATHS: u32 = 16;
+const BREATHS: u64 = 16;
 
 /// Measures.
 ///
@@ -229,10 +229,7 @@ fn changed(own: Own, phases: &[Phase]) -> Result<Vec<f64>, String> {
         .collect();
     let (mut rates, mut last, mut before) = (Vec::new(), 0, (0, cpu_time()));
     loop {
-        let mut rest = Rest::Busy;
-        for _ in 0..BREATHS {
-            rest = engine.breathe();
-        }
+        let (rest, _) = engine.breathe_while_busy(BREATHS, u64::MAX);
         let (phase, sent) = progress(&engine)?;
         if phase != last {
             let total = starts.get(phase).copied().unwrap_or_else(|| leaves(phases)) + sent;

@@ -158,7 +158,7 @@ impl RunWorld {
         for note in self.driver.engine.take_notes() {
             let text = match &note {
                 Note::Failed { .. } => format!("app {note}"),
-                Note::Restarted { .. } => note.to_string(),
+                Note::Restarted { .. } | Note::Dispatched { .. } => note.to_string(),
             };
             (self.tell)(text);
         }

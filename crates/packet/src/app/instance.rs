@@ -306,7 +306,8 @@ impl Instance {
 
     /// The kernel of an app that is given as code.
     pub(crate) fn kernel(&self) -> Option<&Running> {
-        contained(|| self.seat().kernel()).ok().flatten()
+        let is_code = self.declaration().kernel;
+        is_code.then(|| contained(|| self.seat().kernel()).ok().flatten()).flatten()
     }
 
     /// Ends the app; its address is kept.

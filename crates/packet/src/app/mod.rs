@@ -217,7 +217,7 @@ pub trait App: Declared {
         let _ = io;
     }
 
-    /// The kernel of an app that is given as code: what its `push` does, so that the compiled engine
+    /// The kernel of an app declared with `kernel`, which is given as code: what its `push` does, so that the compiled engine
     /// may do it without calling. The kernel stays the same until the app is reconfigured.
     fn kernel(&self) -> Option<&Running> {
         None

@@ -101,7 +101,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    fn of(graph: &Graph) -> Shape {
+    pub fn of(graph: &Graph) -> Shape {
         let order = graph.order();
         let pulls = order.iter().copied().filter(|&at| graph.apps[at].kind.pulls);
         let pulls: Vec<usize> = pulls.collect();

@@ -95,6 +95,39 @@ impl Engine {
         (self.listing).then(|| self.code.as_ref().map(Native::listing)).flatten()
     }
 
+    /// The code of a graph as text, without running it: apps that are given as code are made, the
+    /// others are calls.
+    ///
+    /// # Errors
+    /// The graph is wrong, or no code can be made.
+    pub fn listing_of(graph: &Graph) -> Result<String, String> {
+        let wrong: Vec<String> = graph.verify().iter().map(ToString::to_string).collect();
+        if !wrong.is_empty() {
+            return Err(wrong.join("\n"));
+        }
+        let engine = Engine::new(super::Options { listing: true, ..super::Options::default() });
+        let make = |spec: &crate::graph::AppSpec| {
+            spec.kind.kernel.then(|| super::construct(spec, &engine.common)).transpose()
+        };
+        let made: Result<Vec<Option<Instance>>, _> = graph.apps.iter().map(make).collect();
+        let made = made.map_err(|fault| fault.to_string())?;
+        let ios: Vec<Io> = made.iter().map(|_| Io::new(engine.common.clone())).collect();
+        let places: Vec<Place<'_>> = made
+            .iter()
+            .zip(&ios)
+            .map(|(instance, io)| {
+                let instance = instance.as_ref();
+                Place { instance, kernel: instance.and_then(kernel_of), io }
+            })
+            .collect();
+        let links: Vec<crate::link::Link> =
+            graph.links.iter().map(|_| crate::link::Link::new()).collect();
+        let rings: Vec<usize> = links.iter().map(|link| link.address().as_ptr() as usize).collect();
+        let shape = Shape::of(graph);
+        let code = compile(&engine.blueprint(graph, &shape, &places, &rings));
+        Ok(code.map_err(|error| error.to_string())?.listing())
+    }
+
     /// What each function of the code cost, as a table.
     pub fn code_report(&self) -> Option<String> {
         self.code.as_ref().map(Native::report)
@@ -190,7 +223,8 @@ impl Engine {
             ports.map(|(_, link)| link).collect::<Vec<Option<usize>>>()
         };
         let app = |(at, place): (usize, &Place<'_>)| {
-            let nowhere = (0, 0, 0);
+            // An app that is not there has addresses that nobody enters: only people read the code.
+            let nowhere = (NOWHERE + at * 64, NOWHERE, NOWHERE);
             let (state, pull, push) = place.instance.map_or(nowhere, |instance| {
                 let state = instance.state().as_ptr() as usize;
                 (state, instance.pull as usize, instance.push as usize)
@@ -229,6 +263,9 @@ impl Engine {
         }
     }
 }
+
+/// Addresses that nothing has, for code that is only read.
+const NOWHERE: usize = 1 << 62;
 
 /// An app as code sees it.
 struct Place<'a> {

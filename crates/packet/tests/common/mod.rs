@@ -299,7 +299,7 @@ impl App for Digest {
 app! {
     /// A kernel, as text.
     Code CodeConfig { text: String, }
-    (input: Input(Either, Many), output: Output(Either, Many)) ()
+    (input: Input(Either, Many), output: Output(Either, Many)) (kernel)
 }
 pub struct Code(Running);
 impl App for Code {

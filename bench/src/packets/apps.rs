@@ -1,7 +1,6 @@
 //! Apps for measurements, written as anybody's would be.
 
 use tidemill_packet::app::{App, Fault, Io, Progress, Start, Wrong};
-use tidemill_packet::kernel::{Builder, Operator, Running, Width};
 
 /// Packets of one breath at most, as the sources of the house have it.
 const BURST: usize = 256;
@@ -81,74 +80,6 @@ impl App for Gate {
             self.left -= 1;
         }
         Ok(if self.left == 0 { Progress::Done } else { Progress::Ready })
-    }
-}
-
-tidemill_packet::declare! {
-    /// Changes a byte of the header. Packets that end before it are dropped as `too_short`.
-    app Touch {
-        config TouchConfig {
-            /// Where the byte is.
-            offset: u16 = 5,
-            /// What is added to it.
-            add: u8 = 1,
-        }
-        ports {
-            /// Packets.
-            input: Input(Either, One),
-            /// The same, changed.
-            output: Output(Either, One),
-        }
-        traits { passes }
-    }
-}
-
-/// See [`Touch::declaration`](tidemill_packet::app::Declared::declaration). It is there twice: in
-/// Rust, for the loop that calls apps, and as a kernel, for native code.
-#[derive(Debug)]
-pub struct Touch {
-    offset: usize,
-    add: u8,
-    kernel: Running,
-}
-
-impl Touch {
-    fn kernel_of(offset: u16, add: u8) -> Result<Running, Vec<String>> {
-        let mut kernel = Builder::new("Touch");
-        let too_short = kernel.reason("too_short");
-        let offset = u32::from(offset);
-        kernel.need(offset + 1, too_short);
-        let byte = kernel.load(Width::W8, offset);
-        let add = kernel.constant(add.into());
-        let byte = kernel.binary(Operator::Add, byte, add);
-        kernel.store(Width::W8, offset, byte);
-        kernel.emit(0);
-        Ok(Running::new(kernel.finish()?))
-    }
-}
-
-impl App for Touch {
-    fn new(config: TouchConfig, _: &mut Start) -> Result<Touch, Fault> {
-        let TouchConfig { offset, add } = config;
-        let kernel = Touch::kernel_of(offset, add).map_err(|wrong| Fault::new(wrong.join(", ")))?;
-        Ok(Touch { offset: offset.into(), add, kernel })
-    }
-
-    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
-        while let Some(mut packet) = io.receive(0) {
-            match packet.bytes_mut().get_mut(self.offset) {
-                Some(byte) => {
-                    *byte = byte.wrapping_add(self.add);
-                    io.send(0, packet);
-                }
-                None => io.drop(packet, "too_short"),
-            }
-        }
-        Ok(())
-    }
-
-    fn kernel(&self) -> Option<&Running> {
-        Some(&self.kernel)
     }
 }
 

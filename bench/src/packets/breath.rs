@@ -3,11 +3,12 @@
 //! sources that must be asked each time, for which no engine can do less than call them; the model on
 //! LuaJIT is of that kind.
 
+use tidemill_apps::mark::Touch;
 use tidemill_packet::app::{Config, Declared};
 use tidemill_packet::engine::Rest;
 use tidemill_packet::graph::Graph;
 
-use super::apps::{Still, Touch};
+use super::apps::Still;
 use super::peers::Peers;
 use super::{Contender, OWN, Own, in_order, join_all, rates};
 use crate::Extent;

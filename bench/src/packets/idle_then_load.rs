@@ -2,12 +2,13 @@
 //! compiler that watches the program may get wrong. Chains of apps as in `chain`; on LuaJIT the idle
 //! model, whose apps begin to work after a thousand breaths, or at once. `kept` is the share of the rate that is left.
 
+use tidemill_apps::mark::Touch;
 use tidemill_apps::sink::Sink;
 use tidemill_packet::app::{Config, Declared};
 use tidemill_packet::engine::Rest;
 use tidemill_packet::graph::Graph;
 
-use super::apps::{Gate, Touch};
+use super::apps::Gate;
 use super::peers::Peers;
 use super::{Contender, OWN, Own, arrived, expect, figures, in_order, join_all, row, run_to_end};
 use crate::Extent;

@@ -11,6 +11,7 @@
 //! whole or in fragments: 16 with the directions. Reported is the kind that loses most.
 
 use tidemill_apps::join::Join;
+use tidemill_apps::mark::Touch;
 use tidemill_apps::reassemble::Reassemble;
 use tidemill_apps::sample::Sample;
 use tidemill_apps::sink::Sink;
@@ -22,7 +23,7 @@ use tidemill_packet::app::{Config, Declared, Value};
 use tidemill_packet::engine::{Engine, Rest};
 use tidemill_packet::graph::Graph;
 
-use super::apps::{Classify, Touch, Traffic};
+use super::apps::{Classify, Traffic};
 use super::{OWN, Own, arrived, expect, in_order, run_to_end};
 use crate::Extent;
 use crate::clock::cpu_time;

@@ -84,48 +84,6 @@ impl App for Gate {
 }
 
 tidemill_packet::declare! {
-    /// Changes a byte of the header. Packets that end before it pass as they are.
-    app Touch {
-        config TouchConfig {
-            /// Where the byte is.
-            offset: u16 = 5,
-            /// What is added to it.
-            add: u8 = 1,
-        }
-        ports {
-            /// Packets.
-            input: Input(Either, One),
-            /// The same, changed.
-            output: Output(Either, One),
-        }
-        traits { passes }
-    }
-}
-
-/// See [`Touch::declaration`](tidemill_packet::app::Declared::declaration).
-#[derive(Debug)]
-pub struct Touch {
-    offset: usize,
-    add: u8,
-}
-
-impl App for Touch {
-    fn new(config: TouchConfig, _: &mut Start) -> Result<Touch, Fault> {
-        Ok(Touch { offset: config.offset.into(), add: config.add })
-    }
-
-    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
-        while let Some(mut packet) = io.receive(0) {
-            if let Some(byte) = packet.bytes_mut().get_mut(self.offset) {
-                *byte = byte.wrapping_add(self.add);
-            }
-            io.send(0, packet);
-        }
-        Ok(())
-    }
-}
-
-tidemill_packet::declare! {
     /// A source whose traffic changes: phases of frames, each sent over one of two outputs.
     app Traffic {
         config TrafficConfig {

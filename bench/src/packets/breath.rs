@@ -3,11 +3,12 @@
 //! sources that must be asked each time, for which no engine can do less than call them; the model on
 //! LuaJIT is of that kind.
 
+use tidemill_apps::mark::Touch;
 use tidemill_packet::app::{Config, Declared};
 use tidemill_packet::engine::Rest;
 use tidemill_packet::graph::Graph;
 
-use super::apps::{Still, Touch};
+use super::apps::Still;
 use super::peers::Peers;
 use super::{Contender, OWN, Own, in_order, join_all, rates};
 use crate::Extent;
@@ -105,13 +106,7 @@ fn idle(own: Own, graph: Graph, breaths: u64) -> Result<f64, String> {
     // Sources fall asleep in the first.
     engine.breathe();
     let before = engine.stats();
-    let (seconds, rest) = cpu_seconds(|| {
-        let mut rest = Rest::Busy;
-        for _ in 0..breaths {
-            rest = engine.breathe();
-        }
-        rest
-    });
+    let (seconds, rest) = cpu_seconds(|| engine.breathe_times(breaths));
     let after = engine.stats();
     if after.breaths - before.breaths != breaths || after.breaths_busy != before.breaths_busy {
         return Err(format!("from {before:?} to {after:?}"));

@@ -1,11 +1,10 @@
 //! Packets through graphs: a source, a Tee and two sinks; and chains of apps that each change a
 //! byte of the header. Packets are counted at the source and checked at the sinks.
 
-use tidemill_apps::{sink::Sink, source::Source, tee::Tee};
+use tidemill_apps::{mark::Touch, sink::Sink, source::Source, tee::Tee};
 use tidemill_packet::app::{Config, Declared};
 use tidemill_packet::graph::Graph;
 
-use super::apps::Touch;
 use super::peers::Peers;
 use super::{Contender, OWN, Own, arrived, expect, in_order, join_all, rates, run_to_end};
 use crate::Extent;

@@ -11,6 +11,7 @@
 //! whole or in fragments: 16 with the directions. Reported is the kind that loses most.
 
 use tidemill_apps::join::Join;
+use tidemill_apps::mark::Touch;
 use tidemill_apps::reassemble::Reassemble;
 use tidemill_apps::sample::Sample;
 use tidemill_apps::sink::Sink;
@@ -22,7 +23,7 @@ use tidemill_packet::app::{Config, Declared, Value};
 use tidemill_packet::engine::{Engine, Rest};
 use tidemill_packet::graph::Graph;
 
-use super::apps::{Classify, Touch, Traffic};
+use super::apps::{Classify, Traffic};
 use super::{OWN, Own, arrived, expect, in_order, run_to_end};
 use crate::Extent;
 use crate::clock::cpu_time;
@@ -37,7 +38,7 @@ const TOUCHES: usize = 4;
 const WAYS: usize = 9;
 
 /// Breaths between two looks at how far the traffic is.
-const BREATHS: u32 = 16;
+const BREATHS: u64 = 16;
 
 /// Measures.
 ///
@@ -229,10 +230,7 @@ fn changed(own: Own, phases: &[Phase]) -> Result<Vec<f64>, String> {
         .collect();
     let (mut rates, mut last, mut before) = (Vec::new(), 0, (0, cpu_time()));
     loop {
-        let mut rest = Rest::Busy;
-        for _ in 0..BREATHS {
-            rest = engine.breathe();
-        }
+        let (rest, _) = engine.breathe_while_busy(BREATHS, u64::MAX);
         let (phase, sent) = progress(&engine)?;
         if phase != last {
             let total = starts.get(phase).copied().unwrap_or_else(|| leaves(phases)) + sent;

@@ -78,6 +78,11 @@ fn check(example: &str, more: &[&str]) {
 }
 
 #[test]
+fn a_filter_divides_a_capture() {
+    check("filter", &[]);
+}
+
+#[test]
 fn vlan_tags_go_on_and_off() {
     check("vlan", &[]);
 }

@@ -151,8 +151,11 @@ impl Pores {
 
     /// The owner has ended, in whatever way: its pores close. Returns which they were.
     pub fn close_all_of(&mut self, owner: OwnerId) -> Vec<PoreId> {
-        let ids: Vec<PoreId> =
-            self.owned.range((owner, PoreId(0))..=(owner, PoreId(u64::MAX))).map(|it| it.1).collect();
+        let ids: Vec<PoreId> = self
+            .owned
+            .range((owner, PoreId(0))..=(owner, PoreId(u64::MAX)))
+            .map(|it| it.1)
+            .collect();
         for &id in &ids {
             self.entries.remove(&id);
             self.owned.remove(&(owner, id));

@@ -10,8 +10,8 @@ use super::table::{FieldTable, Slot};
 use super::{
     EnumId, FieldId, FieldType, FileId, Label, MessageId, OneofId, ServiceId, Tag, descriptor,
 };
-use crate::message::Layouts;
 use crate::decode::Tables;
+use crate::message::Layouts;
 
 /// What a full name means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

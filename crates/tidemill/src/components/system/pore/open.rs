@@ -125,11 +125,7 @@ pub(super) fn keep(
 }
 
 /// The other side may have done its part.
-fn go_on(
-    world: &mut World,
-    lp: &mut Loop<World>,
-    from: Communication,
-) -> Result<Opened, Error> {
+fn go_on(world: &mut World, lp: &mut Loop<World>, from: Communication) -> Result<Opened, Error> {
     let Some(line) = world.systems.pores.lines.get_mut(&from) else { return Ok(Opened::Later) };
     unwatch(lp, line);
     let pore = match line.opening.take() {

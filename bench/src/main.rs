@@ -11,8 +11,11 @@ mod events;
 mod filter;
 mod floor;
 mod measure;
+mod packets;
+mod pores;
 mod program;
 mod report;
+mod stat;
 mod values;
 
 use std::process::ExitCode;
@@ -36,6 +39,9 @@ struct Args {
     /// One JSON object a line.
     #[arg(long)]
     json: bool,
+    /// Seconds that a benchmark that can last shall last (`pores`).
+    #[arg(long = "for", value_name = "SECONDS")]
+    seconds: Option<u64>,
 }
 
 /// How much to measure.
@@ -43,11 +49,12 @@ struct Args {
 struct Extent {
     peers: bool,
     small: bool,
+    seconds: Option<u64>,
 }
 
 type Run = fn(Extent, &mut Report) -> Result<(), String>;
 
-const BENCHES: [(&str, &str, Run); 9] = [
+const BENCHES: [(&str, &str, Run); 16] = [
     ("values", "creating values under five ways to own memory; a node at rest", values::run),
     ("events", "events per second through one rule and a three-way join", events::run),
     ("datalog", "transitive closure, same generation, points-to", datalog::run),
@@ -66,7 +73,14 @@ const BENCHES: [(&str, &str, Run); 9] = [
     ("spawn", "bytes of an activity that waits for a message", |extent, report| {
         activities::run(Bench::Spawn, extent, report)
     }),
+    ("pores", "a driver over a pore and a native one; a round trip to another process", pores::run),
+    ("stat", "what counting costs", stat::run),
     ("filter", "packets through a filter per second", filter::run),
+    ("breath", "idle breaths of packet graphs against the number of apps", packets::breath),
+    ("basic1", "packets from a source through a Tee to two sinks", packets::basic1),
+    ("chain", "packets through 1, 5 and 20 apps that change the header", packets::chain),
+    ("idle-then-load", "packets after idle breaths and from the start", packets::idle_then_load),
+    ("workloads", "30 apps and 60 links under traffic that changes", packets::workloads),
 ];
 
 fn main() -> ExitCode {
@@ -79,7 +93,7 @@ fn main() -> ExitCode {
     let args = Args::parse();
     if args.name == "list" {
         for (name, about, _) in BENCHES {
-            println!("{name:<10} {about}");
+            println!("{name:<14} {about}");
         }
         return ExitCode::SUCCESS;
     }
@@ -88,7 +102,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let form = if args.json { Form::Json } else { Form::Text };
-    let extent = Extent { peers: args.peers, small: args.small };
+    let extent = Extent { peers: args.peers, small: args.small, seconds: args.seconds };
     ended(run(extent, &mut Report::new(form)))
 }
 
@@ -111,7 +125,7 @@ mod tests {
         for (name, _, run) in BENCHES {
             // Peers that are programs of other languages need more than tests may ask for.
             let peers = Bench::ALL.iter().all(|bench| bench.name() != name);
-            let extent = Extent { peers, small: true };
+            let extent = Extent { peers, small: true, seconds: None };
             assert_eq!(run(extent, &mut Report::new(Form::Text)), Ok(()), "{name}");
         }
     }

@@ -9,8 +9,10 @@ mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use idle::{idle, idle_in_components, idle_with_components};
-pub use options::{EngineKind, ExplainArgs, Fabric, Form, QueryArgs, RunArgs, SimArgs, Tuples};
+pub use idle::{idle, idle_in_components, idle_sim_with_components, idle_with_components};
+pub use options::{
+    Engine, EngineKind, ExplainArgs, Fabric, Form, QueryArgs, RunArgs, SimArgs, Tuples,
+};
 pub use values::Define;
 
 /// Runs programs of rules (alone, across a network, or thousands of nodes in one process under
@@ -131,6 +133,12 @@ pub enum Verb {
         /// The type
         name: Option<String>,
     },
+    /// Show what a running program counts: rates by app and link, rule and node
+    #[command(after_help = "Examples:\n  \
+        tidemill top\n  \
+        tidemill top 4711\n  \
+        tidemill top 4711 --form prometheus")]
+    Top(TopArgs),
     /// Print completions for a shell
     #[command(after_help = "Example:\n  tidemill completions bash > \
         ~/.local/share/bash-completion/completions/tidemill")]
@@ -138,6 +146,25 @@ pub enum Verb {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+/// `top`.
+#[derive(Args, Debug)]
+pub struct TopArgs {
+    /// The process; without it, the only one that runs
+    pub pid: Option<u32>,
+    /// Rates, refreshed each second on a terminal; or counts, once, as Prometheus reads them
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = TopForm::Text)]
+    pub form: TopForm,
+}
+
+/// How counters are printed.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TopForm {
+    /// Tables of rates.
+    Text,
+    /// The text form of Prometheus.
+    Prometheus,
 }
 
 /// `proto`.

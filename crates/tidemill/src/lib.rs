@@ -32,6 +32,7 @@
 //! | [`graph`], [`catalogue`] | programs drawn, the language listed |
 //! | [`journal`], [`console`], [`summary`], [`ended`] | what a run prints, finds and amounts to |
 //! | [`meters`] | the counters of a run, for other processes to read |
+//! | [`top`] | counters of a process as text |
 //! | [`tuples`] | tuples from outside, matched with a program |
 //!
 //! It knows the crates below it and joins them; it parses no command line and writes to no
@@ -53,4 +54,5 @@ pub mod schemas;
 pub mod script;
 pub mod sim;
 pub mod summary;
+pub mod top;
 pub mod tuples;

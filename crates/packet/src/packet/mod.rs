@@ -65,6 +65,12 @@ pub mod offsets {
     pub const START: usize = offset_of!(Buffer, start);
     /// The length: `u32`.
     pub const LENGTH: usize = offset_of!(Buffer, length);
+    /// The next on the freelist: an address.
+    pub const NEXT: usize = offset_of!(Buffer, next);
+    /// The pool it came from: an address.
+    pub const HOME: usize = offset_of!(Buffer, home);
+    /// When it was taken from its pool: `u64`.
+    pub const BORN: usize = offset_of!(Buffer, born_ns);
     /// The mark: `u64`.
     pub const MARK: usize = offset_of!(Buffer, mark);
     /// The bytes, headroom first.

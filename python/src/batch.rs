@@ -64,8 +64,8 @@ impl PyBatch {
         let (array, schema) = ffi::to_ffi(&whole.to_data())
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         // Both release what they hold when the capsule goes unused.
-        let schema = PyCapsule::new(py, schema, Some(c"arrow_schema".to_owned()))?;
-        let array = PyCapsule::new(py, array, Some(c"arrow_array".to_owned()))?;
+        let schema = PyCapsule::new_with_value(py, schema, c"arrow_schema")?;
+        let array = PyCapsule::new_with_value(py, array, c"arrow_array")?;
         Ok((schema, array))
     }
 

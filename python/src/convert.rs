@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyString};
-use tidemill_wire::message::{ListRef, MapRef, MessageMut, MessageRef, Value};
+use tidemill_wire::message::{FieldName, ListRef, MapRef, MessageMut, MessageRef, Value};
 use tidemill_wire::schema::Field;
 use tidemill_wire::{FieldId, FieldType, Label, Scalar, Schema};
 
@@ -80,9 +80,8 @@ pub(crate) fn assign_fields(mut to: MessageMut<'_>, fields: &Bound<'_, PyDict>) 
 
 /// The field of that name.
 pub(crate) fn field_id(message: &MessageRef<'_>, name: &str) -> PyResult<FieldId> {
-    use tidemill_wire::message::FieldName;
     let schema = message.schema();
-    name.find(schema, message.message_type()).ok_or_else(|| {
+    FieldName::find(name, schema, message.message_type()).ok_or_else(|| {
         let of = schema.full_name(message.message_type());
         pyo3::exceptions::PyAttributeError::new_err(format!("{of} has no field {name}"))
     })

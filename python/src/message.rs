@@ -3,7 +3,8 @@
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use tidemill_wire::json::{JsonSink, Mapping, PrintOptions};
+use tidemill_wire::encode::table::Encoder;
+use tidemill_wire::json::{JsonSink, Mapping, PrintOptions, WriteProblem};
 use tidemill_wire::message::{ListRef, MapRef, Message, MessageMut, MessageRef, Value};
 use tidemill_wire::{FieldId, MessageId};
 
@@ -194,8 +195,10 @@ impl PyMessage {
             let mapping = Mapping::new(message.schema());
             let mut sink = JsonSink::merged(&mapping, PrintOptions::default());
             if message.walk(&mut sink).is_err() {
-                let what = sink.problem().map_or_else(String::new, ToString::to_string);
-                return Err(error::Error::new_err(what));
+                return Err(match sink.problem() {
+                    Some(WriteProblem::Value(what)) => error::Error::new_err(what.clone()),
+                    _ => error::Error::new_err("the message cannot be written"),
+                });
             }
             String::from_utf8(sink.into_bytes())
                 .map_err(|error| error::Error::new_err(error.to_string()))
@@ -204,7 +207,8 @@ impl PyMessage {
 
     fn encode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         self.read(py, |message| {
-            let bytes = message.encode().map_err(|error| EncodeError::new_err(error.to_string()))?;
+            let bytes = Encoder::new().check_required().encode(message);
+            let bytes = bytes.map_err(|error| EncodeError::new_err(error.to_string()))?;
             Ok(PyBytes::new(py, &bytes))
         })
     }

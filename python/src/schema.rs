@@ -6,6 +6,7 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use tidemill_stdx::region::Bump;
+use tidemill_wire::encode::table::Encoder;
 use tidemill_wire::json::{self, Mapping, ReadOptions, Unknown};
 use tidemill_wire::message::Message;
 use tidemill_wire::proto::{Compiled, Files, Folders, Texts, compile};
@@ -68,7 +69,7 @@ impl PySchema {
             names.push(inside.unwrap_or(file).display().to_string());
         }
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        compiled(&names, &Folders::new(roots))
+        compiled(&names, &Folders { roots })
     }
 
     #[staticmethod]
@@ -194,7 +195,8 @@ impl PyMessageType {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let mut message = self.empty()?;
         assign_fields(message.as_mut(), fields)?;
-        let bytes = message.encode().map_err(|error| EncodeError::new_err(error.to_string()))?;
+        let bytes = Encoder::new().check_required().encode(message.as_ref());
+        let bytes = bytes.map_err(|error| EncodeError::new_err(error.to_string()))?;
         Ok(PyBytes::new(py, &bytes))
     }
 

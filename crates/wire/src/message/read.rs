@@ -355,7 +355,7 @@ impl<'m> MapRef<'m> {
     ///
     /// # Errors
     /// [`AccessError::WrongKind`] if keys are of another type.
-    pub fn get(&self, key: impl Into<Value<'m>>) -> Result<Option<Value<'m>>, AccessError> {
+    pub fn get<'k>(&self, key: impl Into<Value<'k>>) -> Result<Option<Value<'m>>, AccessError> {
         let (key_id, key_layout, _, value_layout) = entry_fields(self.schema, self.layout);
         let key = key.into();
         let Some(key) = key_of(&key, key_layout) else {

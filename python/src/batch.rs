@@ -4,8 +4,8 @@ use arrow_array::{Array, RecordBatch, StructArray, ffi};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use tidemill_wire::{Decoder, MessageId, Schema};
-use tidemill_wire_arrow::{Columns, EnumForm, Options};
+use tidemill_wire::{MessageId, Schema};
+use tidemill_wire_arrow::{Engine, EnumForm, Options, Reader};
 
 use crate::error;
 
@@ -31,17 +31,15 @@ pub(crate) fn fill(
             return Err(PyValueError::new_err(text));
         }
     };
-    let mut columns = Columns::new(schema, message, &Options { select, enums })
+    let options = Options { select, enums };
+    let mut reader = Reader::new(schema, message, &options, Engine::Native)
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let decoder = Decoder::new(schema);
     for one in messages.try_iter()? {
         let one = one?;
         let bytes: &[u8] = one.extract()?;
-        decoder
-            .decode(message, bytes, &mut columns)
-            .map_err(|error| error::decode(messages.py(), &error))?;
+        reader.append(bytes).map_err(|error| error::decode(messages.py(), &error))?;
     }
-    let batch = columns.finish().map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let batch = reader.finish().map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok(PyBatch { batch })
 }
 

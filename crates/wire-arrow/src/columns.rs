@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema as ArrowSchema, SchemaRef};
-use tidemill_wire::{FieldId, Flow, MessageId, Schema, Sink, Stop};
+use tidemill_wire::{FieldId, Flow, MessageId, Schema, Sink, Stop, Wants};
 
 use crate::column::{Form, Full, Items, put};
 use crate::export;
@@ -60,6 +60,13 @@ impl Columns {
     /// Paths of the fields that lead back to a message around them and have no column.
     pub fn left_out(&self) -> &[String] {
         &self.plan.left_out
+    }
+
+    /// Paths of the fields that have columns: with [`Tables::select`] a decoder skips all others.
+    ///
+    /// [`Tables::select`]: tidemill_wire::Tables::select
+    pub fn paths(&self) -> &[String] {
+        &self.plan.paths
     }
 
     /// Complete rows.
@@ -186,6 +193,20 @@ macro_rules! scalar {
 }
 
 impl<'a> Sink<'a> for Columns {
+    fn wants() -> Wants {
+        Wants::MESSAGE
+            | Wants::SUB
+            | Wants::I64
+            | Wants::U64
+            | Wants::I32
+            | Wants::U32
+            | Wants::F64
+            | Wants::F32
+            | Wants::BOOL
+            | Wants::STRING
+            | Wants::BYTES
+    }
+
     fn start_message(&mut self, _: MessageId) -> Flow {
         self.drop_row();
         let record: &mut Record = &mut self.plan.records[0];

@@ -49,7 +49,9 @@ mod columns;
 mod export;
 mod output;
 mod plan;
+mod reader;
 
 pub use columns::Columns;
 pub use output::{Format, Output};
 pub use plan::{EnumForm, Options, PlanError};
+pub use reader::{Engine, Reader};

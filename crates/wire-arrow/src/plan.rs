@@ -100,6 +100,8 @@ pub(crate) struct Plan {
     pub(crate) records: Vec<Record>,
     pub(crate) columns: Vec<Column>,
     pub(crate) left_out: Vec<String>,
+    /// Paths of all that has a column, for decoders that skip the rest.
+    pub(crate) paths: Vec<String>,
 }
 
 pub(crate) fn plan(
@@ -107,7 +109,7 @@ pub(crate) fn plan(
     message: MessageId,
     options: &Options,
 ) -> Result<Plan, PlanError> {
-    let plan = Plan { records: Vec::new(), columns: Vec::new(), left_out: Vec::new() };
+    let plan = Plan { records: Vec::new(), columns: Vec::new(), left_out: Vec::new(), paths: Vec::new() };
     let mut planner = Planner { schema, options, plan, around: Vec::new(), path: Vec::new() };
     let paths: Vec<Path> = options.select.iter().map(|path| Path::new(path)).collect();
     planner.record(message, (!paths.is_empty()).then_some(&paths[..]))?;
@@ -174,6 +176,9 @@ impl Planner<'_> {
             }
         }
         self.around.pop();
+        if fields.is_empty() && !self.path.is_empty() {
+            self.plan.paths.push(self.path.join("."));
+        }
         self.plan.records[number].fields = fields.into();
         Ok(number)
     }
@@ -202,6 +207,9 @@ impl Planner<'_> {
             && !matches!(items, Items::Record(_))
         {
             return Err(PlanError::NotAMessage { path: wrong.whole.into() });
+        }
+        if !matches!(items, Items::Record(_)) {
+            self.plan.paths.push(self.path.join("."));
         }
         self.path.pop();
         let form = self.form(field);

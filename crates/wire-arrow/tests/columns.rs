@@ -5,7 +5,7 @@ mod support;
 use proptest::prelude::*;
 use support::{Teller, model_text, row_text, schema};
 use tidemill_wire::{Decoder, MessageId, Schema, events};
-use tidemill_wire_arrow::{Columns, EnumForm, Format, Options, Output, PlanError};
+use tidemill_wire_arrow::{Columns, EnumForm, Engine, Format, Options, Output, PlanError, Reader};
 
 /// Messages that decode as text, and the columns that walked all of them.
 fn both(schema: &Schema, row: MessageId, inputs: &[Vec<u8>], columns: &mut Columns) -> Vec<String> {
@@ -34,12 +34,26 @@ fn check(inputs: &[Vec<u8>]) {
     let (schema, row) = schema();
     let mut columns = Columns::new(&schema, row, &Options::default()).expect("a plan");
     assert_eq!(columns.left_out(), ["again"]);
+    let mut readers = [Engine::Native, Engine::Table].map(|engine| {
+        Reader::new(&schema, row, &Options::default(), engine).expect("a plan")
+    });
     // Twice: the columns are as new after a batch.
     for _ in 0..2 {
         let expected = both(&schema, row, inputs, &mut columns);
         let batch = columns.finish().expect("a batch");
         let rows: Vec<String> = (0..batch.num_rows()).map(|at| row_text(&batch, at)).collect();
         assert_eq!(rows, expected);
+        let mut results = [Vec::new(), Vec::new()];
+        for (reader, results) in readers.iter_mut().zip(&mut results) {
+            results.extend(inputs.iter().map(|input| reader.append(input)));
+            let read = reader.finish().expect("a batch");
+            // What is wrong in skipped fields is not seen, so there may be more rows.
+            assert!(read.num_rows() >= batch.num_rows());
+            if read.num_rows() == batch.num_rows() {
+                assert_eq!(read, batch);
+            }
+        }
+        assert_eq!(results[0], results[1]);
     }
 }
 

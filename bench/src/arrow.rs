@@ -85,7 +85,9 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         }
         rows.push(row(case, who, median(rates), runs));
         if case == "all" && engine == Engine::Table {
-            rows.extend(theirs.iter().map(|(peer, seconds)| row(case, peer, megabytes / seconds, runs)));
+            rows.extend(
+                theirs.iter().map(|(peer, seconds)| row(case, peer, megabytes / seconds, runs)),
+            );
         }
     }
     report.case(&rows, Better::High);
@@ -111,7 +113,8 @@ fn columns(
         let batch = reader.finish().map_err(|error| error.to_string())?;
         let battery = batch.column_by_name("battery").ok_or("no column `battery`")?;
         rows += batch.num_rows();
-        sum += battery.as_primitive::<Int32Type>().values().iter().map(|&v| i64::from(v)).sum::<i64>();
+        sum +=
+            battery.as_primitive::<Int32Type>().values().iter().map(|&v| i64::from(v)).sum::<i64>();
     }
     Ok((rows, sum))
 }
@@ -131,7 +134,8 @@ fn data(
         let device = random.below(5_000);
         let battery = random.below(101) as i32;
         sum += i64::from(battery);
-        let samples: Vec<i32> = (0..random.below(6)).map(|_| random.below(400) as i32 - 200).collect();
+        let samples: Vec<i32> =
+            (0..random.below(6)).map(|_| random.below(400) as i32 - 200).collect();
         let humid = random.below(3) == 0;
         let bytes = encode::to_vec(schema, |to| {
             to.put_u64(own("device"), device);
@@ -178,7 +182,9 @@ fn peers(
     let output = python.arg(folder.join("stream")).arg(runs.to_string()).output();
     let _ = std::fs::remove_dir_all(&folder);
     let output = match output {
-        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).into_owned(),
+        Ok(output) if output.status.success() => {
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        }
         Ok(output) => return Err(String::from_utf8_lossy(&output.stderr).into_owned()),
         Err(error) => {
             report.note(&format!("peers absent: python3: {error}"));

@@ -4,6 +4,7 @@
 //! names. Figures are CPU time (user and system, all threads) unless they say otherwise.
 
 mod activities;
+mod arrow;
 mod cl;
 mod clock;
 mod datalog;
@@ -54,7 +55,7 @@ struct Extent {
 
 type Run = fn(Extent, &mut Report) -> Result<(), String>;
 
-const BENCHES: [(&str, &str, Run); 16] = [
+const BENCHES: &[(&str, &str, Run)] = &[
     ("values", "creating values under five ways to own memory; a node at rest", values::run),
     ("events", "events per second through one rule and a three-way join", events::run),
     ("datalog", "transitive closure, same generation, points-to", datalog::run),
@@ -73,6 +74,7 @@ const BENCHES: [(&str, &str, Run); 16] = [
     ("spawn", "bytes of an activity that waits for a message", |extent, report| {
         activities::run(Bench::Spawn, extent, report)
     }),
+    ("arrow", "a million telemetry messages into Arrow columns", arrow::run),
     ("pores", "a driver over a pore and a native one; a round trip to another process", pores::run),
     ("stat", "what counting costs", stat::run),
     ("filter", "packets through a filter per second", filter::run),

@@ -109,7 +109,8 @@ pub(crate) fn plan(
     message: MessageId,
     options: &Options,
 ) -> Result<Plan, PlanError> {
-    let plan = Plan { records: Vec::new(), columns: Vec::new(), left_out: Vec::new(), paths: Vec::new() };
+    let plan =
+        Plan { records: Vec::new(), columns: Vec::new(), left_out: Vec::new(), paths: Vec::new() };
     let mut planner = Planner { schema, options, plan, around: Vec::new(), path: Vec::new() };
     let paths: Vec<Path> = options.select.iter().map(|path| Path::new(path)).collect();
     planner.record(message, (!paths.is_empty()).then_some(&paths[..]))?;

@@ -5,7 +5,7 @@ mod support;
 use proptest::prelude::*;
 use support::{Teller, model_text, row_text, schema};
 use tidemill_wire::{Decoder, MessageId, Schema, events};
-use tidemill_wire_arrow::{Columns, EnumForm, Engine, Format, Options, Output, PlanError, Reader};
+use tidemill_wire_arrow::{Columns, Engine, EnumForm, Format, Options, Output, PlanError, Reader};
 
 /// Messages that decode as text, and the columns that walked all of them.
 fn both(schema: &Schema, row: MessageId, inputs: &[Vec<u8>], columns: &mut Columns) -> Vec<String> {
@@ -34,9 +34,8 @@ fn check(inputs: &[Vec<u8>]) {
     let (schema, row) = schema();
     let mut columns = Columns::new(&schema, row, &Options::default()).expect("a plan");
     assert_eq!(columns.left_out(), ["again"]);
-    let mut readers = [Engine::Native, Engine::Table].map(|engine| {
-        Reader::new(&schema, row, &Options::default(), engine).expect("a plan")
-    });
+    let mut readers = [Engine::Native, Engine::Table]
+        .map(|engine| Reader::new(&schema, row, &Options::default(), engine).expect("a plan"));
     // Twice: the columns are as new after a batch.
     for _ in 0..2 {
         let expected = both(&schema, row, inputs, &mut columns);

@@ -96,8 +96,11 @@ pub mod proto;
 pub mod schema;
 pub mod sink;
 pub mod varint;
+mod wants;
 
-pub use decode::{DecodeError, Decoder, ErrorKind};
+#[cfg(feature = "native")]
+pub use decode::Native;
+pub use decode::{DecodeError, Decoder, ErrorKind, Stream, Tables};
 pub use encode::Writer;
 #[cfg(feature = "native")]
 pub use encode::native::{EncoderCode, NativeEncoder};
@@ -107,4 +110,4 @@ pub use schema::{
     EnumId, FieldId, FieldType, Label, MessageId, OneofId, Scalar, Schema, SchemaBuilder,
     SchemaError,
 };
-pub use sink::{Event, Flow, Sink, Stop, events};
+pub use sink::{Event, Flow, Sink, Stop, Wants, events};

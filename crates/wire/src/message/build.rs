@@ -367,6 +367,12 @@ impl<'a, K: Keep<'a>> Sink<'a> for Builder<'_, K> {
     }
 
     #[inline]
+    fn raw_string(&mut self, _: FieldId, piece: &'a [u8]) -> Flow {
+        self.text.utf8 = false;
+        self.piece(piece)
+    }
+
+    #[inline]
     fn end_string(&mut self, field: FieldId) -> Flow {
         let text = std::mem::replace(&mut self.text, Text::NONE);
         let field_layout = self.field(field, Kind::String)?;
@@ -409,5 +415,11 @@ impl<'a, K: Keep<'a>> Sink<'a> for Builder<'_, K> {
         let view = K::keep(self.arena, raw);
         let pushed = view.and_then(|view| self.record.push_unknown(self.arena, view));
         pushed.ok_or_else(|| self.full())
+    }
+
+    fn unknown_element(&mut self, number: u32, value: u64) -> Flow {
+        let mut raw = Tag::new(number, WireType::Varint).as_bytes().to_vec();
+        varint::write(&mut raw, value);
+        self.push_unknown_copy(self.record, &raw)
     }
 }

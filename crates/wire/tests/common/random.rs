@@ -98,7 +98,7 @@ fn fields(rng: &mut Rng, language: &str, messages: usize, out: &mut String) {
             field(rng, language, messages, &format!("f{at}"), *number, out);
         }
     }
-    if language == "proto2" && rng.chance(0.0) {
+    if language == "proto2" && rng.chance(0.3) {
         out.push_str("optional Set message_set = 1200000;\n");
     }
     if language != "proto3" {

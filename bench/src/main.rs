@@ -11,6 +11,7 @@ mod datalog;
 mod events;
 mod filter;
 mod floor;
+mod json;
 mod measure;
 mod packets;
 mod pores;
@@ -83,6 +84,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("chain", "packets through 1, 5 and 20 apps that change the header", packets::chain),
     ("idle-then-load", "packets after idle breaths and from the start", packets::idle_then_load),
     ("workloads", "30 apps and 60 links under traffic that changes", packets::workloads),
+    ("json", "JSON into messages and out of them, bytes a second", json::run),
 ];
 
 fn main() -> ExitCode {
@@ -124,9 +126,9 @@ mod tests {
 
     #[test]
     fn every_benchmark_runs_small_and_its_results_are_right() {
-        for (name, _, run) in BENCHES {
+        for &(name, _, run) in BENCHES {
             // Peers that are programs of other languages need more than tests may ask for.
-            let peers = Bench::ALL.iter().all(|bench| bench.name() != name);
+            let peers = Bench::ALL.iter().all(|bench| bench.name() != name) && name != "json";
             let extent = Extent { peers, small: true, seconds: None };
             assert_eq!(run(extent, &mut Report::new(Form::Text)), Ok(()), "{name}");
         }

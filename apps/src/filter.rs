@@ -1,8 +1,8 @@
 //! Packet filters.
 //!
 //! The crate `filter` knows what an expression means and how it becomes code, the packet engine has
-//! kernels that ask tests: here the one becomes the other. So the decisions of a filter stand in the
-//! middle of the breath, between the apps before and behind it.
+//! kernels that ask tests: here the one becomes the other. So the decisions of a filter stand in
+//! the middle of the breath, between the apps before and behind it.
 
 use std::sync::Arc;
 

@@ -109,9 +109,9 @@ pub fn configure<W: World>(
     Ok(changes)
 }
 
-/// Runs `graph` as soon as code for it is made, on a thread beside; what ran goes on until then, and
-/// [`World::switched`] tells when. When that is depends on the machine: simulated runs, which repeat,
-/// use [`configure`].
+/// Runs `graph` as soon as code for it is made, on a thread beside; what ran goes on until then,
+/// and [`World::switched`] tells when. When that is depends on the machine: simulated runs, which
+/// repeat, use [`configure`].
 ///
 /// # Errors
 /// As [`configure`].

@@ -147,7 +147,8 @@ fn random_kernels_do_the_same_to_each_packet() {
 
 #[test]
 fn a_run_of_kernels_is_one_function_and_its_links_count() {
-    let touch = "kernel Touch\n reason 0 short\n b0:\n need [20] else 0\n v0 = load8 [8]\n v1 = const 1\n \
+    let touch = "kernel Touch\n reason 0 short\n b0:\n need [20] else 0\n \
+                 v0 = load8 [8]\n v1 = const 1\n \
                  v2 = sub v0 v1\n store8 [8] v2\n emit 0\n";
     let mut text = format!("src :: Noise {{ packets: 5000 }}\nend :: Digest\n");
     for at in 0..5 {
@@ -288,6 +289,18 @@ fn a_thousand_apps_compile_in_no_time() {
         both.breathe(breath);
     }
     assert_eq!(both.compiled.app_stats("end").unwrap()[0].1, 3);
+}
+
+#[test]
+fn profiles_find_the_names_of_the_code() {
+    let options = Options { perf_map: true, ..Options::default() };
+    let mut engine = Engine::new(options);
+    let graph = graph_of("src :: Feed { packets: 1 } end :: Collect src -> end");
+    engine.configure(graph).unwrap();
+    let path = format!("/tmp/perf-{}.map", std::process::id());
+    let map = std::fs::read_to_string(&path).unwrap();
+    assert!(map.contains(" packets::breathe\n"), "{map}");
+    std::fs::remove_file(path).unwrap();
 }
 
 #[test]

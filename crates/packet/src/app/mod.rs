@@ -217,8 +217,9 @@ pub trait App: Declared {
         let _ = io;
     }
 
-    /// The kernel of an app declared with `kernel`, which is given as code: what its `push` does, so that the compiled engine
-    /// may do it without calling. The kernel stays the same until the app is reconfigured.
+    /// The kernel of an app declared with `kernel`, which is given as code: what its `push` does,
+    /// so that the compiled engine may do it without calling. The kernel stays the same until the
+    /// app is reconfigured.
     fn kernel(&self) -> Option<&Running> {
         None
     }

@@ -1,8 +1,8 @@
 //! The breath as code.
 //!
 //! Two passes are woven into each other. The *scan* asks groups of flags and does nothing else; it
-//! is the whole of an idle breath. The first group that has a flag set leads into the *full* pass at
-//! that very group, which goes on from there to the last, and ends in the tail.
+//! is the whole of an idle breath. The first group that has a flag set leads into the *full* pass
+//! at that very group, which goes on from there to the last, and ends in the tail.
 
 use std::ops::Range;
 

@@ -142,8 +142,8 @@ pub(super) struct Writer<'w, 'm, 'p> {
     pub imports: &'p Imports,
     pub blueprint: &'p Blueprint,
     chain: &'p Chain,
-    /// The packet: its buffer, where its first byte is, and start and length as the buffer has them,
-    /// 64 bits wide.
+    /// The packet: its buffer, where its first byte is, and start and length as the buffer has
+    /// them, 64 bits wide.
     pub buffer: Variable,
     pub data: Variable,
     pub start: Variable,

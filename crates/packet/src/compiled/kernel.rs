@@ -1,7 +1,7 @@
 //! The steps of a kernel as code.
 //!
-//! Values of the kernel are values of the compiler. What a `need` asks is left out where it is known
-//! to hold, from the kernel itself or from those before it in the run.
+//! Values of the kernel are values of the compiler. What a `need` asks is left out where it is
+//! known to hold, from the kernel itself or from those before it in the run.
 
 use tidemill_jit::build::{Block as Code, InstBuilder, IntCC, Value as Number, types};
 use tidemill_stdx::id::IdVec;

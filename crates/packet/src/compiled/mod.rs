@@ -17,8 +17,8 @@
 //! first link that does with each all that the kernels do; between them packets stay in registers,
 //! and the rings of the links between are not touched but for their counters. That is the same as
 //! one kernel after the other, as nobody else is called in between, rings that are empty have room
-//! for a whole push, and kernels give out at most one packet for one. Where packets do lie on a link
-//! between (somebody injected them), the apps are called one by one until they are gone.
+//! for a whole push, and kernels give out at most one packet for one. Where packets do lie on a
+//! link between (somebody injected them), the apps are called one by one until they are gone.
 //!
 //! | part | writes |
 //! |---|---|
@@ -27,8 +27,8 @@
 //! | `kernel` | the steps of one kernel |
 //! | `listing` | the code as text, with names for addresses |
 //!
-//! It knows addresses, and nothing of the engine that they belong to: a [`Blueprint`] is plain data,
-//! which may be compiled on another thread.
+//! It knows addresses, and nothing of the engine that they belong to: a [`Blueprint`] is plain
+//! data, which may be compiled on another thread.
 
 mod breath;
 mod chain;

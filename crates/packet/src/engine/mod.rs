@@ -3,8 +3,8 @@
 //! A *breath* pulls every source that is awake, then lets every app push that has packets waiting,
 //! in topological order, then ticks those whose time has come. There are two ways to breathe: a
 //! plain loop that calls apps one after the other, and native code made of the whole graph (see
-//! `compiled`), which is compared with the loop. Both do the same, and either may take over from the
-//! other between two breaths.
+//! `compiled`), which is compared with the loop. Both do the same, and either may take over from
+//! the other between two breaths.
 //!
 //! ```
 //! use tidemill_packet::engine::{Engine, EngineKind, Options, Rest};
@@ -318,7 +318,8 @@ impl Engine {
         }
     }
 
-    /// Stops all apps in order; none runs again. Packets on links are freed when the engine is dropped.
+    /// Stops all apps in order; none runs again. Packets on links are freed when the engine is
+    /// dropped.
     pub fn stop(&mut self) {
         for at in 0..self.order.len() {
             let index = self.order[at];

@@ -1,7 +1,7 @@
 //! From the graph to code, and what code calls.
 //!
-//! [`Engine::configure`] waits for the code. [`Engine::prepare`] does not: the running graph goes on
-//! with its own code while another thread makes that of the next, and [`Engine::switch`] changes
+//! [`Engine::configure`] waits for the code. [`Engine::prepare`] does not: the running graph goes
+//! on with its own code while another thread makes that of the next, and [`Engine::switch`] changes
 //! over between two breaths. That is the one thread here; it gets plain data and gives code back.
 
 use std::ptr::NonNull;

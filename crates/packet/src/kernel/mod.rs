@@ -1,9 +1,9 @@
 //! Kernels: apps given as code for the generator.
 //!
 //! A kernel says what happens to *one* packet: it looks at bytes, changes them, puts headers on and
-//! takes them off, counts, and ends by sending the packet out of a port, dropping it for a reason or
-//! taking it in. So the generated breath holds it as straight code, and where one kernel's output
-//! leads to another kernel, the packet stays in registers from one to the next (see
+//! takes them off, counts, and ends by sending the packet out of a port, dropping it for a reason
+//! or taking it in. So the generated breath holds it as straight code, and where one kernel's
+//! output leads to another kernel, the packet stays in registers from one to the next (see
 //! [`compiled`](crate::compiled)).
 //!
 //! ```text
@@ -25,12 +25,12 @@
 //! under their name. *Tests* are conditions that others bring along, such as filters: they have a
 //! name, an interpreter and a generator. Blocks lead to later blocks only, so a kernel ends.
 //!
-//! Arithmetic is modulo 2^64; a shift by 64 and more gives 0, and so does a division by 0; `mul_sat`
-//! and `add_sat` stop at the greatest number. Addresses count from the first byte of the packet as
-//! it is then. [`verify`](Kernel::verify) finds on every way that bytes were there before they are
-//! touched: code is made of verified kernels only. [`Builder`] writes kernels; the text form reads
-//! as it prints; [`Running`] carries them out, which is what the dispatch loop does, and the oracle
-//! of the generated code.
+//! Arithmetic is modulo 2^64; a shift by 64 and more gives 0, and so does a division by 0;
+//! `mul_sat` and `add_sat` stop at the greatest number. Addresses count from the first byte of the
+//! packet as it is then. [`verify`](Kernel::verify) finds on every way that bytes were there before
+//! they are touched: code is made of verified kernels only. [`Builder`] writes kernels; the text
+//! form reads as it prints; [`Running`] carries them out, which is what the dispatch loop does, and
+//! the oracle of the generated code.
 
 mod build;
 mod facts;

@@ -71,7 +71,8 @@ fn bytes_are_needed_before_they_are_touched() {
 #[test]
 fn a_value_is_set_once_and_on_every_way() {
     let error = read(
-        "kernel K\nb0:\nv0 = length\nif v0 b1 b2\nb1:\nv1 = length\njump b2\nb2:\nset_mark v1\ntake",
+        "kernel K\nb0:\nv0 = length\nif v0 b1 b2\n\
+         b1:\nv1 = length\njump b2\nb2:\nset_mark v1\ntake",
     );
     assert!(error.unwrap_err().contains("v1 is not set on every way"));
     let error = read("kernel K\nb0:\nv0 = length\nv0 = length\ntake").unwrap_err();

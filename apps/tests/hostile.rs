@@ -3,9 +3,10 @@
 
 mod common;
 
-use common::{frames, graph_of};
+use common::{Folder, frames, graph_of, read, run_to_end, write};
+use tidemill_apps::capture::Format;
 use tidemill_packet::app::{Count, Direction, Flow};
-use tidemill_packet::engine::{Engine, Options};
+use tidemill_packet::engine::{Engine, Options, Rest};
 use tidemill_packet::graph::Graph;
 use tidemill_packet::packet::BYTES_MAX;
 use tidemill_stdx::rng::Rng;
@@ -143,4 +144,72 @@ fn without_packets_apps_go_on() {
     );
     engine.configure(Graph::new()).expect("all apps can go");
     assert_eq!(engine.pool_stats().alive(), 0);
+}
+
+/// What a capture of these bytes gives: packets that arrived, and whether the reader failed.
+fn read_through(folder: &Folder, bytes: &[u8]) -> (u64, bool) {
+    let path = folder.path("in.pcap");
+    std::fs::write(&path, bytes).expect("writable");
+    let text = format!("in :: PcapReader {{ file: \"{path}\" }} -> end :: Sink");
+    let mut engine = Engine::new(Options::default());
+    if engine.configure(graph_of(&text)).is_err() {
+        return (0, true);
+    }
+    while engine.breathe() == Rest::Busy {}
+    let failed = engine.stats().faults > 0;
+    let arrived = engine.link_stats("in.output->end.in").expect("the link").rx_packets;
+    engine.configure(Graph::new()).expect("all apps can go");
+    assert_eq!(engine.pool_stats().alive(), 0);
+    for note in engine.take_notes() {
+        // The reader says what is wrong with the file; nothing else fails, and nothing panics.
+        assert!(
+            note.to_string().contains("in.pcap") && !note.to_string().contains("panic"),
+            "{note}"
+        );
+    }
+    (arrived, failed)
+}
+
+#[test]
+fn captures_that_are_cut_or_changed_end_in_counts_or_faults() {
+    let folder = Folder::new();
+    for format in [Format::Pcap, Format::Pcapng] {
+        let path = folder.path("whole");
+        write(&path, format, &frames(20));
+        let whole = std::fs::read(&path).expect("readable");
+        assert_eq!(read_through(&folder, &whole), (20, false));
+        let mut random = Rng::new(3);
+        let (mut cut, mut failed) = (0, 0);
+        for _ in 0..300 {
+            let mut bytes = whole.clone();
+            if random.chance(0.5) {
+                bytes.truncate(random.below(bytes.len() as u64) as usize);
+            }
+            for _ in 0..random.below(4) {
+                let at = random.below(bytes.len().max(1) as u64) as usize;
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte = random.next_u64() as u8;
+                }
+            }
+            let (arrived, has_failed) = read_through(&folder, &bytes);
+            cut += u64::from(arrived < 20);
+            failed += u64::from(has_failed);
+        }
+        assert!(cut > 100 && failed > 0, "{cut} were cut, {failed} failed");
+    }
+}
+
+#[test]
+fn packets_beyond_ten_kilobytes_are_cut() {
+    let folder = Folder::new();
+    let (before, after) = (folder.path("in.pcap"), folder.path("out.pcap"));
+    let lengths = [BYTES_MAX - 1, BYTES_MAX, BYTES_MAX + 1, 65_000, 14, 0];
+    let long: Vec<Vec<u8>> = lengths.iter().map(|&length| vec![7; length]).collect();
+    write(&before, Format::Pcap, &long);
+    run_to_end(&format!(
+        "in :: PcapReader {{ file: \"{before}\" }} -> app :: Tee
+         app.out -> out :: PcapWriter {{ file: \"{after}\" }}"
+    ));
+    let arrived: Vec<usize> = read(&after).iter().map(Vec::len).collect();
+    assert_eq!(arrived, lengths.map(|length| length.min(BYTES_MAX)));
 }

@@ -1,4 +1,5 @@
-//! Traffic that changes its direction and its kind every second, against the same traffic steady.
+//! Traffic that changes its direction and its kind four times a second, against the same traffic
+//! steady.
 //!
 //! ```text
 //! traffic -> classify -> v4, v6, other -----------> merge -> tee -> sample -> end
@@ -45,7 +46,7 @@ const BREATHS: u64 = 16;
 /// # Errors
 /// An engine fails, or loses packets.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
-    let (seconds, rounds) = if extent.small { (0.002, 1) } else { (1.0, 3) };
+    let (seconds, rounds) = if extent.small { (0.002, 1) } else { (0.25, 9) };
     for own in OWN {
         let mut phases = Vec::new();
         for kind in 0..2 * KINDS {
@@ -70,6 +71,10 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
 }
 
 fn tell(own: Own, rounds: usize, changing: &[f64], alone: &[f64], report: &mut Report) {
+    let kinds = changing.iter().zip(alone).map(|(changing, alone)| changing / alone).enumerate();
+    if let Some((kind, _)) = kinds.min_by(|one, other| one.1.total_cmp(&other.1)) {
+        report.note(&format!("workloads: {} loses most: {:?}", own.name(), Phase::new(kind, 0)));
+    }
     let low = |rates: &mut dyn Iterator<Item = f64>| rates.fold(f64::INFINITY, f64::min);
     let kept = low(&mut changing.iter().zip(alone).map(|(changing, alone)| changing / alone));
     let figures = [

@@ -26,9 +26,9 @@ use rustix::net::{RecvFlags, recv};
 
 use crate::doorbell::Doorbell;
 use crate::region::Region;
+use crate::ring::Place;
 use crate::ring::bytes::{Consumer, Producer};
 use crate::ring::messages::{Receiver, Sender};
-use crate::ring::Place;
 use crate::{Avail, Error, Kind, Pore, Signal, Width, handover};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"PORE");

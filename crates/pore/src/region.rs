@@ -52,9 +52,8 @@ impl Region {
     pub fn anonymous(size: usize) -> Result<Region, Error> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at a place that the kernel chooses.
-        let start = unsafe {
-            mmap_anonymous(std::ptr::null_mut(), size, protection, MapFlags::PRIVATE)?
-        };
+        let start =
+            unsafe { mmap_anonymous(std::ptr::null_mut(), size, protection, MapFlags::PRIVATE)? };
         Region::over(start.cast(), size)
     }
 
@@ -172,7 +171,6 @@ impl Region {
     pub(crate) fn store_index(&self, offset: u32, value: u32) {
         self.word(offset).store(value.to_le(), Ordering::Release);
     }
-
 }
 
 impl Drop for Region {

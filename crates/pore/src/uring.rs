@@ -69,18 +69,18 @@ impl Uring {
     pub fn new(file: OwnedFd) -> Result<Uring, Error> {
         let mut params = io_uring_params::default();
         // SAFETY: the parameters are zero but for what the kernel fills in.
-        let ring = unsafe { io_uring_setup(ENTRIES, &mut params) }.map_err(|error| match error {
-            Errno::PERM | Errno::NOSYS | Errno::ACCESS => {
-                Error::Unsupported("io_uring is not there, or kernel.io_uring_disabled is set")
-            }
-            other => other.into(),
-        })?;
+        let ring =
+            unsafe { io_uring_setup(ENTRIES, &mut params) }.map_err(|error| match error {
+                Errno::PERM | Errno::NOSYS | Errno::ACCESS => {
+                    Error::Unsupported("io_uring is not there, or kernel.io_uring_disabled is set")
+                }
+                other => other.into(),
+            })?;
         if !params.features.contains(IoringFeatureFlags::SINGLE_MMAP) {
             return Err(Error::Unsupported("io_uring before Linux 5.4"));
         }
         let sq_end = params.sq_off.array as usize + params.sq_entries as usize * 4;
-        let cq_end =
-            params.cq_off.cqes as usize + params.cq_entries as usize * CQE_BYTES as usize;
+        let cq_end = params.cq_off.cqes as usize + params.cq_entries as usize * CQE_BYTES as usize;
         let rings = Region::map_at(&ring, sq_end.max(cq_end), OFFSET_RINGS)?;
         let entries_bytes = params.sq_entries as usize * SQE_BYTES as usize;
         let entries = Region::map_at(&ring, entries_bytes, OFFSET_ENTRIES)?;
@@ -134,9 +134,8 @@ impl Uring {
 
     /// One request becomes a submission entry.
     fn queue(&mut self, request: &[u8]) -> Result<(), Error> {
-        let word = |at: usize| {
-            u64::from_le_bytes(request[at..at + 8].try_into().unwrap_or_default())
-        };
+        let word =
+            |at: usize| u64::from_le_bytes(request[at..at + 8].try_into().unwrap_or_default());
         let length = (word(0) >> 32) as u32;
         let (place, at, tag) = (word(8), word(16), word(24));
         let op = match request[0] {

@@ -57,9 +57,8 @@ fn name(outcome: Result<Vec<u8>, Failure>) -> String {
 
 /// What both ways in have to do.
 fn check_requests(outlet: &mut Outlet) {
-    let mut ask = |kind, transaction, payload: &[u8]| {
-        name(outlet.request(kind, transaction, payload))
-    };
+    let mut ask =
+        |kind, transaction, payload: &[u8]| name(outlet.request(kind, transaction, payload));
     assert_eq!(ask(Type::Write, 0, b"/a/b\0value\0with nul"), "OK\0");
     assert_eq!(ask(Type::Read, 0, b"/a/b\0"), "value\0with nul");
     assert_eq!(ask(Type::Read, 0, b"/a/c\0"), "ENOENT");

@@ -119,9 +119,7 @@ fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> Result<(), Error>
     let length = size_of::<T>() as libc::socklen_t;
     let at = std::ptr::from_ref(value).cast();
     // SAFETY: the value is of this length and lives during the call.
-    let set = unsafe {
-        libc::setsockopt(socket.as_raw_fd(), libc::SOL_PACKET, option, at, length)
-    };
+    let set = unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_PACKET, option, at, length) };
     check(set).map(drop)
 }
 

@@ -4,8 +4,8 @@
 //! A message is written whole or not at all, and read whole. None is empty. The index is published
 //! once, behind the whole message, so a reader that sees a part of one sees a hostile writer.
 
-use super::bytes::{Consumer, Producer};
 use super::Place;
+use super::bytes::{Consumer, Producer};
 use crate::Error;
 use crate::region::Region;
 

@@ -9,8 +9,8 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use super::wire::{HEADER_BYTES, Header, PAYLOAD_BYTES_MAX, Type, put_message};
 use super::page;
+use super::wire::{HEADER_BYTES, Header, PAYLOAD_BYTES_MAX, Type, put_message};
 use crate::memfd::{Memfd, is_alive};
 use crate::{Error, Pore};
 

@@ -35,9 +35,7 @@ const RESPONSES: Place = Place { data: 1024, size: RING_BYTES, prod: 2060, cons:
 /// # Errors
 /// What the system says.
 pub fn create(start: u32) -> Result<(Memfd, Offer), Error> {
-    use rustix::fs::{
-        MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create,
-    };
+    use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
     let memory = memfd_create(c"xenstore", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     ftruncate(&memory, PAGE_BYTES as u64)?;
     fcntl_add_seals(&memory, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;

@@ -223,5 +223,10 @@ BEGIN
   Pair("c");
   One(0);
   two!Step(4);
+  One(3);
+  Pair("d");
+  One(0);
+  Two(0);
+  DELETE(two);
   One(3)
 END Main;

@@ -85,6 +85,13 @@ impl Pores {
         self.entries.get(&id)?.armed
     }
 
+    /// Whether [`take_event`](Pores::take_event) would give one, unless the other side has gone.
+    pub fn is_due(&mut self, id: PoreId) -> bool {
+        let Some(entry) = self.entries.get_mut(&id) else { return false };
+        let Some(wants) = entry.armed else { return false };
+        entry.pore.avail().map_or(true, |avail| wants.are_met_by(avail))
+    }
+
     /// The event that was asked for, once, if it has come. The doorbell may have rung or not: what
     /// counts is what is there.
     pub fn take_event(&mut self, id: PoreId) -> Option<Event> {
@@ -151,11 +158,8 @@ impl Pores {
 
     /// The owner has ended, in whatever way: its pores close. Returns which they were.
     pub fn close_all_of(&mut self, owner: OwnerId) -> Vec<PoreId> {
-        let ids: Vec<PoreId> = self
-            .owned
-            .range((owner, PoreId(0))..=(owner, PoreId(u64::MAX)))
-            .map(|it| it.1)
-            .collect();
+        let all = (owner, PoreId(0))..=(owner, PoreId(u64::MAX));
+        let ids: Vec<PoreId> = self.owned.range(all).map(|it| it.1).collect();
         for &id in &ids {
             self.entries.remove(&id);
             self.owned.remove(&(owner, id));

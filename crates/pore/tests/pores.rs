@@ -47,6 +47,7 @@ fn events_are_by_level_and_there_is_one() {
     assert!(pores.take_event(id).is_none(), "nobody asked");
     pores.arm(ONE, id, wants(4, 0)).expect("mine");
     assert!(pores.take_event(id).is_none(), "not enough");
+    assert!(!pores.is_due(id));
     for _ in 0..100 {
         theirs.write(b"d").expect("fine");
         theirs.ring().expect("rung");

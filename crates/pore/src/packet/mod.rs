@@ -5,6 +5,7 @@
 
 pub mod ring;
 pub mod tap;
+pub mod xdp;
 
 use std::ffi::CString;
 use std::io;

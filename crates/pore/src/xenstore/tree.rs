@@ -129,10 +129,8 @@ impl Tree {
         let mut tree = Tree { nodes: BTreeMap::new(), generation: 1 };
         let permissions = vec![Permission { letter: b'r', domain: 0 }];
         let children = BTreeSet::new();
-        tree.nodes.insert(
-            b"/".to_vec(),
-            Node { value: Vec::new(), permissions, children, generation: 1 },
-        );
+        let root = Node { value: Vec::new(), permissions, children, generation: 1 };
+        tree.nodes.insert(b"/".to_vec(), root);
         tree
     }
 

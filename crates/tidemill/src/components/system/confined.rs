@@ -14,7 +14,9 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::rc::Rc;
 
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat, openat2};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat, openat2, unlinkat,
+};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
@@ -34,6 +36,20 @@ pub(super) enum Purpose {
 }
 
 const ALWAYS: OFlags = OFlags::CLOEXEC.union(OFlags::NOCTTY).union(OFlags::NONBLOCK);
+
+/// A socket that is listened at; its name goes with it.
+pub(super) struct Listener {
+    pub(super) listener: UnixListener,
+    folder: OwnedFd,
+    name: Vec<u8>,
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        // Somebody else may have removed it.
+        let _ = unlinkat(&self.folder, self.name.as_slice(), AtFlags::empty());
+    }
+}
 
 impl Root {
     pub(super) fn new(folder: &Path) -> io::Result<Root> {
@@ -86,7 +102,7 @@ impl Root {
     }
 
     /// Listens at a new socket in a folder below.
-    pub(super) fn listen(&self, name: &[u8]) -> io::Result<UnixListener> {
+    pub(super) fn listen(&self, name: &[u8]) -> io::Result<Listener> {
         let at = name.iter().rposition(|&byte| byte == b'/');
         let (folder, last) = at.map_or((&b"."[..], name), |at| (&name[..at], &name[at + 1..]));
         if matches!(last, b"" | b"." | b"..") {
@@ -96,7 +112,7 @@ impl Root {
         let path = [format!("/proc/self/fd/{}/", folder.as_raw_fd()).as_bytes(), last].concat();
         let listener = UnixListener::bind(OsStr::from_bytes(&path))?;
         listener.set_nonblocking(true)?;
-        Ok(listener)
+        Ok(Listener { listener, folder, name: last.to_vec() })
     }
 
     fn beneath(&self, name: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {

@@ -38,6 +38,11 @@ impl Outlets {
         Outlets { root, shared, clients, waiting: BTreeMap::new() }
     }
 
+    /// Who waits for an event of this store, first of all.
+    fn first_waiting(&self, address: &Address) -> Option<Communication> {
+        self.waiting.iter().find(|(_, at)| *at == address).map(|(whom, _)| *whom)
+    }
+
     fn connect(&mut self, from: Communication, address: Address) -> Result<(), String> {
         if !self.shared.contains_key(&address) {
             let root = self.root.as_ref().ok_or("there is no folder for sockets")?;
@@ -79,6 +84,7 @@ pub(super) fn serve(
             let outlets = &mut world.systems.outlets;
             let Some(address) = outlets.clients.get(&from) else { return };
             let Some(shared) = outlets.shared.get_mut(address) else { return };
+            let address = address.clone();
             match ask(&mut shared.outlet, message, values) {
                 Ok(result) => world.answer(lp, from, "Done", vec![text(result)]),
                 Err(failure) => {
@@ -88,6 +94,10 @@ pub(super) fn serve(
                     };
                     world.answer(lp, from, "Failed", vec![text(name)]);
                 }
+            }
+            // Events may have come before the answer.
+            if let Some(whom) = world.systems.outlets.first_waiting(&address) {
+                next(world, lp, whom);
             }
         }
     }
@@ -163,9 +173,7 @@ fn next(world: &mut World, lp: &mut Loop<World>, from: Communication) {
     if shared.watch.is_none() {
         let descriptor = shared.outlet.descriptor();
         let handlers = Handlers::new().read(move |world: &mut World, lp: &mut Loop<World>, _| {
-            let waiting = world.systems.outlets.waiting.iter();
-            let first = waiting.filter(|(_, at)| **at == address).map(|(whom, _)| *whom).next();
-            match first {
+            match world.systems.outlets.first_waiting(&address) {
                 Some(whom) => next(world, lp, whom),
                 None => quiet(world, lp, &address),
             }

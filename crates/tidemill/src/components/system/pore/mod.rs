@@ -16,7 +16,7 @@ mod open;
 mod wake;
 
 use std::collections::BTreeMap;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 
 use tidemill_event::{Loop, TimerId, WatchId};
@@ -24,7 +24,7 @@ use tidemill_pore::memfd::Shape;
 use tidemill_pore::{Error, Event, OwnerId, PoreId, Pores, Wants, Width};
 use tidemill_proc::{Communication, Refused, Value};
 
-use super::confined::Root;
+use super::confined::{Listener, Root};
 use super::{System, Values, World, integer, text};
 
 /// Pores that were handed over and that nobody has taken.
@@ -37,7 +37,7 @@ const READ_MAX: usize = 1 << 20;
 /// A pore that waits for the other side before it is one.
 enum Opening {
     /// Somebody has to connect.
-    Listener(UnixListener, Shape, u32),
+    Listener(Listener, Shape, u32),
     /// The other side has to send its descriptors.
     Rings(UnixStream),
     /// The same, of a page.
@@ -88,6 +88,13 @@ impl PoreSystem {
     fn new_owner(&mut self) -> OwnerId {
         self.last_owner += 1;
         OwnerId(self.last_owner)
+    }
+
+    /// Whether an armed pore has something.
+    fn is_any_due(&mut self) -> bool {
+        let PoreSystem { pores, lines, wake, .. } = self;
+        let pore = |from: &Communication| lines.get(from)?.pore;
+        wake.armed().filter_map(pore).any(|id| pores.is_due(id))
     }
 
     /// Its owner and name, if it is open.

@@ -7,6 +7,7 @@
 //! socket        PATH              connects: a stream of bytes
 //! io_uring      PATH              a file, read and written through rings of the kernel
 //! packet, tap   NAME              frames of an interface; of a device that is made
+//! xdp           NAME              frames of the first queue of an interface
 //! ```
 //! Paths are below the folder that files are confined to.
 
@@ -71,6 +72,7 @@ fn open_now(root: &Rc<Root>, kind: &[u8], argument: &[u8]) -> Result<Box<dyn Por
             Box::new(uring::Uring::new(file.into())?)
         }
         b"packet" => Box::new(packet::ring::PacketRing::open(name()?)?),
+        b"xdp" => Box::new(packet::xdp::Xdp::open(name()?, 0)?),
         b"tap" => Box::new(packet::tap::Tap::open(name()?)?),
         _ => return Err(Error::Unsupported("no such kind of pore")),
     })
@@ -130,7 +132,7 @@ fn go_on(world: &mut World, lp: &mut Loop<World>, from: Communication) -> Result
     unwatch(lp, line);
     let pore = match line.opening.take() {
         None => return Ok(Opened::Later),
-        Some(Opening::Listener(listener, shape, size)) => match listener.accept() {
+        Some(Opening::Listener(listener, shape, size)) => match listener.listener.accept() {
             Ok((peer, _)) => Memfd::offer_to(peer, shape, size)?,
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
                 return wait(world, lp, from, Opening::Listener(listener, shape, size));
@@ -158,7 +160,7 @@ fn wait(
     opening: Opening,
 ) -> Result<Opened, Error> {
     let fd: RawFd = match &opening {
-        Opening::Listener(listener, ..) => listener.as_raw_fd(),
+        Opening::Listener(listener, ..) => listener.listener.as_raw_fd(),
         Opening::Rings(peer) | Opening::Page(peer) => UnixStream::as_raw_fd(peer),
     };
     let come = move |world: &mut World, lp: &mut Loop<World>| {

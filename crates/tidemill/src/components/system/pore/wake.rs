@@ -57,6 +57,11 @@ impl Default for Wake {
 }
 
 impl Wake {
+    /// Who is armed.
+    pub(super) fn armed(&self) -> impl Iterator<Item = &Communication> {
+        self.armed.iter()
+    }
+
     /// An answer took so long: the next poll shall outlast one like it.
     fn learn(&mut self, took: Duration) {
         let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
@@ -141,7 +146,7 @@ fn poll(world: &mut World, lp: &mut Loop<World>) {
     let limit = Duration::from_nanos(wake.poll_ns);
     while !limit.is_zero() && lp.host().now() - start < limit {
         for _ in 0..LOOKS {
-            if look_at_armed(world, lp) {
+            if world.systems.pores.is_any_due() && look_at_armed(world, lp) {
                 let took = lp.host().now() - start;
                 world.systems.pores.wake.learn(took);
                 return;

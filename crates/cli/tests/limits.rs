@@ -108,8 +108,8 @@ END C{count};
 "
         );
     }
-    text += "COMPONENT Main;\n  VARIABLE c: C1; n: INTEGER;\n  BEGIN\n    NEW(c); c!Add(20); c?Sum(n);\n";
-    text += "    WRITE(n); WRITELINE\nEND Main;\n";
+    text += "COMPONENT Main;\n  VARIABLE c: C1; n: INTEGER;\n  BEGIN\n";
+    text += "    NEW(c); c!Add(20); c?Sum(n);\n    WRITE(n); WRITELINE\nEND Main;\n";
     while text.lines().count() < lines {
         text.push('\n');
     }

@@ -27,8 +27,8 @@
 //! `head + 1 & 3`, `count - 1`. A server's send is like a client's with the sides exchanged;
 //! messages that must end are allowed. Waiting, where `count` is 0 or 4, is what is left of these
 //! operations: with none of the other side's `*_WAITS`, [`SERVER_ENDED`], [`CLIENT_FINISHED`],
-//! [`SYSTEM`] and [`REMOTE`] up, the own `*_WAITS`, the process's `wait` (the client's slot, else 0),
-//! `state` and `frame`, for a client its process in the channel; then the code returns. Lock:
+//! [`SYSTEM`] and [`REMOTE`] up, the own `*_WAITS`, the process's `wait` (the client's slot, or
+//! 0), `state` and `frame`, for a client its process in the channel; then the code returns. Lock:
 //! [`Component::lock`] is 0, its queue null and [`Process::granted`] 0: -1 and [`Process::holds`];
 //! unlock: both queues null, and 0 again. What was [`GRANTED`] is taken back with [`HANDED`]. A
 //! frame: the first free block of its class, if `used + size <= peak`; its words are zeroed by

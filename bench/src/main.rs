@@ -12,6 +12,7 @@ mod filter;
 mod floor;
 mod measure;
 mod program;
+mod proto_messages;
 mod report;
 mod values;
 
@@ -47,7 +48,7 @@ struct Extent {
 
 type Run = fn(Extent, &mut Report) -> Result<(), String>;
 
-const BENCHES: [(&str, &str, Run); 9] = [
+const BENCHES: [(&str, &str, Run); 10] = [
     ("values", "creating values under five ways to own memory; a node at rest", values::run),
     ("events", "events per second through one rule and a three-way join", events::run),
     ("datalog", "transitive closure, same generation, points-to", datalog::run),
@@ -67,6 +68,7 @@ const BENCHES: [(&str, &str, Run); 9] = [
         activities::run(Bench::Spawn, extent, report)
     }),
     ("filter", "packets through a filter per second", filter::run),
+    ("proto", "messages decoded and encoded, in bytes per second", proto_messages::run),
 ];
 
 fn main() -> ExitCode {

@@ -13,7 +13,10 @@
 
 #[cfg(feature = "native")]
 pub mod native;
+mod sink;
 pub mod table;
+
+pub use sink::BinarySink;
 
 use crate::schema::{FieldId, FieldType, Label, Scalar, Schema, WireField, WireType};
 use crate::varint;

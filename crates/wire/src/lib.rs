@@ -91,10 +91,13 @@
 pub mod decode;
 pub mod delimited;
 pub mod encode;
+pub mod json;
+mod merge;
 pub mod message;
 pub mod proto;
 pub mod schema;
 pub mod sink;
+pub mod text;
 pub mod varint;
 mod wants;
 

@@ -10,6 +10,7 @@ mod datalog;
 mod events;
 mod filter;
 mod floor;
+mod json;
 mod measure;
 mod program;
 mod proto_messages;
@@ -48,7 +49,7 @@ struct Extent {
 
 type Run = fn(Extent, &mut Report) -> Result<(), String>;
 
-const BENCHES: [(&str, &str, Run); 10] = [
+const BENCHES: [(&str, &str, Run); 11] = [
     ("values", "creating values under five ways to own memory; a node at rest", values::run),
     ("events", "events per second through one rule and a three-way join", events::run),
     ("datalog", "transitive closure, same generation, points-to", datalog::run),
@@ -69,6 +70,7 @@ const BENCHES: [(&str, &str, Run); 10] = [
     }),
     ("filter", "packets through a filter per second", filter::run),
     ("proto", "messages decoded and encoded, in bytes per second", proto_messages::run),
+    ("json", "JSON into messages and out of them, bytes a second", json::run),
 ];
 
 fn main() -> ExitCode {
@@ -112,7 +114,7 @@ mod tests {
     fn every_benchmark_runs_small_and_its_results_are_right() {
         for (name, _, run) in BENCHES {
             // Peers that are programs of other languages need more than tests may ask for.
-            let peers = Bench::ALL.iter().all(|bench| bench.name() != name);
+            let peers = Bench::ALL.iter().all(|bench| bench.name() != name) && name != "json";
             let extent = Extent { peers, small: true };
             assert_eq!(run(extent, &mut Report::new(Form::Text)), Ok(()), "{name}");
         }

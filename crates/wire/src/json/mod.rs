@@ -42,6 +42,7 @@ pub(crate) mod print;
 mod read;
 pub(crate) mod scan;
 mod special;
+mod split;
 pub(crate) mod time;
 mod write;
 
@@ -56,6 +57,7 @@ pub use mapping::Mapping;
 pub(crate) use mapping::{EnumName, Kind, List, Shape};
 pub use options::{Defaults, Enums, Names, PrintOptions, ReadOptions, Unknown};
 pub use read::read;
+pub use split::Splitter;
 pub use write::{JsonSink, WriteProblem};
 
 use crate::decode::{DecodeError, Decoder, ErrorKind};

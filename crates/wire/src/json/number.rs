@@ -22,6 +22,9 @@ const POWERS: [f64; 23] = [
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
+/// Powers of ten that a single holds exactly.
+const SINGLE_POWERS: [f32; 11] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10];
+
 impl<'a> Number<'a> {
     /// The number at `start`, and where it ends; else what is wrong and where.
     #[inline]
@@ -108,9 +111,15 @@ impl<'a> Number<'a> {
     /// The single next to it; `None` if it is too large for any.
     #[inline]
     pub(crate) fn to_f32(self) -> Option<f32> {
-        // A single of a short decimal: no digit is lost on the way through a double.
-        let value: f32 = if self.exact && self.exponent == 0 && self.mantissa <= 1 << 24 {
-            let value = self.mantissa as f32;
+        let power = self.exponent.unsigned_abs() as usize;
+        let exact = self.exact && self.mantissa <= 1 << 24 && power < SINGLE_POWERS.len();
+        let value = if exact {
+            // One operation on exact operands rounds once.
+            let mantissa = self.mantissa as f32;
+            let value = match self.exponent < 0 {
+                true => mantissa / SINGLE_POWERS[power],
+                false => mantissa * SINGLE_POWERS[power],
+            };
             if self.negative { -value } else { value }
         } else {
             self.text.parse().ok()?

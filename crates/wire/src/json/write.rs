@@ -669,6 +669,11 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
             }
             return Ok(());
         }
+        if self.mapping.field(field).kind == Kind::String {
+            // So strings are told that need not be UTF-8, and are not.
+            let name = self.mapping.schema.field(field).name();
+            return Err(self.refuse(format!("string `{name}` is not UTF-8, as JSON is")));
+        }
         self.begin(field)?;
         self.out.push(b'"');
         Ok(())

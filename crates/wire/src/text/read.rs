@@ -310,9 +310,14 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         let flow = match kind {
             Kind::String => {
                 let bytes = self.lexer.strings()?;
-                let text = std::str::from_utf8(bytes);
-                let text = text.map_err(|_| Fault::new(at, "this is not UTF-8"))?;
-                return self.emit_string(field, text);
+                return match std::str::from_utf8(bytes) {
+                    Ok(text) => self.emit_string(field, text),
+                    Err(_) if self.mapping.schema().field(field).checks_utf8() => {
+                        Err(Fault::new(at, "this is not UTF-8"))
+                    }
+                    // So strings are told that need not be UTF-8, and are not.
+                    Err(_) => self.emit_bytes(field, bytes),
+                };
             }
             Kind::Bytes => {
                 let bytes = self.lexer.strings()?;

@@ -66,9 +66,8 @@ fn case_of(
     for _ in 0..runs {
         rates[0].push(rate(input.len(), passes, || views.decode(input).is_ok())?);
         rates[1].push(rate(input.len(), passes, || copies.decode_copied(input).is_ok())?);
-        rates[2].push(rate(input.len(), passes, || {
-            Message::from_bytes(schema, of, input).is_ok()
-        })?);
+        rates[2]
+            .push(rate(input.len(), passes, || Message::from_bytes(schema, of, input).is_ok())?);
         rates[3].push(rate(expected.len(), passes, || {
             native.encode(views.as_ref()).is_ok_and(|bytes| bytes.len() == expected.len())
         })?);

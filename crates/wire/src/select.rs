@@ -211,6 +211,11 @@ impl<'a, S: Sink<'a>> Sink<'a> for Select<'_, S> {
         let all = self.skipped == 0 && self.open.last() == Some(&Part::All);
         if all { self.sink.unknown(number, raw) } else { Ok(()) }
     }
+
+    fn unknown_element(&mut self, number: u32, value: u64) -> Flow {
+        let all = self.skipped == 0 && self.open.last() == Some(&Part::All);
+        if all { self.sink.unknown_element(number, value) } else { Ok(()) }
+    }
 }
 
 #[cfg(test)]

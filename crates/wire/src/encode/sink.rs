@@ -302,6 +302,13 @@ impl<'a> Sink<'a> for BinarySink<'_> {
         self.out.extend_from_slice(raw);
         Ok(())
     }
+
+    fn unknown_element(&mut self, number: u32, value: u64) -> Flow {
+        self.close_packed();
+        self.out.extend_from_slice(Tag::new(number, WireType::Varint).as_bytes());
+        varint::write(&mut self.out, value);
+        Ok(())
+    }
 }
 
 /// Start of an item: group 1, and the tag of its number, field 2.

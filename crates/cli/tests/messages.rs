@@ -68,11 +68,15 @@ fn messages_go_from_form_to_form() {
 fn fields_are_selected_by_path() {
     let folder = Folder::new();
     let json = b"{\"x\":1,\"fullName\":\"a\",\"near\":[{\"x\":2,\"fullName\":\"b\"}]}";
-    let output = pipe(&folder, "convert --from json --to json --select x,near.fullName", json);
+    let output = pipe(
+        &folder,
+        "convert --from json --to json --select x,near.full_name --engine native",
+        json,
+    );
     assert_eq!(stdout(&output), "{\"x\":1,\"near\":[{\"fullName\":\"b\"}]}\n");
     let output = pipe(&folder, "decode --select near.y", b"");
     assert_eq!(status(&output), 1);
-    let message = "tidemill: --select: path `near.y`: message p.Point has no field `y`\n";
+    let message = "tidemill: --select: `near.y` is no path: `p.Point` has no field `y`\n";
     assert_eq!(stderr(&output), message);
 }
 

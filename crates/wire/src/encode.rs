@@ -11,6 +11,8 @@
 //! checked against the schema's types; a mismatch is a fault of the program, no input can cause
 //! it, and panics.
 
+#[cfg(feature = "native")]
+pub mod native;
 mod sink;
 pub mod table;
 

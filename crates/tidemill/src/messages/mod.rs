@@ -10,7 +10,7 @@ mod frames;
 
 use std::fmt;
 
-pub use convert::{Converter, Progress};
+pub use convert::{Converter, Engine, Progress};
 pub use frames::Frames;
 
 /// How messages are written.

@@ -59,8 +59,8 @@ impl std::error::Error for EncodeError {}
 /// Encodes messages of any type; see the module.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Encoder {
-    order: MapOrder,
-    check_required: bool,
+    pub(super) order: MapOrder,
+    pub(super) check_required: bool,
 }
 
 impl Encoder {

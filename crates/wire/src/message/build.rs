@@ -63,10 +63,12 @@ struct Text {
     view: View,
     /// Bytes that it has room for in the arena; 0 while it is one piece.
     capacity: usize,
+    /// All pieces were strings.
+    utf8: bool,
 }
 
 impl Text {
-    const NONE: Text = Text { view: View::EMPTY, capacity: 0 };
+    const NONE: Text = Text { view: View::EMPTY, capacity: 0, utf8: true };
 }
 
 /// Fills one message; see the module. Events that no such message can give end in an error.
@@ -194,7 +196,7 @@ impl<'m, K> Builder<'m, K> {
     /// Another piece of a string whose earlier ones are kept.
     #[cold]
     fn append(&mut self, piece: &[u8]) -> Flow {
-        let Text { view, capacity } = self.text;
+        let Text { view, capacity, .. } = self.text;
         let len = view.len as usize + piece.len();
         let Ok(new_len) = u32::try_from(len) else {
             return Err(self.fail(AccessError::TooLarge));
@@ -215,6 +217,13 @@ impl<'m, K> Builder<'m, K> {
         unsafe { end.copy_from_nonoverlapping(piece.as_ptr(), piece.len()) };
         self.text.view.len = new_len;
         Ok(())
+    }
+
+    /// True for a varint where an entry's value is of a closed enum: a number it does not have.
+    #[cold]
+    fn is_odd_value(&self, raw: &[u8]) -> bool {
+        let closed = self.layout.fields.get(1).map(|&id| self.layouts.field(id).closed);
+        closed == Some(true) && raw.first().is_some_and(|tag| tag & 7 == WireType::Varint as u8)
     }
 
     /// The end of an entry: into its map, or to the unknown fields.
@@ -244,10 +253,12 @@ impl<'a, K: Keep<'a>> Builder<'_, K> {
             return self.append(piece);
         }
         match K::keep(self.arena, piece) {
-            Some(view) => self.text = Text { view, capacity: 0 },
-            None => return Err(self.full()),
+            Some(view) => {
+                self.text.view = view;
+                Ok(())
+            }
+            None => Err(self.full()),
         }
-        Ok(())
     }
 }
 
@@ -356,9 +367,21 @@ impl<'a, K: Keep<'a>> Sink<'a> for Builder<'_, K> {
     }
 
     #[inline]
+    fn raw_string(&mut self, _: FieldId, piece: &'a [u8]) -> Flow {
+        self.text.utf8 = false;
+        self.piece(piece)
+    }
+
+    #[inline]
     fn end_string(&mut self, field: FieldId) -> Flow {
         let text = std::mem::replace(&mut self.text, Text::NONE);
-        self.put(field, Kind::String, text.view)
+        let field_layout = self.field(field, Kind::String)?;
+        // SAFETY: the view is of what was told just before.
+        let valid = || std::str::from_utf8(unsafe { text.view.bytes() }).is_ok();
+        if !text.utf8 && field_layout.utf8 && !valid() {
+            return Err(self.misfit(field, Kind::Bytes.name()));
+        }
+        self.store(field, field_layout, text.view)
     }
 
     #[inline]
@@ -369,6 +392,7 @@ impl<'a, K: Keep<'a>> Sink<'a> for Builder<'_, K> {
 
     #[inline]
     fn bytes(&mut self, _: FieldId, piece: &'a [u8]) -> Flow {
+        self.text.utf8 = false;
         self.piece(piece)
     }
 
@@ -384,9 +408,18 @@ impl<'a, K: Keep<'a>> Sink<'a> for Builder<'_, K> {
         }
     }
 
-    fn unknown(&mut self, _: u32, raw: &'a [u8]) -> Flow {
+    fn unknown(&mut self, number: u32, raw: &'a [u8]) -> Flow {
+        if self.layout.map_entry && number == 2 {
+            self.odd_entry |= self.is_odd_value(raw);
+        }
         let view = K::keep(self.arena, raw);
         let pushed = view.and_then(|view| self.record.push_unknown(self.arena, view));
         pushed.ok_or_else(|| self.full())
+    }
+
+    fn unknown_element(&mut self, number: u32, value: u64) -> Flow {
+        let mut raw = Tag::new(number, WireType::Varint).as_bytes().to_vec();
+        varint::write(&mut raw, value);
+        self.push_unknown_copy(self.record, &raw)
     }
 }

@@ -244,6 +244,9 @@ impl FieldLayout {
     }
 }
 
+/// Presence bits, as pairs of word and mask.
+pub type Masks = Box<[(u32, u64)]>;
+
 /// How the records of one message lie in memory.
 #[derive(Clone, Debug)]
 pub struct RecordLayout {
@@ -260,9 +263,9 @@ pub struct RecordLayout {
     /// Its extensions are written as the items of a set of messages.
     pub message_set: bool,
     /// The presence bits of required fields, as pairs of word and mask.
-    pub required: Box<[(u32, u64)]>,
+    pub required: Masks,
     /// By oneof: the presence bits of its members, as pairs of word and mask.
-    oneofs: Box<[Box<[(u32, u64)]>]>,
+    oneofs: Box<[Masks]>,
 }
 
 impl RecordLayout {

@@ -220,11 +220,11 @@ impl FieldName for &str {
 
 /// The field and its layout, or why not.
 #[inline]
-pub(super) fn field<'s>(
-    schema: &'s Schema,
+pub(super) fn field(
+    schema: &Schema,
     message: MessageId,
     name: impl FieldName,
-) -> Result<(FieldId, &'s FieldLayout), AccessError> {
+) -> Result<(FieldId, &FieldLayout), AccessError> {
     match name.find(schema, message) {
         Some(id) => Ok((id, schema.layouts().field(id))),
         None => Err(no_field(schema, message, name)),

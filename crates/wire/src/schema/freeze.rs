@@ -460,6 +460,7 @@ impl Graph {
             file_names: self.file_names,
             order: order.into(),
             layouts: OnceLock::new(),
+            decoding: OnceLock::new(),
         };
         Schema { pool: Arc::new(pool) }
     }

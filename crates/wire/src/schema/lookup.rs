@@ -10,6 +10,7 @@ use super::table::{FieldTable, Slot};
 use super::{
     EnumId, FieldId, FieldType, FileId, Label, MessageId, OneofId, ServiceId, Tag, descriptor,
 };
+use crate::decode::Tables;
 use crate::message::Layouts;
 
 /// What a full name means.
@@ -72,6 +73,8 @@ pub(super) struct Pool {
     pub(super) order: Box<[FileId]>,
     /// Made by whoever first makes a message; two threads may come at once.
     pub(super) layouts: OnceLock<Layouts>,
+    /// Made by the first decoder, because most schemas never meet one; two threads may come at once.
+    pub(super) decoding: OnceLock<Tables>,
 }
 
 macro_rules! def {
@@ -252,6 +255,12 @@ impl Schema {
     /// True if both are clones of one schema, so that ids of one mean the same in the other.
     pub fn is_same(&self, other: &Schema) -> bool {
         Arc::ptr_eq(&self.pool, &other.pool)
+    }
+
+    /// What decoders of whole messages go by.
+    #[inline]
+    pub(crate) fn decoding(&self) -> &Tables {
+        self.pool.decoding.get_or_init(|| Tables::new(self))
     }
 
     #[inline]

@@ -13,6 +13,7 @@ mod floor;
 mod json;
 mod measure;
 mod program;
+mod proto_messages;
 mod report;
 mod values;
 
@@ -48,7 +49,7 @@ struct Extent {
 
 type Run = fn(Extent, &mut Report) -> Result<(), String>;
 
-const BENCHES: [(&str, &str, Run); 10] = [
+const BENCHES: [(&str, &str, Run); 11] = [
     ("values", "creating values under five ways to own memory; a node at rest", values::run),
     ("events", "events per second through one rule and a three-way join", events::run),
     ("datalog", "transitive closure, same generation, points-to", datalog::run),
@@ -68,6 +69,7 @@ const BENCHES: [(&str, &str, Run); 10] = [
         activities::run(Bench::Spawn, extent, report)
     }),
     ("filter", "packets through a filter per second", filter::run),
+    ("proto", "messages decoded and encoded, in bytes per second", proto_messages::run),
     ("json", "JSON into messages and out of them, bytes a second", json::run),
 ];
 

@@ -11,8 +11,8 @@
 //! A decoder that has the whole input gives each string in exactly one piece, so a sink for such
 //! decoders needs only [`Sink::string`] and [`Sink::bytes`]. Pieces of a string end between
 //! characters. Strings that the schema leaves unchecked (`proto2`) come as [`Sink::raw_string`],
-//! which hands on what is UTF-8. Events come in the order of the bytes: a field that is no list may come twice, the
-//! later one counts; a sub-message that comes twice is to be merged.
+//! which hands on what is UTF-8. Events come in the order of the bytes: a field that is no list may
+//! come twice, the later one counts; a sub-message that comes twice is to be merged.
 
 pub use crate::wants::Wants;
 

@@ -73,7 +73,8 @@ pub(super) struct Pool {
     pub(super) order: Box<[FileId]>,
     /// Made by whoever first makes a message; two threads may come at once.
     pub(super) layouts: OnceLock<Layouts>,
-    /// Made by the first decoder, because most schemas never meet one; two threads may come at once.
+    /// Made by the first decoder, because most schemas never meet one; two threads may come at
+    /// once.
     pub(super) decoding: OnceLock<Tables>,
 }
 

@@ -133,3 +133,17 @@ fn speed_is_printed() {
     assert!(text.starts_with("2 messages, 14 bytes in, 6 bytes out, "), "{text}");
     assert!(text.contains("MB/s"), "{text}");
 }
+
+#[test]
+fn layouts_are_explained() {
+    let folder = Folder::new();
+    let schema = folder.file("point.proto", POINT);
+    let output = run(&format!("explain {schema} --type p.Point"));
+    let text = stdout(&output);
+    assert_eq!((status(&output), &*stderr(&output)), (0, ""));
+    assert!(text.starts_with("p.Point: "), "{text}");
+    assert!(text.contains("full_name                string"), "{text}");
+    assert!(text.contains("near                     repeated p.Point"), "{text}");
+    assert_eq!(stdout(&run(&format!("explain {schema}"))), text);
+    assert_eq!(status(&run(&format!("explain {schema} --type p.Line"))), 1);
+}

@@ -108,7 +108,8 @@ fn with_converter(
     }
 }
 
-fn no_message(schema: &Schema, name: &str) -> String {
+/// Why there is no message of that name.
+pub fn no_message(schema: &Schema, name: &str) -> String {
     let last = name.rsplit('.').next().unwrap_or(name);
     let similar = schema.messages().map(|id| schema.message(id));
     let mut similar = similar.filter(|one| one.name().eq_ignore_ascii_case(last));

@@ -68,11 +68,15 @@ fn messages_go_from_form_to_form() {
 fn fields_are_selected_by_path() {
     let folder = Folder::new();
     let json = b"{\"x\":1,\"fullName\":\"a\",\"near\":[{\"x\":2,\"fullName\":\"b\"}]}";
-    let output = pipe(&folder, "convert --from json --to json --select x,near.fullName", json);
+    let output = pipe(
+        &folder,
+        "convert --from json --to json --select x,near.full_name --engine native",
+        json,
+    );
     assert_eq!(stdout(&output), "{\"x\":1,\"near\":[{\"fullName\":\"b\"}]}\n");
     let output = pipe(&folder, "decode --select near.y", b"");
     assert_eq!(status(&output), 1);
-    let message = "tidemill: --select: path `near.y`: message p.Point has no field `y`\n";
+    let message = "tidemill: --select: `near.y` is no path: `p.Point` has no field `y`\n";
     assert_eq!(stderr(&output), message);
 }
 
@@ -128,4 +132,18 @@ fn speed_is_printed() {
     let text = stdout(&output);
     assert!(text.starts_with("2 messages, 14 bytes in, 6 bytes out, "), "{text}");
     assert!(text.contains("MB/s"), "{text}");
+}
+
+#[test]
+fn layouts_are_explained() {
+    let folder = Folder::new();
+    let schema = folder.file("point.proto", POINT);
+    let output = run(&format!("explain {schema} --type p.Point"));
+    let text = stdout(&output);
+    assert_eq!((status(&output), &*stderr(&output)), (0, ""));
+    assert!(text.starts_with("p.Point: "), "{text}");
+    assert!(text.contains("full_name                string"), "{text}");
+    assert!(text.contains("near                     repeated p.Point"), "{text}");
+    assert_eq!(stdout(&run(&format!("explain {schema}"))), text);
+    assert_eq!(status(&run(&format!("explain {schema} --type p.Line"))), 1);
 }

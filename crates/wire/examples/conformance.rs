@@ -6,18 +6,20 @@
 //! as the suite asks for the canonical form.
 //!
 //! ```text
-//! conformance FOLDER [--engine table] [--direct]      FOLDER has the protos of the suite
+//! conformance FOLDER [--engine native|table] [--direct]      FOLDER has the protos of the suite
 //! ```
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
 use tidemill_stdx::region::Bump;
+use tidemill_wire::decode::{Native, Tables};
 use tidemill_wire::encode::BinarySink;
 use tidemill_wire::json::{self, JsonSink, Mapping, PrintOptions, ReadOptions, Unknown};
 use tidemill_wire::proto::{Folders, compile};
+use tidemill_wire::sink::Wants;
 use tidemill_wire::text::{self, PrintUnknown, TextPrintOptions, TextReadOptions, TextSink};
-use tidemill_wire::{Message, MessageId, Schema, Value, delimited};
+use tidemill_wire::{Decoder, Message, MessageId, Schema, Value, delimited};
 
 /// The files of the suite, below the folder.
 const FILES: [&str; 6] = [
@@ -32,7 +34,7 @@ const FILES: [&str; 6] = [
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some((folder, options)) = arguments.split_first() else {
-        eprintln!("usage: conformance FOLDER [--engine table] [--direct]");
+        eprintln!("usage: conformance FOLDER [--engine native|table] [--direct]");
         return ExitCode::from(2);
     };
     let way = match options.iter().any(|option| option == "--direct") {
@@ -47,7 +49,19 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     let mapping = Mapping::new(&schema);
-    match serve(&Testee { schema: &schema, mapping: &mapping, way }) {
+    let native = options.windows(2).any(|pair| pair == ["--engine", "native"]);
+    let tables = Tables::new(&schema);
+    let native = native.then(|| Native::compile(&schema, &tables, Wants::ALL));
+    let native = match native.transpose() {
+        Ok(native) => native,
+        Err(error) => {
+            eprintln!("conformance: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let decoder = Decoder::with(&schema, &tables);
+    let decoder = native.as_ref().map_or(decoder, |native| decoder.native(native));
+    match serve(&Testee { schema: &schema, mapping: &mapping, decoder, way }) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("conformance: {error}");
@@ -66,6 +80,7 @@ enum Way {
 struct Testee<'s> {
     schema: &'s Schema,
     mapping: &'s Mapping<'s>,
+    decoder: Decoder<'s>,
     way: Way,
 }
 
@@ -140,7 +155,10 @@ impl Testee<'_> {
         let mut bytes = BinarySink::new(self.schema);
         let direct = self.way == Way::Direct;
         let read = if let (true, Value::Bytes(payload)) = field(request, "protobuf_payload")? {
-            let decoded = whole.decode_copied(payload).map_err(|error| error.to_string());
+            let decoded = self
+                .decoder
+                .decode(message, payload, &mut whole.copying_builder())
+                .map_err(|error| error.to_string());
             let to_bytes = matches!(request.get("requested_output_format")?, Value::Enum(BINARY));
             if direct && !to_bytes {
                 return Ok(decoded.map(|()| payload.to_vec()));
@@ -195,7 +213,7 @@ impl Testee<'_> {
             (BINARY, _) => Ok(("protobuf_payload", bytes.to_vec())),
             (JSON, Way::Direct) => {
                 let mut sink = JsonSink::new(self.mapping, PrintOptions::default());
-                let printed = json::print_to(&mut sink, message, bytes);
+                let printed = json::print_with(&mut sink, &self.decoder, message, bytes);
                 printed.map(|()| ("json_payload", sink.into_bytes())).map_err(|e| e.to_string())
             }
             (JSON, Way::Memory) => {
@@ -207,7 +225,7 @@ impl Testee<'_> {
             }
             (TEXT, Way::Direct) => {
                 let mut sink = TextSink::new(self.mapping, text_options);
-                let printed = text::print_to(&mut sink, message, bytes);
+                let printed = text::print_with(&mut sink, &self.decoder, message, bytes);
                 printed.map(|()| ("text_payload", sink.into_bytes())).map_err(|e| e.to_string())
             }
             (TEXT, Way::Memory) => {

@@ -96,7 +96,6 @@ mod merge;
 pub mod message;
 pub mod proto;
 pub mod schema;
-pub mod select;
 pub mod sink;
 pub mod text;
 pub mod varint;

@@ -132,7 +132,7 @@ fn errors_of_json_have_place_and_path() {
         ("{\"firstName\":1,\n \"first_name\":2}", "2:2: field `first_name` is there twice"),
         ("{\"s\":\"\",\"m\":{}}", "1:9: oneof `o` is set twice"),
         ("{\"m\":{\"list\":[1,\n  2147483648]}}", "2:13: 2147483648 is no int32 in m.list.1"),
-        ("{\"list\":[null]}", "1:10: a value that is not null is expected, not `n` in list.0"),
+        ("{\"list\":[null]}", "1:10: a value that is not null is expected, not `n` in list"),
         ("{\"map\":{\"a\":{\"e\":\"TWO\"}}}", "1:18: enum p.E has no value `TWO` in map.a.e"),
         ("{\"map\":{\"a\":{},\"a\":{}}}", "1:9: key `a` is there twice in map"),
         ("{\"raw\":\"?\"}", "1:8: this is no base64 in raw"),

@@ -4,10 +4,9 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::time::{Duration, Instant};
 
-use tidemill::messages::{ConvertError, Converter, Counts, Form};
+use tidemill::messages::{ConvertError, Converter, Counts, Engine, Form};
 use tidemill::schemas::load_schemas;
 use tidemill_wire::Schema;
-use tidemill_wire::select::Selection;
 
 use crate::Status;
 use crate::args::{DecoderKind, InputForm, MessagesArgs, OutputForm};
@@ -95,21 +94,22 @@ fn with_converter(
         report.error(&no_message(&schema, &args.message));
         return Status::Failed;
     };
-    let paths = args.select.as_deref().map(|paths| paths.split(','));
-    let selection = match paths.map(|paths| Selection::new(&schema, message, paths)).transpose() {
-        Ok(selection) => selection,
-        Err(error) => {
-            report.error(&format!("--select: {error}"));
-            return Status::Failed;
-        }
+    let paths: Option<Vec<&str>> = args.select.as_deref().map(|paths| paths.split(',').collect());
+    let engine = match args.engine {
+        Some(DecoderKind::Native) => Engine::Native,
+        Some(DecoderKind::Table) | None => Engine::Table,
     };
-    if args.engine == Some(DecoderKind::Native) {
-        report.warn("--engine native has no effect here: this verb decodes by tables");
+    match Converter::new(&schema, message, paths.as_deref(), engine) {
+        Ok(converter) => work(&converter),
+        Err(error) => {
+            report.error(&error);
+            Status::Failed
+        }
     }
-    work(&Converter::new(&schema, message, selection))
 }
 
-fn no_message(schema: &Schema, name: &str) -> String {
+/// Why there is no message of that name.
+pub fn no_message(schema: &Schema, name: &str) -> String {
     let last = name.rsplit('.').next().unwrap_or(name);
     let similar = schema.messages().map(|id| schema.message(id));
     let mut similar = similar.filter(|one| one.name().eq_ignore_ascii_case(last));

@@ -3,9 +3,10 @@
 use std::io::{Read, Write};
 
 use tidemill_stdx::region::Bump;
+use tidemill_wire::decode::{Native, Tables};
 use tidemill_wire::encode::BinarySink;
 use tidemill_wire::json::{self, JsonSink, Mapping, PrintOptions, ReadError, ReadOptions};
-use tidemill_wire::select::{Select, Selection};
+use tidemill_wire::sink::Wants;
 use tidemill_wire::text::{self, TextPrintOptions, TextReadOptions, TextSink};
 use tidemill_wire::{Decoder, MessageId, Schema, delimited};
 
@@ -25,17 +26,55 @@ pub struct Converter<'s> {
     schema: &'s Schema,
     mapping: Mapping<'s>,
     message: MessageId,
-    selection: Option<Selection>,
+    tables: Tables,
+    native: Option<Native>,
+    selects: bool,
+}
+
+/// How messages are decoded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Engine {
+    /// By code that is generated for the schema.
+    Native,
+    /// By tables.
+    Table,
 }
 
 impl<'s> Converter<'s> {
-    /// A converter of all of each message, or of what is selected.
+    /// A converter of all of each message, or of what the paths select.
+    ///
+    /// # Errors
+    /// A path that leads nowhere; a processor for which no code can be generated.
     pub fn new(
         schema: &'s Schema,
         message: MessageId,
-        selection: Option<Selection>,
-    ) -> Converter<'s> {
-        Converter { schema, mapping: Mapping::new(schema), message, selection }
+        paths: Option<&[&str]>,
+        engine: Engine,
+    ) -> Result<Converter<'s>, String> {
+        let tables = match paths {
+            None => Tables::new(schema),
+            Some(paths) => {
+                let selected = Tables::select(schema, message, paths);
+                selected.map_err(|error| format!("--select: {error}"))?
+            }
+        };
+        let native = match engine {
+            Engine::Table => None,
+            Engine::Native => {
+                let compiled = Native::compile(schema, &tables, Wants::ALL);
+                Some(compiled.map_err(|error| format!("--engine native: {error}"))?)
+            }
+        };
+        let (mapping, selects) = (Mapping::new(schema), paths.is_some());
+        Ok(Converter { schema, mapping, message, tables, native, selects })
+    }
+
+    fn decoder(&self) -> Decoder<'_> {
+        let decoder = Decoder::with(self.schema, &self.tables);
+        match &self.native {
+            Some(native) => decoder.native(native),
+            None => decoder,
+        }
     }
 
     /// Converts all messages of `input`.
@@ -55,7 +94,15 @@ impl<'s> Converter<'s> {
         let mut arena = Bump::new();
         let mut counts = Counts::default();
         let mut done = Ok(());
-        while let Some(frame) = frames.next()? {
+        loop {
+            let frame = match frames.next() {
+                Ok(Some(frame)) => frame,
+                Ok(None) => break,
+                Err(error) => {
+                    done = Err(error);
+                    break;
+                }
+            };
             let length = frame.len();
             if let Err(problem) = self.one(frame, from, &arena, &mut printer) {
                 let place = problem.place.map(|(line, column)| frames.place(line, column));
@@ -110,15 +157,7 @@ impl<'s> Converter<'s> {
                 parsed.bytes()
             }
         };
-        let decoder = Decoder::new(self.schema);
-        match &self.selection {
-            None => printer.print(decoder, message, bytes),
-            Some(selection) => {
-                let mut select = Select::new(selection, BinarySink::new(self.schema));
-                decoder.decode(message, bytes, &mut select).map_err(Problem::from_display)?;
-                printer.print(decoder, message, select.sink.bytes())
-            }
-        }
+        printer.print(&self.decoder(), self.selects, message, bytes)
     }
 }
 
@@ -157,14 +196,21 @@ struct Printer<'m, 's> {
 impl Printer<'_, '_> {
     fn print(
         &mut self,
-        decoder: Decoder<'_>,
+        decoder: &Decoder<'_>,
+        selects: bool,
         message: MessageId,
         bytes: &[u8],
     ) -> Result<(), Problem> {
         self.count += 1;
         match self.to {
             Form::Binary | Form::Delimited => {
-                decoder.decode(message, bytes, &mut ()).map_err(Problem::from_display)?;
+                let mut selected = BinarySink::new(decoder.schema());
+                let decoded = match selects {
+                    true => decoder.decode(message, bytes, &mut selected),
+                    false => decoder.decode(message, bytes, &mut ()),
+                };
+                decoded.map_err(Problem::from_display)?;
+                let bytes = if selects { selected.bytes() } else { bytes };
                 if self.to == Form::Delimited {
                     delimited::write_varint(&mut self.out, bytes);
                 } else if self.count == 1 {
@@ -177,13 +223,15 @@ impl Printer<'_, '_> {
             }
             Form::Json => {
                 self.json.clear();
-                json::print_to(&mut self.json, message, bytes).map_err(Problem::from_display)?;
+                let printed = json::print_with(&mut self.json, decoder, message, bytes);
+                printed.map_err(Problem::from_display)?;
                 self.out.extend_from_slice(self.json.bytes());
                 self.out.push(b'\n');
             }
             Form::Text => {
                 self.text.clear();
-                text::print_to(&mut self.text, message, bytes).map_err(Problem::from_display)?;
+                let printed = text::print_with(&mut self.text, decoder, message, bytes);
+                printed.map_err(Problem::from_display)?;
                 if self.count > 1 {
                     self.out.push(b'\n');
                 }

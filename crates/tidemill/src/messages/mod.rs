@@ -7,11 +7,13 @@
 
 mod convert;
 mod frames;
+mod layout;
 
 use std::fmt;
 
-pub use convert::{Converter, Progress};
+pub use convert::{Converter, Engine, Progress};
 pub use frames::Frames;
+pub use layout::layout_text;
 
 /// How messages are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

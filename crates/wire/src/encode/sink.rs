@@ -288,6 +288,11 @@ impl<'a> Sink<'a> for BinarySink<'_> {
         Ok(())
     }
 
+    fn raw_string(&mut self, _: FieldId, piece: &'a [u8]) -> Flow {
+        self.out.extend_from_slice(piece);
+        Ok(())
+    }
+
     fn start_bytes(&mut self, field: FieldId, length: usize) -> Flow {
         self.start_text(field, length)
     }
@@ -305,7 +310,7 @@ impl<'a> Sink<'a> for BinarySink<'_> {
 
     fn unknown_element(&mut self, number: u32, value: u64) -> Flow {
         self.close_packed();
-        self.out.extend_from_slice(Tag::new(number, WireType::Varint).as_bytes());
+        self.tag(&Tag::new(number, WireType::Varint));
         varint::write(&mut self.out, value);
         Ok(())
     }

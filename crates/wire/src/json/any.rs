@@ -22,10 +22,10 @@ pub(super) fn write(sink: &mut JsonSink<'_, '_>, any: &AnyParts) -> Flow {
     let Some(message) = message.filter(|id| !entry(id)) else {
         return Err(sink.refuse(format!("an Any holds a `{type_url}`, which is not known")));
     };
-    let mark = sink.mark();
+    let (decoder, mark) = (Decoder::new(schema), sink.mark());
     sink.open_in_any(message, type_url);
     let mut inside = Inside(sink);
-    let error = match Decoder::new(schema).decode(message, &any.value, &mut inside) {
+    let error = match decoder.decode(message, &any.value, &mut inside) {
         Ok(()) => return Ok(()),
         Err(error) => error,
     };
@@ -37,7 +37,7 @@ pub(super) fn write(sink: &mut JsonSink<'_, '_>, any: &AnyParts) -> Flow {
     }
     sink.return_to(&mark);
     sink.open_in_any(message, type_url);
-    let walked = walk_merged(schema, message, &any.value, &mut Inside(sink));
+    let walked = walk_merged(&decoder, message, &any.value, &mut Inside(sink));
     sink.go_on(&mark);
     walked.map_err(|_| Stop)
 }
@@ -94,6 +94,10 @@ impl<'a> Sink<'a> for Inside<'_, '_, '_> {
         self.0.string(field, piece)
     }
 
+    fn raw_string(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
+        self.0.raw_string(field, piece)
+    }
+
     fn end_string(&mut self, field: FieldId) -> Flow {
         self.0.end_string(field)
     }
@@ -112,5 +116,9 @@ impl<'a> Sink<'a> for Inside<'_, '_, '_> {
 
     fn unknown(&mut self, number: u32, raw: &'a [u8]) -> Flow {
         self.0.unknown(number, raw)
+    }
+
+    fn unknown_element(&mut self, number: u32, value: u64) -> Flow {
+        self.0.unknown_element(number, value)
     }
 }

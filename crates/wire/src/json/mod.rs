@@ -110,8 +110,21 @@ pub fn print_to(
     bytes: &[u8],
 ) -> Result<(), PrintError> {
     let schema = sink.mapping.schema();
+    print_with(sink, &Decoder::new(schema), message, bytes)
+}
+
+/// Likewise, by a decoder of the sink's schema: a native one, or one of some fields.
+///
+/// # Errors
+/// Bytes that are no such message; values that have no text.
+pub fn print_with(
+    sink: &mut JsonSink<'_, '_>,
+    decoder: &Decoder<'_>,
+    message: MessageId,
+    bytes: &[u8],
+) -> Result<(), PrintError> {
     let start = sink.out.len();
-    let Err(error) = Decoder::new(schema).decode(message, bytes, sink) else { return Ok(()) };
+    let Err(error) = decoder.decode(message, bytes, sink) else { return Ok(()) };
     if error.kind != ErrorKind::Stopped {
         return Err(PrintError::Bytes(error));
     }
@@ -123,7 +136,7 @@ pub fn print_to(
     sink.out.truncate(start);
     let mark = sink.mark();
     sink.return_to(&mark);
-    let walked = walk_merged(schema, message, bytes, sink);
+    let walked = walk_merged(decoder, message, bytes, sink);
     sink.go_on(&mark);
     walked.map_err(|what| match sink.problem() {
         Some(WriteProblem::Value(what)) => PrintError::Value(what.clone()),

@@ -433,6 +433,12 @@ impl<'m, 's> JsonSink<'m, 's> {
         Ok(())
     }
 
+    #[cold]
+    fn no_utf8(&mut self, field: FieldId) -> Stop {
+        let name = self.mapping.schema.field(field).name();
+        self.refuse(format!("string `{name}` is not UTF-8, as JSON is"))
+    }
+
     fn finite(&mut self, value: f64) -> Flow {
         if self.top.shape == Shape::Value && !value.is_finite() {
             return Err(self.refuse("a Value that is no finite number has no JSON"));
@@ -638,6 +644,13 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         Ok(())
     }
 
+    fn raw_string(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
+        match std::str::from_utf8(piece) {
+            Ok(text) => self.string(field, text),
+            Err(_) => Err(self.no_utf8(field)),
+        }
+    }
+
     fn end_string(&mut self, field: FieldId) -> Flow {
         match self.top.shape {
             Shape::FieldMask => {
@@ -670,9 +683,8 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
             return Ok(());
         }
         if self.mapping.field(field).kind == Kind::String {
-            // So strings are told that need not be UTF-8, and are not.
-            let name = self.mapping.schema.field(field).name();
-            return Err(self.refuse(format!("string `{name}` is not UTF-8, as JSON is")));
+            // So messages tell of strings that are not UTF-8.
+            return Err(self.no_utf8(field));
         }
         self.begin(field)?;
         self.out.push(b'"');
@@ -706,5 +718,9 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
                 Err(self.refuse(format!("field {number} of {name} is unknown")))
             }
         }
+    }
+
+    fn unknown_element(&mut self, number: u32, _: u64) -> Flow {
+        self.unknown(number, &[])
     }
 }

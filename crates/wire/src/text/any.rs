@@ -16,9 +16,9 @@ pub(super) fn expand(sink: &mut TextSink<'_, '_>, type_url: &[u8], value: &[u8])
     else {
         return false;
     };
-    let mark = sink.mark();
+    let (decoder, mark) = (Decoder::new(schema), sink.mark());
     sink.open_any(message, type_url);
-    let error = match Decoder::new(schema).decode(message, value, &mut Inside(sink)) {
+    let error = match decoder.decode(message, value, &mut Inside(sink)) {
         Ok(()) => return true,
         Err(error) => error,
     };
@@ -27,7 +27,7 @@ pub(super) fn expand(sink: &mut TextSink<'_, '_>, type_url: &[u8], value: &[u8])
     sink.return_to(&mark);
     if merge {
         sink.open_any(message, type_url);
-        if walk_merged(schema, message, value, &mut Inside(sink)).is_ok() {
+        if walk_merged(&decoder, message, value, &mut Inside(sink)).is_ok() {
             return true;
         }
         sink.return_to(&mark);
@@ -87,6 +87,10 @@ impl<'a> Sink<'a> for Inside<'_, '_, '_> {
         self.0.string(field, piece)
     }
 
+    fn raw_string(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
+        self.0.raw_string(field, piece)
+    }
+
     fn end_string(&mut self, field: FieldId) -> Flow {
         self.0.end_string(field)
     }
@@ -105,5 +109,9 @@ impl<'a> Sink<'a> for Inside<'_, '_, '_> {
 
     fn unknown(&mut self, number: u32, raw: &'a [u8]) -> Flow {
         self.0.unknown(number, raw)
+    }
+
+    fn unknown_element(&mut self, number: u32, value: u64) -> Flow {
+        self.0.unknown_element(number, value)
     }
 }

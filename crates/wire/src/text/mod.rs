@@ -65,13 +65,26 @@ pub fn print_to(
     bytes: &[u8],
 ) -> Result<(), PrintError> {
     let schema = sink.mapping.schema();
+    print_with(sink, &Decoder::new(schema), message, bytes)
+}
+
+/// Likewise, by a decoder of the sink's schema: a native one, or one of some fields.
+///
+/// # Errors
+/// Bytes that are no such message; values that have no text.
+pub fn print_with(
+    sink: &mut TextSink<'_, '_>,
+    decoder: &Decoder<'_>,
+    message: MessageId,
+    bytes: &[u8],
+) -> Result<(), PrintError> {
     let start = sink.mark();
-    let Err(error) = Decoder::new(schema).decode(message, bytes, sink) else { return Ok(()) };
+    let Err(error) = decoder.decode(message, bytes, sink) else { return Ok(()) };
     if error.kind != ErrorKind::Stopped || sink.problem() != Some(&WriteProblem::NeedsMerge) {
         return Err(PrintError::Bytes(error));
     }
     sink.return_to(&start);
-    walk_merged(schema, message, bytes, sink).map_err(PrintError::Value)
+    walk_merged(decoder, message, bytes, sink).map_err(PrintError::Value)
 }
 
 /// The bytes of the message that `text` is.

@@ -442,7 +442,8 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
             let known = ["inf", "infinity", "nan"].map(|name| word.eq_ignore_ascii_case(name));
             return match known {
                 [false, false, false] => Err(Fault::new(at, "a number is expected")),
-                [_, _, true] => Ok((negative, "nan")),
+                // Its sign means nothing.
+                [_, _, true] => Ok((false, "nan")),
                 _ => Ok((negative, "inf")),
             };
         }

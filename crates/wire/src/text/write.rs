@@ -4,6 +4,7 @@
 use super::{any, group_name, literal, unknown};
 use crate::json::print;
 use crate::json::{EnumName, Kind, List, Mapping, Shape, WriteProblem};
+use crate::schema::raw::put_varint;
 use crate::schema::{FieldId, MessageId};
 use crate::sink::{Flow, Sink, Stop};
 
@@ -337,6 +338,16 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
         Ok(())
     }
 
+    fn raw_string(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
+        match std::str::from_utf8(piece) {
+            Ok(text) => self.string(field, text),
+            Err(_) => {
+                literal::escape_bytes(&mut self.out, piece);
+                Ok(())
+            }
+        }
+    }
+
     fn end_string(&mut self, _: FieldId) -> Flow {
         if self.here.shape != Shape::Any {
             self.out.push(b'"');
@@ -371,6 +382,15 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
     fn unknown(&mut self, _: u32, raw: &'a [u8]) -> Flow {
         if self.options.unknown == PrintUnknown::Print {
             unknown::write(self, raw);
+        }
+        Ok(())
+    }
+
+    fn unknown_element(&mut self, number: u32, value: u64) -> Flow {
+        let mut raw = Vec::new();
+        put_varint(&mut raw, number, value);
+        if self.options.unknown == PrintUnknown::Print {
+            unknown::write(self, &raw);
         }
         Ok(())
     }

@@ -67,7 +67,7 @@ fn known() -> &'static Known {
     })
 }
 
-/// A message that was read comes back from the text that it is printed as; true if it was.
+/// What a message that was read is printed as is read, and printed the same; true if it was.
 pub fn check_json(input: &[u8]) -> bool {
     let Known { schema, message } = known();
     let mapping = Mapping::new(schema);
@@ -82,12 +82,11 @@ pub fn check_json(input: &[u8]) -> bool {
             return false;
         }
     };
-    let whole = Message::from_bytes(schema, *message, &bytes).expect("what was written is right");
+    Message::from_bytes(schema, *message, &bytes).expect("what was written is right");
     // Some values have no JSON: paths of a mask that would not come back, for example.
     if let Ok(again) = json::print(&mapping, *message, &bytes) {
         let back = json::parse(&mapping, *message, again.as_bytes()).expect("what was printed");
-        let back = Message::from_bytes(schema, *message, &back).expect("what was written");
-        assert_eq!(format!("{whole:?}"), format!("{back:?}"), "{again}");
+        assert_eq!(json::print(&mapping, *message, &back).as_deref(), Ok(&*again));
     }
     true
 }
@@ -103,7 +102,7 @@ fn check_plain(input: &[u8]) {
     }
 }
 
-/// A message that was read comes back from the text that it is printed as; true if it was.
+/// What a message that was read is printed as is read, and printed the same; true if it was.
 pub fn check_text(input: &[u8]) -> bool {
     let Known { schema, message } = known();
     let mapping = Mapping::new(schema);
@@ -114,10 +113,9 @@ pub fn check_text(input: &[u8]) -> bool {
             return false;
         }
     };
-    let whole = Message::from_bytes(schema, *message, &bytes).expect("what was written is right");
+    Message::from_bytes(schema, *message, &bytes).expect("what was written is right");
     let again = text::print(&mapping, *message, &bytes).expect("everything has a text");
     let back = text::parse(&mapping, *message, again.as_bytes()).expect("what was printed");
-    let back = Message::from_bytes(schema, *message, &back).expect("what was written");
-    assert_eq!(format!("{whole:?}"), format!("{back:?}"), "{again}");
+    assert_eq!(text::print(&mapping, *message, &back).as_deref(), Ok(&*again));
     true
 }

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "arrow")]
+use tidemill::messages::ColumnForm;
 use tidemill::messages::{ConvertError, Converter, Counts, Engine, Form};
 use tidemill::schemas::load_schemas;
 use tidemill_wire::Schema;
@@ -20,8 +22,12 @@ const BENCH_TIME: Duration = Duration::from_millis(500);
 
 /// Converts the input; `from` and `to` where the command line has nothing.
 pub fn convert(args: &MessagesArgs, from: Form, to: OutputForm, report: Reporter) -> Status {
-    let Some(to) = output_form(args.to.unwrap_or(to), report) else { return Status::Failed };
     let from = args.from.map_or(from, input_form);
+    let to = match output_form(args.to.unwrap_or(to)) {
+        Target::Messages(form) => form,
+        Target::Columns(form) => return convert_to_columns(args, from, form, report),
+        Target::Absent => return absent(report),
+    };
     with_converter(args, report, |converter| {
         let input = match open(args) {
             Ok(input) => input,
@@ -43,9 +49,7 @@ pub fn convert(args: &MessagesArgs, from: Form, to: OutputForm, report: Reporter
 
 /// Converts the input again and again and prints how fast.
 pub fn bench(args: &MessagesArgs, report: Reporter) -> Status {
-    let Some(to) = output_form(args.to.unwrap_or(OutputForm::Json), report) else {
-        return Status::Failed;
-    };
+    let to = output_form(args.to.unwrap_or(OutputForm::Json));
     let from = args.from.map_or(Form::Binary, input_form);
     with_converter(args, report, |converter| {
         let mut input = Vec::new();
@@ -54,8 +58,19 @@ pub fn bench(args: &MessagesArgs, report: Reporter) -> Status {
         }
         let (start, mut rounds) = (Instant::now(), 0u32);
         let counts = loop {
-            let mut output = io::sink();
-            match converter.convert(&*input, from, &mut output, to, &mut |_| ()) {
+            let done = match to {
+                Target::Messages(to) => {
+                    converter.convert(&*input, from, &mut io::sink(), to, &mut |_| ())
+                }
+                #[cfg(feature = "arrow")]
+                Target::Columns(to) => {
+                    converter.convert_to_columns(&*input, from, io::sink(), to, &mut |_| ())
+                }
+                #[cfg(not(feature = "arrow"))]
+                Target::Columns(_) => return absent(report),
+                Target::Absent => return absent(report),
+            };
+            match done {
                 Ok(counts) => {
                     rounds += 1;
                     if start.elapsed() >= BENCH_TIME {
@@ -128,15 +143,67 @@ fn input_form(form: InputForm) -> Form {
     }
 }
 
-fn output_form(form: OutputForm, report: Reporter) -> Option<Form> {
-    Some(match form {
+#[cfg(not(feature = "arrow"))]
+type ColumnForm = std::convert::Infallible;
+
+/// What is written.
+#[derive(Clone, Copy)]
+enum Target {
+    Messages(Form),
+    #[cfg_attr(not(feature = "arrow"), allow(dead_code))]
+    Columns(ColumnForm),
+    /// This build does not have it.
+    #[cfg_attr(feature = "arrow", allow(dead_code))]
+    Absent,
+}
+
+fn output_form(form: OutputForm) -> Target {
+    Target::Messages(match form {
         OutputForm::Binary => Form::Binary,
         OutputForm::Delimited => Form::Delimited,
         OutputForm::Json => Form::Json,
         OutputForm::Text => Form::Text,
-        OutputForm::Arrow | OutputForm::Parquet => {
-            report.error("--to arrow and parquet: this build has no Arrow");
-            return None;
+        #[cfg(feature = "arrow")]
+        OutputForm::Arrow => return Target::Columns(ColumnForm::Arrow),
+        #[cfg(feature = "arrow")]
+        OutputForm::Parquet => return Target::Columns(ColumnForm::Parquet),
+        #[cfg(not(feature = "arrow"))]
+        OutputForm::Arrow | OutputForm::Parquet => return Target::Absent,
+    })
+}
+
+fn absent(report: Reporter) -> Status {
+    report.error("--to arrow and parquet: this program was built without the feature `arrow`");
+    Status::Failed
+}
+
+#[cfg(not(feature = "arrow"))]
+fn convert_to_columns(_: &MessagesArgs, _: Form, _: ColumnForm, report: Reporter) -> Status {
+    absent(report)
+}
+
+#[cfg(feature = "arrow")]
+fn convert_to_columns(args: &MessagesArgs, from: Form, to: ColumnForm, report: Reporter) -> Status {
+    with_converter(args, report, |converter| {
+        match converter.without_column() {
+            Ok(paths) => paths.iter().for_each(|path| {
+                report.warn(&format!("{path} leads back to a message around it: it has no column"));
+            }),
+            Err(error) => return failed(args, &error, report),
+        }
+        let input = match open(args) {
+            Ok(input) => input,
+            Err(error) => return failed(args, &ConvertError::Read(error), report),
+        };
+        let mut progress = Progress::new();
+        let done = converter.convert_to_columns(input, from, io::stdout(), to, &mut |counts| {
+            progress.show(counts);
+        });
+        progress.end();
+        match done {
+            Ok(_) => Status::Fine,
+            Err(ConvertError::Write(error)) => explain_failure(&error),
+            Err(error) => failed(args, &error, report),
         }
     })
 }

@@ -15,7 +15,7 @@ use super::{ConvertError, Counts, Form, Frames};
 /// Output that is gathered before it is written.
 const OUTPUT_BYTES: usize = 64 << 10;
 /// Memory that is kept from one message to the next.
-const KEPT_BYTES: usize = 1 << 20;
+pub(super) const KEPT_BYTES: usize = 1 << 20;
 
 /// Is told after each message what was done so far.
 pub type Progress<'p> = &'p mut dyn FnMut(Counts);
@@ -23,12 +23,14 @@ pub type Progress<'p> = &'p mut dyn FnMut(Counts);
 /// Converts messages of one type.
 #[derive(Debug)]
 pub struct Converter<'s> {
-    schema: &'s Schema,
+    pub(super) schema: &'s Schema,
     mapping: Mapping<'s>,
-    message: MessageId,
+    pub(super) message: MessageId,
     tables: Tables,
     native: Option<Native>,
-    selects: bool,
+    /// None: all of each message.
+    pub(super) paths: Vec<String>,
+    pub(super) engine: Engine,
 }
 
 /// How messages are decoded.
@@ -65,8 +67,9 @@ impl<'s> Converter<'s> {
                 Some(compiled.map_err(|error| format!("--engine native: {error}"))?)
             }
         };
-        let (mapping, selects) = (Mapping::new(schema), paths.is_some());
-        Ok(Converter { schema, mapping, message, tables, native, selects })
+        let paths = paths.unwrap_or_default().iter().map(|&path| path.to_owned()).collect();
+        let mapping = Mapping::new(schema);
+        Ok(Converter { schema, mapping, message, tables, native, paths, engine })
     }
 
     fn decoder(&self) -> Decoder<'_> {
@@ -105,9 +108,7 @@ impl<'s> Converter<'s> {
             };
             let length = frame.len();
             if let Err(problem) = self.one(frame, from, &arena, &mut printer) {
-                let place = problem.place.map(|(line, column)| frames.place(line, column));
-                let (number, message) = (frames.number(), problem.message);
-                done = Err(ConvertError::Message { place, number, message });
+                done = Err(problem.explain(&frames));
                 break;
             }
             if matches!(from, Form::Json | Form::Text) {
@@ -142,34 +143,49 @@ impl<'s> Converter<'s> {
         arena: &Bump,
         printer: &mut Printer<'_, 's>,
     ) -> Result<(), Problem> {
-        let (mapping, message) = (&self.mapping, self.message);
         let mut parsed = BinarySink::new(self.schema);
-        let bytes = match from {
-            Form::Binary | Form::Delimited => frame,
+        let bytes = self.bytes_of(frame, from, arena, &mut parsed)?;
+        printer.print(&self.decoder(), !self.paths.is_empty(), self.message, bytes)
+    }
+
+    /// A message as bytes, which `parsed` makes of texts.
+    pub(super) fn bytes_of<'f>(
+        &self,
+        frame: &'f [u8],
+        from: Form,
+        arena: &Bump,
+        parsed: &'f mut BinarySink<'_>,
+    ) -> Result<&'f [u8], Problem> {
+        let (mapping, message) = (&self.mapping, self.message);
+        parsed.clear();
+        match from {
+            Form::Binary | Form::Delimited => return Ok(frame),
             Form::Json => {
-                let options = ReadOptions::default();
-                json::read(mapping, message, frame, arena, options, &mut parsed)?;
-                parsed.bytes()
+                json::read(mapping, message, frame, arena, ReadOptions::default(), parsed)?;
             }
             Form::Text => {
-                let options = TextReadOptions::default();
-                text::read(mapping, message, frame, arena, options, &mut parsed)?;
-                parsed.bytes()
+                text::read(mapping, message, frame, arena, TextReadOptions::default(), parsed)?;
             }
-        };
-        printer.print(&self.decoder(), self.selects, message, bytes)
+        }
+        Ok(parsed.bytes())
     }
 }
 
 /// What is wrong with a message, and where in its text.
-struct Problem {
+pub(super) struct Problem {
     place: Option<(usize, usize)>,
     message: String,
 }
 
 impl Problem {
-    fn from_display(error: impl std::fmt::Display) -> Problem {
+    pub(super) fn from_display(error: impl std::fmt::Display) -> Problem {
         Problem { place: None, message: error.to_string() }
+    }
+
+    /// As an error of the message that was read last.
+    pub(super) fn explain<R: Read>(self, frames: &Frames<R>) -> ConvertError {
+        let place = self.place.map(|(line, column)| frames.place(line, column));
+        ConvertError::Message { place, number: frames.number(), message: self.message }
     }
 }
 

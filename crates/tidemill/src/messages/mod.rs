@@ -2,15 +2,20 @@
 //!
 //! ```text
 //! input --frames--> one message --bytes--> (select) --> binary, JSON, text --> output
+//!                                              '------> columns, in batches ------> output
 //! ```
-//! Only one message is in memory at a time, and one piece of the input.
+//! Only one message, or one batch, is in memory at a time, and one piece of the input.
 
+#[cfg(feature = "arrow")]
+mod columns;
 mod convert;
 mod frames;
 mod layout;
 
 use std::fmt;
 
+#[cfg(feature = "arrow")]
+pub use columns::ColumnForm;
 pub use convert::{Converter, Engine, Progress};
 pub use frames::Frames;
 pub use layout::layout_text;
@@ -51,6 +56,8 @@ pub enum ConvertError {
         /// What is wrong.
         message: String,
     },
+    /// The selected fields cannot be had in that form.
+    Selection(String),
     /// The input cannot be read.
     Read(std::io::Error),
     /// The output cannot be written.
@@ -64,6 +71,7 @@ impl fmt::Display for ConvertError {
             ConvertError::Message { place: None, number, message } => {
                 write!(f, "message {number}: {message}")
             }
+            ConvertError::Selection(what) => write!(f, "--select: {what}"),
             ConvertError::Read(error) => write!(f, "cannot be read: {error}"),
             ConvertError::Write(error) => write!(f, "cannot be written: {error}"),
         }

@@ -1,0 +1,135 @@
+//! Messages into Arrow batches, written as an IPC stream or a Parquet file.
+
+use std::io::{self, Read, Write};
+
+use tidemill_stdx::region::Bump;
+use tidemill_wire::encode::BinarySink;
+use tidemill_wire_arrow::{Engine as ReaderEngine, Format, Options, Output, Reader};
+
+use super::convert::{Converter, Engine, KEPT_BYTES, Problem, Progress};
+use super::{ConvertError, Counts, Form, Frames};
+
+/// Rows of a batch.
+const BATCH_ROWS: usize = 65_536;
+/// Bytes of messages after which a batch ends before it has all its rows.
+const BATCH_BYTES: u64 = 64 << 20;
+
+/// A file of columns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ColumnForm {
+    /// A stream of Arrow record batches.
+    Arrow,
+    /// A Parquet file.
+    Parquet,
+}
+
+/// Counts what goes through.
+struct Counted<W> {
+    to: W,
+    bytes: u64,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+fn write_failed(error: impl std::fmt::Display) -> ConvertError {
+    ConvertError::Write(io::Error::other(error.to_string()))
+}
+
+impl Converter<'_> {
+    fn reader(&self) -> Result<Reader, ConvertError> {
+        let select = self.paths.clone();
+        let options = Options { select, ..Options::default() };
+        let engine = match self.engine {
+            Engine::Native => ReaderEngine::Native,
+            Engine::Table => ReaderEngine::Table,
+        };
+        Reader::new(self.schema, self.message, &options, engine)
+            .map_err(|error| ConvertError::Selection(error.to_string()))
+    }
+
+    /// Fields that have no column, because they lead back to a message around them.
+    ///
+    /// # Errors
+    /// A selection that cannot be had as columns.
+    pub fn without_column(&self) -> Result<Vec<String>, ConvertError> {
+        Ok(self.reader()?.columns().left_out().to_vec())
+    }
+
+    /// Converts all messages of `input` into columns.
+    ///
+    /// # Errors
+    /// As [`Converter::convert`]; a selection that cannot be had as columns.
+    pub fn convert_to_columns(
+        &self,
+        input: impl Read,
+        from: Form,
+        output: impl Write + Send,
+        to: ColumnForm,
+        progress: Progress<'_>,
+    ) -> Result<Counts, ConvertError> {
+        let mut reader = self.reader()?;
+        let format = match to {
+            ColumnForm::Arrow => Format::Arrow,
+            ColumnForm::Parquet => Format::Parquet,
+        };
+        let counted = Counted { to: output, bytes: 0 };
+        let schema = reader.columns().arrow_schema().clone();
+        let mut file = Output::new(counted, format, &schema).map_err(write_failed)?;
+        let mut frames = Frames::new(input, from);
+        let mut parsed = BinarySink::new(self.schema);
+        let mut arena = Bump::new();
+        let (mut counts, mut batch_bytes) = (Counts::default(), 0);
+        let mut done = Ok(());
+        loop {
+            let frame = match frames.next() {
+                Ok(Some(frame)) => frame,
+                Ok(None) => break,
+                Err(error) => {
+                    done = Err(error);
+                    break;
+                }
+            };
+            let length = frame.len();
+            let bytes = self.bytes_of(frame, from, &arena, &mut parsed);
+            let read = bytes.and_then(|bytes| {
+                batch_bytes += bytes.len() as u64;
+                reader.append(bytes).map_err(Problem::from_display)
+            });
+            if let Err(problem) = read {
+                done = Err(problem.explain(&frames));
+                break;
+            }
+            if matches!(from, Form::Json | Form::Text) {
+                frames.pass_lines(length);
+            }
+            arena.reset_and_shrink(KEPT_BYTES);
+            counts.messages += 1;
+            counts.input_bytes = frames.bytes();
+            if reader.columns().rows() >= BATCH_ROWS || batch_bytes >= BATCH_BYTES {
+                batch_bytes = 0;
+                let batch = reader.finish().map_err(write_failed)?;
+                file.write(&batch).map_err(write_failed)?;
+            }
+            progress(counts);
+        }
+        // What came before a wrong message is written, in a file that is whole.
+        if reader.columns().rows() > 0 {
+            let batch = reader.finish().map_err(write_failed)?;
+            file.write(&batch).map_err(write_failed)?;
+        }
+        let mut counted = file.finish().map_err(write_failed)?;
+        counted.flush().map_err(ConvertError::Write)?;
+        counts.output_bytes = counted.bytes;
+        done.map(|()| counts)
+    }
+}

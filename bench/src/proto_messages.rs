@@ -6,7 +6,8 @@
 
 use std::path::PathBuf;
 
-use tidemill_wire::{Encoder, Message, MessageId, Schema};
+use tidemill_wire::decode::Native;
+use tidemill_wire::{Decoder, Encoder, Message, MessageId, Schema, Tables, Wants};
 
 use crate::Extent;
 use crate::clock::{cpu_seconds, median};
@@ -61,24 +62,33 @@ fn case_of(
     if native.encode(views.as_ref()).map_err(|error| text(&error))? != expected {
         return Err(format!("{case}: the encoders differ"));
     }
-    let mut rates: [Vec<f64>; 5] = Default::default();
+    let compiled = Native::compile(schema, &Tables::new(schema), Wants::ALL);
+    let compiled = compiled.map_err(|error| text(&error))?;
+    let decoder = Decoder::new(schema).native(&compiled);
+    let mut by_code = Message::new(schema, of).map_err(|error| text(&error))?;
+    by_code.decode_with(&decoder, input).map_err(|error| text(&error))?;
+    if by_code != views {
+        return Err(format!("{case}: the decoders differ"));
+    }
+    let mut rates: [Vec<f64>; 6] = Default::default();
     let mut out = Vec::new();
     for _ in 0..runs {
         rates[0].push(rate(input.len(), passes, || views.decode(input).is_ok())?);
         rates[1].push(rate(input.len(), passes, || copies.decode_copied(input).is_ok())?);
         rates[2]
             .push(rate(input.len(), passes, || Message::from_bytes(schema, of, input).is_ok())?);
-        rates[3].push(rate(expected.len(), passes, || {
+        rates[3].push(rate(input.len(), passes, || by_code.decode_with(&decoder, input).is_ok())?);
+        rates[4].push(rate(expected.len(), passes, || {
             native.encode(views.as_ref()).is_ok_and(|bytes| bytes.len() == expected.len())
         })?);
-        rates[4].push(rate(expected.len(), passes, || {
+        rates[5].push(rate(expected.len(), passes, || {
             out.clear();
             Encoder::new().append(views.as_ref(), &mut out).is_ok()
         })?);
     }
-    let names = ["views", "copies", "new", "native", "table"];
+    let names = ["views", "copies", "new", "native", "native", "table"];
     for (at, (who, rates)) in names.into_iter().zip(rates).enumerate() {
-        let metric = if at < 3 { "decode_message" } else { "encode_message" };
+        let metric = if at < 4 { "decode_message" } else { "encode_message" };
         let row = Row {
             bench: "proto",
             case: case.to_owned(),

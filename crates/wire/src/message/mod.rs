@@ -114,6 +114,19 @@ impl<'i> Message<'i> {
         self.merge_from_bytes(input)
     }
 
+    /// As [`Message::decode`], by a decoder of the caller's: with other limits, or native.
+    ///
+    /// # Errors
+    /// As there; a decoder of another schema ends in one too.
+    pub fn decode_with(
+        &mut self,
+        decoder: &Decoder<'_>,
+        input: &'i [u8],
+    ) -> Result<(), DecodeError> {
+        self.clear();
+        decoder.decode(self.message, input, &mut self.builder())
+    }
+
     /// As [`Message::decode`], with copies of strings and bytes.
     ///
     /// # Errors
@@ -128,8 +141,10 @@ impl<'i> Message<'i> {
     /// # Errors
     /// As [`Message::decode`].
     pub fn merge_from_bytes(&mut self, input: &'i [u8]) -> Result<(), DecodeError> {
-        let schema = self.schema.clone();
-        Decoder::new(&schema).decode(self.message, input, &mut self.builder())
+        let Message { schema, message, arena, root, frames, .. } = self;
+        let views = Views::default();
+        let mut builder = Builder::new(schema, arena, *message, *root, frames, views);
+        Decoder::new(schema).decode(*message, input, &mut builder)
     }
 
     /// As [`Message::merge_from_bytes`], with copies of strings and bytes.
@@ -137,8 +152,9 @@ impl<'i> Message<'i> {
     /// # Errors
     /// As there.
     pub fn merge_from_bytes_copied(&mut self, input: &[u8]) -> Result<(), DecodeError> {
-        let schema = self.schema.clone();
-        Decoder::new(&schema).decode(self.message, input, &mut self.copying_builder())
+        let Message { schema, message, arena, root, frames, .. } = self;
+        let mut builder = Builder::new(schema, arena, *message, *root, frames, Copies);
+        Decoder::new(schema).decode(*message, input, &mut builder)
     }
 
     /// A sink that merges what it is told into the message; strings stay where they are.

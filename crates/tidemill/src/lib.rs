@@ -25,6 +25,7 @@
 //! |---|---|
 //! | [`load`] | files to programs, with diagnostics |
 //! | [`schemas`] | `.proto` texts and descriptors to schemas, with diagnostics |
+//! | [`messages`] | messages from one form into another |
 //! | [`run`] | nodes on this machine and the network |
 //! | [`sim`], [`script`] | nodes in virtual time, under faults and scripts |
 //! | [`packets`] | graphs of packet apps |
@@ -47,6 +48,7 @@ pub mod ended;
 pub mod graph;
 pub mod journal;
 pub mod load;
+pub mod messages;
 pub mod meters;
 pub mod packets;
 pub mod run;

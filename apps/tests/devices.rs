@@ -97,8 +97,8 @@ fn quiet(device: &str) -> Result<(), String> {
     ip(&format!("link set {device} up"))
 }
 
-/// Sends a capture of so many frames in at `enter` and waits until as many frames have come out at `leave`;
-/// `first` makes devices, which `ready` then makes ready for the rest.
+/// Sends a capture of so many frames in at `enter` and waits until as many have come out at
+/// `leave`; `first` makes devices, which `ready` then makes ready for the rest.
 fn through(count: usize, first: &str, ready: impl FnOnce() -> Result<(), String>, rest: &str) {
     let folder = Folder::new();
     let (before, after) = (folder.path("in.pcap"), folder.path("out.pcap"));

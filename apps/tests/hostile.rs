@@ -12,11 +12,12 @@ use tidemill_packet::packet::BYTES_MAX;
 use tidemill_stdx::rng::Rng;
 
 /// Configs for the types that need one.
-const CONFIGS: [(&str, &str); 11] = [
+const CONFIGS: [(&str, &str); 12] = [
     ("Arp", "{ mac: \"02:00:00:00:00:02\", address: \"10.0.0.2\", gateway: \"10.0.0.1\" }"),
     ("Filter", "{ expr: \"tcp port 80 or vlan 42 and ip[6:2] & 0x1fff = 0\" }"),
     ("Fragment", "{ mtu: 576 }"),
     ("IcmpEcho", "{ address: \"10.0.0.99\" }"),
+    ("Mark", "{ mark: 7 }"),
     ("Nat44", "{ address: \"10.0.0.99\", first_port: 1000, last_port: 1010 }"),
     ("PcapTap", "{ file: \"/dev/null\" }"),
     ("PcapWriter", "{ file: \"/dev/null\" }"),
@@ -186,7 +187,9 @@ fn captures_that_are_cut_or_changed_end_in_counts_or_faults() {
                 bytes.truncate(random.below(bytes.len() as u64) as usize);
             }
             for _ in 0..random.below(4) {
-                let at = random.below(bytes.len().max(1) as u64) as usize;
+                // Often the header of the file.
+                let most = if random.chance(0.3) { 24 } else { bytes.len().max(1) };
+                let at = random.below(most as u64) as usize;
                 if let Some(byte) = bytes.get_mut(at) {
                     *byte = random.next_u64() as u8;
                 }

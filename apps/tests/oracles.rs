@@ -54,7 +54,8 @@ fn compare(app: &str, options: &[&str], frames: &[Vec<u8>]) {
         return println!("skipped: {why}");
     }
     run_to_end(&format!(
-        "in :: PcapReader {{ file: \"{before}\" }} -> app :: {app} -> out :: PcapWriter {{ file: \"{ours}\" }}"
+        "in :: PcapReader {{ file: \"{before}\" }} -> app :: {app}
+         app -> out :: PcapWriter {{ file: \"{ours}\" }}"
     ));
     let (ours, theirs) = (read(ours), read(theirs));
     assert_eq!(ours.len(), frames.len());

@@ -1,7 +1,7 @@
-//! Breaths of graphs in which nothing happens, against the number of apps: a source that sleeps, and
-//! behind it a chain of apps and a sink, all without packets. In the cases `polled-N` all N apps are
-//! sources that must be asked each time, for which no engine can do less than call them; the model on
-//! LuaJIT is of that kind.
+//! Breaths of graphs in which nothing happens, against the number of apps: a source that sleeps,
+//! and behind it a chain of apps and a sink, all without packets. In the cases `polled-N` all N
+//! apps are sources that must be asked each time, for which no engine can do less than call them;
+//! the model on LuaJIT is of that kind.
 
 use tidemill_apps::mark::Touch;
 use tidemill_packet::app::{Config, Declared};

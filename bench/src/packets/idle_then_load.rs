@@ -1,6 +1,7 @@
 //! A graph that is idle first and loaded then, against one that is loaded from the start: what a
-//! compiler that watches the program may get wrong. Chains of apps as in `chain`; on LuaJIT the idle
-//! model, whose apps begin to work after a thousand breaths, or at once. `kept` is the share of the rate that is left.
+//! compiler that watches the program may get wrong. Chains of apps as in `chain`; on LuaJIT the
+//! idle model, whose apps begin to work after a thousand breaths, or at once. `kept` is the share
+//! of the rate that is left.
 
 use tidemill_apps::mark::Touch;
 use tidemill_apps::sink::Sink;

@@ -149,7 +149,7 @@ fn all_examples_are_run() {
 fn examples_are_formatted() {
     let output = Command::new("sh")
         .current_dir(root())
-        .args(["-c", &format!("{TIDEMILL} fmt --check examples/*/*.olg")])
+        .args(["-c", &format!("{TIDEMILL} fmt --check examples/*/*.olg examples/*/*.flow")])
         .output()
         .expect("a shell");
     let errors = String::from_utf8_lossy(&output.stderr);

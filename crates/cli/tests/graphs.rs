@@ -1,6 +1,7 @@
-//! Examples of packet graphs do what their pages say: in a folder of their own, `sample.flow` writes
-//! captures where there is one, the example runs, and what it wrote is in `test.out`, as frames in
-//! text. `BLESS=1` rewrites that. Examples that need devices are skipped where none may be made.
+//! Examples of packet graphs do what their pages say: in a folder of their own, `sample.flow`
+//! writes captures where there is one, the example runs, and what it wrote is in `test.out`, as
+//! frames in text. `BLESS=1` rewrites that. Examples that need devices are skipped where none may
+//! be made.
 
 mod common;
 
@@ -178,12 +179,13 @@ fn a_host_of_two_apps_answers() {
         return println!("skipped: {why}");
     }
     let folder = Folder::new();
+    let both = "02:00:00:00:00:01 > 02:00:00:00:00:02";
     let graph = format!(
         "asks :: Generator {{ frames: [
-           \"02:00:00:00:00:01 > 02:00:00:00:00:02 arp is 10.78.0.1 to 10.78.0.2 02:00:00:00:00:02\",
+           \"{both} arp is 10.78.0.1 to 10.78.0.2 02:00:00:00:00:02\",
            \"02:00:00:00:00:01 > ff:ff:ff:ff:ff:ff arp who 10.78.0.2 tell 10.78.0.1\",
-           \"02:00:00:00:00:01 > 02:00:00:00:00:02 ip 10.78.0.1 > 10.78.0.2 icmp echo 5 1 bytes 56\",
-           \"02:00:00:00:00:01 > 02:00:00:00:00:02 ip 10.78.0.1 > 10.78.0.3 icmp echo 5 2 bytes 56\"
+           \"{both} ip 10.78.0.1 > 10.78.0.2 icmp echo 5 1 bytes 56\",
+           \"{both} ip 10.78.0.1 > 10.78.0.3 icmp echo 5 2 bytes 56\"
          ] }}
          wire :: RawSocket {{ interface: \"{device}\" }}
          seen :: PcapWriter {{ file: \"seen.pcap\" }}

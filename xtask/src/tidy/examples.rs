@@ -17,10 +17,11 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
             findings.add(&readme, 1, "an example says what it shows and how to run it");
         }
         let name = folder.trim_start_matches("examples/");
-        if tree.get(&format!("{folder}/{name}.com")).is_some() {
+        let is_there = |ending: &str| tree.get(&format!("{folder}/{name}.{ending}")).is_some();
+        if is_there("com") || is_there("flow") {
             let output = format!("{folder}/test.out");
             if !tree.get(&output).is_some_and(|text| text.ends_with('\n')) {
-                findings.add(&output, 1, "an example of components says what it prints");
+                findings.add(&output, 1, "an example of components or apps says what comes of it");
             }
             continue;
         }
@@ -50,6 +51,9 @@ mod tests {
             ("examples/c/test.out", "printed\n"),
             ("examples/d/README.md", ""),
             ("examples/d/d.com", ""),
+            ("examples/e/README.md", ""),
+            ("examples/e/e.flow", ""),
+            ("examples/e/test.out", "a.pcap\n"),
         ];
         let found = found(check, &files);
         assert_eq!(found.lines().count(), 3, "{found}");

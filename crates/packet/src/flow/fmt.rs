@@ -1,8 +1,8 @@
 //! The formatter behind `tidemill fmt`.
 //!
 //! It moves white space and nothing else. One item to a line; a config stays on its line unless its
-//! first key stood on a line of its own: then each key does. A chain that was broken before an
-//! arrow stays broken there. Empty lines are kept, several as one; comments stay behind what they
+//! first key stood on a line of its own: then each key does; so too a list and its values. A chain
+//! that was broken before an arrow stays broken there. Empty lines are kept, several as one; comments stay behind what they
 //! stood behind, or on a line of their own.
 
 use tidemill_stdx::diag::{Diagnostic, FileId, has_errors};
@@ -26,7 +26,7 @@ pub fn format(file: FileId, text: &str) -> Result<String, Vec<Diagnostic>> {
     }
     let items: Set<u32> = parsed.items.iter().map(|(start, _)| *start).collect();
     let tokens = all_tokens(file, &text);
-    let out = Printer { text: &text, items, out: String::new(), broken: Vec::new() }.print(&tokens);
+    let out = Printer { text: &text, items, out: String::new(), open: Vec::new() }.print(&tokens);
     // Never let a mistake of the formatter reach somebody's source.
     let same = words(&text, &tokens) == words(&out, &all_tokens(file, &out));
     Ok(if same { out } else { text })
@@ -54,8 +54,14 @@ struct Printer<'t> {
     /// Where items begin.
     items: Set<u32>,
     out: String,
-    /// For each open brace whether its keys stand on lines of their own.
-    broken: Vec<bool>,
+    open: Vec<Open>,
+}
+
+/// A brace or bracket that has not been closed yet.
+struct Open {
+    /// What is in it stands on lines of its own.
+    is_broken: bool,
+    is_list: bool,
 }
 
 impl Printer<'_> {
@@ -63,16 +69,18 @@ impl Printer<'_> {
         for (at, token) in tokens.iter().enumerate() {
             let before = at.checked_sub(1).map(|at| &tokens[at]);
             let lines = before.map_or(0, |before| self.lines_between(before, token));
-            if token.kind == Kind::Mark('}') && self.broken.pop() == Some(true) {
-                self.line(0, "");
+            let closes = matches!(token.kind, Kind::Mark('}' | ']'));
+            if closes && self.open.pop().is_some_and(|open| open.is_broken) {
+                self.line(0, &self.indent());
             } else if let Some(before) = before {
                 self.space(before, token, lines);
             }
             self.out.push_str(source(self.text, token));
-            if token.kind == Kind::Mark('{') {
+            if let Kind::Mark(mark @ ('{' | '[')) = token.kind {
                 let mut behind = tokens[at + 1..].iter();
                 let next = behind.find(|next| next.kind != Kind::Comment);
-                self.broken.push(next.is_some_and(|next| self.lines_between(token, next) > 0));
+                let is_broken = next.is_some_and(|next| self.lines_between(token, next) > 0);
+                self.open.push(Open { is_broken, is_list: mark == '[' });
             }
         }
         if !self.out.is_empty() {
@@ -85,6 +93,11 @@ impl Printer<'_> {
         self.text[before.end as usize..token.start as usize].matches('\n').count()
     }
 
+    /// Of a line that begins here.
+    fn indent(&self) -> String {
+        INDENT.repeat(self.open.iter().filter(|open| open.is_broken).count())
+    }
+
     /// Ends the line; one empty line stays if there were several ends.
     fn line(&mut self, lines: usize, indent: &str) {
         self.out.push_str(if lines > 1 { "\n\n" } else { "\n" });
@@ -93,7 +106,7 @@ impl Printer<'_> {
 
     /// What stands between two tokens.
     fn space(&mut self, before: &Token, token: &Token, lines: usize) {
-        let indent = if self.broken.last() == Some(&true) { INDENT } else { "" };
+        let indent = &self.indent();
         let is_item = self.items.contains(&token.start);
         let after_line_comment =
             before.kind == Kind::Comment && source(self.text, before).starts_with("//");
@@ -109,10 +122,11 @@ impl Printer<'_> {
         if token.kind == Kind::Arrow && lines > 0 {
             return self.line(1, INDENT);
         }
-        let open = before.kind == Kind::Mark('{');
-        let opens_key = (open || before.kind == Kind::Mark(',')) && token.kind == Kind::Name;
-        if self.broken.last() == Some(&true) && opens_key {
-            return self.line(if open { 1 } else { lines }, indent);
+        let is_first = matches!(before.kind, Kind::Mark('{' | '['));
+        let begins = is_first || before.kind == Kind::Mark(',');
+        let inner = self.open.last().filter(|open| open.is_broken && begins);
+        if inner.is_some_and(|open| open.is_list || token.kind == Kind::Name) {
+            return self.line(if is_first { 1 } else { lines }, indent);
         }
         if !is_tight(&before.kind, &token.kind) {
             self.out.push(' ');

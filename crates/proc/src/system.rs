@@ -151,6 +151,18 @@ impl Worker {
         flush(self, communication.0)
     }
 
+    /// Breaks a communication: its client faults when it next uses it, now if it waits there.
+    pub fn fail(&mut self, communication: Communication) {
+        crew::visit(self, |worker| {
+            let Some(line) = worker.machine.systems.lines.remove(&communication.0) else { return };
+            let channel = line.server.channel();
+            if !channel.has(CLIENT_FINISHED) {
+                channel::close_failed(worker, channel);
+            }
+            process::forget(worker, line.server);
+        });
+    }
+
     /// Takes no more messages of a client for now: it waits when the channel is full. Once it has
     /// finished, what it has sent is taken all the same.
     pub fn hold_off(&mut self, communication: Communication) {

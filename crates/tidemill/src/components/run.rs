@@ -119,6 +119,8 @@ pub struct Ended {
     pub counts: Counts,
     /// The most bytes that components used.
     pub peak_bytes: u64,
+    /// The most that a timer of the loop was late.
+    pub timer_late_max: Duration,
     /// How many components were given to another loop than they were on.
     pub components_given: u64,
     /// Why what the program wrote could not be passed on, if that was so.
@@ -346,7 +348,8 @@ impl World {
             report::note(notes, &format!("tidemill: {problem}"));
         }
         let failure = failure.borrow_mut().take();
-        Ok(Ended { how, counts, peak_bytes, components_given, failure, problems })
+        let timer_late_max = lp.stats().timer_late_max;
+        Ok(Ended { how, counts, peak_bytes, timer_late_max, components_given, failure, problems })
     }
 }
 

@@ -34,6 +34,8 @@ struct Trace {
     readers: u32,
     writers: u32,
     writes: u64,
+    /// So many writes all that await the same wait for; none if each has its own number.
+    common: Option<u64>,
     /// Processes that had to wait for the lock, in order, and whether they write.
     queue: Vec<(u64, bool)>,
 }
@@ -49,6 +51,11 @@ unsafe extern "C" fn enough(frame: *mut Frame, _: *mut Process, _: *mut Worker) 
     let own = locals(frame);
     let wanted = own.get(3);
     TRACE.with_borrow(|trace| u32::from(trace.writes >= wanted))
+}
+
+/// The same for all: a condition about the component alone.
+unsafe extern "C" fn all_written(_: *mut Frame, _: *mut Process, _: *mut Worker) -> u32 {
+    TRACE.with_borrow(|trace| u32::from(trace.common.is_some_and(|common| trace.writes >= common)))
 }
 
 unsafe extern "C" fn act(frame: *mut Frame, process: *mut Process, worker: *mut Worker) -> u32 {
@@ -73,15 +80,19 @@ unsafe extern "C" fn act(frame: *mut Frame, process: *mut Process, worker: *mut 
             own.set(2, 1);
             if let Act::Await(wanted) = now {
                 leave(writes);
-                own.set(3, wanted);
+                own.set(3, TRACE.with_borrow(|trace| trace.common.unwrap_or(wanted)));
                 own.set(2, 2);
             } else {
                 return process::pause(&mut cx);
             }
         }
         if own.get(2) == 2 {
-            let code = enough as *const u8;
-            match await_condition(&mut cx, code, 0) {
+            let is_common = TRACE.with_borrow(|trace| trace.common.is_some());
+            let (code, number) = match is_common {
+                true => (all_written as *const u8, CLOSED),
+                false => (enough as *const u8, 0),
+            };
+            match await_condition(&mut cx, code, number) {
                 OK => {}
                 status => return status,
             }
@@ -127,9 +138,9 @@ fn leave(writes: bool) {
 }
 
 /// Processes of one component, started by hand.
-fn run_all(acts: Vec<Vec<Act>>, seed: Option<u64>) {
+fn run_all(acts: Vec<Vec<Act>>, seed: Option<u64>, common: Option<u64>) {
     let count = acts.len();
-    TRACE.set(Trace { acts, ..Trace::default() });
+    TRACE.set(Trace { acts, common, ..Trace::default() });
     let function = Function {
         name: "act".into(),
         frame_size: FRAME_HEADER as u32 + 32,
@@ -183,6 +194,18 @@ fn acts() -> impl Strategy<Value = Vec<Vec<Act>>> {
 proptest! {
     #[test]
     fn the_laws_hold(acts in acts(), seed in prop::option::of(any::<u64>())) {
-        run_all(acts, seed);
+        run_all(acts, seed, None);
+    }
+
+    #[test]
+    fn the_laws_hold_where_all_await_the_same(
+        acts in acts(), seed in prop::option::of(any::<u64>())
+    ) {
+        let wanted = acts.iter().flatten().filter_map(|act| match act {
+            Act::Await(wanted) => Some(*wanted),
+            _ => None,
+        });
+        let common = wanted.max().unwrap_or(0);
+        run_all(acts, seed, Some(common));
     }
 }

@@ -12,6 +12,7 @@ mod filter;
 mod floor;
 mod measure;
 mod program;
+mod proto;
 mod report;
 mod values;
 
@@ -47,7 +48,7 @@ struct Extent {
 
 type Run = fn(Extent, &mut Report) -> Result<(), String>;
 
-const BENCHES: [(&str, &str, Run); 9] = [
+const BENCHES: [(&str, &str, Run); 10] = [
     ("values", "creating values under five ways to own memory; a node at rest", values::run),
     ("events", "events per second through one rule and a three-way join", events::run),
     ("datalog", "transitive closure, same generation, points-to", datalog::run),
@@ -67,6 +68,7 @@ const BENCHES: [(&str, &str, Run); 9] = [
         activities::run(Bench::Spawn, extent, report)
     }),
     ("filter", "packets through a filter per second", filter::run),
+    ("proto", "messages decoded per second", proto::run),
 ];
 
 fn main() -> ExitCode {
@@ -110,7 +112,8 @@ mod tests {
     fn every_benchmark_runs_small_and_its_results_are_right() {
         for (name, _, run) in BENCHES {
             // Peers that are programs of other languages need more than tests may ask for.
-            let peers = Bench::ALL.iter().all(|bench| bench.name() != name);
+            let heavy = Bench::ALL.iter().any(|bench| bench.name() == name) || name == "proto";
+            let peers = !heavy;
             let extent = Extent { peers, small: true };
             assert_eq!(run(extent, &mut Report::new(Form::Text)), Ok(()), "{name}");
         }

@@ -11,8 +11,8 @@
 //! A decoder that has the whole input gives each string in exactly one piece, so a sink for such
 //! decoders needs only [`Sink::string`] and [`Sink::bytes`]. Pieces of a string end between
 //! characters. Strings that the schema leaves unchecked (`proto2`) come as [`Sink::raw_string`],
-//! which hands on what is UTF-8. Events come in the order of the bytes: a field that is no list may come twice, the
-//! later one counts; a sub-message that comes twice is to be merged.
+//! which hands on what is UTF-8. Events come in the order of the bytes: a field that is no list may
+//! come twice, the later one counts; a sub-message that comes twice is to be merged.
 
 pub use crate::wants::Wants;
 
@@ -192,6 +192,11 @@ pub struct Events<F>(F);
 
 /// Makes a sink of a closure that takes [`Event`]s.
 pub fn events<'a, F: FnMut(Event<'a>) -> Flow>(handle: F) -> Events<F> {
+    Events(handle)
+}
+
+/// The same for streams, whose strings live for a call only.
+pub fn stream_events<F: for<'a> FnMut(Event<'a>) -> Flow>(handle: F) -> Events<F> {
     Events(handle)
 }
 

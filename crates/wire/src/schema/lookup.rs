@@ -70,7 +70,8 @@ pub(super) struct Pool {
     pub(super) file_names: Map<Arc<str>, FileId>,
     /// Imported files before those that import them.
     pub(super) order: Box<[FileId]>,
-    /// Made by the first decoder, because most schemas never meet one; two threads may come at once.
+    /// Made by the first decoder, because most schemas never meet one; two threads may come at
+    /// once.
     pub(super) decoding: OnceLock<Tables>,
 }
 

@@ -1,6 +1,9 @@
 //! Several ways become one.
 
 use tidemill_packet::app::{App, Fault, Io, Start};
+use tidemill_packet::kernel::{Builder, Running};
+
+use crate::code;
 
 tidemill_packet::declare! {
     /// Sends the packets of all inputs on, in the order of the inputs.
@@ -12,25 +15,27 @@ tidemill_packet::declare! {
             /// All of it.
             output: Output(Either, One),
         }
-        traits { passes }
+        traits { passes, kernel }
     }
 }
 
 /// See [`Join::declaration`](tidemill_packet::app::Declared::declaration).
 #[derive(Debug)]
-pub struct Join;
+pub struct Join(Running);
 
 impl App for Join {
     fn new(_: JoinConfig, _: &mut Start) -> Result<Join, Fault> {
-        Ok(Join)
+        let mut kernel = Builder::new("Join");
+        kernel.emit(0);
+        Ok(Join(code::running(kernel)?))
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
-        for input in 0..io.inputs() {
-            while let Some(packet) = io.receive(input) {
-                io.send(0, packet);
-            }
-        }
+        self.0.push(io);
         Ok(())
+    }
+
+    fn kernel(&self) -> Option<&Running> {
+        Some(&self.0)
     }
 }

@@ -32,7 +32,7 @@
 //! | ends | [`sink`], [`pcap_writer`] |
 //! | the system | [`unix_socket`], [`wire`] (TAP devices, packet sockets) |
 //! | ways | [`tee`], [`join`], [`split`], [`repeater`], [`sample`], [`pcap_tap`], [`matching`] |
-//! | any packets | [`truncate`], [`rate_limiter`] |
+//! | any packets | [`filter`], [`truncate`], [`rate_limiter`], [`mark`] |
 //! | Ethernet | [`vlan`], [`vlan_mux`], [`learning_bridge`], [`flooding_bridge`] |
 //! | IPv4 | [`arp`], [`icmp_echo`], [`fragment`], [`reassemble`], [`nat44`] |
 //!
@@ -42,6 +42,8 @@
 
 pub mod arp;
 pub mod capture;
+mod code;
+pub mod filter;
 pub mod flooding_bridge;
 pub mod fragment;
 pub mod frame;
@@ -49,6 +51,7 @@ pub mod generator;
 pub mod icmp_echo;
 pub mod join;
 pub mod learning_bridge;
+pub mod mark;
 pub mod matching;
 pub mod nat44;
 pub mod net;
@@ -75,12 +78,14 @@ use tidemill_packet::app::{Catalogue, Declared};
 pub fn catalogue() -> Catalogue {
     Catalogue::new(&[
         arp::Arp::declaration(),
+        filter::Filter::declaration(),
         flooding_bridge::FloodingBridge::declaration(),
         fragment::Fragment::declaration(),
         generator::Generator::declaration(),
         icmp_echo::IcmpEcho::declaration(),
         join::Join::declaration(),
         learning_bridge::LearningBridge::declaration(),
+        mark::Mark::declaration(),
         matching::Match::declaration(),
         nat44::Nat44::declaration(),
         pcap_reader::PcapReader::declaration(),
@@ -94,6 +99,7 @@ pub fn catalogue() -> Catalogue {
         source::Source::declaration(),
         split::Split::declaration(),
         tee::Tee::declaration(),
+        mark::Touch::declaration(),
         truncate::Truncate::declaration(),
         unix_socket::UnixSocket::declaration(),
         vlan::VlanTag::declaration(),

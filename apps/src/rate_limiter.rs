@@ -1,6 +1,9 @@
 //! A token bucket.
 
 use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
+use tidemill_packet::kernel::{Builder, Expr, Operator, Running};
+
+use crate::code;
 
 tidemill_packet::declare! {
     /// Lets so many bytes a second through and drops the rest, by a token bucket.
@@ -19,57 +22,76 @@ tidemill_packet::declare! {
             /// What is let through.
             output: Output(Either, One),
         }
-        traits { passes }
+        traits { passes, kernel }
     }
 }
 
 /// See [`RateLimiter::declaration`](tidemill_packet::app::Declared::declaration).
 #[derive(Debug)]
-pub struct RateLimiter {
-    rate: u64,
-    burst: u64,
-    /// What may pass now, in bytes times 10^9, so that no fraction of a byte is lost.
-    tokens: u128,
-    filled_ns: u64,
-}
+pub struct RateLimiter(Running);
 
-const NANOS: u128 = 1_000_000_000;
+/// What may pass is counted in bytes times 10^9, so that no fraction of a byte is lost.
+const NANOS: u64 = 1_000_000_000;
+
+/// The greatest burst, so that what may pass fits its word.
+const BURST_MAX: u64 = u64::MAX / NANOS;
 
 impl App for RateLimiter {
     fn validate(config: &RateLimiterConfig) -> Result<(), Wrong> {
         match (config.rate, config.burst) {
             (0, _) => Err(Wrong::new("rate", "it must be 1 at least")),
             (_, 0) => Err(Wrong::new("burst", "it must be 1 at least")),
+            (_, burst) if burst > BURST_MAX => {
+                Err(Wrong::new("burst", format!("it must be {BURST_MAX} at most")))
+            }
             _ => Ok(()),
         }
     }
 
     fn new(config: RateLimiterConfig, start: &mut Start) -> Result<RateLimiter, Fault> {
-        let tokens = u128::from(config.burst) * NANOS;
-        let (rate, burst) = (config.rate, config.burst);
-        Ok(RateLimiter { rate, burst, tokens, filled_ns: start.now_ns() })
+        let mut kernel = Builder::new("RateLimiter");
+        let rate = kernel.state("rate", config.rate);
+        let burst = kernel.state("burst", config.burst * NANOS);
+        let tokens = kernel.state("tokens", config.burst * NANOS);
+        let filled_ns = kernel.state("filled_ns", start.now_ns());
+        let over_rate = kernel.reason("over_rate");
+        let (pass, over) = (kernel.block(), kernel.block());
+        // What has come since the last packet, up to a burst.
+        let (now, before) = (kernel.value(Expr::Now), kernel.word(filled_ns));
+        let elapsed = kernel.binary(Operator::SubSat, now, before);
+        kernel.set_word(filled_ns, now);
+        let rate = kernel.word(rate);
+        let gained = kernel.binary(Operator::MulSat, elapsed, rate);
+        let had = kernel.word(tokens);
+        let filled = kernel.binary(Operator::AddSat, had, gained);
+        let burst = kernel.word(burst);
+        let filled = kernel.binary(Operator::Min, filled, burst);
+        let (length, nanos) = (kernel.value(Expr::Length), kernel.constant(NANOS));
+        let cost = kernel.binary(Operator::Mul, length, nanos);
+        let enough = kernel.binary(Operator::Le, cost, filled);
+        kernel.set_word(tokens, filled);
+        kernel.branch(enough, pass, over);
+        kernel.at(pass);
+        let left = kernel.binary(Operator::Sub, filled, cost);
+        kernel.set_word(tokens, left);
+        kernel.emit(0);
+        kernel.at(over);
+        kernel.drop(over_rate);
+        Ok(RateLimiter(code::running(kernel)?))
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
-        let elapsed = io.now_ns().saturating_sub(self.filled_ns);
-        self.filled_ns = io.now_ns();
-        let filled = self.tokens + u128::from(elapsed) * u128::from(self.rate);
-        self.tokens = filled.min(u128::from(self.burst) * NANOS);
-        while let Some(packet) = io.receive(0) {
-            let cost = packet.len() as u128 * NANOS;
-            match cost <= self.tokens {
-                true => {
-                    self.tokens -= cost;
-                    io.send(0, packet);
-                }
-                false => io.drop(packet, "over_rate"),
-            }
-        }
+        self.0.push(io);
         Ok(())
     }
 
+    fn kernel(&self) -> Option<&Running> {
+        Some(&self.0)
+    }
+
     fn reconfigure(&mut self, config: RateLimiterConfig) -> Reconfigured {
-        (self.rate, self.burst) = (config.rate, config.burst);
+        self.0.set_word("rate", config.rate);
+        self.0.set_word("burst", config.burst * NANOS);
         Reconfigured::Kept
     }
 }

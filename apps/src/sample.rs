@@ -1,6 +1,9 @@
 //! One of many packets.
 
 use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
+use tidemill_packet::kernel::{Builder, Expr, Operator, Running};
+
+use crate::code;
 
 tidemill_packet::declare! {
     /// Lets one packet of every so many through, beginning with the first.
@@ -17,16 +20,13 @@ tidemill_packet::declare! {
             /// The others; without a link they are dropped as `not_sampled`.
             rest: Output(Either, Optional),
         }
-        traits { passes }
+        traits { passes, kernel }
     }
 }
 
 /// See [`Sample::declaration`](tidemill_packet::app::Declared::declaration).
 #[derive(Debug)]
-pub struct Sample {
-    every: u64,
-    seen: u64,
-}
+pub struct Sample(Running);
 
 impl App for Sample {
     fn validate(config: &SampleConfig) -> Result<(), Wrong> {
@@ -37,24 +37,39 @@ impl App for Sample {
     }
 
     fn new(config: SampleConfig, _: &mut Start) -> Result<Sample, Fault> {
-        Ok(Sample { every: config.every, seen: 0 })
+        let mut kernel = Builder::new("Sample");
+        let (every, seen) = (kernel.state("every", config.every), kernel.state("seen", 0));
+        let not_sampled = kernel.reason("not_sampled");
+        let [chosen, other, rest, none] = [(); 4].map(|()| kernel.block());
+        let count = kernel.word(seen);
+        let every = kernel.word(every);
+        let turn = kernel.binary(Operator::Rem, count, every);
+        let one = kernel.constant(1);
+        kernel.count(seen, one);
+        kernel.branch(turn, other, chosen);
+        kernel.at(chosen);
+        kernel.emit(0);
+        kernel.at(other);
+        let linked = kernel.value(Expr::Linked(1));
+        kernel.branch(linked, rest, none);
+        kernel.at(rest);
+        kernel.emit(1);
+        kernel.at(none);
+        kernel.drop(not_sampled);
+        Ok(Sample(code::running(kernel)?))
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
-        while let Some(packet) = io.receive(0) {
-            let is_chosen = self.seen.is_multiple_of(self.every);
-            self.seen += 1;
-            match (is_chosen, io.is_linked(1)) {
-                (true, _) => io.send(0, packet),
-                (false, true) => io.send(1, packet),
-                (false, false) => io.drop(packet, "not_sampled"),
-            }
-        }
+        self.0.push(io);
         Ok(())
     }
 
+    fn kernel(&self) -> Option<&Running> {
+        Some(&self.0)
+    }
+
     fn reconfigure(&mut self, config: SampleConfig) -> Reconfigured {
-        self.every = config.every;
+        self.0.set_word("every", config.every);
         Reconfigured::Kept
     }
 }

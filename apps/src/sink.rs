@@ -1,6 +1,9 @@
 //! The end of all packets.
 
 use tidemill_packet::app::{App, Fault, Io, Start};
+use tidemill_packet::kernel::{Builder, Expr, Running};
+
+use crate::code;
 
 tidemill_packet::declare! {
     /// Takes packets and frees them.
@@ -10,33 +13,32 @@ tidemill_packet::declare! {
             /// What ends here.
             input: Input(Push, Many),
         }
-        traits {}
+        traits { kernel }
     }
 }
 
 /// See [`Sink::declaration`](tidemill_packet::app::Declared::declaration).
 #[derive(Debug)]
-pub struct Sink {
-    packets: u64,
-    bytes: u64,
-}
+pub struct Sink(Running);
 
 impl App for Sink {
     fn new(_: SinkConfig, _: &mut Start) -> Result<Sink, Fault> {
-        Ok(Sink { packets: 0, bytes: 0 })
+        let mut kernel = Builder::new("Sink");
+        let (packets, bytes) = (kernel.counter("taken_packets"), kernel.counter("taken_bytes"));
+        let one = kernel.constant(1);
+        kernel.count(packets, one);
+        let length = kernel.value(Expr::Length);
+        kernel.count(bytes, length);
+        kernel.take();
+        Ok(Sink(code::running(kernel)?))
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
-        for input in 0..io.inputs() {
-            while let Some(packet) = io.receive(input) {
-                self.packets += 1;
-                self.bytes += packet.len() as u64;
-            }
-        }
+        self.0.push(io);
         Ok(())
     }
 
-    fn report(&self) -> Vec<(&'static str, u64)> {
-        vec![("taken_packets", self.packets), ("taken_bytes", self.bytes)]
+    fn kernel(&self) -> Option<&Running> {
+        Some(&self.0)
     }
 }

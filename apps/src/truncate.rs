@@ -1,6 +1,9 @@
 //! Packets of a length.
 
 use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start};
+use tidemill_packet::kernel::{Builder, Running};
+
+use crate::code;
 
 tidemill_packet::declare! {
     /// Cuts the end off packets that are longer than a length.
@@ -15,32 +18,35 @@ tidemill_packet::declare! {
             /// What is left.
             output: Output(Either, One),
         }
-        traits { passes }
+        traits { passes, kernel }
     }
 }
 
 /// See [`Truncate::declaration`](tidemill_packet::app::Declared::declaration).
 #[derive(Debug)]
-pub struct Truncate {
-    length: usize,
-}
+pub struct Truncate(Running);
 
 impl App for Truncate {
     fn new(config: TruncateConfig, _: &mut Start) -> Result<Truncate, Fault> {
-        Ok(Truncate { length: config.length.into() })
+        let mut kernel = Builder::new("Truncate");
+        let length = kernel.state("length", config.length.into());
+        let length = kernel.word(length);
+        kernel.truncate(length);
+        kernel.emit(0);
+        Ok(Truncate(code::running(kernel)?))
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
-        while let Some(mut packet) = io.receive(0) {
-            let length = packet.len().min(self.length);
-            packet.resize(length)?;
-            io.send(0, packet);
-        }
+        self.0.push(io);
         Ok(())
     }
 
+    fn kernel(&self) -> Option<&Running> {
+        Some(&self.0)
+    }
+
     fn reconfigure(&mut self, config: TruncateConfig) -> Reconfigured {
-        self.length = config.length.into();
+        self.0.set_word("length", config.length.into());
         Reconfigured::Kept
     }
 }

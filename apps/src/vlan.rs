@@ -1,8 +1,10 @@
 //! VLAN tags (IEEE 802.1Q) on and off.
 
 use tidemill_packet::app::{App, Fault, Io, Start, Wrong};
+use tidemill_packet::kernel::{Builder, Operator, Running, Width};
 
-use crate::net::{add_vlan, remove_vlan};
+use crate::code;
+use crate::net::{ETHERNET, TYPE_VLAN};
 
 tidemill_packet::declare! {
     /// Puts a VLAN tag on each frame. Frames without addresses are dropped as `too_short`.
@@ -17,7 +19,7 @@ tidemill_packet::declare! {
             /// Frames with the tag.
             output: Output(Either, One),
         }
-        traits { passes }
+        traits { passes, kernel }
     }
 }
 
@@ -34,21 +36,17 @@ tidemill_packet::declare! {
             /// Frames without the tag.
             output: Output(Either, One),
         }
-        traits { passes }
+        traits { passes, kernel }
     }
 }
 
 /// See [`VlanTag::declaration`](tidemill_packet::app::Declared::declaration).
 #[derive(Debug)]
-pub struct VlanTag {
-    tag: u16,
-}
+pub struct VlanTag(Running);
 
 /// See [`VlanUntag::declaration`](tidemill_packet::app::Declared::declaration).
 #[derive(Debug)]
-pub struct VlanUntag {
-    tag: u16,
-}
+pub struct VlanUntag(Running);
 
 fn check(tag: u16) -> Result<(), Wrong> {
     match tag {
@@ -63,17 +61,27 @@ impl App for VlanTag {
     }
 
     fn new(config: VlanTagConfig, _: &mut Start) -> Result<VlanTag, Fault> {
-        Ok(VlanTag { tag: config.tag })
+        let mut kernel = Builder::new("VlanTag");
+        let too_short = kernel.reason("too_short");
+        kernel.need(ETHERNET as u32, too_short);
+        kernel.prepend(4, too_short);
+        // Both addresses move to the front, and the tag comes behind them.
+        let (first, second) = (kernel.load(Width::W64, 4), kernel.load(Width::W32, 12));
+        kernel.store(Width::W64, 0, first);
+        kernel.store(Width::W32, 8, second);
+        let tag = kernel.constant(u64::from(TYPE_VLAN) << 16 | u64::from(config.tag));
+        kernel.store(Width::W32, 12, tag);
+        kernel.emit(0);
+        Ok(VlanTag(code::running(kernel)?))
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
-        while let Some(mut packet) = io.receive(0) {
-            match add_vlan(&mut packet, self.tag) {
-                true => io.send(0, packet),
-                false => io.drop(packet, "too_short"),
-            }
-        }
+        self.0.push(io);
         Ok(())
+    }
+
+    fn kernel(&self) -> Option<&Running> {
+        Some(&self.0)
     }
 }
 
@@ -83,19 +91,34 @@ impl App for VlanUntag {
     }
 
     fn new(config: VlanUntagConfig, _: &mut Start) -> Result<VlanUntag, Fault> {
-        Ok(VlanUntag { tag: config.tag })
+        let mut kernel = Builder::new("VlanUntag");
+        let other_tag = kernel.reason("other_tag");
+        let (tagged, other) = (kernel.block(), kernel.block());
+        kernel.need(ETHERNET as u32 + 4, other_tag);
+        let found = kernel.load(Width::W32, 12);
+        // All but priority and the bit beside it.
+        let mask = kernel.constant(0xffff_0fff);
+        let found = kernel.binary(Operator::And, found, mask);
+        let tag = kernel.constant(u64::from(TYPE_VLAN) << 16 | u64::from(config.tag));
+        let is_it = kernel.binary(Operator::Eq, found, tag);
+        kernel.branch(is_it, tagged, other);
+        kernel.at(tagged);
+        let (first, second) = (kernel.load(Width::W64, 0), kernel.load(Width::W32, 8));
+        kernel.strip(4);
+        kernel.store(Width::W64, 0, first);
+        kernel.store(Width::W32, 8, second);
+        kernel.emit(0);
+        kernel.at(other);
+        kernel.drop(other_tag);
+        Ok(VlanUntag(code::running(kernel)?))
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
-        while let Some(mut packet) = io.receive(0) {
-            match crate::net::vlan_of(packet.bytes()) {
-                Some(tag) if tag == self.tag => {
-                    remove_vlan(&mut packet);
-                    io.send(0, packet);
-                }
-                _ => io.drop(packet, "other_tag"),
-            }
-        }
+        self.0.push(io);
         Ok(())
+    }
+
+    fn kernel(&self) -> Option<&Running> {
+        Some(&self.0)
     }
 }

@@ -17,7 +17,7 @@ use tidemill_apps::capture::{Format, Frame, Reader, Writer};
 use tidemill_apps::frame;
 use tidemill_event::{Loop, Sim};
 use tidemill_packet::drive::{self, Driver, World};
-use tidemill_packet::engine::{Engine, Options, Rest};
+use tidemill_packet::engine::{Engine, EngineKind, Options, Rest};
 use tidemill_packet::flow::{self, load_text};
 use tidemill_stdx::diag::Sources;
 
@@ -64,7 +64,7 @@ impl World for Only {
 }
 
 /// Runs a case through captures; the case as it should be written.
-fn run(case: &Case, format: Format, folder: &Path) -> String {
+fn run(case: &Case, format: Format, kind: EngineKind, folder: &Path) -> String {
     let word = if format == Format::Pcap { "pcap" } else { "pcapng" };
     let mut text = format!("app :: {}\n", case.app);
     for (number, (port, frames)) in case.ins.iter().enumerate() {
@@ -84,7 +84,7 @@ fn run(case: &Case, format: Format, folder: &Path) -> String {
         let writer = format!("PcapWriter {{ file: \"{path}\", format: \"{word}\" }}");
         writeln!(text, "out{number} :: {writer}\napp.{port} -> out{number}").expect("a string");
     }
-    let counts = run_graph(&text);
+    let counts = run_graph(&text, kind);
     let mut result = format!("{}app {}\n", case.comments, case.app);
     for (port, frames) in &case.ins {
         writeln!(result, "in {port}\n{}", frames.join("\n")).expect("a string");
@@ -106,7 +106,7 @@ fn run(case: &Case, format: Format, folder: &Path) -> String {
 }
 
 /// Runs a graph to its end; what `app` counted. No packet is lost on the way.
-fn run_graph(text: &str) -> Vec<(String, u64)> {
+fn run_graph(text: &str, kind: EngineKind) -> Vec<(String, u64)> {
     let mut sources = Sources::new();
     let options = flow::Options::default();
     let catalogue = tidemill_apps::catalogue();
@@ -114,7 +114,7 @@ fn run_graph(text: &str) -> Vec<(String, u64)> {
     let found: String = loaded.diagnostics.iter().map(|one| sources.render(one)).collect();
     let graph = loaded.graph.unwrap_or_else(|| panic!("{found}\n{text}"));
     let mut events = Loop::new(Box::new(Sim::new(1)));
-    let mut world = Only(Driver::new(Engine::new(Options::default())));
+    let mut world = Only(Driver::new(Engine::new(Options { kind, ..Options::default() })));
     drive::configure(&mut world, &mut events, graph).unwrap_or_else(|why| panic!("{why}"));
     events.run(&mut world);
     let engine = &mut world.0.engine;
@@ -139,8 +139,10 @@ fn every_case_comes_out_as_expected() {
     for path in paths {
         let text = std::fs::read_to_string(&path).expect("readable");
         let case = read(&text);
-        let result = run(&case, Format::Pcap, &folder);
-        assert_eq!(run(&case, Format::Pcapng, &folder), result, "{}", path.display());
+        // By the loop, and by native code from the other format.
+        let result = run(&case, Format::Pcap, EngineKind::Dispatch, &folder);
+        let compiled = run(&case, Format::Pcapng, EngineKind::Compiled, &folder);
+        assert_eq!(compiled, result, "{}", path.display());
         if result == text {
             continue;
         }

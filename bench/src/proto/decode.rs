@@ -5,6 +5,7 @@
 //! | `tidemill` | native, a sink that touches every field |
 //! | `tidemill-check` | native, no sink: the bytes are checked |
 //! | `tidemill-select` | native, two fields are wanted |
+//! | `tidemill-message` | native, into a message in memory whose strings stay in the input |
 //! | `table`, `table-check` | the table decoder, likewise |
 //! | `c-walk` | the floor: a walk that skips everything, without a schema |
 //! | `prost`, `prost-reflect` | other crates, into messages |
@@ -12,7 +13,7 @@
 use std::hint::black_box;
 
 use tidemill_wire::decode::Listing;
-use tidemill_wire::{Decoder, FieldId, Flow, MessageId, Native, Sink, Tables, Wants};
+use tidemill_wire::{Decoder, FieldId, Flow, Message, MessageId, Native, Sink, Tables, Wants};
 
 use super::Case;
 use super::peers::Peers;
@@ -144,6 +145,7 @@ pub fn run(case: &Case, extent: Extent, report: &mut Report) -> Result<(), Strin
     let picky = Decoder::with(schema, &some);
     let expected = measured::<Sum>(&table, *message, bytes, 1)?.1;
     let wanted = measured::<Sum>(&picky, *message, bytes, 1)?.1;
+    let mut into = Message::new(schema, *message).map_err(|error| error.to_string())?;
     let peers = extent.peers.then(|| Peers::new(report));
     let mut rows: Vec<(&str, Vec<f64>)> = Vec::new();
     for _ in 0..runs {
@@ -168,6 +170,15 @@ pub fn run(case: &Case, extent: Extent, report: &mut Report) -> Result<(), Strin
         for (who, decoder) in [("tidemill-check", table.native(&check)), ("table-check", table)] {
             add(who, measured::<()>(&decoder, *message, bytes, passes)?.0);
         }
+        let decoder = table.native(&native);
+        let (seconds, result) = cpu_seconds(|| {
+            (0..passes).try_for_each(|_| {
+                into.clear();
+                decoder.decode(*message, black_box(bytes), &mut into.builder())
+            })
+        });
+        result.map_err(|error| error.to_string())?;
+        add("tidemill-message", seconds);
         for peer in peers.iter().flat_map(Peers::all) {
             add(peer.name(), peer.run(case, passes)?);
         }

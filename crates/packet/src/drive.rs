@@ -21,7 +21,7 @@ use crate::packet::Packet;
 
 /// Breaths of a batch at most. A breath moves what is queued, some thousand packets at most per
 /// link; the batch is for those that move little.
-const BREATHS_MAX: u32 = 64;
+const BREATHS_MAX: u64 = 64;
 
 /// Packets after which a batch ends.
 const PACKETS_MAX: u64 = 4096;
@@ -81,6 +81,11 @@ pub trait World: Sized + 'static {
     /// The driver.
     fn driver(&mut self) -> &mut Driver;
 
+    /// Called when a graph that was [prepared](prepare) has begun to run.
+    fn switched(&mut self, changes: &Changes) {
+        let _ = changes;
+    }
+
     /// Called after each batch.
     fn breathed(&mut self, events: &mut Loop<Self>, rest: Rest) {
         let _ = (events, rest);
@@ -102,6 +107,21 @@ pub fn configure<W: World>(
     let changes = driver.engine.configure(graph)?;
     wake(world, events);
     Ok(changes)
+}
+
+/// Runs `graph` as soon as code for it is made, on a thread beside; what ran goes on until then,
+/// and [`World::switched`] tells when. When that is depends on the machine: simulated runs, which
+/// repeat, use [`configure`].
+///
+/// # Errors
+/// As [`configure`].
+pub fn prepare<W: World>(world: &mut W, events: &mut Loop<W>, graph: Graph) -> Result<(), Refused> {
+    let (now, wall) = (events.now(), events.wall());
+    let driver = world.driver();
+    driver.engine.set_time(now.0, wall);
+    driver.engine.prepare(graph)?;
+    wake(world, events);
+    Ok(())
 }
 
 /// Puts a packet on the link to an input, and wakes whom it concerns.
@@ -143,8 +163,13 @@ fn batch<W: World>(world: &mut W, events: &mut Loop<W>) {
     let driver = world.driver();
     driver.is_queued = false;
     driver.engine.set_time(now.0, wall);
-    let (rest, breaths) = driver.breaths();
-    events.charge(u64::from(breaths));
+    let changes = driver.engine.switch();
+    if let Some(changes) = &changes {
+        world.switched(changes);
+    }
+    let driver = world.driver();
+    let (rest, breaths) = driver.engine.breathe_while_busy(BREATHS_MAX, PACKETS_MAX);
+    events.charge(breaths);
     let after = events.host().now();
     let driver = world.driver();
     driver.engine.end_batch(after.0);
@@ -166,6 +191,10 @@ fn batch<W: World>(world: &mut W, events: &mut Loop<W>) {
             driver.pauses += 1;
             pause(world, events, Time(at));
         }
+        // A graph that is being compiled is asked for.
+        _ if driver.engine.is_preparing() => {
+            pause(world, events, Time(now.0.saturating_add(PAUSE_NS_MAX)));
+        }
         Rest::Until(at) => pause(world, events, Time(at)),
         Rest::Asleep | Rest::Finished => {}
     }
@@ -173,19 +202,6 @@ fn batch<W: World>(world: &mut W, events: &mut Loop<W>) {
 }
 
 impl Driver {
-    fn breaths(&mut self) -> (Rest, u32) {
-        let begin = self.engine.pool_stats().freed;
-        let mut breaths = 0;
-        loop {
-            let rest = self.engine.breathe();
-            breaths += 1;
-            let packets = self.engine.pool_stats().freed - begin;
-            if rest != Rest::Busy || breaths == BREATHS_MAX || packets >= PACKETS_MAX {
-                return (rest, breaths);
-            }
-        }
-    }
-
     /// Publishes, but not at every pause of a graph that rests for moments only.
     fn publish(&mut self, now_ns: u64, rest: Rest) {
         let is_long = !matches!(rest, Rest::Busy | Rest::Poll(_));

@@ -14,6 +14,9 @@
 //! | [`graph`] | which apps and links there are, verified and printed |
 //! | [`flow`] | the language of `.flow` files: parser, formatter |
 //! | [`engine`] | a graph that runs: breaths, changes, supervision, counters |
+//! | [`kernel`] | apps given as code: their form, interpreter and builder |
+//! | `compiled` | a graph as native code |
+//! | `flags` | what of a graph has something to do |
 //! | [`drive`] | an engine on the event loop |
 //! | [`device`] | devices of the system, for apps |
 //!
@@ -23,11 +26,14 @@
 //! It knows nothing of rules and components, nor of what particular apps do.
 
 pub mod app;
+mod compiled;
 pub mod device;
 pub mod drive;
 pub mod engine;
+mod flags;
 pub mod flow;
 pub mod graph;
+pub mod kernel;
 pub mod link;
 pub mod packet;
 

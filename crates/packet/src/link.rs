@@ -12,8 +12,8 @@
 use std::cell::{Cell, UnsafeCell};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use std::rc::Rc;
 
+use crate::flags::Flag;
 use crate::packet::{Buffer, Packet};
 
 /// Slots of a ring.
@@ -35,7 +35,9 @@ pub(crate) struct Ring {
     drops: Cell<u64>,
     /// Whom to wake when the link is no longer empty; see `engine::notify`.
     notify: Cell<*const Targets>,
-    reserved: [u64; 3],
+    /// The flag of the app that packets wait for; null: nobody takes them.
+    waiting: Cell<*const Cell<u8>>,
+    reserved: [u64; 2],
     /// Packets at `read..write`, modulo `SLOTS`.
     slots: [UnsafeCell<MaybeUninit<NonNull<Buffer>>>; SLOTS],
 }
@@ -53,12 +55,14 @@ pub mod offsets {
     pub const TX_BYTES: usize = offset_of!(Ring, tx_bytes);
     /// Packets dropped so far: `u64`.
     pub const DROPS: usize = offset_of!(Ring, drops);
+    /// The flag to be set when the link is no longer empty: an address, or 0.
+    pub const WAITING: usize = offset_of!(Ring, waiting);
     /// The slots: one address each.
     pub const SLOTS: usize = offset_of!(Ring, slots);
 }
 
-/// The wake words of the apps to be notified; lives in the engine, as long as the links.
-pub(crate) type Targets = Vec<Rc<Cell<u32>>>;
+/// The flags of the apps to be notified; lives in the engine, as long as the links.
+pub(crate) type Targets = Vec<Flag>;
 
 impl Ring {
     #[inline]
@@ -101,17 +105,26 @@ impl Ring {
 
     /// Wakes whom it concerns that the link has packets.
     pub(crate) fn notify(&self) {
+        // SAFETY: the engine keeps the flags of a graph as long as they are bound here.
+        if let Some(waiting) = unsafe { self.waiting.get().as_ref() } {
+            waiting.set(1);
+        }
         let targets = self.notify.get();
         if !targets.is_null() {
             // SAFETY: the engine keeps the targets as long as they are bound here.
             for target in unsafe { &*targets } {
-                target.set(1);
+                target.set(true);
             }
         }
     }
 
     pub(crate) fn bind(&self, targets: *const Targets) {
         self.notify.set(targets);
+    }
+
+    /// From now on packets wait for whose flag this is; for nobody, if there is none.
+    pub(crate) fn bind_waiting(&self, flag: Option<&Flag>) {
+        self.waiting.set(flag.map_or(std::ptr::null(), Flag::address));
     }
 
     /// Takes the oldest packet that came before index `end`.

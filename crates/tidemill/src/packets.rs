@@ -25,7 +25,8 @@ use std::time::Duration;
 use tidemill_event::{Handlers, Host, Interest, Loop, Os, Outcome};
 use tidemill_packet::app::Catalogue;
 use tidemill_packet::drive::{self, Driver, World};
-use tidemill_packet::engine::{self, Engine, EngineStats, Note, Rest};
+pub use tidemill_packet::engine::EngineKind;
+use tidemill_packet::engine::{self, Changes, Engine, EngineStats, Note, Rest};
 use tidemill_packet::flow;
 use tidemill_packet::graph::Graph;
 use tidemill_packet::link::LinkStats;
@@ -59,6 +60,14 @@ pub fn load(files: &[PathBuf], options: &flow::Options) -> Loaded {
     Loaded { sources, graph, diagnostics }
 }
 
+/// The machine code of the graph's breath, as text; nothing is run for it.
+///
+/// # Errors
+/// No code can be made.
+pub fn listing(packets: &Graph) -> Result<String, String> {
+    Engine::listing_of(packets)
+}
+
 /// The graph as a drawing takes it.
 pub fn drawing(packets: &Graph) -> graph::Graph {
     let node = |app: &tidemill_packet::graph::AppSpec| graph::Node {
@@ -85,6 +94,8 @@ pub type Tell = Box<dyn FnMut(String)>;
 
 /// How a graph is run.
 pub struct RunOptions {
+    /// By native code, or by a loop.
+    pub kind: EngineKind,
     /// When the run ends, nanoseconds after its start; `None`: when all is done, or it is stopped.
     pub end_ns: Option<u64>,
     /// What random numbers follow from; `None`: from chance.
@@ -102,6 +113,7 @@ pub struct RunOptions {
 impl Default for RunOptions {
     fn default() -> RunOptions {
         RunOptions {
+            kind: EngineKind::default(),
             end_ns: None,
             seed: None,
             busy_wait: false,
@@ -145,9 +157,13 @@ impl World for RunWorld {
         &mut self.driver
     }
 
+    fn switched(&mut self, changes: &Changes) {
+        (self.tell)(reloaded(changes));
+    }
+
     fn breathed(&mut self, events: &mut Loop<RunWorld>, rest: Rest) {
         self.tell_notes();
-        if rest == Rest::Finished {
+        if rest == Rest::Finished && !self.driver.engine.is_preparing() {
             events.stop();
         }
     }
@@ -158,7 +174,7 @@ impl RunWorld {
         for note in self.driver.engine.take_notes() {
             let text = match &note {
                 Note::Failed { .. } => format!("app {note}"),
-                Note::Restarted { .. } => note.to_string(),
+                Note::Restarted { .. } | Note::Dispatched { .. } => note.to_string(),
             };
             (self.tell)(text);
         }
@@ -198,7 +214,8 @@ pub fn run(graph: Graph, options: RunOptions, tell: Tell) -> Result<Ended, Strin
     let mut host = host.map_err(|error| format!("the system gives no event queue: {error}"))?;
     let seed = options.seed.unwrap_or_else(|| host.random());
     let mut events = Loop::new(Box::new(host));
-    let engine = engine::Options { seed, registry: options.registry, ..engine::Options::default() };
+    let (kind, registry) = (options.kind, options.registry);
+    let engine = engine::Options { kind, seed, registry, ..engine::Options::default() };
     let driver = Driver::new(Engine::new(engine));
     let driver = if options.busy_wait { driver.busy_wait() } else { driver };
     let mut world = RunWorld { driver, tell, signal: options.signal };
@@ -248,22 +265,22 @@ fn reload(world: &mut RunWorld, events: &mut Loop<RunWorld>) {
         Err(error) => error.kind() == ErrorKind::Interrupted,
     } {}
     let Some(graph) = reload() else { return };
-    let text = match drive::configure(world, events, graph) {
-        Ok(changes) => {
-            let count = |names: &[String]| names.len();
-            format!(
-                "reloaded: {} apps kept, {} reconfigured, {} restarted, {} started, {} stopped; \
-                 {} links added, {} removed",
-                count(&changes.kept),
-                count(&changes.reconfigured),
-                count(&changes.restarted),
-                count(&changes.started),
-                count(&changes.stopped),
-                count(&changes.links_added),
-                count(&changes.links_removed),
-            )
-        }
-        Err(refused) => format!("the old graph goes on: {refused}"),
-    };
-    (world.tell)(text);
+    if let Err(refused) = drive::prepare(world, events, graph) {
+        (world.tell)(format!("the old graph goes on: {refused}"));
+    }
+}
+
+fn reloaded(changes: &Changes) -> String {
+    let count = |names: &[String]| names.len();
+    format!(
+        "reloaded: {} apps kept, {} reconfigured, {} restarted, {} started, {} stopped; \
+         {} links added, {} removed",
+        count(&changes.kept),
+        count(&changes.reconfigured),
+        count(&changes.restarted),
+        count(&changes.started),
+        count(&changes.stopped),
+        count(&changes.links_added),
+        count(&changes.links_removed),
+    )
 }

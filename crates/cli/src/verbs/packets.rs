@@ -44,12 +44,16 @@ pub fn check(sources: &Sources, report: Reporter) -> Status {
     }
 }
 
-/// `explain`: the graph as it is understood, the order of a breath, or a drawing.
+/// `explain`: the graph as it is understood, the order of a breath, a drawing, or the machine code.
 pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
     let Some(packets) = load(&args.sources, report).graph else { return Status::Failed };
     let drawing = packets::drawing(&packets);
     let mut out = Out::new();
     match args.form {
+        _ if args.asm => match packets::listing(&packets) {
+            Ok(listing) => out.write(&listing),
+            Err(message) => return outside::failed(report, &message),
+        },
         Form::Text => {
             out.write(&format!("plan\n\n{packets}"));
             let order = packets.order();
@@ -81,7 +85,12 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         }
         graph
     });
+    let kind = match args.engine.engine {
+        Some(EngineKind::Dispatch) => packets::EngineKind::Dispatch,
+        _ => packets::EngineKind::Compiled,
+    };
     let options = RunOptions {
+        kind,
         end_ns: args.end,
         seed: args.seed,
         busy_wait: args.busy_wait,
@@ -121,8 +130,10 @@ fn idle(args: &RunArgs, report: Reporter) {
         let why = "it concerns rules or components, and these are packet graphs";
         report.warn(&format!("{option} has no effect here: {why}"));
     }
-    if args.engine.engine.is_some_and(|kind| kind != EngineKind::Dispatch) {
-        report.warn("--engine has no effect here: packet graphs are dispatched in this version");
+    if args.engine.engine == Some(EngineKind::Interpret) {
+        report.warn(
+            "--engine interpret has no effect here: packet graphs are compiled or dispatched",
+        );
     }
 }
 

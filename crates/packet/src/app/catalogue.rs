@@ -74,7 +74,11 @@ impl Declaration {
         }
         out.push_str("\nports\n");
         self.ports.iter().for_each(|port| port.describe(&mut out));
-        let traits = [(self.pulls, "brings packets in"), (self.passes, "passes packets on")];
+        let traits = [
+            (self.pulls, "brings packets in"),
+            (self.passes, "passes packets on"),
+            (self.kernel, "given as code"),
+        ];
         let traits: Vec<&str> = traits.iter().filter(|one| one.0).map(|one| one.1).collect();
         if !traits.is_empty() {
             let _ = writeln!(out, "\n{}", traits.join(", "));

@@ -89,6 +89,8 @@ pub struct Declaration {
     pub pulls: bool,
     /// It merely passes packets on, so notifications leap over it.
     pub passes: bool,
+    /// It is given as code: [`App::kernel`] says how, and making one touches nothing outside.
+    pub kernel: bool,
     /// What the app itself finds wrong in a config whose types are right.
     pub validate: fn(&Config) -> Result<(), Wrong>,
     /// Starts an app.
@@ -195,7 +197,7 @@ pub fn construct<T: App>(config: &Config, start: &mut Start) -> Result<Instance,
 ///
 /// The parts are `config`, a struct with a documented field per key, of a type that is a
 /// [`Setting`](crate::app::Setting), with its default unless it must be given; `ports`, with
-/// direction, flow and count; and `traits`, of which there are `pulls` and `passes`.
+/// direction, flow and count; and `traits`, of which there are `pulls`, `passes` and `kernel`.
 #[macro_export]
 macro_rules! declare {
     (
@@ -259,6 +261,7 @@ macro_rules! declare {
                     }),*],
                     pulls: $crate::declare!(@has pulls $($trait)*),
                     passes: $crate::declare!(@has passes $($trait)*),
+                    kernel: $crate::declare!(@has kernel $($trait)*),
                     validate: $crate::app::validate::<$App>,
                     construct: $crate::app::construct::<$App>,
                     same: || std::any::TypeId::of::<$App>(),
@@ -280,6 +283,7 @@ macro_rules! declare {
     (@default $Type:ty;) => { None };
     (@has pulls pulls $($rest:ident)*) => { true };
     (@has passes passes $($rest:ident)*) => { true };
+    (@has kernel kernel $($rest:ident)*) => { true };
     (@has $wanted:ident $other:ident $($rest:ident)*) => {
         $crate::declare!(@has $wanted $($rest)*)
     };

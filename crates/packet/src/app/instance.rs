@@ -6,12 +6,14 @@
 //! and generated code call apps in the same way, and both without a table per call.
 
 use std::any::Any;
+use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::time::Duration;
 
 use super::{App, Config, Declaration, Fault, Io, Ports, Progress, Reconfigured, Settings};
+use crate::kernel::Running;
 
 /// What an entry point says; the numbers are what generated code sees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,6 +26,20 @@ pub(crate) enum Status {
     Done = 4,
     /// The reason is in the `Io`.
     Failed = 5,
+}
+
+impl Status {
+    /// The status of a number that an entry point gave.
+    pub fn of(number: u32) -> Status {
+        match number {
+            0 => Status::Ready,
+            1 => Status::Poll,
+            2 => Status::Until,
+            3 => Status::Asleep,
+            4 => Status::Done,
+            _ => Status::Failed,
+        }
+    }
 }
 
 /// A method of an app, to be called with its state and its ports.
@@ -59,10 +75,15 @@ fn enter<T>(
 type Outcome<T> = Result<T, Fault>;
 
 /// # Safety
-/// `state` is a live `T` and `io` its ports; nobody else uses either during the call. So too below.
+/// `state` is a live `Seat<T>` and `io` its ports; nobody else uses either during the call. So too
+/// below.
 unsafe extern "C" fn pull<T: App>(state: NonNull<()>, mut io: NonNull<Io>) -> Status {
     // SAFETY: as the caller says.
-    let (app, io) = unsafe { (state.cast::<T>().as_mut(), io.as_mut()) };
+    let (seat, io) = unsafe { (state.cast::<Seat<T>>().as_mut(), io.as_mut()) };
+    if !seat.is_taken {
+        return Status::Asleep;
+    }
+    let app = seat.app_mut();
     io.begin();
     match contained(|| app.pull(io)) {
         Ok(Ok(Progress::Ready)) => Status::Ready,
@@ -84,7 +105,11 @@ unsafe extern "C" fn pull<T: App>(state: NonNull<()>, mut io: NonNull<Io>) -> St
 /// As for `pull`.
 unsafe extern "C" fn push<T: App>(state: NonNull<()>, mut io: NonNull<Io>) -> Status {
     // SAFETY: as the caller says.
-    let (app, io) = unsafe { (state.cast::<T>().as_mut(), io.as_mut()) };
+    let (seat, io) = unsafe { (state.cast::<Seat<T>>().as_mut(), io.as_mut()) };
+    if !seat.is_taken {
+        return Status::Ready;
+    }
+    let app = seat.app_mut();
     io.begin();
     enter(io, |()| Status::Ready, |io| app.push(io))
 }
@@ -93,7 +118,11 @@ unsafe extern "C" fn push<T: App>(state: NonNull<()>, mut io: NonNull<Io>) -> St
 /// As for `pull`.
 unsafe extern "C" fn tick<T: App>(state: NonNull<()>, mut io: NonNull<Io>) -> Status {
     // SAFETY: as the caller says.
-    let (app, io) = unsafe { (state.cast::<T>().as_mut(), io.as_mut()) };
+    let (seat, io) = unsafe { (state.cast::<Seat<T>>().as_mut(), io.as_mut()) };
+    if !seat.is_taken {
+        return Status::Ready;
+    }
+    let app = seat.app_mut();
     io.begin();
     enter(io, |()| Status::Ready, |io| app.tick(io))
 }
@@ -107,44 +136,104 @@ trait Erased {
     fn stop(&mut self, io: &mut Io);
     fn tick_every(&self) -> Option<Duration>;
     fn descriptor(&self) -> Option<RawFd>;
+    fn kernel(&self) -> Option<&Running>;
+    fn vacate(&mut self);
+    fn adopt(&mut self, other: &mut dyn Any) -> bool;
+    fn as_any(&mut self) -> &mut dyn Any;
 }
 
-impl<T: App> Erased for T {
+/// Where an app lives: an address that stays when the app fails and is made anew.
+#[repr(C)]
+struct Seat<T> {
+    app: MaybeUninit<T>,
+    is_taken: bool,
+}
+
+impl<T: App> Seat<T> {
+    fn app(&self) -> &T {
+        assert!(self.is_taken, "nobody asks an app that has failed");
+        // SAFETY: a seat that is taken holds an app.
+        unsafe { self.app.assume_init_ref() }
+    }
+
+    fn app_mut(&mut self) -> &mut T {
+        assert!(self.is_taken, "nobody asks an app that has failed");
+        // SAFETY: a seat that is taken holds an app.
+        unsafe { self.app.assume_init_mut() }
+    }
+}
+
+impl<T: App> Erased for Seat<T> {
     fn declaration(&self) -> &'static Declaration {
         T::declaration()
     }
 
     fn linked(&mut self, ports: &Ports<'_>) {
-        App::linked(self, ports);
+        self.app_mut().linked(ports);
     }
 
     fn reconfigure(&mut self, config: &Config) -> Reconfigured {
         match T::Config::read(config) {
-            Ok(config) if T::validate(&config).is_ok() => App::reconfigure(self, config),
+            Ok(config) if T::validate(&config).is_ok() => self.app_mut().reconfigure(config),
             _ => Reconfigured::Restart,
         }
     }
 
     fn report(&self) -> Vec<(&'static str, u64)> {
-        App::report(self)
+        self.app().report()
     }
 
     fn stop(&mut self, io: &mut Io) {
-        App::stop(self, io);
+        self.app_mut().stop(io);
     }
 
     fn tick_every(&self) -> Option<Duration> {
-        App::tick_every(self)
+        self.app().tick_every()
     }
 
     fn descriptor(&self) -> Option<RawFd> {
-        App::descriptor(self)
+        self.app().descriptor()
+    }
+
+    fn kernel(&self) -> Option<&Running> {
+        self.app().kernel()
+    }
+
+    fn vacate(&mut self) {
+        if std::mem::replace(&mut self.is_taken, false) {
+            // SAFETY: it was taken, and is no longer.
+            unsafe { self.app.assume_init_drop() };
+        }
+    }
+
+    fn adopt(&mut self, other: &mut dyn Any) -> bool {
+        let Some(other) = other.downcast_mut::<Seat<T>>() else { return false };
+        if self.is_taken || !std::mem::replace(&mut other.is_taken, false) {
+            return false;
+        }
+        // SAFETY: the other seat was taken and is no longer, so the app is moved.
+        self.app = MaybeUninit::new(unsafe { other.app.assume_init_read() });
+        self.is_taken = true;
+        true
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+impl<T> Drop for Seat<T> {
+    fn drop(&mut self) {
+        if self.is_taken {
+            // SAFETY: a seat that is taken holds an app, and nobody asks for it any more.
+            unsafe { self.app.assume_init_drop() };
+        }
     }
 }
 
 /// An app that runs.
 pub struct Instance {
-    app: NonNull<dyn Erased>,
+    seat: NonNull<dyn Erased>,
     pub(crate) pull: Entry,
     pub(crate) push: Entry,
     pub(crate) tick: Entry,
@@ -153,34 +242,35 @@ pub struct Instance {
 impl Instance {
     /// Takes an app to its address.
     pub fn new<T: App>(app: T) -> Instance {
-        let app: Box<dyn Erased> = Box::new(app);
+        let seat = Seat { app: MaybeUninit::new(app), is_taken: true };
+        let seat: Box<dyn Erased> = Box::new(seat);
         Instance {
-            app: NonNull::from(Box::leak(app)),
+            seat: NonNull::from(Box::leak(seat)),
             pull: pull::<T>,
             push: push::<T>,
             tick: tick::<T>,
         }
     }
 
-    /// The address of the state, for entry points.
+    /// The address of the state, for entry points: the app is the first thing of its seat.
     pub(crate) fn state(&self) -> NonNull<()> {
-        self.app.cast()
+        self.seat.cast()
     }
 
     /// The type of the app.
     pub fn declaration(&self) -> &'static Declaration {
-        self.app().declaration()
+        self.seat().declaration()
     }
 
-    fn app(&self) -> &dyn Erased {
+    fn seat(&self) -> &dyn Erased {
         // SAFETY: lives until the instance is dropped; entry points run only while the engine,
         // which has the instance, lends nobody a reference.
-        unsafe { self.app.as_ref() }
+        unsafe { self.seat.as_ref() }
     }
 
-    fn app_mut(&mut self) -> &mut dyn Erased {
-        // SAFETY: as for `app`.
-        unsafe { self.app.as_mut() }
+    fn seat_mut(&mut self) -> &mut dyn Erased {
+        // SAFETY: as for `seat`.
+        unsafe { self.seat.as_mut() }
     }
 
     pub(crate) fn call(&mut self, entry: Entry, io: &mut Io) -> Status {
@@ -190,36 +280,55 @@ impl Instance {
     }
 
     pub(crate) fn linked(&mut self, ports: &Ports<'_>) -> Result<(), Fault> {
-        contained(|| self.app_mut().linked(ports))
+        contained(|| self.seat_mut().linked(ports))
     }
 
     pub(crate) fn reconfigure(&mut self, config: &Config) -> Result<Reconfigured, Fault> {
-        contained(|| self.app_mut().reconfigure(config))
+        contained(|| self.seat_mut().reconfigure(config))
     }
 
     pub(crate) fn report(&self) -> Result<Vec<(&'static str, u64)>, Fault> {
-        contained(|| self.app().report())
+        contained(|| self.seat().report())
     }
 
     pub(crate) fn stop(&mut self, io: &mut Io) -> Result<(), Fault> {
         io.begin();
-        contained(|| self.app_mut().stop(io))
+        contained(|| self.seat_mut().stop(io))
     }
 
     pub(crate) fn tick_every(&self) -> Option<Duration> {
-        contained(|| self.app().tick_every()).ok().flatten()
+        contained(|| self.seat().tick_every()).ok().flatten()
     }
 
     pub(crate) fn descriptor(&self) -> Option<RawFd> {
-        contained(|| self.app().descriptor()).ok().flatten()
+        contained(|| self.seat().descriptor()).ok().flatten()
+    }
+
+    /// The kernel of an app that is given as code.
+    pub(crate) fn kernel(&self) -> Option<&Running> {
+        let is_code = self.declaration().kernel;
+        is_code.then(|| contained(|| self.seat().kernel()).ok().flatten()).flatten()
+    }
+
+    /// Ends the app; its address is kept.
+    pub(crate) fn vacate(&mut self) {
+        // What an app cannot even end without panicking is lost, and nothing more.
+        let _ = contained(|| self.seat_mut().vacate());
+    }
+
+    /// Takes the app of another instance of the same type to the address of this one, whose own
+    /// has ended; whether it did.
+    pub(crate) fn adopt(&mut self, mut other: Instance) -> Result<(), Instance> {
+        let moved = self.seat_mut().adopt(other.seat_mut().as_any());
+        if moved { Ok(()) } else { Err(other) }
     }
 }
 
 impl Drop for Instance {
     fn drop(&mut self) {
         // SAFETY: made from a box by `new`, and this was its only handle.
-        let app = unsafe { Box::from_raw(self.app.as_ptr()) };
-        // What an app cannot even end without panicking is lost, and nothing more.
-        let _ = contained(move || drop(app));
+        let seat = unsafe { Box::from_raw(self.seat.as_ptr()) };
+        // As for `vacate`.
+        let _ = contained(move || drop(seat));
     }
 }

@@ -62,12 +62,16 @@ pub struct Io {
     pub(crate) drops: Vec<(&'static str, u64)>,
     /// Until when the app sleeps, after an entry point said so.
     pub(crate) until_ns: u64,
+    /// When the oldest packet of this batch was born that came to this app, if it is a sink; `MAX`:
+    /// none came. Generated code knows the address.
+    pub(crate) oldest_ns: u64,
 }
 
 impl Io {
     pub(crate) fn new(common: Rc<Common>) -> Io {
         let (inputs, outputs) = (Vec::new(), Vec::new());
-        Io { inputs, outputs, common, fault: None, drops: Vec::new(), until_ns: 0 }
+        let drops = Vec::new();
+        Io { inputs, outputs, common, fault: None, drops, until_ns: 0, oldest_ns: u64::MAX }
     }
 
     /// The packets that are there now are those that this call may take.
@@ -75,6 +79,14 @@ impl Io {
     pub(crate) fn begin(&mut self) {
         for input in &mut self.inputs {
             input.end = input.ring().map_or(0, Ring::written);
+        }
+    }
+
+    /// Packets wait for a sink: the first that come in a batch are the oldest.
+    pub(crate) fn note_oldest(&mut self) {
+        if self.oldest_ns == u64::MAX {
+            let rings = self.inputs.iter().filter_map(Input::ring);
+            self.oldest_ns = rings.filter_map(Ring::oldest_born_ns).min().unwrap_or(u64::MAX);
         }
     }
 
@@ -147,6 +159,7 @@ impl Io {
     }
 
     /// A packet of these bytes; counted as [`Io::packet`], and as `too_long`.
+    #[inline]
     pub fn packet_of(&mut self, bytes: &[u8]) -> Option<Packet> {
         let mut packet = self.packet()?;
         match packet.append(bytes) {
@@ -159,6 +172,7 @@ impl Io {
     }
 
     /// A packet with the same bytes; counted as [`Io::packet`].
+    #[inline]
     pub fn duplicate(&mut self, packet: &Packet) -> Option<Packet> {
         let copy = packet.duplicate();
         if copy.is_none() {

@@ -75,6 +75,8 @@ pub(crate) use io::{Common, Input, Output};
 pub use io::{Io, Ports, Start};
 pub use setting::Setting;
 
+use crate::kernel::Running;
+
 /// Why an app cannot go on. The engine reports it with the app's name and starts the app again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
@@ -213,6 +215,13 @@ pub trait App: Declared {
     /// Ends in order: writes what is left, says goodbye. Not called after a fault.
     fn stop(&mut self, io: &mut Io) {
         let _ = io;
+    }
+
+    /// The kernel of an app declared with `kernel`, which is given as code: what its `push` does,
+    /// so that the compiled engine may do it without calling. The kernel stays the same until the
+    /// app is reconfigured.
+    fn kernel(&self) -> Option<&Running> {
+        None
     }
 
     /// What wakes the app when it sleeps: a descriptor that becomes readable.

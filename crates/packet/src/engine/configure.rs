@@ -10,7 +10,9 @@ use std::fmt;
 use super::slot::{LinkSlot, Slot};
 use super::{Engine, by_name, construct, ports_of};
 use crate::app::{Direction, Fault, Flow, Input, Instance, Io, Output, Ports, Reconfigured};
+use crate::compiled::{Doing, Native};
 use crate::engine::meters::{AppMeters, LinkMeters};
+use crate::flags::{Flag, Flags, flags};
 use crate::graph::{Graph, Problem};
 use crate::link::Link;
 use tidemill_stdx::hash::Map;
@@ -58,7 +60,7 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 /// What becomes of an app of the new graph.
-enum Fate {
+pub(super) enum Fate {
     /// It was at this position and stays.
     Keep(usize),
     /// It was at this position and is offered its new config.
@@ -67,26 +69,105 @@ enum Fate {
     Begin(Instance, Option<usize>),
 }
 
+impl Fate {
+    /// The position whose place it takes.
+    fn place(&self) -> Option<usize> {
+        match self {
+            Fate::Keep(at) | Fate::Offer(at) | Fate::Begin(_, Some(at)) => Some(*at),
+            Fate::Begin(_, None) => None,
+        }
+    }
+}
+
+/// A graph that is ready to run: its new apps are made, its new links and ports are there, and
+/// nothing of the running graph has changed. Addresses of all that it consists of are known.
+pub(super) struct Plan {
+    pub graph: Graph,
+    pub fates: Vec<Fate>,
+    /// By app: the ports of those that have no place yet.
+    pub ios: Vec<Option<Box<Io>>>,
+    /// By link: where it was, or the new one.
+    pub links: Vec<Result<usize, LinkSlot>>,
+    pub shape: Shape,
+}
+
+/// What follows from a graph alone.
+pub(super) struct Shape {
+    pub order: Vec<usize>,
+    pub pulls: Vec<usize>,
+    /// What a breath does, in order; a flag for each.
+    pub steps: Vec<Doing>,
+    pub flags: Flags,
+}
+
+impl Shape {
+    pub fn of(graph: &Graph) -> Shape {
+        let order = graph.order();
+        let pulls = order.iter().copied().filter(|&at| graph.apps[at].kind.pulls);
+        let pulls: Vec<usize> = pulls.collect();
+        let pushes = order.iter().copied().filter(|&at| graph.apps[at].kind.pushes());
+        let steps = pulls.iter().map(|&at| Doing::Pull(at)).chain(pushes.map(Doing::Push));
+        let steps: Vec<Doing> = steps.collect();
+        let flags = flags(steps.len());
+        Shape { order, pulls, steps, flags }
+    }
+
+    /// That of a graph that runs.
+    pub fn again(graph: &Graph, flags: &Flags) -> Shape {
+        Shape { flags: flags.clone(), ..Shape::of(graph) }
+    }
+}
+
 impl Engine {
-    /// Runs `graph` from now on.
+    /// Runs `graph` from now on. Code for it is made first, while nothing runs: see
+    /// [`Engine::prepare`] for a way that does not wait.
     ///
     /// # Errors
     /// The graph is wrong, or an app could not start: nothing has changed then.
     pub fn configure(&mut self, graph: Graph) -> Result<Changes, Refused> {
+        self.next = None;
+        let plan = self.plan(graph)?;
+        let code = self.compile_plan(&plan);
+        Ok(self.apply(plan, code))
+    }
+
+    /// All that can be done for a graph without touching the one that runs.
+    pub(super) fn plan(&self, graph: Graph) -> Result<Plan, Refused> {
         let problems = graph.verify();
         if !problems.is_empty() {
             return Err(Refused::Wrong(problems));
         }
         let fates = self.fates(&graph)?;
+        let io =
+            |fate: &Fate| fate.place().is_none().then(|| Box::new(Io::new(self.common.clone())));
+        let ios = fates.iter().map(io).collect();
+        let names = by_name(&self.graph);
+        let links = graph.links.iter().map(|link| {
+            let name = graph.link_name(link);
+            names.get(&name).copied().ok_or_else(|| LinkSlot {
+                link: Link::new(),
+                meters: LinkMeters::new(&self.registry, &name),
+            })
+        });
+        let links = links.collect();
+        let shape = Shape::of(&graph);
+        Ok(Plan { graph, fates, ios, links, shape })
+    }
+
+    /// Changes to what was planned, between two breaths.
+    pub(super) fn apply(&mut self, plan: Plan, code: Option<Native>) -> Changes {
+        let Plan { graph, fates, ios, links, shape } = plan;
         let mut changes = Changes::default();
         let old = std::mem::replace(&mut self.graph, graph);
         self.detach();
-        self.change_links(&old, &mut changes);
-        self.change_apps(&old, fates, &mut changes);
-        self.attach();
+        self.change_links(&old, links, &mut changes);
+        self.change_apps(&old, fates, ios, &mut changes);
+        self.code = code;
+        self.attach(shape);
+        self.check_code();
         self.descriptors_changed = true;
         self.due_ns = 0;
-        Ok(changes)
+        changes
     }
 
     /// Decides for each app of the new graph, and makes those that begin.
@@ -119,17 +200,20 @@ impl Engine {
         }
     }
 
-    fn change_links(&mut self, old: &Graph, changes: &mut Changes) {
-        let names = by_name(old);
+    fn change_links(
+        &mut self,
+        old: &Graph,
+        links: Vec<Result<usize, LinkSlot>>,
+        changes: &mut Changes,
+    ) {
         let mut before: Vec<Option<LinkSlot>> = self.links.drain(..).map(Some).collect();
-        for link in &self.graph.links {
-            let name = self.graph.link_name(link);
-            let kept = names.get(&name).and_then(|&at| before[at].take());
-            let slot = kept.unwrap_or_else(|| {
-                changes.links_added.push(name.clone());
-                LinkSlot { link: Link::new(), meters: LinkMeters::new(&self.registry, &name) }
+        for (at, link) in links.into_iter().enumerate() {
+            let slot = link.or_else(|new| {
+                changes.links_added.push(self.graph.link_name(&self.graph.links[at]));
+                Err(new)
             });
-            self.links.push(slot);
+            let slot = slot.map(|at| before[at].take().expect("each link has one name"));
+            self.links.push(slot.unwrap_or_else(|new| new));
         }
         for (at, slot) in before.into_iter().enumerate() {
             if let Some(slot) = slot {
@@ -139,13 +223,15 @@ impl Engine {
         }
     }
 
-    fn change_apps(&mut self, old: &Graph, fates: Vec<Fate>, changes: &mut Changes) {
-        let stays = |fate: &Fate| match fate {
-            Fate::Keep(at) | Fate::Offer(at) | Fate::Begin(_, Some(at)) => Some(*at),
-            Fate::Begin(_, None) => None,
-        };
+    fn change_apps(
+        &mut self,
+        old: &Graph,
+        fates: Vec<Fate>,
+        ios: Vec<Option<Box<Io>>>,
+        changes: &mut Changes,
+    ) {
         let mut is_kept = vec![false; old.apps.len()];
-        fates.iter().filter_map(stays).for_each(|at| is_kept[at] = true);
+        fates.iter().filter_map(Fate::place).for_each(|at| is_kept[at] = true);
         for (at, _) in is_kept.iter().enumerate().filter(|(_, kept)| !**kept) {
             self.stop_app(at);
             changes.stopped.push(old.apps[at].name.clone());
@@ -157,15 +243,12 @@ impl Engine {
         fates.iter().filter_map(replaced).for_each(|at| self.stop_app(at));
         let mut before: Vec<Option<Slot>> = self.slots.drain(..).map(Some).collect();
         let now_ns = self.common.now_ns.get();
-        for (index, fate) in fates.into_iter().enumerate() {
+        for (index, (fate, io)) in fates.into_iter().zip(ios).enumerate() {
             let spec = &self.graph.apps[index];
             let name = spec.name.clone();
-            let place = match &fate {
-                Fate::Keep(at) | Fate::Offer(at) | Fate::Begin(_, Some(at)) => before[*at].take(),
-                Fate::Begin(_, None) => None,
-            };
+            let place = fate.place().and_then(|at| before[at].take());
             let mut slot = place.unwrap_or_else(|| {
-                let io = Io::new(self.common.clone());
+                let io = io.unwrap_or_else(|| Box::new(Io::new(self.common.clone())));
                 Slot::new(spec, io, AppMeters::new(&self.registry, &name))
             });
             match fate {
@@ -174,7 +257,7 @@ impl Engine {
                     Reconfigured::Kept => {
                         // With a new config a source that was done may have more.
                         slot.done = false;
-                        slot.wake.set(u32::from(first_wake(spec.kind)));
+                        slot.wake.set(first_wake(spec.kind));
                         changes.reconfigured.push(name);
                     }
                     Reconfigured::Restart => {
@@ -185,11 +268,13 @@ impl Engine {
                     }
                 },
                 Fate::Begin(instance, at) => {
+                    // It has an address of its own already, which code may know.
+                    slot.vacant = None;
                     slot.install(instance, now_ns);
                     let list =
                         if at.is_some() { &mut changes.restarted } else { &mut changes.started };
                     list.push(name);
-                    slot.wake.set(u32::from(first_wake(spec.kind)));
+                    slot.wake.set(first_wake(spec.kind));
                 }
             }
             slot.pushes = spec.kind.pushes();
@@ -203,7 +288,19 @@ impl Engine {
     }
 
     /// Gives all ports their rings, and binds what follows from the graph.
-    fn attach(&mut self) {
+    fn attach(&mut self, shape: Shape) {
+        let Shape { order, pulls, steps, flags } = shape;
+        for (at, doing) in steps.iter().enumerate() {
+            let flag = Flag::new(&flags, at);
+            match *doing {
+                Doing::Pull(app) => {
+                    flag.set(self.slots[app].wake.is_set());
+                    self.slots[app].wake = flag;
+                }
+                Doing::Push(app) => self.slots[app].waiting = flag,
+            }
+        }
+        (self.order, self.pulls, self.flags) = (order, pulls, flags);
         let count = self.graph.apps.len();
         let mut inputs: Vec<Vec<usize>> = vec![Vec::new(); count];
         let mut outputs = inputs.clone();
@@ -221,11 +318,9 @@ impl Engine {
             let io = &mut self.slots[index].io;
             (io.inputs, io.outputs) = (into, out);
         }
-        self.order = self.graph.order();
-        let apps = &self.graph.apps;
-        self.pulls = self.order.iter().copied().filter(|&at| apps[at].kind.pulls).collect();
         self.sinks = (0..count).filter(|&at| self.slots[at].is_sink).collect();
         self.bind_notifications();
+        self.slots.iter().for_each(Slot::arm);
         for index in 0..count {
             let Some(mut instance) = self.slots[index].instance.take() else { continue };
             let linked = self.link_up(index, &mut instance, &inputs[index], &outputs[index]);
@@ -269,11 +364,11 @@ fn offer(slot: &mut Slot, config: &crate::app::Config) -> Reconfigured {
         Ok(Reconfigured::Restart) => {
             // A panic while it ends changes nothing: it ends.
             let _ = instance.stop(&mut slot.io);
-            slot.instance = None;
+            slot.vacate();
             Reconfigured::Restart
         }
         Err(_) => {
-            slot.instance = None;
+            slot.vacate();
             Reconfigured::Restart
         }
     }

@@ -1,11 +1,28 @@
 //! A graph that runs.
 //!
 //! A *breath* pulls every source that is awake, then lets every app push that has packets waiting,
-//! in topological order, then ticks those whose time has come. The loop here calls apps one after
-//! the other; it is what a compiled engine is compared with.
+//! in topological order, then ticks those whose time has come. There are two ways to breathe: a
+//! plain loop that calls apps one after the other, and native code made of the whole graph (see
+//! `compiled`), which is compared with the loop. Both do the same, and either may take over from
+//! the other between two breaths.
+//!
+//! ```
+//! use tidemill_packet::engine::{Engine, EngineKind, Options, Rest};
+//! use tidemill_packet::graph::Graph;
+//!
+//! let mut engine = Engine::new(Options { kind: EngineKind::Compiled, ..Options::default() });
+//! engine.configure(Graph::new())?;
+//! // A million breaths, whether anything moves or not; or until nothing moves any more.
+//! assert_eq!(engine.breathe_times(1_000_000), Rest::Finished);
+//! let (rest, breaths) = engine.breathe_while_busy(1_000_000, u64::MAX);
+//! assert_eq!((rest, breaths), (Rest::Finished, 1));
+//! # Ok::<(), tidemill_packet::engine::Refused>(())
+//! ```
 //!
 //! | part | holds |
 //! |---|---|
+//! | `breathe` | breaths by the loop and by the code, and what comes after |
+//! | `native` | from the graph to code, beside the running engine if asked; what code calls |
 //! | `configure` | from one graph to the next, by difference |
 //! | `notify` | who is woken by packets on which link, bound when the graph is configured |
 //! | `supervise` | apps that failed: back-off and restart |
@@ -14,20 +31,25 @@
 //! An engine knows no clock: its driver ([`drive`](crate::drive)) tells it the time before each
 //! batch of breaths.
 
+mod breathe;
 mod configure;
 mod meters;
+mod native;
 mod notify;
 mod slot;
 mod supervise;
 
 use std::cell::Cell;
 use std::os::fd::RawFd;
+use std::ptr::NonNull;
 use std::rc::Rc;
 
 use tidemill_stat::Registry;
 use tidemill_stdx::hash::Map;
 
-use crate::app::{Common, Count, Direction, Fault, Input, Instance, Status};
+use crate::app::{Common, Count, Direction, Fault, Instance};
+use crate::compiled::{Frame, Native};
+use crate::flags::{Flags, flags};
 use crate::graph::Graph;
 use crate::link::{LinkStats, Targets};
 use crate::packet::{Packet, Pool, PoolStats};
@@ -36,11 +58,28 @@ pub use configure::{Changes, Refused};
 pub use supervise::Note;
 
 use meters::Meters;
+use native::Next;
 use slot::{LinkSlot, Slot};
+
+/// How breaths are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum EngineKind {
+    /// By native code made of the graph.
+    #[default]
+    Compiled,
+    /// By a loop that calls one app after the other.
+    Dispatch,
+}
 
 /// How an engine is made.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// How breaths are taken.
+    pub kind: EngineKind,
+    /// Keep the text of native code, for [`Engine::listing`].
+    pub listing: bool,
+    /// Name native code in the map file that `perf` reads.
+    pub perf_map: bool,
     /// Packets there are at most.
     pub packets_max: usize,
     /// What random numbers of apps follow from.
@@ -51,7 +90,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { packets_max: 1 << 20, seed: 1, registry: Registry::in_memory() }
+        Options {
+            kind: EngineKind::default(),
+            listing: false,
+            perf_map: false,
+            packets_max: 1 << 20,
+            seed: 1,
+            registry: Registry::in_memory(),
+        }
     }
 }
 
@@ -101,6 +147,20 @@ pub struct Engine {
     pulls: Vec<usize>,
     /// Sinks, whose latency is measured.
     sinks: Vec<usize>,
+    /// What has something to do, in the order of a breath.
+    flags: Flags,
+    /// How breaths are taken, and what code is made with.
+    kind: EngineKind,
+    listing: bool,
+    perf_map: bool,
+    /// The graph as code; without it the loop is used.
+    code: Option<Native>,
+    /// An app is no longer what the code was made of.
+    is_stale: bool,
+    /// A graph that is being compiled, to run next.
+    next: Option<Next>,
+    /// What code and engine tell each other; its address is in the code.
+    frame: NonNull<Frame<Engine>>,
     /// Whom links notify.
     #[allow(clippy::vec_box, reason = "rings point into the boxes, which must not move")]
     targets: Vec<Box<Targets>>,
@@ -131,6 +191,14 @@ impl Engine {
             order: Vec::new(),
             pulls: Vec::new(),
             sinks: Vec::new(),
+            flags: flags(0),
+            kind: options.kind,
+            listing: options.listing,
+            perf_map: options.perf_map,
+            code: None,
+            is_stale: false,
+            next: None,
+            frame: native::frame(),
             targets: Vec::new(),
             due_ns: u64::MAX,
             notes: Vec::new(),
@@ -153,133 +221,13 @@ impl Engine {
         self.common.pool.set_now(now_ns);
     }
 
-    /// Takes one breath.
-    pub fn breathe(&mut self) -> Rest {
-        let born = self.common.pool.allocated();
-        if self.due_ns <= self.common.now_ns.get() {
-            self.catch_up();
-        }
-        let (ready, mut moved) = (self.pull(), self.push());
-        moved |= self.common.pool.allocated() != born;
-        self.stats.breaths += 1;
-        self.stats.breaths_busy += u64::from(moved);
-        match ready {
-            _ if moved => Rest::Busy,
-            // A source that is ready and moves nothing finds its link full.
-            Some(_) => Rest::Poll((self.due_ns != u64::MAX).then_some(self.due_ns)),
-            None => self.rest(),
-        }
-    }
-
-    /// Pulls every source that is awake; the liveliest status of those that stay awake.
-    fn pull(&mut self) -> Option<Status> {
-        let mut ready = None;
-        for at in 0..self.pulls.len() {
-            let index = self.pulls[at];
-            let slot = &mut self.slots[index];
-            if slot.wake.get() == 0 {
-                continue;
-            }
-            let Some(instance) = &mut slot.instance else { continue };
-            match instance.call(instance.pull, &mut slot.io) {
-                Status::Ready => ready = Some(Status::Ready),
-                Status::Poll => ready = ready.or(Some(Status::Poll)),
-                status => self.put_to_sleep(index, status),
-            }
-        }
-        ready
-    }
-
-    fn put_to_sleep(&mut self, index: usize, status: Status) {
-        let slot = &mut self.slots[index];
-        match status {
-            Status::Failed => return self.failed(index),
-            Status::Done => {
-                slot.done = true;
-                self.descriptors_changed = true;
-            }
-            Status::Until => {
-                slot.wake_at_ns = slot.io.until_ns;
-                self.due_ns = self.due_ns.min(slot.wake_at_ns);
-            }
-            _ => {}
-        }
-        // Packets that are on their way to it would come without a further notification.
-        let fed = slot.feeds.iter().any(|&link| !self.links[link].link.ring().is_empty());
-        slot.wake.set(u32::from(fed && status != Status::Done));
-    }
-
-    /// Lets every app push that has packets waiting; whether there was any.
-    fn push(&mut self) -> bool {
-        let mut moved = false;
-        for at in 0..self.order.len() {
-            let index = self.order[at];
-            let slot = &mut self.slots[index];
-            let is_waiting = |input: &Input| input.ring().is_some_and(|ring| !ring.is_empty());
-            if !slot.pushes || !slot.io.inputs.iter().any(is_waiting) {
-                continue;
-            }
-            let Some(instance) = &mut slot.instance else { continue };
-            moved = true;
-            if slot.is_sink && slot.oldest_ns == u64::MAX {
-                let oldest = slot.io.inputs.iter().filter_map(|input| input.ring());
-                let oldest = oldest.filter_map(|ring| ring.oldest_born_ns()).min();
-                slot.oldest_ns = oldest.unwrap_or(u64::MAX);
-            }
-            if instance.call(instance.push, &mut slot.io) == Status::Failed {
-                self.failed(index);
-            }
-        }
-        moved
-    }
-
-    /// What to wait for when nothing moved and no source is awake.
-    fn rest(&self) -> Rest {
-        if self.due_ns != u64::MAX && !self.is_finished() {
-            return Rest::Until(self.due_ns);
-        }
-        if self.is_finished() { Rest::Finished } else { Rest::Asleep }
-    }
-
-    /// Whether nothing can come any more: sources are done, and packets have all arrived.
-    fn is_finished(&self) -> bool {
-        let done = |&index: &usize| self.slots[index].is_done();
-        self.pulls.iter().all(done) && self.links.iter().all(|slot| slot.link.ring().is_empty())
-    }
-
-    /// Does what is due: ticks, restarts, ends of sleeps.
-    #[cold]
-    fn catch_up(&mut self) {
-        let now_ns = self.common.now_ns.get();
-        self.due_ns = u64::MAX;
-        for index in 0..self.slots.len() {
-            if self.slots[index].restart_at_ns <= now_ns {
-                self.restart(index);
-            }
-            let slot = &mut self.slots[index];
-            if slot.wake_at_ns <= now_ns {
-                slot.wake_at_ns = u64::MAX;
-                slot.wake.set(1);
-            }
-            if slot.tick_at_ns <= now_ns
-                && let Some(instance) = &mut slot.instance
-            {
-                slot.tick_at_ns = now_ns.saturating_add(slot.tick_every_ns);
-                if instance.call(instance.tick, &mut slot.io) == Status::Failed {
-                    self.failed(index);
-                }
-            }
-            self.due_ns = self.due_ns.min(self.slots[index].due_ns());
-        }
-    }
-
     /// The batch has ended: notes how long packets took to their sinks.
     pub fn end_batch(&mut self, now_ns: u64) {
         for &index in &self.sinks {
             let slot = &mut self.slots[index];
-            if slot.oldest_ns != u64::MAX {
-                slot.meters.latency(now_ns.saturating_sub(slot.oldest_ns));
-                slot.oldest_ns = u64::MAX;
+            let oldest_ns = std::mem::replace(&mut slot.io.oldest_ns, u64::MAX);
+            if oldest_ns != u64::MAX {
+                slot.meters.latency(now_ns.saturating_sub(oldest_ns));
             }
         }
     }
@@ -308,7 +256,7 @@ impl Engine {
         if let Some(slot) = self.slots.get_mut(index)
             && !slot.done
         {
-            slot.wake.set(1);
+            slot.wake.set(true);
         }
     }
 
@@ -370,7 +318,8 @@ impl Engine {
         }
     }
 
-    /// Stops all apps in order. Packets on links are freed when the engine is dropped.
+    /// Stops all apps in order; none runs again. Packets on links are freed when the engine is
+    /// dropped.
     pub fn stop(&mut self) {
         for at in 0..self.order.len() {
             let index = self.order[at];
@@ -381,9 +330,11 @@ impl Engine {
 
     fn stop_app(&mut self, index: usize) {
         let slot = &mut self.slots[index];
-        if let Some(mut instance) = slot.instance.take()
-            && let Err(fault) = instance.stop(&mut slot.io)
-        {
+        let Some(instance) = &mut slot.instance else { return };
+        let stopped = instance.stop(&mut slot.io);
+        slot.vacate();
+        slot.wake.set(false);
+        if let Err(fault) = stopped {
             let name = slot.name.clone();
             self.stats.faults += 1;
             self.notes.push(Note::Failed { app: name, fault, restart_in_ns: None });
@@ -396,6 +347,9 @@ impl Drop for Engine {
         self.stop();
         // Apps let go of rings before links go.
         self.slots.clear();
+        self.next = None;
+        // SAFETY: made from a box by `native::frame`; the code that knows it runs no more.
+        drop(unsafe { Box::from_raw(self.frame.as_ptr()) });
     }
 }
 

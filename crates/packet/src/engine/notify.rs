@@ -17,7 +17,7 @@ use crate::graph::Graph;
 use crate::link::Targets;
 
 /// The apps that packets on a link are for, at their own pace, in the order of the graph.
-pub(super) fn pullers(graph: &Graph, outputs: &[Vec<usize>], link: usize) -> Vec<usize> {
+fn pullers(graph: &Graph, outputs: &[Vec<usize>], link: usize) -> Vec<usize> {
     let mut found = Vec::new();
     let mut seen = vec![false; graph.apps.len()];
     let mut open = vec![link];
@@ -36,22 +36,28 @@ pub(super) fn pullers(graph: &Graph, outputs: &[Vec<usize>], link: usize) -> Vec
     found
 }
 
+/// By link, whom it notifies.
+pub(super) fn whom(graph: &Graph) -> Vec<Vec<usize>> {
+    let pulls = |app: &crate::graph::AppSpec| {
+        app.kind.ports(Direction::Input).any(|port| port.flow == Flow::Pull)
+    };
+    if !graph.apps.iter().any(pulls) {
+        return vec![Vec::new(); graph.links.len()];
+    }
+    let mut outputs: Vec<Vec<usize>> = vec![Vec::new(); graph.apps.len()];
+    for (at, link) in graph.links.iter().enumerate() {
+        outputs[link.from.app].push(at);
+    }
+    (0..graph.links.len()).map(|link| pullers(graph, &outputs, link)).collect()
+}
+
 impl Engine {
     /// Binds the notifications of all links.
     pub(super) fn bind_notifications(&mut self) {
-        let graph = &self.graph;
-        let mut outputs: Vec<Vec<usize>> = vec![Vec::new(); graph.apps.len()];
-        for (at, link) in graph.links.iter().enumerate() {
-            outputs[link.from.app].push(at);
-        }
-        let pulls = |app: &crate::graph::AppSpec| {
-            app.kind.ports(Direction::Input).any(|port| port.flow == Flow::Pull)
-        };
-        let any = graph.apps.iter().any(pulls);
+        let whom = whom(&self.graph);
         self.slots.iter_mut().for_each(|slot| slot.feeds.clear());
         let mut bound = Vec::new();
-        for at in 0..self.links.len() {
-            let found = if any { pullers(&self.graph, &outputs, at) } else { Vec::new() };
+        for (at, found) in whom.into_iter().enumerate() {
             let ring = self.links[at].link.ring();
             if found.is_empty() {
                 ring.bind(std::ptr::null());

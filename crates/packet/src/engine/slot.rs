@@ -1,25 +1,30 @@
 //! The places of apps and links in an engine.
 
-use std::cell::Cell;
 use std::os::fd::RawFd;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use tidemill_stat::Registry;
 
 use super::meters::{AppMeters, LinkMeters};
 use crate::app::{Instance, Io};
+use crate::flags::Flag;
 use crate::graph::AppSpec;
-use crate::link::Link;
+use crate::kernel::{Kernel, Running};
+use crate::link::{Link, Ring};
 
 /// The place of one app: outlives the instances that fail in it.
 pub(super) struct Slot {
     pub name: String,
     /// Nothing while it waits for its restart.
     pub instance: Option<Instance>,
+    /// The empty place of the one that failed: the next has the same address.
+    pub vacant: Option<Instance>,
     /// Boxed, as generated code knows its address.
     pub io: Box<Io>,
-    /// Not 0 if the app is to be pulled. Shared with those who notify it.
-    pub wake: Rc<Cell<u32>>,
+    /// The app is to be pulled. Shared with those who notify it.
+    pub wake: Flag,
+    /// Packets wait for the app; set by links as long as it runs.
+    pub waiting: Flag,
     /// The links whose notifications come to it.
     pub feeds: Vec<usize>,
     /// Packets are pushed into it.
@@ -30,8 +35,6 @@ pub(super) struct Slot {
     pub is_sink: bool,
     /// It will never bring a packet again.
     pub done: bool,
-    /// When the oldest packet of this batch was born that came to this sink; `MAX`: none came.
-    pub oldest_ns: u64,
     /// The end of its sleep; `MAX`: none. So too the next two.
     pub wake_at_ns: u64,
     pub tick_at_ns: u64,
@@ -45,18 +48,19 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    pub fn new(spec: &AppSpec, io: Io, meters: AppMeters) -> Slot {
+    pub fn new(spec: &AppSpec, io: Box<Io>, meters: AppMeters) -> Slot {
         Slot {
             name: spec.name.clone(),
             instance: None,
-            io: Box::new(io),
-            wake: Rc::new(Cell::new(0)),
+            vacant: None,
+            io,
+            wake: Flag::spare(),
+            waiting: Flag::spare(),
             feeds: Vec::new(),
             pushes: false,
             takes: false,
             is_sink: false,
             done: false,
-            oldest_ns: u64::MAX,
             wake_at_ns: u64::MAX,
             tick_at_ns: u64::MAX,
             restart_at_ns: u64::MAX,
@@ -71,7 +75,7 @@ impl Slot {
     /// Whether nothing comes from it of itself any more: it has said so, or it sleeps until packets
     /// come for it.
     pub fn is_done(&self) -> bool {
-        let sleeps = self.wake.get() == 0 && self.wake_at_ns == u64::MAX;
+        let sleeps = !self.wake.is_set() && self.wake_at_ns == u64::MAX;
         self.done || self.takes && sleeps && self.instance.is_some() && self.descriptor().is_none()
     }
 
@@ -87,7 +91,50 @@ impl Slot {
         self.restart_at_ns = u64::MAX;
         self.started_ns = now_ns;
         self.done = false;
-        self.instance = Some(instance);
+        let seat = self.vacant.take();
+        self.instance = Some(match seat {
+            Some(mut seat) => match seat.adopt(instance) {
+                Ok(()) => seat,
+                Err(instance) => instance,
+            },
+            None => instance,
+        });
+    }
+
+    /// Ends an app that has failed, or declined its config: no packet wakes it any more.
+    pub fn vacate(&mut self) {
+        if let Some(mut instance) = self.instance.take() {
+            instance.vacate();
+            self.vacant = Some(instance);
+        }
+        self.rings().for_each(|ring| ring.bind_waiting(None));
+        self.waiting.set(false);
+    }
+
+    /// From now on packets on its links wait for it.
+    pub fn arm(&self) {
+        let is_armed = self.pushes && self.instance.is_some();
+        self.rings().for_each(|ring| ring.bind_waiting(is_armed.then_some(&self.waiting)));
+        self.waiting.set(is_armed && self.waits());
+    }
+
+    /// Whether packets lie on any of its links.
+    pub fn waits(&self) -> bool {
+        self.rings().any(|ring| !ring.is_empty())
+    }
+
+    fn rings(&self) -> impl Iterator<Item = &Ring> {
+        self.io.inputs.iter().filter_map(|input| input.ring())
+    }
+
+    /// The instance, or the place that its successor will have.
+    pub fn place(&self) -> Option<&Instance> {
+        self.instance.as_ref().or(self.vacant.as_ref())
+    }
+
+    /// The kernel of an app that is given as code, and where its words are.
+    pub fn kernel(&self) -> Option<(&Arc<Kernel>, usize)> {
+        kernel_of(self.instance.as_ref()?)
     }
 
     pub fn due_ns(&self) -> u64 {
@@ -102,8 +149,10 @@ impl Slot {
     pub fn counts(&self) -> Vec<(String, u64)> {
         let own = self.instance.as_ref().and_then(|instance| instance.report().ok());
         let own = own.unwrap_or_default().into_iter().map(|(name, n)| (name.to_owned(), n));
+        let code = self.instance.as_ref().and_then(Instance::kernel);
+        let code = code.map(Running::counts).unwrap_or_default();
         let drops = self.io.drops.iter().map(|(why, count)| (format!("drop_{why}"), *count));
-        own.chain(drops).collect()
+        own.chain(code).chain(drops).collect()
     }
 
     /// Packets it took in, or, if it has no inputs, those it sent.
@@ -125,6 +174,11 @@ impl Slot {
         let packets = self.packets();
         self.meters.publish(registry, &self.name, packets, self.restarts, &counts);
     }
+}
+
+/// The kernel of an app that is given as code, and where its words are.
+pub(super) fn kernel_of(instance: &Instance) -> Option<(&Arc<Kernel>, usize)> {
+    instance.kernel().map(|running| (running.kernel(), running.address()))
 }
 
 /// A link of the graph and its counters.

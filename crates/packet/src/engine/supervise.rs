@@ -32,6 +32,11 @@ pub enum Note {
         /// Its name.
         app: String,
     },
+    /// There is no native code for the graph: it is dispatched.
+    Dispatched {
+        /// Why.
+        reason: String,
+    },
 }
 
 impl fmt::Display for Note {
@@ -42,6 +47,7 @@ impl fmt::Display for Note {
                 write!(f, "{app}: {fault}; it restarts in {} ms", ns / 1_000_000)
             }
             Note::Restarted { app } => write!(f, "{app}: restarted"),
+            Note::Dispatched { reason } => write!(f, "dispatched, not compiled: {reason}"),
         }
     }
 }
@@ -58,14 +64,14 @@ impl Engine {
     fn take_out(&mut self, index: usize, fault: Fault) {
         let now_ns = self.common.now_ns.get();
         let slot = &mut self.slots[index];
-        slot.instance = None;
+        slot.vacate();
         // Long enough without a fault, and it is no longer a row.
         if now_ns.saturating_sub(slot.started_ns) > PAUSE_NS_MAX {
             slot.faults_in_a_row = 0;
         }
         let pause = (PAUSE_NS << slot.faults_in_a_row.min(16)).min(PAUSE_NS_MAX);
         slot.faults_in_a_row = slot.faults_in_a_row.saturating_add(1);
-        slot.wake.set(0);
+        slot.wake.set(false);
         (slot.wake_at_ns, slot.tick_at_ns) = (u64::MAX, u64::MAX);
         slot.restart_at_ns = now_ns.saturating_add(pause);
         self.due_ns = self.due_ns.min(slot.restart_at_ns);
@@ -93,8 +99,10 @@ impl Engine {
                 let slot = &mut self.slots[index];
                 slot.install(instance, now_ns);
                 slot.restarts += 1;
-                slot.wake.set(u32::from(self.graph.apps[index].kind.pulls));
+                slot.wake.set(self.graph.apps[index].kind.pulls);
+                slot.arm();
                 self.descriptors_changed = true;
+                self.code_fits(index);
                 let app = self.slots[index].name.clone();
                 self.note(Note::Restarted { app });
             }
@@ -102,7 +110,7 @@ impl Engine {
         }
     }
 
-    fn note(&mut self, note: Note) {
+    pub(super) fn note(&mut self, note: Note) {
         if self.notes.len() < NOTES_MAX {
             self.notes.push(note);
         }

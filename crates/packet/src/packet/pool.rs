@@ -188,8 +188,25 @@ impl Pool {
         }
     }
 
+    /// Where generated code finds the pool: itself, its freelist, what it has given, what has come
+    /// back.
+    pub(crate) fn addresses(&self) -> [usize; 4] {
+        let shared = self.shared();
+        [
+            self.shared.as_ptr() as usize,
+            (&raw const shared.free) as usize,
+            (&raw const shared.allocated) as usize,
+            (&raw const shared.freed) as usize,
+        ]
+    }
+
     pub(crate) fn set_now(&self, now_ns: u64) {
         self.shared().now_ns.set(now_ns);
+    }
+
+    /// Packets that came back so far.
+    pub(crate) fn freed(&self) -> u64 {
+        self.shared().freed.get()
     }
 
     /// Packets given so far: changes whenever one is born.

@@ -1,6 +1,8 @@
 //! Apps that tests are made of.
 #![allow(dead_code, reason = "not every test that shares this module uses all of it")]
 
+use std::sync::Arc;
+
 use tidemill_event::Loop;
 use tidemill_packet::Packet;
 use tidemill_packet::app::{App, Catalogue, Declared, Fault, Io, Progress, Reconfigured, Start};
@@ -8,7 +10,10 @@ use tidemill_packet::drive::{Driver, World};
 use tidemill_packet::engine::{Engine, Options};
 use tidemill_packet::flow;
 use tidemill_packet::graph::Graph;
+use tidemill_packet::kernel::{self, Running};
 use tidemill_stdx::diag::Sources;
+use tidemill_stdx::hash::hash_bytes;
+use tidemill_stdx::rng::Rng;
 
 macro_rules! app {
     ($(#[doc = $doc:literal])+ $name:ident $config:ident
@@ -241,6 +246,152 @@ impl App for Polled {
     }
 }
 
+app! {
+    /// Brings packets of random bytes and lengths.
+    Noise NoiseConfig { packets: u64, seed: u64 = 1, burst: u64 = 100, }
+    (output: Output(Push, Many)) (pulls)
+}
+pub struct Noise(Rng, u64, u64);
+impl App for Noise {
+    fn new(config: NoiseConfig, _: &mut Start) -> Result<Noise, Fault> {
+        Ok(Noise(Rng::new(config.seed), config.packets, config.burst))
+    }
+    fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
+        for _ in 0..self.0.below(self.2 + 1).min(io.room(0) as u64) {
+            if self.1 == 0 {
+                return Ok(Progress::Done);
+            }
+            self.1 -= 1;
+            let length = self.0.below(100);
+            let bytes: Vec<u8> = (0..length).map(|_| self.0.next_u64() as u8).collect();
+            let Some(mut packet) = io.packet_of(&bytes) else { break };
+            packet.set_mark(self.1);
+            io.send(0, packet);
+        }
+        Ok(if self.1 == 0 { Progress::Done } else { Progress::Ready })
+    }
+}
+
+app! {
+    /// Takes packets, and remembers what they were in one number.
+    Digest DigestConfig {} (input: Input(Push, Many)) ()
+}
+pub struct Digest(u64, u64);
+impl App for Digest {
+    fn new(_: DigestConfig, _: &mut Start) -> Result<Digest, Fault> {
+        Ok(Digest(0, 0))
+    }
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        for input in 0..io.inputs() {
+            while let Some(packet) = io.receive(input) {
+                self.0 += 1;
+                let seen = hash_bytes(packet.bytes()) ^ packet.mark().rotate_left(17);
+                self.1 = self.1.rotate_left(5).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seen;
+            }
+        }
+        Ok(())
+    }
+    fn report(&self) -> Vec<(&'static str, u64)> {
+        vec![("taken", self.0), ("digest", self.1)]
+    }
+}
+
+app! {
+    /// A kernel, as text.
+    Code CodeConfig { text: String, }
+    (input: Input(Either, Many), output: Output(Either, Many)) (kernel)
+}
+pub struct Code(Running);
+impl App for Code {
+    fn new(config: CodeConfig, _: &mut Start) -> Result<Code, Fault> {
+        let kernel = kernel::parse(&config.text, &|_| None)?;
+        let wrong = kernel.verify();
+        if !wrong.is_empty() {
+            return Err(Fault::new(wrong.join("\n")));
+        }
+        Ok(Code(Running::new(Arc::new(kernel))))
+    }
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        self.0.push(io);
+        Ok(())
+    }
+    fn kernel(&self) -> Option<&Running> {
+        Some(&self.0)
+    }
+}
+
+app! {
+    /// Copies what comes from anywhere to everywhere.
+    Fork2 Fork2Config {} (input: Input(Either, Many), output: Output(Either, Many)) (passes)
+}
+pub struct Fork2;
+impl App for Fork2 {
+    fn new(_: Fork2Config, _: &mut Start) -> Result<Fork2, Fault> {
+        Ok(Fork2)
+    }
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        for input in 0..io.inputs() {
+            while let Some(packet) = io.receive(input) {
+                for output in 0..io.outputs() {
+                    // As long as there is little to do, so that cycles do not swell for ever.
+                    if io.room(output) > 700
+                        && let Some(copy) = io.duplicate(&packet)
+                    {
+                        io.send(output, copy);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+app! {
+    /// Passes packets on, and panics at one now and then.
+    Shaky ShakyConfig { at: u64, } (input: Input(Push, Many), output: Output(Push, Many)) ()
+}
+pub struct Shaky(u64, u64);
+impl App for Shaky {
+    fn new(config: ShakyConfig, _: &mut Start) -> Result<Shaky, Fault> {
+        Ok(Shaky(0, config.at))
+    }
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        for input in 0..io.inputs() {
+            while let Some(packet) = io.receive(input) {
+                self.0 += 1;
+                if self.0 == self.1 {
+                    panic!("shaken");
+                }
+                io.send(0, packet);
+            }
+        }
+        Ok(())
+    }
+}
+
+app! {
+    /// Pulls at its own pace, three packets a breath.
+    Takes TakesConfig {} (input: Input(Pull, Many), output: Output(Push, Many)) (pulls)
+}
+pub struct Takes;
+impl App for Takes {
+    fn new(_: TakesConfig, _: &mut Start) -> Result<Takes, Fault> {
+        Ok(Takes)
+    }
+    fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
+        let mut taken = 0;
+        for input in 0..io.inputs() {
+            while taken < 3
+                && let Some(packet) = io.receive(input)
+            {
+                taken += 1;
+                io.send(0, packet);
+            }
+        }
+        Ok(if taken == 0 { Progress::Asleep } else { Progress::Ready })
+    }
+}
+
 /// All of them.
 pub fn kinds() -> Catalogue {
     Catalogue::new(&[
@@ -254,6 +405,12 @@ pub fn kinds() -> Catalogue {
         Pacer::declaration(),
         Never::declaration(),
         Polled::declaration(),
+        Noise::declaration(),
+        Digest::declaration(),
+        Code::declaration(),
+        Fork2::declaration(),
+        Shaky::declaration(),
+        Takes::declaration(),
     ])
 }
 

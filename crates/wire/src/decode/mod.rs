@@ -94,6 +94,11 @@ impl<'s> Decoder<'s> {
         }
     }
 
+    /// The schema.
+    pub fn schema(&self) -> &'s Schema {
+        self.schema
+    }
+
     /// Sets how deep sub-messages and unknown groups may nest.
     pub fn depth_max(self, depth_max: usize) -> Decoder<'s> {
         Decoder { depth_max, ..self }

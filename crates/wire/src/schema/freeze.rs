@@ -459,6 +459,7 @@ impl Graph {
             names: self.names,
             file_names: self.file_names,
             order: order.into(),
+            layouts: OnceLock::new(),
             decoding: OnceLock::new(),
         };
         Schema { pool: Arc::new(pool) }

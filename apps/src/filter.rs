@@ -1,0 +1,123 @@
+//! Packet filters.
+//!
+//! The crate `filter` knows what an expression means and how it becomes code, the packet engine has
+//! kernels that ask tests: here the one becomes the other. So the decisions of a filter stand in
+//! the middle of the breath, between the apps before and behind it.
+
+use std::sync::Arc;
+
+use tidemill_filter::graph::Graph;
+use tidemill_filter::optimise::optimise;
+use tidemill_filter::{Packet as Seen, Settings, compile, interpret, write};
+use tidemill_jit::Body;
+use tidemill_jit::build::{Block, InstBuilder, types};
+use tidemill_packet::app::{App, Fault, Io, Start, Wrong};
+use tidemill_packet::kernel::{Builder, Expr, Looked, Running, Test};
+use tidemill_stdx::diag::{Sources, has_errors};
+
+use crate::code;
+
+tidemill_packet::declare! {
+    /// Lets the packets through that match an expression of the pcap filter language.
+    ///
+    /// An example is "tcp port 80 and not net 10.0.0.0/8"; it means what tcpdump takes it for.
+    app Filter {
+        config FilterConfig {
+            /// The expression; an empty one matches all.
+            expr: String,
+        }
+        ports {
+            /// All packets.
+            input: Input(Either, One),
+            /// Those that match.
+            output: Output(Either, One),
+            /// The others; without a link they are dropped as `not_matched`.
+            rest: Output(Either, Optional),
+        }
+        traits { passes, kernel }
+    }
+}
+
+/// See [`Filter::declaration`](tidemill_packet::app::Declared::declaration).
+#[derive(Debug)]
+pub struct Filter(Running);
+
+/// The decision graph of an expression.
+fn graph_of(expr: &str) -> Result<Graph, String> {
+    let mut sources = Sources::new();
+    let file = sources.add("expr", expr);
+    let (graph, diagnostics) = compile(file, &sources, &Settings::default());
+    match graph.filter(|_| !has_errors(&diagnostics)) {
+        Some(graph) => {
+            let graph = optimise(&graph);
+            // Code is made of verified graphs only.
+            graph.verify()?;
+            Ok(graph)
+        }
+        None => {
+            let found: Vec<String> =
+                diagnostics.iter().map(|diagnostic| diagnostic.message.clone()).collect();
+            Err(found.join("; "))
+        }
+    }
+}
+
+/// An expression as a condition of kernels.
+#[derive(Debug)]
+struct Matches {
+    expr: String,
+    graph: Graph,
+}
+
+impl Test for Matches {
+    fn name(&self) -> &str {
+        &self.expr
+    }
+
+    fn holds(&self, bytes: &[u8]) -> bool {
+        interpret(&self.graph, bytes, bytes.len() as u32)
+    }
+
+    fn write(&self, body: &mut Body<'_>, packet: Looked, yes: Block, no: Block) {
+        // A packet is as long as it was on the wire.
+        let wire_length = body.ins().ireduce(types::I32, packet.length);
+        let packet = Seen { data: packet.data, length: packet.length, wire_length };
+        write(body, &self.graph, packet, yes, no);
+    }
+}
+
+impl App for Filter {
+    fn validate(config: &FilterConfig) -> Result<(), Wrong> {
+        graph_of(&config.expr).map(|_| ()).map_err(|message| Wrong::new("expr", message))
+    }
+
+    fn new(config: FilterConfig, _: &mut Start) -> Result<Filter, Fault> {
+        let graph = graph_of(&config.expr).map_err(Fault::new)?;
+        let mut kernel = Builder::new("Filter");
+        let matched = kernel.counter("matched");
+        let not_matched = kernel.reason("not_matched");
+        let [yes, no, rest, none] = [(); 4].map(|()| kernel.block());
+        kernel.test(Arc::new(Matches { expr: config.expr, graph }), yes, no);
+        kernel.at(yes);
+        let one = kernel.constant(1);
+        kernel.count(matched, one);
+        kernel.emit(0);
+        kernel.at(no);
+        let linked = kernel.value(Expr::Linked(1));
+        kernel.branch(linked, rest, none);
+        kernel.at(rest);
+        kernel.emit(1);
+        kernel.at(none);
+        kernel.drop(not_matched);
+        Ok(Filter(code::running(kernel)?))
+    }
+
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        self.0.push(io);
+        Ok(())
+    }
+
+    fn kernel(&self) -> Option<&Running> {
+        Some(&self.0)
+    }
+}

@@ -1,0 +1,365 @@
+//! The breath as code.
+//!
+//! Two passes are woven into each other. The *scan* asks groups of flags and does nothing else; it
+//! is the whole of an idle breath. The first group that has a flag set leads into the *full* pass
+//! at that very group, which goes on from there to the last, and ends in the tail.
+
+use std::ops::Range;
+
+use tidemill_jit::build::{Block, CallConv, InstBuilder, IntCC, Value, signature, types};
+use tidemill_jit::{Body, Error, FuncId, Module};
+
+use super::chain::Chain;
+use super::{Blueprint, Doing, Imports, add_to_word, address, frame, load_word, plain, store_word};
+use crate::flags::GROUP;
+use crate::link::offsets as ring;
+
+/// Steps of a function at most: longer breaths are cut into several, so that the compiler's time
+/// grows with the graph and no faster.
+const SECTION: usize = 512;
+
+/// Inputs that code looks at itself; of more the engine knows.
+const INPUTS_MAX: usize = 8;
+
+/// What app code says that went well, and what is more than an answer: see `app::instance::Status`.
+const READY: i64 = 0;
+const POLL: i64 = 1;
+
+/// Defines the breath, and functions for its sections if it is long.
+pub(super) fn define(
+    module: &mut Module,
+    imports: &Imports,
+    blueprint: &Blueprint,
+    chains: &[Chain],
+    calls: &[FuncId],
+) -> Result<FuncId, Error> {
+    let mut entries = Vec::new();
+    for doing in &blueprint.steps {
+        entries.push(import(module, blueprint, *doing));
+    }
+    let mut fused = vec![None; blueprint.apps.len()];
+    for (number, chain) in chains.iter().enumerate() {
+        fused[chain.apps[0]] = Some(number);
+    }
+    let writer = Writer { imports, blueprint, entries, chains, calls, fused };
+    let count = blueprint.steps.len();
+    let mut sections = Vec::new();
+    if count > SECTION {
+        for first in (0..count).step_by(SECTION) {
+            let plain = signature(CallConv::SystemV, &[types::I64], &[]);
+            let id = module.declare(format!("breathe.{}", first / SECTION), plain);
+            let steps = first..(first + SECTION).min(count);
+            module.define(id, |body| writer.section(body, steps))?;
+            sections.push(id);
+        }
+    }
+    let plain = signature(CallConv::SystemV, &[types::I64; 3], &[types::I64]);
+    let id = module.declare("breathe", plain);
+    module.define(id, |body| writer.breathe(body, &sections))?;
+    Ok(id)
+}
+
+/// The entry point of a step.
+fn import(module: &mut Module, blueprint: &Blueprint, doing: Doing) -> FuncId {
+    let plain = signature(CallConv::SystemV, &[types::I64, types::I64], &[types::I32]);
+    let (name, at) = match doing {
+        Doing::Pull(app) => {
+            (format!("{}.pull", blueprint.apps[app].name), blueprint.apps[app].pull)
+        }
+        Doing::Push(app) => {
+            (format!("{}.push", blueprint.apps[app].name), blueprint.apps[app].push)
+        }
+    };
+    module.import(name, plain, std::ptr::with_exposed_provenance(at))
+}
+
+struct Writer<'a> {
+    imports: &'a Imports,
+    blueprint: &'a Blueprint,
+    /// By step.
+    entries: Vec<FuncId>,
+    chains: &'a [Chain],
+    /// The functions of the chains.
+    calls: &'a [FuncId],
+    /// By app: the chain that begins with it.
+    fused: Vec<Option<usize>>,
+}
+
+impl Writer<'_> {
+    fn breathe(&self, body: &mut Body<'_>, sections: &[FuncId]) {
+        let arguments = body.begin();
+        let (flags, breaths, idle) = (arguments[0], arguments[1], arguments[2]);
+        let (head, tail) = (body.create_block(), body.create_block());
+        let taken = body.declare_var(types::I64);
+        let none = body.ins().iconst(types::I64, 0);
+        body.def_var(taken, none);
+        body.ins().jump(head, &[]);
+        let count = self.blueprint.steps.len();
+        let groups = count.div_ceil(GROUP);
+        // Where the scan leads when a group has something to do.
+        let leads = blocks(body, groups);
+        body.switch_to_block(head);
+        for (group, &lead) in leads.iter().enumerate() {
+            let set = group_of(body, flags, group);
+            let next = body.create_block();
+            body.ins().brif(set, lead, &[], next, &[]);
+            body.switch_to_block(next);
+        }
+        let before = body.use_var(taken);
+        let now = body.ins().iadd_imm_u(before, 1);
+        body.def_var(taken, now);
+        let more = body.ins().icmp(IntCC::UnsignedLessThan, now, idle);
+        let rested = body.create_block();
+        body.ins().brif(more, head, &[], rested, &[]);
+        body.switch_to_block(rested);
+        let none = body.ins().iconst(types::I64, 0);
+        store_word(body, none, self.blueprint.frame, frame::MOVED);
+        store_word(body, none, self.blueprint.frame, frame::READY);
+        body.ins().return_(&[now]);
+        if sections.is_empty() {
+            self.full(body, flags, 0..count, &leads, tail);
+        } else {
+            self.sections(body, flags, sections, &leads, tail);
+        }
+        body.switch_to_block(tail);
+        let before = body.use_var(taken);
+        let now = body.ins().iadd_imm_u(before, 1);
+        body.def_var(taken, now);
+        self.tail(body, now, breaths, idle, head);
+    }
+
+    /// A breath has ended in which an app was called: notes what moved, and goes on at `head` if
+    /// there is reason to.
+    fn tail(&self, body: &mut Body<'_>, taken: Value, breaths: Value, idle: Value, head: Block) {
+        let (at, pool) = (self.blueprint.frame, &self.blueprint.pool);
+        let allocated = load_word(body, pool.allocated, 0);
+        let born = load_word(body, at, frame::BORN);
+        let grew = body.ins().icmp(IntCC::NotEqual, allocated, born);
+        let grew = body.ins().uextend(types::I64, grew);
+        let moving = load_word(body, at, frame::MOVING);
+        let moved = body.ins().bor(moving, grew);
+        let readying = load_word(body, at, frame::READYING);
+        let none = body.ins().iconst(types::I64, 0);
+        store_word(body, allocated, at, frame::BORN);
+        store_word(body, moved, at, frame::MOVED);
+        store_word(body, readying, at, frame::READY);
+        store_word(body, none, at, frame::MOVING);
+        store_word(body, none, at, frame::READYING);
+        add_to_word(body, at, frame::BUSY, moved);
+        let limit = body.ins().select(moved, breaths, idle);
+        let more = body.ins().icmp(IntCC::UnsignedLessThan, taken, limit);
+        let (freed, most) =
+            (load_word(body, pool.freed, 0), load_word(body, at, frame::FREED_LIMIT));
+        let below = body.ins().icmp(IntCC::UnsignedLessThan, freed, most);
+        let stop = load_word(body, at, frame::STOP);
+        let go_on = body.ins().icmp_imm_u(IntCC::Equal, stop, 0);
+        let more = body.ins().band(more, below);
+        let more = body.ins().band(more, go_on);
+        let end = body.create_block();
+        body.ins().brif(more, head, &[], end, &[]);
+        body.switch_to_block(end);
+        body.ins().return_(&[taken]);
+    }
+
+    /// The full pass over groups of steps: each group has a block where it is asked, and one, its
+    /// lead, where its apps are called. The block where the first is asked.
+    fn full(
+        &self,
+        body: &mut Body<'_>,
+        flags: Value,
+        steps: Range<usize>,
+        leads: &[Block],
+        end: Block,
+    ) -> Block {
+        let asked: Vec<Block> = leads.iter().map(|_| body.create_block()).collect();
+        for (group, &lead) in leads.iter().enumerate() {
+            let behind = asked.get(group + 1).copied().unwrap_or(end);
+            body.switch_to_block(asked[group]);
+            let set = group_of(body, flags, steps.start / GROUP + group);
+            body.ins().brif(set, lead, &[], behind, &[]);
+            body.switch_to_block(lead);
+            let first = steps.start + group * GROUP;
+            for step in first..(first + GROUP).min(steps.end) {
+                self.step(body, flags, step);
+            }
+            body.ins().jump(behind, &[]);
+        }
+        asked.first().copied().unwrap_or(end)
+    }
+
+    /// A section as a function of its own.
+    fn section(&self, body: &mut Body<'_>, steps: Range<usize>) {
+        let flags = body.begin()[0];
+        let begin = body.create_block();
+        body.ins().jump(begin, &[]);
+        let leads: Vec<Block> = blocks(body, steps.len().div_ceil(GROUP));
+        let end = body.create_block();
+        let first = self.full(body, flags, steps, &leads, end);
+        body.switch_to_block(begin);
+        body.ins().jump(first, &[]);
+        body.switch_to_block(end);
+        body.ins().return_(&[]);
+    }
+
+    /// The full pass by sections, which asks from the section on in which a group was found.
+    fn sections(
+        &self,
+        body: &mut Body<'_>,
+        flags: Value,
+        sections: &[FuncId],
+        leads: &[Block],
+        end: Block,
+    ) {
+        let calls = blocks(body, sections.len());
+        for (group, &lead) in leads.iter().enumerate() {
+            body.switch_to_block(lead);
+            body.ins().jump(calls[group * GROUP / SECTION], &[]);
+        }
+        for (number, &section) in sections.iter().enumerate() {
+            body.switch_to_block(calls[number]);
+            body.call(section, &[flags]);
+            body.ins().jump(calls.get(number + 1).copied().unwrap_or(end), &[]);
+        }
+    }
+
+    /// One app, if its flag is set.
+    fn step(&self, body: &mut Body<'_>, flags: Value, step: usize) {
+        let (call, next) = (body.create_block(), body.create_block());
+        let set = body.ins().uload8(types::I32, plain(), flags, step as i32);
+        body.ins().brif(set, call, &[], next, &[]);
+        body.switch_to_block(call);
+        match self.blueprint.steps[step] {
+            Doing::Pull(app) => self.pull(body, step, app, next),
+            Doing::Push(app) => match self.fused[app] {
+                None => self.push(body, flags, step, next),
+                Some(chain) => self.fused(body, flags, step, chain, next),
+            },
+        }
+        body.switch_to_block(next);
+    }
+
+    /// Enters an app; what it answers.
+    fn enter(&self, body: &mut Body<'_>, step: usize, app: usize) -> Value {
+        let part = &self.blueprint.apps[app];
+        let (state, io) = (address(body, part.state), address(body, part.io));
+        body.call(self.entries[step], &[state, io])[0]
+    }
+
+    fn pull(&self, body: &mut Body<'_>, step: usize, app: usize, next: Block) {
+        let status = self.enter(body, step, app);
+        let (ready, rare) = (body.create_block(), body.create_block());
+        let fine = body.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, status, POLL);
+        body.ins().brif(fine, ready, &[], rare, &[]);
+        body.set_cold_block(rare);
+        body.switch_to_block(rare);
+        let at = address(body, self.blueprint.frame);
+        let number = body.ins().iconst(types::I32, app as i64);
+        body.call(self.imports.pulled, &[at, number, status]);
+        body.ins().jump(next, &[]);
+        body.switch_to_block(ready);
+        let one = body.ins().iconst(types::I64, 1);
+        store_word(body, one, self.blueprint.frame, frame::READYING);
+        body.ins().jump(next, &[]);
+    }
+
+    fn push(&self, body: &mut Body<'_>, flags: Value, step: usize, next: Block) {
+        let Doing::Push(app) = self.blueprint.steps[step] else { return };
+        self.note_moving(body);
+        if self.blueprint.apps[app].is_sink {
+            self.note_oldest(body, app);
+        }
+        let status = self.enter(body, step, app);
+        self.ask_again(body, flags, step, app);
+        let failed = body.create_block();
+        let fine = body.ins().icmp_imm_u(IntCC::Equal, status, READY);
+        body.ins().brif(fine, next, &[], failed, &[]);
+        body.set_cold_block(failed);
+        body.switch_to_block(failed);
+        let at = address(body, self.blueprint.frame);
+        let number = body.ins().iconst(types::I32, app as i64);
+        body.call(self.imports.failed, &[at, number]);
+        body.ins().jump(next, &[]);
+    }
+
+    fn note_moving(&self, body: &mut Body<'_>) {
+        let one = body.ins().iconst(types::I64, 1);
+        store_word(body, one, self.blueprint.frame, frame::MOVING);
+    }
+
+    /// A sink's first packets of a batch are looked at, for its latency.
+    fn note_oldest(&self, body: &mut Body<'_>, app: usize) {
+        let part = &self.blueprint.apps[app];
+        let (look, on) = (body.create_block(), body.create_block());
+        let known = load_word(body, part.oldest, 0);
+        let first = body.ins().icmp_imm_s(IntCC::Equal, known, -1);
+        body.ins().brif(first, look, &[], on, &[]);
+        body.set_cold_block(look);
+        body.switch_to_block(look);
+        let io = address(body, part.io);
+        body.call(self.imports.oldest, &[io]);
+        body.ins().jump(on, &[]);
+        body.switch_to_block(on);
+    }
+
+    /// Sets an app's flag to whether packets still wait for it.
+    fn ask_again(&self, body: &mut Body<'_>, flags: Value, step: usize, app: usize) {
+        let part = &self.blueprint.apps[app];
+        let links: Vec<usize> = part.inputs.iter().copied().flatten().collect();
+        let waits = if links.len() > INPUTS_MAX {
+            let io = address(body, part.io);
+            body.call(self.imports.waits, &[io])[0]
+        } else {
+            let mut waits = None;
+            for link in links {
+                let at = self.blueprint.links[link].ring;
+                let (read, write) =
+                    (load_word(body, at, ring::READ), load_word(body, at, ring::WRITE));
+                let one = body.ins().icmp(IntCC::NotEqual, read, write);
+                waits = Some(waits.map_or(one, |others| body.ins().bor(others, one)));
+            }
+            waits.unwrap_or_else(|| body.ins().iconst(types::I8, 0))
+        };
+        body.ins().store(plain(), waits, flags, step as i32);
+    }
+
+    /// A run of kernels: at once, or one by one if packets lie between them. Their steps follow
+    /// each other, so those behind the first are asked in any case.
+    fn fused(&self, body: &mut Body<'_>, flags: Value, step: usize, chain: usize, next: Block) {
+        let apps = &self.chains[chain].apps;
+        let (at_once, single) = (body.create_block(), body.create_block());
+        let mut between = None;
+        for behind in 1..apps.len() {
+            let flag = body.ins().uload8(types::I32, plain(), flags, (step + behind) as i32);
+            between = Some(between.map_or(flag, |others| body.ins().bor(others, flag)));
+        }
+        match between {
+            Some(between) => {
+                body.set_cold_block(single);
+                body.ins().brif(between, single, &[], at_once, &[]);
+                body.switch_to_block(single);
+                self.push(body, flags, step, next);
+            }
+            None => {
+                body.ins().jump(at_once, &[]);
+            }
+        }
+        body.switch_to_block(at_once);
+        self.note_moving(body);
+        if self.blueprint.apps[apps[0]].is_sink {
+            self.note_oldest(body, apps[0]);
+        }
+        let none = body.ins().iconst(types::I8, 0);
+        body.ins().store(plain(), none, flags, step as i32);
+        body.call(self.calls[chain], &[]);
+        body.ins().jump(next, &[]);
+    }
+}
+
+fn blocks(body: &mut Body<'_>, count: usize) -> Vec<Block> {
+    (0..count).map(|_| body.create_block()).collect()
+}
+
+/// Eight flags.
+fn group_of(body: &mut Body<'_>, flags: Value, group: usize) -> Value {
+    body.ins().load(types::I64, plain(), flags, (group * GROUP) as i32)
+}

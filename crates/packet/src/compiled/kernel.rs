@@ -1,0 +1,399 @@
+//! The steps of a kernel as code.
+//!
+//! Values of the kernel are values of the compiler. What a `need` asks is left out where it is
+//! known to hold, from the kernel itself or from those before it in the run.
+
+use tidemill_jit::build::{Block as Code, InstBuilder, IntCC, Value as Number, types};
+use tidemill_stdx::id::IdVec;
+
+use super::chain::Writer;
+use super::{address, load_word, loose, plain, store_word};
+use crate::kernel::{
+    BlockId, End, Expr, Facts, Kernel, Looked, Operator, Place, Step, Value, Width,
+};
+use crate::packet::{BYTES_MAX, offsets as buffer};
+
+/// A kernel while it is written.
+struct Scope<'p> {
+    /// In the run.
+    at: usize,
+    kernel: &'p Kernel,
+    /// Where its words are.
+    words: usize,
+    values: Vec<Option<Number>>,
+    /// Drop the packet, by reason; made when they are needed.
+    drops: Vec<Option<Code>>,
+}
+
+impl Scope<'_> {
+    fn get(&self, value: Value) -> Number {
+        self.values[value.raw() as usize].expect("a verified kernel sets a value before it is used")
+    }
+}
+
+impl<'p> Writer<'_, '_, 'p> {
+    /// Writes kernel `at` of the run from the current block on; packets that go to the next kernel
+    /// enter it at `next`.
+    pub(super) fn steps(
+        &mut self,
+        at: usize,
+        facts: IdVec<BlockId, Option<Facts>>,
+        next: Option<Code>,
+    ) {
+        let (kernel, words): (&'p Kernel, usize) = self.kernel(at);
+        let values = vec![None; kernel.values as usize];
+        let drops = vec![None; kernel.reasons.len()];
+        let mut scope = Scope { at, kernel, words, values, drops };
+        let blocks: IdVec<BlockId, Code> =
+            kernel.blocks.iter().map(|_| self.body.create_block()).collect();
+        self.body.ins().jump(blocks[BlockId::new(0)], &[]);
+        for (id, block) in kernel.blocks.iter_enumerated() {
+            // What no way leads to is not written.
+            let Some(mut known) = facts[id].clone() else { continue };
+            self.body.switch_to_block(blocks[id]);
+            for &step in &block.steps {
+                self.step(&mut scope, &known, step);
+                known.step(kernel, step);
+            }
+            self.end_of(&mut scope, &blocks, block.end, next);
+        }
+        for (reason, block) in scope.drops.iter().enumerate() {
+            let Some(block) = *block else { continue };
+            self.body.switch_to_block(block);
+            self.count_drop(words, kernel.words.len() + reason);
+            self.body.ins().jump(self.free, &[]);
+        }
+    }
+
+    fn end_of(
+        &mut self,
+        scope: &mut Scope<'_>,
+        blocks: &IdVec<BlockId, Code>,
+        end: End,
+        next: Option<Code>,
+    ) {
+        match end {
+            End::Jump(to) => {
+                self.body.ins().jump(blocks[to], &[]);
+            }
+            End::If(value, yes, no) => {
+                let value = scope.get(value);
+                self.body.ins().brif(value, blocks[yes], &[], blocks[no], &[]);
+            }
+            End::Test(test, yes, no) => {
+                let (data, length) = (self.body.use_var(self.data), self.body.use_var(self.length));
+                let packet = Looked { data, length };
+                let test = &scope.kernel.tests[test as usize];
+                test.write(self.body, packet, blocks[yes], blocks[no]);
+            }
+            End::Emit(output) => self.emit(scope.at, output, next),
+            End::Drop(reason) => {
+                let block = self.drop_for(scope, reason);
+                self.body.ins().jump(block, &[]);
+            }
+            End::Take => {
+                self.body.ins().jump(self.free, &[]);
+            }
+        }
+    }
+
+    fn drop_for(&mut self, scope: &mut Scope<'_>, reason: u32) -> Code {
+        let known = &mut scope.drops[reason as usize];
+        *known.get_or_insert_with(|| {
+            let block = self.body.create_block();
+            self.body.set_cold_block(block);
+            block
+        })
+    }
+
+    /// Goes on where `good` is not 0; else the packet is dropped.
+    fn or_drop(&mut self, scope: &mut Scope<'_>, good: Number, reason: u32) {
+        let (on, drop) = (self.body.create_block(), self.drop_for(scope, reason));
+        self.body.ins().brif(good, on, &[], drop, &[]);
+        self.body.switch_to_block(on);
+    }
+
+    fn step(&mut self, scope: &mut Scope<'_>, known: &Facts, step: Step) {
+        match step {
+            Step::Let(value, expr) => {
+                let number = self.expr(scope, expr);
+                scope.values[value.raw() as usize] = Some(number);
+            }
+            Step::SetWord(word, value) => {
+                store_word(self.body, scope.get(value), scope.words, word as usize * 8);
+            }
+            Step::SetMark(value) => {
+                let packet = self.body.use_var(self.buffer);
+                let value = scope.get(value);
+                self.body.ins().store(plain(), value, packet, buffer::MARK as i32);
+            }
+            Step::Store(width, place, value) => {
+                let value = scope.get(value);
+                self.store(scope, width, place, value);
+            }
+            Step::Need(place, _) if known.reach(place) => {}
+            Step::Need(place, reason) => {
+                let length = self.body.use_var(self.length);
+                let offset = self.body.ins().iconst(types::I64, i64::from(place.offset));
+                let good = match place.base {
+                    None => self.body.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, length, offset),
+                    Some(base) => {
+                        let base = scope.get(base);
+                        self.has_behind(base, offset, length)
+                    }
+                };
+                self.or_drop(scope, good, reason);
+            }
+            Step::Prepend(bytes, reason) => self.prepend(scope, bytes, reason),
+            Step::Strip(bytes) => {
+                let bytes = i64::from(bytes);
+                let start = self.body.use_var(self.start);
+                let start = self.body.ins().iadd_imm_u(start, bytes);
+                let length = self.body.use_var(self.length);
+                let length = self.body.ins().iadd_imm_s(length, -bytes);
+                let data = self.body.use_var(self.data);
+                let data = self.body.ins().iadd_imm_u(data, bytes);
+                self.moved(start, length, data);
+            }
+            Step::Truncate(value) => {
+                let (length, value) = (self.body.use_var(self.length), scope.get(value));
+                let length = self.body.ins().umin(length, value);
+                let (start, data) = (self.body.use_var(self.start), self.body.use_var(self.data));
+                self.moved(start, length, data);
+            }
+        }
+    }
+
+    /// Whether a packet has `offset` bytes behind `base`, where the sum may be too great.
+    fn has_behind(&mut self, base: Number, offset: Number, length: Number) -> Number {
+        let near = self.body.ins().icmp(IntCC::UnsignedLessThanOrEqual, base, length);
+        let rest = self.body.ins().isub(length, base);
+        let enough = self.body.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, rest, offset);
+        self.body.ins().band(near, enough)
+    }
+
+    /// The packet begins or ends elsewhere: in registers and in its buffer.
+    fn moved(&mut self, start: Number, length: Number, data: Number) {
+        let packet = self.body.use_var(self.buffer);
+        self.body.ins().istore32(plain(), start, packet, buffer::START as i32);
+        self.body.ins().istore32(plain(), length, packet, buffer::LENGTH as i32);
+        for (variable, value) in [(self.start, start), (self.length, length), (self.data, data)] {
+            self.body.def_var(variable, value);
+        }
+    }
+
+    /// Zeros before the packet: where the headroom is enough at once, else by a call.
+    fn prepend(&mut self, scope: &mut Scope<'_>, bytes: u32, reason: u32) {
+        let bytes = i64::from(bytes);
+        let (start, length) = (self.body.use_var(self.start), self.body.use_var(self.length));
+        let room = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, start, bytes);
+        let most = BYTES_MAX as i64 - bytes;
+        let fits = self.body.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, length, most);
+        let easy = self.body.ins().band(room, fits);
+        let [here, call, moved, on] = [(); 4].map(|()| self.body.create_block());
+        self.body.set_cold_block(call);
+        self.body.set_cold_block(moved);
+        self.body.ins().brif(easy, here, &[], call, &[]);
+        self.body.switch_to_block(call);
+        let (packet, count) = (self.body.use_var(self.buffer), bytes);
+        let count = self.body.ins().iconst(types::I64, count);
+        let done = self.body.call(self.imports.prepend, &[packet, count])[0];
+        let drop = self.drop_for(scope, reason);
+        self.body.ins().brif(done, moved, &[], drop, &[]);
+        self.body.switch_to_block(moved);
+        self.look();
+        self.body.ins().jump(on, &[]);
+        self.body.switch_to_block(here);
+        let start = self.body.ins().iadd_imm_s(start, -bytes);
+        let length = self.body.ins().iadd_imm_u(length, bytes);
+        let data = self.body.use_var(self.data);
+        let data = self.body.ins().iadd_imm_s(data, -bytes);
+        self.moved(start, length, data);
+        self.zeros(data, bytes as i32);
+        self.body.ins().jump(on, &[]);
+        self.body.switch_to_block(on);
+    }
+
+    fn zeros(&mut self, data: Number, bytes: i32) {
+        let none = self.body.ins().iconst(types::I64, 0);
+        let flags = loose();
+        let mut at = 0;
+        while at < bytes {
+            match bytes - at {
+                8.. => self.body.ins().store(flags, none, data, at),
+                4.. => self.body.ins().istore32(flags, none, data, at),
+                2.. => self.body.ins().istore16(flags, none, data, at),
+                _ => self.body.ins().istore8(flags, none, data, at),
+            };
+            at += match bytes - at {
+                8.. => 8,
+                4.. => 4,
+                2.. => 2,
+                _ => 1,
+            };
+        }
+    }
+
+    /// Where bytes are: an address and an offset from it.
+    fn place(&mut self, scope: &Scope<'_>, place: Place) -> (Number, i32) {
+        let mut data = self.body.use_var(self.data);
+        if let Some(base) = place.base {
+            data = self.body.ins().iadd(data, scope.get(base));
+        }
+        match i32::try_from(place.offset) {
+            Ok(near) => (data, near),
+            Err(_) => (self.body.ins().iadd_imm_u(data, i64::from(place.offset)), 0),
+        }
+    }
+
+    fn load(&mut self, scope: &Scope<'_>, width: Width, place: Place) -> Number {
+        let (data, at) = self.place(scope, place);
+        let flags = loose();
+        let narrow = match width {
+            Width::W8 => return self.body.ins().uload8(types::I64, flags, data, at),
+            Width::W16 => self.body.ins().load(types::I16, flags, data, at),
+            Width::W32 => self.body.ins().load(types::I32, flags, data, at),
+            Width::W64 => self.body.ins().load(types::I64, flags, data, at),
+        };
+        let number = self.in_order(narrow);
+        match width {
+            Width::W64 => number,
+            _ => self.body.ins().uextend(types::I64, number),
+        }
+    }
+
+    fn store(&mut self, scope: &Scope<'_>, width: Width, place: Place, value: Number) {
+        let (data, at) = self.place(scope, place);
+        let flags = loose();
+        let narrow = match width {
+            Width::W8 => {
+                self.body.ins().istore8(flags, value, data, at);
+                return;
+            }
+            Width::W16 => self.body.ins().ireduce(types::I16, value),
+            Width::W32 => self.body.ins().ireduce(types::I32, value),
+            Width::W64 => value,
+        };
+        let narrow = self.in_order(narrow);
+        self.body.ins().store(flags, narrow, data, at);
+    }
+
+    /// From the order of the network to that of the machine, and back.
+    fn in_order(&mut self, number: Number) -> Number {
+        if cfg!(target_endian = "big") { number } else { self.body.ins().bswap(number) }
+    }
+
+    fn expr(&mut self, scope: &Scope<'_>, expr: Expr) -> Number {
+        match expr {
+            Expr::Const(number) => self.body.ins().iconst(types::I64, number.cast_signed()),
+            Expr::Length => self.body.use_var(self.length),
+            Expr::Now => load_word(self.body, self.blueprint.now, 0),
+            Expr::Mark => {
+                let packet = self.body.use_var(self.buffer);
+                self.body.ins().load(types::I64, plain(), packet, buffer::MARK as i32)
+            }
+            Expr::Word(word) => {
+                let base = address(self.body, scope.words);
+                self.body.ins().load(types::I64, plain(), base, word as i32 * 8)
+            }
+            Expr::Linked(output) => {
+                let outputs = &self.blueprint.apps[self.app(scope.at)].outputs;
+                let linked = outputs.get(output as usize).copied().flatten().is_some();
+                self.body.ins().iconst(types::I64, i64::from(linked))
+            }
+            Expr::Load(width, place) => self.load(scope, width, place),
+            Expr::Binary(operator, a, b) => {
+                let constant = scope.kernel.constant_of(b);
+                self.binary(operator, scope.get(a), scope.get(b), constant)
+            }
+        }
+    }
+
+    /// `b` may be known to be a number.
+    fn binary(&mut self, operator: Operator, a: Number, b: Number, known: Option<u64>) -> Number {
+        let condition = match operator {
+            Operator::Eq => IntCC::Equal,
+            Operator::Ne => IntCC::NotEqual,
+            Operator::Lt => IntCC::UnsignedLessThan,
+            Operator::Le => IntCC::UnsignedLessThanOrEqual,
+            _ => return self.arithmetic(operator, a, b, known),
+        };
+        let holds = self.body.ins().icmp(condition, a, b);
+        self.body.ins().uextend(types::I64, holds)
+    }
+
+    fn arithmetic(
+        &mut self,
+        operator: Operator,
+        a: Number,
+        b: Number,
+        known: Option<u64>,
+    ) -> Number {
+        let ins = self.body.ins();
+        match operator {
+            Operator::Add => ins.iadd(a, b),
+            Operator::Sub => ins.isub(a, b),
+            Operator::Mul => ins.imul(a, b),
+            Operator::And => ins.band(a, b),
+            Operator::Or => ins.bor(a, b),
+            Operator::Xor => ins.bxor(a, b),
+            Operator::Min => ins.umin(a, b),
+            Operator::Shl | Operator::Shr => {
+                let shifted = match operator {
+                    Operator::Shl => ins.ishl(a, b),
+                    _ => ins.ushr(a, b),
+                };
+                if known.is_some_and(|by| by < 64) {
+                    return shifted;
+                }
+                // The machine would take the number modulo 64.
+                let near = self.body.ins().icmp_imm_u(IntCC::UnsignedLessThan, b, 64);
+                self.or_zero(near, shifted)
+            }
+            Operator::Div | Operator::Rem => self.divide(operator, a, b, known),
+            Operator::AddSat => {
+                let sum = ins.iadd(a, b);
+                let over = self.body.ins().icmp(IntCC::UnsignedLessThan, sum, a);
+                self.or_greatest(over, sum)
+            }
+            Operator::MulSat => {
+                let product = ins.imul(a, b);
+                let above = self.body.ins().umulhi(a, b);
+                self.or_greatest(above, product)
+            }
+            Operator::SubSat => {
+                let difference = ins.isub(a, b);
+                let fits = self.body.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, a, b);
+                self.or_zero(fits, difference)
+            }
+            Operator::Eq | Operator::Ne | Operator::Lt | Operator::Le => {
+                unreachable!("comparisons are written elsewhere")
+            }
+        }
+    }
+
+    fn or_zero(&mut self, good: Number, number: Number) -> Number {
+        let none = self.body.ins().iconst(types::I64, 0);
+        self.body.ins().select(good, number, none)
+    }
+
+    fn or_greatest(&mut self, over: Number, number: Number) -> Number {
+        let most = self.body.ins().iconst(types::I64, -1);
+        self.body.ins().select(over, most, number)
+    }
+
+    /// The machine would trap at a divisor of 0: it divides by 1 then, and the result is 0.
+    fn divide(&mut self, operator: Operator, a: Number, b: Number, known: Option<u64>) -> Number {
+        let is_sure = known.is_some_and(|divisor| divisor != 0);
+        let mut divisor = b;
+        if !is_sure {
+            let one = self.body.ins().iconst(types::I64, 1);
+            divisor = self.body.ins().select(b, b, one);
+        }
+        let result = match operator {
+            Operator::Div => self.body.ins().udiv(a, divisor),
+            _ => self.body.ins().urem(a, divisor),
+        };
+        if is_sure { result } else { self.or_zero(b, result) }
+    }
+}

@@ -1,0 +1,346 @@
+//! From the graph to code, and what code calls.
+//!
+//! [`Engine::configure`] waits for the code. [`Engine::prepare`] does not: the running graph goes
+//! on with its own code while another thread makes that of the next, and [`Engine::switch`] changes
+//! over between two breaths. That is the one thread here; it gets plain data and gives code back.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+
+use super::configure::{Fate, Plan, Shape};
+use super::slot::kernel_of;
+use super::{Changes, Engine, EngineKind, Note, Refused, notify, ports_of};
+use crate::app::{Direction, Instance, Io, Status};
+use crate::compiled::{AppPart, Blueprint, Frame, Helpers, LinkPart, Native, PoolPart, compile};
+use crate::graph::Graph;
+use crate::kernel::Kernel;
+use crate::link::Ring;
+use crate::packet::{Buffer, Packet};
+
+/// A graph that is being compiled.
+pub(super) struct Next {
+    plan: Plan,
+    made: Receiver<Result<Native, String>>,
+}
+
+/// A frame at an address that stays.
+pub(super) fn frame() -> NonNull<Frame<Engine>> {
+    NonNull::from(Box::leak(Box::new(Frame {
+        engine: std::ptr::null_mut(),
+        born: 0,
+        freed_limit: 0,
+        stop: 0,
+        moving: 0,
+        readying: 0,
+        moved: 0,
+        ready: 0,
+        busy: 0,
+    })))
+}
+
+impl Engine {
+    /// Gets a graph ready to run, while the running one goes on; code for it is made on a thread
+    /// beside. [`Engine::switch`] changes over when it is done.
+    ///
+    /// # Errors
+    /// As [`Engine::configure`].
+    pub fn prepare(&mut self, graph: Graph) -> Result<(), Refused> {
+        let plan = self.plan(graph)?;
+        let (send, made) = channel();
+        if self.kind == EngineKind::Compiled {
+            let blueprint = self.blueprint_of(&plan);
+            let work = move || {
+                // If the engine has gone meanwhile, nobody wants it.
+                let _ = send.send(compile(&blueprint).map_err(|error| error.to_string()));
+            };
+            let name = "packets-compile".to_owned();
+            // Without a thread the channel is closed, and the graph is dispatched.
+            let _ = std::thread::Builder::new().name(name).spawn(work);
+        }
+        self.next = Some(Next { plan, made });
+        Ok(())
+    }
+
+    /// Whether a graph has been prepared that does not run yet.
+    pub fn is_preparing(&self) -> bool {
+        self.next.is_some()
+    }
+
+    /// Changes over to the graph that was prepared, if its code is there: to be called between
+    /// breaths.
+    pub fn switch(&mut self) -> Option<Changes> {
+        let code = match self.next.as_ref()?.made.try_recv() {
+            Ok(made) => self.unless_failed(made),
+            Err(TryRecvError::Empty) => return None,
+            // Nothing was to be compiled.
+            Err(TryRecvError::Disconnected) => None,
+        };
+        let plan = self.next.take()?.plan;
+        Some(self.apply(plan, code))
+    }
+
+    fn unless_failed(&mut self, made: Result<Native, String>) -> Option<Native> {
+        made.map_err(|reason| self.note(Note::Dispatched { reason })).ok()
+    }
+
+    /// Whether breaths are taken by native code now.
+    pub fn is_compiled(&self) -> bool {
+        self.code.is_some()
+    }
+
+    /// The code of the breath as text, if [`Options::listing`](super::Options::listing) asked for
+    /// it: names stand for addresses.
+    pub fn listing(&self) -> Option<String> {
+        (self.listing).then(|| self.code.as_ref().map(Native::listing)).flatten()
+    }
+
+    /// The code of a graph as text, without running it: apps that are given as code are made, the
+    /// others are calls.
+    ///
+    /// # Errors
+    /// The graph is wrong, or no code can be made.
+    pub fn listing_of(graph: &Graph) -> Result<String, String> {
+        let wrong: Vec<String> = graph.verify().iter().map(ToString::to_string).collect();
+        if !wrong.is_empty() {
+            return Err(wrong.join("\n"));
+        }
+        let engine = Engine::new(super::Options { listing: true, ..super::Options::default() });
+        let make = |spec: &crate::graph::AppSpec| {
+            spec.kind.kernel.then(|| super::construct(spec, &engine.common)).transpose()
+        };
+        let made: Result<Vec<Option<Instance>>, _> = graph.apps.iter().map(make).collect();
+        let made = made.map_err(|fault| fault.to_string())?;
+        let ios: Vec<Io> = made.iter().map(|_| Io::new(engine.common.clone())).collect();
+        let places: Vec<Place<'_>> = made
+            .iter()
+            .zip(&ios)
+            .map(|(instance, io)| {
+                let instance = instance.as_ref();
+                Place { instance, kernel: instance.and_then(kernel_of), io }
+            })
+            .collect();
+        let links: Vec<crate::link::Link> =
+            graph.links.iter().map(|_| crate::link::Link::new()).collect();
+        let rings: Vec<usize> = links.iter().map(|link| link.address().as_ptr() as usize).collect();
+        let shape = Shape::of(graph);
+        let code = compile(&engine.blueprint(graph, &shape, &places, &rings));
+        Ok(code.map_err(|error| error.to_string())?.listing())
+    }
+
+    /// What each function of the code cost, as a table.
+    pub fn code_report(&self) -> Option<String> {
+        self.code.as_ref().map(Native::report)
+    }
+
+    pub(super) fn compile_plan(&mut self, plan: &Plan) -> Option<Native> {
+        if self.kind == EngineKind::Dispatch {
+            return None;
+        }
+        let made = compile(&self.blueprint_of(plan)).map_err(|error| error.to_string());
+        self.unless_failed(made)
+    }
+
+    /// An app was made anew: the code is good if it is given as code by the same kernel, or not at
+    /// all.
+    pub(super) fn code_fits(&mut self, index: usize) {
+        if let Some(code) = &self.code
+            && !code.fits(index, self.slots[index].kernel())
+        {
+            self.code = None;
+            self.is_stale = true;
+        }
+    }
+
+    /// As [`Engine::code_fits`], for all apps: what was compiled is not always what came to be.
+    pub(super) fn check_code(&mut self) {
+        for index in 0..self.slots.len() {
+            self.code_fits(index);
+        }
+    }
+
+    /// Makes code of the graph as it is now.
+    #[cold]
+    pub(super) fn renew_code(&mut self) {
+        self.is_stale = false;
+        let shape = Shape::again(&self.graph, &self.flags);
+        let places: Vec<Place<'_>> = self
+            .slots
+            .iter()
+            .map(|slot| Place { instance: slot.place(), kernel: slot.kernel(), io: &slot.io })
+            .collect();
+        let rings: Vec<usize> =
+            self.links.iter().map(|slot| slot.link.address().as_ptr() as usize).collect();
+        let blueprint = self.blueprint(&self.graph, &shape, &places, &rings);
+        let made = compile(&blueprint).map_err(|error| error.to_string());
+        self.code = self.unless_failed(made);
+    }
+
+    fn blueprint_of(&self, plan: &Plan) -> Blueprint {
+        let places: Vec<Place<'_>> = plan
+            .fates
+            .iter()
+            .zip(&plan.ios)
+            .map(|(fate, io)| {
+                let slot = |at: &usize| &self.slots[*at];
+                let own = |at: &usize| io.as_deref().unwrap_or_else(|| &slot(at).io);
+                match fate {
+                    Fate::Keep(at) | Fate::Offer(at) => {
+                        Place { instance: slot(at).place(), kernel: slot(at).kernel(), io: own(at) }
+                    }
+                    Fate::Begin(instance, at) => {
+                        let io = at.as_ref().map(own).or(io.as_deref());
+                        let io = io.expect("an app without a place has new ports");
+                        Place { instance: Some(instance), kernel: kernel_of(instance), io }
+                    }
+                }
+            })
+            .collect();
+        let ring = |link: &Result<usize, super::slot::LinkSlot>| {
+            let link = link.as_ref().map_or_else(|new| &new.link, |&at| &self.links[at].link);
+            link.address().as_ptr() as usize
+        };
+        let rings: Vec<usize> = plan.links.iter().map(ring).collect();
+        self.blueprint(&plan.graph, &plan.shape, &places, &rings)
+    }
+
+    fn blueprint(
+        &self,
+        graph: &Graph,
+        shape: &Shape,
+        places: &[Place<'_>],
+        rings: &[usize],
+    ) -> Blueprint {
+        let whom = notify::whom(graph);
+        let count = graph.apps.len();
+        let (mut inputs, mut outputs) = (vec![Vec::new(); count], vec![Vec::new(); count]);
+        for (at, link) in graph.links.iter().enumerate() {
+            inputs[link.to.app].push(at);
+            outputs[link.from.app].push(at);
+        }
+        let links = |app: usize, direction, links: &[usize]| {
+            let ports = ports_of(graph, app, direction, links).into_iter();
+            ports.map(|(_, link)| link).collect::<Vec<Option<usize>>>()
+        };
+        let app = |(at, place): (usize, &Place<'_>)| {
+            // An app that is not there has addresses that nobody enters: only people read the code.
+            let nowhere = (NOWHERE + at * 64, NOWHERE, NOWHERE);
+            let (state, pull, push) = place.instance.map_or(nowhere, |instance| {
+                let state = instance.state().as_ptr() as usize;
+                (state, instance.pull as usize, instance.push as usize)
+            });
+            AppPart {
+                name: graph.apps[at].name.clone(),
+                state,
+                pull,
+                push,
+                io: std::ptr::from_ref(place.io) as usize,
+                oldest: (&raw const place.io.oldest_ns) as usize,
+                inputs: links(at, Direction::Input, &inputs[at]),
+                outputs: links(at, Direction::Output, &outputs[at]),
+                is_sink: graph.apps[at].kind.ports(Direction::Output).next().is_none(),
+                kernel: place.kernel.map(|(kernel, words)| (kernel.clone(), words)),
+            }
+        };
+        let [itself, free, allocated, freed] = self.common.pool.addresses();
+        let link = |(at, link): (usize, &crate::graph::LinkSpec)| LinkPart {
+            name: graph.link_name(link),
+            ring: rings[at],
+            from: link.from.app,
+            to: link.to.app,
+            is_watched: !whom[at].is_empty(),
+        };
+        Blueprint {
+            apps: places.iter().enumerate().map(app).collect(),
+            links: graph.links.iter().enumerate().map(link).collect(),
+            steps: shape.steps.clone(),
+            frame: self.frame.as_ptr() as usize,
+            now: (&raw const self.common.now_ns) as usize,
+            pool: PoolPart { itself, free, allocated, freed },
+            helpers: helpers(),
+            listing: self.listing,
+            perf_map: self.perf_map,
+        }
+    }
+}
+
+/// Addresses that nothing has, for code that is only read.
+const NOWHERE: usize = 1 << 62;
+
+/// An app as code sees it.
+struct Place<'a> {
+    instance: Option<&'a Instance>,
+    kernel: Option<(&'a Arc<Kernel>, usize)>,
+    io: &'a Io,
+}
+
+fn helpers() -> Helpers {
+    Helpers {
+        pulled: pulled as *const () as usize,
+        failed: failed as *const () as usize,
+        oldest: oldest as *const () as usize,
+        waits: waits as *const () as usize,
+        notify: notify_ring as *const () as usize,
+        free: free as *const () as usize,
+        prepend: prepend as *const () as usize,
+    }
+}
+
+/// A source was pulled and is not ready.
+unsafe extern "C" fn pulled(frame: NonNull<Frame<Engine>>, app: u32, status: u32) {
+    // SAFETY: code calls this with its frame, whose engine waits for it.
+    let engine = unsafe { &mut *frame.as_ref().engine };
+    engine.put_to_sleep(app as usize, Status::of(status));
+    engine.stop_if_due();
+}
+
+/// An app failed.
+unsafe extern "C" fn failed(frame: NonNull<Frame<Engine>>, app: u32) {
+    // SAFETY: as for `pulled`.
+    let engine = unsafe { &mut *frame.as_ref().engine };
+    engine.failed(app as usize);
+    engine.stop_if_due();
+}
+
+impl Engine {
+    /// Something is to be done before the next breath.
+    fn stop_if_due(&mut self) {
+        if self.due_ns <= self.common.now_ns.get() {
+            // SAFETY: the code that runs looks at its frame after the call only.
+            unsafe { self.frame.as_mut() }.stop = 1;
+        }
+    }
+}
+
+/// The first packets of a batch wait for a sink.
+unsafe extern "C" fn oldest(mut io: NonNull<Io>) {
+    // SAFETY: code calls this with the ports of an app that is not running.
+    unsafe { io.as_mut() }.note_oldest();
+}
+
+/// Whether packets wait for an app.
+unsafe extern "C" fn waits(io: NonNull<Io>) -> u8 {
+    // SAFETY: as for `oldest`.
+    let inputs = &unsafe { io.as_ref() }.inputs;
+    u8::from(inputs.iter().filter_map(|input| input.ring()).any(|ring| !ring.is_empty()))
+}
+
+/// A link is no longer empty.
+unsafe extern "C" fn notify_ring(ring: NonNull<Ring>) {
+    // SAFETY: code calls this with a link of its graph.
+    unsafe { ring.as_ref() }.notify();
+}
+
+/// A packet ends.
+unsafe extern "C" fn free(buffer: NonNull<Buffer>) {
+    // SAFETY: code calls this with a packet that it has taken from a link and gives up.
+    drop(unsafe { Packet::from_raw(buffer) });
+}
+
+/// Puts zeros before a packet; 0 if there is no room.
+unsafe extern "C" fn prepend(buffer: NonNull<Buffer>, bytes: u64) -> u8 {
+    // SAFETY: code calls this with a packet that it has taken from a link, and keeps it.
+    let mut packet = std::mem::ManuallyDrop::new(unsafe { Packet::from_raw(buffer) });
+    let zeros = [0; crate::kernel::HEADER_MAX as usize];
+    u8::from(packet.prepend(&zeros[..(bytes as usize).min(zeros.len())]).is_ok())
+}

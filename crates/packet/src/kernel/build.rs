@@ -1,0 +1,220 @@
+//! Writes kernels, block by block.
+
+use std::sync::Arc;
+
+use tidemill_stdx::id::{Id, IdVec};
+
+use super::{Block, BlockId, End, Expr, Kernel, Operator, Place, Step, Test, Value, Width, Word};
+
+/// Writes a kernel. Blocks are made with [`Builder::block`] and filled one after the other: what is
+/// written goes to the block that was chosen last with [`Builder::at`]; the first is there already.
+///
+/// ```
+/// use tidemill_packet::kernel::{Builder, Operator, Width};
+///
+/// // Counts packets whose first byte is odd, and passes all on.
+/// let mut kernel = Builder::new("Odd");
+/// let odd = kernel.counter("odd");
+/// let empty = kernel.reason("empty");
+/// kernel.need(1, empty);
+/// let byte = kernel.load(Width::W8, 0);
+/// let one = kernel.constant(1);
+/// let bit = kernel.binary(Operator::And, byte, one);
+/// let count = kernel.word(odd);
+/// let count = kernel.binary(Operator::Add, count, bit);
+/// kernel.set_word(odd, count);
+/// kernel.emit(0);
+/// let kernel = kernel.finish().map_err(|wrong| wrong.join("\n"))?;
+/// assert!(kernel.to_string().contains("v0 = load8 [0]"));
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Debug)]
+pub struct Builder {
+    kernel: Kernel,
+    /// Blocks whose end has not been written have none.
+    ends: IdVec<BlockId, Option<End>>,
+    at: BlockId,
+}
+
+impl Builder {
+    /// A kernel of this name, with one block.
+    pub fn new(name: &str) -> Builder {
+        let kernel = Kernel {
+            name: name.to_owned(),
+            words: Vec::new(),
+            reasons: Vec::new(),
+            tests: Vec::new(),
+            blocks: IdVec::new(),
+            values: 0,
+        };
+        let mut builder = Builder { kernel, ends: IdVec::new(), at: BlockId::from_index(0) };
+        builder.block();
+        builder
+    }
+
+    /// A word of the kernel's own.
+    pub fn state(&mut self, name: &str, initial: u64) -> u32 {
+        self.kernel.words.push(Word { name: name.to_owned(), initial, is_counter: false });
+        self.kernel.words.len() as u32 - 1
+    }
+
+    /// A word that is reported, 0 at first.
+    pub fn counter(&mut self, name: &str) -> u32 {
+        self.kernel.words.push(Word { name: name.to_owned(), initial: 0, is_counter: true });
+        self.kernel.words.len() as u32 - 1
+    }
+
+    /// A reason to drop packets for.
+    pub fn reason(&mut self, name: &str) -> u32 {
+        self.kernel.reasons.push(name.to_owned());
+        self.kernel.reasons.len() as u32 - 1
+    }
+
+    /// Another block.
+    pub fn block(&mut self) -> BlockId {
+        self.ends.push(None);
+        self.kernel.blocks.push(Block { steps: Vec::new(), end: End::Take })
+    }
+
+    /// Goes on writing in a block.
+    pub fn at(&mut self, block: BlockId) {
+        self.at = block;
+    }
+
+    fn step(&mut self, step: Step) {
+        self.kernel.blocks[self.at].steps.push(step);
+    }
+
+    /// A value.
+    pub fn value(&mut self, expr: Expr) -> Value {
+        let value = Value::from_index(self.kernel.values as usize);
+        self.kernel.values += 1;
+        self.step(Step::Let(value, expr));
+        value
+    }
+
+    /// A number.
+    pub fn constant(&mut self, number: u64) -> Value {
+        self.value(Expr::Const(number))
+    }
+
+    /// Of two values.
+    pub fn binary(&mut self, operator: Operator, a: Value, b: Value) -> Value {
+        self.value(Expr::Binary(operator, a, b))
+    }
+
+    /// What a word is.
+    pub fn word(&mut self, word: u32) -> Value {
+        self.value(Expr::Word(word))
+    }
+
+    /// Changes a word.
+    pub fn set_word(&mut self, word: u32, value: Value) {
+        self.step(Step::SetWord(word, value));
+    }
+
+    /// Adds to a word.
+    pub fn count(&mut self, word: u32, by: Value) {
+        let old = self.word(word);
+        let new = self.binary(Operator::Add, old, by);
+        self.set_word(word, new);
+    }
+
+    /// Bytes at an offset, most significant first.
+    pub fn load(&mut self, width: Width, offset: u32) -> Value {
+        self.value(Expr::Load(width, Place { base: None, offset }))
+    }
+
+    /// Changes bytes at an offset, most significant first.
+    pub fn store(&mut self, width: Width, offset: u32, value: Value) {
+        self.step(Step::Store(width, Place { base: None, offset }, value));
+    }
+
+    /// Changes bytes so far behind a value.
+    pub fn store_at(&mut self, width: Width, base: Value, offset: u32, value: Value) {
+        self.step(Step::Store(width, Place { base: Some(base), offset }, value));
+    }
+
+    /// Bytes so far behind a value.
+    pub fn load_at(&mut self, width: Width, base: Value, offset: u32) -> Value {
+        self.value(Expr::Load(width, Place { base: Some(base), offset }))
+    }
+
+    /// Drops packets of fewer bytes.
+    pub fn need(&mut self, bytes: u32, reason: u32) {
+        self.step(Step::Need(Place { base: None, offset: bytes }, reason));
+    }
+
+    /// Drops packets that have fewer bytes behind a value.
+    pub fn need_at(&mut self, base: Value, bytes: u32, reason: u32) {
+        self.step(Step::Need(Place { base: Some(base), offset: bytes }, reason));
+    }
+
+    /// Puts bytes before the packet.
+    pub fn prepend(&mut self, bytes: u32, reason: u32) {
+        self.step(Step::Prepend(bytes, reason));
+    }
+
+    /// Takes bytes off the front.
+    pub fn strip(&mut self, bytes: u32) {
+        self.step(Step::Strip(bytes));
+    }
+
+    /// Cuts what is longer.
+    pub fn truncate(&mut self, length: Value) {
+        self.step(Step::Truncate(length));
+    }
+
+    /// Changes the mark.
+    pub fn set_mark(&mut self, value: Value) {
+        self.step(Step::SetMark(value));
+    }
+
+    fn end(&mut self, end: End) {
+        self.ends[self.at] = Some(end);
+        self.kernel.blocks[self.at].end = end;
+    }
+
+    /// Ends the block: goes on at another.
+    pub fn jump(&mut self, to: BlockId) {
+        self.end(End::Jump(to));
+    }
+
+    /// Ends the block: goes on by a value, at the first if it is not 0.
+    pub fn branch(&mut self, value: Value, yes: BlockId, no: BlockId) {
+        self.end(End::If(value, yes, no));
+    }
+
+    /// Ends the block: goes on by a test.
+    pub fn test(&mut self, test: Arc<dyn Test>, yes: BlockId, no: BlockId) {
+        self.kernel.tests.push(test);
+        self.end(End::Test(self.kernel.tests.len() as u32 - 1, yes, no));
+    }
+
+    /// Ends the block: the packet leaves by an output.
+    pub fn emit(&mut self, output: u32) {
+        self.end(End::Emit(output));
+    }
+
+    /// Ends the block: the packet is dropped.
+    pub fn drop(&mut self, reason: u32) {
+        self.end(End::Drop(reason));
+    }
+
+    /// Ends the block: the packet has arrived.
+    pub fn take(&mut self) {
+        self.end(End::Take);
+    }
+
+    /// The kernel.
+    ///
+    /// # Errors
+    /// All that is wrong with it.
+    pub fn finish(self) -> Result<Arc<Kernel>, Vec<String>> {
+        if let Some((block, _)) = self.ends.iter_enumerated().find(|(_, end)| end.is_none()) {
+            return Err(vec![format!("{block} has no end")]);
+        }
+        let wrong = self.kernel.verify();
+        if wrong.is_empty() { Ok(Arc::new(self.kernel)) } else { Err(wrong) }
+    }
+}

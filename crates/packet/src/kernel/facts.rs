@@ -1,0 +1,146 @@
+//! What is known at each point of a kernel, on every way there: values that are set, and how many
+//! bytes the packet has.
+
+use tidemill_stdx::id::IdVec;
+
+use super::{Block, BlockId, End, Expr, Kernel, Place, Step, Value, Width};
+
+/// What holds at a point.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Facts {
+    /// The packet has so many bytes at least.
+    pub bytes: u64,
+    /// It has so many behind a value.
+    behind: Vec<(Value, u32)>,
+    /// Values that are set, by number.
+    set: Vec<bool>,
+}
+
+impl Facts {
+    pub fn new(kernel: &Kernel, bytes: u64) -> Facts {
+        Facts { bytes, behind: Vec::new(), set: vec![false; kernel.values as usize] }
+    }
+
+    pub fn is_set(&self, value: Value) -> bool {
+        self.set.get(value.raw() as usize).copied().unwrap_or(false)
+    }
+
+    /// Whether the packet is known to have `offset` bytes, from the base on.
+    pub fn reach(&self, place: Place) -> bool {
+        match place.base {
+            None => u64::from(place.offset) <= self.bytes,
+            Some(base) => self.behind.iter().any(|&(of, end)| of == base && place.offset <= end),
+        }
+    }
+
+    /// Whether so many bytes at a place may be touched.
+    pub fn covers(&self, width: Width, place: Place) -> bool {
+        let end = place.offset.checked_add(width.bytes());
+        end.is_some_and(|offset| self.reach(Place { offset, ..place }))
+    }
+
+    /// After a step.
+    pub fn step(&mut self, kernel: &Kernel, step: Step) {
+        match step {
+            Step::Let(value, _) => {
+                if let Some(set) = self.set.get_mut(value.raw() as usize) {
+                    *set = true;
+                }
+            }
+            Step::Need(Place { base: None, offset }, _) => {
+                self.bytes = self.bytes.max(u64::from(offset));
+            }
+            Step::Need(Place { base: Some(base), offset }, _) => {
+                if !self.reach(Place { base: Some(base), offset }) {
+                    self.behind.push((base, offset));
+                }
+                self.bytes = self.bytes.max(u64::from(offset));
+            }
+            Step::Prepend(bytes, _) => {
+                self.bytes += u64::from(bytes);
+                self.behind.clear();
+            }
+            Step::Strip(bytes) => {
+                self.bytes = self.bytes.saturating_sub(u64::from(bytes));
+                self.behind.clear();
+            }
+            Step::Truncate(value) => {
+                self.bytes = self.bytes.min(kernel.constant_of(value).unwrap_or(0));
+                self.behind.clear();
+            }
+            Step::SetWord(..) | Step::SetMark(_) | Step::Store(..) => {}
+        }
+    }
+
+    /// What holds here and there.
+    fn meet(&mut self, other: &Facts) {
+        self.bytes = self.bytes.min(other.bytes);
+        self.behind.retain(|&(base, offset)| other.reach(Place { base: Some(base), offset }));
+        self.set.iter_mut().zip(&other.set).for_each(|(set, other)| *set &= other);
+    }
+}
+
+/// What is known where a kernel begins each block, and of packets that it emits.
+pub(crate) struct Flowing {
+    /// At the beginning of blocks that can be reached.
+    pub blocks: IdVec<BlockId, Option<Facts>>,
+    /// By output: the bytes that all packets have which leave there.
+    pub emitted: Vec<(u32, u64)>,
+    /// Whether a packet may be dropped or taken in.
+    pub may_end: bool,
+    /// Whether it leaves every packet as long as it is.
+    pub keeps_length: bool,
+}
+
+impl Flowing {
+    pub fn emitted_by(&self, output: u32) -> u64 {
+        self.emitted.iter().find(|(of, _)| *of == output).map_or(0, |(_, bytes)| *bytes)
+    }
+}
+
+/// Follows a kernel whose packets have `bytes` bytes at least. Blocks that lead back are not
+/// followed; the verifier finds them.
+pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> Flowing {
+    let mut blocks: IdVec<BlockId, Option<Facts>> = kernel.blocks.iter().map(|_| None).collect();
+    if let Some(first) = blocks.get_mut(BlockId::new(0)) {
+        *first = Some(Facts::new(kernel, bytes));
+    }
+    let (mut emitted, mut may_end, mut keeps_length) = (Vec::new(), false, true);
+    for (id, Block { steps, end }) in kernel.blocks.iter_enumerated() {
+        let Some(mut facts) = blocks[id].clone() else { continue };
+        for &step in steps {
+            may_end |= matches!(step, Step::Need(place, _) if !facts.reach(place));
+            may_end |= matches!(step, Step::Prepend(..));
+            keeps_length &= !matches!(step, Step::Prepend(..) | Step::Strip(_) | Step::Truncate(_));
+            facts.step(kernel, step);
+        }
+        match *end {
+            End::Emit(output) => match emitted.iter_mut().find(|(of, _)| *of == output) {
+                Some((_, least)) => *least = facts.bytes.min(*least),
+                None => emitted.push((output, facts.bytes)),
+            },
+            End::Drop(_) | End::Take => may_end = true,
+            end => {
+                for to in end.targets().filter(|&to| to > id) {
+                    match blocks.get_mut(to) {
+                        Some(Some(known)) => known.meet(&facts),
+                        Some(unknown) => *unknown = Some(facts.clone()),
+                        None => {}
+                    }
+                }
+            }
+        }
+    }
+    Flowing { blocks, emitted, may_end, keeps_length }
+}
+
+impl Kernel {
+    /// The number of a value that is a constant.
+    pub(crate) fn constant_of(&self, value: Value) -> Option<u64> {
+        let steps = self.blocks.iter().flat_map(|block| &block.steps);
+        steps.into_iter().find_map(|step| match step {
+            Step::Let(of, Expr::Const(number)) if *of == value => Some(*number),
+            _ => None,
+        })
+    }
+}

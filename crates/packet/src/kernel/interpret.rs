@@ -1,0 +1,115 @@
+//! Carries a kernel out, step by step: the plain oracle of the generated code.
+
+use super::{BlockId, End, Expr, HEADER_MAX, Kernel, Place, Step, Value, Width};
+use crate::packet::Packet;
+
+/// What a kernel sees besides the packet.
+pub(super) struct Around<'a> {
+    /// What it remembers.
+    pub words: &'a mut [u64],
+    /// The time of the event loop.
+    pub now_ns: u64,
+    /// Whether outputs have links.
+    pub is_linked: &'a dyn Fn(u32) -> bool,
+    /// Room for its values.
+    pub values: &'a mut [u64],
+}
+
+/// What becomes of a packet; numbers are those of the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    Emit(u32),
+    Drop(u32),
+    Take,
+}
+
+/// A verified kernel and a packet.
+pub(super) fn interpret(kernel: &Kernel, packet: &mut Packet, around: &mut Around<'_>) -> Verdict {
+    let mut at = BlockId::new(0);
+    loop {
+        let block = &kernel.blocks[at];
+        for &step in &block.steps {
+            if let Some(reason) = around.step(packet, step) {
+                return Verdict::Drop(reason);
+            }
+        }
+        at = match block.end {
+            End::Jump(to) => to,
+            End::If(value, yes, no) => {
+                if around.get(value) != 0 {
+                    yes
+                } else {
+                    no
+                }
+            }
+            End::Test(test, yes, no) => {
+                if kernel.tests[test as usize].holds(packet.bytes()) {
+                    yes
+                } else {
+                    no
+                }
+            }
+            End::Emit(output) => return Verdict::Emit(output),
+            End::Drop(reason) => return Verdict::Drop(reason),
+            End::Take => return Verdict::Take,
+        };
+    }
+}
+
+impl Around<'_> {
+    fn get(&self, value: Value) -> u64 {
+        self.values[value.raw() as usize]
+    }
+
+    /// Where the bytes of a place are; a base that is too great is beyond every packet.
+    fn at(&self, place: Place) -> usize {
+        let base = place.base.map_or(0, |base| self.get(base));
+        usize::try_from(base.saturating_add(u64::from(place.offset))).unwrap_or(usize::MAX)
+    }
+
+    /// Does a step; the reason, if the packet is to be dropped.
+    fn step(&mut self, packet: &mut Packet, step: Step) -> Option<u32> {
+        match step {
+            Step::Let(value, expr) => {
+                self.values[value.raw() as usize] = self.expr(packet, expr);
+            }
+            Step::SetWord(word, value) => self.words[word as usize] = self.get(value),
+            Step::SetMark(value) => packet.set_mark(self.get(value)),
+            Step::Store(width, place, value) => {
+                let (at, number) = (self.at(place), self.get(value).to_be_bytes());
+                let bytes = width.bytes() as usize;
+                packet.bytes_mut()[at..at + bytes].copy_from_slice(&number[8 - bytes..]);
+            }
+            Step::Need(place, reason) => return (packet.len() < self.at(place)).then_some(reason),
+            Step::Prepend(bytes, reason) => {
+                let zeros = [0; HEADER_MAX as usize];
+                return packet.prepend(&zeros[..bytes as usize]).is_err().then_some(reason);
+            }
+            Step::Strip(bytes) => packet.strip(bytes as usize),
+            Step::Truncate(value) => {
+                let length = usize::try_from(self.get(value)).unwrap_or(usize::MAX);
+                let shorter = packet.resize(length.min(packet.len()));
+                debug_assert_eq!(shorter, Ok(()), "there is room for what was there");
+            }
+        }
+        None
+    }
+
+    fn expr(&self, packet: &Packet, expr: Expr) -> u64 {
+        match expr {
+            Expr::Const(number) => number,
+            Expr::Length => packet.len() as u64,
+            Expr::Now => self.now_ns,
+            Expr::Mark => packet.mark(),
+            Expr::Word(word) => self.words[word as usize],
+            Expr::Linked(output) => u64::from((self.is_linked)(output)),
+            Expr::Load(width, place) => load(packet.bytes(), width, self.at(place)),
+            Expr::Binary(operator, a, b) => operator.apply(self.get(a), self.get(b)),
+        }
+    }
+}
+
+fn load(bytes: &[u8], width: Width, at: usize) -> u64 {
+    let bytes = &bytes[at..at + width.bytes() as usize];
+    bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
+}

@@ -1,0 +1,91 @@
+//! Kernels as text.
+
+use std::fmt;
+
+use super::{End, Expr, Kernel, Operator, Place, Step};
+
+impl Operator {
+    pub(crate) fn name(self) -> &'static str {
+        let found = Operator::NAMES.iter().find(|(operator, _)| *operator == self);
+        found.map_or("?", |(_, name)| name)
+    }
+}
+
+/// What stands between the brackets of a place.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.base {
+            None => write!(f, "[{}]", self.offset),
+            Some(base) => write!(f, "[{base} + {}]", self.offset),
+        }
+    }
+}
+
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Expr::Const(number) => write!(f, "const {number}"),
+            Expr::Length => f.write_str("length"),
+            Expr::Now => f.write_str("now"),
+            Expr::Mark => f.write_str("mark"),
+            Expr::Word(word) => write!(f, "word {word}"),
+            Expr::Linked(output) => write!(f, "linked {output}"),
+            Expr::Load(width, place) => write!(f, "load{} {place}", width.bytes() * 8),
+            Expr::Binary(operator, a, b) => write!(f, "{} {a} {b}", operator.name()),
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Let(value, expr) => write!(f, "{value} = {expr}"),
+            Step::SetWord(word, value) => write!(f, "set_word {word} {value}"),
+            Step::SetMark(value) => write!(f, "set_mark {value}"),
+            Step::Store(width, place, value) => {
+                write!(f, "store{} {place} {value}", width.bytes() * 8)
+            }
+            Step::Need(place, reason) => write!(f, "need {place} else {reason}"),
+            Step::Prepend(bytes, reason) => write!(f, "prepend {bytes} else {reason}"),
+            Step::Strip(bytes) => write!(f, "strip {bytes}"),
+            Step::Truncate(value) => write!(f, "truncate {value}"),
+        }
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            End::Jump(to) => write!(f, "jump {to}"),
+            End::If(value, yes, no) => write!(f, "if {value} {yes} {no}"),
+            End::Test(test, yes, no) => write!(f, "test {test} {yes} {no}"),
+            End::Emit(output) => write!(f, "emit {output}"),
+            End::Drop(reason) => write!(f, "drop {reason}"),
+            End::Take => f.write_str("take"),
+        }
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "kernel {}", self.name)?;
+        for (number, word) in self.words.iter().enumerate() {
+            let kind = if word.is_counter { "counter" } else { "state" };
+            writeln!(f, "  {kind} {number} {} = {}", word.name, word.initial)?;
+        }
+        for (number, reason) in self.reasons.iter().enumerate() {
+            writeln!(f, "  reason {number} {reason}")?;
+        }
+        for (number, test) in self.tests.iter().enumerate() {
+            writeln!(f, "  test {number} {}", test.name())?;
+        }
+        for (id, block) in self.blocks.iter_enumerated() {
+            writeln!(f, "  {id}:")?;
+            for step in &block.steps {
+                writeln!(f, "    {step}")?;
+            }
+            writeln!(f, "    {}", block.end)?;
+        }
+        Ok(())
+    }
+}

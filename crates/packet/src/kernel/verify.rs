@@ -1,0 +1,118 @@
+//! What can be wrong with a kernel.
+
+use super::{BlockId, End, Expr, Facts, HEADER_MAX, Kernel, Place, Step, Value, flow};
+
+/// Limits of a kernel, beyond which it is no small thing any more.
+const BLOCKS_MAX: usize = 4096;
+const STEPS_MAX: usize = 65_536;
+/// How many outputs may be named.
+const OUTPUTS_MAX: u32 = 256;
+
+impl Kernel {
+    /// All that is wrong; nothing, if code may be made of it.
+    pub fn verify(&self) -> Vec<String> {
+        let steps: usize = self.blocks.iter().map(|block| block.steps.len()).sum();
+        if self.blocks.is_empty() {
+            return vec!["it has no block".to_owned()];
+        }
+        if self.blocks.len() > BLOCKS_MAX || steps > STEPS_MAX || self.values as usize > steps {
+            return vec![format!("it has more than {BLOCKS_MAX} blocks or {STEPS_MAX} steps")];
+        }
+        let mut wrong = Vec::new();
+        self.verify_values(&mut wrong);
+        let flowing = flow(self, 0);
+        for (id, block) in self.blocks.iter_enumerated() {
+            self.verify_end(id, block.end, &mut wrong);
+            // What cannot be reached does no harm: it is never carried out, and no code is made.
+            let Some(mut facts) = flowing.blocks[id].clone() else { continue };
+            for &step in &block.steps {
+                if let Some(what) = self.verify_step(step, &facts) {
+                    wrong.push(format!("{id}: {what}"));
+                }
+                facts.step(self, step);
+            }
+            if let End::If(value, ..) = block.end
+                && !facts.is_set(value)
+            {
+                wrong.push(format!("{id}: {value} is not set on every way"));
+            }
+        }
+        wrong
+    }
+
+    /// Each value is set in one place.
+    fn verify_values(&self, wrong: &mut Vec<String>) {
+        let mut set = vec![false; self.values as usize];
+        for step in self.blocks.iter().flat_map(|block| &block.steps) {
+            let Step::Let(value, _) = step else { continue };
+            match set.get_mut(value.raw() as usize) {
+                None => wrong.push(format!("there is no {value}")),
+                Some(true) => wrong.push(format!("{value} is set twice")),
+                Some(set) => *set = true,
+            }
+        }
+    }
+
+    fn verify_end(&self, id: BlockId, end: End, wrong: &mut Vec<String>) {
+        for to in end.targets() {
+            if to <= id || self.blocks.get(to).is_none() {
+                wrong.push(format!("{id}: {to} is no later block"));
+            }
+        }
+        let what = match end {
+            End::Test(test, ..) if test as usize >= self.tests.len() => "there is no such test",
+            End::Drop(reason) if self.lacks_reason(reason) => "there is no such reason",
+            End::Emit(output) if output >= OUTPUTS_MAX => "there are too many outputs",
+            _ => return,
+        };
+        wrong.push(format!("{id}: {what}"));
+    }
+
+    fn lacks_reason(&self, reason: u32) -> bool {
+        reason as usize >= self.reasons.len()
+    }
+
+    fn verify_step(&self, step: Step, facts: &Facts) -> Option<String> {
+        let unset = |value: Value| {
+            (!facts.is_set(value)).then(|| format!("{value} is not set on every way"))
+        };
+        let word = |word: u32| {
+            let there = (word as usize) < self.words.len();
+            (!there).then(|| format!("there is no word {word}"))
+        };
+        let reason =
+            |reason| self.lacks_reason(reason).then(|| format!("there is no reason {reason}"));
+        let base = |place: Place| place.base.and_then(unset);
+        match step {
+            Step::Let(_, expr) => match expr {
+                Expr::Word(number) => word(number),
+                Expr::Load(width, place) => base(place).or_else(|| {
+                    let bytes = width.bytes();
+                    (!facts.covers(width, place))
+                        .then(|| format!("{bytes} bytes at {place} may not be there"))
+                }),
+                Expr::Binary(_, a, b) => unset(a).or_else(|| unset(b)),
+                Expr::Linked(output) if output >= OUTPUTS_MAX => {
+                    Some("there are too many outputs".to_owned())
+                }
+                _ => None,
+            },
+            Step::SetWord(number, value) => word(number).or_else(|| unset(value)),
+            Step::SetMark(value) | Step::Truncate(value) => unset(value),
+            Step::Store(width, place, value) => {
+                unset(value).or_else(|| base(place)).or_else(|| {
+                    let bytes = width.bytes();
+                    (!facts.covers(width, place))
+                        .then(|| format!("{bytes} bytes at {place} may not be there"))
+                })
+            }
+            Step::Need(place, why) => base(place).or_else(|| reason(why)),
+            Step::Prepend(bytes, why) => {
+                let far = bytes > HEADER_MAX;
+                far.then(|| format!("at most {HEADER_MAX} bytes may be put before")).or(reason(why))
+            }
+            Step::Strip(bytes) => (u64::from(bytes) > facts.bytes)
+                .then(|| format!("the packet may not have {bytes} bytes to take off")),
+        }
+    }
+}

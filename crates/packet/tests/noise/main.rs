@@ -1,0 +1,18 @@
+//! Mutated inputs for everything here that reads text.
+
+mod kernel;
+#[path = "../../../../tests/support/mutate.rs"]
+mod mutate;
+
+#[test]
+fn mutated_kernels_do_no_harm() {
+    mutate::bombard(&mutate::seeds("tests/corpora/kernel", &[]), 1500, kernel::check);
+}
+
+/// Seeds that are not understood would make the test above read only the first bytes.
+#[test]
+fn seeds_are_understood() {
+    for (path, bytes) in mutate::seeds("tests/corpora/kernel", &["kernel"]) {
+        assert!(kernel::is_understood(&bytes), "{path:?}");
+    }
+}

@@ -1,0 +1,8 @@
+//! The text form of packet kernels: read, verify, print; interpret and compile.
+#![no_main]
+
+#[path = "../../crates/packet/tests/noise/kernel.rs"]
+#[allow(dead_code, reason = "parts of it serve the tests alone")]
+mod target;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| target::check(input));

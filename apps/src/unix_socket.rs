@@ -55,7 +55,7 @@ impl App for UnixSocket {
     }
 
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
-        burst(io, &mut self.buffer, |buffer| self.socket.recv(buffer))
+        burst(io, &mut self.buffer, |buffer| self.socket.recv(buffer).map(|length| 0..length))
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {

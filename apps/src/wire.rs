@@ -1,7 +1,8 @@
 //! Frames through a device of the system.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
+use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 
 use tidemill_packet::app::{App, Fault, Io, Progress, Start};
@@ -69,17 +70,17 @@ struct Device {
     buffer: Vec<u8>,
 }
 
-/// Sends out what `read` puts into the buffer, a packet at a time, until there is no more or enough
-/// for one breath.
+/// Sends out what `read` puts into the buffer, where it says, a packet at a time, until there is no
+/// more or enough for one breath.
 pub(crate) fn burst(
     io: &mut Io,
     buffer: &mut [u8],
-    mut read: impl FnMut(&mut [u8]) -> std::io::Result<usize>,
+    mut read: impl FnMut(&mut [u8]) -> io::Result<Range<usize>>,
 ) -> Result<Progress, Fault> {
     for _ in 0..io.room(0).min(BURST) {
         match read(buffer) {
-            Ok(length) => {
-                let Some(packet) = io.packet_of(&buffer[..length]) else { continue };
+            Ok(frame) => {
+                let Some(packet) = io.packet_of(&buffer[frame]) else { continue };
                 io.send(0, packet);
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Progress::Asleep),
@@ -90,13 +91,12 @@ pub(crate) fn burst(
     Ok(Progress::Ready)
 }
 
+/// Bytes beyond the greatest packet: enough to see that a frame is longer, with a VLAN tag too.
+const BEYOND: usize = 8;
+
 impl Device {
     fn new(file: File) -> Device {
-        Device { file, buffer: vec![0; tidemill_packet::packet::BYTES_MAX + 1] }
-    }
-
-    fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
-        burst(io, &mut self.buffer, |buffer| self.file.read(buffer))
+        Device { file, buffer: vec![0; tidemill_packet::packet::BYTES_MAX + BEYOND] }
     }
 
     fn push(&mut self, io: &mut Io) {
@@ -116,7 +116,8 @@ impl App for Tap {
     }
 
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
-        self.device.pull(io)
+        let Device { file, buffer } = &mut self.device;
+        burst(io, buffer, |buffer| file.read(buffer).map(|length| 0..length))
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
@@ -137,7 +138,8 @@ impl App for RawSocket {
     }
 
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
-        self.device.pull(io)
+        let Device { file, buffer } = &mut self.device;
+        burst(io, buffer, |buffer| device::receive(file, buffer))
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {

@@ -1,42 +1,17 @@
 //! Apps that talk to the system: they sleep until a descriptor is ready.
 
+mod common;
+
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
-use tidemill_event::{Loop, Os};
-use tidemill_packet::drive::{self, Driver, World};
-use tidemill_packet::engine::{Engine, Options};
-use tidemill_packet::flow::{self, load_text};
+use common::{Folder, frames, graph_of, on_the_system as world, read, run_for, write};
+use tidemill_apps::capture::Format;
+use tidemill_apps::frame::describe;
+use tidemill_packet::drive;
 use tidemill_packet::graph::Graph;
-use tidemill_stdx::diag::Sources;
-
-struct Only(Driver);
-
-impl World for Only {
-    fn driver(&mut self) -> &mut Driver {
-        &mut self.0
-    }
-}
-
-fn graph_of(text: &str) -> Graph {
-    let mut sources = Sources::new();
-    let options = flow::Options::default();
-    let catalogue = tidemill_apps::catalogue();
-    let loaded = load_text("test.flow", text, &options, &catalogue, &mut sources);
-    let found: String = loaded.diagnostics.iter().map(|one| sources.render(one)).collect();
-    loaded.graph.unwrap_or_else(|| panic!("{found}"))
-}
-
-fn world() -> (Only, Loop<Only>) {
-    let host = Os::with_seed(1).expect("an event queue");
-    (Only(Driver::new(Engine::new(Options::default()))), Loop::new(Box::new(host)))
-}
-
-fn run_for(world: &mut Only, events: &mut Loop<Only>, ms: u64) {
-    let end = events.now() + Duration::from_millis(ms);
-    events.run_until(world, end);
-}
 
 /// A path of its own for a test.
 fn path(name: &str) -> PathBuf {
@@ -105,4 +80,110 @@ fn a_tap_is_made_and_goes() {
     assert!(device.exists());
     drop(world);
     assert!(!device.exists());
+}
+
+/// A command that needs privileges; why it fails, if so.
+fn ip(arguments: &str) -> Result<(), String> {
+    let output = Command::new("ip").args(arguments.split_whitespace()).output();
+    let output = output.map_err(|error| format!("ip: {error}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() { Ok(()) } else { Err(format!("ip {arguments}: {said}")) }
+}
+
+/// Nobody else is to say anything on a device.
+fn quiet(device: &str) -> Result<(), String> {
+    // A kernel without IPv6 is quiet already.
+    let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{device}/disable_ipv6"), "1");
+    ip(&format!("link set {device} up"))
+}
+
+/// Sends a capture of so many frames in at `enter` and waits until as many frames have come out at `leave`;
+/// `first` makes devices, which `ready` then makes ready for the rest.
+fn through(count: usize, first: &str, ready: impl FnOnce() -> Result<(), String>, rest: &str) {
+    let folder = Folder::new();
+    let (before, after) = (folder.path("in.pcap"), folder.path("out.pcap"));
+    // Longer frames than devices take by default are left out.
+    let sent: Vec<Vec<u8>> = frames(count).into_iter().filter(|it| it.len() <= 1400).collect();
+    write(&before, Format::Pcap, &sent);
+    let (mut world, mut events) = world();
+    // First the devices, then what comes.
+    if let Err(why) = drive::configure(&mut world, &mut events, graph_of(first)) {
+        return println!("skipped: {why}");
+    }
+    if let Err(why) = ready() {
+        return println!("skipped: {why}");
+    }
+    run_for(&mut world, &mut events, 50);
+    let text = format!(
+        "{first}
+         {rest}
+         reader :: PcapReader {{ file: \"{before}\" }} -> enter.input
+         leave.output -> writer :: PcapWriter {{ file: \"{after}\" }}"
+    );
+    drive::configure(&mut world, &mut events, graph_of(&text)).expect("it goes on");
+    let link = "leave.output->writer.leave";
+    for _ in 0..200 {
+        run_for(&mut world, &mut events, 20);
+        if world.0.engine.link_stats(link).expect("the link").rx_packets >= sent.len() as u64 {
+            break;
+        }
+    }
+    assert_eq!(world.0.engine.take_notes(), []);
+    world.0.engine.configure(Graph::new()).expect("all apps can go");
+    assert_eq!(world.0.engine.pool_stats().alive(), 0);
+    let came = read(&after);
+    for (at, (came, sent)) in came.iter().zip(&sent).enumerate() {
+        assert_eq!(describe(came), describe(sent), "frame {at}");
+    }
+    assert_eq!(came.len(), sent.len());
+}
+
+#[test]
+fn a_capture_goes_through_unix_sockets() {
+    let (one, two) = (path("one").display().to_string(), path("two").display().to_string());
+    let graph = format!(
+        "enter :: UnixSocket {{ listen: \"{one}\", peer: \"{two}\" }}
+         leave :: UnixSocket {{ listen: \"{two}\" }}"
+    );
+    // The kernel keeps ten datagrams for a socket, and these all come at once.
+    through(8, &graph, || Ok(()), "");
+}
+
+/// A pair of devices that goes with the test.
+struct Pair(String, String);
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        let _ = ip(&format!("link delete {}", self.0));
+    }
+}
+
+#[test]
+fn a_capture_goes_through_raw_sockets() {
+    let number = std::process::id() % 100_000;
+    let Pair(one, two) = &Pair(format!("tmx{number}"), format!("tmy{number}"));
+    let made = ip(&format!("link add {one} type veth peer name {two}"));
+    if let Err(why) = made.and_then(|()| quiet(one)).and_then(|()| quiet(two)) {
+        return println!("skipped: {why}");
+    }
+    let graph = format!(
+        "enter :: RawSocket {{ interface: \"{one}\" }}
+         leave :: RawSocket {{ interface: \"{two}\" }}"
+    );
+    through(100, &graph, || Ok(()), "");
+}
+
+#[test]
+fn a_capture_goes_through_a_tap() {
+    let name = format!("tmt{}", std::process::id() % 100_000);
+    // What the device hands to the kernel is seen there.
+    let tap = format!("enter :: Tap {{ name: \"{name}\" }}");
+    through(100, &tap, || quiet(&name), &format!("leave :: RawSocket {{ interface: \"{name}\" }}"));
+}
+
+#[test]
+fn a_tap_gets_what_the_kernel_sends() {
+    let name = format!("tmk{}", std::process::id() % 100_000);
+    let tap = format!("leave :: Tap {{ name: \"{name}\" }}");
+    through(100, &tap, || quiet(&name), &format!("enter :: RawSocket {{ interface: \"{name}\" }}"));
 }

@@ -79,7 +79,7 @@ impl Report {
             Form::Text => {
                 self.head();
                 let value = number(*value);
-                println!("{bench:<10} {case:<16} {who:<14} {metric:<16} {value:>14} {unit}");
+                println!("{bench:<14} {case:<16} {who:<17} {metric:<20} {value:>14} {unit}");
             }
         }
     }
@@ -95,7 +95,7 @@ impl Report {
             Form::Text => {
                 let metric = format!("ratio vs {peer}");
                 let ratio = number(ratio);
-                println!("{bench:<10} {case:<16} {:<14} {metric:<16} {ratio:>14}", "tidemill");
+                println!("{bench:<14} {case:<16} {:<17} {metric:<20} {ratio:>14}", "tidemill");
             }
         }
     }
@@ -112,7 +112,7 @@ impl Report {
     fn head(&mut self) {
         if !std::mem::replace(&mut self.headed, true) {
             println!(
-                "{:<10} {:<16} {:<14} {:<16} {:>14} unit",
+                "{:<14} {:<16} {:<17} {:<20} {:>14} unit",
                 "bench", "case", "who", "metric", "value"
             );
         }

@@ -196,6 +196,9 @@ pub enum Statement {
     Halt(Expression),
     /// ASSERT.
     Assert { condition: Expression, code: Option<Expression> },
+    /// Before a statement with `x(Type)`: whether what `place` holds is such; `component` is the
+    /// type, if it is one of the program.
+    Guard { condition: Expression, place: Place, component: Option<ComponentId> },
     /// PASSIVATE.
     Passivate(Expression),
     /// RETURN. Locks that are held are given back.

@@ -4,13 +4,17 @@
 //! with programs of every kind; [`idle`] tells which of those given have nothing to act on.
 
 mod idle;
+mod messages;
 mod options;
 mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use idle::{idle, idle_in_components, idle_with_components};
-pub use options::{EngineKind, ExplainArgs, Fabric, Form, QueryArgs, RunArgs, SimArgs, Tuples};
+pub use idle::{idle, idle_in_components, idle_sim_with_components, idle_with_components};
+pub use messages::{DecoderKind, InputForm, MessagesArgs, OutputForm};
+pub use options::{
+    Engine, EngineKind, ExplainArgs, Fabric, Form, QueryArgs, RunArgs, SimArgs, Tuples,
+};
 pub use values::Define;
 
 /// Runs programs of rules (alone, across a network, or thousands of nodes in one process under
@@ -111,7 +115,8 @@ pub enum Verb {
     /// Work with schemas of messages and with messages of them
     #[command(after_help = "Examples:\n  \
         tidemill proto check --schema events.proto -I protos\n  \
-        tidemill proto check --schema events.fds")]
+        tidemill proto decode --schema events.proto --type p.Event event.pb\n  \
+        tidemill proto convert --schema events.fds --type p.Event --from json --to delimited -")]
     Proto(ProtoArgs),
     /// Ask a running node for the rows of a table, or for the answer of a rule
     #[command(after_help = "Examples:\n  \
@@ -131,6 +136,12 @@ pub enum Verb {
         /// The type
         name: Option<String>,
     },
+    /// Show what a running program counts: rates by app and link, rule and node
+    #[command(after_help = "Examples:\n  \
+        tidemill top\n  \
+        tidemill top 4711\n  \
+        tidemill top 4711 --form prometheus")]
+    Top(TopArgs),
     /// Print completions for a shell
     #[command(after_help = "Example:\n  tidemill completions bash > \
         ~/.local/share/bash-completion/completions/tidemill")]
@@ -138,6 +149,25 @@ pub enum Verb {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+/// `top`.
+#[derive(Args, Debug)]
+pub struct TopArgs {
+    /// The process; without it, the only one that runs
+    pub pid: Option<u32>,
+    /// Rates, refreshed each second on a terminal; or counts, once, as Prometheus reads them
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = TopForm::Text)]
+    pub form: TopForm,
+}
+
+/// How counters are printed.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TopForm {
+    /// Tables of rates.
+    Text,
+    /// The text form of Prometheus.
+    Prometheus,
 }
 
 /// `proto`.
@@ -154,6 +184,24 @@ pub enum ProtoVerb {
     /// Report what is wrong with a schema
     #[command(after_help = "Example:\n  tidemill proto check --schema events.proto -I protos")]
     Check(SchemaArgs),
+    /// Turn messages from one form into another
+    #[command(after_help = "Examples:\n  \
+        tidemill proto convert --schema a.proto --type p.Event --from delimited --to json in.pb\n  \
+        tidemill proto convert --schema a.proto --type p.Event --from json --to delimited < lines")]
+    Convert(MessagesArgs),
+    /// Print messages: from binary to JSON, unless said otherwise
+    #[command(after_help = "Examples:\n  \
+        tidemill proto decode --schema a.proto --type p.Event event.pb\n  \
+        tidemill proto decode --schema a.proto --type p.Event --to text --select user.name < event")]
+    Decode(MessagesArgs),
+    /// Make messages: from JSON to binary, unless said otherwise
+    #[command(after_help = "Example:\n  \
+        echo '{\"x\":1}' | tidemill proto encode --schema a.proto --type p.Point > point.pb")]
+    Encode(MessagesArgs),
+    /// Convert the input for a while and print how fast that went
+    #[command(after_help = "Example:\n  \
+        tidemill proto bench --schema a.proto --type p.Event --from delimited --to json in.pb")]
+    Bench(MessagesArgs),
 }
 
 /// Where a schema comes from.

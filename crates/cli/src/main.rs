@@ -78,6 +78,7 @@ fn run(cli: Cli) -> Status {
         Verb::Query(args) => verbs::query(args, report),
         Verb::Functions { name } => verbs::functions(name.as_deref(), report),
         Verb::Apps { name } => verbs::apps(name.as_deref(), report),
+        Verb::Top(args) => verbs::top(&args, report),
         Verb::Completions { shell } => verbs::completions(shell),
     }
 }

@@ -55,6 +55,11 @@ impl Reporter {
         line(&format!("tidemill: {text}"));
     }
 
+    /// A finding about an input that is no source: a line with its place.
+    pub fn plain(self, text: &str) {
+        line(text);
+    }
+
     /// Findings about sources, errors and warnings.
     pub fn diagnostics(self, sources: &Sources, diagnostics: &[Diagnostic]) {
         let mut out = Vec::new();

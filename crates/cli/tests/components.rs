@@ -74,9 +74,6 @@ impl Promise {
     }
 }
 
-/// Reports that are less precise than promised, until the run-time says more.
-const LESS_PRECISE: [&str; 1] = ["type_guard.com"];
-
 fn check(folder: &str, keeps_status: bool, more: &[&str]) {
     let mut wrong = Vec::new();
     for path in components(&root().join("tests/cl").join(folder)) {
@@ -85,9 +82,7 @@ fn check(folder: &str, keeps_status: bool, more: &[&str]) {
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
         let promised = Promise::of(&path);
         let kept = (is.out == promised.out, is.err == promised.err, is.status == promised.status);
-        if LESS_PRECISE.contains(&name.as_str()) {
-            assert_eq!(kept, (true, false, true), "{name} is precise now: take it off the list");
-        } else if std::env::var_os("BLESS").is_some() && more.is_empty() {
+        if std::env::var_os("BLESS").is_some() && more.is_empty() {
             is.write(&path, keeps_status);
         } else if kept != (true, true, true) {
             let Promise { out, err, status } = is;

@@ -6,8 +6,13 @@
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
+
+/// Bytes of a VLAN tag, and those before it: the addresses.
+const TAG: usize = 4;
+const ADDRESSES: usize = 12;
 
 /// A TAP device of this name, which is made if it does not exist and goes when the file is closed.
 ///
@@ -45,10 +50,15 @@ pub fn raw_socket(interface: &str) -> io::Result<File> {
     }
     let protocol = (libc::ETH_P_ALL as u16).to_be();
     let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // Of no protocol until it is bound: it must not see what other interfaces receive.
     // SAFETY: takes no memory.
-    let socket = check(unsafe { libc::socket(libc::AF_PACKET, kind, protocol.into()) })?;
+    let socket = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
     // SAFETY: it is fresh, and nobody else has it.
     let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+    let (on, length) = (1 as libc::c_int, size_of::<libc::c_int>() as libc::socklen_t);
+    let (fd, level, option) = (socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_AUXDATA);
+    // SAFETY: the value is of this length and lives during the call.
+    check(unsafe { libc::setsockopt(fd, level, option, (&raw const on).cast(), length) })?;
     // SAFETY: zeros are an address.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
@@ -59,6 +69,66 @@ pub fn raw_socket(interface: &str) -> io::Result<File> {
     // SAFETY: the address is of this length and lives during the call.
     check(unsafe { libc::bind(socket.as_raw_fd(), at, length) })?;
     Ok(File::from(socket))
+}
+
+/// Receives a frame from a packet socket; what of `buffer` it is.
+///
+/// The kernel takes the outer VLAN tag off and hands it over beside the frame: it is put back.
+///
+/// # Errors
+/// As reading has them.
+pub fn receive(socket: &File, buffer: &mut [u8]) -> io::Result<Range<usize>> {
+    // Room for a tag is left in front.
+    let Some((_, rest)) = buffer.split_at_mut_checked(TAG) else { return Ok(0..0) };
+    let mut part = libc::iovec { iov_base: rest.as_mut_ptr().cast(), iov_len: rest.len() };
+    // More than one message of this kind needs, aligned as such messages are.
+    let mut control = [0u64; 16];
+    // SAFETY: zeros are a message without parts.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
+    (message.msg_control, message.msg_controllen) =
+        ((&raw mut control).cast(), size_of_val(&control) as _);
+    // SAFETY: the message says where its parts are and how long; they live during the call.
+    let length = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) };
+    let length = usize::try_from(length).map_err(|_| io::Error::last_os_error())?;
+    // SAFETY: the call has filled in the message, whose parts still live.
+    let tag = unsafe { tag_of(&message) };
+    let frame = TAG..TAG + length;
+    let Some(tag) = tag.filter(|_| length >= ADDRESSES) else { return Ok(frame) };
+    buffer.copy_within(TAG..TAG + ADDRESSES, 0);
+    buffer[ADDRESSES..ADDRESSES + TAG].copy_from_slice(&tag);
+    Ok(0..frame.end)
+}
+
+/// The tag that came beside a frame.
+///
+/// # Safety
+/// `recvmsg` has filled in the message, and what it points to lives.
+unsafe fn tag_of(message: &libc::msghdr) -> Option<[u8; TAG]> {
+    // SAFETY: as the caller says.
+    let mut header = unsafe { libc::CMSG_FIRSTHDR(message) };
+    while !header.is_null() {
+        // SAFETY: the kernel has put a header here.
+        let (level, kind) = unsafe { ((*header).cmsg_level, (*header).cmsg_type) };
+        if (level, kind) == (libc::SOL_PACKET, libc::PACKET_AUXDATA) {
+            // SAFETY: messages of this kind hold this; it need not be aligned.
+            let data: libc::tpacket_auxdata =
+                unsafe { libc::CMSG_DATA(header).cast::<libc::tpacket_auxdata>().read_unaligned() };
+            let is = |status: u32| data.tp_status & status != 0;
+            if !is(libc::TP_STATUS_VLAN_VALID) {
+                return None;
+            }
+            // Older kernels do not say of which kind the tag is.
+            let known = is(libc::TP_STATUS_VLAN_TPID_VALID);
+            let kind = if known { data.tp_vlan_tpid } else { libc::ETH_P_8021Q as u16 };
+            let [a, b] = kind.to_be_bytes();
+            let [c, d] = data.tp_vlan_tci.to_be_bytes();
+            return Some([a, b, c, d]);
+        }
+        // SAFETY: as for the first.
+        header = unsafe { libc::CMSG_NXTHDR(message, header) };
+    }
+    None
 }
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {

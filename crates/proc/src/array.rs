@@ -8,12 +8,11 @@ use crate::fault::Reason;
 use crate::handle::Words;
 use crate::layout::{OK, Worker};
 use crate::program::{Kind, Shape};
-use crate::words::{self, CannotCopy};
+use crate::words;
 use crate::worker::Context;
 
 /// An array taken apart.
 pub(crate) struct View {
-    pub(crate) shape: u32,
     pub(crate) element: Kind,
     pub(crate) count: usize,
     pub(crate) extents: Vec<usize>,
@@ -40,7 +39,6 @@ impl View {
         let (dimensions, element) = dimensions_of(worker, shape);
         let dimensions = dimensions as usize;
         View {
-            shape,
             element,
             count: head.get(1) as usize,
             extents: (0..dimensions).map(|d| head.get(2 + d) as usize).collect(),
@@ -86,30 +84,6 @@ pub(crate) fn free(worker: &mut Worker, word: u64) {
         }
     }
     worker.memory.give(block(word).0.cast(), size_of(view.extents.len(), view.count));
-}
-
-/// A copy of an array of data.
-pub(crate) fn copy_of(worker: &mut Worker, word: u64) -> Result<u64, CannotCopy> {
-    if word == 0 {
-        return Ok(0);
-    }
-    let view = View::new(worker, word);
-    if view.element == Kind::Component {
-        return Err(CannotCopy::Component);
-    }
-    let extents: Vec<i64> = view.extents.iter().map(|&extent| extent as i64).collect();
-    let copy = make(worker, view.shape, &extents).map_err(|_| CannotCopy::OutOfMemory)?;
-    let to = View::new(worker, copy).elements;
-    for i in 0..view.count {
-        match words::copy_word(worker, view.element, view.elements.get(i)) {
-            Ok(value) => to.set(i, value),
-            Err(error) => {
-                free(worker, copy);
-                return Err(error);
-            }
-        }
-    }
-    Ok(copy)
 }
 
 pub(crate) fn new(
@@ -158,14 +132,4 @@ pub(crate) fn length(cx: &mut Context, array: u64, dimension: u32) -> i64 {
     }
     let view = View::new(cx.worker, array);
     view.extents.get(dimension as usize).map_or(0, |&extent| extent as i64)
-}
-
-pub(crate) fn copy(cx: &mut Context, array: u64, position: u32) -> u32 {
-    match copy_of(cx.worker, array) {
-        Ok(word) => {
-            cx.frame.set_result(word);
-            OK
-        }
-        Err(error) => cx.fault(error.reason(), 0, position),
-    }
 }

@@ -50,6 +50,10 @@ impl Worker {
                 if self.machine.systems.is_noted() {
                     return Paused::Requests;
                 }
+                if !self.machine.doomed.is_empty() {
+                    // None of what is being torn down may run.
+                    continue;
+                }
             }
             let Some(process) = self.pop_ready() else {
                 let more = self.machine.attention || clock::advance(self);
@@ -80,6 +84,9 @@ impl Worker {
                 return;
             }
             tear::bury_doomed(self);
+            if !self.machine.doomed.is_empty() {
+                return;
+            }
             monitor::look(self);
             for _ in 0..ENDS {
                 let Some(id) = self.machine.ending.pop() else { break };

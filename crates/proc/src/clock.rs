@@ -51,6 +51,7 @@ pub(crate) fn time(cx: &mut Context) -> i64 {
 pub(crate) fn passivate(cx: &mut Context, delay: i64, position: u32) -> u32 {
     let process = cx.process;
     if process.take_grant() {
+        cx.component().clear_handed();
         return OK;
     }
     if !crew::is_gathered_for_good(cx.worker) {

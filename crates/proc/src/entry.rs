@@ -201,6 +201,11 @@ entries! {
     /// Ends the component with a fault. `reason` is a [`crate::fault::Reason`], `detail` what it
     /// says about. Always answers 2.
     Faults fault(reason: u32, detail: i64, position: u32) -> u32 = crate::fault::raise;
+    /// A fault because a component is not of type `kind`, or if that is
+    /// [`crate::fault::ANY_TYPE`] not with the interfaces that are asked for, or not there at all.
+    /// Always answers 2.
+    Faults fault_type(component: *mut Component, kind: u32, position: u32) -> u32
+        = crate::fault::raise_type;
     /// HALT: 0 ends the program in order, anything else is a fault with this code. Answers 2.
     Faults halt(code: i64, position: u32) -> u32 = crate::fault::halt;
     /// A frame of `function` whose parent is the running frame; its words are zero.
@@ -219,9 +224,13 @@ entries! {
     Faults unlock() -> u32 = crate::monitor::unlock;
     /// AWAIT, with the monitor held in either way or not at all. `condition` is code that answers
     /// 0 or 1, or 2 after a fault; it is called with the awaiting frame and process, also by
-    /// others, and must not block. `number` is for interpreters.
+    /// others, and must not block. `number` is for interpreters; with [`crate::layout::CLOSED`] if
+    /// compiled code depends on the component's variables only.
     Blocks await_condition(condition: *const u8, number: u32) -> u32
         = crate::monitor::await_condition;
+    /// The same where the condition has just been found not to hold, and nothing is granted: waits.
+    Blocks await_change(condition: *const u8, number: u32) -> u32
+        = crate::monitor::await_change;
     /// PASSIVATE(d): gives up the monitor meanwhile.
     Blocks passivate(delay: i64, position: u32) -> u32 = crate::clock::passivate;
     /// TIME.
@@ -293,21 +302,10 @@ entries! {
     Value failed(component: *mut Component) -> u32 = crate::component::failed;
     /// c IS Type: 0 or 1.
     Value is_type(component: *mut Component, kind: u32) -> u32 = crate::component::is_type;
-    /// c IS ANY(...): offers the facet's offered interfaces and requires no others than its
-    /// required ones.
-    Value is_any(component: *mut Component, facet: u32) -> u32 = crate::component::is_any;
     /// c OFFERS ...: 0 or 1.
     Value offers(component: *mut Component, facet: u32) -> u32 = crate::component::offers;
     /// c REQUIRES ...: 0 or 1.
     Value requires(component: *mut Component, facet: u32) -> u32 = crate::component::requires;
-
-    /// The number of the offered interface that is `interface`, in the result; for components
-    /// whose type is known at run time only.
-    Faults offered_number(component: *mut Component, interface: u32, position: u32) -> u32
-        = crate::component::offered_number;
-    /// The number of the required interface that is `interface`, in the result.
-    Faults required_number(component: *mut Component, interface: u32, position: u32) -> u32
-        = crate::component::required_number;
 
     /// Drops what a word owns without waiting, and empties it.
     Value drop_word(word: *mut u64, kind: u32) -> () = crate::component::drop_word;
@@ -318,8 +316,6 @@ entries! {
     Faults text_copy(text: u64, position: u32) -> u32 = crate::text::copy;
     /// NEW(t, n): a text of `length` 0X characters in the result.
     Faults text_new(length: i64, position: u32) -> u32 = crate::text::new;
-    /// The first text up to its 0X followed by the second, in the result.
-    Faults text_concat(left: u64, right: u64, position: u32) -> u32 = crate::text::concat;
     /// LENGTH(text).
     Value text_length(text: u64) -> i64 = crate::text::length;
     /// Compares up to the 0X: negative, 0 or positive.
@@ -351,8 +347,6 @@ entries! {
     Finds array_at(array: u64, indices: *const i64, position: u32) -> *mut u64 = crate::array::at;
     /// LENGTH(array, dimension), from 0; 0 for an array that does not exist.
     Value array_length(array: u64, dimension: u32) -> i64 = crate::array::length;
-    /// A copy of an array of data in the result; components in it are a fault.
-    Faults array_copy(array: u64, position: u32) -> u32 = crate::array::copy;
 
     /// The address of the element with these keys, made if it is missing; `keys` has a word for
     /// each index (texts are copied). Stays valid until the element is removed.
@@ -372,8 +366,6 @@ entries! {
         = crate::collection::next;
     /// How many elements there are.
     Value collection_length(collection: u64) -> i64 = crate::collection::length;
-    /// A copy of a collection of data in the result; components in it are a fault.
-    Faults collection_copy(collection: u64, position: u32) -> u32 = crate::collection::copy;
 
     /// WRITE of a text, up to its 0X.
     Value write_text(text: u64) -> () = crate::console::write_text;

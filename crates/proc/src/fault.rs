@@ -7,7 +7,7 @@
 
 use crate::component;
 use crate::handle::{ComponentRef, ProcessRef};
-use crate::layout::{UNWINDING, Worker};
+use crate::layout::{Component, UNWINDING, Worker};
 use crate::memory::OutOfMemory;
 use crate::process::Role;
 use crate::program::Position;
@@ -95,6 +95,8 @@ reasons! {
     Asserted = 25, "assertion", "assertion failed";
     /// An array that NEW has not made.
     Unallocated = 26, "array", "the array has not been allocated";
+    /// A component of another type than it is seen as.
+    Type = 27, "type", "the component is of another type";
 }
 
 impl Reason {
@@ -282,6 +284,29 @@ pub(crate) fn raise(cx: &mut Context, reason: u32, detail: i64, position: u32) -
         cx.worker.machine.ended.get_or_insert(Ended::Failed { code: Some(detail) });
     }
     cx.fault(reason, detail, position)
+}
+
+/// No component type in particular.
+pub const ANY_TYPE: u32 = u32::MAX;
+
+pub(crate) fn raise_type(
+    cx: &mut Context,
+    component: *mut Component,
+    kind: u32,
+    position: u32,
+) -> u32 {
+    let Some(component) = ComponentRef(component).some() else {
+        return cx.fault(Reason::Empty, 0, position);
+    };
+    // Of nested types the name that the source has.
+    let own = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
+    let is = own(&component.descriptor().name);
+    let wanted = cx.worker.program().components.get(kind as usize);
+    let message = match wanted {
+        Some(wanted) => format!("the component is of type {is}, not {}", own(&wanted.name)),
+        None => format!("the component is of type {is}, without the interfaces asked for"),
+    };
+    cx.fault_saying(Reason::Type, message, position)
 }
 
 pub(crate) fn halt(cx: &mut Context, code: i64, position: u32) -> u32 {

@@ -88,6 +88,7 @@ handle! {
         state, set_state: u8;
         role, set_role: u8;
         granted, set_granted: u8;
+        patience, set_patience: u8;
         holds, set_holds: u8;
         size, set_size: u32;
         wait, set_wait: u64;

@@ -1,6 +1,7 @@
 //! Listings of what there is, for tools that show a running system.
 
 use crate::component::{ComponentId, Life, path};
+use crate::crew;
 use crate::fault::process_name;
 use crate::layout::Worker;
 use crate::process::{Role, State};
@@ -36,16 +37,21 @@ pub struct ProcessView {
 }
 
 impl Worker {
-    /// Components by number, from `first` on, at most `count`, with the number to go on from.
-    pub fn components(&self, first: u32, count: usize) -> (Vec<ComponentView>, Option<u32>) {
-        let mut views = Vec::new();
-        for component in self.machine.table.iter().filter(|known| known.number() >= first) {
-            if views.len() == count {
-                return (views, Some(component.number()));
-            }
-            views.push(self.view(component));
-        }
-        (views, None)
+    /// Components by number, from `first` on, at most `count`, with the number to go on from. All
+    /// loops stand between two processes meanwhile.
+    pub fn components(&mut self, first: u32, count: usize) -> (Vec<ComponentView>, Option<u32>) {
+        crew::visit(self, |worker| {
+            crew::between(worker, |worker| {
+                let mut views = Vec::new();
+                for component in worker.machine.table.iter_from(first) {
+                    if views.len() == count {
+                        return (views, Some(component.number()));
+                    }
+                    views.push(worker.view(component));
+                }
+                (views, None)
+            })
+        })
     }
 
     fn view(&self, component: crate::handle::ComponentRef) -> ComponentView {

@@ -25,9 +25,14 @@
 //! (else take it and call `client_wake` or `server_wake`, before anything that may end the
 //! process); the message is not one that must end if the client receives. Then load the words,
 //! `head + 1 & 3`, `count - 1`. A server's send is like a client's with the sides exchanged;
-//! messages that must end are allowed. Lock: [`Component::lock`] is 0 and its queue null: -1
-//! and [`Process::holds`]; unlock: both queues null, and 0 again. A frame: the first free
-//! block of its class, if `used + size <= peak`; its words are zeroed by who takes it.
+//! messages that must end are allowed. Waiting, where `count` is 0 or 4, is what is left of these
+//! operations: with none of the other side's `*_WAITS`, [`SERVER_ENDED`], [`CLIENT_FINISHED`],
+//! [`SYSTEM`] and [`REMOTE`] up, the own `*_WAITS`, the process's `wait` (the client's slot, or
+//! 0), `state` and `frame`, for a client its process in the channel; then the code returns. Lock:
+//! [`Component::lock`] is 0, its queue null and [`Process::granted`] 0: -1 and [`Process::holds`];
+//! unlock: both queues null, and 0 again. What was [`GRANTED`] is taken back with [`HANDED`]. A
+//! frame: the first free block of its class, if `used + size <= peak`; its words are zeroed by
+//! who takes it.
 
 use std::mem::offset_of;
 use std::sync::atomic::AtomicU8;
@@ -76,7 +81,8 @@ pub struct Process {
     pub state: u8,
     /// Main, server, finally, system: one of [`crate::process::Role`].
     pub role: u8,
-    /// The operation it waits in has been granted; its retry takes this back.
+    /// [`GRANTED`]: what it waits for has been granted, its retry takes this back;
+    /// [`GIVES_WAY`], [`GAVE_WAY`]: for the next lock; or 0.
     pub granted: u8,
     /// The lock it holds: [`UNLOCKED`], [`SHARED`] or [`EXCLUSIVE`].
     pub holds: u8,
@@ -91,8 +97,9 @@ pub struct Process {
     /// Of a server process: whether the client is on another loop, and the lock of the channel
     /// then; see `channel::guard`.
     pub guard: AtomicU8,
-    /// Keeps what follows aligned.
-    pub spare: u8,
+    /// How often it will go on from AWAIT without giving way at its next lock; [`TRIES`] since it
+    /// gave way, until that has turned out to be of use or not.
+    pub patience: u8,
     /// Neighbours in the list of the component's processes.
     pub next: *mut Process,
     /// See `next`.
@@ -107,6 +114,19 @@ pub const UNLOCKED: u8 = 0;
 pub const SHARED: u8 = 1;
 /// An exclusive lock is held.
 pub const EXCLUSIVE: u8 = 2;
+
+/// In [`Process::granted`]: the operation it waits in has been granted.
+pub const GRANTED: u8 = 1;
+/// In [`Process::granted`]: it went on from AWAIT, and gives way at its next lock.
+pub const GIVES_WAY: u8 = 2;
+/// In [`Process::granted`]: it has given way at this lock.
+pub const GAVE_WAY: u8 = 3;
+/// In [`Process::patience`]: it has given way and has not found a condition to hold since.
+pub const TRIES: u8 = u8::MAX;
+/// In [`Component::flags`]: the lock has been handed to a process that has not run since.
+pub const HANDED: u8 = 128;
+/// Beside the number of a condition: it depends on nothing but the component's variables.
+pub const CLOSED: u32 = 1 << 31;
 
 /// Entries of a channel.
 pub const ENTRIES: usize = 4;
@@ -325,9 +345,11 @@ offsets! {
     PROCESS_FRAME = Process.frame;
     PROCESS_COMPONENT = Process.component;
     PROCESS_STATE = Process.state;
+    PROCESS_WAIT = Process.wait;
     PROCESS_HOLDS = Process.holds;
     PROCESS_LINES = Process.lines;
     PROCESS_GRANTED = Process.granted;
+    PROCESS_PATIENCE = Process.patience;
     CHANNEL_HEAD = Channel.head;
     CHANNEL_COUNT = Channel.count;
     CHANNEL_STATE = Channel.state;
@@ -337,6 +359,7 @@ offsets! {
     SLOT_CHANNEL = Slot.channel;
     SLOT_PORT = Slot.port;
     LINE_COMPONENT = Line.component;
+    COMPONENT_FLAGS = Component.flags;
     COMPONENT_LOCK = Component.lock;
     COMPONENT_LOCK_QUEUE = Component.lock_queue;
     COMPONENT_AWAIT_QUEUE = Component.await_queue;

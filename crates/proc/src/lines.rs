@@ -3,7 +3,8 @@
 //! A line belongs to its process and lives while it is open. Most processes have a few, which are
 //! searched in order; one that has many is also entered in a map of the worker.
 
-use tidemill_stdx::hash::Map;
+use hashbrown::HashTable;
+use tidemill_stdx::hash::{combine, hash_u64};
 
 use crate::channel;
 use crate::handle::{ChannelRef, ComponentRef, LineRef, ProcessRef, SlotRef};
@@ -18,18 +19,33 @@ pub(crate) const MANY: u16 = 8;
 /// Process, component and port.
 type Key = (usize, u64, u64);
 
-/// Lines of the processes that have many.
+/// Lines of the processes that have many, by process, component and port. Only where they are is
+/// kept: what they are found by stands there, and there may be as many as there are components.
 #[derive(Default)]
-pub(crate) struct LineMap(Map<Key, LineRef>);
+pub(crate) struct LineMap(HashTable<LineRef>);
+
+fn hash(key: Key) -> u64 {
+    combine(combine(hash_u64(key.0 as u64), key.1), key.2)
+}
+
+fn key_of(line: LineRef) -> Key {
+    key(line.process(), line.slot())
+}
 
 impl LineMap {
     /// Enters a line of a process that has many.
     pub(crate) fn insert(&mut self, line: LineRef) {
-        self.0.insert(key(line.process(), line.slot()), line);
+        self.0.insert_unique(hash(key_of(line)), line, |&other| hash(key_of(other)));
+    }
+
+    fn find(&self, key: Key) -> Option<LineRef> {
+        self.0.find(hash(key), |&line| key_of(line) == key).copied()
     }
 
     pub(crate) fn remove(&mut self, line: LineRef) {
-        self.0.remove(&key(line.process(), line.slot()));
+        if let Ok(entry) = self.0.find_entry(hash(key_of(line)), |&other| other == line) {
+            entry.remove();
+        }
     }
 }
 
@@ -74,7 +90,7 @@ pub(crate) fn find_or_make(
     }
     process.set_lines(line);
     if process.has(MANY) {
-        worker.machine.lines.0.insert(key(process, line.slot()), line);
+        worker.machine.lines.insert(line);
     }
     Ok(line)
 }
@@ -91,14 +107,14 @@ fn find(worker: &mut Worker, process: ProcessRef, wanted: (u64, u64)) -> Option<
     if !process.has(MANY) {
         enter_all(worker, process);
     }
-    worker.machine.lines.0.get(&(process.0.addr(), wanted.0, wanted.1)).copied()
+    worker.machine.lines.find((process.0.addr(), wanted.0, wanted.1))
 }
 
 fn enter_all(worker: &mut Worker, process: ProcessRef) {
     process.raise(MANY);
     let mut line = process.lines();
     while !line.is_null() {
-        worker.machine.lines.0.insert(key(process, line.slot()), line);
+        worker.machine.lines.insert(line);
         line = line.next();
     }
 }

@@ -15,7 +15,7 @@ use crate::component::{self, Life};
 use crate::handle::{ChannelRef, ComponentRef, FrameRef, ProcessRef, SlotRef};
 use crate::layout::{
     CHANNEL_ENTRIES, CLIENT_FINISHED, CLIENT_WAITS, CLIENT_WATCHES, DONE, ENTRIES, EXCLUSIVE,
-    FAILED, Frame, PROCESS_CHANNEL, SERVER_ENDED, SERVER_WAITS, SUSPENDED, Worker,
+    FAILED, Frame, GRANTED, PROCESS_CHANNEL, SERVER_ENDED, SERVER_WAITS, SUSPENDED, Worker,
 };
 use crate::memory::OutOfMemory;
 use crate::words;
@@ -128,6 +128,11 @@ pub(crate) const DEAD: u16 = 1;
 pub(crate) const ACTIVITY: u16 = 2;
 /// Flag: a server process whose client is below its component.
 pub(crate) const INNER: u16 = 4;
+/// Flag: of a process in the queue of those that await a condition: it and all before it await the
+/// same, about the component alone, with the same lock.
+pub(crate) const SAME: u16 = 64;
+/// How often processes go before others until all others have had their turn.
+const FAVOURS: u32 = 32;
 /// Where the flags have the lock to be held after a wait, two bits.
 const MODE_SHIFT: u16 = 4;
 
@@ -138,6 +143,10 @@ impl ProcessRef {
 
     pub(crate) fn raise(self, flag: u16) {
         self.set_flags(self.flags() | flag);
+    }
+
+    pub(crate) fn lower(self, flag: u16) {
+        self.set_flags(self.flags() & !flag);
     }
 
     /// The lock it wants when it goes on.
@@ -159,7 +168,7 @@ impl ProcessRef {
 
     /// Whether a retried operation has been granted meanwhile.
     pub(crate) fn take_grant(self) -> bool {
-        let granted = self.granted() != 0;
+        let granted = self.granted() == GRANTED;
         if granted {
             self.set_granted(0);
         }
@@ -206,6 +215,20 @@ impl Worker {
     pub(crate) fn wake(&mut self, process: ProcessRef) {
         process.set_state(State::Ready as u8);
         self.push_home(process);
+    }
+
+    /// The same of one that runs before others, but not all the time.
+    pub(crate) fn wake_next(&mut self, process: ProcessRef) {
+        process.set_state(State::Ready as u8);
+        let desk = self.machine.desk.as_ref();
+        let is_here = desk.is_none_or(|desk| process.component().worker() == desk.index);
+        if is_here && self.machine.favours < FAVOURS {
+            self.machine.favours += 1;
+            self.push_ready_first(process);
+        } else {
+            self.machine.favours = 0;
+            self.push_home(process);
+        }
     }
 
     /// Runs a process until it waits, pauses or ends.
@@ -268,7 +291,7 @@ fn main_done(worker: &mut Worker, process: ProcessRef, frame: FrameRef) -> Optio
         component::begun(worker, component);
         if process.holds() == EXCLUSIVE {
             monitor::release(worker, process);
-            monitor::pass(worker, component);
+            monitor::pass(worker, component, monitor::Turn::Last);
         }
         if let Some(activity) = component.descriptor().activity {
             prepare_frame(worker, frame, activity, FrameRef::NULL);

@@ -27,7 +27,6 @@ impl Worker {
     }
 
     /// Puts a process before all others.
-    #[cold]
     pub(crate) fn push_ready_first(&mut self, process: ProcessRef) {
         if self.ready_count() > self.ready_mask {
             self.grow_ready();

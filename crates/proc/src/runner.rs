@@ -60,6 +60,19 @@ impl Runner {
         runner
     }
 
+    /// Has components spread over the loops at every opportunity, whether it pays or not. Before
+    /// the run; for tests of what happens between loops.
+    pub fn spread_eagerly(&mut self) {
+        if let Some(team) = &mut self.team {
+            team.spread_eagerly();
+        }
+    }
+
+    /// How many components were given to another loop so far.
+    pub fn components_given(&self) -> u64 {
+        self.team.as_ref().map_or(0, Team::given)
+    }
+
     /// Counts of all workers. After [`Runner::stop`].
     pub fn counts(&self) -> Counts {
         let mut counts = self.worker.counts();

@@ -64,6 +64,8 @@ struct Line {
     /// The protocol state once these are sent.
     state: u16,
     noted: bool,
+    /// Its messages are left where they are.
+    held: bool,
 }
 
 /// All communications with system components.
@@ -149,6 +151,38 @@ impl Worker {
         flush(self, communication.0)
     }
 
+    /// Breaks a communication: its client faults when it next uses it, now if it waits there.
+    pub fn fail(&mut self, communication: Communication) {
+        crew::visit(self, |worker| {
+            let Some(line) = worker.machine.systems.lines.remove(&communication.0) else { return };
+            let channel = line.server.channel();
+            if !channel.has(CLIENT_FINISHED) {
+                channel::close_failed(worker, channel);
+            }
+            process::forget(worker, line.server);
+        });
+    }
+
+    /// Takes no more messages of a client for now: it waits when the channel is full. Once it has
+    /// finished, what it has sent is taken all the same.
+    pub fn hold_off(&mut self, communication: Communication) {
+        crew::visit(self, |worker| {
+            if let Some(line) = worker.machine.systems.lines.get_mut(&communication.0) {
+                line.held = true;
+            }
+        });
+    }
+
+    /// Takes messages again of a client that was held off.
+    pub fn attend_to(&mut self, communication: Communication) {
+        crew::visit(self, |worker| {
+            let Some(line) = worker.machine.systems.lines.get_mut(&communication.0) else { return };
+            line.held = false;
+            let server = line.server;
+            note(worker, server);
+        });
+    }
+
     /// The communications that are open, with their system component's number.
     pub fn communications(&self) -> impl Iterator<Item = (Communication, u32)> {
         let lines = self.machine.systems.lines.iter();
@@ -180,7 +214,8 @@ pub(crate) fn serve(
     let systems = &mut worker.machine.systems;
     systems.last += 1;
     server.set_wait(systems.last);
-    let line = Line { server, system, pending: VecDeque::new(), state: START, noted: false };
+    let pending = VecDeque::new();
+    let line = Line { server, system, pending, state: START, noted: false, held: false };
     systems.lines.insert(systems.last, line);
     Ok(server)
 }
@@ -199,7 +234,7 @@ pub(crate) fn note(worker: &mut Worker, server: ProcessRef) {
 
 fn next_request(worker: &mut Worker, id: u64) -> Option<Request> {
     let line = worker.machine.systems.lines.get(&id)?;
-    let (server, system) = (line.server, line.system);
+    let (server, system, held) = (line.server, line.system, line.held);
     let (channel, communication) = (server.channel(), Communication(id));
     if channel.has(CLIENT_FINISHED) {
         channel::drop_unread(worker, channel);
@@ -209,6 +244,9 @@ fn next_request(worker: &mut Worker, id: u64) -> Option<Request> {
         channel::close_failed(worker, channel);
         process::forget(worker, server);
         return Some(Request { communication, system, message: None });
+    }
+    if held && !channel.has(CLIENT_FINISHED) {
+        return None;
     }
     if let Some(head) = head_from(channel, FROM_CLIENT) {
         let values = take_values(worker, channel, head);

@@ -3,6 +3,10 @@
 //! Leaf first, in a loop: what is below cannot be told to end any more, for nobody is left who
 //! would help it to. Who communicates with any of it finds the communication failed. Only the
 //! shell of the failed component stays, for its owner to ask `FAILED` and to delete.
+//!
+//! A large tree goes piece by piece: between two pieces the loop serves timers and descriptors, but
+//! runs no process, as some of the tree may be ready. With several loops it goes at once, for the
+//! others would run theirs.
 
 use crate::component::{self, Life};
 use crate::fault;
@@ -11,10 +15,23 @@ use crate::layout::{CLIENT_FAILED, Worker};
 use crate::process;
 use crate::{clock, component as tree};
 
+/// Components that are torn down at a stretch.
+const PIECE: usize = 1024;
+
 /// Tears down the component and all below; it is a shell then.
 pub(crate) fn tear_down(worker: &mut Worker, root: ComponentRef) {
-    let mut here = root;
+    tear_some(worker, root, usize::MAX);
+}
+
+/// Tears down so many of a component and those below; how many it might have been more, none if
+/// there are more.
+fn tear_some(worker: &mut Worker, root: ComponentRef, most: usize) -> Option<usize> {
+    let (mut here, mut left) = (root, most);
     loop {
+        if left == 0 {
+            return None;
+        }
+        left -= 1;
         while let Some(child) = here.first_child().some() {
             here = child;
         }
@@ -29,6 +46,7 @@ pub(crate) fn tear_down(worker: &mut Worker, root: ComponentRef) {
     if root.is_told() {
         tree::may_end(worker, root);
     }
+    Some(left)
 }
 
 /// Kills the processes of a component, fails its communications, drops its variables.
@@ -48,13 +66,22 @@ fn empty(worker: &mut Worker, component: ComponentRef) {
     component.set_life(Life::Failed as u8);
 }
 
-/// Tears down what has been doomed meanwhile.
+/// Tears down what has been doomed meanwhile, or a piece of it.
 pub(crate) fn bury_doomed(worker: &mut Worker) {
+    let mut left = if worker.machine.desk.is_some() { usize::MAX } else { PIECE };
     while let Some(id) = worker.machine.doomed.pop() {
         if let Some(component) = worker.machine.table.get(id)
             && Life::of(component) != Life::Failed
         {
-            tear_down(worker, component);
+            match tear_some(worker, component, left) {
+                Some(more) => left = more,
+                None => {
+                    worker.budget -= PIECE as i64;
+                    worker.machine.doomed.push(id);
+                    worker.machine.attention = true;
+                    return;
+                }
+            }
             if worker.machine.entry == id {
                 worker.machine.ended.get_or_insert(fault::Ended::Failed { code: None });
             }

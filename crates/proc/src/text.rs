@@ -111,12 +111,6 @@ pub(crate) fn new(cx: &mut Context, length: i64, position: u32) -> u32 {
     }
 }
 
-pub(crate) fn concat(cx: &mut Context, left: u64, right: u64, position: u32) -> u32 {
-    let joined = [shown(left), shown(right)].concat();
-    let made = make(cx.worker, &joined);
-    give(cx, made, position)
-}
-
 pub(crate) fn length(_: &mut Context, text: u64) -> i64 {
     bytes(text).len() as i64
 }

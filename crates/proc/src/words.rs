@@ -4,7 +4,6 @@
 //! has; its owner still counts it among its sub-components until then. *Freeing* a word leaves
 //! components alone: for owners that end themselves and tell their sub-components anyway.
 
-use crate::fault::Reason;
 use crate::handle::{ComponentRef, ProcessRef, Words};
 use crate::layout::Worker;
 use crate::program::Kind;
@@ -84,33 +83,4 @@ pub(crate) fn owns_tied(worker: &Worker, kind: Kind, word: Words) -> bool {
 /// Whether components may be inside.
 fn owns(kind: Kind) -> bool {
     matches!(kind, Kind::Component | Kind::Array | Kind::Collection)
-}
-
-/// Why a word cannot be copied.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum CannotCopy {
-    OutOfMemory,
-    /// A component has one owner.
-    Component,
-}
-
-impl CannotCopy {
-    pub(crate) fn reason(self) -> Reason {
-        match self {
-            CannotCopy::OutOfMemory => Reason::OutOfMemory,
-            CannotCopy::Component => Reason::NotMovable,
-        }
-    }
-}
-
-/// A copy of what a word owns.
-pub(crate) fn copy_word(worker: &mut Worker, kind: Kind, word: u64) -> Result<u64, CannotCopy> {
-    match kind {
-        Kind::Scalar | Kind::Reference => Ok(word),
-        Kind::Text => text::make(worker, text::bytes(word)).map_err(|_| CannotCopy::OutOfMemory),
-        Kind::Component if word == 0 => Ok(0),
-        Kind::Component => Err(CannotCopy::Component),
-        Kind::Array => array::copy_of(worker, word),
-        Kind::Collection => collection::copy_of(worker, word),
-    }
 }

@@ -66,12 +66,12 @@ impl Count {
     #[inline(always)]
     pub(crate) fn add(&mut self) {
         self.created += 1;
-        self.alive += 1;
+        // One of several workers may have seen more of them go than come.
+        self.alive = self.alive.wrapping_add(1);
     }
 
     #[inline(always)]
     pub(crate) fn remove(&mut self) {
-        // One of several workers may see more of them go than come.
         self.alive = self.alive.wrapping_sub(1);
     }
 
@@ -108,6 +108,8 @@ impl Counts {
 pub struct Machine {
     /// Something is to be done between two processes: see [`Worker::attend`].
     pub(crate) attention: bool,
+    /// With several loops: the process that ran left something to be done, see `crew`.
+    pub(crate) left_over: bool,
     pub(crate) counts: Counts,
     pub(crate) table: Table,
     /// Draws the next process in seeded schedules.
@@ -133,6 +135,8 @@ pub struct Machine {
     pub(crate) lines: LineMap,
     /// Virtual times, by the number of their component.
     pub(crate) clocks: BTreeMap<u32, Clock>,
+    /// How many processes went before others since all had their turn.
+    pub(crate) favours: u32,
     /// Counts sleepers, for their order.
     pub(crate) sleeps: u64,
     /// What outside may still wake a process.
@@ -190,6 +194,7 @@ impl Worker {
             program: &raw const *program,
             machine: Machine {
                 attention: false,
+                left_over: false,
                 counts: Counts::default(),
                 table: Table::default(),
                 schedule: options.schedule_seed.map(Rng::new),
@@ -207,6 +212,7 @@ impl Worker {
                 parked: BTreeMap::new(),
                 lines: LineMap::default(),
                 clocks: BTreeMap::new(),
+                favours: 0,
                 sleeps: 0,
                 holds: 0,
                 desk: None,

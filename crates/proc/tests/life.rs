@@ -87,6 +87,49 @@ fn a_deep_tree_is_torn_down() {
     assert!(heard.borrow().faults[0].entry);
 }
 
+// BEGIN NEW(child); REPEAT UNTIL FAILED(child)
+code!(look_on(f, p, w) {
+    if (*f).resume == 0 {
+        if op::component_new(f, p, w, variable(p, CHILD), 1, 0, 0) == 2 {
+            return 2;
+        }
+        (*f).resume = 1;
+    }
+    if op::failed(f, p, w, component(variable(p, CHILD))) == 0 {
+        return op::pause(f, p, w);
+    }
+    0
+});
+
+#[test]
+fn a_deep_tree_is_torn_down_in_pieces() {
+    let mut program = nested(grow_and_fail);
+    let mut b = Builder { program: std::mem::take(&mut program) };
+    let begin = b.function("BEGIN", look_on, 0, &[]);
+    b.program.entry = b.component(ComponentType {
+        name: "Main".into(),
+        size: LEFT + 8,
+        variables: vec![owned("child", CHILD, Kind::Component, 0)],
+        begin: Some(begin),
+        ..ComponentType::default()
+    });
+    let (options, heard) = listening();
+    let mut worker = Worker::new(b.program, options);
+    worker.start().unwrap();
+    let mut pieces = 0;
+    while worker.ended().is_none() {
+        let before = worker.counts().components.alive;
+        worker.run(100);
+        let gone = before.saturating_sub(worker.counts().components.alive);
+        assert!(gone < 5000, "{gone} at a stretch");
+        pieces += u64::from(gone > 0);
+    }
+    assert_eq!(worker.ended(), Some(&Ended::Finished));
+    assert!(pieces > DEPTH / 5000, "{pieces}");
+    assert_eq!(heard.borrow().faults.len(), 1);
+    assert_empty(&worker);
+}
+
 #[test]
 fn a_tree_that_is_dropped_while_it_grows_leaves_nothing() {
     let (options, _) = listening();

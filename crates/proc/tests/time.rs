@@ -7,14 +7,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use support::*;
-use tidemill_event::{Loop, Os, Outcome, Sim};
+use tidemill_event::{Loop, Os, Outcome, Sim, Slice};
 use tidemill_proc::entry::Operation;
 use tidemill_proc::entry::operations as op;
 use tidemill_proc::fault::Ended;
 use tidemill_proc::interpret::{Activation, Interpreter, Status, interpret};
 use tidemill_proc::layout::{FRAME_HEADER, Frame, Process, Worker};
 use tidemill_proc::program::{ComponentType, Direction, Key, Kind, Program, Shape};
-use tidemill_proc::{Home, Request, Runner, Value, arm};
+use tidemill_proc::{Home, Request, Runner, State, Value, arm};
 
 // --- Virtual time: sleepers below one clock, and one clock that is not theirs.
 
@@ -218,6 +218,88 @@ fn a_hot_loop_lets_timers_through() {
     assert_eq!(heard.borrow().output, b"TRUE");
     let longest = lp.stats().kinds.iter().find(|kind| kind.kind == "processes").unwrap().longest;
     assert!(longest < Duration::from_millis(500), "a slice took {longest:?}");
+}
+
+#[test]
+fn listings_are_made_while_loops_run() {
+    for workers in [1, 2] {
+        let mut b = Builder::new();
+        let activity = b.function("ACTIVITY", spin, 0, &[]);
+        b.component(ComponentType {
+            name: "Main".into(),
+            size: slot_at(0) + 8,
+            activity: Some(activity),
+            ..ComponentType::default()
+        });
+        let (options, _heard) = listening();
+        let worker = Worker::new(b.program, options);
+        let runner = Runner::with_workers(worker, workers);
+        let mut world = World { runner, requests: Vec::new() };
+        world.runner.worker.start().unwrap();
+        let mut lp = Loop::new(Box::new(Os::with_seed(1).unwrap()));
+        lp.timer(lp.now() + Duration::from_millis(5), |world: &mut World, _| {
+            let (views, next) = world.runner.worker.components(0, 10);
+            assert_eq!((views.len(), next), (1, None));
+            assert_eq!((views[0].path.as_str(), views[0].kind.as_str()), ("Main", "Main"));
+            let [process] = &views[0].processes[..] else { panic!("{views:?}") };
+            assert_eq!((process.name.as_str(), process.state), ("ACTIVITY", State::Ready));
+            assert!(world.runner.worker.components(1, 10).0.is_empty());
+            assert_eq!(world.runner.worker.components(0, 0), (Vec::new(), Some(0)));
+            let process = world.runner.worker.current;
+            // SAFETY: the process is between two slices, and its component has the word.
+            unsafe { *variable(process, slot_at(0)) = 1 };
+        });
+        arm(&mut world, &mut lp);
+        assert!(matches!(lp.run(&mut world), Outcome::Stopped));
+    }
+}
+
+/// CPU time of this thread: what others take of the machine does not count.
+fn cpu() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+/// Starts a timer of a millisecond, and the next when it has gone off; keeps how late each was.
+fn tick(lp: &mut Loop<World>, late: Rc<RefCell<Vec<Duration>>>) {
+    const PERIOD: Duration = Duration::from_millis(1);
+    let start = cpu();
+    lp.timer(lp.now() + PERIOD, move |world: &mut World, lp| {
+        late.borrow_mut().push((cpu() - start).saturating_sub(PERIOD));
+        if late.borrow().len() < 101 {
+            return tick(lp, late);
+        }
+        let process = world.runner.worker.current;
+        // SAFETY: the process is between two slices, and its component has the word.
+        unsafe { *variable(process, slot_at(0)) = 1 };
+    });
+}
+
+#[test]
+fn a_hot_loop_delays_a_timer_by_two_slices_at_most() {
+    let mut b = Builder::new();
+    let activity = b.function("ACTIVITY", spin, 0, &[]);
+    b.component(ComponentType {
+        name: "Main".into(),
+        size: slot_at(0) + 8,
+        activity: Some(activity),
+        ..ComponentType::default()
+    });
+    let (options, _heard) = listening();
+    let mut worker = Worker::new(b.program, options);
+    worker.start().unwrap();
+    let mut world = World { runner: Runner::new(worker), requests: Vec::new() };
+    let mut lp = Loop::new(Box::new(Os::with_seed(1).unwrap()));
+    let Slice::Span(slice) = lp.slice() else { panic!("slices of the system are spans") };
+    let late = Rc::new(RefCell::new(Vec::new()));
+    tick(&mut lp, late.clone());
+    arm(&mut world, &mut lp);
+    assert!(matches!(lp.run(&mut world), Outcome::Stopped));
+    // Not each: the thread that ends slices waits for a core like everybody else.
+    let mut late = late.borrow().clone();
+    late.sort();
+    let typical = late[late.len() / 2];
+    assert!(typical <= 2 * slice, "{typical:?} late, slices are {slice:?}");
 }
 
 // --- An interpreter on the same processes.

@@ -25,6 +25,7 @@
 //! |---|---|
 //! | [`load`] | files to programs, with diagnostics |
 //! | [`schemas`] | `.proto` texts and descriptors to schemas, with diagnostics |
+//! | [`messages`] | messages from one form into another |
 //! | [`run`] | nodes on this machine and the network |
 //! | [`sim`], [`script`] | nodes in virtual time, under faults and scripts |
 //! | [`packets`] | graphs of packet apps |
@@ -32,6 +33,7 @@
 //! | [`graph`], [`catalogue`] | programs drawn, the language listed |
 //! | [`journal`], [`console`], [`summary`], [`ended`] | what a run prints, finds and amounts to |
 //! | [`meters`] | the counters of a run, for other processes to read |
+//! | [`top`] | counters of a process as text |
 //! | [`tuples`] | tuples from outside, matched with a program |
 //!
 //! It knows the crates below it and joins them; it parses no command line and writes to no
@@ -46,6 +48,7 @@ pub mod ended;
 pub mod graph;
 pub mod journal;
 pub mod load;
+pub mod messages;
 pub mod meters;
 pub mod packets;
 pub mod run;
@@ -53,4 +56,5 @@ pub mod schemas;
 pub mod script;
 pub mod sim;
 pub mod summary;
+pub mod top;
 pub mod tuples;

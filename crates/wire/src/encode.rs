@@ -11,6 +11,13 @@
 //! checked against the schema's types; a mismatch is a fault of the program, no input can cause
 //! it, and panics.
 
+#[cfg(feature = "native")]
+pub mod native;
+mod sink;
+pub mod table;
+
+pub use sink::BinarySink;
+
 use crate::schema::{FieldId, FieldType, Label, Scalar, Schema, WireField, WireType};
 use crate::varint;
 

@@ -5,13 +5,61 @@
 //! SchemaBuilder --build-------+--> Schema --> descriptors, .proto text
 //!                                    |
 //!                            .-------'
-//!          bytes --Decoder---+--> events of a Sink
-//!          bytes <--Encode---+--- puts of a Writer
+//!          bytes --Decoder---+--> events of a Sink --Builder--> Message
+//!          bytes <--Encoder--+--- events, or a Message: get, set, merge, ==, walk
 //! ```
-//! Nothing here holds a message: the decoder walks the bytes once and tells a [`Sink`] what it
-//! meets; who wants a tree, a row or a column builds it there.
+//! The decoder walks the bytes once and tells a [`Sink`] what it meets; who wants a row or a column
+//! builds it there, and who wants a tree takes a [`Message`].
 //!
-//! Knows nothing of tuples, nodes or processes and is usable by itself.
+//! A message of a type that is read at run time, from bytes and back:
+//!
+//! ```
+//! use tidemill_wire::proto::{Texts, compile};
+//! use tidemill_wire::Message;
+//!
+//! let text = r#"
+//!     syntax = "proto3";
+//!     package demo;
+//!     message Person {
+//!         string name = 1;
+//!         repeated string mail = 2;
+//!         map<string, Person> friends = 3;
+//!         Place home = 4;
+//!     }
+//!     message Place { string town = 1; sint32 floor = 2; }
+//! "#;
+//! let compiled = compile(&["demo.proto"], &Texts::from_iter([("demo.proto", text)]));
+//! let schema = compiled.schema.expect("what is wrong stands in `compiled.diagnostics`");
+//!
+//! let mut person = Message::new(&schema, "demo.Person")?;
+//! person.set("name", "Ada")?;
+//! let mut fields = person.as_mut();
+//! fields.list_mut("mail")?.push("ada@example.org")?;
+//! fields.message_mut("home")?.set("floor", -1)?;
+//! fields.map_mut("friends")?.message_mut("Bob")?.set("name", "Robert")?;
+//! let bytes = person.encode()?;
+//!
+//! // Strings stay in `bytes`, which outlives the message.
+//! let again = Message::from_bytes(&schema, "demo.Person", &bytes)?;
+//! assert!(again == person);
+//! assert_eq!(again.get("name")?.as_str(), Some("Ada"));
+//! let home = again.get("home")?.as_message().expect("the schema says so");
+//! assert_eq!(home.get("floor")?.as_i32(), Some(-1));
+//! assert_eq!(home.get("town")?.as_str(), Some(""), "its default");
+//! let friends = again.get("friends")?.as_map().expect("the schema says so");
+//! let bob = friends.get("Bob")?.and_then(|bob| bob.as_message()).expect("he is there");
+//! assert_eq!(bob.get("name")?.as_str(), Some("Robert"));
+//! for (field, value) in again.fields() {
+//!     println!("{} = {value:?}", schema.field(field).name());
+//! }
+//!
+//! // What does not fit is an error, never a panic.
+//! assert!(person.set("name", 5).is_err());
+//! assert!(person.get("shoe_size").is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Without messages, event by event:
 //!
 //! ```
 //! use tidemill_wire::{Decoder, Event, Label, Scalar, SchemaBuilder, encode, events};
@@ -37,19 +85,32 @@
 //! assert!(seen.contains(&Event::I64(x, -3)));
 //! assert!(seen.contains(&Event::String(name, "here")));
 //! ```
+//!
+//! Knows nothing of tuples, nodes or processes and is usable by itself.
 
 pub mod decode;
 pub mod delimited;
 pub mod encode;
+pub mod json;
+mod merge;
+pub mod message;
 pub mod proto;
 pub mod schema;
 pub mod sink;
+pub mod text;
 pub mod varint;
+mod wants;
 
-pub use decode::{DecodeError, Decoder, ErrorKind};
+#[cfg(feature = "native")]
+pub use decode::Native;
+pub use decode::{DecodeError, Decoder, ErrorKind, Stream, Tables};
 pub use encode::Writer;
+#[cfg(feature = "native")]
+pub use encode::native::{EncoderCode, NativeEncoder};
+pub use encode::table::{EncodeError, Encoder};
+pub use message::{AccessError, MapOrder, Message, MessageMut, MessageRef, Value};
 pub use schema::{
     EnumId, FieldId, FieldType, Label, MessageId, OneofId, Scalar, Schema, SchemaBuilder,
     SchemaError,
 };
-pub use sink::{Event, Flow, Sink, Stop, events};
+pub use sink::{Event, Flow, Sink, Stop, Wants, events};

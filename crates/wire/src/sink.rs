@@ -10,8 +10,11 @@
 //! ```
 //! A decoder that has the whole input gives each string in exactly one piece, so a sink for such
 //! decoders needs only [`Sink::string`] and [`Sink::bytes`]. Pieces of a string end between
-//! characters. Events come in the order of the bytes: a field that is no list may come twice, the
-//! later one counts; a sub-message that comes twice is to be merged.
+//! characters. Strings that the schema leaves unchecked (`proto2`) come as [`Sink::raw_string`],
+//! which hands on what is UTF-8. Events come in the order of the bytes: a field that is no list may
+//! come twice, the later one counts; a sub-message that comes twice is to be merged.
+
+pub use crate::wants::Wants;
 
 use crate::schema::{FieldId, MessageId};
 
@@ -27,6 +30,15 @@ pub type Flow = Result<(), Stop>;
 /// Every method does nothing by default. `()` is the sink that merely validates.
 #[allow(unused_variables)]
 pub trait Sink<'a> {
+    /// The events that are worth a call. Decoders may leave out all others: a sink that returns
+    /// less than [`Wants::ALL`] does nothing with what it leaves out.
+    fn wants() -> Wants
+    where
+        Self: Sized,
+    {
+        Wants::ALL
+    }
+
     /// The outermost message begins.
     fn start_message(&mut self, message: MessageId) -> Flow {
         Ok(())
@@ -92,6 +104,15 @@ pub trait Sink<'a> {
         Ok(())
     }
 
+    /// A piece of a string of which the schema does not say that it is UTF-8. What is UTF-8 goes
+    /// to [`Sink::string`], anything else to [`Sink::bytes`], unless the sink looks for itself.
+    fn raw_string(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
+        match std::str::from_utf8(piece) {
+            Ok(text) => self.string(field, text),
+            Err(_) => self.bytes(field, piece),
+        }
+    }
+
     /// The string is complete.
     fn end_string(&mut self, field: FieldId) -> Flow {
         Ok(())
@@ -112,14 +133,24 @@ pub trait Sink<'a> {
         Ok(())
     }
 
-    /// A field that the schema does not have, or has with another wire type; `raw` holds its tag
-    /// and its value, a group with its end.
+    /// A field that the schema does not have, or has with another wire type, or a number that a
+    /// closed enum does not name; `raw` holds its tag and its value, a group with its end.
     fn unknown(&mut self, number: u32, raw: &'a [u8]) -> Flow {
+        Ok(())
+    }
+
+    /// A number that a closed enum does not name, in a packed list: to be kept like an unknown
+    /// field of this number that holds the varint `value`.
+    fn unknown_element(&mut self, number: u32, value: u64) -> Flow {
         Ok(())
     }
 }
 
-impl Sink<'_> for () {}
+impl Sink<'_> for () {
+    fn wants() -> Wants {
+        Wants::NONE
+    }
+}
 
 /// The events of [`Sink`] as values, without those that only announce strings and bytes.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -152,6 +183,8 @@ pub enum Event<'a> {
     Bytes(FieldId, &'a [u8]),
     /// [`Sink::unknown`].
     Unknown(u32, &'a [u8]),
+    /// [`Sink::unknown_element`].
+    UnknownElement(u32, u64),
 }
 
 /// A closure as a sink; made by [`events`].
@@ -217,5 +250,8 @@ impl<'a, F: FnMut(Event<'a>) -> Flow> Sink<'a> for Events<F> {
 
     fn unknown(&mut self, number: u32, raw: &'a [u8]) -> Flow {
         (self.0)(Event::Unknown(number, raw))
+    }
+    fn unknown_element(&mut self, number: u32, value: u64) -> Flow {
+        (self.0)(Event::UnknownElement(number, value))
     }
 }

@@ -148,12 +148,12 @@ fn packed_and_unpacked_lists_mix() {
         to.put_packed(all.many(Scalar::Bool), [] as [bool; 0]);
     });
     assert_eq!(bytes, b"\xc2\x01\x04\x01\xac\x02\x02");
-    refused(b"\xc2\x01\x01\x80", ErrorKind::PackedLength, 0, "many_uint64");
+    refused(b"\xc2\x01\x01\x80", ErrorKind::PackedLength, 0, "many_uint64[0]");
     refused(
         b"\xd2\x01\x09\x01\x02\x03\x04\x05\x06\x07\x08\x09\x20\x01",
         ErrorKind::PackedLength,
         0,
-        "many_fixed64",
+        "many_fixed64[1]",
     );
 }
 
@@ -185,10 +185,12 @@ fn depth_has_a_limit() {
 
 #[test]
 fn lengths_stay_inside_their_parent() {
-    refused(b"\x92\x03\x03\x4a\x02h", ErrorKind::Truncated, 3, "child.one_string");
+    refused(b"\x92\x03\x03\x4a\x02h", ErrorKind::PastParent, 3, "child.one_string");
+    refused(b"\x92\x03\x04\x4a\x02h", ErrorKind::Truncated, 0, "child");
     refused(b"\x92\x03\x02\x4a\x02hi", ErrorKind::PastParent, 3, "child.one_string");
     refused(b"\x92\x03\x02\x21\x01\x20\x01", ErrorKind::PastParent, 3, "child.one_uint64");
-    refused(b"\x4a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", ErrorKind::Truncated, 0, "one_string");
+    refused(b"\x4a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", ErrorKind::TooLarge, 0, "one_string");
+    refused(b"\x4a\xff\xff\xff\x01x", ErrorKind::Truncated, 0, "one_string");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::check::Checker;
 use crate::check::names::{Found, Name};
 use crate::check::types::{Placed, Shape, Type};
 use crate::ir::{self, Storage};
-use crate::tree::{ExpressionKind, Place, PlaceKind};
+use crate::tree::{ExpressionKind, Place, PlaceKind, Statement};
 
 impl<'a> Checker<'a> {
     /// The place that the designator names, or an error.
@@ -157,7 +157,12 @@ impl<'a> Checker<'a> {
             return Some(Placed { place, shape: Shape::One(ty) });
         }
         if let Some(test) = self.type_test(place.clone(), &ty, span) {
-            self.guards.push(test.expr);
+            let component = match ty {
+                Type::Component(component) => Some(component),
+                _ => None,
+            };
+            let (condition, place) = (test.expr, place.clone());
+            self.guards.push((Statement::Guard { condition, place, component }, span));
         }
         Some(Placed { place, shape: Shape::One(ty) })
     }

@@ -98,7 +98,7 @@ struct Checker<'a> {
     /// What is known of ANY variables by the conditions around.
     known: Vec<any::Known>,
     /// Tests to be made before the statement that is being checked.
-    guards: Vec<tree::Expression>,
+    guards: Vec<(tree::Statement, Span)>,
 }
 
 impl<'a> Checker<'a> {

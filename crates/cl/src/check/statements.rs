@@ -25,10 +25,7 @@ impl<'a> Checker<'a> {
             let statement = self.statement(one);
             let guards = std::mem::replace(&mut self.guards, outer);
             let Some(statement) = statement else { continue };
-            for condition in guards {
-                let span = condition.span;
-                statements.push((Statement::Assert { condition, code: None }, span));
-            }
+            statements.extend(guards);
             statements.push((statement, one.span));
         }
         self.known.truncate(known);

@@ -8,8 +8,16 @@ use crate::ir::InterfaceId;
 use crate::parse::parse_file;
 
 /// Their names.
-pub(super) const NAMES: [&str; 6] =
-    ["SystemTime", "FileSystem", "GraphicView", "Input", "Arguments", "Network"];
+pub(super) const NAMES: [&str; 8] = [
+    "SystemTime",
+    "FileSystem",
+    "GraphicView",
+    "Input",
+    "Arguments",
+    "Network",
+    "Pore",
+    "Xenstore",
+];
 
 /// Ticks are milliseconds; colours are 0RRGGBBH; arguments count from 1.
 const SOURCE: &str = "
@@ -61,6 +69,46 @@ INTERFACE Network;
     | IN ReceiveFrom OUT Datagram(address, data: TEXT) }
     IN Close )
 END Network;
+
+INTERFACE Pore;
+  ( IN Open(kind, argument: TEXT) | IN Take(id: INTEGER) )
+  ( OUT Failed(reason: TEXT)
+  | OUT Opened(size: INTEGER)
+    { IN Avail OUT Available(readable, writable: INTEGER)
+    | ( IN Read(n: INTEGER) | IN Peek(n: INTEGER) | IN Get(offset, length: INTEGER) )
+      OUT Data(data: TEXT)
+    | ( IN Write(data: TEXT) | IN WriteParts(first, second, third, fourth: TEXT) )
+      OUT Accepted(n: INTEGER)
+    | IN Put(offset: INTEGER; data: TEXT)
+    | IN Load(offset, width: INTEGER) OUT Loaded(value: INTEGER)
+    | IN Store(offset, width, value: INTEGER)
+    | IN Ring
+    | IN Arm(readable, writable: INTEGER)
+    | OUT Event(readable, writable: INTEGER)
+    | OUT Trouble(reason: TEXT) }
+    ( IN Close | IN HandOver OUT Handed(id: INTEGER) ) )
+END Pore;
+
+INTERFACE Xenstore;
+  IN Connect(kind, address: TEXT)
+  ( OUT Refused(reason: TEXT)
+  | OUT Connected
+    { ( IN Write(path, value: TEXT; transaction: INTEGER)
+      | IN Read(path: TEXT; transaction: INTEGER)
+      | IN MakeDirectory(path: TEXT; transaction: INTEGER)
+      | IN Remove(path: TEXT; transaction: INTEGER)
+      | IN Directory(path: TEXT; transaction: INTEGER)
+      | IN GetPermissions(path: TEXT; transaction: INTEGER)
+      | IN SetPermissions(path, permissions: TEXT; transaction: INTEGER)
+      | IN Watch(path, token: TEXT)
+      | IN Unwatch(path, token: TEXT)
+      | IN Start
+      | IN Commit(transaction: INTEGER)
+      | IN Abort(transaction: INTEGER) )
+      ( OUT Done(result: TEXT) | OUT Failed(error: TEXT) )
+    | IN Next OUT Fired(path, token: TEXT) }
+    IN Close )
+END Xenstore;
 ";
 
 /// They have no file that a diagnostic could show.

@@ -169,6 +169,7 @@ impl<'t> Walk<'t, '_> {
                 self.expression(condition);
                 code.iter().for_each(|code| self.expression(code));
             }
+            Statement::Guard { condition, .. } => self.expression(condition),
             Statement::For { variable, from, to, .. } => {
                 self.expression(from);
                 self.expression(to);

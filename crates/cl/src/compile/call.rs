@@ -3,12 +3,18 @@
 
 use tidemill_jit::build::types;
 use tidemill_jit::build::{InstBuilder, IntCC, Value};
-use tidemill_proc::layout::{DEPTH_MAX, FRAME_RESULT, WORKER_DEPTH};
+use tidemill_proc::layout::{
+    CLASS_MAX, DEPTH_MAX, FRAME_CODE, FRAME_FUNCTION, FRAME_HEADER, FRAME_PARENT, FRAME_RESULT,
+    FRAME_RESUME, GRAIN, WORKER_DEPTH, WORKER_FREE, WORKER_PEAK, WORKER_USED,
+};
 
 use crate::compile::frame::Frame;
 use crate::compile::machine;
 use crate::compile::translate::{Address, Translator, sound};
 use crate::ir::{Argument, FunctionId, Parameter, Payload, Type};
+
+/// Bytes of locals that are zeroed without a call.
+const LOCALS_MAX: i32 = 128;
 
 impl Translator<'_, '_, '_> {
     pub(super) fn call(
@@ -64,8 +70,7 @@ impl Translator<'_, '_, '_> {
     }
 
     fn call_framed(&mut self, result: Option<Payload>, callee: FunctionId, arguments: &[Argument]) {
-        let (number, position) = (self.half(callee.raw()), self.position());
-        let frame = self.finds("frame_new", &[number, position]);
+        let frame = self.new_frame(callee);
         self.pass(frame, callee, arguments);
         let depth = self.body.ins().load(types::I32, sound(), self.worker, WORKER_DEPTH);
         let deep = self.body.ins().icmp_imm_u(
@@ -93,7 +98,7 @@ impl Translator<'_, '_, '_> {
         self.body.switch_to_block(returned);
         self.body.ins().store(sound(), depth, self.worker, WORKER_DEPTH);
         let value = ty.map(|ty| self.body.ins().load(machine(ty), sound(), frame, FRAME_RESULT));
-        self.plain("frame_free", &[frame]);
+        self.free_frame(frame, callee);
         let value: Vec<_> = value.into_iter().map(Into::into).collect();
         self.body.ins().jump(after, &value);
 
@@ -112,6 +117,73 @@ impl Translator<'_, '_, '_> {
         if let (Some(to), Some(value)) = (result, given) {
             self.put_result(to, value);
         }
+    }
+
+    /// The class of a frame that is taken from its free list and given back without a call; none
+    /// if it is large.
+    fn class(&self, callee: FunctionId) -> Option<(i32, i64)> {
+        let size = (self.unit.frames[callee].size() as usize).next_multiple_of(GRAIN);
+        let is_small = self.unit.frames[callee].locals() <= LOCALS_MAX;
+        let class = WORKER_FREE + 8 * (size / GRAIN) as i32;
+        (is_small && size <= CLASS_MAX).then_some((class, size as i64))
+    }
+
+    /// A frame for the callee: the first free block of its class, if there is one within what has
+    /// been charged already; else the run-time has to find one.
+    fn new_frame(&mut self, callee: FunctionId) -> Value {
+        let (slow, done) = (self.body.create_block(), self.body.create_block());
+        let found = self.body.append_block_param(done, types::I64);
+        if let Some((class, size)) = self.class(callee) {
+            self.body.set_cold_block(slow);
+            let (there, fits) = (self.body.create_block(), self.body.create_block());
+            let worker = self.worker;
+            let block = self.body.ins().load(types::I64, sound(), worker, class);
+            self.body.ins().brif(block, there, &[], slow, &[]);
+            self.body.switch_to_block(there);
+            let used = self.body.ins().load(types::I64, sound(), worker, WORKER_USED);
+            let used = self.body.ins().iadd_imm_s(used, size);
+            let peak = self.body.ins().load(types::I64, sound(), worker, WORKER_PEAK);
+            let is = self.body.ins().icmp(IntCC::UnsignedLessThanOrEqual, used, peak);
+            self.body.ins().brif(is, fits, &[], slow, &[]);
+            self.body.switch_to_block(fits);
+            self.body.ins().store(sound(), used, worker, WORKER_USED);
+            let next = self.body.ins().load(types::I64, sound(), block, 0);
+            self.body.ins().store(sound(), next, worker, class);
+            let code = self.body.function_address(self.unit.functions[callee]);
+            let (frame, zero) = (self.frame, self.word(0));
+            let (start, number) = (self.half(0), self.half(callee.raw()));
+            self.body.ins().store(sound(), frame, block, FRAME_PARENT);
+            self.body.ins().store(sound(), code, block, FRAME_CODE);
+            self.body.ins().store(sound(), start, block, FRAME_RESUME);
+            self.body.ins().store(sound(), number, block, FRAME_FUNCTION);
+            self.body.ins().store(sound(), zero, block, FRAME_RESULT);
+            for local in (0..self.unit.frames[callee].locals()).step_by(8) {
+                self.body.ins().store(sound(), zero, block, FRAME_HEADER + local);
+            }
+            self.body.ins().jump(done, &[block.into()]);
+        } else {
+            self.body.ins().jump(slow, &[]);
+        }
+        self.body.switch_to_block(slow);
+        let (number, position) = (self.half(callee.raw()), self.position());
+        let made = self.finds("frame_new", &[number, position]);
+        self.body.ins().jump(done, &[made.into()]);
+        self.body.switch_to_block(done);
+        found
+    }
+
+    fn free_frame(&mut self, frame: Value, callee: FunctionId) {
+        let Some((class, size)) = self.class(callee) else {
+            self.plain("frame_free", &[frame]);
+            return;
+        };
+        let worker = self.worker;
+        let used = self.body.ins().load(types::I64, sound(), worker, WORKER_USED);
+        let used = self.body.ins().iadd_imm_s(used, -size);
+        self.body.ins().store(sound(), used, worker, WORKER_USED);
+        let next = self.body.ins().load(types::I64, sound(), worker, class);
+        self.body.ins().store(sound(), next, frame, 0);
+        self.body.ins().store(sound(), frame, worker, class);
     }
 
     /// Arguments go to the callee's frame.

@@ -2,15 +2,18 @@
 //!
 //! Each tests that the channel is open, has room or the right message at its head, that the
 //! protocol agrees and nobody watches; then it copies the words and, if the other side waits,
-//! puts its process at the end of the ready queue. In all other cases the operation of the
-//! run-time decides, before anything has been changed.
+//! puts its process at the end of the ready queue. Where there is no message yet, or no room, it
+//! notes that this side waits and returns to the scheduler. In all other cases the operation of
+//! the run-time decides, before anything has been changed.
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value, types};
+use tidemill_proc::State;
 use tidemill_proc::layout::{
     CHANNEL_CLIENT_PROCESS, CHANNEL_COUNT, CHANNEL_ENTRIES, CHANNEL_FLAGS, CHANNEL_HEAD,
-    CHANNEL_STATE, CHANNEL_TAGS, CLIENT_FINISHED, CLIENT_WAITS, CLIENT_WATCHES, FROM_CLIENT,
-    FROM_SERVER, PROCESS_CHANNEL, REMOTE, SERVER_WAITS, SERVER_WATCHES, SLOT_CHANNEL, START,
-    SYSTEM, WORKER_READY, WORKER_READY_HEAD, WORKER_READY_MASK, WORKER_READY_TAIL, tag,
+    CHANNEL_STATE, CHANNEL_TAGS, CLIENT_FINISHED, CLIENT_WAITS, CLIENT_WATCHES, ENTRIES,
+    FROM_CLIENT, FROM_SERVER, PROCESS_CHANNEL, PROCESS_FRAME, PROCESS_STATE, PROCESS_WAIT, REMOTE,
+    SERVER_ENDED, SERVER_WAITS, SERVER_WATCHES, SLOT_CHANNEL, START, SYSTEM, WORKER_READY,
+    WORKER_READY_HEAD, WORKER_READY_MASK, WORKER_READY_TAIL, tag,
 };
 use tidemill_stdx::id::Id;
 
@@ -23,6 +26,8 @@ pub(super) struct Line {
     /// The slot of a client; none for the server's side.
     pub(super) slot: Option<Value>,
     pub(super) interface: InterfaceId,
+    /// Where this side may have to wait: there is no message, or no room.
+    pub(super) stuck: Block,
     /// What to do instead.
     pub(super) slow: Block,
     /// Channels may be between two loops.
@@ -50,6 +55,16 @@ impl Line {
     /// The flag of the other side's process.
     fn waits(self) -> u32 {
         if self.slot.is_some() { SERVER_WAITS } else { CLIENT_WAITS }
+    }
+
+    /// The flag of this side's process, and the flags of which one is enough for the run-time to
+    /// be asked before it waits: then it would do so for ever.
+    fn waiting(self) -> (u32, u32) {
+        let remote = if self.several { REMOTE } else { 0 };
+        match self.slot {
+            Some(_) => (CLIENT_WAITS, SERVER_WAITS | SERVER_ENDED | SYSTEM | remote),
+            None => (SERVER_WAITS, CLIENT_WAITS | CLIENT_FINISHED | remote),
+        }
     }
 }
 
@@ -81,8 +96,12 @@ impl Translator<'_, '_, '_> {
 
     /// Goes on only if the condition holds.
     fn need(&mut self, condition: Value, line: Line) {
+        self.need_or(condition, line.slow);
+    }
+
+    fn need_or(&mut self, condition: Value, otherwise: Block) {
         let next = self.body.create_block();
-        self.body.ins().brif(condition, next, &[], line.slow, &[]);
+        self.body.ins().brif(condition, next, &[], otherwise, &[]);
         self.body.switch_to_block(next);
     }
 
@@ -114,9 +133,6 @@ impl Translator<'_, '_, '_> {
         let watched = self.body.ins().band_imm_u(flags, i64::from(stop));
         let free = self.body.ins().icmp_imm_u(IntCC::Equal, watched, 0);
         self.need(free, line);
-        let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
-        let room = self.body.ins().icmp_imm_u(IntCC::UnsignedLessThan, count, 4);
-        self.need(room, line);
         let state = self.body.ins().load(types::I16, sound(), channel, CHANNEL_STATE);
         let interface = &self.unit.ir.interfaces[line.interface];
         let mut allowed: Option<Value> = None;
@@ -127,8 +143,11 @@ impl Translator<'_, '_, '_> {
                 None => is,
             });
         }
-        let allowed = allowed.unwrap_or(room);
+        let allowed = allowed.unwrap_or(free);
         self.need(allowed, line);
+        let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
+        let room = self.body.ins().icmp_imm_u(IntCC::UnsignedLessThan, count, ENTRIES as i64);
+        self.need_or(room, line.stuck);
         let head = self.body.ins().load(types::I8, sound(), channel, CHANNEL_HEAD);
         let behind = self.body.ins().iadd(head, count);
         let place = self.body.ins().band_imm_u(behind, 3);
@@ -148,7 +167,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn head(&mut self, line: Line, message: MessageId) -> Entry {
         let channel = self.channel(line);
         let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
-        self.need(count, line);
+        self.need_or(count, line.stuck);
         let head = self.body.ins().load(types::I8, sound(), channel, CHANNEL_HEAD);
         let entry = self.entry(channel, head, line.interface);
         let sender = if line.slot.is_some() { FROM_SERVER } else { FROM_CLIENT };
@@ -178,7 +197,7 @@ impl Translator<'_, '_, '_> {
             self.need(local, line);
         }
         let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
-        self.need(count, line);
+        self.need_or(count, line.stuck);
         let head = self.body.ins().load(types::I8, sound(), channel, CHANNEL_HEAD);
         let entry = self.entry(channel, head, line.interface);
         let there = self.body.ins().load(types::I16, sound(), entry.tag, CHANNEL_TAGS);
@@ -195,6 +214,36 @@ impl Translator<'_, '_, '_> {
                 self.body.ins().uextend(types::I64, is)
             }
         }
+    }
+
+    /// The process waits until the other side does something, and `suspended` is where it is left;
+    /// or the run-time decides. There is an open channel.
+    pub(super) fn wait(&mut self, line: Line, state: State, suspended: Block) {
+        let channel = match line.slot {
+            Some(slot) => self.body.ins().load(types::I64, sound(), slot, SLOT_CHANNEL),
+            None => self.body.ins().iadd_imm_s(self.process, i64::from(PROCESS_CHANNEL)),
+        };
+        let flags = self.body.ins().load(types::I32, sound(), channel, CHANNEL_FLAGS);
+        let (mine, stop) = line.waiting();
+        let others = self.body.ins().band_imm_u(flags, i64::from(stop));
+        let alone = self.body.ins().icmp_imm_u(IntCC::Equal, others, 0);
+        self.need(alone, line);
+        let flags = self.body.ins().bor_imm_u(flags, i64::from(mine));
+        self.body.ins().store(sound(), flags, channel, CHANNEL_FLAGS);
+        let at = match line.slot {
+            Some(slot) => {
+                let process = self.process;
+                self.body.ins().store(sound(), process, channel, CHANNEL_CLIENT_PROCESS);
+                slot
+            }
+            None => self.word(0),
+        };
+        let (process, frame) = (self.process, self.frame);
+        self.body.ins().store(sound(), at, process, PROCESS_WAIT);
+        let state = self.body.ins().iconst(types::I8, state as i64);
+        self.body.ins().store(sound(), state, process, PROCESS_STATE);
+        self.body.ins().store(sound(), frame, process, PROCESS_FRAME);
+        self.body.ins().jump(suspended, &[]);
     }
 
     pub(super) fn entry_store(&mut self, entry: Entry, index: usize, word: Value) {

@@ -1,15 +1,16 @@
 //! Components, the monitor, time.
 
-use tidemill_jit::build::{InstBuilder, IntCC, types};
+use tidemill_jit::build::{Block, InstBuilder, IntCC, Value, types};
 use tidemill_proc::layout::{
-    COMPONENT_AWAIT_QUEUE, COMPONENT_LOCK, COMPONENT_LOCK_QUEUE, EXCLUSIVE, PROCESS_GRANTED,
-    PROCESS_HOLDS, SHARED, UNLOCKED,
+    CLOSED, COMPONENT_AWAIT_QUEUE, COMPONENT_FLAGS, COMPONENT_LOCK, COMPONENT_LOCK_QUEUE,
+    EXCLUSIVE, GIVES_WAY, GRANTED, HANDED, PROCESS_GRANTED, PROCESS_HOLDS, PROCESS_PATIENCE,
+    SHARED, UNLOCKED,
 };
 use tidemill_proc::program::{Facet, Kind as Owned};
 
 use crate::compile::describe::storage_kind;
 use crate::compile::translate::{Translator, sound};
-use crate::ir::{Instruction, Place, Type};
+use crate::ir::{FunctionId, Instruction, Place, Type};
 
 impl Translator<'_, '_, '_> {
     pub(super) fn component(&mut self, instruction: &Instruction) {
@@ -109,12 +110,7 @@ impl Translator<'_, '_, '_> {
         match instruction {
             Instruction::Lock { exclusive } => self.lock(*exclusive),
             Instruction::Unlock => self.unlock(),
-            Instruction::Await { condition } => {
-                let retry = self.retry();
-                let code = self.body.function_address(self.unit.functions[*condition]);
-                let number = self.half(condition.raw());
-                self.blocks("await_condition", &[code, number], retry);
-            }
+            Instruction::Await { condition } => self.await_condition(*condition),
             Instruction::Passivate { duration } => {
                 let retry = self.retry();
                 let (duration, position) = (self.get(*duration), self.position());
@@ -157,9 +153,74 @@ impl Translator<'_, '_, '_> {
         self.body.ins().store(sound(), holds, self.process, PROCESS_HOLDS);
         self.body.ins().jump(done, &[]);
         self.body.switch_to_block(slow);
+        let granted = self.granted();
         self.blocks(if exclusive { "lock_exclusive" } else { "lock_shared" }, &[], retry);
         self.body.ins().jump(done, &[]);
+        self.body.switch_to_block(granted);
+        let nothing = self.body.ins().iconst(types::I8, 0);
+        self.take_grant(nothing);
+        self.body.ins().jump(done, &[]);
         self.body.switch_to_block(done);
+    }
+
+    /// Goes on where nothing has been granted; the block for when it has.
+    fn granted(&mut self) -> Block {
+        let (granted, not) = (self.body.create_block(), self.body.create_block());
+        let is = self.body.ins().load(types::I8, sound(), self.process, PROCESS_GRANTED);
+        let is = self.body.ins().icmp_imm_u(IntCC::Equal, is, i64::from(GRANTED));
+        self.body.ins().brif(is, granted, &[], not, &[]);
+        self.body.switch_to_block(not);
+        granted
+    }
+
+    /// The process looks at its condition itself; the run-time lets it wait.
+    fn await_condition(&mut self, condition: FunctionId) {
+        let retry = self.retry();
+        let (next, waits) = (self.body.create_block(), self.body.create_block());
+        let (granted, holds) = (self.granted(), self.body.create_block());
+        let code = self.unit.functions[condition];
+        let closed = self.unit.ir.functions[condition].is_closed();
+        if closed {
+            self.within(condition, holds, waits);
+        } else {
+            let status = self.body.call(code, &[self.frame, self.process, self.worker])[0];
+            let fails = self.body.create_block();
+            let is = self.body.ins().icmp_imm_u(IntCC::Equal, status, 1);
+            self.body.ins().brif(is, holds, &[], fails, &[]);
+            self.body.switch_to_block(fails);
+            let unwind = self.unwind();
+            self.body.ins().brif(status, unwind, &[], waits, &[]);
+        }
+        self.body.switch_to_block(waits);
+        let address = self.body.function_address(code);
+        let number = self.half(condition.raw() | if closed { CLOSED } else { 0 });
+        self.blocks("await_change", &[address, number], retry);
+        self.body.ins().jump(next, &[]);
+        self.body.switch_to_block(holds);
+        let nothing = self.body.ins().iconst(types::I8, 0);
+        self.body.ins().store(sound(), nothing, self.process, PROCESS_PATIENCE);
+        self.body.ins().jump(next, &[]);
+        self.body.switch_to_block(granted);
+        let patience = self.body.ins().load(types::I8, sound(), self.process, PROCESS_PATIENCE);
+        let none = self.body.ins().icmp_imm_u(IntCC::Equal, patience, 0);
+        let gives_way = self.body.ins().iconst(types::I8, i64::from(GIVES_WAY));
+        let less = self.body.ins().iadd_imm_s(patience, -1);
+        let patience = self.body.ins().select(none, patience, less);
+        self.body.ins().store(sound(), patience, self.process, PROCESS_PATIENCE);
+        let nothing = self.body.ins().iconst(types::I8, 0);
+        let after = self.body.ins().select(none, gives_way, nothing);
+        self.take_grant(after);
+        self.body.ins().jump(next, &[]);
+        self.body.switch_to_block(next);
+    }
+
+    /// The lock that the process was handed while it waited is its own now; `after` is what
+    /// becomes of the mark.
+    fn take_grant(&mut self, after: Value) {
+        self.body.ins().store(sound(), after, self.process, PROCESS_GRANTED);
+        let flags = self.body.ins().load(types::I8, sound(), self.component, COMPONENT_FLAGS);
+        let flags = self.body.ins().band_imm_u(flags, i64::from(!HANDED));
+        self.body.ins().store(sound(), flags, self.component, COMPONENT_FLAGS);
     }
 
     /// Gives the monitor back; without a call if nobody waits and no other reads.

@@ -112,6 +112,11 @@ impl Frame {
         FRAME_HEADER as u32 + 8 * (self.locals + self.kept_max)
     }
 
+    /// Bytes of its locals.
+    pub(crate) fn locals(&self) -> i32 {
+        8 * self.locals as i32
+    }
+
     /// What is kept at a suspending instruction, in the order of the words.
     pub(crate) fn kept(&self, block: BlockId, index: usize) -> &[Register] {
         let points = &self.kept[block];

@@ -1,6 +1,7 @@
 //! Sending, receiving, asking for messages, and connections.
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, StackSlot, Value, types};
+use tidemill_proc::State;
 use tidemill_proc::layout::{
     ANY, FINISH, LINE_COMPONENT, NEXT_FREE, PORT_LINE, PROCESS_LINES, SLOT_CHANNEL, SLOT_PORT, port,
 };
@@ -151,15 +152,33 @@ impl Translator<'_, '_, '_> {
         }
     }
 
+    /// One side of a communication, with the code for when it has to wait.
+    fn line(
+        &mut self,
+        slot: Option<Value>,
+        interface: InterfaceId,
+        slow: Block,
+        (state, suspended): (State, Block),
+    ) -> Line {
+        self.body.set_cold_block(slow);
+        let (stuck, start) = (self.body.create_block(), self.body.create_block());
+        let line = Line { slot, interface, stuck, slow, several: self.unit.several };
+        self.body.ins().jump(start, &[]);
+        self.body.switch_to_block(stuck);
+        self.wait(line, state, suspended);
+        self.body.switch_to_block(start);
+        line
+    }
+
     fn send(&mut self, to: Party, message: MessageId, payload: &[Payload]) {
         let retry = self.retry();
         let slot = self.slot(to);
         let words: Vec<Value> = payload.iter().map(|part| self.sent(*part)).collect();
         let (slow, done) = (self.body.create_block(), self.body.create_block());
+        let suspended = self.body.create_block();
         match self.interface(to).filter(|interface| self.is_plain(*interface, message, slot)) {
             Some(interface) => {
-                self.body.set_cold_block(slow);
-                let line = Line { slot, interface, slow, several: self.unit.several };
+                let line = self.line(slot, interface, slow, (State::Send, suspended));
                 let entry = self.room(line, message);
                 for (index, word) in words.iter().enumerate() {
                     self.entry_store(entry, index, *word);
@@ -174,7 +193,8 @@ impl Translator<'_, '_, '_> {
         for (index, word) in words.into_iter().enumerate() {
             self.row_store(row, index, word);
         }
-        self.transfer(slot, ("client_send", "server_send"), message, row, retry);
+        let names = ("client_send", "server_send");
+        self.transfer(slot, names, message, row, (retry, suspended));
         self.body.ins().jump(done, &[]);
         self.body.switch_to_block(done);
         for part in payload {
@@ -200,12 +220,12 @@ impl Translator<'_, '_, '_> {
         let slot = self.slot(from);
         let types: Vec<Type> = into.iter().map(|part| self.received_type(*part)).collect();
         let (slow, done) = (self.body.create_block(), self.body.create_block());
+        let suspended = self.body.create_block();
         let values: Vec<Value> =
             types.iter().map(|ty| self.body.append_block_param(done, machine(*ty))).collect();
         match self.interface(from).filter(|interface| self.is_plain(*interface, message, slot)) {
             Some(interface) => {
-                self.body.set_cold_block(slow);
-                let line = Line { slot, interface, slow, several: self.unit.several };
+                let line = self.line(slot, interface, slow, (State::Receive, suspended));
                 let entry = self.head(line, message);
                 let places = types.iter().enumerate();
                 let words: Vec<_> =
@@ -217,7 +237,8 @@ impl Translator<'_, '_, '_> {
         }
         self.body.switch_to_block(slow);
         let row = self.row(into.len());
-        self.transfer(slot, ("client_receive", "server_receive"), message, row, retry);
+        let names = ("client_receive", "server_receive");
+        self.transfer(slot, names, message, row, (retry, suspended));
         let places = types.iter().enumerate();
         let words: Vec<_> =
             places.map(|(index, ty)| self.row_load(row, index, *ty).into()).collect();
@@ -247,13 +268,13 @@ impl Translator<'_, '_, '_> {
         let retry = self.retry();
         let slot = self.slot(from);
         let (slow, done) = (self.body.create_block(), self.body.create_block());
+        let suspended = self.body.create_block();
         let truth = self.body.append_block_param(done, types::I64);
         let system = |id: InterfaceId| self.unit.ir.interfaces[id].system;
         match self.interface(from).filter(|interface| !system(*interface)) {
             Some(interface) => {
-                self.body.set_cold_block(slow);
-                let is =
-                    self.peek(Line { slot, interface, slow, several: self.unit.several }, pattern);
+                let line = self.line(slot, interface, slow, (State::Receive, suspended));
+                let is = self.peek(line, pattern);
                 self.body.ins().jump(done, &[is.into()]);
             }
             None => _ = self.body.ins().jump(slow, &[]),
@@ -261,8 +282,10 @@ impl Translator<'_, '_, '_> {
         self.body.switch_to_block(slow);
         let (pattern, position) = (self.pattern(pattern), self.position());
         match slot {
-            Some(slot) => self.blocks("client_peek", &[slot, pattern, position], retry),
-            None => self.blocks("server_peek", &[pattern, position], retry),
+            Some(slot) => {
+                self.blocks_at("client_peek", &[slot, pattern, position], retry, suspended);
+            }
+            None => self.blocks_at("server_peek", &[pattern, position], retry, suspended),
         }
         let is = self.result(Type::Boolean);
         self.body.ins().jump(done, &[is.into()]);
@@ -276,13 +299,15 @@ impl Translator<'_, '_, '_> {
         (client, server): (&'static str, &'static str),
         message: MessageId,
         row: StackSlot,
-        retry: Block,
+        (retry, suspended): (Block, Block),
     ) {
         let message = self.half(message.raw());
         let (words, position) = (self.row_address(row), self.position());
         match slot {
-            Some(slot) => self.blocks(client, &[slot, message, words, position], retry),
-            None => self.blocks(server, &[message, words, position], retry),
+            Some(slot) => {
+                self.blocks_at(client, &[slot, message, words, position], retry, suspended);
+            }
+            None => self.blocks_at(server, &[message, words, position], retry, suspended),
         }
     }
 

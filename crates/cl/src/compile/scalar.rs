@@ -1,11 +1,12 @@
 //! Arithmetic, memory, the console.
 
 use tidemill_jit::build::{FloatCC, InstBuilder, IntCC, Value, types};
-use tidemill_proc::fault::Reason as Fault;
+use tidemill_proc::fault::{ANY_TYPE, Reason as Fault};
 
 use crate::compile::translate::Translator;
 use crate::ir::{
-    Binary, Constant, Conversion, Instruction, Payload, Reason, Register, Type, Unary, Written,
+    Binary, ComponentId, Constant, Conversion, Guard, Instruction, Payload, Reason, Register, Type,
+    Unary, Written,
 };
 
 impl Translator<'_, '_, '_> {
@@ -269,6 +270,14 @@ impl Translator<'_, '_, '_> {
             }
             Reason::NoResult => self.fault(Fault::NoResult as u32, None),
             Reason::Empty => self.fault(Fault::Empty as u32, None),
+            Reason::Type(Guard { place, component }) => {
+                let from = self.place(place);
+                let (word, position) = (self.load(from, Type::Component), self.position());
+                let kind = self.half(component.map_or(ANY_TYPE, ComponentId::raw));
+                self.faults("fault_type", &[word, kind, position]);
+                let unwind = self.unwind();
+                self.body.ins().jump(unwind, &[]);
+            }
         }
     }
 }

@@ -129,6 +129,38 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         }
     }
 
+    /// The code of a condition about the component alone, as part of this function.
+    pub(super) fn within(&mut self, condition: FunctionId, holds: Block, fails: Block) {
+        let inner = &self.unit.ir.functions[condition];
+        let registers =
+            inner.registers.iter().map(|ty| self.body.declare_var(machine(*ty))).collect();
+        let registers = std::mem::replace(&mut self.registers, registers);
+        let blocks = inner.blocks.iter().map(|_| self.body.create_block()).collect();
+        let blocks = std::mem::replace(&mut self.blocks, blocks);
+        let constants = std::mem::replace(&mut self.constants, constants(inner));
+        let function = std::mem::replace(&mut self.function, inner);
+        let span = self.span;
+        self.body.ins().jump(self.blocks[BlockId::new(0)], &[]);
+        for (id, block) in inner.blocks.iter_enumerated() {
+            self.body.switch_to_block(self.blocks[id]);
+            for (instruction, span) in &block.instructions {
+                self.span = *span;
+                self.body.source(span.start);
+                self.instruction(instruction);
+            }
+            self.span = block.terminator.1;
+            match block.terminator.0 {
+                Terminator::Return(Some(Payload::Register(value))) => {
+                    let value = self.get(value);
+                    self.body.ins().brif(value, holds, &[], fails, &[]);
+                }
+                ref other => self.terminator(other),
+            }
+        }
+        (self.registers, self.blocks, self.constants) = (registers, blocks, constants);
+        (self.function, self.span) = (function, span);
+    }
+
     /// Where a frame goes on that has been suspended.
     fn dispatch(&mut self, dispatch: Block) {
         self.body.switch_to_block(dispatch);
@@ -324,6 +356,19 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
 
     /// An operation that may suspend; then all since `retry` is executed again.
     pub(super) fn blocks(&mut self, name: &'static str, arguments: &[Value], retry: Block) {
+        let suspended = self.body.create_block();
+        self.body.set_cold_block(suspended);
+        self.blocks_at(name, arguments, retry, suspended);
+    }
+
+    /// The same; code that has suspended the process by itself goes to `suspended`.
+    pub(super) fn blocks_at(
+        &mut self,
+        name: &'static str,
+        arguments: &[Value],
+        retry: Block,
+        suspended: Block,
+    ) {
         let (status, outcome) = self.operate(name, arguments);
         debug_assert_eq!(outcome, Outcome::Blocks, "{name}");
         let (next, waits) = (self.body.create_block(), self.body.create_block());
@@ -331,7 +376,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         let status = status.unwrap_or(self.frame);
         self.body.ins().brif(status, waits, &[], next, &[]);
         self.body.switch_to_block(waits);
-        self.suspend_or_unwind(status, retry);
+        self.suspend_at_or_unwind(status, retry, suspended);
         self.body.switch_to_block(next);
     }
 
@@ -339,6 +384,10 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
     pub(super) fn suspend_or_unwind(&mut self, status: Value, resume: Block) {
         let suspended = self.body.create_block();
         self.body.set_cold_block(suspended);
+        self.suspend_at_or_unwind(status, resume, suspended);
+    }
+
+    fn suspend_at_or_unwind(&mut self, status: Value, resume: Block, suspended: Block) {
         let is = self.body.ins().icmp_imm_u(IntCC::Equal, status, i64::from(SUSPENDED));
         self.body.ins().brif(is, suspended, &[], self.unwind, &[]);
         self.body.switch_to_block(suspended);

@@ -1,7 +1,7 @@
 //! The loop over instructions, and how they reach registers, places and the run-time.
 
 use tidemill_proc::entry::Operation;
-use tidemill_proc::fault::Reason as Fault;
+use tidemill_proc::fault::{ANY_TYPE, Reason as Fault};
 use tidemill_proc::interpret::{Activation, Status};
 use tidemill_proc::program::Kind as Owned;
 use tidemill_stdx::diag::Span;
@@ -11,8 +11,8 @@ use crate::compile::describe::storage_kind;
 use crate::interpret::Machine;
 use crate::interpret::frame::Layout;
 use crate::ir::{
-    BlockId, Function, FunctionId, Group, Instruction, Payload, Place, Reason, Register,
-    Terminator, Type,
+    BlockId, ComponentId, Function, FunctionId, Group, Guard, Instruction, Payload, Place, Reason,
+    Register, Terminator, Type,
 };
 
 /// What an instruction has come to; an error is never [`Status::Done`].
@@ -123,6 +123,12 @@ impl<'m, 'f, 'a> Step<'m, 'f, 'a> {
                     Reason::Halt(code) => (Fault::Halt, self.integer(code)),
                     Reason::NoResult => (Fault::NoResult, 0),
                     Reason::Empty => (Fault::Empty, 0),
+                    Reason::Type(Guard { place, component }) => {
+                        let kind = component.map_or(ANY_TYPE, ComponentId::raw);
+                        let words = [self.load(place), u64::from(kind), self.position()];
+                        self.status(Operation::fault_type, &words)?;
+                        return Err(Status::Unwinding);
+                    }
                 };
                 Err(self.fault(reason, detail))
             }

@@ -7,8 +7,8 @@ use tidemill_stdx::id::Id;
 
 use crate::ir::{
     Access, Argument, Binary, BlockId, ComponentId, Constant, Conversion, Direction, FunctionId,
-    InterfaceId, Key, LocalId, MessageId, Parameter, Party, Pattern, Payload, Place, Port, Reason,
-    Register, Storage, TextId, Type, Unary, VariableId, Written,
+    Guard, InterfaceId, Key, LocalId, MessageId, Parameter, Party, Pattern, Payload, Place, Port,
+    Reason, Register, Storage, TextId, Type, Unary, VariableId, Written,
 };
 
 /// Why a text is no program.
@@ -365,8 +365,20 @@ variants! {
     Payload { Register(a) "register" Copy(a) "copy" Move(a) "move" }
     Argument { Value(a) "value" Reference(a) "reference" }
     Parameter { Register(a) "register" Local(a) "local" }
-    Reason { Assertion(a) "assertion" Halt(a) "halt" NoResult "no-result" Empty "empty" }
+    Reason { Assertion(a) "assertion" Halt(a) "halt" NoResult "no-result" Empty "empty"
+        Type(a) "type" }
     Pattern { Message(a) "message" Any "any" Finish "finish" }
+}
+
+impl Form for Guard {
+    fn write(&self, out: &mut String) {
+        self.place.write(out);
+        self.component.write(out);
+    }
+
+    fn read(reader: &mut Reader) -> Read<Self> {
+        Ok(Guard { place: Form::read(reader)?, component: Form::read(reader)? })
+    }
 }
 
 impl Form for Party {

@@ -344,6 +344,17 @@ pub enum Reason {
     NoResult,
     /// A variable holds no component.
     Empty,
+    /// A variable holds no component of the type that it is seen as, or none.
+    Type(Guard),
+}
+
+/// A component that is seen as one of another type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Guard {
+    /// Where it is.
+    pub place: Place,
+    /// Which type it should be; none if it is interfaces that are asked for.
+    pub component: Option<ComponentId>,
 }
 
 /// What an instruction is about: engines treat each group in a place of its own.

@@ -44,7 +44,7 @@ pub use parts::{Part, Role};
 pub use text::parse;
 
 pub use instruction::{
-    Access, Argument, Binary, Constant, Conversion, Group, Instruction, Key, Party, Pattern,
+    Access, Argument, Binary, Constant, Conversion, Group, Guard, Instruction, Key, Party, Pattern,
     Payload, Port, Reason, Terminator, Unary, Written,
 };
 
@@ -290,6 +290,28 @@ pub enum Place {
     Variable(VariableId),
     /// Where the register points: an element, or a VARIABLE parameter.
     At(Register),
+}
+
+impl Function {
+    /// Whether it comes to the same for every process of the component, as long as the
+    /// component's variables stay what they are.
+    pub fn is_closed(&self) -> bool {
+        let returns = |block: &Block| match block.terminator.0 {
+            Terminator::Return(Some(Payload::Register(_))) => true,
+            Terminator::Return(_) => false,
+            _ => true,
+        };
+        let mut instructions = self.blocks.iter().flat_map(|block| &block.instructions);
+        self.blocks.iter().all(returns)
+            && instructions.all(|(instruction, _)| match instruction {
+                Instruction::Load { from, .. } => matches!(from, Place::Variable(_)),
+                Instruction::Constant { .. }
+                | Instruction::Copy { .. }
+                | Instruction::Binary { .. }
+                | Instruction::Unary { .. } => true,
+                _ => false,
+            })
+    }
 }
 
 #[cfg(test)]

@@ -267,6 +267,7 @@ impl Terminator {
             Terminator::Return(payload) => payload.parts(Role::Read, visit),
             Terminator::Fault(Reason::Assertion(code)) => code.parts(Role::Read, visit),
             Terminator::Fault(Reason::Halt(code)) => code.parts(Role::Read, visit),
+            Terminator::Fault(Reason::Type(guard)) => guard.place.parts(Role::Read, visit),
             Terminator::Fault(Reason::NoResult | Reason::Empty) => {}
         }
     }

@@ -1,8 +1,8 @@
 //! Statements.
 
 use crate::ir::{
-    Access, Binary, Constant, Instruction, Key, Kind, Payload, Place, Reason, Register, Storage,
-    Terminator, Type, Written,
+    Access, Binary, ComponentId, Constant, Guard, Instruction, Key, Kind, Payload, Place, Reason,
+    Register, Storage, Terminator, Type, Written,
 };
 use crate::lower::builder::{Builder, Home};
 use crate::lower::place::Prepared;
@@ -81,6 +81,9 @@ impl Builder<'_, '_> {
             Statement::Add { target, by, subtract } => self.add(target, by, *subtract),
             Statement::Halt(code) => self.halt(code),
             Statement::Assert { condition, code } => self.assert(condition, code.as_ref()),
+            Statement::Guard { condition, place, component } => {
+                self.guard(condition, place, *component);
+            }
             Statement::Passivate(duration) => {
                 let duration = self.value(duration);
                 self.emit(Instruction::Passivate { duration });
@@ -273,6 +276,21 @@ impl Builder<'_, '_> {
         self.branch(condition, holds, fails);
         self.begin(fails);
         self.end(Terminator::Fault(Reason::Assertion(code)));
+        self.begin(holds);
+    }
+
+    fn guard(
+        &mut self,
+        condition: &Expression,
+        place: &tree::Place,
+        component: Option<ComponentId>,
+    ) {
+        let (holds, fails) = (self.block(), self.block());
+        self.branch(condition, holds, fails);
+        self.begin(fails);
+        let place = self.prepare(place);
+        let place = self.address(&place, Access::Expect);
+        self.end(Terminator::Fault(Reason::Type(Guard { place, component })));
         self.begin(holds);
     }
 

@@ -68,6 +68,7 @@ fn statement<'a>(it: &'a Statement, visit: Visit<'_, 'a>) {
             expression(condition, visit);
             code.iter().for_each(|code| expression(code, visit));
         }
+        Statement::Guard { condition, .. } => expression(condition, visit),
         Statement::If { branches, otherwise } => {
             for (condition, body) in branches {
                 expression(condition, visit);

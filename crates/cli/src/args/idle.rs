@@ -76,6 +76,25 @@ pub fn idle_with_components(args: &RunArgs) -> Vec<String> {
     chosen(given).map(note).collect()
 }
 
+/// The same of `sim`.
+pub fn idle_sim_with_components(args: &SimArgs) -> Vec<String> {
+    let faults = args.loss > 0.0 || args.duplicate > 0.0 || args.reorder > 0.0;
+    let given = [
+        (args.nodes > 1, "--nodes", RULES),
+        (faults, "--loss, --duplicate, --reorder", RULES),
+        (args.churn.is_some(), "--churn", RULES),
+        (args.script.is_some(), "--script", RULES),
+        (args.trace, "--trace", RULES),
+        (!args.tuples.fact.is_empty(), "--fact", RULES),
+        (!args.tuples.inject.is_empty(), "--inject", RULES),
+        (!args.sources.defines.is_empty(), "-D", RULES),
+        (!args.sources.includes.is_empty(), "-I", RULES),
+        (args.engine.json, "--json", RULES),
+        (args.engine.engine == Some(EngineKind::Dispatch), "--engine dispatch", GRAPHS),
+    ];
+    chosen(given).map(note).collect()
+}
+
 /// The same of `explain`.
 pub fn idle_in_components(args: &ExplainArgs) -> Vec<String> {
     let schemas = "it concerns schemas, and the program has components";

@@ -6,14 +6,17 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use tidemill::components::explain;
-use tidemill::components::{self, Counts, Ended, Engine, Input, Loaded, RunOptions, Streams};
+use tidemill::components::{
+    self, Clock, Counts, Ended, Engine, Input, Loaded, RunOptions, Streams,
+};
 use tidemill::graph;
 use tidemill::load::FileKind;
 
 use super::outside::{self, Interrupt};
 use crate::Status;
 use crate::args::{
-    EngineKind, ExplainArgs, Form, RunArgs, Sources, idle_in_components, idle_with_components,
+    Engine as EngineOptions, EngineKind, ExplainArgs, Form, RunArgs, SimArgs, Sources,
+    idle_in_components, idle_sim_with_components, idle_with_components,
 };
 use crate::output::{Out, explain_failure};
 use crate::report::Reporter;
@@ -35,20 +38,7 @@ pub fn load(sources: &Sources, report: Reporter) -> Loaded {
 /// Runs a program until it ends or is interrupted.
 pub fn run(args: RunArgs, report: Reporter) -> Status {
     idle_with_components(&args).iter().for_each(|note| report.warn(note));
-    let engine = match args.engine.engine {
-        Some(EngineKind::Interpret) => Engine::Interpreter,
-        _ => Engine::Native,
-    };
-    let loaded = load(&args.sources, report);
-    if loaded.program.is_none() {
-        return Status::Failed;
-    }
-    let stop = match Interrupt::new() {
-        Ok(interrupt) => OwnedFd::from(interrupt.stream),
-        Err(error) => return outside::failed(report, &format!("no signals: {error}")),
-    };
     let options = RunOptions {
-        engine,
         memory_max: args.memory.or_else(most_of_memory),
         root: args.root,
         seed: args.seed,
@@ -58,9 +48,43 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         arguments: args.arguments,
         input: io::stdin().as_fd().try_clone_to_owned().map_or(Input::None, Input::Descriptor),
         end_ns: args.end,
-        stop: Some(stop),
         ..RunOptions::default()
     };
+    go(&args.sources, &args.engine, options, report)
+}
+
+/// Runs a program in virtual time: it stands still while processes run, and jumps when all wait.
+/// Nothing can be read from outside, so that the run repeats.
+pub fn sim(args: &SimArgs, report: Reporter) -> Status {
+    idle_sim_with_components(args).iter().for_each(|note| report.warn(note));
+    let options = RunOptions {
+        memory_max: most_of_memory(),
+        seed: Some(args.seed),
+        clock: Clock::Virtual,
+        end_ns: args.end,
+        ..RunOptions::default()
+    };
+    go(&args.sources, &args.engine, options, report)
+}
+
+fn go(
+    sources: &Sources,
+    chosen: &EngineOptions,
+    mut options: RunOptions,
+    report: Reporter,
+) -> Status {
+    let loaded = load(sources, report);
+    if loaded.program.is_none() {
+        return Status::Failed;
+    }
+    options.engine = match chosen.engine {
+        Some(EngineKind::Interpret) => Engine::Interpreter,
+        _ => Engine::Native,
+    };
+    match Interrupt::new() {
+        Ok(interrupt) => options.stop = Some(OwnedFd::from(interrupt.stream)),
+        Err(error) => return outside::failed(report, &format!("no signals: {error}")),
+    }
     let stdout = io::stdout();
     let is_watched = stdout.is_terminal();
     let data = Box::new(stdout.lock());
@@ -68,7 +92,7 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
     match components::run(&loaded, options, streams) {
         Err(message) => outside::failed(report, &message),
         Ok(ended) => {
-            if args.engine.stats {
+            if chosen.stats {
                 print_stats(&ended);
             }
             match ended.failure {

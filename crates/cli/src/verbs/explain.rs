@@ -1,6 +1,10 @@
 //! `explain` and `schema`.
 
+use std::path::{Path, PathBuf};
+
 use tidemill::graph::{self, Graph};
+use tidemill::messages::layout_text;
+use tidemill::schemas::{is_schema, load_schemas};
 
 use super::packets;
 use crate::Status;
@@ -16,6 +20,9 @@ pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
     if super::components::are_meant(&args.sources) {
         return super::components::explain(args, report);
     }
+    if args.sources.files.iter().all(|file| is_schema(Path::new(file))) {
+        return messages(args, report);
+    }
     idle(args).iter().for_each(|note| report.warn(note));
     let loaded = super::load(&args.sources, report);
     let Some(program) = &loaded.program else { return Status::Failed };
@@ -30,6 +37,30 @@ pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
         Form::Dot => out.write(&graph::dot(&graph)),
         Form::Mermaid => out.write(&graph::mermaid(&graph)),
         Form::Svg => out.write(&graph::svg::draw(&graph)),
+    }
+    out.finish()
+}
+
+/// Prints how messages of a schema lie in memory: those of one type, or all.
+fn messages(args: &ExplainArgs, report: Reporter) -> Status {
+    let files: Vec<PathBuf> = args.sources.files.iter().map(PathBuf::from).collect();
+    let compiled = load_schemas(&files, &args.sources.includes);
+    report.diagnostics(&compiled.sources, &compiled.diagnostics);
+    let Some(schema) = compiled.schema else { return Status::Failed };
+    let mut out = Out::new();
+    match &args.message {
+        None => {
+            for message in schema.messages() {
+                out.write(&layout_text(&schema, message));
+            }
+        }
+        Some(name) => match schema.message_by_name(name) {
+            Some(message) => out.write(&layout_text(&schema, message)),
+            None => {
+                report.error(&super::messages::no_message(&schema, name));
+                return Status::Failed;
+            }
+        },
     }
     out.finish()
 }

@@ -3,12 +3,14 @@
 mod components;
 mod explain;
 mod fmt;
+mod messages;
 mod outside;
 mod packets;
 mod proto;
 mod query;
 mod run;
 mod sim;
+mod top;
 
 use std::path::{Path, PathBuf};
 
@@ -29,6 +31,7 @@ pub use proto::proto;
 pub use query::query;
 pub use run::run;
 pub use sim::sim;
+pub use top::top;
 
 /// Loads a program and reports what was found.
 fn load(sources: &Sources, report: Reporter) -> Loaded {

@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use tidemill::messages::Form;
 use tidemill::schemas::load_schemas;
 
 use crate::Status;
-use crate::args::{ProtoArgs, ProtoVerb};
+use crate::args::{OutputForm, ProtoArgs, ProtoVerb};
 use crate::report::Reporter;
+use crate::verbs::messages;
 
 /// `proto` and its verbs.
 pub fn proto(args: &ProtoArgs, report: Reporter) -> Status {
@@ -15,6 +17,11 @@ pub fn proto(args: &ProtoArgs, report: Reporter) -> Status {
             true => Status::Fine,
             false => Status::Failed,
         },
+        ProtoVerb::Convert(args) | ProtoVerb::Decode(args) => {
+            messages::convert(args, Form::Binary, OutputForm::Json, report)
+        }
+        ProtoVerb::Encode(args) => messages::convert(args, Form::Json, OutputForm::Binary, report),
+        ProtoVerb::Bench(args) => messages::bench(args, report),
     }
 }
 

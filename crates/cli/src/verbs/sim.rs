@@ -9,6 +9,7 @@ use tidemill::script;
 use tidemill::sim::{SimOptions, Simulation};
 use tidemill_stdx::diag::{Sources, has_errors};
 
+use super::components;
 use super::outside::{self, Prelude, console};
 use crate::Status;
 use crate::args::{SimArgs, idle};
@@ -17,6 +18,9 @@ use crate::report::Reporter;
 
 /// Simulates a program.
 pub fn sim(args: SimArgs, report: Reporter) -> Status {
+    if components::are_meant(&args.sources) {
+        return components::sim(&args, report);
+    }
     let prelude = match outside::prelude(&idle(&args), &args.sources, &args.tuples, report) {
         Ok(prelude) => prelude,
         Err(status) => return status,

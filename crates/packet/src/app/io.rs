@@ -159,6 +159,7 @@ impl Io {
     }
 
     /// A packet of these bytes; counted as [`Io::packet`], and as `too_long`.
+    #[inline]
     pub fn packet_of(&mut self, bytes: &[u8]) -> Option<Packet> {
         let mut packet = self.packet()?;
         match packet.append(bytes) {
@@ -171,6 +172,7 @@ impl Io {
     }
 
     /// A packet with the same bytes; counted as [`Io::packet`].
+    #[inline]
     pub fn duplicate(&mut self, packet: &Packet) -> Option<Packet> {
         let copy = packet.duplicate();
         if copy.is_none() {

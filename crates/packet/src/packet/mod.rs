@@ -56,6 +56,47 @@ pub(crate) struct Buffer {
     bytes: [u8; ROOM],
 }
 
+impl Buffer {
+    /// Puts the packet where fresh ones begin: the most room behind.
+    #[cold]
+    fn move_to_headroom(&mut self) {
+        let start = self.start as usize;
+        self.bytes.copy_within(start..start + self.length as usize, HEADROOM);
+        self.start = HEADROOM as u32;
+    }
+}
+
+/// The shortest packets are the most frequent: these are moved without a call, as two halves that
+/// may overlap.
+const HALF: usize = 32;
+
+#[inline]
+fn clear(bytes: &mut [u8]) {
+    if !(HALF..=2 * HALF).contains(&bytes.len()) {
+        return bytes.fill(0);
+    }
+    if let Some(first) = bytes.first_chunk_mut::<HALF>() {
+        *first = [0; HALF];
+    }
+    if let Some(last) = bytes.last_chunk_mut::<HALF>() {
+        *last = [0; HALF];
+    }
+}
+
+/// Both are of one length.
+#[inline]
+fn copy(to: &mut [u8], from: &[u8]) {
+    if !(HALF..=2 * HALF).contains(&from.len()) {
+        return to.copy_from_slice(from);
+    }
+    if let (Some(to), Some(from)) = (to.first_chunk_mut::<HALF>(), from.first_chunk()) {
+        *to = *from;
+    }
+    if let (Some(to), Some(from)) = (to.last_chunk_mut::<HALF>(), from.last_chunk()) {
+        *to = *from;
+    }
+}
+
 /// Where generated code finds the parts of a buffer, in bytes from the address of the packet.
 pub mod offsets {
     use super::Buffer;
@@ -184,10 +225,11 @@ impl Packet {
     ///
     /// # Errors
     /// There is no room; nothing has changed then.
+    #[inline]
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
         let old = self.len();
-        self.resize(old + bytes.len())?;
-        self.bytes_mut()[old..].copy_from_slice(bytes);
+        self.set_length(old + bytes.len())?;
+        copy(&mut self.bytes_mut()[old..], bytes);
         Ok(())
     }
 
@@ -195,25 +237,32 @@ impl Packet {
     ///
     /// # Errors
     /// There is no room; nothing has changed then.
+    #[inline]
     pub fn resize(&mut self, length: usize) -> Result<(), NoRoom> {
+        let old = self.len();
+        self.set_length(length)?;
+        if length > old {
+            clear(&mut self.bytes_mut()[old..]);
+        }
+        Ok(())
+    }
+
+    /// Makes room for so many bytes; what is new is as it was left by whoever had it.
+    #[inline]
+    fn set_length(&mut self, length: usize) -> Result<(), NoRoom> {
         if length > BYTES_MAX {
             return Err(NoRoom);
         }
         let head = self.head_mut();
-        let (mut start, old) = (head.start as usize, head.length as usize);
-        if start + length > ROOM {
-            head.bytes.copy_within(start..start + old, HEADROOM);
-            start = HEADROOM;
-            head.start = start as u32;
-        }
-        if length > old {
-            head.bytes[start + old..start + length].fill(0);
+        if head.start as usize + length > ROOM {
+            head.move_to_headroom();
         }
         head.length = length as u32;
         Ok(())
     }
 
     /// Another packet with the same bytes, times and mark; nothing if the pool is at its limit.
+    #[inline]
     pub fn duplicate(&self) -> Option<Packet> {
         let head = self.head();
         // SAFETY: the pool outlives its buffers.
@@ -222,7 +271,7 @@ impl Packet {
         let to = copy.head_mut();
         (to.start, to.length) = (head.start, head.length);
         (to.born_ns, to.time_ns, to.mark) = (head.born_ns, head.time_ns, head.mark);
-        copy.bytes_mut().copy_from_slice(self.bytes());
+        self::copy(copy.bytes_mut(), self.bytes());
         Some(copy)
     }
 

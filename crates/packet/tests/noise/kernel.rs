@@ -119,7 +119,7 @@ pub fn check(input: &[u8]) {
             let packet = engine.pool().packet_of(bytes).expect("they are few");
             engine.inject("one", "in", packet).expect("it has this link");
         }
-        (0..3).for_each(|_| drop(engine.breathe()));
+        (0..3).for_each(|_| _ = engine.breathe());
         let names = ["one", "two", "end"];
         let apps: Vec<_> = names.iter().map(|name| engine.app_stats(name)).collect();
         let links: Vec<_> =

@@ -16,7 +16,7 @@ use crate::layout::{OK, Worker};
 use crate::memory::OutOfMemory;
 use crate::program::{Key, Kind, Shape};
 use crate::text;
-use crate::words::{self, CannotCopy};
+use crate::words;
 use crate::worker::Context;
 use head::Head;
 use skip::List;
@@ -176,33 +176,6 @@ pub(crate) fn free(worker: &mut Worker, word: u64) {
     head.free(worker);
 }
 
-/// A copy of a collection of data.
-pub(crate) fn copy_of(worker: &mut Worker, word: u64) -> Result<u64, CannotCopy> {
-    let Some(head) = Head::of(word) else { return Ok(0) };
-    let element = element_of(worker, word);
-    if element == Kind::Component {
-        return Err(CannotCopy::Component);
-    }
-    let mut elements = Vec::new();
-    let width = keys_of(worker, head).len();
-    for_each(worker, word, |keys, value| {
-        let keys: Vec<u64> = (0..width).map(|i| keys.get(i)).collect();
-        elements.push((keys, value.get(0)));
-        true
-    });
-    let copy = Head::make(worker, head.shape()).map_err(|_| CannotCopy::OutOfMemory)?;
-    for (mut keys, value) in elements {
-        let made = insert(worker, copy, Words(keys.as_mut_ptr()))
-            .map_err(|_| CannotCopy::OutOfMemory)
-            .and_then(|to| words::copy_word(worker, element, value).map(|own| to.set(0, own)));
-        if let Err(error) = made {
-            free(worker, copy.word());
-            return Err(error);
-        }
-    }
-    Ok(copy.word())
-}
-
 fn words_of(keys: *const u64) -> Words {
     Words(keys.cast_mut())
 }
@@ -321,16 +294,6 @@ fn step(worker: &mut Worker, word: u64, at: Words, first: bool) -> Result<bool, 
 
 pub(crate) fn length(_: &mut Context, collection: u64) -> i64 {
     Head::of(collection).map_or(0, |head| head.count() as i64)
-}
-
-pub(crate) fn copy(cx: &mut Context, collection: u64, position: u32) -> u32 {
-    match copy_of(cx.worker, collection) {
-        Ok(word) => {
-            cx.frame.set_result(word);
-            OK
-        }
-        Err(error) => cx.fault(error.reason(), 0, position),
-    }
 }
 
 #[cfg(test)]

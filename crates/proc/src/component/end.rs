@@ -4,7 +4,7 @@ use super::{Life, drop_variables, free_tables, orphan, slots_of, wake_parked};
 use crate::crew;
 use crate::fault::{self, Ended, Reason};
 use crate::handle::{ComponentRef, ProcessRef, Words};
-use crate::layout::{CLIENT_FINISHED, OK, Worker};
+use crate::layout::{CLIENT_FINISHED, GRANTED, OK, Worker};
 use crate::process::{self, INNER, Role, State};
 use crate::words;
 use crate::worker::Context;
@@ -201,7 +201,7 @@ pub(crate) fn release(worker: &mut Worker, component: ComponentRef) {
 fn one_less(worker: &mut Worker, deleter: ProcessRef) {
     deleter.set_wait(deleter.wait() - 1);
     if deleter.wait() == 0 {
-        deleter.set_granted(1);
+        deleter.set_granted(GRANTED);
         worker.wake(deleter);
     }
 }

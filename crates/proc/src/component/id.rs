@@ -42,20 +42,47 @@ impl ComponentId {
     }
 }
 
-/// What the table holds of a number. Atomic, as other loops ask for it at any time: what they
-/// find may be old, but then it is about a component that is not theirs.
-struct Place {
-    component: AtomicPtr<Component>,
-    /// Of the component here, or of the next one; from 1.
-    generation: AtomicU32,
-    /// The next free number.
-    next: AtomicU32,
+/// What the table holds of some numbers, in two arrays, as 12 bytes for each number in a row would
+/// be 16. Atomic, as other loops ask for it at any time: what they find may be old, but then it is
+/// about a component that is not theirs.
+struct Chunk {
+    /// Of each number the component; of a free one the next free number, doubled and odd, which
+    /// no address is.
+    components: [AtomicPtr<Component>; CHUNK],
+    /// Of the component that has the number, or of the next one; from 1.
+    generations: [AtomicU32; CHUNK],
+}
+
+/// A number's place in its chunk.
+struct Place<'a> {
+    component: &'a AtomicPtr<Component>,
+    generation: &'a AtomicU32,
+}
+
+impl Place<'_> {
+    /// The component that has the number now.
+    #[inline(always)]
+    fn component(&self) -> ComponentRef {
+        // Acquire, with the release in `insert`.
+        let known = self.component.load(Acquire);
+        if known.addr() & 1 == 0 { ComponentRef(known) } else { ComponentRef::NULL }
+    }
+
+    fn next_free(&self) -> u32 {
+        (self.component.load(Relaxed).addr() >> 1) as u32
+    }
+
+    /// Relaxed: old ids find another generation, or nothing.
+    fn set_next_free(&self, next: u32) {
+        let odd = std::ptr::without_provenance_mut((next as usize) << 1 | 1);
+        self.component.store(odd, Relaxed);
+    }
 }
 
 const NONE: u32 = u32::MAX;
 const CHUNK: usize = 1024;
 
-type Chunks = Vec<Box<[Place; CHUNK]>>;
+type Chunks = Vec<Box<Chunk>>;
 
 /// The chunks that tables of several workers share.
 #[derive(Default)]
@@ -94,8 +121,9 @@ impl Table {
     }
 
     #[inline(always)]
-    fn place(&self, number: usize) -> Option<&Place> {
-        self.chunks().get(number / CHUNK).map(|chunk| &chunk[number % CHUNK])
+    fn place(&self, number: usize) -> Option<Place<'_>> {
+        let (chunk, at) = (self.chunks().get(number / CHUNK)?, number % CHUNK);
+        Some(Place { component: &chunk.components[at], generation: &chunk.generations[at] })
     }
 
     /// Whether the next component needs another chunk: for that the worker has to be alone.
@@ -114,9 +142,9 @@ impl Table {
         let Some(place) = self.place(number as usize) else { return Err(OutOfMemory) };
         component.set_number(number);
         component.set_generation(place.generation.load(Relaxed));
-        // Release, with the acquire in `get`: the component's type and number are there.
+        let next = place.next_free();
+        // Release, with the acquire in `component`: the component's type and number are there.
         place.component.store(component.0, Release);
-        let next = place.next.load(Relaxed);
         if !fresh {
             self.free = next;
         }
@@ -126,14 +154,13 @@ impl Table {
     /// A number that was never used.
     fn extend(&mut self, memory: &mut Memory) -> Result<u32, OutOfMemory> {
         if self.fresh.is_empty() {
-            memory.hold(size_of::<[Place; CHUNK]>())?;
+            memory.hold(size_of::<Chunk>())?;
             // SAFETY: one loop, or the floor is this worker's alone.
             let chunks = unsafe { &mut *self.chunks.0.get() };
-            chunks.push(Box::new(std::array::from_fn(|_| Place {
-                component: AtomicPtr::new(std::ptr::null_mut()),
-                generation: AtomicU32::new(1),
-                next: AtomicU32::new(NONE),
-            })));
+            chunks.push(Box::new(Chunk {
+                components: std::array::from_fn(|_| AtomicPtr::default()),
+                generations: std::array::from_fn(|_| AtomicU32::new(1)),
+            }));
             self.fresh = (chunks.len() - 1) * CHUNK..chunks.len() * CHUNK;
         }
         let number = self.fresh.next().ok_or(OutOfMemory)?;
@@ -144,11 +171,9 @@ impl Table {
     pub(crate) fn remove(&mut self, component: ComponentRef) {
         let (number, free) = (component.number(), self.free);
         if let Some(place) = self.place(number as usize) {
-            // Relaxed: old ids find another generation, or nothing.
-            place.component.store(std::ptr::null_mut(), Relaxed);
             let generation = place.generation.load(Relaxed).wrapping_add(1).max(1);
+            place.set_next_free(free);
             place.generation.store(generation, Relaxed);
-            place.next.store(free, Relaxed);
             self.free = number;
         }
     }
@@ -157,8 +182,7 @@ impl Table {
     #[inline]
     pub(crate) fn get(&self, id: ComponentId) -> Option<ComponentRef> {
         let place = self.place(id.number())?;
-        // Acquire, with the release in `insert`.
-        let component = ComponentRef(place.component.load(Acquire));
+        let component = place.component();
         let same = place.generation.load(Relaxed) == id.generation();
         if same { component.some() } else { None }
     }
@@ -166,12 +190,17 @@ impl Table {
     /// The component that has a number now.
     pub(crate) fn at(&self, number: u32) -> Option<ComponentRef> {
         let place = self.place(number as usize)?;
-        ComponentRef(place.component.load(Acquire)).some()
+        place.component().some()
     }
 
     /// All that exist, by number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = ComponentRef> {
-        let places = self.chunks().iter().flat_map(|chunk| chunk.iter());
-        places.filter_map(|place| ComponentRef(place.component.load(Acquire)).some())
+        self.iter_from(0)
+    }
+
+    /// The same, from a number on.
+    pub(crate) fn iter_from(&self, first: u32) -> impl Iterator<Item = ComponentRef> {
+        let numbers = first as usize..self.chunks().len() * CHUNK;
+        numbers.filter_map(|number| self.place(number)?.component().some())
     }
 }

@@ -2,9 +2,8 @@
 
 use super::Life;
 use crate::crew;
-use crate::fault::Reason;
 use crate::handle::ComponentRef;
-use crate::layout::{Component, OK, Worker};
+use crate::layout::{Component, Worker};
 use crate::program::Port;
 use crate::worker::Context;
 
@@ -60,52 +59,4 @@ pub(crate) fn requires(cx: &mut Context, component: *mut Component, facet: u32) 
     let Some(component) = ComponentRef(component).some() else { return 0 };
     let facet = &cx.worker.program().facets[facet as usize];
     u32::from(has_all(cx.worker, &component.descriptor().required, &facet.required))
-}
-
-pub(crate) fn is_any(cx: &mut Context, component: *mut Component, facet: u32) -> u32 {
-    let Some(known) = ComponentRef(component).some() else { return 0 };
-    let wanted = &cx.worker.program().facets[facet as usize];
-    let allowed = |port: &Port| {
-        let known = |want: &&Wanted| same_interface(cx.worker, port.interface, want.0);
-        let room = |want: &Wanted| want.1 >= port.low;
-        wanted.required.iter().find(known).is_some_and(room)
-    };
-    let closed = known.descriptor().required.iter().all(allowed);
-    u32::from(closed) & offers(cx, component, facet)
-}
-
-/// Gives the place of a port of an interface as the result.
-fn number(cx: &mut Context, ports: &[Port], interface: u32, position: u32) -> u32 {
-    let worker = &*cx.worker;
-    match ports.iter().position(|port| same_interface(worker, port.interface, interface)) {
-        Some(number) => {
-            cx.frame.set_result(number as u64);
-            OK
-        }
-        None => cx.fault(Reason::Interface, 0, position),
-    }
-}
-
-pub(crate) fn offered_number(
-    cx: &mut Context,
-    component: *mut Component,
-    interface: u32,
-    position: u32,
-) -> u32 {
-    match ComponentRef(component).some() {
-        Some(known) => number(cx, &known.descriptor().offered, interface, position),
-        None => cx.fault(Reason::Empty, 0, position),
-    }
-}
-
-pub(crate) fn required_number(
-    cx: &mut Context,
-    component: *mut Component,
-    interface: u32,
-    position: u32,
-) -> u32 {
-    match ComponentRef(component).some() {
-        Some(known) => number(cx, &known.descriptor().required, interface, position),
-        None => cx.fault(Reason::Empty, 0, position),
-    }
 }

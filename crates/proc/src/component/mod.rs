@@ -23,9 +23,7 @@ pub(crate) use end::{
 };
 pub use id::ComponentId;
 pub(crate) use id::Table;
-pub(crate) use kinds::{
-    failed, is_any, is_type, offered_number, offers, required_number, requires, terminated,
-};
+pub(crate) use kinds::{failed, is_type, offers, requires, terminated};
 pub(crate) use path::path;
 pub(crate) use slots::{close_slots, count, free_tables, make_slot, slot_of, slots_of};
 
@@ -92,6 +90,8 @@ const PARKED: u8 = 16;
 const CLOCKED: u8 = 32;
 /// It is in the list of those that may have come closer to their end.
 const ENDING: u8 = 64;
+/// Its lock has been handed to a process that has not run since.
+const HANDED: u8 = crate::layout::HANDED;
 
 macro_rules! flags {
     ($($is:ident, $set:ident, $clear:ident = $flag:ident;)+) => {
@@ -120,6 +120,7 @@ flags! {
     is_parked, set_parked, clear_parked = PARKED;
     is_clocked, set_clocked, clear_clocked = CLOCKED;
     is_ending, set_ending, clear_ending = ENDING;
+    is_handed, set_handed, clear_handed = HANDED;
 }
 
 impl ComponentRef {

@@ -11,8 +11,19 @@
 //! operation, and any component may be moved or torn down. In the *middle* of an operation: the
 //! others then leave the process that asks, and its component, where they are.
 
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicUsize, Ordering};
+#[cfg(loom)]
+use loom::sync::{Condvar, Mutex, MutexGuard};
+#[cfg(loom)]
+use loom::thread::yield_now;
+use std::sync::PoisonError;
+#[cfg(not(loom))]
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+#[cfg(not(loom))]
+use std::sync::{Condvar, Mutex, MutexGuard};
+#[cfg(not(loom))]
+use std::thread::yield_now;
 
 #[derive(Default)]
 struct State {
@@ -31,12 +42,21 @@ pub(crate) enum When {
     Middle,
 }
 
-#[derive(Default)]
 pub(crate) struct Floor {
     state: Mutex<State>,
     changed: Condvar,
     /// How many want it, have it or had it and have not gone on: workers look between processes.
     wanted: AtomicUsize,
+}
+
+impl Default for Floor {
+    fn default() -> Floor {
+        Floor {
+            state: Mutex::new(State::default()),
+            changed: Condvar::new(),
+            wanted: AtomicUsize::new(0),
+        }
+    }
 }
 
 impl Floor {
@@ -79,7 +99,7 @@ impl Floor {
     #[cold]
     pub(crate) fn step_aside(&self) {
         self.leave();
-        std::thread::yield_now();
+        yield_now();
         self.enter();
     }
 
@@ -124,7 +144,82 @@ impl Floor {
     }
 }
 
-#[cfg(test)]
+/// Every order of what some workers do.
+#[cfg(all(test, loom))]
+mod models {
+    use super::*;
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+
+    /// What workers touch: on the floor each may read, alone it may write. The model finds who
+    /// does one while another does the other.
+    #[derive(Default)]
+    struct Shared {
+        floor: Floor,
+        word: UnsafeCell<u32>,
+    }
+
+    // SAFETY: that the floor keeps accesses apart is what the model looks at.
+    unsafe impl Sync for Shared {}
+    // SAFETY: as above.
+    unsafe impl Send for Shared {}
+
+    fn work(shared: &Shared, when: Option<When>) {
+        shared.floor.enter();
+        shared.word.with(|_| ());
+        if let Some(when) = when {
+            shared.floor.acquire(when, || ());
+            // SAFETY: nobody else is on the floor.
+            shared.word.with_mut(|word| unsafe { *word += 1 });
+            shared.floor.release();
+        }
+        if shared.floor.is_wanted() {
+            shared.floor.step_aside();
+        }
+        shared.word.with(|_| ());
+        shared.floor.leave();
+    }
+
+    fn model(workers: &'static [Option<When>]) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(move || {
+            let shared = Arc::new(Shared::default());
+            let others: Vec<_> = workers[1..]
+                .iter()
+                .map(|&when| {
+                    let shared = shared.clone();
+                    loom::thread::spawn(move || work(&shared, when))
+                })
+                .collect();
+            work(&shared, workers[0]);
+            others.into_iter().for_each(|other| other.join().unwrap());
+            let wanted = workers.iter().filter(|when| when.is_some()).count();
+            // SAFETY: the others have ended.
+            assert_eq!(shared.word.with(|word| unsafe { *word }) as usize, wanted);
+        });
+    }
+
+    #[test]
+    fn who_has_it_alone_is_alone() {
+        model(&[Some(When::Between), None]);
+        model(&[Some(When::Middle), None]);
+    }
+
+    #[test]
+    fn two_want_it() {
+        model(&[Some(When::Between), Some(When::Between)]);
+        model(&[Some(When::Between), Some(When::Middle)]);
+        model(&[Some(When::Middle), Some(When::Middle)]);
+    }
+
+    #[test]
+    fn two_want_it_of_three() {
+        model(&[Some(When::Between), Some(When::Middle), None]);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::sync::Arc;

@@ -90,6 +90,10 @@ pub(crate) struct Crew {
     policy: Mutex<spread::Policy>,
     /// Components may be spread at all. Changed under the floor; relaxed.
     may_spread: AtomicBool,
+    /// They are spread whether it pays or not. Set before the threads start; relaxed.
+    eager: AtomicBool,
+    /// How many components were given to another loop; relaxed.
+    given: AtomicU64,
     start: Instant,
 }
 
@@ -132,6 +136,8 @@ impl Crew {
             spool: Mutex::new(Vec::new()),
             policy: Mutex::default(),
             may_spread: AtomicBool::new(true),
+            eager: AtomicBool::new(false),
+            given: AtomicU64::new(0),
             start: Instant::now(),
         }
     }
@@ -292,6 +298,7 @@ pub(crate) fn later(cx: &mut Context) -> u32 {
     if let Some(desk) = &mut cx.worker.machine.desk {
         desk.later = true;
     }
+    cx.worker.machine.left_over = true;
     SUSPENDED
 }
 
@@ -305,6 +312,7 @@ pub(crate) fn go_home(cx: &mut Context) -> u32 {
     if let Some(desk) = &mut cx.worker.machine.desk {
         desk.home = component;
     }
+    cx.worker.machine.left_over = true;
     SUSPENDED
 }
 

@@ -46,6 +46,7 @@ impl Worker {
             return;
         }
         desk.overflow.push((to, post));
+        self.machine.left_over = true;
     }
 
     /// Tells another loop that conditions of a component of its may hold.
@@ -74,7 +75,16 @@ impl Worker {
     }
 
     /// Takes what other loops have posted to this one.
+    #[inline]
     pub(super) fn take_posts(&mut self) {
+        if !self.has_no_posts() {
+            self.take_all_posts();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_all_posts(&mut self) {
         let Some(desk) = &self.machine.desk else { return };
         let (crew, index) = (desk.crew.clone(), usize::from(desk.index));
         for ring in &crew.members[index].inbound {
@@ -148,6 +158,7 @@ pub(super) fn is_finished(process: ProcessRef) -> bool {
 }
 
 /// Runs a process, or ends it.
+#[inline(always)]
 pub(super) fn step(worker: &mut Worker, process: ProcessRef) {
     if is_finished(process) {
         process::end(worker, process);

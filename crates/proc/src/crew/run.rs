@@ -10,8 +10,9 @@ use crate::handle::ComponentRef;
 use crate::layout::Worker;
 use crate::ticker::Ticker;
 
-/// Processes run between two looks at the rings.
-const STEPS: u32 = 8;
+/// Processes run between two looks at the rings; of who has everything on its loop, when nobody
+/// posts.
+const STEPS: [u32; 2] = [8, 64];
 /// Looks at the rings before a worker with nothing to run goes to sleep.
 const LOOKS: u32 = 300;
 
@@ -168,14 +169,16 @@ fn stretch(worker: &mut Worker, crew: &Crew) -> Stretch {
     crew.judge();
     if crew.shall_gather() {
         spread::gather_for_now(worker);
-    } else if matches!(result, Stretch::Slice) && end.saturating_sub(start) >= BUSY_NS {
+    } else if matches!(result, Stretch::Slice)
+        && (crew.is_eager() || end.saturating_sub(start) >= BUSY_NS)
+    {
         spread::share(worker);
     }
     if matches!(result, Stretch::Idle) { await_posts(worker, crew) } else { result }
 }
 
 fn processes(worker: &mut Worker, crew: &Crew) -> Stretch {
-    let mut steps = 0;
+    let eager = crew.is_eager();
     loop {
         if worker.machine.attention
             && let Some(ended) = attend(worker)
@@ -188,13 +191,8 @@ fn processes(worker: &mut Worker, crew: &Crew) -> Stretch {
                 return Stretch::Slice;
             }
         }
-        steps += 1;
-        if steps >= STEPS {
-            steps = 0;
-            worker.take_posts();
-        }
-        let Some(process) = worker.pop_ready() else {
-            worker.take_posts();
+        worker.take_posts();
+        if worker.ready_count() == 0 {
             if !worker.post_overflow() {
                 // Delivered on the way.
                 between(worker, |_| ());
@@ -203,10 +201,12 @@ fn processes(worker: &mut Worker, crew: &Crew) -> Stretch {
                 continue;
             }
             return Stretch::Idle;
-        };
-        route::step(worker, process);
-        after_step(worker);
-        if worker.is_cut_off() {
+        }
+        let most = if eager { 1 } else { STEPS[usize::from(!crew.is_spread())] };
+        some_processes(worker, most);
+        after_steps(worker);
+        let is_over = worker.is_cut_off() || eager && shall_share(worker);
+        if is_over {
             if !worker.machine.clocks.is_empty() && !crew.is_spread() {
                 clock::advance(worker);
             }
@@ -215,13 +215,36 @@ fn processes(worker: &mut Worker, crew: &Crew) -> Stretch {
     }
 }
 
-/// What the process that ran could not do itself.
+/// Runs so many processes, or fewer if there is something else to be done. Who wants the floor
+/// ends the slice of this worker.
 #[inline]
-fn after_step(worker: &mut Worker) {
-    let Some(desk) = &mut worker.machine.desk else { return };
-    if !desk.later && desk.home.is_null() && desk.overflow.is_empty() {
+fn some_processes(worker: &mut Worker, most: u32) {
+    for _ in 0..most {
+        let Some(process) = worker.pop_ready() else { return };
+        worker.prefetch_next();
+        route::step(worker, process);
+        if worker.machine.attention || worker.machine.left_over || worker.is_cut_off() {
+            return;
+        }
+    }
+}
+
+/// Whether there is something to give, and somebody to take it.
+#[cold]
+fn shall_share(worker: &Worker) -> bool {
+    let Some(desk) = &worker.machine.desk else { return false };
+    let sleeps = |member: &super::Member| member.asleep.load(Ordering::Relaxed);
+    worker.ready_count() > 1
+        && desk.crew.members.iter().any(sleeps)
+        && desk.crew.may_spread.load(Ordering::Relaxed)
+}
+
+/// What the process that ran last could not do itself.
+fn after_steps(worker: &mut Worker) {
+    if !std::mem::take(&mut worker.machine.left_over) {
         return;
     }
+    let Some(desk) = &mut worker.machine.desk else { return };
     if std::mem::take(&mut desk.later) {
         run_alone(worker);
     }

@@ -95,6 +95,16 @@ impl Team {
         }
     }
 
+    /// Has components spread at every opportunity. Before the threads start.
+    pub(crate) fn spread_eagerly(&mut self) {
+        self.crew.eager.store(true, Ordering::Relaxed);
+    }
+
+    /// How many components were given to another loop.
+    pub(crate) fn given(&self) -> u64 {
+        self.crew.given.load(Ordering::Relaxed)
+    }
+
     /// Has the threads end, and waits for that.
     pub(crate) fn stop(&mut self) {
         self.crew.over.store(true, Ordering::SeqCst);

@@ -5,15 +5,32 @@
 //! evaluates the conditions, longest waiter first, and hands the lock to the first whose
 //! condition holds, before anybody else can take it (*signal and pass*); if none holds, to the
 //! head of the lock queue, readers together. New readers wait behind a waiting writer.
+//!
+//! Who is handed the lock runs next, before others that are ready. Two things keep processes that
+//! share a monitor from changing places for every single thing they do; both only put off when a
+//! process asks for the lock, as the end of a slice could at any time:
+//!
+//! * who finds the lock handed to a process that has not run yet gives way once, instead of
+//!   queueing: to be in the queue would mean to be handed the lock at the next release;
+//! * who went on from AWAIT gives way before it asks for the lock the next time: so a producer
+//!   finds a consumer not waiting but ready, and fills the buffer instead of waking it for each
+//!   item. Where that was of no use, as with many consumers and one producer, the process does so
+//!   only now and then.
 
 mod queue;
 
 use crate::crew;
 use crate::handle::{ComponentRef, ProcessRef};
-use crate::layout::{DONE, EXCLUSIVE, Frame, OK, Process, SHARED, UNLOCKED, UNWINDING, Worker};
-use crate::process::State;
+use crate::layout::{
+    CLOSED, DONE, EXCLUSIVE, Frame, GAVE_WAY, GIVES_WAY, GRANTED, OK, Process, SHARED, TRIES,
+    UNLOCKED, UNWINDING, Worker,
+};
+use crate::process::{self, SAME, State};
 use crate::worker::Context;
 use queue::{push, remove, remove_first};
+
+/// How often a process does not give way after it has done so in vain.
+const IN_VAIN: u8 = 15;
 
 /// Code of a condition: 0, 1, or 2 after a fault.
 type Condition = unsafe extern "C" fn(*mut Frame, *mut Process, *mut Worker) -> u32;
@@ -29,11 +46,22 @@ pub(crate) fn lock_shared(cx: &mut Context) -> u32 {
 fn lock(cx: &mut Context, mode: u8) -> u32 {
     let (process, component) = (cx.process, cx.component());
     if process.take_grant() {
+        component.clear_handed();
         return OK;
+    }
+    let before = process.granted();
+    process.set_granted(0);
+    if before == GIVES_WAY && cx.worker.ready_count() > 0 {
+        process.set_patience(TRIES);
+        return process::pause(cx);
     }
     if is_free(component, mode) && component.lock_queue().is_null() {
         enter(component, process, mode);
         return OK;
+    }
+    if before != GAVE_WAY && component.is_handed() && component.lock_queue().is_null() {
+        process.set_granted(GAVE_WAY);
+        return process::pause(cx);
     }
     process.set_mode(mode);
     wait_for_lock(component, process);
@@ -61,17 +89,31 @@ fn enter(component: ComponentRef, process: ProcessRef, mode: u8) {
     process.set_holds(mode);
 }
 
-fn grant(worker: &mut Worker, component: ComponentRef, process: ProcessRef) {
+/// When a process runs that is granted what it waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Before others that are ready, if it is alone inside.
+    Next,
+    /// After them.
+    Last,
+}
+
+fn grant(worker: &mut Worker, component: ComponentRef, process: ProcessRef, turn: Turn) {
     enter(component, process, process.mode());
-    process.set_granted(1);
-    worker.wake(process);
+    process.set_granted(GRANTED);
+    component.set_handed();
+    if turn == Turn::Next && process.mode() == EXCLUSIVE {
+        worker.wake_next(process);
+    } else {
+        worker.wake(process);
+    }
 }
 
 pub(crate) fn unlock(cx: &mut Context) -> u32 {
     let component = cx.component();
     release(cx.worker, cx.process);
     let queues = component.await_queue().is_null() && component.lock_queue().is_null();
-    if queues { OK } else { pass(cx.worker, component) }
+    if queues { OK } else { pass(cx.worker, component, Turn::Next) }
 }
 
 /// Gives up the lock; [`pass`] has to follow.
@@ -86,33 +128,46 @@ pub(crate) fn release(_: &mut Worker, process: ProcessRef) {
 }
 
 /// Hands a free monitor on. Answers 2 if a condition failed.
-pub(crate) fn pass(worker: &mut Worker, component: ComponentRef) -> u32 {
+pub(crate) fn pass(worker: &mut Worker, component: ComponentRef, turn: Turn) -> u32 {
     if component.is_doomed() {
         return UNWINDING;
     }
-    if component.lock() == 0 && pass_to_awaiting(worker, component) == UNWINDING {
+    if component.lock() == 0 && pass_to_awaiting(worker, component, turn) == UNWINDING {
         return UNWINDING;
     }
-    pass_to_queue(worker, component);
+    pass_to_queue(worker, component, turn);
     OK
 }
 
 /// Wakes those whose condition holds, as long as the lock allows.
-fn pass_to_awaiting(worker: &mut Worker, component: ComponentRef) -> u32 {
+fn pass_to_awaiting(worker: &mut Worker, component: ComponentRef, turn: Turn) -> u32 {
     let last = component.await_queue();
     if last.is_null() {
         return DONE;
     }
+    // A condition about the component alone that does not hold, so for none that waits for it.
+    let mut known = 0;
     let mut previous = last;
     loop {
         let process = previous.link();
         let is_last = process == component.await_queue();
-        let holds = if is_free(component, process.mode()) { evaluate(worker, process) } else { 0 };
+        let is_known = process.wait() == known;
+        let holds = if is_known || !is_free(component, process.mode()) {
+            0
+        } else {
+            let holds = evaluate(worker, process);
+            if holds == 0 && process.condition() & CLOSED != 0 {
+                known = process.wait();
+            }
+            holds
+        };
         match holds {
+            // So for all of them: see the last.
+            0 if known != 0 && component.await_queue().has(SAME) => return DONE,
             0 => previous = process,
             1 => {
                 component.set_await_queue(remove(component.await_queue(), previous));
-                grant(worker, component, process);
+                grant(worker, component, process, turn);
             }
             _ => return UNWINDING,
         }
@@ -123,14 +178,14 @@ fn pass_to_awaiting(worker: &mut Worker, component: ComponentRef) -> u32 {
 }
 
 /// Gives the lock to the head of the queue; to several if they read.
-fn pass_to_queue(worker: &mut Worker, component: ComponentRef) {
+fn pass_to_queue(worker: &mut Worker, component: ComponentRef, turn: Turn) {
     while let Some(last) = component.lock_queue().some() {
         let first = last.link();
         if !is_free(component, first.mode()) {
             return;
         }
         component.set_lock_queue(remove_first(last));
-        grant(worker, component, first);
+        grant(worker, component, first, turn);
     }
 }
 
@@ -145,28 +200,66 @@ fn evaluate(worker: &mut Worker, process: ProcessRef) -> u32 {
 pub(crate) fn await_condition(cx: &mut Context, condition: *const u8, number: u32) -> u32 {
     let (process, component) = (cx.process, cx.component());
     if process.take_grant() {
+        component.clear_handed();
+        match process.patience() {
+            0 => process.set_granted(GIVES_WAY),
+            patience => process.set_patience(patience - 1),
+        }
         return OK;
     }
     process.set_wait(condition.expose_provenance() as u64);
     process.set_condition(number);
     process.set_frame(cx.frame);
     match evaluate(cx.worker, process) {
-        0 => {}
-        1 => return OK,
-        _ => return UNWINDING,
+        0 => await_change(cx, condition, number),
+        1 => {
+            process.set_patience(0);
+            OK
+        }
+        _ => UNWINDING,
     }
+}
+
+pub(crate) fn await_change(cx: &mut Context, condition: *const u8, number: u32) -> u32 {
+    let (process, component) = (cx.process, cx.component());
+    if process.patience() == TRIES {
+        process.set_patience(IN_VAIN);
+    }
+    process.set_wait(condition.expose_provenance() as u64);
+    process.set_condition(number);
     process.set_mode(process.holds());
+    let last = component.await_queue();
+    let is_same =
+        number & CLOSED != 0 && (last.is_null() || last.has(SAME) && is_like(last, process));
     let status = process.block(State::Await, cx.frame);
-    let passed = if process.holds() == UNLOCKED { status } else { give_up(cx) };
+    let passed = if process.holds() == UNLOCKED {
+        status
+    } else if is_same && component.lock() == -1 && component.lock_queue().is_null() {
+        // What it awaits does not hold, and all the others await the same.
+        release(cx.worker, process);
+        status
+    } else {
+        give_up(cx)
+    };
     // Only now: its own condition has just been found not to hold.
+    if is_same {
+        process.raise(SAME);
+    } else {
+        process.lower(SAME);
+    }
     component.set_await_queue(push(component.await_queue(), process));
     passed
+}
+
+/// Whether both await the same with the same lock.
+fn is_like(left: ProcessRef, right: ProcessRef) -> bool {
+    (left.wait(), left.mode()) == (right.wait(), right.mode())
 }
 
 /// Releases the lock for a passive wait. Answers 1, or 2 if a condition failed.
 pub(crate) fn give_up(cx: &mut Context) -> u32 {
     release(cx.worker, cx.process);
-    match pass(cx.worker, cx.component()) {
+    match pass(cx.worker, cx.component(), Turn::Next) {
         OK => crate::layout::SUSPENDED,
         fault => fault,
     }
@@ -177,7 +270,7 @@ pub(crate) fn resume(worker: &mut Worker, process: ProcessRef) {
     let component = process.component();
     let mode = process.mode();
     if is_free(component, mode) && (mode == UNLOCKED || component.lock_queue().is_null()) {
-        grant(worker, component, process);
+        grant(worker, component, process, Turn::Last);
     } else {
         process.set_state(State::Lock as u8);
         wait_for_lock(component, process);
@@ -205,7 +298,7 @@ pub(crate) fn look(worker: &mut Worker) {
     for id in std::mem::take(&mut worker.machine.pokes) {
         if let Some(component) = worker.machine.table.get(id) {
             component.clear_poked();
-            pass(worker, component);
+            pass(worker, component, Turn::Last);
         }
     }
 }

@@ -63,7 +63,10 @@ unsafe extern "C" fn act(frame: *mut Frame, process: *mut Process, worker: *mut 
         if own.get(2) == 0 {
             let status = if writes { lock_exclusive(&mut cx) } else { lock_shared(&mut cx) };
             if status == SUSPENDED {
-                TRACE.with_borrow_mut(|trace| trace.queue.push((number, writes)));
+                // It may also have given way before it asks.
+                if State::of(cx.process) == State::Lock {
+                    TRACE.with_borrow_mut(|trace| trace.queue.push((number, writes)));
+                }
                 return SUSPENDED;
             }
             enter(number, writes);

@@ -206,6 +206,9 @@ pub fn run(worker: &mut Worker) -> tidemill_proc::fault::Ended {
     panic!("the run does not end");
 }
 
+/// Bytes of a part of the table of components: 12 for each of 1024.
+const TABLE_CHUNK: u64 = 12 * 1024;
+
 /// Checks that nothing is left of a run.
 pub fn assert_empty(worker: &Worker) {
     let counts = worker.counts();
@@ -218,7 +221,11 @@ pub fn assert_empty(worker: &Worker) {
         assert_eq!(count.alive, 0, "{name} alive of {} created", count.created);
     }
     // The table of components keeps its chunks.
-    assert!(worker.used_bytes().is_multiple_of(16384), "{} bytes in use", worker.used_bytes());
+    assert!(
+        worker.used_bytes().is_multiple_of(TABLE_CHUNK),
+        "{} bytes in use",
+        worker.used_bytes()
+    );
 }
 
 /// Breaks a run off after every number of steps: nothing may be left.
@@ -242,7 +249,7 @@ pub fn starve(program: impl Fn() -> Program) {
     let mut worker = Worker::new(program(), options);
     run(&mut worker);
     let peak = worker.peak_bytes();
-    let first = 16384;
+    let first = TABLE_CHUNK;
     for memory_max in (0..peak - first).step_by(16).map(|bytes| first + bytes) {
         let (mut options, heard) = listening();
         options.memory_max = memory_max;

@@ -83,6 +83,9 @@ pub struct RunOptions {
     /// On how many loops components run; none or 0 is one. With a seed or a virtual clock it is
     /// one.
     pub workers: Option<u32>,
+    /// Components are spread over the loops at every opportunity, whether it pays or not: for tests
+    /// of what happens between loops.
+    pub spread_eagerly: bool,
     /// Compile without checkpoints: a process then runs until it waits.
     pub no_checkpoints: bool,
     /// Where the picture of GraphicView is written at the end.
@@ -116,6 +119,10 @@ pub struct Ended {
     pub counts: Counts,
     /// The most bytes that components used.
     pub peak_bytes: u64,
+    /// The most that a timer of the loop was late.
+    pub timer_late_max: Duration,
+    /// How many components were given to another loop than they were on.
+    pub components_given: u64,
     /// Why what the program wrote could not be passed on, if that was so.
     pub failure: Option<io::Error>,
     /// What else went wrong: files that could not be written.
@@ -224,7 +231,11 @@ impl Prepared {
         );
         systems.offer(&mut worker);
         let count = options.workers.map_or(1, |count| count as usize);
-        let mut world = World { runner: Runner::with_workers(worker, count), systems, _code: code };
+        let mut runner = Runner::with_workers(worker, count);
+        if options.spread_eagerly {
+            runner.spread_eagerly();
+        }
+        let mut world = World { runner, systems, _code: code };
         // What is wrong then has been reported, and is how the run ended.
         if world.runner.worker.start().is_ok() {
             arm(&mut world, &mut lp);
@@ -332,11 +343,13 @@ impl World {
         }
         self.runner.stop();
         let (counts, peak_bytes) = (self.runner.counts(), self.runner.worker.peak_bytes());
+        let components_given = self.runner.components_given();
         for problem in &problems {
             report::note(notes, &format!("tidemill: {problem}"));
         }
         let failure = failure.borrow_mut().take();
-        Ok(Ended { how, counts, peak_bytes, failure, problems })
+        let timer_late_max = lp.stats().timer_late_max;
+        Ok(Ended { how, counts, peak_bytes, timer_late_max, components_given, failure, problems })
     }
 }
 

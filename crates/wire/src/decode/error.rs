@@ -1,8 +1,11 @@
 //! What is wrong with a message, and where.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
-use super::Machine;
+use super::state::State;
+use super::tables::Tables;
+use super::tally::Tally;
+use crate::schema::{FieldId, Schema};
 
 /// The kinds of fault that bytes can have, and the sink's wish to stop.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -25,8 +28,10 @@ pub enum ErrorKind {
     InvalidUtf8,
     /// Sub-messages or groups nest too deep.
     TooDeep,
-    /// The input is longer than the limit.
+    /// The input is longer than the limit, or says that it will be.
     TooLarge,
+    /// A message without one of its required fields, which the path names.
+    MissingRequired,
     /// The sink stopped the walk.
     Stopped,
 }
@@ -45,6 +50,7 @@ impl ErrorKind {
             ErrorKind::InvalidUtf8 => "invalid-utf8",
             ErrorKind::TooDeep => "too-deep",
             ErrorKind::TooLarge => "too-large",
+            ErrorKind::MissingRequired => "missing-required",
             ErrorKind::Stopped => "stopped",
         }
     }
@@ -55,10 +61,12 @@ impl ErrorKind {
 pub struct DecodeError {
     /// What is wrong.
     pub kind: ErrorKind,
-    /// Where the tag of the failing field begins, in bytes from the start of the input.
+    /// Where the tag of the failing field begins, in bytes from the start of the input. Of a
+    /// missing field: where that of its message begins.
     pub offset: usize,
-    /// The failing field by names from the outermost message, joined by dots; a field without a
-    /// name by its number; a field whose tag could not be read is missing.
+    /// The failing field by names from the outermost message, `person.phones[3].number`; an
+    /// extension by its full name in brackets, a field without a name by its number; a field whose
+    /// tag could not be read is missing.
     pub path: String,
 }
 
@@ -71,19 +79,58 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-impl<S> Machine<'_, '_, '_, S> {
-    /// The error of that kind at the current field.
-    #[cold]
-    pub(super) fn error(&self, kind: ErrorKind) -> DecodeError {
-        let mut path: Vec<String> =
-            self.frames.iter().map(|frame| self.schema.field(frame.field).name().into()).collect();
-        if self.number != 0 {
-            let field = self.schema.field_by_number(self.message, self.number);
-            path.push(match field {
-                Some(field) => self.schema.field(field).name().into(),
-                None => self.number.to_string(),
-            });
+/// The error of that kind at the field where `state` is; `tally` has read up to its tag.
+#[cold]
+pub(super) fn error(
+    kind: ErrorKind,
+    schema: &Schema,
+    tables: &Tables,
+    state: &State,
+    tally: &Tally,
+) -> DecodeError {
+    let mut path = String::new();
+    let frames = state.frames.as_slice();
+    for (depth, frame) in frames.iter().enumerate() {
+        let entry = tables.entry(frame.entry);
+        let index = entry.repeated.then(|| tally.count_at(depth, frame.start, entry.number()));
+        // The element that it stands in was counted when it began.
+        add(&mut path, schema, entry.field, index.flatten().and_then(|count| count.checked_sub(1)));
+    }
+    if state.number != 0 {
+        let node = tables.node(state.node);
+        match schema.field_by_number(node.message, state.number) {
+            Some(id) => {
+                let entry = tables.find(node, state.number);
+                let repeated = tables.entries().get(entry as usize).is_some_and(|one| one.repeated);
+                let index =
+                    repeated.then(|| tally.count(frames, state.tag_start, state.number)).flatten();
+                add(&mut path, schema, id, index);
+            }
+            None => {
+                separate(&mut path);
+                // Writing to a string cannot fail.
+                let _ = write!(path, "{}", state.number);
+            }
         }
-        DecodeError { kind, offset: self.tag_offset, path: path.join(".") }
+    }
+    DecodeError { kind, offset: state.tag_start, path }
+}
+
+fn separate(path: &mut String) {
+    if !path.is_empty() {
+        path.push('.');
+    }
+}
+
+fn add(path: &mut String, schema: &Schema, field: FieldId, index: Option<u32>) {
+    separate(path);
+    let field = schema.field(field);
+    // Writing to a string cannot fail.
+    let _ = match field.extension_name() {
+        Some(name) => write!(path, "[{name}]"),
+        None => write!(path, "{}", field.name()),
+    };
+    if let Some(index) = index {
+        let _ = write!(path, "[{index}]");
     }
 }

@@ -1,6 +1,6 @@
 //! Drafts into schemas.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tidemill_stdx::frozen::{self, NodeId};
 use tidemill_stdx::hash::Map;
@@ -459,6 +459,8 @@ impl Graph {
             names: self.names,
             file_names: self.file_names,
             order: order.into(),
+            layouts: OnceLock::new(),
+            decoding: OnceLock::new(),
         };
         Schema { pool: Arc::new(pool) }
     }

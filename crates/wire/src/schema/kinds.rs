@@ -254,6 +254,12 @@ impl Tag {
         }
     }
 
+    /// The bytes with zeros up to the longest.
+    #[inline]
+    pub(crate) fn padded(&self) -> &[u8; 5] {
+        &self.bytes
+    }
+
     #[inline]
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]

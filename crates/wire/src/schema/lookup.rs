@@ -1,6 +1,6 @@
 //! A schema: all definitions of some files, found by id, name and number.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tidemill_stdx::frozen::Frozen;
 use tidemill_stdx::hash::Map;
@@ -10,6 +10,8 @@ use super::table::{FieldTable, Slot};
 use super::{
     EnumId, FieldId, FieldType, FileId, Label, MessageId, OneofId, ServiceId, Tag, descriptor,
 };
+use crate::decode::Tables;
+use crate::message::Layouts;
 
 /// What a full name means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,6 +71,11 @@ pub(super) struct Pool {
     pub(super) file_names: Map<Arc<str>, FileId>,
     /// Imported files before those that import them.
     pub(super) order: Box<[FileId]>,
+    /// Made by whoever first makes a message; two threads may come at once.
+    pub(super) layouts: OnceLock<Layouts>,
+    /// Made by the first decoder, because most schemas never meet one; two threads may come at
+    /// once.
+    pub(super) decoding: OnceLock<Tables>,
 }
 
 macro_rules! def {
@@ -238,6 +245,23 @@ impl Schema {
     /// A service that lives by itself.
     pub fn share_service(&self, id: ServiceId) -> SharedDef {
         SharedDef(self.pool.services[id.index()].clone())
+    }
+
+    /// How messages of this schema lie in memory.
+    #[inline]
+    pub fn layouts(&self) -> &Layouts {
+        self.pool.layouts.get_or_init(|| Layouts::new(self))
+    }
+
+    /// True if both are clones of one schema, so that ids of one mean the same in the other.
+    pub fn is_same(&self, other: &Schema) -> bool {
+        Arc::ptr_eq(&self.pool, &other.pool)
+    }
+
+    /// What decoders of whole messages go by.
+    #[inline]
+    pub(crate) fn decoding(&self) -> &Tables {
+        self.pool.decoding.get_or_init(|| Tables::new(self))
     }
 
     #[inline]

@@ -54,7 +54,6 @@ pub use load::LoadError;
 pub(crate) use lookup::WireField;
 pub use lookup::{Named, Schema};
 pub use raw::{RawFields, RawValue};
-pub(crate) use table::Slot;
 
 /// The name of a field in JSON where the source gives none: without underscores, the letters
 /// after them in capitals.

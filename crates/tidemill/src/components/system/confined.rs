@@ -5,15 +5,23 @@
 //! neither `..` nor links are followed at all. Only regular files are opened, without waiting for
 //! them: pipes and devices would make the loop wait.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
+use std::rc::Rc;
 
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat, openat2};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat, openat2, unlinkat,
+};
 use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
 /// A folder that all paths are below.
+#[derive(Debug)]
 pub(super) struct Root {
     folder: OwnedFd,
 }
@@ -28,6 +36,20 @@ pub(super) enum Purpose {
 }
 
 const ALWAYS: OFlags = OFlags::CLOEXEC.union(OFlags::NOCTTY).union(OFlags::NONBLOCK);
+
+/// A socket that is listened at; its name goes with it.
+pub(super) struct Listener {
+    pub(super) listener: UnixListener,
+    folder: OwnedFd,
+    name: Vec<u8>,
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        // Somebody else may have removed it.
+        let _ = unlinkat(&self.folder, self.name.as_slice(), AtFlags::empty());
+    }
+}
 
 impl Root {
     pub(super) fn new(folder: &Path) -> io::Result<Root> {
@@ -54,6 +76,43 @@ impl Root {
             file.set_len(0)?;
         }
         Ok(file)
+    }
+
+    /// A folder for sockets and the like, shared by those who look below it.
+    pub(super) fn open_folder(folder: Option<&Path>) -> Result<Rc<Root>, String> {
+        let folder = folder.unwrap_or(Path::new("."));
+        let root = Root::new(folder);
+        root.map(Rc::new)
+            .map_err(|error| format!("{}: cannot be the root: {error}", folder.display()))
+    }
+
+    /// Connects to a socket below the folder, without waiting.
+    pub(super) fn connect(&self, name: &[u8]) -> io::Result<UnixStream> {
+        let socket = self.beneath(name, OFlags::PATH | OFlags::CLOEXEC)?;
+        let stream = socket_with(
+            AddressFamily::UNIX,
+            SocketType::STREAM,
+            SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+            None,
+        )?;
+        // The kernel connects to what the descriptor names, whatever now has the name.
+        let address = SocketAddrUnix::new(format!("/proc/self/fd/{}", socket.as_raw_fd()))?;
+        connect(&stream, &address)?;
+        Ok(UnixStream::from(stream))
+    }
+
+    /// Listens at a new socket in a folder below.
+    pub(super) fn listen(&self, name: &[u8]) -> io::Result<Listener> {
+        let at = name.iter().rposition(|&byte| byte == b'/');
+        let (folder, last) = at.map_or((&b"."[..], name), |at| (&name[..at], &name[at + 1..]));
+        if matches!(last, b"" | b"." | b"..") {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "no name for a socket"));
+        }
+        let folder = self.beneath(folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC)?;
+        let path = [format!("/proc/self/fd/{}/", folder.as_raw_fd()).as_bytes(), last].concat();
+        let listener = UnixListener::bind(OsStr::from_bytes(&path))?;
+        listener.set_nonblocking(true)?;
+        Ok(Listener { listener, folder, name: last.to_vec() })
     }
 
     fn beneath(&self, name: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {

@@ -2,7 +2,8 @@
 //!
 //! Reads and writes go through a buffer, so that a byte at a time costs no system call each. Only
 //! regular files are opened, and each call moves a bounded number of bytes; so none of them waits
-//! for more than a disk.
+//! for more than a disk. A large text is written piece by piece, an event of the loop each; its
+//! client is held off meanwhile.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,8 +11,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use tidemill_event::Loop;
-use tidemill_proc::Communication;
+use tidemill_event::{Loop, Owner};
+use tidemill_proc::{Communication, arm};
 
 use super::confined::{Purpose, Root};
 use super::{Values, World, integer, text};
@@ -21,12 +22,16 @@ const BUFFER_BYTES: usize = 1 << 16;
 /// A line that is longer is handed out in pieces.
 const LINE_BYTES_MAX: usize = 1 << 24;
 
+/// Bytes of a text that are written at once.
+const PIECE_BYTES: usize = 1 << 20;
+
 /// The folder and the files that are open.
 #[derive(Default)]
 pub(super) struct Files {
     root: Option<Root>,
     open: BTreeMap<Communication, Open>,
     problems: Vec<String>,
+    owner: Option<Owner>,
 }
 
 /// A file that is open. Either the buffer holds what was read at `start`, or what is to be written
@@ -39,6 +44,9 @@ struct Open {
     is_unwritten: bool,
     position: u64,
     failed: Option<io::Error>,
+    /// A large text, and how much of it has been written.
+    large: Vec<u8>,
+    done: usize,
 }
 
 impl Files {
@@ -56,6 +64,7 @@ impl Files {
     /// Writes what waits and closes a file.
     pub(super) fn close(&mut self, communication: Communication) {
         let Some(mut open) = self.open.remove(&communication) else { return };
+        open.write_rest();
         open.flush();
         if let Some(error) = open.failed {
             self.problems.push(format!("{}: cannot write the file: {error}", open.name));
@@ -66,9 +75,7 @@ impl Files {
         let Some(root) = &self.root else { return false };
         let Ok(file) = root.open(name, purpose) else { return false };
         let name = String::from_utf8_lossy(name).into_owned();
-        let (buffer, is_unwritten) = (Vec::new(), false);
-        let open = Open { file, name, buffer, start: 0, is_unwritten, position: 0, failed: None };
-        self.open.insert(communication, open);
+        self.open.insert(communication, Open::new(file, name));
         true
     }
 }
@@ -90,6 +97,8 @@ pub(super) fn serve(
         return world.answer(lp, from, if done { "Done" } else { "Failed" }, Vec::new());
     }
     let Some(open) = world.systems.files.open.get_mut(&from) else { return };
+    // Only who has finished is not held off.
+    open.write_rest();
     let (answer, values) = match message {
         "SetPosition" => {
             // Before the beginning is the beginning.
@@ -107,7 +116,14 @@ pub(super) fn serve(
             None => ("EOF", Vec::new()),
         },
         "Write" => return open.write(&[values.integer() as u8]),
-        "WriteText" => return open.write(&values.text()),
+        "WriteText" => {
+            open.large = values.text();
+            if open.large.len() <= PIECE_BYTES {
+                return open.write_rest();
+            }
+            world.runner.worker.hold_off(from);
+            return go_on(world, lp, from);
+        }
         "Update" => return open.flush(),
         "Close" => return world.systems.files.close(from),
         _ => return,
@@ -115,7 +131,54 @@ pub(super) fn serve(
     world.answer(lp, from, answer, values);
 }
 
+/// Writes the next piece of a large text.
+fn go_on(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+    let files = &mut world.systems.files;
+    let owner = *files.owner.get_or_insert_with(|| lp.owner("files"));
+    let Some(open) = files.open.get_mut(&from) else { return };
+    if open.write_piece() {
+        let next = move |world: &mut World, lp: &mut Loop<World>| go_on(world, lp, from);
+        if lp.event(owner, next).is_ok() {
+            return;
+        }
+        // The loop has too much to do to do it bit by bit.
+        open.write_rest();
+    }
+    world.runner.worker.attend_to(from);
+    arm(world, lp);
+}
+
 impl Open {
+    fn new(file: File, name: String) -> Open {
+        Open {
+            file,
+            name,
+            buffer: Vec::new(),
+            start: 0,
+            is_unwritten: false,
+            position: 0,
+            failed: None,
+            large: Vec::new(),
+            done: 0,
+        }
+    }
+
+    /// Writes a piece of a text; whether there is more.
+    fn write_piece(&mut self) -> bool {
+        let large = std::mem::take(&mut self.large);
+        let end = large.len().min(self.done + PIECE_BYTES);
+        self.write(&large[self.done..end]);
+        self.done = if end < large.len() { end } else { 0 };
+        if self.done > 0 {
+            self.large = large;
+        }
+        self.done > 0
+    }
+
+    fn write_rest(&mut self) {
+        while !self.large.is_empty() && self.write_piece() {}
+    }
+
     fn length(&mut self) -> u64 {
         self.flush();
         self.file.metadata().map_or(0, |known| known.len())
@@ -198,8 +261,20 @@ mod tests {
         std::fs::write(&path, content).expect("written");
         let file = File::options().read(true).write(true).open(&path).expect("opened");
         std::fs::remove_file(&path).expect("removed");
-        let (name, buffer) = (String::new(), Vec::new());
-        Open { file, name, buffer, start: 0, is_unwritten: false, position: 0, failed: None }
+        Open::new(file, String::new())
+    }
+
+    #[test]
+    fn large_texts_are_written_in_pieces() {
+        let mut file = open(b"");
+        file.write(b"ab");
+        file.large = (0..PIECE_BYTES * 5 / 2).map(|at| at as u8).collect();
+        assert_eq!([(); 3].map(|()| file.write_piece()), [true, true, false]);
+        assert_eq!(file.length() as usize, 2 + PIECE_BYTES * 5 / 2);
+        file.position = PIECE_BYTES as u64;
+        assert_eq!(file.byte(), Some((PIECE_BYTES - 2) as u8));
+        file.large = vec![1; PIECE_BYTES];
+        assert!(!file.write_piece());
     }
 
     #[test]

@@ -12,6 +12,8 @@
 //! | `input` | Input |
 //! | `arguments` | Arguments |
 //! | `network` | Network |
+//! | `pore` | Pore |
+//! | `xenstore` | Xenstore, the native driver; the one over a pore is a component |
 
 mod arguments;
 mod confined;
@@ -19,8 +21,10 @@ mod files;
 mod glyphs;
 mod input;
 mod network;
+mod pore;
 mod time;
 mod view;
+mod xenstore;
 
 use std::path::Path;
 
@@ -40,16 +44,20 @@ pub(super) enum System {
     Input,
     Arguments,
     Network,
+    Pore,
+    Xenstore,
 }
 
 impl System {
-    const ALL: [System; 6] = [
+    const ALL: [System; 8] = [
         System::Time,
         System::Files,
         System::View,
         System::Input,
         System::Arguments,
         System::Network,
+        System::Pore,
+        System::Xenstore,
     ];
 
     fn interface(self) -> &'static str {
@@ -60,6 +68,8 @@ impl System {
             System::Input => "Input",
             System::Arguments => "Arguments",
             System::Network => "Network",
+            System::Pore => "Pore",
+            System::Xenstore => "Xenstore",
         }
     }
 }
@@ -77,6 +87,8 @@ pub(super) struct Systems {
     input: input::Reader,
     arguments: Vec<String>,
     network: network::Network,
+    pores: pore::PoreSystem,
+    outlets: xenstore::Outlets,
 }
 
 impl Systems {
@@ -92,6 +104,13 @@ impl Systems {
             true => files::Files::new(options.root.as_deref().unwrap_or(Path::new(".")))?,
             false => files::Files::default(),
         };
+        let uses_pores = [System::Pore, System::Xenstore]
+            .into_iter()
+            .any(|system| !messages[system as usize].is_empty());
+        let sockets = match uses_pores {
+            true => Some(confined::Root::open_folder(options.root.as_deref())?),
+            false => None,
+        };
         Ok(Systems {
             messages,
             open: std::collections::BTreeMap::new(),
@@ -101,6 +120,8 @@ impl Systems {
             input: input::Reader::new(std::mem::take(&mut options.input)),
             arguments: std::mem::take(&mut options.arguments),
             network: network::Network::default(),
+            pores: pore::PoreSystem::new(sockets.clone()),
+            outlets: xenstore::Outlets::new(sockets),
         })
     }
 
@@ -190,6 +211,8 @@ pub(super) fn serve(world: &mut World, lp: &mut Loop<World>, request: Request) {
         System::Input => input::serve(world, lp, communication, &name),
         System::Arguments => arguments::serve(world, lp, communication, &name, values),
         System::Network => network::serve(world, lp, communication, &name, values),
+        System::Pore => pore::serve(world, lp, communication, &name, values),
+        System::Xenstore => xenstore::serve(world, lp, communication, &name, values),
     }
     world.systems.serving = false;
     world.systems.messages[system as usize][number as usize] = name;
@@ -202,6 +225,8 @@ pub(super) fn finished(world: &mut World, lp: &mut Loop<World>, communication: C
         Some(System::View) => world.systems.view.finished(communication),
         Some(System::Input) => input::finished(world, lp, communication),
         Some(System::Network) => network::finished(world, lp, communication),
+        Some(System::Pore) => pore::finished(world, lp, communication),
+        Some(System::Xenstore) => xenstore::finished(world, lp, communication),
         Some(System::Time | System::Arguments) | None => {}
     }
 }

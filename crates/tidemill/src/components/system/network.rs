@@ -8,20 +8,22 @@
 //! A listener or connection is watched only while its client waits for it or something is left to
 //! be sent: what nobody asks for stays in the kernel, which holds the other side back. What does
 //! not fit what was opened has no effect: Accept gives the number 0, Receive the End, ReceiveFrom
-//! an empty datagram from nowhere.
+//! an empty datagram from nowhere. Who sends more than the other side takes waits: messages stay in
+//! its channel until the socket has taken most of what was sent before.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
 use tidemill_event::{Endpoint, Handlers, Interest, Loop, WatchId};
-use tidemill_proc::Communication;
+use tidemill_proc::{Communication, arm};
 
 use super::{Values, World, integer, text};
 
 /// Bytes received at once.
 const RECEIVE_BYTES: usize = 1 << 16;
-/// Bytes that wait to be sent on a connection; one whose other side takes nothing breaks there.
-const UNSENT_MAX: usize = 1 << 26;
+/// Bytes that wait to be sent on a connection; from there on its client is held off, until half of
+/// them are gone.
+const UNSENT_MAX: usize = 1 << 20;
 /// Connections that were accepted and that nobody has taken; then accepting waits.
 const ACCEPTED_MAX: usize = 1 << 14;
 
@@ -44,6 +46,7 @@ struct Line {
     /// Where it leads, for the answer once it is connected.
     peer: String,
     unsent: VecDeque<u8>,
+    is_held_off: bool,
     is_broken: bool,
     /// The client has gone; what is left is sent.
     is_closing: bool,
@@ -110,6 +113,7 @@ impl Line {
             watch: None,
             peer,
             unsent: VecDeque::new(),
+            is_held_off: false,
             is_broken: false,
             is_closing: false,
         }
@@ -117,11 +121,6 @@ impl Line {
 
     fn send(&mut self, bytes: Vec<u8>) {
         if self.kind != Kind::Stream || self.is_broken {
-            return;
-        }
-        if self.unsent.len() + bytes.len() > UNSENT_MAX {
-            self.is_broken = true;
-            self.unsent = VecDeque::new();
             return;
         }
         self.unsent.extend(bytes);
@@ -300,7 +299,21 @@ fn push(world: &mut World, lp: &mut Loop<World>, from: Communication) {
     if line.is_closing && line.unsent.is_empty() {
         close(world, lp, from);
     } else {
+        restrain(world, lp, from);
         watch(world, lp, from);
+    }
+}
+
+/// Has a client wait that sends faster than its socket, and go on.
+fn restrain(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+    let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
+    if !line.is_held_off && line.unsent.len() >= UNSENT_MAX {
+        line.is_held_off = true;
+        world.runner.worker.hold_off(from);
+    } else if line.is_held_off && line.unsent.len() < UNSENT_MAX / 2 {
+        line.is_held_off = false;
+        world.runner.worker.attend_to(from);
+        arm(world, lp);
     }
 }
 
@@ -383,6 +396,8 @@ fn trouble(world: &mut World, lp: &mut Loop<World>, from: Communication, error: 
         lp.unwatch(watch);
     }
     line.unsent = VecDeque::new();
+    restrain(world, lp, from);
+    let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
     if line.kind == Kind::Connecting {
         let reason = error.map_or_else(|| "no connection".to_owned(), |error| error.to_string());
         close(world, lp, from);

@@ -1,0 +1,212 @@
+//! Millions of bytes of JSON a CPU second, both ways: into and out of messages in memory, beside
+//! libraries that read into and write from structures made for the type; and straight from JSON
+//! to bytes and back.
+//!
+//! The text is the same for all, and all give it back. Peers are a program of their own
+//! (`bench/peers/json`), built when they are asked for.
+
+mod data;
+
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tidemill_stdx::region::Bump;
+use tidemill_wire::encode::BinarySink;
+use tidemill_wire::json::{self, JsonSink, Mapping, PrintOptions, ReadOptions, plain};
+use tidemill_wire::{Message, MessageId};
+
+use crate::Extent;
+use crate::clock::{cpu_seconds, median};
+use crate::report::{Better, Report, Row};
+
+/// Items of an order: some 300 bytes, some 90,000.
+const SIZES: [(&str, u64); 2] = [("small", 1), ("large", 700)];
+
+/// Measures all cases.
+///
+/// # Errors
+/// A text does not come back, or a peer fails.
+pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
+    let schema = data::schema()?;
+    let mapping = Mapping::new(&schema);
+    let message = schema.message_by_name("bench.Order").ok_or("no message")?;
+    let peer = match extent.peers.then(build_peer) {
+        Some(Ok(peer)) => Some(peer),
+        Some(Err(reason)) => {
+            report.note(&format!("peers absent: {reason}"));
+            None
+        }
+        None => None,
+    };
+    for (size, items) in SIZES {
+        let text = data::order(items);
+        let volume = if extent.small { 1 << 16 } else { 200 << 20 };
+        let rounds = (volume / text.len()).max(1);
+        let runs = if extent.small { 1 } else { 5 };
+        let case = Case { mapping: &mapping, message, text: &text, rounds };
+        case.check()?;
+        let theirs = match &peer {
+            Some(peer) => case.peers(peer, runs)?,
+            None => Vec::new(),
+        };
+        for (name, work) in WORKS {
+            let rates = (0..runs).map(|_| case.rate(work)).collect::<Result<Vec<_>, _>>()?;
+            let mut rows = vec![row(&format!("{name}-{size}"), "tidemill", median(rates), runs)];
+            for (who, what, rate) in &theirs {
+                if *what == name {
+                    rows.push(row(&format!("{name}-{size}"), who, *rate, runs));
+                }
+            }
+            report.case(&rows, Better::High);
+        }
+    }
+    Ok(())
+}
+
+fn row(case: &str, who: &str, value: f64, runs: usize) -> Row {
+    let (case, who) = (case.to_owned(), who.to_owned());
+    Row { bench: "json", case, who, metric: "mb_per_s", value, unit: "MB/s", runs }
+}
+
+/// What is measured: name, work.
+type Work = fn(&Case<'_>) -> Result<(), String>;
+
+const WORKS: [(&str, Work); 5] = [
+    ("decode", |case| case.decode()),
+    ("encode", |case| case.encode()),
+    ("json-to-bytes", |case| case.to_bytes()),
+    ("bytes-to-json", |case| case.to_json()),
+    ("plain", |case| case.plain()),
+];
+
+struct Case<'c> {
+    mapping: &'c Mapping<'c>,
+    message: MessageId,
+    text: &'c str,
+    rounds: usize,
+}
+
+impl Case<'_> {
+    /// The text comes back from a message, and from bytes.
+    fn check(&self) -> Result<(), String> {
+        let bytes = self.bytes()?;
+        let again = json::print(self.mapping, self.message, &bytes);
+        match again.map_err(|error| error.to_string())? == self.text {
+            true => Ok(()),
+            false => Err("the text does not come back".to_owned()),
+        }
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, String> {
+        json::parse(self.mapping, self.message, self.text.as_bytes())
+            .map_err(|error| error.to_string())
+    }
+
+    fn rate(&self, work: Work) -> Result<f64, String> {
+        let (seconds, done) = cpu_seconds(|| work(self));
+        done.map(|()| (self.text.len() * self.rounds) as f64 / seconds / 1e6)
+    }
+
+    fn decode(&self) -> Result<(), String> {
+        let schema = self.mapping.schema();
+        let new = || Message::new(schema, self.message).map_err(|error| error.to_string());
+        let (mut whole, mut arena) = (new()?, Bump::new());
+        for _ in 0..self.rounds {
+            whole.clear();
+            let mut sink = whole.copying_builder();
+            let text = black_box(self.text).as_bytes();
+            let options = ReadOptions::default();
+            json::read(self.mapping, self.message, text, &arena, options, &mut sink)
+                .map_err(|error| error.to_string())?;
+            black_box(&whole);
+            arena.reset();
+        }
+        Ok(())
+    }
+
+    fn encode(&self) -> Result<(), String> {
+        let bytes = self.bytes()?;
+        let whole = Message::from_bytes(self.mapping.schema(), self.message, &bytes);
+        let whole = whole.map_err(|error| error.to_string())?;
+        let mut sink = JsonSink::merged(self.mapping, PrintOptions::default());
+        for _ in 0..self.rounds {
+            sink.clear();
+            black_box(&whole).walk(&mut sink).map_err(|_| "the walk was stopped")?;
+            black_box(sink.bytes());
+        }
+        Ok(())
+    }
+
+    fn to_bytes(&self) -> Result<(), String> {
+        let (mut sink, mut arena) = (BinarySink::new(self.mapping.schema()), Bump::new());
+        for _ in 0..self.rounds {
+            sink.clear();
+            let text = black_box(self.text).as_bytes();
+            let options = ReadOptions::default();
+            json::read(self.mapping, self.message, text, &arena, options, &mut sink)
+                .map_err(|error| error.to_string())?;
+            black_box(sink.bytes());
+            arena.reset();
+        }
+        Ok(())
+    }
+
+    fn to_json(&self) -> Result<(), String> {
+        let bytes = self.bytes()?;
+        let mut sink = JsonSink::new(self.mapping, PrintOptions::default());
+        for _ in 0..self.rounds {
+            sink.clear();
+            json::print_to(&mut sink, self.message, black_box(&bytes))
+                .map_err(|error| error.to_string())?;
+            black_box(sink.bytes());
+        }
+        Ok(())
+    }
+
+    fn plain(&self) -> Result<(), String> {
+        let mut arena = Bump::new();
+        for _ in 0..self.rounds {
+            let text = black_box(self.text).as_bytes();
+            plain::read(text, &arena, 100, &mut ()).map_err(|error| error.to_string())?;
+            arena.reset();
+        }
+        Ok(())
+    }
+
+    /// What peers make of the text: who, what, how fast.
+    fn peers(&self, peer: &Path, runs: usize) -> Result<Vec<(String, String, f64)>, String> {
+        let file = std::env::temp_dir().join(format!("tidemill-{}.json", std::process::id()));
+        std::fs::write(&file, self.text).map_err(|error| error.to_string())?;
+        let mut command = Command::new(peer);
+        command.arg(&file).arg(self.rounds.to_string()).arg(runs.to_string());
+        let output = output(&mut command);
+        let _ = std::fs::remove_file(&file);
+        let rows = output?;
+        let read = |line: &str| {
+            let mut words = line.split_whitespace();
+            let (who, what) = (words.next()?.to_owned(), words.next()?.to_owned());
+            Some((who, what, words.next()?.parse().ok()?))
+        };
+        rows.lines().map(|line| read(line).ok_or_else(|| format!("a row `{line}`"))).collect()
+    }
+}
+
+/// Builds the peers; gives their program.
+fn build_peer() -> Result<PathBuf, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let target = program.ancestors().nth(2).ok_or("no target folder")?.join("peers/json");
+    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    build.args(["build", "--release", "--locked", "--quiet", "--target-dir"]).arg(&target);
+    build.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/json"));
+    output(&mut build)?;
+    Ok(target.join("release/tidemill-bench-json"))
+}
+
+fn output(command: &mut Command) -> Result<String, String> {
+    let done = command.output().map_err(|error| error.to_string())?;
+    match done.status.success() {
+        true => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
+        false => Err(String::from_utf8_lossy(&done.stderr).into_owned()),
+    }
+}

@@ -1,0 +1,119 @@
+//! Breaths of graphs in which nothing happens, against the number of apps: a source that sleeps, and
+//! behind it a chain of apps and a sink, all without packets. In the cases `polled-N` all N apps are
+//! sources that must be asked each time, for which no engine can do less than call them; the model on
+//! LuaJIT is of that kind.
+
+use tidemill_apps::mark::Touch;
+use tidemill_packet::app::{Config, Declared};
+use tidemill_packet::engine::Rest;
+use tidemill_packet::graph::Graph;
+
+use super::apps::Still;
+use super::peers::Peers;
+use super::{Contender, OWN, Own, in_order, join_all, rates};
+use crate::Extent;
+use crate::clock::cpu_seconds;
+use crate::report::{Better, Report, Row};
+
+const APPS: [u64; 9] = [1, 2, 5, 10, 20, 60, 100, 300, 1000];
+
+/// Where the figures in print are from.
+const APPS_OF_PEERS: u64 = 5;
+
+const POLLED: [u64; 2] = [5, 60];
+
+/// Measures all cases.
+///
+/// # Errors
+/// An engine fails, or does something where there is nothing to do.
+pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
+    let peers = Peers::new(extent, report);
+    for apps in APPS {
+        let breaths = breaths(extent, apps);
+        let mut contenders = ours(chain, apps, breaths);
+        contenders.extend(peers.c("breath", apps, breaths));
+        // A trace compiler may fall off its cliff, and would take hours.
+        let divisor = if apps > 20 { 200 } else { 20 };
+        contenders.extend(peers.luajit(apps, (breaths / divisor).max(100), u64::MAX >> 12));
+        let runs = if extent.small { 1 } else { 3 };
+        let rows = rates("breath", &apps.to_string(), runs, &mut contenders)?;
+        report.case(&rows, Better::High);
+        if apps == APPS_OF_PEERS {
+            rows.iter().for_each(|row| report.row(&seconds_of(row)));
+        }
+        for row in rows.iter().filter(|row| row.who.starts_with("tidemill")) {
+            let value = 1e9 / row.value / apps as f64;
+            report.row(&Row { metric: "ns_per_app", value, unit: "ns", ..row.clone() });
+        }
+    }
+    for apps in POLLED {
+        let breaths = breaths(extent, apps) / 4;
+        let mut contenders = ours(polled, apps, breaths);
+        contenders.extend(peers.c("polled", apps, breaths));
+        contenders.extend(peers.luajit(apps, (breaths / 20).max(100), u64::MAX >> 12));
+        let runs = if extent.small { 1 } else { 3 };
+        let rows = rates("breath", &format!("polled-{apps}"), runs, &mut contenders)?;
+        report.case(&rows, Better::High);
+    }
+    Ok(())
+}
+
+/// A second or so for the slower of us.
+fn breaths(extent: Extent, apps: u64) -> u64 {
+    let most = if extent.small { 20_000 } else { 100_000_000 };
+    most.min(5 * most / apps)
+}
+
+/// A rate as seconds for 100 million breaths, which is how it is in print.
+fn seconds_of(row: &Row) -> Row {
+    Row { metric: "cpu_s_1e8", value: 1e8 / row.value, unit: "s", ..row.clone() }
+}
+
+fn ours(graph: fn(u64) -> Graph, apps: u64, breaths: u64) -> Vec<Contender<'static>> {
+    let contender = |own: Own| Contender {
+        who: own.name().to_owned(),
+        run: Box::new(move || idle(own, graph(apps), breaths)),
+    };
+    OWN.into_iter().map(contender).collect()
+}
+
+/// A source that sleeps, apps, a sink: so many altogether.
+fn chain(apps: u64) -> Graph {
+    let mut graph = Graph::new();
+    let mut all = vec![graph.app("source", Still::declaration(), Config::new())];
+    for at in 0..apps.saturating_sub(2) {
+        all.push(graph.app(&format!("touch{at}"), Touch::declaration(), Config::new()));
+    }
+    if apps > 1 {
+        all.push(graph.app("input", tidemill_apps::sink::Sink::declaration(), Config::new()));
+    }
+    join_all(&mut graph, &all);
+    graph
+}
+
+fn polled(apps: u64) -> Graph {
+    let mut graph = Graph::new();
+    for at in 0..apps {
+        let config = Config::new().with("polled", true);
+        graph.app(&format!("source{at}"), Still::declaration(), config);
+    }
+    graph
+}
+
+/// Breaths per CPU second.
+fn idle(own: Own, graph: Graph, breaths: u64) -> Result<f64, String> {
+    let mut engine = own.engine(graph)?;
+    // Sources fall asleep in the first.
+    engine.breathe();
+    let before = engine.stats();
+    let (seconds, rest) = cpu_seconds(|| engine.breathe_times(breaths));
+    let after = engine.stats();
+    if after.breaths - before.breaths != breaths || after.breaths_busy != before.breaths_busy {
+        return Err(format!("from {before:?} to {after:?}"));
+    }
+    if !matches!(rest, Rest::Asleep | Rest::Poll(_)) {
+        return Err(format!("rests with {rest:?}"));
+    }
+    in_order(&mut engine)?;
+    Ok(breaths as f64 / seconds)
+}

@@ -1,0 +1,162 @@
+//! Packet graphs: breaths without packets, packets through graphs, and what changes do to the rate.
+//!
+//! | part | measures |
+//! |---|---|
+//! | `breath` | idle breaths against the number of apps |
+//! | `carry` | packets through graphs: `basic1`, `chain` |
+//! | `idle_then_load` | whether it matters that a graph was idle first |
+//! | `workloads` | whether it matters that traffic changes all the time |
+//! | `apps` | sources and other apps for that |
+//! | `peers` | programs of other languages |
+//!
+//! Graphs are breathed in this process without the event loop: it would add one event per batch of
+//! breaths. All contenders of a case take turns, and each has to carry as many packets.
+
+mod apps;
+mod breath;
+mod carry;
+mod idle_then_load;
+mod peers;
+mod workloads;
+
+pub use breath::run as breath;
+pub use carry::{basic1, chain};
+pub use idle_then_load::run as idle_then_load;
+pub use workloads::run as workloads;
+
+use tidemill_packet::engine::{Engine, EngineKind, Options, Rest};
+use tidemill_packet::graph::Graph;
+
+use crate::clock::{cpu_seconds, median};
+use crate::report::Row;
+
+/// Breaths between two looks at how it stands, as the driver on the event loop has it.
+const BATCH: u64 = 64;
+
+/// Which engine of ours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Own {
+    Compiled,
+    Dispatch,
+}
+
+const OWN: [Own; 2] = [Own::Compiled, Own::Dispatch];
+
+impl Own {
+    fn name(self) -> &'static str {
+        match self {
+            Own::Compiled => "tidemill",
+            Own::Dispatch => "tidemill-dispatch",
+        }
+    }
+
+    /// An engine that runs this graph.
+    fn engine(self, graph: Graph) -> Result<Engine, String> {
+        let kind = match self {
+            Own::Compiled => EngineKind::Compiled,
+            Own::Dispatch => EngineKind::Dispatch,
+        };
+        let mut engine = Engine::new(Options { kind, ..Options::default() });
+        engine.configure(graph).map_err(|refused| refused.to_string())?;
+        Ok(engine)
+    }
+}
+
+/// A chain of apps, each linked to the next.
+fn join_all(graph: &mut Graph, apps: &[usize]) {
+    for pair in apps.windows(2) {
+        graph.link((pair[0], "output"), (pair[1], "input"));
+    }
+}
+
+/// Breathes until all packets have arrived; the CPU seconds. What is left undone is an error.
+fn run_to_end(engine: &mut Engine) -> Result<f64, String> {
+    let (seconds, rest) = cpu_seconds(|| {
+        loop {
+            match engine.breathe_while_busy(BATCH, u64::MAX) {
+                (Rest::Busy, _) => {}
+                (rest, _) => return rest,
+            }
+        }
+    });
+    match rest {
+        Rest::Finished => Ok(seconds),
+        rest => Err(format!("the graph rests before its end: {rest:?}")),
+    }
+}
+
+/// What has arrived over a link, with everything in order: nothing dropped, nothing queued.
+fn arrived(engine: &Engine, link: &str) -> Result<u64, String> {
+    let stats = engine.link_stats(link).ok_or_else(|| format!("no link `{link}`"))?;
+    if stats.tx_drops + stats.queued > 0 || stats.rx_packets != stats.tx_packets {
+        return Err(format!("`{link}` is not in order: {stats:?}"));
+    }
+    Ok(stats.rx_packets)
+}
+
+/// All packets that were made have been freed, and no app has failed.
+fn in_order(engine: &mut Engine) -> Result<(), String> {
+    if let Some(note) = engine.take_notes().first() {
+        return Err(note.to_string());
+    }
+    match engine.pool_stats().alive() {
+        0 => Ok(()),
+        alive => Err(format!("{alive} packets are lost")),
+    }
+}
+
+/// A contender of a case: its name, and what measures it once.
+struct Contender<'a> {
+    who: String,
+    run: Box<dyn FnMut() -> Result<f64, String> + 'a>,
+}
+
+/// What each contender comes to in each run; they take turns.
+fn figures(
+    bench: &str,
+    case: &str,
+    runs: usize,
+    contenders: &mut [Contender<'_>],
+) -> Result<Vec<Vec<f64>>, String> {
+    let mut figures = vec![Vec::new(); contenders.len()];
+    for _ in 0..runs {
+        for (contender, figures) in contenders.iter_mut().zip(&mut figures) {
+            let failed = |what| format!("{bench} {case}: {}: {what}", contender.who);
+            figures.push((contender.run)().map_err(failed)?);
+        }
+    }
+    Ok(figures)
+}
+
+/// A row of rates for each contender.
+fn rates(
+    bench: &'static str,
+    case: &str,
+    runs: usize,
+    contenders: &mut [Contender<'_>],
+) -> Result<Vec<Row>, String> {
+    let figures = figures(bench, case, runs, contenders)?;
+    let rows = contenders.iter().zip(figures);
+    Ok(rows.map(|(contender, figures)| row(bench, case, &contender.who, figures)).collect())
+}
+
+/// A row of rates.
+fn row(bench: &'static str, case: &str, who: &str, figures: Vec<f64>) -> Row {
+    Row {
+        bench,
+        case: case.to_owned(),
+        who: who.to_owned(),
+        metric: "per_cpu_s",
+        runs: figures.len(),
+        value: median(figures),
+        unit: "1/s",
+    }
+}
+
+/// Expects this count.
+fn expect(count: u64, expected: u64) -> Result<(), String> {
+    match count == expected {
+        true => Ok(()),
+        false => Err(format!("comes to {count}, not {expected}")),
+    }
+}

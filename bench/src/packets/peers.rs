@@ -1,0 +1,126 @@
+//! Peers that are programs: C by hand, and the idle model on LuaJIT.
+//!
+//! A program prints CPU seconds and a count. C is compiled into the target folder when it is
+//! measured; LuaJIT is `luajit` on the path, as distributions have it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Contender, expect};
+use crate::Extent;
+use crate::report::Report;
+
+/// The peers there are.
+pub struct Peers {
+    c: Option<PathBuf>,
+    luajit: bool,
+}
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(name)
+}
+
+impl Peers {
+    /// Builds and looks; who is not there is told.
+    pub fn new(extent: Extent, report: &mut Report) -> Peers {
+        if !extent.peers {
+            return Peers { c: None, luajit: false };
+        }
+        let mut there = |who: &str, found: Result<PathBuf, String>| match found {
+            Ok(program) => Some(program),
+            Err(reason) => {
+                report.note(&format!("{who}: absent: {reason}"));
+                None
+            }
+        };
+        let c = there("c", build());
+        let luajit = said(Command::new("luajit").arg("-v"), "luajit").map(|_| PathBuf::new());
+        Peers { c, luajit: there("luajit", luajit).is_some() }
+    }
+
+    /// The two ways in C to this bench; a run gives packets or breaths per CPU second.
+    pub fn c(&self, bench: &'static str, apps: u64, count: u64) -> Vec<Contender<'_>> {
+        let Some(program) = &self.c else { return Vec::new() };
+        let contender = |(who, way): (&str, &'static str)| Contender {
+            who: who.to_owned(),
+            run: Box::new(move || {
+                let mut command = Command::new(program);
+                command.args([way, bench]).args([apps, count].map(|number| number.to_string()));
+                let (seconds, result) = figures(&mut command, "c")?;
+                expect(result, count)?;
+                Ok(count as f64 / seconds)
+            }),
+        };
+        [("c-pointers", "pointers"), ("c-fused", "fused")].into_iter().map(contender).collect()
+    }
+
+    /// The two ways on LuaJIT: of so many breaths the first are idle. A run gives breaths per CPU
+    /// second.
+    pub fn luajit(&self, apps: u64, breaths: u64, idle: u64) -> Vec<Contender<'_>> {
+        if !self.luajit {
+            return Vec::new();
+        }
+        let contender = |(who, way): (&str, &'static str)| Contender {
+            who: who.to_owned(),
+            run: Box::new(move || {
+                let mut command = Command::new("luajit");
+                command.arg(source("luajit/breath.lua")).arg(way);
+                command.args([apps, breaths, idle].map(|number| number.to_string()));
+                let (seconds, sum) = figures(&mut command, "luajit")?;
+                expect(sum, breaths.saturating_sub(idle) * apps * 100)?;
+                Ok(breaths as f64 / seconds)
+            }),
+        };
+        let ways = [("luajit-nested", "nested"), ("luajit-flat", "flat")];
+        ways.into_iter().map(contender).collect()
+    }
+}
+
+/// Compiles the program in C.
+fn build() -> Result<PathBuf, String> {
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let folder = own.ancestors().nth(2).ok_or("no target folder")?.join("peers/c");
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    // A name of its own: several may build at once, and none runs what another writes.
+    let program = folder.join(format!("flow-{}", std::process::id()));
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O2", "-o"]).arg(&program).arg(source("c/flow.c"));
+    said(&mut compiler, "the C compiler")?;
+    Ok(program)
+}
+
+impl Drop for Peers {
+    fn drop(&mut self) {
+        if let Some(program) = &self.c {
+            // A file in the target folder, at worst.
+            let _ = std::fs::remove_file(program);
+        }
+    }
+}
+
+fn figures(command: &mut Command, name: &str) -> Result<(f64, u64), String> {
+    let text = said(command, name)?;
+    let (seconds, count) = text.trim().split_once(' ').unwrap_or_default();
+    match (seconds.parse(), count.parse()) {
+        (Ok(seconds), Ok(count)) => Ok((seconds, count)),
+        _ => Err(format!("{name} says `{}`", text.trim())),
+    }
+}
+
+/// What a program prints.
+///
+/// # Errors
+/// It is not installed, or fails.
+pub fn said(command: &mut Command, name: &str) -> Result<String, String> {
+    let output = command.output().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => format!("{name} is not installed"),
+        _ => format!("{name}: {error}"),
+    })?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() {
+        return Ok(text(&output.stdout));
+    }
+    let said = text(&output.stderr);
+    Err(format!("{name} fails: {}", said.lines().next().unwrap_or("it says nothing")))
+}

@@ -1,0 +1,337 @@
+//! Two drivers for the same store, with the same clients: one in components over a pore, one all
+//! native (`outlet`). And a round trip to another process, beside the same in C.
+//!
+//! The store is on a thread of its own and sleeps at its bell. Beside the writers a timer is to
+//! come every millisecond: a driver that holds the loop up delays it.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use tidemill::components::run::Prepared;
+use tidemill::components::{RunOptions, Streams, load_text};
+use tidemill_pore::Pore;
+use tidemill_pore::memfd::{Memfd, Shape};
+use tidemill_pore::xenstore::outlet::Outlet;
+use tidemill_pore::xenstore::server::{Server, Settings};
+use tidemill_pore::xenstore::wire::Type;
+
+use crate::Extent;
+use crate::clock::median;
+use crate::measure::{Measured, measured};
+use crate::report::{Better, Report, Row};
+
+const DRIVER: &str = include_str!("../../apps/drivers/xenstore.com");
+const CLIENTS: &str = include_str!("../cl/pores.com");
+/// What only the native driver needs, and what all pores share.
+const OUTLET_NATIVE: [&str; 2] = [
+    include_str!("../../crates/pore/src/xenstore/outlet.rs"),
+    include_str!("../../crates/tidemill/src/components/system/xenstore.rs"),
+];
+const PORE_NATIVE: [&str; 3] = [
+    include_str!("../../crates/tidemill/src/components/system/pore/mod.rs"),
+    include_str!("../../crates/tidemill/src/components/system/pore/open.rs"),
+    include_str!("../../crates/tidemill/src/components/system/pore/wake.rs"),
+];
+const DRIVERS: [&str; 2] = ["pore", "outlet"];
+/// Bytes of a message of a round trip.
+const MESSAGE_BYTES: usize = 64;
+
+/// Measures all of it.
+///
+/// # Errors
+/// A driver fails, or does not write what it should.
+pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
+    lines(report);
+    if let Some(seconds) = extent.seconds {
+        return endure(seconds, report);
+    }
+    let (count, runs) = if extent.small { (20, 1) } else { (1000, 7) };
+    for writers in [1, 3, 10, 25] {
+        for size in [1, 100] {
+            compare(&Case { writers, size, count, seconds: 0 }, runs, report)?;
+        }
+    }
+    round_trip(extent, report)
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    writers: u64,
+    size: u64,
+    count: u64,
+    seconds: u64,
+}
+
+/// One run of one driver.
+struct Outcome {
+    measured: Measured,
+    late_ms: f64,
+    component_bytes: u64,
+}
+
+/// Lines of code of each driver: what is not blank, no comment and no test.
+fn lines(report: &mut Report) {
+    let native = |texts: &[&str]| texts.iter().map(|text| code_lines(text)).sum::<usize>();
+    let component = component_lines(DRIVER);
+    report.note(&format!(
+        "lines of code: pore {component} in components, {} native for pores of every kind; \
+         outlet 0 in components, {} native for this driver alone",
+        native(&PORE_NATIVE),
+        native(&OUTLET_NATIVE)
+    ));
+}
+
+fn code_lines(text: &str) -> usize {
+    let code = text.split("#[cfg(test)]").next().unwrap_or(text).lines().map(str::trim);
+    code.filter(|line| !line.is_empty() && !line.starts_with("//")).count()
+}
+
+fn component_lines(text: &str) -> usize {
+    let (mut depth, mut count) = (0, 0);
+    for line in text.lines().map(str::trim) {
+        let outside = depth == 0;
+        depth += line.matches("(*").count();
+        depth -= line.matches("*)").count().min(depth);
+        count += usize::from(outside && !line.is_empty() && !line.starts_with("(*"));
+    }
+    count
+}
+
+/// A folder with a store; both go when this is dropped.
+struct Place {
+    folder: PathBuf,
+    _server: Server,
+}
+
+impl Place {
+    fn new() -> Result<Place, String> {
+        let folder = std::env::temp_dir().join(format!("tidemill-pores-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", folder.display());
+        std::fs::create_dir_all(&folder).map_err(|error| failed(&error))?;
+        let pages = folder.join("pages");
+        // The indexes pass 2^32 soon.
+        let settings = Settings { pages, streams: None, first_index: u32::MAX - 4000, domain: 0 };
+        let server = Server::start(settings).map_err(|error| failed(&error))?;
+        Ok(Place { folder, _server: server })
+    }
+
+    /// What the writers of a case have left.
+    fn check(&self, case: &Case) -> Result<(), String> {
+        let socket = UnixStream::connect(self.folder.join("pages"));
+        let socket = socket.map_err(|error| error.to_string())?;
+        let mut outlet = Outlet::page(socket).map_err(|error| error.to_string())?;
+        for number in 1..=case.writers {
+            let path = format!("/bench/{number}\0");
+            let value = outlet.request(Type::Read, 0, path.as_bytes());
+            let value = value.map_err(|failure| failure.to_string())?;
+            let expected = (0..case.size).map(|i| 97 + ((i + number) % 26) as u8);
+            if !expected.eq(value.iter().copied()) {
+                return Err(format!("{path}: {} bytes are there, or others", value.len()));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[derive(Clone, Default)]
+struct Tape(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Tape {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn one(place: &Place, driver: &str, case: &Case) -> Result<Outcome, String> {
+    let loaded = load_text("pores.com", &format!("{DRIVER}\n{CLIENTS}"));
+    if loaded.program.is_none() {
+        return Err(loaded.diagnostics.iter().map(|one| loaded.sources.render(one)).collect());
+    }
+    let Case { writers, size, count, seconds } = *case;
+    let numbers = [writers, size, count, seconds].map(|number| number.to_string());
+    let words = [driver, "xenstore", "pages"].map(str::to_owned);
+    let options = RunOptions {
+        arguments: words.into_iter().chain(numbers).collect(),
+        root: Some(place.folder.clone()),
+        ..RunOptions::default()
+    };
+    let prepared = Prepared::new(&loaded, options)?;
+    let (data, notes) = (Tape::default(), Tape::default());
+    let (out, err) = (Box::new(data.clone()), Box::new(notes.clone()));
+    let mut ended = None;
+    let measured = measured(|| {
+        ended = Some(prepared.run(Streams { data: out, notes: err, is_watched: false })?);
+        let text = |tape: &Tape| String::from_utf8_lossy(&tape.0.borrow()).trim().to_owned();
+        text(&data).parse().map_err(|_| format!("{driver}: {} {}", text(&data), text(&notes)))
+    })?;
+    if seconds == 0 && measured.result != writers * count {
+        return Err(format!("{driver}: {} writes of {}", measured.result, writers * count));
+    }
+    place.check(case)?;
+    let ended = ended.ok_or("it has not run")?;
+    let late_ms = ended.timer_late_max.as_secs_f64() * 1e3;
+    Ok(Outcome { measured, late_ms, component_bytes: ended.peak_bytes })
+}
+
+fn compare(case: &Case, runs: usize, report: &mut Report) -> Result<(), String> {
+    let place = Place::new()?;
+    let mut outcomes: [Vec<Outcome>; 2] = Default::default();
+    for _ in 0..runs {
+        for (driver, outcomes) in DRIVERS.into_iter().zip(&mut outcomes) {
+            outcomes.push(one(&place, driver, case)?);
+        }
+    }
+    let name = format!("{}x{}", case.writers, case.size);
+    let row = |driver: usize, metric, unit, figure: fn(&Outcome) -> f64| {
+        let value = median(outcomes[driver].iter().map(figure).collect());
+        let who = if driver == 0 { "tidemill" } else { "outlet" }.to_owned();
+        Row { bench: "pores", case: name.clone(), who, metric, value, unit, runs }
+    };
+    let wall = [0, 1].map(|at| row(at, "wall_ms", "ms", |one| one.measured.wall_s * 1e3));
+    report.case(&wall, Better::Low);
+    let percent = (wall[1].value - wall[0].value) / wall[1].value * 100.0;
+    report.row(&Row { metric: "difference", value: percent, unit: "%", ..wall[0].clone() });
+    for (metric, unit, figure) in [
+        ("cpu_s", "s", (|one| one.measured.cpu_s) as fn(&Outcome) -> f64),
+        ("timer_late_ms", "ms", |one| one.late_ms),
+    ] {
+        for driver in [0, 1] {
+            report.row(&row(driver, metric, unit, figure));
+        }
+    }
+    Ok(())
+}
+
+/// Many writers for long: what memory does.
+fn endure(seconds: u64, report: &mut Report) -> Result<(), String> {
+    let place = Place::new()?;
+    let short = Case { writers: 25, size: 100, count: 1000, seconds: 1 };
+    for case in [short, Case { seconds, ..short }] {
+        let outcome = one(&place, "pore", &case)?;
+        let row = |metric, value, unit| Row {
+            bench: "pores",
+            case: format!("25x100 for {} s", case.seconds),
+            who: "tidemill".to_owned(),
+            metric,
+            value,
+            unit,
+            runs: 1,
+        };
+        let rate = outcome.measured.result as f64 / outcome.measured.wall_s;
+        report.row(&row("per_s", rate, "1/s"));
+        report.row(&row("peak_bytes", outcome.component_bytes as f64, "bytes"));
+        report.row(&row("resident_bytes", outcome.measured.peak_bytes, "bytes"));
+        report.row(&row("timer_late_ms", outcome.late_ms, "ms"));
+    }
+    Ok(())
+}
+
+/// A round trip to another process, ours beside C on both sides.
+fn round_trip(extent: Extent, report: &mut Report) -> Result<(), String> {
+    let peer = match extent.peers.then(build_peer) {
+        Some(Ok(peer)) => peer,
+        Some(Err(reason)) => {
+            report.note(&format!("c: absent: {reason}"));
+            return Ok(());
+        }
+        None => return Ok(()),
+    };
+    let (count, runs) = if extent.small { (1000, 1) } else { (100_000, 7) };
+    let mut figures: [Vec<f64>; 2] = Default::default();
+    for _ in 0..runs {
+        figures[0].push(ours(&peer, count)?);
+        let said = Command::new(&peer).args(["both", &count.to_string()]).output();
+        let said = said.map_err(|error| error.to_string())?;
+        let text = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+        figures[1].push(text.parse().map_err(|_| format!("c says `{text}`"))?);
+    }
+    let rows: Vec<Row> = ["tidemill", "c"]
+        .into_iter()
+        .zip(figures)
+        .map(|(who, figures)| Row {
+            bench: "pores",
+            case: "round-trip".to_owned(),
+            who: who.to_owned(),
+            metric: "ns",
+            value: median(figures),
+            unit: "ns",
+            runs,
+        })
+        .collect();
+    report.case(&rows, Better::Low);
+    Ok(())
+}
+
+fn build_peer() -> Result<PathBuf, String> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/c/roundtrip.c");
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let target = own.ancestors().nth(2).ok_or("no target folder")?.join("peers/c");
+    std::fs::create_dir_all(&target).map_err(|error| error.to_string())?;
+    let program = target.join("roundtrip");
+    let mut build = Command::new("cc");
+    let built = build.args(["-O2", "-o"]).arg(&program).arg(&source).output();
+    let built = built.map_err(|error| format!("the C compiler: {error}"))?;
+    if built.status.success() {
+        return Ok(program);
+    }
+    let said = String::from_utf8_lossy(&built.stderr);
+    Err(format!("the C compiler fails: {}", said.lines().next().unwrap_or("it says nothing")))
+}
+
+/// Ends with whoever started it.
+struct Echo(Child);
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Nanoseconds of a round trip with our side here and C on the other.
+fn ours(peer: &Path, count: u64) -> Result<f64, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("round trip: {error}");
+    let path = std::env::temp_dir().join(format!("tidemill-echo-{}", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).map_err(|error| failed(&error))?;
+    let echo = Command::new(peer).arg("echo").arg(&path).spawn();
+    let _echo = Echo(echo.map_err(|error| failed(&error))?);
+    let (socket, _) = listener.accept().map_err(|error| failed(&error))?;
+    let _ = std::fs::remove_file(&path);
+    let mut pore = Memfd::offer_to(socket, Shape::Bytes, 4096).map_err(|error| failed(&error))?;
+    let (mut message, mut answer) = ([0u8; MESSAGE_BYTES], Vec::new());
+    let patience = Duration::from_secs(5);
+    let start = Instant::now();
+    for i in 0..count {
+        message[0] = i as u8;
+        pore.write(&message).and_then(|_| pore.ring()).map_err(|error| failed(&error))?;
+        answer.clear();
+        while answer.len() < MESSAGE_BYTES {
+            let left = MESSAGE_BYTES - answer.len();
+            if pore.read(left, &mut answer).map_err(|error| failed(&error))? == 0 {
+                pore.bell().wait(patience);
+                pore.look_at_peer().map_err(|error| failed(&error))?;
+            }
+        }
+        if answer[0] != message[0] {
+            return Err("round trip: another answer".to_owned());
+        }
+    }
+    Ok(start.elapsed().as_nanos() as f64 / count as f64)
+}

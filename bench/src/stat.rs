@@ -1,0 +1,41 @@
+//! What counting costs, beside adding to a variable.
+
+use tidemill_stat::{Registry, measure};
+
+use crate::Extent;
+use crate::report::{Better, Report, Row};
+
+/// Measures counters, histograms and logs in mapped files.
+///
+/// # Errors
+/// What was counted is not what readers see.
+pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
+    let registry = Registry::open();
+    if let Some(problem) = registry.problem() {
+        report.note(&format!("in memory: {problem}"));
+    }
+    let (turns, operations) = if extent.small { (20, 1000) } else { (500, 100_000) };
+    let costs = measure::costs(&registry, turns, operations);
+    if !costs.is_correct {
+        return Err("readers see other counts".to_owned());
+    }
+    let runs = turns as usize;
+    let row = |case: &str, who: &str, value| Row {
+        bench: "stat",
+        case: case.to_owned(),
+        who: who.to_owned(),
+        metric: "ns",
+        value,
+        unit: "ns",
+        runs,
+    };
+    report.case(
+        &[row("counter", "tidemill", costs.counter_ns), row("counter", "plain", costs.plain_ns)],
+        Better::Low,
+    );
+    let above = costs.counter_ns - costs.plain_ns;
+    report.row(&Row { metric: "above_ns", ..row("counter", "tidemill", above) });
+    report.row(&row("histogram", "tidemill", costs.histogram_ns));
+    report.row(&row("log", "tidemill", costs.log_ns));
+    Ok(())
+}

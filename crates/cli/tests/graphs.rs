@@ -1,0 +1,273 @@
+//! Examples of packet graphs do what their pages say: in a folder of their own, `sample.flow` writes
+//! captures where there is one, the example runs, and what it wrote is in `test.out`, as frames in
+//! text. `BLESS=1` rewrites that. Examples that need devices are skipped where none may be made.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Folder, root, status, stderr, tidemill};
+use tidemill_apps::capture::{Frame, Reader};
+use tidemill_apps::frame;
+
+fn file(example: &str, name: &str) -> PathBuf {
+    root().join("examples").join(example).join(name)
+}
+
+fn run(folder: &Folder, graph: &Path, more: &[&str]) -> Output {
+    let mut command = tidemill();
+    command.arg("run").arg(graph).args(more).current_dir(folder.path());
+    let output = command.output().expect("it starts");
+    assert_eq!(status(&output), 0, "{}\n{}", graph.display(), stderr(&output));
+    output
+}
+
+/// The captures in a folder, as frames in text.
+fn captures(folder: &Path) -> BTreeMap<String, String> {
+    let entries =
+        std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("it").path());
+    let captures = entries.filter(|path| path.extension().is_some_and(|it| it == "pcap"));
+    captures
+        .map(|path| (path.file_stem().expect("a name").to_string_lossy().into_owned(), text(&path)))
+        .collect()
+}
+
+fn text(capture: &Path) -> String {
+    let file = std::fs::File::open(capture).expect("a capture");
+    let mut reader = Reader::new(file).expect("a capture");
+    let (mut frame, mut text) = (Frame::default(), String::new());
+    while reader.next(&mut frame).is_ok() {
+        text += &frame::describe(&frame.bytes);
+        text += "\n";
+    }
+    text
+}
+
+fn compare(example: &str, is: &str) {
+    let path = file(example, "test.out");
+    if std::env::var_os("BLESS").is_some() {
+        return std::fs::write(path, is).expect("written");
+    }
+    let expected = std::fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(is, expected, "{example} differs (BLESS=1 accepts it)");
+}
+
+/// An example from captures to captures.
+fn check(example: &str, more: &[&str]) {
+    let folder = Folder::new();
+    run(&folder, &file(example, "sample.flow"), &[]);
+    let samples = captures(folder.path());
+    let output = run(
+        &folder,
+        &file(example, &format!("{example}.flow")),
+        &[&["--stats"][..], more].concat(),
+    );
+    let mut is = String::new();
+    for (name, frames) in captures(folder.path()) {
+        if !samples.contains_key(&name) {
+            is += &format!("{name}.pcap\n{frames}\n");
+        }
+    }
+    let stats = stderr(&output);
+    let apps = stats.lines().filter(|line| line.starts_with("app "));
+    apps.for_each(|line| is += &format!("{line}\n"));
+    compare(example, &is);
+}
+
+#[test]
+fn a_filter_divides_a_capture() {
+    check("filter", &[]);
+}
+
+#[test]
+fn vlan_tags_go_on_and_off() {
+    check("vlan", &[]);
+}
+
+#[test]
+fn nat_translates_there_and_back() {
+    check("nat", &[]);
+}
+
+#[test]
+fn a_rate_limiter_passes_its_burst() {
+    check("rate-limiter", &["-D", "RATE=1"]);
+}
+
+#[test]
+fn a_mirror_gets_a_sample() {
+    check("mirror", &[]);
+}
+
+/// A graph that runs until it is dropped.
+struct Running(Child);
+
+impl Running {
+    fn start(graph: &Path, defines: &[String]) -> Running {
+        let mut command = tidemill();
+        command.arg("run").arg(graph).arg("--stats");
+        command.args(defines.iter().flat_map(|define| ["-D", define]));
+        let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        Running(child.expect("it starts"))
+    }
+
+    /// Waits for a device; why it cannot be had, if it cannot.
+    fn wait_for(&mut self, device: &str) -> Result<(), String> {
+        let end = Instant::now() + Duration::from_secs(20);
+        while !Path::new("/sys/class/net").join(device).exists() {
+            assert!(Instant::now() < end, "no {device}");
+            if self.0.try_wait().expect("it can be asked").is_some() {
+                return Err(self.said());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    }
+
+    fn said(&mut self) -> String {
+        let mut text = String::new();
+        let pipe = self.0.stderr.as_mut().expect("piped");
+        std::io::Read::read_to_string(pipe, &mut text).expect("readable");
+        text
+    }
+
+    /// Ends it in order; what it said.
+    fn end(mut self) -> String {
+        sh(&format!("kill -INT {}", self.0.id()));
+        let said = self.said();
+        self.0.wait().expect("it ends");
+        said
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn try_sh(line: &str) -> Result<String, String> {
+    let output =
+        Command::new("bash").args(["-c", line]).output().map_err(|error| error.to_string())?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(format!("{line}: {}", stderr(&output))),
+    }
+}
+
+fn sh(line: &str) -> String {
+    try_sh(line).unwrap_or_else(|why| panic!("{why}"))
+}
+
+#[test]
+fn a_host_of_two_apps_answers() {
+    let device = format!("tmp{}", std::process::id() % 100_000);
+    let mut running =
+        Running::start(&file("pinger", "pinger.flow"), &[format!("TAP=\"{device}\"")]);
+    if let Err(why) = running.wait_for(&device) {
+        return println!("skipped: {why}");
+    }
+    if let Err(why) = try_sh(&format!(
+        "echo 1 > /proc/sys/net/ipv6/conf/{device}/disable_ipv6; ip link set {device} up"
+    )) {
+        return println!("skipped: {why}");
+    }
+    let folder = Folder::new();
+    let graph = format!(
+        "asks :: Generator {{ frames: [
+           \"02:00:00:00:00:01 > 02:00:00:00:00:02 arp is 10.78.0.1 to 10.78.0.2 02:00:00:00:00:02\",
+           \"02:00:00:00:00:01 > ff:ff:ff:ff:ff:ff arp who 10.78.0.2 tell 10.78.0.1\",
+           \"02:00:00:00:00:01 > 02:00:00:00:00:02 ip 10.78.0.1 > 10.78.0.2 icmp echo 5 1 bytes 56\",
+           \"02:00:00:00:00:01 > 02:00:00:00:00:02 ip 10.78.0.1 > 10.78.0.3 icmp echo 5 2 bytes 56\"
+         ] }}
+         wire :: RawSocket {{ interface: \"{device}\" }}
+         seen :: PcapWriter {{ file: \"seen.pcap\" }}
+         asks -> wire -> seen"
+    );
+    let graph = folder.file("asks.flow", &graph);
+    run(&folder, Path::new(&graph), &["--for", "1.5"]);
+    // How often it has asked for its gateway depends on when that was there.
+    let seen = text(&folder.path().join("seen.pcap"));
+    let from = |line: &&str| line.starts_with("02:00:00:00:00:02 >") && !line.contains("arp who");
+    let seen: Vec<&str> = seen.lines().filter(from).collect();
+    compare("pinger", &(seen.join("\n") + "\n"));
+    let said = running.end();
+    assert!(said.contains("app arp: answered 1") && said.contains("resolved 1"), "{said}");
+}
+
+/// Network namespaces, which go with the test.
+struct Namespaces(Vec<String>);
+
+impl Drop for Namespaces {
+    fn drop(&mut self) {
+        for name in &self.0 {
+            let _ = try_sh(&format!("ip netns delete {name}"));
+        }
+    }
+}
+
+#[test]
+fn a_bridge_joins_three_namespaces() {
+    let names: Vec<String> =
+        ["a", "b", "c"].map(|end| format!("tm{}{end}", std::process::id() % 100_000)).to_vec();
+    let defines: Vec<String> =
+        ["A", "B", "C"].iter().zip(&names).map(|(key, name)| format!("{key}=\"{name}\"")).collect();
+    let mut running = Running::start(&file("learning-bridge", "learning-bridge.flow"), &defines);
+    if let Err(why) = running.wait_for(&names[2]) {
+        return println!("skipped: {why}");
+    }
+    let mut namespaces = Namespaces(Vec::new());
+    for (number, name) in (1..).zip(&names) {
+        if let Err(why) = try_sh(&format!("ip netns add {name}")) {
+            return println!("skipped: {why}");
+        }
+        namespaces.0.push(name.clone());
+        let inside = format!("ip netns exec {name} bash -c");
+        sh(&format!("{inside} 'echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6; true'"));
+        sh(&format!("ip link set {name} netns {name}"));
+        sh(&format!("ip -n {name} address add 10.77.0.{number}/24 dev {name}"));
+        sh(&format!("ip -n {name} link set {name} up"));
+    }
+    let mut is = String::new();
+    for (number, name) in (1..).zip(&names) {
+        for other in (1..=names.len()).filter(|&other| other != number) {
+            // Whoever sends has to find out the other's Ethernet address first.
+            let end = Instant::now() + Duration::from_secs(20);
+            let found = format!("ip -n {name} neighbour show 10.77.0.{other}");
+            let to = format!("/dev/udp/10.77.0.{other}/9");
+            while !sh(&found).contains("lladdr") {
+                assert!(Instant::now() < end, "{name} does not reach {other}: {}", sh(&found));
+                // The answer may be that nobody listens there.
+                let _ = try_sh(&format!("ip netns exec {name} bash -c 'echo moin > {to}'"));
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            is += &format!("10.77.0.{number} reaches 10.77.0.{other}\n");
+        }
+    }
+    compare("learning-bridge", &is);
+    let said = running.end();
+    assert!(said.contains("app bridge: addresses 3"), "{said}");
+}
+
+/// No example is left out here.
+#[test]
+fn all_graphs_are_run() {
+    let tests = include_str!("graphs.rs");
+    let mut count = 0;
+    for folder in std::fs::read_dir(root().join("examples")).expect("a folder") {
+        let folder = folder.expect("an entry").path();
+        let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
+        if folder.join(format!("{name}.flow")).exists() {
+            let is_run = [format!("check(\"{name}\""), format!("compare(\"{name}\"")];
+            assert!(is_run.iter().any(|one| tests.contains(one)), "{name} is not run");
+            assert!(folder.join("README.md").exists(), "{name} has no page");
+            count += 1;
+        }
+    }
+    assert!(count >= 6, "{count} examples");
+}

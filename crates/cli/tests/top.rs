@@ -1,0 +1,109 @@
+//! `top` reads the counters of another process: while it runs, and after it was killed.
+
+mod common;
+
+use std::process::{Child, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Folder, status, stderr, stdout, tidemill};
+
+/// A thousand packets a second, of which one in ten passes.
+const GRAPH: &str = "src :: Generator { frames: [\"hex 00\"], packets: 1000000, rate: 1000 }\n\
+    some :: Sample { every: 10 }\nend :: Sink\nsrc -> some -> end\n";
+
+fn start(folder: &Folder, program: &str, arguments: &[&str]) -> Child {
+    let mut command = tidemill();
+    command.args(["run", program]).args(arguments).env("XDG_RUNTIME_DIR", folder.path());
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
+}
+
+fn top(folder: &Folder, arguments: &[&str]) -> Output {
+    let mut command = tidemill();
+    command.arg("top").args(arguments).env("XDG_RUNTIME_DIR", folder.path());
+    command.output().expect("it starts")
+}
+
+/// Asks until it says something that is so, at most twenty seconds.
+fn top_until(folder: &Folder, arguments: &[&str], is_so: impl Fn(&str) -> bool) -> String {
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        let output = top(folder, arguments);
+        let text = stdout(&output);
+        if status(&output) == 0 && is_so(&text) {
+            return text;
+        }
+        assert!(Instant::now() < end, "{text}{}", stderr(&output));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The cells of the line that begins so.
+fn cells(text: &str, start: &str) -> Vec<f64> {
+    let line = text.lines().find(|line| line.split_whitespace().next() == Some(start));
+    let cells = line.into_iter().flat_map(|line| line.split_whitespace().skip(1));
+    cells.map(|cell| cell.parse().expect("a number")).collect()
+}
+
+#[test]
+fn rates_of_a_graph_are_shown_while_it_runs_and_its_counts_after_a_crash() {
+    let folder = Folder::new();
+    let graph = folder.file("a.flow", GRAPH);
+    let none = top(&folder, &[]);
+    assert_eq!((status(&none), stdout(&none).as_str()), (1, ""));
+    let mut child = start(&folder, &graph, &[]);
+    let pid = child.id().to_string();
+    // Once without saying which: it is the only one.
+    let link = "src.output->some.input";
+    let text = top_until(&folder, &[], |text| cells(text, link).first() > Some(&500.0));
+    assert!(text.starts_with(&format!("process {pid}\n")), "{text}");
+    // Machines under load may be late, but no packet comes too early.
+    let rate = cells(&text, link)[0];
+    assert!(rate < 1500.0, "{text}");
+    let passed = cells(&text, "some.output->end.some")[0];
+    assert!((rate / 10.0 - passed).abs() < 20.0, "{text}");
+    assert!(cells(&text, "some")[1] > 400.0, "nine of ten are drops: {text}");
+    let text = top_until(&folder, &[&pid, "--form", "prometheus"], |_| true);
+    let metric = format!("tidemill_link_rx_packets{{name=\"{link}\"}} ");
+    assert!(text.lines().any(|line| line.starts_with(&metric)), "{text}");
+
+    child.kill().expect("killed");
+    child.wait().expect("ends");
+    let text = stdout(&top(&folder, &[&pid]));
+    assert!(text.contains("has ended"), "{text}");
+    assert!(cells(&text, link)[4] > 500.0, "the counts are still there: {text}");
+    // The next start cleans up.
+    let mut next = start(&folder, &graph, &["--for", "0.1"]);
+    assert!(next.wait().expect("ends").success());
+    let gone = top(&folder, &[&pid]);
+    assert_eq!(status(&gone), 1);
+    assert!(stderr(&gone).contains("has no counters here"), "{}", stderr(&gone));
+}
+
+#[test]
+fn rates_of_rules_are_listed() {
+    let folder = Folder::new();
+    let rules = folder.file("a.olg", "r1 tick(@N, E) :- periodic(@N, E, 0.01).\n");
+    let mut child = start(&folder, &rules, &["--nodes", "1", "--for", "60"]);
+    let pid = child.id().to_string();
+    let rate = |text: &str| cells(text, "rule/r1/fired").first().copied();
+    top_until(&folder, &[&pid], |text| rate(text) > Some(10.0));
+    child.kill().expect("killed");
+    child.wait().expect("ends");
+}
+
+#[test]
+fn of_several_one_must_be_chosen() {
+    let folder = Folder::new();
+    let graph = folder.file("a.flow", GRAPH);
+    let mut children = [start(&folder, &graph, &[]), start(&folder, &graph, &[])];
+    for child in &children {
+        top_until(&folder, &[&child.id().to_string()], |_| true);
+    }
+    let output = top(&folder, &[]);
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("several run"), "{}", stderr(&output));
+    for child in &mut children {
+        child.kill().expect("killed");
+        child.wait().expect("ends");
+    }
+}

@@ -1,0 +1,58 @@
+//! Pores: passive objects around memory that is shared with the outside.
+//!
+//! A *pore* wraps what a language cannot own: pages shared with another process, the kernel or a
+//! guest, a doorbell out, readiness in, and one owner. It keeps no references to anything else and
+//! promises nothing; closing it releases its memory and descriptors. What is *said* through it
+//! (protocol, retries, state) is the business of its owner.
+//!
+//! ```text
+//! pore        the operations, one set for every kind        registry   owners, arming, events
+//! region      mapped memory, bounds checked                 doorbell   eventfds
+//! ring/       free-running indexes, bytes, messages         handover   descriptors over a socket
+//! memfd       rings to another process                      socket     a stream socket
+//! xenstore/   the Xenstore page; wire format, store, server, outlet
+//! uring       submission and completion rings of the kernel
+//! packet/     frames: TPACKET_V3, TAP, AF_XDP
+//! ```
+//!
+//! The rules, for every kind:
+//!
+//! * Overfilling returns how much was accepted; reading what is empty returns nothing.
+//! * Indexes are free-running `u32`; a difference, never a comparison, says how full a ring is.
+//! * What the other side writes is not trusted: each index, length and offset is checked at each
+//!   use, and the own index is never read back from shared memory. A bad one is an error of that
+//!   pore, for good, and of no other.
+//! * Only the owner may use a pore; it can be handed over; it closes when its owner ends.
+//! * Events are by level and coalesced: a pore that is armed has at most one that is pending.
+//!
+//! Two rings to another process:
+//!
+//! ```
+//! use tidemill_pore::memfd::{Memfd, Shape};
+//! use tidemill_pore::Pore;
+//!
+//! let (mut ours, offer) = Memfd::create(Shape::Bytes, 4096)?;
+//! let mut theirs = Memfd::attach(offer)?; // in real life: on the other side of a socket
+//! assert_eq!(ours.write(b"hello")?, 5);
+//! let mut read = Vec::new();
+//! assert_eq!(theirs.read(100, &mut read)?, 5);
+//! assert_eq!(read, b"hello");
+//! # Ok::<(), tidemill_pore::Error>(())
+//! ```
+
+pub mod doorbell;
+mod error;
+pub mod handover;
+pub mod memfd;
+pub mod packet;
+mod pore;
+pub mod region;
+mod registry;
+pub mod ring;
+pub mod socket;
+pub mod uring;
+pub mod xenstore;
+
+pub use error::Error;
+pub use pore::{Avail, Kind, Pore, Signal, Wants, Width};
+pub use registry::{Event, OwnerId, PoreId, Pores};

@@ -1,0 +1,391 @@
+//! Two rings to another process, in a sealed memfd with two eventfds.
+//!
+//! ```text
+//!      0  "PORE"   4  version 1   8  shape: 0 bytes, 1 messages   12  bytes of a ring
+//!     64  prod     128  cons      of the ring from who created it to who attached it
+//!    192  prod     256  cons      of the ring back
+//!   4096  data of the first ring, then of the second
+//! ```
+//! All numbers are u32, little endian; indexes are free-running and have a cache line each. Who
+//! creates it hands three descriptors over a Unix socket, in this order: the memory, the bell that
+//! the other side waits at, the bell that it rings. The socket stays open: when it hangs up, the
+//! other side is gone.
+//!
+//! The memfd cannot shrink, grow or lose its seals. Who attaches one checks that, for otherwise
+//! the other side could take the memory away under a read (SIGBUS).
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use rustix::fs::{
+    MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create,
+};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+
+use crate::doorbell::Doorbell;
+use crate::region::Region;
+use crate::ring::Place;
+use crate::ring::bytes::{Consumer, Producer};
+use crate::ring::messages::{Receiver, Sender};
+use crate::{Avail, Error, Kind, Pore, Signal, Width, handover};
+
+const MAGIC: u32 = u32::from_le_bytes(*b"PORE");
+const VERSION: u32 = 1;
+const DATA: u32 = 4096;
+/// A ring may have so many bytes.
+const RING_BYTES: std::ops::RangeInclusive<u32> = 64..=1 << 28;
+
+/// What the rings carry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// Bytes, in any parts.
+    Bytes,
+    /// Messages, each whole.
+    Messages,
+}
+
+/// What goes over the socket.
+#[derive(Debug)]
+pub struct Offer {
+    /// The sealed memory.
+    pub memory: OwnedFd,
+    /// Where the receiver waits.
+    pub waits_at: OwnedFd,
+    /// What the receiver rings.
+    pub rings: OwnedFd,
+}
+
+#[derive(Debug)]
+pub(crate) enum Ends {
+    Bytes(Producer, Consumer),
+    Messages(Sender, Receiver),
+}
+
+/// One side of two rings.
+#[derive(Debug)]
+pub struct Memfd {
+    kind: Kind,
+    region: Region,
+    ends: Ends,
+    /// Rung by the other side.
+    bell: Doorbell,
+    /// Rung by us.
+    theirs: Doorbell,
+    lifeline: Option<UnixStream>,
+    /// Why it can no longer be used.
+    broken: Option<Broken>,
+}
+
+/// Errors that stay, to be told again at each use.
+#[derive(Clone, Copy, Debug)]
+enum Broken {
+    Index(u32, u32, u32),
+    Length(u32),
+    Gone,
+}
+
+impl Broken {
+    fn error(self) -> Error {
+        match self {
+            Broken::Index(theirs, ours, size) => Error::BadIndex { theirs, ours, size },
+            Broken::Length(length) => Error::BadLength(length),
+            Broken::Gone => Error::PeerGone,
+        }
+    }
+}
+
+impl Offer {
+    /// The descriptors as they came.
+    pub(crate) fn of(descriptors: Vec<OwnedFd>) -> Result<Offer, Error> {
+        let Ok([memory, waits_at, rings]) = <[OwnedFd; 3]>::try_from(descriptors) else {
+            return Err(Error::BadOffer("not three descriptors"));
+        };
+        Ok(Offer { memory, waits_at, rings })
+    }
+
+    /// Hands them over.
+    pub(crate) fn send(&self, peer: &UnixStream) -> Result<(), Error> {
+        handover::send(peer, &[self.memory.as_fd(), self.waits_at.as_fd(), self.rings.as_fd()])
+    }
+}
+
+/// The rings from and to who created the memory.
+fn places(size: u32) -> [Place; 2] {
+    [
+        Place { data: DATA, size, prod: 64, cons: 128 },
+        Place { data: DATA + size, size, prod: 192, cons: 256 },
+    ]
+}
+
+impl Memfd {
+    /// Makes one with rings of `ring_bytes` each, and what the other side gets of it.
+    ///
+    /// # Errors
+    /// The size is no power of two, or too small or large; or what the system says.
+    pub fn create(shape: Shape, ring_bytes: u32) -> Result<(Memfd, Offer), Error> {
+        if !ring_bytes.is_power_of_two() || !RING_BYTES.contains(&ring_bytes) {
+            return Err(Error::Malformed("a ring has a power of two of bytes, from 64 to 2^28"));
+        }
+        let memory = memfd_create(c"pore", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+        let size = DATA as usize + 2 * ring_bytes as usize;
+        ftruncate(&memory, size as u64)?;
+        fcntl_add_seals(&memory, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+        let region = Region::map(&memory, size)?;
+        for (offset, value) in [(0, MAGIC), (4, VERSION), (8, shape as u32), (12, ring_bytes)] {
+            region.store(offset, Width::Four, u64::from(value))?;
+        }
+        let (bell, theirs) = (Doorbell::new()?, Doorbell::new()?);
+        let offer = Offer {
+            memory,
+            waits_at: theirs.fd().try_clone_to_owned()?,
+            rings: bell.fd().try_clone_to_owned()?,
+        };
+        let [out, back] = places(ring_bytes);
+        let ends = Ends::new(&region, shape, out, back);
+        Ok((Memfd::over(Kind::Memfd, region, ends, bell, theirs), offer))
+    }
+
+    /// Takes what somebody offers.
+    ///
+    /// # Errors
+    /// It is not sealed, or not laid out as it should be.
+    pub fn attach(offer: Offer) -> Result<Memfd, Error> {
+        let Offer { memory, waits_at, rings } = offer;
+        let size = sealed_size(&memory)?;
+        if size < u64::from(DATA) {
+            return Err(Error::BadOffer("too small"));
+        }
+        let region = Region::map(&memory, size as usize)?;
+        let word = |offset| region.load(offset, Width::Four);
+        if (word(0)?, word(4)?) != (u64::from(MAGIC), u64::from(VERSION)) {
+            return Err(Error::BadOffer("no pore, or of another version"));
+        }
+        let shape = match word(8)? {
+            0 => Shape::Bytes,
+            1 => Shape::Messages,
+            _ => return Err(Error::BadOffer("of an unknown shape")),
+        };
+        let ring_bytes = word(12)? as u32;
+        let fits = u64::from(DATA) + 2 * u64::from(ring_bytes) <= size;
+        if !ring_bytes.is_power_of_two() || !RING_BYTES.contains(&ring_bytes) || !fits {
+            return Err(Error::BadOffer("of an impossible size"));
+        }
+        let [back, out] = places(ring_bytes);
+        let ends = Ends::new(&region, shape, out, back);
+        let (bell, theirs) = (Doorbell::from_fd(waits_at), Doorbell::from_fd(rings));
+        Ok(Memfd::over(Kind::Memfd, region, ends, bell, theirs))
+    }
+
+    pub(crate) fn over(
+        kind: Kind,
+        region: Region,
+        ends: Ends,
+        bell: Doorbell,
+        theirs: Doorbell,
+    ) -> Memfd {
+        Memfd { kind, region, ends, bell, theirs, lifeline: None, broken: None }
+    }
+
+    pub(crate) fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// Makes one and hands the other side its part; the socket becomes the lifeline.
+    ///
+    /// # Errors
+    /// As [`Memfd::create`], or the socket fails.
+    pub fn offer_to(peer: UnixStream, shape: Shape, ring_bytes: u32) -> Result<Memfd, Error> {
+        let (mut pore, offer) = Memfd::create(shape, ring_bytes)?;
+        offer.send(&peer)?;
+        pore.keep_lifeline(peer)?;
+        Ok(pore)
+    }
+
+    /// Takes what comes over the socket, which becomes the lifeline; gives the socket back if
+    /// nothing has come yet.
+    ///
+    /// # Errors
+    /// As [`Memfd::attach`], or the socket fails.
+    pub fn accept_from(peer: UnixStream) -> Result<Result<Memfd, UnixStream>, Error> {
+        let Some(descriptors) = handover::receive(&peer)? else { return Ok(Err(peer)) };
+        let mut pore = Memfd::attach(Offer::of(descriptors)?)?;
+        pore.keep_lifeline(peer)?;
+        Ok(Ok(pore))
+    }
+
+    pub(crate) fn keep_lifeline(&mut self, peer: UnixStream) -> Result<(), Error> {
+        peer.set_nonblocking(true)?;
+        self.lifeline = Some(peer);
+        Ok(())
+    }
+
+    /// The bell that the other side rings, for threads that wait at it.
+    pub fn bell(&self) -> &Doorbell {
+        &self.bell
+    }
+
+    /// The socket that hangs up when the other side goes.
+    pub(crate) fn lifeline(&self) -> Option<BorrowedFd<'_>> {
+        self.lifeline.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Notes an error of the other side, which stays.
+    fn noted<T>(&mut self, outcome: Result<T, Error>) -> Result<T, Error> {
+        if let Err(error) = &outcome {
+            self.broken = match error {
+                Error::BadIndex { theirs, ours, size } => {
+                    Some(Broken::Index(*theirs, *ours, *size))
+                }
+                Error::BadLength(length) => Some(Broken::Length(*length)),
+                _ => self.broken,
+            };
+        }
+        outcome
+    }
+
+    fn usable(&self) -> Result<(), Error> {
+        match self.broken {
+            // What the other side wrote before it went can still be read.
+            None | Some(Broken::Gone) => Ok(()),
+            Some(broken) => Err(broken.error()),
+        }
+    }
+}
+
+/// The size of a memfd that cannot shrink.
+pub(crate) fn sealed_size(memory: &impl AsFd) -> Result<u64, Error> {
+    let seals = fcntl_get_seals(memory).map_err(|_| Error::BadOffer("no memory to share"))?;
+    if !seals.contains(SealFlags::SHRINK) {
+        return Err(Error::BadOffer("its memory is not sealed: it could be taken away"));
+    }
+    u64::try_from(fstat(memory)?.st_size).map_err(|_| Error::BadOffer("of no size"))
+}
+
+impl Ends {
+    pub(crate) fn new(region: &Region, shape: Shape, out: Place, back: Place) -> Ends {
+        match shape {
+            Shape::Bytes => Ends::Bytes(Producer::new(region, out), Consumer::new(region, back)),
+            Shape::Messages => {
+                Ends::Messages(Sender::new(region, out), Receiver::new(region, back))
+            }
+        }
+    }
+
+    fn avail(&self, region: &Region) -> Result<Avail, Error> {
+        let (readable, writable) = match self {
+            Ends::Bytes(out, back) => (back.readable(region)?, out.writable(region)?),
+            Ends::Messages(out, back) => (back.readable(region)?, out.writable(region)?),
+        };
+        Ok(Avail { readable: readable as usize, writable: writable as usize })
+    }
+}
+
+impl Pore for Memfd {
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    fn size(&self) -> usize {
+        self.region.size()
+    }
+
+    fn avail(&mut self) -> Result<Avail, Error> {
+        self.usable()?;
+        let avail = self.ends.avail(&self.region);
+        let avail = self.noted(avail)?;
+        match self.broken {
+            Some(broken) if avail.readable == 0 => Err(broken.error()),
+            _ => Ok(avail),
+        }
+    }
+
+    fn read(&mut self, n: usize, into: &mut Vec<u8>) -> Result<usize, Error> {
+        self.usable()?;
+        let outcome = match &mut self.ends {
+            Ends::Bytes(_, back) => back.read(&self.region, n, into),
+            Ends::Messages(_, back) => back.read(&self.region, n, into),
+        };
+        self.noted(outcome)
+    }
+
+    fn peek(&mut self, n: usize, into: &mut Vec<u8>) -> Result<usize, Error> {
+        self.usable()?;
+        let outcome = match &self.ends {
+            Ends::Bytes(_, back) => back.peek(&self.region, n, into),
+            Ends::Messages(_, back) => back.peek(&self.region, n, into),
+        };
+        self.noted(outcome)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, Error> {
+        self.usable()?;
+        if let Some(gone) = self.broken {
+            return Err(gone.error());
+        }
+        let outcome = match &mut self.ends {
+            Ends::Bytes(out, _) => out.write(&self.region, bytes),
+            Ends::Messages(out, _) => out.write(&self.region, bytes),
+        };
+        self.noted(outcome)
+    }
+
+    fn load(&mut self, offset: u64, width: Width) -> Result<u64, Error> {
+        self.region.load(offset, width)
+    }
+
+    fn store(&mut self, offset: u64, width: Width, value: u64) -> Result<(), Error> {
+        self.region.store(offset, width, value)
+    }
+
+    fn get(&mut self, offset: u64, length: u64, into: &mut Vec<u8>) -> Result<(), Error> {
+        self.region.get(offset, length, into)
+    }
+
+    fn put(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        self.region.put(offset, bytes)
+    }
+
+    fn ring(&mut self) -> Result<(), Error> {
+        self.theirs.ring()
+    }
+
+    fn is_ring_due(&mut self) -> bool {
+        // Both are asked, for both forget.
+        let (sent, freed) = match &mut self.ends {
+            Ends::Bytes(out, back) => (out.take_news(&self.region), back.take_news()),
+            Ends::Messages(out, back) => (out.take_news(&self.region), back.take_news()),
+        };
+        sent || freed
+    }
+
+    fn signals(&self) -> Vec<Signal> {
+        let lifeline = self.lifeline.as_ref().map(|it| Signal::Lifeline(it.as_raw_fd()));
+        std::iter::once(Signal::Bell(self.bell.raw())).chain(lifeline).collect()
+    }
+
+    fn hush(&mut self) {
+        self.bell.hush();
+    }
+
+    fn look_at_peer(&mut self) -> Result<(), Error> {
+        let Some(lifeline) = &self.lifeline else { return Ok(()) };
+        if is_alive(lifeline.as_fd())? {
+            return Ok(());
+        }
+        self.broken = self.broken.or(Some(Broken::Gone));
+        Err(Error::PeerGone)
+    }
+}
+
+/// Whether the other side of a lifeline is there. What it sends means nothing, and is dropped.
+pub(crate) fn is_alive(lifeline: BorrowedFd<'_>) -> Result<bool, Error> {
+    let mut bytes = [0u8; 256];
+    match recv(lifeline, &mut bytes[..], RecvFlags::DONTWAIT) {
+        Ok((0, _)) => Ok(false),
+        Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Ok(true),
+        Err(Errno::CONNRESET) => Ok(false),
+        Err(error) => Err(io::Error::from(error).into()),
+    }
+}

@@ -1,0 +1,35 @@
+//! Frames: message-shaped pores over devices.
+//!
+//! Each read gives one whole frame, each write sends one. They need rights that programs seldom
+//! have (CAP_NET_RAW, CAP_NET_ADMIN); without them opening fails and says so.
+
+pub mod ring;
+pub mod tap;
+pub mod xdp;
+
+use std::ffi::CString;
+use std::io;
+
+use crate::Error;
+
+/// The longest frame.
+pub const FRAME_BYTES_MAX: usize = 65_536;
+
+/// The number of an interface.
+pub(crate) fn index_of(interface: &str) -> Result<i32, Error> {
+    let name = CString::new(interface).map_err(|_| Error::Malformed("no name of a device"))?;
+    // SAFETY: the name ends with a zero.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(last()),
+        index => Ok(index.cast_signed()),
+    }
+}
+
+/// What the last call left in `errno`.
+pub(crate) fn last() -> Error {
+    io::Error::last_os_error().into()
+}
+
+pub(crate) fn check(result: libc::c_int) -> Result<libc::c_int, Error> {
+    if result < 0 { Err(last()) } else { Ok(result) }
+}

@@ -1,0 +1,361 @@
+//! Frames of one queue of an interface through AF_XDP, in copy mode, which every driver has.
+//!
+//! ```text
+//! umem         frames of 2048 bytes: the first half to receive into, the second to send from
+//! fill         frames that the kernel may fill       ->  rx          frames it has filled
+//! tx           frames that it shall send             ->  completion  frames it has sent
+//! ```
+//! A program of five instructions on the interface gives its frames to the socket; it goes with
+//! the pore. All four rings are rings of the kernel: indexes count entries, free-running.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use super::{check, index_of, last};
+use crate::region::Region;
+use crate::{Avail, Error, Kind, Pore, Signal, Width};
+
+const FRAME_BYTES: u32 = 2048;
+/// Entries of each ring, and frames in each direction.
+const ENTRIES: u32 = 256;
+/// Bytes of an entry of rx and tx: address, length, options.
+const DESCRIPTOR_BYTES: u32 = 16;
+
+const BPF_MAP_CREATE: libc::c_long = 0;
+const BPF_MAP_UPDATE_ELEM: libc::c_long = 2;
+const BPF_PROG_LOAD: libc::c_long = 5;
+const BPF_LINK_CREATE: libc::c_long = 28;
+const BPF_MAP_TYPE_XSKMAP: u32 = 17;
+const BPF_PROG_TYPE_XDP: u32 = 6;
+const BPF_ATTACH_XDP: u32 = 37;
+/// The program runs in the generic part of the kernel, whatever the driver can do.
+const XDP_FLAGS_SKB_MODE: u32 = 2;
+
+/// One of the four rings.
+#[derive(Debug)]
+struct Ring {
+    region: Region,
+    producer: u32,
+    consumer: u32,
+    entries: u32,
+    /// Our index: of what we produce, or consume.
+    own: u32,
+}
+
+impl Ring {
+    fn map(
+        socket: &OwnedFd,
+        at: &libc::xdp_ring_offset,
+        page: u64,
+        entry: u32,
+    ) -> Result<Ring, Error> {
+        let size = at.desc as usize + (ENTRIES * entry) as usize;
+        let region = Region::map_at(socket, size, page)?;
+        let (producer, consumer) = (at.producer as u32, at.consumer as u32);
+        Ok(Ring { region, producer, consumer, entries: at.desc as u32, own: 0 })
+    }
+
+    /// Entries that the kernel has produced for us.
+    fn filled(&self) -> Result<u32, Error> {
+        self.within(self.region.load_index(self.producer).wrapping_sub(self.own))
+    }
+
+    /// Entries that we have produced and the kernel not consumed.
+    fn queued(&self) -> Result<u32, Error> {
+        self.within(self.own.wrapping_sub(self.region.load_index(self.consumer)))
+    }
+
+    fn within(&self, count: u32) -> Result<u32, Error> {
+        if count <= ENTRIES {
+            return Ok(count);
+        }
+        Err(Error::BadIndex { theirs: self.own.wrapping_add(count), ours: self.own, size: ENTRIES })
+    }
+
+    fn slot(&self, entry: u32) -> u64 {
+        u64::from(self.entries + (self.own & (ENTRIES - 1)) * entry)
+    }
+
+    fn produced(&mut self) {
+        self.own = self.own.wrapping_add(1);
+        self.region.store_index(self.producer, self.own);
+    }
+
+    fn consumed(&mut self) {
+        self.own = self.own.wrapping_add(1);
+        self.region.store_index(self.consumer, self.own);
+    }
+}
+
+/// The frames of one queue.
+#[derive(Debug)]
+pub struct Xdp {
+    // Dropped first: no more frames come then.
+    _link: OwnedFd,
+    socket: OwnedFd,
+    fill: Ring,
+    completion: Ring,
+    rx: Ring,
+    tx: Ring,
+    umem: Region,
+    /// Frames that can be sent from.
+    free: Vec<u64>,
+    is_kick_due: bool,
+    _program: OwnedFd,
+    _map: OwnedFd,
+}
+
+impl Xdp {
+    /// The frames of a queue of an interface. No other program sees them while this is open.
+    ///
+    /// # Errors
+    /// There is no such interface or queue, the kernel has no AF_XDP, or the process may not use
+    /// it.
+    pub fn open(interface: &str, queue: u32) -> Result<Xdp, Error> {
+        let index = index_of(interface)?.cast_unsigned();
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+        // SAFETY: takes no memory.
+        let socket = check(unsafe { libc::socket(libc::AF_XDP, kind, 0) })?;
+        // SAFETY: it is fresh, and nobody else has it.
+        let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+        let bytes = 2 * ENTRIES * FRAME_BYTES;
+        let umem = Region::anonymous(bytes as usize)?;
+        let mut register = [0u64; 4];
+        register[0] = umem.address(0, u64::from(bytes))?.expose_provenance() as u64;
+        register[1] = u64::from(bytes);
+        register[2] = u64::from(FRAME_BYTES);
+        set(&socket, libc::XDP_UMEM_REG, &register)?;
+        for ring in [
+            libc::XDP_UMEM_FILL_RING,
+            libc::XDP_UMEM_COMPLETION_RING,
+            libc::XDP_RX_RING,
+            libc::XDP_TX_RING,
+        ] {
+            set(&socket, ring, &ENTRIES)?;
+        }
+        let at = offsets(&socket)?;
+        let ring = |at, page, entry| Ring::map(&socket, at, page, entry);
+        let rx = ring(&at.rx, libc::XDP_PGOFF_RX_RING as u64, DESCRIPTOR_BYTES)?;
+        let tx = ring(&at.tx, libc::XDP_PGOFF_TX_RING as u64, DESCRIPTOR_BYTES)?;
+        let mut fill = ring(&at.fr, libc::XDP_UMEM_PGOFF_FILL_RING, 8)?;
+        let completion = ring(&at.cr, libc::XDP_UMEM_PGOFF_COMPLETION_RING, 8)?;
+        for frame in 0..ENTRIES {
+            let address = u64::from(frame * FRAME_BYTES);
+            fill.region.store(fill.slot(8), Width::Eight, address)?;
+            fill.produced();
+        }
+        bind(&socket, index, queue)?;
+        let map = bpf(BPF_MAP_CREATE, &words(&[BPF_MAP_TYPE_XSKMAP, 4, 4, queue + 1]))?;
+        let (key, value) = (queue, socket.as_raw_fd());
+        let mut update = [0u64; 4];
+        update[0] = map.as_raw_fd() as u64;
+        update[1] = (&raw const key).expose_provenance() as u64;
+        update[2] = (&raw const value).expose_provenance() as u64;
+        call(BPF_MAP_UPDATE_ELEM, &update)?;
+        let program = load_program(&map)?;
+        let link = [program.as_raw_fd() as u32, index, BPF_ATTACH_XDP, XDP_FLAGS_SKB_MODE];
+        let link = bpf(BPF_LINK_CREATE, &words(&link))?;
+        let free = (ENTRIES..2 * ENTRIES).map(|frame| u64::from(frame * FRAME_BYTES)).collect();
+        Ok(Xdp {
+            _link: link,
+            socket,
+            fill,
+            completion,
+            rx,
+            tx,
+            umem,
+            free,
+            is_kick_due: false,
+            _program: program,
+            _map: map,
+        })
+    }
+
+    /// Takes back the frames that were sent.
+    fn reclaim(&mut self) -> Result<(), Error> {
+        while self.completion.filled()? > 0 {
+            let address = self.completion.region.load(self.completion.slot(8), Width::Eight)?;
+            self.completion.consumed();
+            self.free.push(address);
+        }
+        Ok(())
+    }
+
+    /// Where the next frame is, and its length.
+    fn next(&self) -> Result<Option<(u64, u64)>, Error> {
+        if self.rx.filled()? == 0 {
+            return Ok(None);
+        }
+        let at = self.rx.slot(DESCRIPTOR_BYTES);
+        let address = self.rx.region.load(at, Width::Eight)?;
+        Ok(Some((address, self.rx.region.load(at + 8, Width::Four)?)))
+    }
+}
+
+impl Pore for Xdp {
+    fn kind(&self) -> Kind {
+        Kind::Xdp
+    }
+
+    fn avail(&mut self) -> Result<Avail, Error> {
+        self.reclaim()?;
+        let readable = self.next()?.map_or(0, |(_, length)| length as usize);
+        Ok(Avail {
+            readable,
+            writable: if self.free.is_empty() { 0 } else { FRAME_BYTES as usize },
+        })
+    }
+
+    fn read(&mut self, n: usize, into: &mut Vec<u8>) -> Result<usize, Error> {
+        let Some((address, length)) = self.next()? else { return Ok(0) };
+        if length as usize > n {
+            return Ok(0);
+        }
+        self.umem.get(address, length, into)?;
+        self.rx.consumed();
+        // The frame may be filled again; the kernel leaves a headroom, which it cuts off itself.
+        let frame = address - address % u64::from(FRAME_BYTES);
+        self.fill.region.store(self.fill.slot(8), Width::Eight, frame)?;
+        self.fill.produced();
+        Ok(length as usize)
+    }
+
+    fn peek(&mut self, n: usize, into: &mut Vec<u8>) -> Result<usize, Error> {
+        match self.next()? {
+            Some((address, length)) if length as usize <= n => {
+                self.umem.get(address, length, into)?;
+                Ok(length as usize)
+            }
+            _ => Ok(0),
+        }
+    }
+
+    fn write(&mut self, frame: &[u8]) -> Result<usize, Error> {
+        if frame.is_empty() || frame.len() > FRAME_BYTES as usize {
+            return Err(Error::Malformed("a frame has 1 to 2048 bytes here"));
+        }
+        self.reclaim()?;
+        if self.tx.queued()? == ENTRIES {
+            return Ok(0);
+        }
+        let Some(address) = self.free.pop() else { return Ok(0) };
+        self.umem.put(address, frame)?;
+        let at = self.tx.slot(DESCRIPTOR_BYTES);
+        self.tx.region.store(at, Width::Eight, address)?;
+        self.tx.region.store(at + 8, Width::Four, frame.len() as u64)?;
+        self.tx.region.store(at + 12, Width::Four, 0)?;
+        self.tx.produced();
+        self.is_kick_due = true;
+        Ok(frame.len())
+    }
+
+    /// Has the kernel send what was written.
+    fn ring(&mut self) -> Result<(), Error> {
+        self.is_kick_due = false;
+        let flags = libc::MSG_DONTWAIT;
+        let socket = self.socket.as_raw_fd();
+        // SAFETY: without an address and bytes: only the ring is looked at.
+        let sent = unsafe { libc::sendto(socket, std::ptr::null(), 0, flags, std::ptr::null(), 0) };
+        if sent >= 0 {
+            return Ok(());
+        }
+        match last() {
+            Error::System(error) => match error.raw_os_error() {
+                // It is busy, and goes on by itself or at the next ring.
+                Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS) => {
+                    self.is_kick_due = true;
+                    Ok(())
+                }
+                _ => Err(error.into()),
+            },
+            other => Err(other),
+        }
+    }
+
+    fn is_ring_due(&mut self) -> bool {
+        self.is_kick_due
+    }
+
+    fn signals(&self) -> Vec<Signal> {
+        vec![Signal::Ready(self.socket.as_raw_fd())]
+    }
+}
+
+fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> Result<(), Error> {
+    let length = size_of::<T>() as libc::socklen_t;
+    let at = std::ptr::from_ref(value).cast();
+    // SAFETY: the value is of this length and lives during the call.
+    check(unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_XDP, option, at, length) })
+        .map(drop)
+}
+
+fn offsets(socket: &OwnedFd) -> Result<libc::xdp_mmap_offsets, Error> {
+    // SAFETY: zeros are offsets.
+    let mut offsets: libc::xdp_mmap_offsets = unsafe { std::mem::zeroed() };
+    let mut length = size_of::<libc::xdp_mmap_offsets>() as libc::socklen_t;
+    let (option, at) = (libc::XDP_MMAP_OFFSETS, (&raw mut offsets).cast());
+    // SAFETY: there is room for this length.
+    check(unsafe {
+        libc::getsockopt(socket.as_raw_fd(), libc::SOL_XDP, option, at, &raw mut length)
+    })?;
+    Ok(offsets)
+}
+
+fn bind(socket: &OwnedFd, index: u32, queue: u32) -> Result<(), Error> {
+    // SAFETY: zeros are an address.
+    let mut address: libc::sockaddr_xdp = unsafe { std::mem::zeroed() };
+    address.sxdp_family = libc::AF_XDP as u16;
+    address.sxdp_flags = libc::XDP_COPY;
+    address.sxdp_ifindex = index;
+    address.sxdp_queue_id = queue;
+    let length = size_of::<libc::sockaddr_xdp>() as libc::socklen_t;
+    let at = (&raw const address).cast();
+    // SAFETY: the address is of this length and lives during the call.
+    check(unsafe { libc::bind(socket.as_raw_fd(), at, length) }).map(drop)
+}
+
+/// A redirect of each frame to the socket of its queue, or on its way if there is none:
+///
+/// ```text
+/// r2 = queue of the frame; r1 = the map; r3 = PASS; r0 = redirect_map(r1, r2, r3); exit
+/// ```
+fn load_program(map: &OwnedFd) -> Result<OwnedFd, Error> {
+    let code = |op: u64, registers: u64, offset: u64, value: u64| {
+        op | registers << 8 | offset << 16 | value << 32
+    };
+    let program = [
+        code(0x61, 0x12, 16, 0),
+        code(0x18, 0x11, 0, map.as_raw_fd() as u64),
+        0,
+        code(0xb7, 0x03, 0, 2),
+        code(0x85, 0, 0, 51),
+        code(0x95, 0, 0, 0),
+    ];
+    let license = c"Dual MIT/GPL";
+    let mut load = [0u64; 16];
+    load[0] = u64::from(BPF_PROG_TYPE_XDP) | (program.len() as u64) << 32;
+    load[1] = program.as_ptr().expose_provenance() as u64;
+    load[2] = license.as_ptr().expose_provenance() as u64;
+    bpf(BPF_PROG_LOAD, &load)
+}
+
+/// Pairs of 32-bit fields as they lie in memory, little endian.
+fn words(fields: &[u32]) -> [u64; 16] {
+    let mut words = [0; 16];
+    for (at, &field) in fields.iter().enumerate() {
+        words[at / 2] |= u64::from(field) << (at % 2 * 32);
+    }
+    words
+}
+
+fn call(command: libc::c_long, attributes: &[u64]) -> Result<libc::c_long, Error> {
+    let length = size_of_val(attributes);
+    // SAFETY: the attributes are of this length, and what they point to lives during the call.
+    let result = unsafe { libc::syscall(libc::SYS_bpf, command, attributes.as_ptr(), length) };
+    if result < 0 { Err(last()) } else { Ok(result) }
+}
+
+fn bpf(command: libc::c_long, attributes: &[u64]) -> Result<OwnedFd, Error> {
+    let descriptor = call(command, attributes)?;
+    // SAFETY: these commands give a fresh descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor as libc::c_int) })
+}

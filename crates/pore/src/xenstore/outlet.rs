@@ -1,0 +1,251 @@
+//! The traditional driver: all native, one outstanding request, and busy while the ring is full or
+//! empty. What pores are measured against; with the same requests as the driver over a pore.
+//!
+//! It signals the store after every update of an index, as the protocol asks for.
+
+use std::collections::VecDeque;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use super::page;
+use super::wire::{HEADER_BYTES, Header, PAYLOAD_BYTES_MAX, Type, put_message};
+use crate::memfd::{Memfd, is_alive};
+use crate::{Error, Pore};
+
+/// Looks at the ring between two looks at the clock and the lifeline.
+const SPINS: u32 = 1 << 14;
+/// How long a store may take for anything.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Watch events that wait to be taken; the oldest go.
+const EVENTS_MAX: usize = 1 << 12;
+
+/// Why a request failed.
+#[derive(Debug)]
+pub enum Failure {
+    /// The store says so: the name of the error.
+    Store(String),
+    /// There is no store any more, or none that keeps to the protocol.
+    Line(Error),
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failure::Store(name) => f.write_str(name),
+            Failure::Line(error) => error.fmt(f),
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Line(error)
+    }
+}
+
+enum Line {
+    Page(Memfd),
+    Stream(UnixStream),
+}
+
+/// A connection to a store.
+pub struct Outlet {
+    line: Line,
+    last: u32,
+    events: VecDeque<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Outlet {
+    /// Connects to the socket that gives pages, and waits for one.
+    ///
+    /// # Errors
+    /// Nobody listens, or what comes is no page.
+    pub fn page(socket: UnixStream) -> Result<Outlet, Error> {
+        socket.set_nonblocking(false)?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        match page::accept_from(socket)? {
+            Ok(page) => Ok(Outlet::over(Line::Page(page))),
+            Err(_) => Err(Error::PeerGone),
+        }
+    }
+
+    /// Speaks to a daemon over its socket.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn stream(socket: UnixStream) -> Result<Outlet, Error> {
+        socket.set_nonblocking(false)?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        socket.set_write_timeout(Some(PATIENCE))?;
+        Ok(Outlet::over(Line::Stream(socket)))
+    }
+
+    fn over(line: Line) -> Outlet {
+        Outlet { line, last: 0, events: VecDeque::new() }
+    }
+
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// The store's, or the line's.
+    pub fn request(
+        &mut self,
+        kind: Type,
+        transaction: u32,
+        payload: &[u8],
+    ) -> Result<Vec<u8>, Failure> {
+        if payload.len() > PAYLOAD_BYTES_MAX {
+            return Err(Failure::Store("E2BIG".to_owned()));
+        }
+        self.last = self.last.wrapping_add(1);
+        let request = self.last;
+        let mut message = Vec::with_capacity(HEADER_BYTES + payload.len());
+        put_message(&mut message, kind, request, transaction, payload);
+        self.line.send(&message)?;
+        loop {
+            let (header, payload) = self.receive()?;
+            match Type::of(header.kind) {
+                Some(Type::WatchEvent) => self.note(&payload),
+                _ if header.request != request => {
+                    return Err(Error::BadOffer("an answer to nothing that was asked").into());
+                }
+                Some(Type::Error) => {
+                    let name = payload.strip_suffix(b"\0").unwrap_or(&payload);
+                    return Err(Failure::Store(String::from_utf8_lossy(name).into_owned()));
+                }
+                _ => return Ok(payload),
+            }
+        }
+    }
+
+    /// The next event of a watch, path and token, if one has come.
+    ///
+    /// # Errors
+    /// The line's.
+    pub fn next_event(&mut self) -> Result<Option<(Vec<u8>, Vec<u8>)>, Failure> {
+        while self.events.is_empty() && self.line.has_something()? {
+            let (header, payload) = self.receive()?;
+            if Type::of(header.kind) != Some(Type::WatchEvent) {
+                return Err(Error::BadOffer("an answer to nothing that was asked").into());
+            }
+            self.note(&payload);
+        }
+        if self.events.is_empty()
+            && let Line::Page(page) = &mut self.line
+        {
+            page.hush();
+        }
+        Ok(self.events.pop_front())
+    }
+
+    /// What can be watched for events.
+    pub fn descriptor(&self) -> RawFd {
+        match &self.line {
+            Line::Page(page) => page.bell().raw(),
+            Line::Stream(stream) => stream.as_raw_fd(),
+        }
+    }
+
+    fn note(&mut self, payload: &[u8]) {
+        let mut parts = super::wire::parts(payload);
+        let mut part = || parts.next().unwrap_or_default().to_vec();
+        let event = (part(), part());
+        if self.events.len() >= EVENTS_MAX {
+            self.events.pop_front();
+        }
+        self.events.push_back(event);
+    }
+
+    fn receive(&mut self) -> Result<(Header, Vec<u8>), Error> {
+        let mut head = Vec::with_capacity(HEADER_BYTES);
+        self.line.receive(HEADER_BYTES, &mut head)?;
+        let header = Header::decode(head.try_into().unwrap_or_default());
+        let length = header.length as usize;
+        if length > PAYLOAD_BYTES_MAX {
+            return Err(Error::BadLength(header.length));
+        }
+        let mut payload = Vec::with_capacity(length);
+        self.line.receive(length, &mut payload)?;
+        Ok((header, payload))
+    }
+}
+
+impl Line {
+    /// Sends all of it, however long that takes.
+    fn send(&mut self, message: &[u8]) -> Result<(), Error> {
+        let page = match self {
+            Line::Page(page) => page,
+            Line::Stream(stream) => return Ok(stream.write_all(message)?),
+        };
+        let mut rest = message;
+        let mut watch = Watch::new();
+        while !rest.is_empty() {
+            let sent = page.write(rest)?;
+            if sent == 0 {
+                watch.turn(page)?;
+            } else {
+                page.ring()?;
+                rest = &rest[sent..];
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes exactly so much, however long that takes.
+    fn receive(&mut self, length: usize, into: &mut Vec<u8>) -> Result<(), Error> {
+        let page = match self {
+            Line::Page(page) => page,
+            Line::Stream(stream) => {
+                into.resize(length, 0);
+                return Ok(stream.read_exact(into)?);
+            }
+        };
+        let mut watch = Watch::new();
+        while into.len() < length {
+            if page.read(length - into.len(), into)? == 0 {
+                watch.turn(page)?;
+            } else {
+                page.ring()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn has_something(&mut self) -> Result<bool, Error> {
+        match self {
+            Line::Page(page) => Ok(page.avail()?.readable > 0),
+            Line::Stream(stream) => {
+                let mut one = [rustix::event::PollFd::new(stream, rustix::event::PollFlags::IN)];
+                let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+                Ok(rustix::event::poll(&mut one, Some(&now))? > 0)
+            }
+        }
+    }
+}
+
+/// Busy waiting that does not last for ever.
+struct Watch {
+    turns: u32,
+    since: Option<Instant>,
+}
+
+impl Watch {
+    fn new() -> Watch {
+        Watch { turns: 0, since: None }
+    }
+
+    fn turn(&mut self, page: &Memfd) -> Result<(), Error> {
+        self.turns += 1;
+        if !self.turns.is_multiple_of(SPINS) {
+            std::hint::spin_loop();
+            return Ok(());
+        }
+        // The store may need this very processor.
+        std::thread::yield_now();
+        let since = *self.since.get_or_insert_with(Instant::now);
+        let is_gone = page.lifeline().is_some_and(|it| !is_alive(it).unwrap_or(false));
+        if is_gone || since.elapsed() > PATIENCE { Err(Error::PeerGone) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,96 @@
+//! The ring page: 4096 bytes that a guest shares with the store, here in a sealed memfd with a
+//! pair of eventfds instead of a grant and an event channel.
+//!
+//! ```text
+//!    0  requests [1024]    1024  responses [1024]
+//! 2048  req_cons   2052  req_prod   2056  rsp_cons   2060  rsp_prod
+//! 2064  server_features   2068  connection   2072  error
+//! ```
+//! The store makes the page and hands it to who connects to its socket.
+
+use std::os::unix::net::UnixStream;
+
+use crate::doorbell::Doorbell;
+use crate::memfd::{Ends, Memfd, Offer, Shape, sealed_size};
+use crate::region::Region;
+use crate::ring::Place;
+use crate::{Error, Kind, Width, handover};
+
+/// Bytes of the page.
+pub const PAGE_BYTES: usize = 4096;
+/// Bytes of each ring.
+pub const RING_BYTES: u32 = 1024;
+/// Where the word is that says what went wrong.
+pub const ERROR_WORD: u64 = 2072;
+/// Value of the error word: an index was impossible.
+pub const ERROR_INDEX: u64 = 2;
+/// Value of the error word: what was said was not the protocol.
+pub const ERROR_PROTOCOL: u64 = 3;
+
+const REQUESTS: Place = Place { data: 0, size: RING_BYTES, prod: 2052, cons: 2048 };
+const RESPONSES: Place = Place { data: 1024, size: RING_BYTES, prod: 2060, cons: 2056 };
+
+/// Makes a page whose indexes begin at `start`: the store's side, and what the guest gets.
+///
+/// # Errors
+/// What the system says.
+pub fn create(start: u32) -> Result<(Memfd, Offer), Error> {
+    use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+    let memory = memfd_create(c"xenstore", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    ftruncate(&memory, PAGE_BYTES as u64)?;
+    fcntl_add_seals(&memory, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+    let region = Region::map(&memory, PAGE_BYTES)?;
+    for index in [REQUESTS.prod, REQUESTS.cons, RESPONSES.prod, RESPONSES.cons] {
+        region.store(u64::from(index), Width::Four, u64::from(start))?;
+    }
+    let (bell, theirs) = (Doorbell::new()?, Doorbell::new()?);
+    let offer = Offer {
+        memory,
+        waits_at: theirs.fd().try_clone_to_owned()?,
+        rings: bell.fd().try_clone_to_owned()?,
+    };
+    let ends = Ends::new(&region, Shape::Bytes, RESPONSES, REQUESTS);
+    Ok((Memfd::over(Kind::Xenstore, region, ends, bell, theirs), offer))
+}
+
+/// The guest's side of a page that was offered.
+///
+/// # Errors
+/// It is not sealed, or no page.
+pub fn attach(offer: Offer) -> Result<Memfd, Error> {
+    if sealed_size(&offer.memory)? != PAGE_BYTES as u64 {
+        return Err(Error::BadOffer("no page"));
+    }
+    let region = Region::map(&offer.memory, PAGE_BYTES)?;
+    let ends = Ends::new(&region, Shape::Bytes, REQUESTS, RESPONSES);
+    let (bell, theirs) = (Doorbell::from_fd(offer.waits_at), Doorbell::from_fd(offer.rings));
+    Ok(Memfd::over(Kind::Xenstore, region, ends, bell, theirs))
+}
+
+/// As [`Memfd::accept_from`], for a page.
+///
+/// # Errors
+/// As [`attach`], or the socket fails.
+pub fn accept_from(peer: UnixStream) -> Result<Result<Memfd, UnixStream>, Error> {
+    let Some(descriptors) = handover::receive(&peer)? else { return Ok(Err(peer)) };
+    let mut page = attach(Offer::of(descriptors)?)?;
+    page.keep_lifeline(peer)?;
+    Ok(Ok(page))
+}
+
+/// Makes a page for who is at the other end of a socket, which becomes the lifeline.
+///
+/// # Errors
+/// As [`create`], or the socket fails.
+pub fn offer_to(peer: UnixStream, start: u32) -> Result<Memfd, Error> {
+    let (mut page, offer) = create(start)?;
+    offer.send(&peer)?;
+    page.keep_lifeline(peer)?;
+    Ok(page)
+}
+
+/// Notes in the page what went wrong.
+pub(crate) fn set_error(page: &Memfd, error: u64) {
+    // The page has this word.
+    let _ = page.region().store(ERROR_WORD, Width::Four, error);
+}

@@ -1,0 +1,346 @@
+//! The store as a server: pages and sockets, on a thread of its own.
+//!
+//! **This is a thread**: the store stands for another domain, which has its own processor. It
+//! sleeps at its bells, its sockets and its listeners, and never polls.
+//!
+//! Who connects to the socket for pages gets a page (descriptors, then nothing more); who connects
+//! to the socket for streams speaks the protocol there, as to a daemon. A client that does not
+//! read loses nothing but its own progress: what it is to be told waits, up to a limit, and its
+//! requests wait with it.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::page::{self, ERROR_INDEX, ERROR_PROTOCOL};
+use super::session::{Session, Store};
+use super::watches::ClientId;
+use super::wire::{HEADER_BYTES, Header, PAYLOAD_BYTES_MAX, Type, put_message};
+use crate::doorbell::Doorbell;
+use crate::memfd::{Memfd, is_alive};
+use crate::{Error, Pore};
+
+/// Bytes that wait for a client before its requests are left alone, and twice that before it has
+/// lost its connection.
+const UNSENT_MAX: usize = 1 << 18;
+
+/// How a server is set up.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The socket that gives pages.
+    pub pages: PathBuf,
+    /// The socket that speaks the protocol.
+    pub streams: Option<PathBuf>,
+    /// Where the indexes of new pages begin.
+    pub first_index: u32,
+    /// The domain of those who connect.
+    pub domain: u32,
+}
+
+/// A running server; it ends, and its sockets go, when this is dropped.
+pub struct Server {
+    stop: Doorbell,
+    thread: Option<JoinHandle<()>>,
+    paths: Vec<PathBuf>,
+}
+
+impl Server {
+    /// Starts one.
+    ///
+    /// # Errors
+    /// What the system says to its sockets.
+    pub fn start(settings: Settings) -> Result<Server, Error> {
+        let pages = listener(&settings.pages)?;
+        let streams = settings.streams.as_deref().map(listener).transpose()?;
+        let stop = Doorbell::new()?;
+        let paths = std::iter::once(settings.pages).chain(settings.streams).collect();
+        let mut state = State {
+            store: Store::new(),
+            clients: Vec::new(),
+            last: 0,
+            pages,
+            streams,
+            stop: stop.share()?,
+            first_index: settings.first_index,
+            domain: settings.domain,
+        };
+        state.store.introduce(settings.domain);
+        let thread = std::thread::Builder::new().name("xenstore".to_owned());
+        let thread = thread.spawn(move || state.run())?;
+        Ok(Server { stop, thread: Some(thread), paths })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.stop.ring();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        for path in &self.paths {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+fn listener(path: &Path) -> io::Result<UnixListener> {
+    let listener = UnixListener::bind(path)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+enum Line {
+    Page(Memfd),
+    Stream(UnixStream),
+}
+
+struct Client {
+    line: Line,
+    session: Session,
+    received: Vec<u8>,
+    unsent: Vec<u8>,
+    is_over: bool,
+}
+
+struct State {
+    store: Store,
+    clients: Vec<Client>,
+    last: u64,
+    pages: UnixListener,
+    streams: Option<UnixListener>,
+    stop: Doorbell,
+    first_index: u32,
+    domain: u32,
+}
+
+/// What poll found, beside the clients.
+struct Found {
+    stop: bool,
+    connects: bool,
+    clients: Vec<bool>,
+}
+
+impl State {
+    fn run(&mut self) {
+        loop {
+            let Ok(found) = self.sleep() else { return };
+            if found.stop {
+                return;
+            }
+            for (at, is_ready) in found.clients.into_iter().enumerate() {
+                if is_ready {
+                    self.clients[at].wake();
+                    self.serve(at);
+                }
+            }
+            if found.connects {
+                self.connect();
+            }
+            let gone = self.clients.extract_if(.., |client| client.is_over);
+            for client in gone {
+                self.store.watches.remove_all(client.session.id());
+            }
+        }
+    }
+
+    fn sleep(&self) -> io::Result<Found> {
+        let mut polled = vec![
+            PollFd::from_borrowed_fd(self.stop.fd(), PollFlags::IN),
+            PollFd::new(&self.pages, PollFlags::IN),
+        ];
+        polled.extend(self.streams.as_ref().map(|it| PollFd::new(it, PollFlags::IN)));
+        let fixed = polled.len();
+        for client in &self.clients {
+            let (first, second) = client.waits_for();
+            polled.extend([first, second]);
+        }
+        match poll(&mut polled, None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let is_ready = |one: &PollFd<'_>| !one.revents().is_empty();
+        Ok(Found {
+            stop: is_ready(&polled[0]),
+            connects: polled[1..fixed].iter().any(is_ready),
+            clients: polled[fixed..].chunks(2).map(|two| two.iter().any(is_ready)).collect(),
+        })
+    }
+
+    fn connect(&mut self) {
+        while let Ok((peer, _)) = self.pages.accept() {
+            if let Ok(page) = page::offer_to(peer, self.first_index) {
+                self.add(Line::Page(page));
+            }
+        }
+        let peers = self.streams.iter().flat_map(|it| std::iter::from_fn(|| it.accept().ok()));
+        for (peer, _) in peers.collect::<Vec<_>>() {
+            if peer.set_nonblocking(true).is_ok() {
+                self.add(Line::Stream(peer));
+            }
+        }
+    }
+
+    fn add(&mut self, line: Line) {
+        self.last += 1;
+        let session = Session::new(ClientId(self.last), self.domain);
+        let (received, unsent) = (Vec::new(), Vec::new());
+        self.clients.push(Client { line, session, received, unsent, is_over: false });
+    }
+
+    /// Takes what a client has said, answers, and tells those who watch.
+    fn serve(&mut self, at: usize) {
+        loop {
+            let client = &mut self.clients[at];
+            client.send();
+            if client.unsent.len() > UNSENT_MAX || !client.receive() {
+                break;
+            }
+            let mut told = Vec::new();
+            let mut taken = 0;
+            while let Some((header, end)) = client.next_message(taken) {
+                let payload = &client.received[taken + HEADER_BYTES..end];
+                let events =
+                    client.session.handle(&mut self.store, header, payload, &mut client.unsent);
+                taken = end;
+                for (whom, event) in events {
+                    told.push((whom, event));
+                }
+                // Whoever waits for this answer has it while the next request is served.
+                client.send_quietly();
+            }
+            client.received.drain(..taken);
+            self.tell(told);
+        }
+        self.clients[at].signal();
+    }
+
+    fn tell(&mut self, told: Vec<(ClientId, Vec<u8>)>) {
+        for (whom, event) in told {
+            // Clients are in the order of their numbers.
+            let found = self.clients.binary_search_by_key(&whom, |client| client.session.id());
+            let Ok(at) = found else { continue };
+            let client = &mut self.clients[at];
+            put_message(&mut client.unsent, Type::WatchEvent, 0, 0, &event);
+            client.is_over |= client.unsent.len() > 2 * UNSENT_MAX;
+            client.send();
+            client.signal();
+        }
+    }
+}
+
+impl Client {
+    fn waits_for(&self) -> (PollFd<'_>, PollFd<'_>) {
+        match &self.line {
+            Line::Page(page) => (
+                PollFd::from_borrowed_fd(page.bell().fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(
+                    page.lifeline().unwrap_or(page.bell().fd()),
+                    PollFlags::IN,
+                ),
+            ),
+            Line::Stream(stream) => {
+                let out = if self.unsent.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
+                let within = self.unsent.len() <= UNSENT_MAX;
+                let read = if within { PollFlags::IN } else { PollFlags::empty() };
+                (
+                    PollFd::from_borrowed_fd(stream.as_fd(), read),
+                    PollFd::from_borrowed_fd(stream.as_fd(), out),
+                )
+            }
+        }
+    }
+
+    fn wake(&mut self) {
+        if let Line::Page(page) = &mut self.line {
+            page.hush();
+            if let Some(lifeline) = page.lifeline() {
+                self.is_over |= !is_alive(lifeline).unwrap_or(false);
+            }
+        }
+    }
+
+    /// Takes what is there; false if there was nothing.
+    fn receive(&mut self) -> bool {
+        if self.is_over {
+            return false;
+        }
+        match &mut self.line {
+            Line::Page(page) => match page.read(usize::MAX, &mut self.received) {
+                Ok(count) => count > 0,
+                Err(_) => {
+                    page::set_error(page, ERROR_INDEX);
+                    self.is_over = true;
+                    false
+                }
+            },
+            Line::Stream(stream) => {
+                let mut bytes = [0; 4096];
+                match stream.read(&mut bytes) {
+                    Ok(count) if count > 0 => {
+                        self.received.extend_from_slice(&bytes[..count]);
+                        true
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
+                    _ => {
+                        self.is_over = true;
+                        false
+                    }
+                }
+            }
+        }
+    }
+
+    /// The next whole message from `start`, and where it ends.
+    fn next_message(&mut self, start: usize) -> Option<(Header, usize)> {
+        let head = self.received.get(start..start + HEADER_BYTES)?;
+        let header = Header::decode(head.try_into().ok()?);
+        if header.length as usize > PAYLOAD_BYTES_MAX {
+            if let Line::Page(page) = &self.line {
+                page::set_error(page, ERROR_PROTOCOL);
+            }
+            self.is_over = true;
+            return None;
+        }
+        let end = start + HEADER_BYTES + header.length as usize;
+        (end <= self.received.len() && !self.is_over).then_some((header, end))
+    }
+
+    /// Sends on where that needs no system call.
+    fn send_quietly(&mut self) {
+        if matches!(self.line, Line::Page(_)) {
+            self.send();
+        }
+    }
+
+    fn send(&mut self) {
+        if self.unsent.is_empty() || self.is_over {
+            return;
+        }
+        let sent = match &mut self.line {
+            Line::Page(page) => page.write(&self.unsent).map_err(|_| {
+                page::set_error(page, ERROR_INDEX);
+            }),
+            Line::Stream(stream) => match stream.write(&self.unsent) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+                other => other.map_err(drop),
+            },
+        };
+        match sent {
+            Ok(count) => drop(self.unsent.drain(..count)),
+            Err(()) => self.is_over = true,
+        }
+    }
+
+    /// Rings after indexes have changed.
+    fn signal(&mut self) {
+        if let Line::Page(page) = &mut self.line
+            && page.is_ring_due()
+        {
+            let _ = page.ring();
+        }
+    }
+}

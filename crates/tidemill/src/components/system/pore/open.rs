@@ -1,0 +1,215 @@
+//! Opening pores.
+//!
+//! ```text
+//! memfd         PATH              connects, and takes what the other side offers
+//! memfd-listen  SHAPE BYTES PATH  listens, and offers rings (bytes, messages) to who connects
+//! xenstore      PATH              connects, and takes a page
+//! socket        PATH              connects: a stream of bytes
+//! io_uring      PATH              a file, read and written through rings of the kernel
+//! packet, tap   NAME              frames of an interface; of a device that is made
+//! xdp           NAME              frames of the first queue of an interface
+//! ```
+//! Paths are below the folder that files are confined to.
+
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::rc::Rc;
+
+use tidemill_event::{Handlers, Interest, Loop};
+use tidemill_pore::memfd::{Memfd, Shape};
+use tidemill_pore::socket::Socket;
+use tidemill_pore::xenstore::page;
+use tidemill_pore::{Error, OwnerId, Pore, PoreId, packet, uring};
+use tidemill_proc::Communication;
+
+use super::super::confined::{Purpose, Root};
+use super::{Line, Opening, World, integer, send, text, unwatch, wake};
+
+/// How far opening has come.
+pub(super) enum Opened {
+    /// It is open, with so much memory.
+    Now(usize),
+    /// The other side is waited for.
+    Later,
+}
+
+pub(super) fn open(
+    world: &mut World,
+    lp: &mut Loop<World>,
+    from: Communication,
+    kind: &[u8],
+    argument: &[u8],
+) -> Result<Opened, Error> {
+    let system = &mut world.systems.pores;
+    let root = system.root.clone().ok_or(Error::Unsupported("there is no folder for sockets"))?;
+    let opening = match kind {
+        b"memfd" => Opening::Rings(root.connect(argument)?),
+        b"xenstore" => Opening::Page(root.connect(argument)?),
+        b"memfd-listen" => listen(&root, argument)?,
+        _ => {
+            let pore = open_now(&root, kind, argument)?;
+            let owner = system.new_owner();
+            let id = system.pores.open(owner, pore);
+            return keep(world, lp, from, owner, id);
+        }
+    };
+    let owner = system.new_owner();
+    system.lines.insert(from, Line { opening: Some(opening), ..Line::new(owner) });
+    go_on(world, lp, from)
+}
+
+fn open_now(root: &Rc<Root>, kind: &[u8], argument: &[u8]) -> Result<Box<dyn Pore>, Error> {
+    let name = || str::from_utf8(argument).map_err(|_| Error::Malformed("no name of an interface"));
+    Ok(match kind {
+        b"socket" => Box::new(Socket::new(root.connect(argument)?)?),
+        b"io_uring" => {
+            let file = match root.open(argument, Purpose::Existing) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    root.open(argument, Purpose::New)?
+                }
+                other => other?,
+            };
+            Box::new(uring::Uring::new(file.into())?)
+        }
+        b"packet" => Box::new(packet::ring::PacketRing::open(name()?)?),
+        b"xdp" => Box::new(packet::xdp::Xdp::open(name()?, 0)?),
+        b"tap" => Box::new(packet::tap::Tap::open(name()?)?),
+        _ => return Err(Error::Unsupported("no such kind of pore")),
+    })
+}
+
+fn listen(root: &Rc<Root>, argument: &[u8]) -> Result<Opening, Error> {
+    let wrong = Error::Malformed("memfd-listen takes `bytes` or `messages`, a size, and a path");
+    let mut words = argument.splitn(3, |&byte| byte == b' ');
+    let (Some(shape), Some(size), Some(path)) = (words.next(), words.next(), words.next()) else {
+        return Err(wrong);
+    };
+    let size = str::from_utf8(size).ok().and_then(|size| size.parse().ok());
+    match (shape, size) {
+        (b"bytes", Some(size)) => Ok(Opening::Listener(root.listen(path)?, Shape::Bytes, size)),
+        (b"messages", Some(size)) => {
+            Ok(Opening::Listener(root.listen(path)?, Shape::Messages, size))
+        }
+        _ => Err(wrong),
+    }
+}
+
+/// Tells the client, if there is something to tell.
+pub(super) fn tell(
+    world: &mut World,
+    lp: &mut Loop<World>,
+    to: Communication,
+    opened: Result<Opened, Error>,
+) {
+    match opened {
+        Ok(Opened::Now(size)) => world.answer(lp, to, "Opened", vec![integer(size as i64)]),
+        Ok(Opened::Later) => {}
+        Err(error) => {
+            super::finished(world, lp, to);
+            world.answer(lp, to, "Failed", vec![text(error.to_string())]);
+        }
+    }
+}
+
+/// Gives a client its pore, and has the loop watch it.
+pub(super) fn keep(
+    world: &mut World,
+    lp: &mut Loop<World>,
+    from: Communication,
+    owner: OwnerId,
+    id: PoreId,
+) -> Result<Opened, Error> {
+    let system = &mut world.systems.pores;
+    system.lines.insert(from, Line { pore: Some(id), ..Line::new(owner) });
+    let size = system.pores.get(owner, id)?.size();
+    wake::watch(world, lp, from)?;
+    Ok(Opened::Now(size))
+}
+
+/// The other side may have done its part.
+fn go_on(world: &mut World, lp: &mut Loop<World>, from: Communication) -> Result<Opened, Error> {
+    let Some(line) = world.systems.pores.lines.get_mut(&from) else { return Ok(Opened::Later) };
+    unwatch(lp, line);
+    let pore = match line.opening.take() {
+        None => return Ok(Opened::Later),
+        Some(Opening::Listener(listener, shape, size)) => match listener.listener.accept() {
+            Ok((peer, _)) => Memfd::offer_to(peer, shape, size)?,
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                return wait(world, lp, from, Opening::Listener(listener, shape, size));
+            }
+            Err(error) => return Err(error.into()),
+        },
+        Some(Opening::Rings(peer)) => match Memfd::accept_from(peer)? {
+            Ok(pore) => pore,
+            Err(peer) => return wait(world, lp, from, Opening::Rings(peer)),
+        },
+        Some(Opening::Page(peer)) => match page::accept_from(peer)? {
+            Ok(pore) => pore,
+            Err(peer) => return wait(world, lp, from, Opening::Page(peer)),
+        },
+    };
+    let owner = line.owner;
+    let id = world.systems.pores.pores.open(owner, Box::new(pore));
+    keep(world, lp, from, owner, id)
+}
+
+fn wait(
+    world: &mut World,
+    lp: &mut Loop<World>,
+    from: Communication,
+    opening: Opening,
+) -> Result<Opened, Error> {
+    let fd: RawFd = match &opening {
+        Opening::Listener(listener, ..) => listener.listener.as_raw_fd(),
+        Opening::Rings(peer) | Opening::Page(peer) => UnixStream::as_raw_fd(peer),
+    };
+    let come = move |world: &mut World, lp: &mut Loop<World>| {
+        let opened = go_on(world, lp, from);
+        tell(world, lp, from, opened);
+    };
+    let handlers = Handlers::new()
+        .read(move |world: &mut World, lp: &mut Loop<World>, _| come(world, lp))
+        .error(move |world: &mut World, lp: &mut Loop<World>, _, error| {
+            tell(world, lp, from, Err(error.into()));
+        });
+    let watch = lp.watch(fd, Interest::Read, handlers)?;
+    if let Some(line) = world.systems.pores.lines.get_mut(&from) {
+        line.watches.push(watch);
+        line.opening = Some(opening);
+    }
+    Ok(Opened::Later)
+}
+
+impl Line {
+    fn new(owner: OwnerId) -> Line {
+        Line {
+            owner,
+            pore: None,
+            opening: None,
+            watches: Vec::new(),
+            ready: None,
+            event: None,
+            has_rung: false,
+            shall_ring: false,
+            vain: 0,
+            rest: None,
+        }
+    }
+}
+
+/// A client that was told of an event.
+pub(super) fn send_event(
+    world: &mut World,
+    to: Communication,
+    event: &tidemill_pore::Event,
+) -> bool {
+    match event {
+        tidemill_pore::Event::Ready(avail) => {
+            let values = vec![integer(avail.readable as i64), integer(avail.writable as i64)];
+            send(world, to, "Event", values)
+        }
+        tidemill_pore::Event::Trouble(error) => {
+            send(world, to, "Trouble", vec![text(error.to_string())])
+        }
+    }
+}

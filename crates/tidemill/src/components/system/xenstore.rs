@@ -1,0 +1,206 @@
+//! Xenstore: the traditional driver, all native. Clients of one address share a connection and
+//! have their requests done one after the other; the loop does nothing else meanwhile.
+//!
+//! The driver over a pore, a component with the same interface, is `apps/drivers/xenstore.com`.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use tidemill_event::{Handlers, Interest, Loop, WatchId};
+use tidemill_pore::xenstore::outlet::{Failure, Outlet};
+use tidemill_pore::xenstore::wire::Type;
+use tidemill_proc::Communication;
+
+use super::confined::Root;
+use super::{Values, World, text};
+
+type Address = (Vec<u8>, Vec<u8>);
+
+/// A connection, and who uses it.
+struct Shared {
+    outlet: Outlet,
+    clients: usize,
+    watch: Option<WatchId>,
+}
+
+/// All connections.
+pub(super) struct Outlets {
+    root: Option<Rc<Root>>,
+    shared: BTreeMap<Address, Shared>,
+    clients: BTreeMap<Communication, Address>,
+    /// Who waits for an event.
+    waiting: BTreeMap<Communication, Address>,
+}
+
+impl Outlets {
+    pub(super) fn new(root: Option<Rc<Root>>) -> Outlets {
+        let (shared, clients) = (BTreeMap::new(), BTreeMap::new());
+        Outlets { root, shared, clients, waiting: BTreeMap::new() }
+    }
+
+    /// Who waits for an event of this store, first of all.
+    fn first_waiting(&self, address: &Address) -> Option<Communication> {
+        self.waiting.iter().find(|(_, at)| *at == address).map(|(whom, _)| *whom)
+    }
+
+    fn connect(&mut self, from: Communication, address: Address) -> Result<(), String> {
+        if !self.shared.contains_key(&address) {
+            let root = self.root.as_ref().ok_or("there is no folder for sockets")?;
+            let socket = root.connect(&address.1).map_err(|error| error.to_string())?;
+            let outlet = match &address.0[..] {
+                b"xenstore" => Outlet::page(socket),
+                b"socket" => Outlet::stream(socket),
+                _ => return Err("no such kind of pore".to_owned()),
+            };
+            let outlet = outlet.map_err(|error| error.to_string())?;
+            self.shared.insert(address.clone(), Shared { outlet, clients: 0, watch: None });
+        }
+        if let Some(shared) = self.shared.get_mut(&address) {
+            shared.clients += 1;
+        }
+        self.clients.insert(from, address);
+        Ok(())
+    }
+}
+
+pub(super) fn serve(
+    world: &mut World,
+    lp: &mut Loop<World>,
+    from: Communication,
+    message: &str,
+    mut values: Values,
+) {
+    match message {
+        "Connect" => {
+            let address = (values.text(), values.text());
+            match world.systems.outlets.connect(from, address) {
+                Ok(()) => world.answer(lp, from, "Connected", Vec::new()),
+                Err(reason) => world.answer(lp, from, "Refused", vec![text(reason)]),
+            }
+        }
+        "Next" => next(world, lp, from),
+        "Close" => finished(world, lp, from),
+        _ => {
+            let outlets = &mut world.systems.outlets;
+            let Some(address) = outlets.clients.get(&from) else { return };
+            let Some(shared) = outlets.shared.get_mut(address) else { return };
+            let address = address.clone();
+            match ask(&mut shared.outlet, message, values) {
+                Ok(result) => world.answer(lp, from, "Done", vec![text(result)]),
+                Err(failure) => {
+                    let name = match failure {
+                        Failure::Store(name) => name,
+                        Failure::Line(_) => "EIO".to_owned(),
+                    };
+                    world.answer(lp, from, "Failed", vec![text(name)]);
+                }
+            }
+            // Events may have come before the answer.
+            if let Some(whom) = world.systems.outlets.first_waiting(&address) {
+                next(world, lp, whom);
+            }
+        }
+    }
+}
+
+/// Lists go over with NULs, and are read with blanks.
+fn swapped(mut list: Vec<u8>, from: u8, to: u8) -> Vec<u8> {
+    list.iter_mut().filter(|byte| **byte == from).for_each(|byte| *byte = to);
+    list
+}
+
+fn ask(outlet: &mut Outlet, message: &str, mut values: Values) -> Result<Vec<u8>, Failure> {
+    let kind = match message {
+        "Write" => Type::Write,
+        "Read" => Type::Read,
+        "MakeDirectory" => Type::MakeDirectory,
+        "Remove" => Type::Remove,
+        "Directory" => Type::Directory,
+        "GetPermissions" => Type::GetPermissions,
+        "SetPermissions" => Type::SetPermissions,
+        "Watch" => Type::Watch,
+        "Unwatch" => Type::Unwatch,
+        "Start" => Type::TransactionStart,
+        _ => Type::TransactionEnd,
+    };
+    let mut payload = match message {
+        "Start" => Vec::new(),
+        "Commit" => b"T".to_vec(),
+        "Abort" => b"F".to_vec(),
+        _ => values.text(),
+    };
+    payload.push(0);
+    match kind {
+        Type::Write => payload.extend(values.bytes()),
+        Type::SetPermissions => payload.extend(swapped(values.text(), b' ', 0)),
+        Type::Watch | Type::Unwatch => payload.extend(values.text()),
+        _ => {}
+    }
+    if matches!(kind, Type::SetPermissions | Type::Watch | Type::Unwatch) {
+        payload.push(0);
+    }
+    // None follows a watch and the start of a transaction, and none is transaction 0.
+    let transaction = u32::try_from(values.integer()).unwrap_or(u32::MAX);
+    let mut answer = outlet.request(kind, transaction, &payload)?;
+    match kind {
+        Type::Read => {}
+        Type::Directory | Type::GetPermissions | Type::TransactionStart => {
+            answer.pop();
+            answer = swapped(answer, 0, b' ');
+        }
+        _ => answer.clear(),
+    }
+    Ok(answer)
+}
+
+/// Tells of the next event of a watch, now or when it comes.
+fn next(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+    let outlets = &mut world.systems.outlets;
+    let Some(address) = outlets.clients.get(&from).cloned() else { return };
+    let Some(shared) = outlets.shared.get_mut(&address) else { return };
+    match shared.outlet.next_event() {
+        Ok(Some((path, token))) => {
+            outlets.waiting.remove(&from);
+            return world.answer(lp, from, "Fired", vec![text(path), text(token)]);
+        }
+        Ok(None) => drop(outlets.waiting.insert(from, address.clone())),
+        // The line has failed, and the client's next request will say so.
+        Err(_) => {
+            outlets.waiting.remove(&from);
+            return world.answer(lp, from, "Fired", vec![text(""), text("")]);
+        }
+    }
+    if shared.watch.is_none() {
+        let descriptor = shared.outlet.descriptor();
+        let handlers = Handlers::new().read(move |world: &mut World, lp: &mut Loop<World>, _| {
+            match world.systems.outlets.first_waiting(&address) {
+                Some(whom) => next(world, lp, whom),
+                None => quiet(world, lp, &address),
+            }
+        });
+        shared.watch = lp.watch(descriptor, Interest::Read, handlers).ok();
+    }
+}
+
+/// Nobody waits for events: they stay where they are.
+fn quiet(world: &mut World, lp: &mut Loop<World>, address: &Address) {
+    let shared = world.systems.outlets.shared.get_mut(address);
+    if let Some(watch) = shared.and_then(|shared| shared.watch.take()) {
+        lp.unwatch(watch);
+    }
+}
+
+/// A client has gone; the connection closes with the last.
+pub(super) fn finished(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+    let outlets = &mut world.systems.outlets;
+    outlets.waiting.remove(&from);
+    let Some(address) = outlets.clients.remove(&from) else { return };
+    let Some(shared) = outlets.shared.get_mut(&address) else { return };
+    shared.clients -= 1;
+    if shared.clients == 0 {
+        if let Some(watch) = shared.watch.take() {
+            lp.unwatch(watch);
+        }
+        outlets.shared.remove(&address);
+    }
+}

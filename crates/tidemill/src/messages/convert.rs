@@ -1,0 +1,250 @@
+//! One message after the other, from form to form.
+
+use std::io::{Read, Write};
+
+use tidemill_stdx::region::Bump;
+use tidemill_wire::decode::{Native, Tables};
+use tidemill_wire::encode::BinarySink;
+use tidemill_wire::json::{self, JsonSink, Mapping, PrintOptions, ReadError, ReadOptions};
+use tidemill_wire::sink::Wants;
+use tidemill_wire::text::{self, TextPrintOptions, TextReadOptions, TextSink};
+use tidemill_wire::{Decoder, MessageId, Schema, delimited};
+
+use super::{ConvertError, Counts, Form, Frames};
+
+/// Output that is gathered before it is written.
+const OUTPUT_BYTES: usize = 64 << 10;
+/// Memory that is kept from one message to the next.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// Is told after each message what was done so far.
+pub type Progress<'p> = &'p mut dyn FnMut(Counts);
+
+/// Converts messages of one type.
+#[derive(Debug)]
+pub struct Converter<'s> {
+    schema: &'s Schema,
+    mapping: Mapping<'s>,
+    message: MessageId,
+    tables: Tables,
+    native: Option<Native>,
+    selects: bool,
+}
+
+/// How messages are decoded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Engine {
+    /// By code that is generated for the schema.
+    Native,
+    /// By tables.
+    Table,
+}
+
+impl<'s> Converter<'s> {
+    /// A converter of all of each message, or of what the paths select.
+    ///
+    /// # Errors
+    /// A path that leads nowhere; a processor for which no code can be generated.
+    pub fn new(
+        schema: &'s Schema,
+        message: MessageId,
+        paths: Option<&[&str]>,
+        engine: Engine,
+    ) -> Result<Converter<'s>, String> {
+        let tables = match paths {
+            None => Tables::new(schema),
+            Some(paths) => {
+                let selected = Tables::select(schema, message, paths);
+                selected.map_err(|error| format!("--select: {error}"))?
+            }
+        };
+        let native = match engine {
+            Engine::Table => None,
+            Engine::Native => {
+                let compiled = Native::compile(schema, &tables, Wants::ALL);
+                Some(compiled.map_err(|error| format!("--engine native: {error}"))?)
+            }
+        };
+        let (mapping, selects) = (Mapping::new(schema), paths.is_some());
+        Ok(Converter { schema, mapping, message, tables, native, selects })
+    }
+
+    fn decoder(&self) -> Decoder<'_> {
+        let decoder = Decoder::with(self.schema, &self.tables);
+        match &self.native {
+            Some(native) => decoder.native(native),
+            None => decoder,
+        }
+    }
+
+    /// Converts all messages of `input`.
+    ///
+    /// # Errors
+    /// A message that is wrong, input or output that fails; what came before is written.
+    pub fn convert(
+        &self,
+        input: impl Read,
+        from: Form,
+        output: &mut impl Write,
+        to: Form,
+        progress: Progress<'_>,
+    ) -> Result<Counts, ConvertError> {
+        let mut frames = Frames::new(input, from);
+        let mut printer = self.printer(to);
+        let mut arena = Bump::new();
+        let mut counts = Counts::default();
+        let mut done = Ok(());
+        loop {
+            let frame = match frames.next() {
+                Ok(Some(frame)) => frame,
+                Ok(None) => break,
+                Err(error) => {
+                    done = Err(error);
+                    break;
+                }
+            };
+            let length = frame.len();
+            if let Err(problem) = self.one(frame, from, &arena, &mut printer) {
+                let place = problem.place.map(|(line, column)| frames.place(line, column));
+                let (number, message) = (frames.number(), problem.message);
+                done = Err(ConvertError::Message { place, number, message });
+                break;
+            }
+            if matches!(from, Form::Json | Form::Text) {
+                frames.pass_lines(length);
+            }
+            arena.reset_and_shrink(KEPT_BYTES);
+            counts.messages += 1;
+            counts.input_bytes = frames.bytes();
+            if printer.out.len() >= OUTPUT_BYTES {
+                counts.output_bytes += printer.flush(output)?;
+            }
+            progress(counts);
+        }
+        counts.output_bytes += printer.flush(output)?;
+        done.map(|()| counts)
+    }
+
+    fn printer(&self, to: Form) -> Printer<'_, 's> {
+        Printer {
+            to,
+            out: Vec::new(),
+            count: 0,
+            json: JsonSink::new(&self.mapping, PrintOptions::default()),
+            text: TextSink::new(&self.mapping, TextPrintOptions::default()),
+        }
+    }
+
+    fn one(
+        &self,
+        frame: &[u8],
+        from: Form,
+        arena: &Bump,
+        printer: &mut Printer<'_, 's>,
+    ) -> Result<(), Problem> {
+        let (mapping, message) = (&self.mapping, self.message);
+        let mut parsed = BinarySink::new(self.schema);
+        let bytes = match from {
+            Form::Binary | Form::Delimited => frame,
+            Form::Json => {
+                let options = ReadOptions::default();
+                json::read(mapping, message, frame, arena, options, &mut parsed)?;
+                parsed.bytes()
+            }
+            Form::Text => {
+                let options = TextReadOptions::default();
+                text::read(mapping, message, frame, arena, options, &mut parsed)?;
+                parsed.bytes()
+            }
+        };
+        printer.print(&self.decoder(), self.selects, message, bytes)
+    }
+}
+
+/// What is wrong with a message, and where in its text.
+struct Problem {
+    place: Option<(usize, usize)>,
+    message: String,
+}
+
+impl Problem {
+    fn from_display(error: impl std::fmt::Display) -> Problem {
+        Problem { place: None, message: error.to_string() }
+    }
+}
+
+impl From<ReadError> for Problem {
+    fn from(error: ReadError) -> Problem {
+        let within = match error.path.is_empty() {
+            true => String::new(),
+            false => format!(" in {}", error.path),
+        };
+        let message = format!("{}{within}", error.message);
+        Problem { place: Some((error.line, error.column)), message }
+    }
+}
+
+/// Messages on their way out.
+struct Printer<'m, 's> {
+    to: Form,
+    out: Vec<u8>,
+    count: u64,
+    json: JsonSink<'m, 's>,
+    text: TextSink<'m, 's>,
+}
+
+impl Printer<'_, '_> {
+    fn print(
+        &mut self,
+        decoder: &Decoder<'_>,
+        selects: bool,
+        message: MessageId,
+        bytes: &[u8],
+    ) -> Result<(), Problem> {
+        self.count += 1;
+        match self.to {
+            Form::Binary | Form::Delimited => {
+                let mut selected = BinarySink::new(decoder.schema());
+                let decoded = match selects {
+                    true => decoder.decode(message, bytes, &mut selected),
+                    false => decoder.decode(message, bytes, &mut ()),
+                };
+                decoded.map_err(Problem::from_display)?;
+                let bytes = if selects { selected.bytes() } else { bytes };
+                if self.to == Form::Delimited {
+                    delimited::write_varint(&mut self.out, bytes);
+                } else if self.count == 1 {
+                    self.out.extend_from_slice(bytes);
+                } else {
+                    return Err(Problem::from_display(
+                        "one message makes a binary file: several are written as delimited",
+                    ));
+                }
+            }
+            Form::Json => {
+                self.json.clear();
+                let printed = json::print_with(&mut self.json, decoder, message, bytes);
+                printed.map_err(Problem::from_display)?;
+                self.out.extend_from_slice(self.json.bytes());
+                self.out.push(b'\n');
+            }
+            Form::Text => {
+                self.text.clear();
+                let printed = text::print_with(&mut self.text, decoder, message, bytes);
+                printed.map_err(Problem::from_display)?;
+                if self.count > 1 {
+                    self.out.push(b'\n');
+                }
+                self.out.extend_from_slice(self.text.bytes());
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, output: &mut impl Write) -> Result<u64, ConvertError> {
+        output.write_all(&self.out).map_err(ConvertError::Write)?;
+        let written = self.out.len() as u64;
+        self.out.clear();
+        Ok(written)
+    }
+}

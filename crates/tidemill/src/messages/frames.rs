@@ -1,0 +1,145 @@
+//! A stream cut into messages.
+
+use std::io::Read;
+
+use tidemill_wire::decode::BYTES_MAX;
+use tidemill_wire::delimited;
+use tidemill_wire::json::Splitter;
+
+use super::{ConvertError, Form};
+
+/// Bytes that are asked for at once.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// The messages of a stream, one at a time.
+#[derive(Debug)]
+pub struct Frames<R> {
+    input: R,
+    form: Form,
+    buffer: Vec<u8>,
+    /// Where what has not been given begins.
+    start: usize,
+    ended: bool,
+    splitter: Splitter,
+    /// Messages given.
+    count: u64,
+    /// Bytes given.
+    bytes: u64,
+    /// Lines of the text given, and characters of the line that is not complete.
+    line: usize,
+    column: usize,
+}
+
+impl<R: Read> Frames<R> {
+    /// The messages of `input`, which is of that form.
+    pub fn new(input: R, form: Form) -> Frames<R> {
+        Frames {
+            input,
+            form,
+            buffer: Vec::new(),
+            start: 0,
+            ended: false,
+            splitter: Splitter::default(),
+            count: 0,
+            bytes: 0,
+            line: 0,
+            column: 0,
+        }
+    }
+
+    /// Which message was given last, from 1.
+    pub fn number(&self) -> u64 {
+        self.count
+    }
+
+    /// Bytes of the input so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The next message.
+    ///
+    /// # Errors
+    /// An input that cannot be read, or ends inside of a message, or has one that is too large.
+    pub fn next(&mut self) -> Result<Option<&[u8]>, ConvertError> {
+        loop {
+            if let Some((skipped, length)) = self.find()? {
+                self.count += 1;
+                self.bytes += (skipped + length) as u64;
+                let start = self.start + skipped;
+                self.start = start + length;
+                return Ok(Some(&self.buffer[start..start + length]));
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            self.fill()?;
+        }
+    }
+
+    /// Notes the lines of a text that was given: what follows has its place after them.
+    pub fn pass_lines(&mut self, length: usize) {
+        let given = &self.buffer[self.start - length..self.start];
+        let lines = given.iter().filter(|&&byte| byte == b'\n').count();
+        let last = given.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let column = if lines > 0 { 0 } else { self.column };
+        self.line += lines;
+        self.column = column + String::from_utf8_lossy(&given[last..]).chars().count();
+    }
+
+    /// Where a place of the text given last is in the whole input.
+    pub fn place(&self, line: usize, column: usize) -> (usize, usize) {
+        let before = if line == 1 { self.column } else { 0 };
+        (self.line + line, before + column)
+    }
+
+    /// How many bytes to pass over, and the length of the message after them.
+    fn find(&mut self) -> Result<Option<(usize, usize)>, ConvertError> {
+        let rest = &self.buffer[self.start..];
+        match self.form {
+            Form::Binary | Form::Text => {
+                let whole = self.ended && self.count == 0;
+                Ok(whole.then_some((0, rest.len())))
+            }
+            Form::Delimited => match delimited::split_varint(rest, BYTES_MAX) {
+                Ok(Some((content, after))) => {
+                    let length = content.len();
+                    Ok(Some((rest.len() - after.len() - length, length)))
+                }
+                Ok(None) if self.ended && !rest.is_empty() => {
+                    Err(self.wrong("the input ends inside of it"))
+                }
+                Ok(None) => Ok(None),
+                Err(error) => Err(self.wrong(&error.to_string())),
+            },
+            Form::Json => match self.splitter.split(rest) {
+                Some(length) => Ok(Some((0, length))),
+                // The parser says best what is missing.
+                None if self.ended && !self.splitter.is_blank() => {
+                    self.splitter = Splitter::default();
+                    Ok(Some((0, rest.len())))
+                }
+                None => Ok(None),
+            },
+        }
+    }
+
+    fn wrong(&self, message: &str) -> ConvertError {
+        let number = self.count + 1;
+        ConvertError::Message { place: None, number, message: message.to_owned() }
+    }
+
+    fn fill(&mut self) -> Result<(), ConvertError> {
+        // What was given is no longer needed; moving the rest costs less than it came for.
+        self.buffer.drain(..self.start);
+        self.start = 0;
+        let piece = PIECE_BYTES.max(self.buffer.len()) as u64;
+        let read = (&mut self.input).take(piece).read_to_end(&mut self.buffer);
+        let read = read.map_err(ConvertError::Read)?;
+        self.ended = read == 0;
+        match self.buffer.len() > BYTES_MAX {
+            true => Err(self.wrong("it is too large")),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! How a message lies in memory, for people.
+
+use std::fmt::Write;
+
+use tidemill_wire::message::Shape;
+use tidemill_wire::schema::FieldType;
+use tidemill_wire::{MessageId, Schema};
+
+/// A line for the record, and one for each of its fields: number, name, type, place, size and
+/// presence bit.
+pub fn layout_text(schema: &Schema, message: MessageId) -> String {
+    let layouts = schema.layouts();
+    let record = layouts.record(message);
+    let mut out = String::new();
+    let words = record.presence_words();
+    let plural = if words == 1 { "" } else { "s" };
+    // Writing to memory cannot fail.
+    let _ = writeln!(
+        out,
+        "{}: {} bytes, {words} word{plural} of presence bits",
+        schema.full_name(message),
+        record.bytes
+    );
+    let _ = writeln!(out, "{:>9}  {:<24} {:<24} offset bytes  bit", "number", "field", "type");
+    for &id in &record.fields {
+        let field = layouts.field(id);
+        let _ = writeln!(
+            out,
+            "{:>9}  {:<24} {:<24} {:>6} {:>5} {:>4}",
+            field.number,
+            schema.field(id).name(),
+            type_text(schema, field.ty, field.shape),
+            field.offset,
+            field.slot_bytes(),
+            field.bit
+        );
+    }
+    out
+}
+
+fn type_text(schema: &Schema, ty: FieldType, shape: Shape) -> String {
+    let one = |ty| match ty {
+        FieldType::Scalar(scalar) => scalar.name().to_owned(),
+        FieldType::Enum(id) => schema.enum_def(id).full_name().to_string(),
+        FieldType::Message(id) | FieldType::Group(id) => schema.full_name(id).to_owned(),
+    };
+    match (shape, ty) {
+        (Shape::Single, ty) => one(ty),
+        (Shape::Map, FieldType::Message(entry)) => {
+            let of = |number| schema.field_by_number(entry, number);
+            let text = |id| one(schema.field(id).field_type());
+            let part = |number| of(number).map_or_else(String::new, text);
+            format!("map<{}, {}>", part(1), part(2))
+        }
+        (_, ty) => format!("repeated {}", one(ty)),
+    }
+}

@@ -1,0 +1,73 @@
+//! Messages from one form into another, streams of any length in bounded memory.
+//!
+//! ```text
+//! input --frames--> one message --bytes--> (select) --> binary, JSON, text --> output
+//! ```
+//! Only one message is in memory at a time, and one piece of the input.
+
+mod convert;
+mod frames;
+mod layout;
+
+use std::fmt;
+
+pub use convert::{Converter, Engine, Progress};
+pub use frames::Frames;
+pub use layout::layout_text;
+
+/// How messages are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// One message, as its bytes.
+    Binary,
+    /// Messages behind their lengths, which are varints.
+    Delimited,
+    /// JSON values, one after the other; written one a line.
+    Json,
+    /// The text format, one message; written with an empty line between several.
+    Text,
+}
+
+/// What was converted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Messages.
+    pub messages: u64,
+    /// Bytes of the input.
+    pub input_bytes: u64,
+    /// Bytes of the output.
+    pub output_bytes: u64,
+}
+
+/// Why a conversion ended early; what came before it is written.
+#[derive(Debug)]
+pub enum ConvertError {
+    /// A message is wrong.
+    Message {
+        /// Where in a text, from 1: line and column.
+        place: Option<(usize, usize)>,
+        /// Which message, from 1.
+        number: u64,
+        /// What is wrong.
+        message: String,
+    },
+    /// The input cannot be read.
+    Read(std::io::Error),
+    /// The output cannot be written.
+    Write(std::io::Error),
+}
+
+impl fmt::Display for ConvertError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConvertError::Message { place: Some(_), message, .. } => f.write_str(message),
+            ConvertError::Message { place: None, number, message } => {
+                write!(f, "message {number}: {message}")
+            }
+            ConvertError::Read(error) => write!(f, "cannot be read: {error}"),
+            ConvertError::Write(error) => write!(f, "cannot be written: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ConvertError {}

@@ -1,0 +1,300 @@
+//! What a process counts, as text: rates between two looks, or the counts in the form that
+//! Prometheus reads.
+//!
+//! Links and apps of packet graphs have tables with columns of their own. Whatever else has changed
+//! (rules, tables, nodes, loops) is listed, the fastest first.
+//!
+//! ```
+//! use tidemill::top;
+//! use tidemill_stat::Registry;
+//!
+//! let registry = Registry::in_memory();
+//! let fired = registry.counter("rule/p1/fired");
+//! let before = registry.snapshot();
+//! fired.add(50);
+//! let text = top::table(&before, &registry.snapshot(), 0.5);
+//! assert!(text.contains("rule/p1/fired"));
+//! assert!(top::prometheus(&registry.snapshot()).contains("tidemill_rule_fired{name=\"p1\"} 50"));
+//! ```
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use tidemill_stat::Snapshot;
+
+/// Lines of the list at most.
+const LISTED_MAX: usize = 40;
+
+/// A counter's name in its three parts: `link`, `src.output->acl.input`, `tx_packets`.
+fn parts(name: &str) -> (&str, &str, &str) {
+    let (what, rest) = name.split_once('/').unwrap_or(("", name));
+    let (name, counter) = rest.rsplit_once('/').unwrap_or(("", rest));
+    (what, name, counter)
+}
+
+/// Rates from one look to the next, which came so many seconds later.
+pub fn table(before: &Snapshot, after: &Snapshot, seconds: f64) -> String {
+    let look = Look { before, after, seconds };
+    let mut out = String::new();
+    out += &look.engine();
+    out += &look.links();
+    out += &look.apps();
+    out += &look.others();
+    if out.is_empty() {
+        out += "nothing has changed\n";
+    }
+    for problem in &after.problems {
+        // Writing to a string cannot fail, here and below.
+        let _ = writeln!(out, "unreadable: {problem}");
+    }
+    out
+}
+
+struct Look<'s> {
+    before: &'s Snapshot,
+    after: &'s Snapshot,
+    seconds: f64,
+}
+
+/// Columns under their heads, the first to the left, the others to the right.
+fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let head: Vec<String> = head.iter().map(|&word| word.to_owned()).collect();
+    let lines: Vec<&Vec<String>> = std::iter::once(&head).chain(rows).collect();
+    let width = |at: usize| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let mut out = String::new();
+    for line in lines {
+        let _ = write!(out, "{:1$}", line[0], widths[0]);
+        for (cell, width) in line.iter().zip(&widths).skip(1) {
+            let _ = write!(out, "  {cell:>width$}");
+        }
+        out += "\n";
+    }
+    out + "\n"
+}
+
+impl Look<'_> {
+    fn now(&self, name: &str) -> u64 {
+        self.after.counter(name).unwrap_or(0)
+    }
+
+    /// By how much a counter has risen; what went down began anew.
+    fn rise(&self, name: &str) -> u64 {
+        self.now(name).saturating_sub(self.before.counter(name).unwrap_or(0))
+    }
+
+    fn rate(&self, rise: u64) -> String {
+        format!("{:.0}", rise as f64 / self.seconds)
+    }
+
+    /// The names that things of this kind have.
+    fn names(&self, what: &str) -> Vec<&str> {
+        let all = self.after.counters.keys().map(|name| parts(name));
+        let mut names: Vec<&str> =
+            all.filter(|(kind, ..)| *kind == what).map(|(_, name, _)| name).collect();
+        names.dedup();
+        names
+    }
+
+    fn engine(&self) -> String {
+        if self.after.counter("engine/packets/breaths").is_none() {
+            return String::new();
+        }
+        let [breaths, busy, faults] = ["breaths", "breaths_busy", "faults"]
+            .map(|counter| self.rise(&format!("engine/packets/{counter}")));
+        let alive =
+            self.now("engine/packets/allocated").saturating_sub(self.now("engine/packets/freed"));
+        format!(
+            "{} breaths a second, {:.0}% busy, {faults} faults, {alive} packets alive\n\n",
+            self.rate(breaths),
+            busy as f64 * 100.0 / breaths.max(1) as f64,
+        )
+    }
+
+    fn links(&self) -> String {
+        let row = |link: &str| {
+            let name = |counter: &str| format!("link/{link}/{counter}");
+            let [packets, bytes, drops] = ["rx_packets", "rx_bytes", "tx_drops"].map(name);
+            let sent = self.now(&name("tx_packets"));
+            vec![
+                link.to_owned(),
+                self.rate(self.rise(&packets)),
+                self.rate(self.rise(&bytes)),
+                self.rate(self.rise(&drops)),
+                sent.saturating_sub(self.now(&packets)).to_string(),
+                self.now(&packets).to_string(),
+                self.now(&drops).to_string(),
+            ]
+        };
+        let rows: Vec<_> = self.names("link").into_iter().map(row).collect();
+        let head = ["link", "packets/s", "bytes/s", "drops/s", "queued", "packets", "drops"];
+        columns(&head, &rows)
+    }
+
+    fn apps(&self) -> String {
+        let row = |app: &str| {
+            let name = |counter: &str| format!("app/{app}/{counter}");
+            let drop = name("drop_");
+            let dropped: u64 = self
+                .after
+                .counters
+                .range(drop.clone()..)
+                .take_while(|(other, _)| other.starts_with(&drop))
+                .map(|(other, _)| self.rise(other))
+                .sum();
+            let latency = self.after.histograms.get(&name("latency_ns"));
+            let micros = |ns: u64| format!("{:.1}", ns as f64 / 1000.0);
+            let quantile = |q| latency.map_or(String::new(), |it| micros(it.quantile(q)));
+            vec![
+                app.to_owned(),
+                self.rate(self.rise(&name("packets"))),
+                self.rate(dropped),
+                self.now(&name("packets")).to_string(),
+                self.now(&name("restarts")).to_string(),
+                quantile(0.5),
+                quantile(0.99),
+            ]
+        };
+        let rows: Vec<_> = self.names("app").into_iter().map(row).collect();
+        let head = ["app", "packets/s", "drops/s", "packets", "restarts", "p50 us", "p99 us"];
+        columns(&head, &rows)
+    }
+
+    /// What has risen and has no column.
+    fn others(&self) -> String {
+        const COLUMNS: [&str; 5] = ["packets", "restarts", "rx_packets", "rx_bytes", "tx_drops"];
+        let has_column = |name: &str| {
+            let (what, _, counter) = parts(name);
+            let drops = what == "app" && counter.starts_with("drop_");
+            let twin = what == "link" && matches!(counter, "tx_packets" | "tx_bytes");
+            let column = matches!(what, "link" | "app") && COLUMNS.contains(&counter);
+            what == "engine" || column || twin || drops
+        };
+        let names = self.after.counters.keys().filter(|name| !has_column(name));
+        let mut risen: Vec<(u64, &String)> =
+            names.map(|name| (self.rise(name), name)).filter(|(rise, _)| *rise > 0).collect();
+        risen.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(other.1)));
+        let rest = risen.len().saturating_sub(LISTED_MAX);
+        risen.truncate(LISTED_MAX);
+        let row = |(rise, name): (u64, &String)| {
+            vec![name.clone(), self.rate(rise), self.now(name).to_string()]
+        };
+        let rows: Vec<_> = risen.into_iter().map(row).collect();
+        let mut out = columns(&["counter", "per s", "count"], &rows);
+        if rest > 0 {
+            let _ = writeln!(out, "and {rest} more");
+        }
+        out
+    }
+}
+
+/// All counts in the text form that Prometheus reads: counters untyped, as some go up and down,
+/// histograms as summaries since the start.
+pub fn prometheus(snapshot: &Snapshot) -> String {
+    let mut metrics: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, value) in &snapshot.counters {
+        let (metric, label) = metric(name);
+        let line = format!("{metric}{{name=\"{label}\"}} {value}");
+        metrics.entry(format!("{metric} untyped")).or_default().push(line);
+    }
+    for (name, values) in &snapshot.histograms {
+        let (metric, label) = metric(name);
+        let lines = metrics.entry(format!("{metric} summary")).or_default();
+        for q in [0.5, 0.9, 0.99, 1.0] {
+            let value = values.quantile(q);
+            lines.push(format!("{metric}{{name=\"{label}\",quantile=\"{q}\"}} {value}"));
+        }
+        lines.push(format!("{metric}_sum{{name=\"{label}\"}} {}", values.sum()));
+        lines.push(format!("{metric}_count{{name=\"{label}\"}} {}", values.count()));
+    }
+    let mut out = String::new();
+    for (kind, lines) in metrics {
+        let _ = writeln!(out, "# TYPE {kind}\n{}", lines.join("\n"));
+    }
+    out
+}
+
+/// The name of a metric and the value of its label.
+fn metric(name: &str) -> (String, String) {
+    let (what, name, counter) = parts(name);
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let metric = format!("tidemill_{what}_{counter}").chars().map(plain).collect();
+    let label = name.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    (metric, label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidemill_stat::{Counter, Registry};
+
+    fn link(registry: &Registry, counts: [u64; 4]) -> Vec<Counter> {
+        let names = ["tx_packets", "rx_packets", "rx_bytes", "tx_drops"];
+        let set = |(name, count)| {
+            let counter = registry.counter(&format!("link/a.output->b.input/{name}"));
+            counter.set(count);
+            counter
+        };
+        names.into_iter().zip(counts).map(set).collect()
+    }
+
+    #[test]
+    fn links_and_apps_have_their_columns() {
+        let registry = Registry::in_memory();
+        let counters = link(&registry, [110, 100, 1000, 5]);
+        let app = registry.counter("app/b/packets");
+        let over = registry.counter("app/b/drop_over_rate");
+        let late = registry.counter("app/b/drop_too_late");
+        let latency = registry.histogram("app/b/latency_ns");
+        latency.record(2000);
+        let before = registry.snapshot();
+        [120, 110, 2000, 9].iter().zip(&counters).for_each(|(count, one)| one.set(*count));
+        (app.add(10), over.add(2), late.add(4));
+        let text = table(&before, &registry.snapshot(), 2.0);
+        let row = |start: &str| {
+            let line = text.lines().find(|line| line.starts_with(start)).expect(start);
+            line.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(row("a.output->b.input"), ["5", "500", "2", "10", "110", "9"], "{text}");
+        assert_eq!(row("b "), ["5", "3", "10", "0", "2.0", "2.0"], "{text}");
+        assert!(!text.contains("counter"), "{text}");
+    }
+
+    #[test]
+    fn the_list_has_the_fastest_first_and_an_end() {
+        let registry = Registry::in_memory();
+        let names = (0..50).map(|at| format!("rule/r{at:02}/fired"));
+        let counters: Vec<Counter> = names.map(|name| registry.counter(&name)).collect();
+        let before = registry.snapshot();
+        assert_eq!(table(&before, &before, 1.0), "nothing has changed\n");
+        (1..).zip(&counters).for_each(|(count, one)| one.add(count));
+        let text = table(&before, &registry.snapshot(), 1.0);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[1].starts_with("rule/r49/fired"), "{text}");
+        assert_eq!(lines.last(), Some(&"and 10 more"), "{text}");
+    }
+
+    #[test]
+    fn prometheus_reads_names_of_any_kind() {
+        let registry = Registry::in_memory();
+        let _one = registry.counter("link/a.output->\"b\".input/tx_packets");
+        let _two = registry.counter("component/Shop/till/messages");
+        let latency = registry.histogram("app/end/latency_ns");
+        (1..=100).for_each(|value| latency.record(value));
+        let text = prometheus(&registry.snapshot());
+        for line in [
+            "# TYPE tidemill_link_tx_packets untyped",
+            "tidemill_link_tx_packets{name=\"a.output->\\\"b\\\".input\"} 0",
+            "tidemill_component_messages{name=\"Shop/till\"} 0",
+            "# TYPE tidemill_app_latency_ns summary",
+            "tidemill_app_latency_ns{name=\"end\",quantile=\"1\"} 100",
+            "tidemill_app_latency_ns_sum{name=\"end\"} 5050",
+            "tidemill_app_latency_ns_count{name=\"end\"} 100",
+        ] {
+            assert!(text.lines().any(|other| other == line), "{line}\n{text}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Programs of components whose components are given to other loops whenever that can be: they
+//! print what they print on one.
+
+use std::cell::RefCell;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use tidemill::components::{Ended, RunOptions, Streams, load, run};
+
+/// What was written.
+#[derive(Clone, Default)]
+struct Tape(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Tape {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Runs a program on so many loops, eagerly spread if there are several.
+fn spread(file: &Path, workers: u32) -> (String, Ended) {
+    let loaded = load(&[file.to_owned()]);
+    assert!(loaded.program.is_some(), "{}", file.display());
+    let options = RunOptions {
+        workers: Some(workers),
+        spread_eagerly: true,
+        root: file.parent().map(Path::to_owned),
+        ..RunOptions::default()
+    };
+    let (data, notes) = (Tape::default(), Tape::default());
+    let streams =
+        Streams { data: Box::new(data.clone()), notes: Box::new(notes.clone()), is_watched: false };
+    let ended = run(&loaded, options, streams).expect("it runs");
+    let text = |tape: Tape| String::from_utf8_lossy(&tape.0.borrow()).into_owned();
+    (text(data) + &text(notes), ended)
+}
+
+/// Programs with what they print, if that stands beside them.
+fn programs() -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let entries = fs::read_dir(root().join("tests/cl/run")).expect("programs");
+    for entry in entries {
+        let path = entry.expect("an entry").path();
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        // Options are for the command.
+        let is_plain = !text.starts_with("(* options:");
+        if path.extension().is_some_and(|it| it == "com") && is_plain {
+            let read = |ending| fs::read_to_string(path.with_extension(ending)).unwrap_or_default();
+            let expected = read("out") + &read("err");
+            found.push((path, expected));
+        }
+    }
+    for name in ["chameneos", "philosophers", "producers-consumers", "skynet", "sieve", "big"] {
+        let folder = root().join("examples").join(name);
+        let expected = fs::read_to_string(folder.join("test.out")).expect("an example");
+        found.push((folder.join(name).with_extension("com"), expected));
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn what_is_spread_prints_the_same() {
+    let (mut given, mut wrong) = (0, String::new());
+    for (path, expected) in programs() {
+        for workers in [2, 3] {
+            let (printed, ended) = spread(&path, workers);
+            given += ended.components_given;
+            // Reports name the file as it was given.
+            let printed = printed.replace(&format!("{}/", path.parent().unwrap().display()), "");
+            let counts = ended.counts;
+            let alive = [counts.processes, counts.components, counts.channels, counts.texts];
+            if printed != expected || alive.iter().any(|count| count.alive != 0) {
+                wrong += &format!("{} with {workers}: {printed}{counts:?}\n", path.display());
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(given > 1000, "only {given} components were given away");
+}

@@ -1,0 +1,298 @@
+//! Drivers that are components, and what is at the other side of their pores.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use tidemill::components::run::{Engine, Prepared};
+use tidemill::components::{RunOptions, Streams, load_text};
+use tidemill_pore::uring::Uring;
+use tidemill_pore::xenstore::server::{Server, Settings};
+
+const XENSTORE: &str = include_str!("../../../../apps/drivers/xenstore.com");
+const FILE: &str = include_str!("../../../../apps/drivers/file.com");
+const ETHERNET: &str = include_str!("../../../../apps/drivers/ethernet.com");
+const EXCHANGE: &str = include_str!("../../../../examples/pore/pore.com");
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("tidemill-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).expect("a folder");
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[derive(Clone, Default)]
+struct Tape(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Tape {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What a program prints, and its faults.
+fn run(parts: &[&str], folder: &Folder, arguments: &[&str], engine: Engine) -> (String, String) {
+    let loaded = load_text("test.com", &parts.join("\n"));
+    let wrong: String = loaded.diagnostics.iter().map(|one| loaded.sources.render(one)).collect();
+    assert!(loaded.program.is_some(), "{wrong}");
+    let options = RunOptions {
+        engine,
+        root: Some(folder.0.clone()),
+        arguments: arguments.iter().map(|&one| one.to_owned()).collect(),
+        end_ns: Some(60_000_000_000),
+        ..RunOptions::default()
+    };
+    let (data, notes) = (Tape::default(), Tape::default());
+    let (out, err) = (Box::new(data.clone()), Box::new(notes.clone()));
+    let prepared = Prepared::new(&loaded, options).expect("it can be run");
+    prepared.run(Streams { data: out, notes: err, is_watched: false }).expect("it runs");
+    let text = |tape: &Tape| String::from_utf8_lossy(&tape.0.borrow()).into_owned();
+    (text(&data), text(&notes))
+}
+
+fn store(folder: &Folder, first_index: u32) -> Server {
+    let (pages, streams) = (folder.0.join("pages"), Some(folder.0.join("streams")));
+    Server::start(Settings { pages, streams, first_index, domain: 0 }).expect("a store")
+}
+
+#[test]
+fn both_drivers_say_the_same_over_pages_and_sockets() {
+    let expected = include_str!("requests.out");
+    let program = [XENSTORE, include_str!("requests.com")];
+    for engine in [Engine::Native, Engine::Interpreter] {
+        for driver in ["pore", "outlet"] {
+            for (kind, address) in [("xenstore", "pages"), ("socket", "streams")] {
+                let folder = Folder::new("requests");
+                let _store = store(&folder, u32::MAX - 500);
+                let (out, faults) = run(&program, &folder, &[driver, kind, address], engine);
+                assert_eq!((out.as_str(), faults.as_str()), (expected, ""), "{driver} {kind}");
+            }
+        }
+    }
+}
+
+#[test]
+fn pores_between_components_keep_the_rules() {
+    for engine in [Engine::Native, Engine::Interpreter] {
+        let folder = Folder::new("pair");
+        let (out, faults) = run(&[include_str!("pair.com")], &folder, &[], engine);
+        assert_eq!(out, include_str!("pair.out"), "{faults}");
+        assert_eq!(faults.lines().count(), 1, "{faults}");
+    }
+}
+
+#[test]
+fn opening_fails_with_a_reason() {
+    let program = "COMPONENT Main REQUIRES Pore, Arguments; VARIABLE kind, name: TEXT;
+        BEGIN
+          Arguments!Get(1); Arguments?Argument(kind); Arguments!Get(2); Arguments?Argument(name);
+          Pore!Open(kind, name); Pore?Failed(name); WRITE(name)
+        END Main;";
+    let folder = Folder::new("failing");
+    std::os::unix::fs::symlink("/tmp", folder.0.join("out")).expect("a link");
+    let said = |kind: &str, name: &str| run(&[program], &folder, &[kind, name], Engine::Native).0;
+    assert_eq!(said("nothing", "x"), "no such kind of pore");
+    assert!(said("memfd", "missing").contains("No such file"));
+    for outside in ["../x", "/tmp/x", "out/x"] {
+        let reason = said("memfd", outside);
+        assert!(reason.contains("cross-device"), "{outside}: {reason}");
+        let reason = said("memfd-listen", &format!("bytes 64 {outside}"));
+        assert!(reason.contains("cross-device"), "{outside}: {reason}");
+    }
+    assert!(said("memfd-listen", "words 64 x").contains("memfd-listen takes"));
+}
+
+/// A store that goes fails those who ask; nobody hangs.
+#[test]
+fn a_store_that_goes_fails_its_clients() {
+    let program = "INTERFACE Go; IN Go(kind, address: TEXT) OUT Went(text: TEXT) END Go;
+        COMPONENT Client OFFERS Go REQUIRES Xenstore;
+          IMPLEMENTATION Go;
+            VARIABLE kind, text: TEXT; n: INTEGER;
+            BEGIN {EXCLUSIVE}
+              ?Go(kind, text); Xenstore!Connect(kind, text); Xenstore?Connected; n := 0;
+              REPEAT IF n > 0 THEN Xenstore?Done(kind) END; INC(n); Xenstore!Write(\"/n\", \"x\", 0)
+              UNTIL Xenstore?Failed;
+              Xenstore?Failed(text); Xenstore!Close; !Went(text)
+          END Go;
+        END Client;
+        COMPONENT Main REQUIRES Pore;
+          VARIABLE driver: XenstoreDriver; client[n: INTEGER]: Client; i: INTEGER; text: TEXT;
+          BEGIN
+            NEW(driver); CONNECT(Pore(driver), Pore);
+            FOR i := 1 TO 5 DO
+              NEW(client[i]); CONNECT(Xenstore(client[i]), Xenstore(driver));
+              client[i]!Go(\"xenstore\", \"pages\")
+            END;
+            FOR i := 1 TO 5 DO client[i]?Went(text); WRITE(text); WRITELINE END
+        END Main;";
+    let folder = Folder::new("going");
+    let server = store(&folder, 0);
+    let ends = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        drop(server);
+    });
+    let (out, faults) = run(&[XENSTORE, program], &folder, &[], Engine::Native);
+    ends.join().expect("it ends");
+    assert_eq!((out.as_str(), faults.as_str()), ("EIO\nEIO\nEIO\nEIO\nEIO\n", ""));
+}
+
+/// Skips, with the reason on standard error, what this machine does not have.
+fn skipped(what: &str, reason: &str) {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed) + 1;
+    // Not through the macros: the harness keeps to itself what they print.
+    let _ = writeln!(io::stderr(), "skipped ({count} in all so far): {what}: {reason}");
+}
+
+#[test]
+fn files_are_read_and_written_through_io_uring() {
+    let folder = Folder::new("uring");
+    let file = std::fs::File::create(folder.0.join("probe")).expect("a file");
+    if let Err(reason) = Uring::new(file.into()) {
+        return skipped("io_uring", &reason.to_string());
+    }
+    let (out, faults) = run(&[FILE, include_str!("file.com")], &folder, &[], Engine::Native);
+    let line = |n| (0..10).map(|i| format!("{n}{i},")).collect::<String>();
+    assert_eq!((out, faults), (format!("{}{}0\n", line(1), line(2)), String::new()));
+}
+
+struct Veth;
+
+impl Veth {
+    /// Two devices that are connected, in the network of this process.
+    fn new() -> Result<Veth, String> {
+        let ip = |words: &str| {
+            let output = Command::new("ip").args(words.split(' ')).output();
+            let output = output.map_err(|error| format!("ip: {error}"))?;
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            if output.status.success() { Ok(()) } else { Err(said) }
+        };
+        ip("link add tmpore0 type veth peer name tmpore1")?;
+        let veth = Veth;
+        ip("link set tmpore0 up")?;
+        ip("link set tmpore1 up")?;
+        Ok(veth)
+    }
+}
+
+impl Drop for Veth {
+    fn drop(&mut self) {
+        let _ = Command::new("ip").args(["link", "del", "tmpore0"]).output();
+    }
+}
+
+#[test]
+fn frames_go_from_one_device_to_the_other() {
+    let _veth = match Veth::new() {
+        Ok(veth) => veth,
+        Err(reason) => return skipped("packet ring", &reason),
+    };
+    let folder = Folder::new("frames");
+    let program = [ETHERNET, include_str!("frames.com")];
+    let expected: String = (14..60).map(|i| char::from(65 + i % 26)).chain(['\n']).collect();
+    for kind in ["packet", "xdp"] {
+        let words = ["tmpore0", "tmpore1", kind];
+        let (out, faults) = run(&program, &folder, &words, Engine::Native);
+        if kind == "xdp" && out != expected {
+            return skipped("AF_XDP", out.trim());
+        }
+        assert_eq!((out.as_str(), faults.as_str()), (expected.as_str(), ""), "{kind}");
+    }
+}
+
+/// The other side in C.
+fn build_peer(folder: &Folder) -> Result<PathBuf, String> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pore/peer.c");
+    let program = folder.0.join("peer");
+    let built = Command::new("cc").arg("-O1").arg("-o").arg(&program).arg(source).output();
+    let built = built.map_err(|error| format!("no C compiler: {error}"))?;
+    let said = String::from_utf8_lossy(&built.stderr).into_owned();
+    if built.status.success() { Ok(program) } else { Err(said) }
+}
+
+fn start_peer(program: &Path, socket: PathBuf, what: &str) -> Child {
+    let shell = "while [ ! -S \"$1\" ]; do sleep 0.01; done; exec \"$0\" \"$1\" \"$2\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", shell]).arg(program).arg(socket).arg(what);
+    command.spawn().expect("a shell")
+}
+
+#[test]
+fn a_peer_that_misbehaves_hurts_its_own_pore_only() {
+    let folder = Folder::new("peers");
+    let peer = match build_peer(&folder) {
+        Ok(peer) => peer,
+        Err(reason) => return skipped("a peer in C", &reason),
+    };
+    let answers = |from: u32, to| (from..=to).map(|i| format!("{i} egassem\n")).collect::<String>();
+    let broken = |reason: &str| answers(1, 2) + &format!("{reason}\n").repeat(3);
+    for (what, expected) in [
+        ("answer", answers(1, 5)),
+        ("shrink", answers(1, 5)),
+        ("flood", answers(1, 5)),
+        ("die", broken("the other side has gone")),
+        ("index", broken("bad ring index: 123456789 against 32 in a ring of 4096 bytes")),
+        ("length", broken("bad length of a message: 99999")),
+    ] {
+        let mut child = start_peer(&peer, folder.0.join(what), what);
+        let since = Instant::now();
+        let (out, faults) = run(&[EXCHANGE], &folder, &[what], Engine::Native);
+        let _ = child.kill();
+        let _ = child.wait();
+        assert_eq!((out.as_str(), faults.as_str()), (expected.as_str(), ""), "{what}");
+        assert!(since.elapsed() < Duration::from_secs(30), "{what}: {:?}", since.elapsed());
+    }
+}
+
+/// While one peer rings all the time, the other pores of the program go on.
+#[test]
+fn a_peer_that_floods_and_one_that_dies_leave_others_alone() {
+    let folder = Folder::new("flooded");
+    let peer = match build_peer(&folder) {
+        Ok(peer) => peer,
+        Err(reason) => return skipped("a peer in C", &reason),
+    };
+    let parts: Vec<&str> = EXCHANGE.split("COMPONENT Main").collect();
+    let main = "COMPONENT Main REQUIRES Pore;
+        VARIABLE flood, die, good: Asker; text: TEXT; i: INTEGER;
+        BEGIN
+          NEW(flood); CONNECT(Pore(flood), Pore); NEW(die); CONNECT(Pore(die), Pore);
+          NEW(good); CONNECT(Pore(good), Pore);
+          flood!Open(\"memfd-listen\", \"messages 4096 flood\"); flood?Opened;
+          die!Open(\"memfd-listen\", \"messages 4096 die\"); die?Opened;
+          good!Open(\"memfd-listen\", \"messages 4096 answer\"); good?Opened;
+          FOR i := 1 TO 200 DO
+            die!Ask(\"x\"); IF die?Answer THEN die?Answer(text) ELSE die?Gone(text) END;
+            good!Ask(\"abc\"); good?Answer(text)
+          END;
+          WRITE(text); WRITELINE;
+          flood!Close; die!Close; good!Close
+        END Main;";
+    let names = ["flood", "die", "answer"];
+    let children = names.map(|what| start_peer(&peer, folder.0.join(what), what));
+    let (out, faults) = run(&[parts[0], main], &folder, &[], Engine::Native);
+    for mut child in children {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    assert_eq!((out.as_str(), faults.as_str()), ("cba\n", ""));
+}

@@ -1,0 +1,220 @@
+//! One column while rows are appended to it.
+//!
+//! A column is filled up when it is written to: rows that had nothing for it are appended as
+//! absent just before the next value, or at the end of the batch. So a row costs only the fields
+//! that it has.
+
+use arrow_buffer::BooleanBufferBuilder;
+use tidemill_wire::EnumId;
+
+/// How often a field stands in its message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Form {
+    One { nullable: bool },
+    List,
+    Map,
+}
+
+/// A field at one place of the tree of messages.
+pub(crate) struct Column {
+    pub(crate) rows: Rows,
+    pub(crate) items: Items,
+    /// Which oneof of the record it is a member of.
+    pub(crate) oneof: Option<usize>,
+}
+
+/// Which items are of which row.
+pub(crate) struct Rows {
+    pub(crate) form: Form,
+    /// By row: whether it has an item; kept for those that are nullable.
+    pub(crate) present: BooleanBufferBuilder,
+    /// By row: the first item of its list; kept for lists and maps.
+    pub(crate) starts: Vec<i32>,
+}
+
+/// The items of a column.
+pub(crate) enum Items {
+    I64(Vec<i64>),
+    U64(Vec<u64>),
+    I32(Vec<i32>),
+    U32(Vec<u32>),
+    F64(Vec<f64>),
+    F32(Vec<f32>),
+    Bool(BooleanBufferBuilder),
+    Enum(EnumId, Vec<i32>),
+    Text(Texts<String>),
+    Bytes(Texts<Vec<u8>>),
+    /// Rows of that record; how many it knows.
+    Record(usize),
+}
+
+/// Strings or bytes, one behind the other.
+#[derive(Default)]
+pub(crate) struct Texts<B> {
+    pub(crate) data: B,
+    /// By item: where it ends.
+    pub(crate) ends: Vec<i32>,
+}
+
+/// A buffer that strings or bytes are appended to.
+pub(crate) trait Buffer {
+    fn length(&self) -> usize;
+    fn cut(&mut self, length: usize);
+}
+
+impl Buffer for String {
+    fn length(&self) -> usize {
+        self.len()
+    }
+
+    fn cut(&mut self, length: usize) {
+        self.truncate(length);
+    }
+}
+
+impl Buffer for Vec<u8> {
+    fn length(&self) -> usize {
+        self.len()
+    }
+
+    fn cut(&mut self, length: usize) {
+        self.truncate(length);
+    }
+}
+
+/// The columns of a batch hold more than 2 GiB of text, or lists of more items than that.
+#[derive(Debug)]
+pub(crate) struct Full;
+
+/// An end as Arrow has it.
+pub(crate) fn end(length: usize) -> Result<i32, Full> {
+    i32::try_from(length).map_err(|_| Full)
+}
+
+impl<B: Buffer> Texts<B> {
+    pub(crate) fn pad(&mut self, count: usize) {
+        let end = self.ends.last().copied().unwrap_or(0);
+        self.ends.resize(self.ends.len().max(count), end);
+    }
+
+    pub(crate) fn truncate(&mut self, count: usize) {
+        self.ends.truncate(count);
+        self.data.cut(self.ends.last().copied().unwrap_or(0) as usize);
+    }
+
+    /// An empty item begins at the end; pieces are appended to the data, then [`Texts::close`].
+    pub(crate) fn open(&mut self) {
+        let end = self.ends.last().copied().unwrap_or(0);
+        self.ends.push(end);
+    }
+
+    pub(crate) fn close(&mut self) -> Result<(), Full> {
+        let end = end(self.data.length())?;
+        if let Some(last) = self.ends.last_mut() {
+            *last = end;
+        }
+        Ok(())
+    }
+}
+
+impl Rows {
+    pub(crate) fn new(form: Form) -> Rows {
+        Rows { form, present: BooleanBufferBuilder::new(0), starts: Vec::new() }
+    }
+
+    /// Notes that `row` gets an item, `count` being there; true if one is there already, which
+    /// the new one replaces.
+    #[inline]
+    pub(crate) fn enter(&mut self, row: usize, count: usize) -> Result<bool, Full> {
+        match self.form {
+            Form::One { nullable } => {
+                let again = count > row;
+                if nullable && !again {
+                    self.present.append_n(row - self.present.len().min(row), false);
+                    self.present.append(true);
+                }
+                Ok(again)
+            }
+            Form::List | Form::Map => {
+                if self.starts.len() <= row {
+                    let start = end(count)?;
+                    self.starts.resize(row + 1, start);
+                }
+                Ok(false)
+            }
+        }
+    }
+}
+
+impl Items {
+    /// How many there are; of records the caller knows.
+    pub(crate) fn len(&self) -> Option<usize> {
+        Some(match self {
+            Items::I64(values) => values.len(),
+            Items::U64(values) => values.len(),
+            Items::I32(values) | Items::Enum(_, values) => values.len(),
+            Items::U32(values) => values.len(),
+            Items::F64(values) => values.len(),
+            Items::F32(values) => values.len(),
+            Items::Bool(values) => values.len(),
+            Items::Text(texts) => texts.ends.len(),
+            Items::Bytes(texts) => texts.ends.len(),
+            Items::Record(_) => return None,
+        })
+    }
+
+    /// Appends defaults until there are `count`.
+    pub(crate) fn pad(&mut self, count: usize) {
+        match self {
+            Items::I64(values) => pad(values, count),
+            Items::U64(values) => pad(values, count),
+            Items::I32(values) | Items::Enum(_, values) => pad(values, count),
+            Items::U32(values) => pad(values, count),
+            Items::F64(values) => pad(values, count),
+            Items::F32(values) => pad(values, count),
+            Items::Bool(values) => values.append_n(count - values.len().min(count), false),
+            Items::Text(texts) => texts.pad(count),
+            Items::Bytes(texts) => texts.pad(count),
+            Items::Record(_) => {}
+        }
+    }
+
+    pub(crate) fn truncate(&mut self, count: usize) {
+        match self {
+            Items::I64(values) => values.truncate(count),
+            Items::U64(values) => values.truncate(count),
+            Items::I32(values) | Items::Enum(_, values) => values.truncate(count),
+            Items::U32(values) => values.truncate(count),
+            Items::F64(values) => values.truncate(count),
+            Items::F32(values) => values.truncate(count),
+            Items::Bool(values) => values.truncate(count.min(values.len())),
+            Items::Text(texts) => texts.truncate(count),
+            Items::Bytes(texts) => texts.truncate(count),
+            Items::Record(_) => {}
+        }
+    }
+}
+
+fn pad<T: Clone + Default>(values: &mut Vec<T>, count: usize) {
+    values.resize(values.len().max(count), T::default());
+}
+
+/// Puts a value for `row` behind what is there, or in the place of the row's earlier one.
+#[inline]
+pub(crate) fn put<T: Copy + Default>(
+    rows: &mut Rows,
+    values: &mut Vec<T>,
+    row: usize,
+    value: T,
+) -> Result<(), Full> {
+    let again = rows.enter(row, values.len())?;
+    if again {
+        values[row] = value;
+        return Ok(());
+    }
+    if matches!(rows.form, Form::One { .. }) && values.len() < row {
+        values.resize(row, T::default());
+    }
+    values.push(value);
+    Ok(())
+}

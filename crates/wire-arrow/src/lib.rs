@@ -1,0 +1,57 @@
+//! Messages straight into Arrow columns: the decoder walks the bytes once, and what it meets is
+//! appended to the columns. No message is built in between.
+//!
+//! ```text
+//! bytes --decoder--> events --Columns--> values, list starts, presence bits
+//!                                             |
+//!                                        finish, per batch
+//!                                             v
+//!                     RecordBatch --Output--> Arrow IPC stream, Parquet file
+//! ```
+//! | in the schema | column |
+//! |---|---|
+//! | numbers, `bool`, `string`, `bytes` | the type of that width, `Boolean`, `Utf8`, `Binary` |
+//! | enum | `Dictionary(Int32, Utf8)` of names, or `Int32` ([`EnumForm`]) |
+//! | message | `Struct`, null where absent |
+//! | `repeated` | `List`, empty where absent |
+//! | `map` | `Map`; of an entry that comes twice both stay |
+//! | `google.protobuf.Timestamp`, `Duration` | nanoseconds: `Timestamp(UTC)`, `Duration` |
+//! | `google.protobuf.Int64Value` and the like | the value's type, null where absent |
+//!
+//! A field whose absence shows is nullable; one without presence holds its default where absent.
+//! Of a oneof the members that do not count are null. A message inside itself has no end as a
+//! column, so fields that lead back to a message around them are left out, and
+//! [`Columns::left_out`] names them. Unknown fields and extensions have no column.
+//!
+//! ```
+//! use tidemill_wire::{Decoder, Label, Scalar, SchemaBuilder, encode};
+//! use tidemill_wire_arrow::{Columns, Options};
+//!
+//! let mut builder = SchemaBuilder::new("demo");
+//! let reading = builder.message("Reading");
+//! let celsius = builder.field(reading, "celsius", 1, Scalar::Double, Label::Implicit);
+//! builder.field(reading, "note", 2, Scalar::String, Label::Optional);
+//! let schema = builder.build().unwrap();
+//!
+//! let mut columns = Columns::new(&schema, reading, &Options::default()).unwrap();
+//! for value in [20.5, 21.0] {
+//!     let bytes = encode::to_vec(&schema, |to| to.put_f64(celsius, value));
+//!     Decoder::new(&schema).decode(reading, &bytes, &mut columns).unwrap();
+//! }
+//! let batch = columns.finish().unwrap();
+//! assert_eq!((batch.num_rows(), batch.num_columns()), (2, 2));
+//! assert_eq!(batch.column(1).null_count(), 2);
+//! ```
+#![forbid(unsafe_code)]
+
+mod column;
+mod columns;
+mod export;
+mod output;
+mod plan;
+mod reader;
+
+pub use columns::Columns;
+pub use output::{Format, Output};
+pub use plan::{EnumForm, Options, PlanError};
+pub use reader::{Engine, Reader};

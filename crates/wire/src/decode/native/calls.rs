@@ -1,0 +1,251 @@
+//! The functions that generated code calls: the methods of a sink, and what is not worth code.
+//!
+//! One table for each type of sink; the code takes the addresses from there, so it serves every
+//! sink. A sink that panics does so when the generated code has been left.
+
+use std::any::Any;
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::super::load::long_varint;
+use crate::schema::{FIELD_NUMBER_MAX, FieldId, WireType};
+use crate::sink::{Flow, Sink};
+use crate::varint;
+
+/// A sink while generated code runs.
+pub(super) struct Host<'k, S> {
+    pub(super) sink: &'k mut S,
+    pub(super) panic: Option<Box<dyn Any + Send>>,
+}
+
+/// Go on.
+pub(super) const GO_ON: u32 = 0;
+/// The sink stopped.
+const STOP: u32 = 1;
+/// The string is not UTF-8.
+pub(super) const INVALID: u32 = 2;
+
+type Number<T> = unsafe extern "C" fn(*mut c_void, u32, T) -> u32;
+type Text = unsafe extern "C" fn(*mut c_void, u32, *const u8, usize) -> u32;
+type Sub = unsafe extern "C" fn(*mut c_void, u32) -> u32;
+
+/// See the module.
+#[repr(C)]
+pub(super) struct Calls {
+    pub(super) i64: Number<i64>,
+    pub(super) u64: Number<u64>,
+    pub(super) i32: Number<i32>,
+    pub(super) u32: Number<u32>,
+    pub(super) f64: Number<u64>,
+    pub(super) f32: Number<u32>,
+    pub(super) bool: Number<u64>,
+    pub(super) string: Text,
+    pub(super) raw_string: Text,
+    pub(super) bytes: Text,
+    pub(super) start_sub: Sub,
+    pub(super) end_sub: Sub,
+}
+
+/// Calls the sink behind `host`.
+///
+/// # Safety
+/// `host` is the [`Host`] of a sink of this type, and nobody else uses it meanwhile.
+#[inline(always)]
+unsafe fn with<'a, S: Sink<'a>>(host: *mut c_void, call: impl FnOnce(&mut S) -> Flow) -> u32 {
+    // SAFETY: as the caller says.
+    let host = unsafe { &mut *host.cast::<Host<'_, S>>() };
+    match catch_unwind(AssertUnwindSafe(|| call(host.sink))) {
+        Ok(Ok(())) => GO_ON,
+        Ok(Err(_)) => STOP,
+        Err(panic) => {
+            host.panic = Some(panic);
+            STOP
+        }
+    }
+}
+
+macro_rules! number {
+    ($name:ident, $ty:ty, $value:ident => $made:expr) => {
+        unsafe extern "C" fn $name<'a, S: Sink<'a>>(
+            host: *mut c_void,
+            field: u32,
+            $value: $ty,
+        ) -> u32 {
+            // SAFETY: the code was given the host of this table's sink.
+            unsafe { with(host, |sink: &mut S| sink.$name(FieldId(field), $made)) }
+        }
+    };
+}
+
+number!(i64, i64, value => value);
+number!(u64, u64, value => value);
+number!(i32, i32, value => value);
+number!(u32, u32, value => value);
+number!(f64, u64, value => f64::from_bits(value));
+number!(f32, u32, value => f32::from_bits(value));
+number!(bool, u64, value => value != 0);
+
+unsafe extern "C" fn string<'a, S: Sink<'a>>(
+    host: *mut c_void,
+    field: u32,
+    start: *const u8,
+    length: usize,
+) -> u32 {
+    // SAFETY: the code found these bytes inside the input, which lives for `'a`.
+    let bytes: &'a [u8] = unsafe { std::slice::from_raw_parts(start, length) };
+    let Ok(text) = std::str::from_utf8(bytes) else { return INVALID };
+    let field = FieldId(field);
+    let call = |sink: &mut S| {
+        sink.start_string(field, length)?;
+        sink.string(field, text)?;
+        sink.end_string(field)
+    };
+    // SAFETY: the code was given the host of this table's sink.
+    unsafe { with(host, call) }
+}
+
+unsafe extern "C" fn raw_string<'a, S: Sink<'a>>(
+    host: *mut c_void,
+    field: u32,
+    start: *const u8,
+    length: usize,
+) -> u32 {
+    // SAFETY: the code found these bytes inside the input, which lives for `'a`.
+    let bytes: &'a [u8] = unsafe { std::slice::from_raw_parts(start, length) };
+    let field = FieldId(field);
+    let call = |sink: &mut S| {
+        sink.start_string(field, length)?;
+        sink.raw_string(field, bytes)?;
+        sink.end_string(field)
+    };
+    // SAFETY: the code was given the host of this table's sink.
+    unsafe { with(host, call) }
+}
+
+unsafe extern "C" fn bytes<'a, S: Sink<'a>>(
+    host: *mut c_void,
+    field: u32,
+    start: *const u8,
+    length: usize,
+) -> u32 {
+    // SAFETY: the code found these bytes inside the input, which lives for `'a`.
+    let bytes: &'a [u8] = unsafe { std::slice::from_raw_parts(start, length) };
+    let field = FieldId(field);
+    let call = |sink: &mut S| {
+        sink.start_bytes(field, length)?;
+        sink.bytes(field, bytes)?;
+        sink.end_bytes(field)
+    };
+    // SAFETY: the code was given the host of this table's sink.
+    unsafe { with(host, call) }
+}
+
+unsafe extern "C" fn start_sub<'a, S: Sink<'a>>(host: *mut c_void, field: u32) -> u32 {
+    // SAFETY: the code was given the host of this table's sink.
+    unsafe { with(host, |sink: &mut S| sink.start_sub(FieldId(field))) }
+}
+
+unsafe extern "C" fn end_sub<'a, S: Sink<'a>>(host: *mut c_void, field: u32) -> u32 {
+    // SAFETY: the code was given the host of this table's sink.
+    unsafe { with(host, |sink: &mut S| sink.end_sub(FieldId(field))) }
+}
+
+impl Calls {
+    /// The table for a type of sink.
+    pub(super) const fn of<'a, S: Sink<'a>>() -> Calls {
+        Calls {
+            i64: i64::<S>,
+            u64: u64::<S>,
+            i32: i32::<S>,
+            u32: u32::<S>,
+            f64: f64::<S>,
+            f32: f32::<S>,
+            bool: bool::<S>,
+            string: string::<S>,
+            raw_string: raw_string::<S>,
+            bytes: bytes::<S>,
+            start_sub: start_sub::<S>,
+            end_sub: end_sub::<S>,
+        }
+    }
+}
+
+/// A varint and its length, 0 for none.
+#[repr(C)]
+pub(super) struct Read {
+    value: u64,
+    bytes: usize,
+}
+
+/// Reads a varint of three bytes or more.
+pub(super) unsafe extern "C" fn varint_at(at: *const u8) -> Read {
+    // SAFETY: the code is in the safe zone.
+    let (value, bytes) = unsafe { long_varint(at) };
+    Read { value, bytes }
+}
+
+/// Whether a string is UTF-8.
+pub(super) unsafe extern "C" fn is_utf8(start: *const u8, length: usize) -> u32 {
+    // SAFETY: the code found these bytes inside the input.
+    let bytes = unsafe { std::slice::from_raw_parts(start, length) };
+    if std::str::from_utf8(bytes).is_ok() { GO_ON } else { INVALID }
+}
+
+/// How long the rest of a group is, up to and with its end tag; 0 if it is not in `length` bytes,
+/// or something in it is wrong, or nests more than `depth` deep.
+pub(super) unsafe extern "C" fn group_bytes(
+    start: *const u8,
+    length: usize,
+    number: u32,
+    depth: usize,
+) -> usize {
+    // SAFETY: the code found these bytes inside the input.
+    let bytes = unsafe { std::slice::from_raw_parts(start, length) };
+    rest_of_group(bytes, number, depth).unwrap_or(0)
+}
+
+fn rest_of_group(bytes: &[u8], number: u32, depth: usize) -> Option<usize> {
+    let mut open = Vec::new();
+    let mut innermost = u64::from(number);
+    let mut pos = 0;
+    if depth == 0 {
+        return None;
+    }
+    loop {
+        let (tag, tag_bytes) = varint::read(&bytes[pos..]).ok()?;
+        pos += tag_bytes;
+        let number = tag >> 3;
+        if number == 0 || number > u64::from(FIELD_NUMBER_MAX) {
+            return None;
+        }
+        let skipped = match WireType::from_tag(tag)? {
+            WireType::Varint => varint::read(&bytes[pos..]).ok()?.1,
+            WireType::Fixed64 => 8,
+            WireType::Fixed32 => 4,
+            WireType::Length => {
+                let (length, length_bytes) = varint::read(&bytes[pos..]).ok()?;
+                length_bytes.checked_add(usize::try_from(length).ok()?)?
+            }
+            WireType::StartGroup => {
+                open.push(innermost);
+                innermost = number;
+                if open.len() >= depth {
+                    return None;
+                }
+                0
+            }
+            WireType::EndGroup if number != innermost => return None,
+            WireType::EndGroup => match open.pop() {
+                Some(outer) => {
+                    innermost = outer;
+                    0
+                }
+                None => return Some(pos),
+            },
+        };
+        if skipped > bytes.len() - pos {
+            return None;
+        }
+        pos += skipped;
+    }
+}

@@ -1,0 +1,76 @@
+//! What generated code and the walk hand to each other.
+
+use std::ffi::c_void;
+use std::mem::offset_of;
+
+use super::super::state::Frame;
+use super::calls::Calls;
+
+/// Where the walk is, for one call of the generated code. Places are bytes from the start of the
+/// input, as everywhere.
+#[repr(C)]
+pub(super) struct Context {
+    /// The next field, in and out.
+    pub(super) pos: usize,
+    /// Where the innermost message that has a length ends, in and out.
+    pub(super) end: usize,
+    /// Where no more field may begin.
+    pub(super) safe: usize,
+    /// The address of place 0.
+    pub(super) base: *const u8,
+    /// The room for frames: the next that is free, one past the last allowed.
+    pub(super) top: *mut Frame,
+    pub(super) frames_end: *mut Frame,
+    /// The required fields that the innermost message has had, in and out.
+    pub(super) seen: u64,
+    /// The node that `pos` is in, out.
+    pub(super) node: u64,
+    /// Where the tag of the field at fault begins, its entry, and where the list ends that it is.
+    pub(super) start: usize,
+    pub(super) entry: u64,
+    pub(super) list_end: usize,
+    /// Who is called.
+    pub(super) host: *mut c_void,
+    pub(super) calls: *const Calls,
+}
+
+macro_rules! offsets {
+    ($($name:ident: $field:ident),+ $(,)?) => {
+        $(pub(super) const $name: i32 = offset_of!(Context, $field) as i32;)+
+    };
+}
+
+offsets! {
+    POS: pos, END: end, SAFE: safe, BASE: base, TOP: top, FRAMES_END: frames_end,
+    SEEN: seen, NODE: node, START: start, ENTRY: entry, LIST_END: list_end, HOST: host, CALLS: calls,
+}
+
+pub(super) const FRAME_BYTES: i64 = size_of::<Frame>() as i64;
+pub(super) const FRAME_END: i32 = offset_of!(Frame, end) as i32;
+pub(super) const FRAME_START: i32 = offset_of!(Frame, start) as i32;
+pub(super) const FRAME_SEEN: i32 = offset_of!(Frame, seen) as i32;
+pub(super) const FRAME_ENTRY: i32 = offset_of!(Frame, entry) as i32;
+
+/// How generated code ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub(super) enum Exit {
+    /// At a field, or the end of a message, that is not for it, or behind the safe zone.
+    AtField = 0,
+    /// The sink stopped at a field.
+    Stopped = 1,
+    /// A string is not UTF-8.
+    InvalidUtf8 = 2,
+    /// The sink stopped at the end of the innermost message.
+    StoppedAtEnd = 3,
+    /// At an element of a packed list that is not for it.
+    InPacked = 4,
+}
+
+impl Exit {
+    pub(super) fn of(code: u32) -> Exit {
+        let others = [Exit::Stopped, Exit::InvalidUtf8, Exit::StoppedAtEnd, Exit::InPacked];
+        let found = others.into_iter().find(|exit| *exit as u32 == code);
+        found.unwrap_or(Exit::AtField)
+    }
+}

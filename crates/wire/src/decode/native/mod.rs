@@ -1,0 +1,292 @@
+//! The native decoder: code compiled for some tables and for the events that are wanted.
+//!
+//! ```text
+//!   Tables, Wants --write--> one function --compiled--> Native
+//!
+//!   piece |........ safe zone, generated code .........|. table .|
+//!                    |                       ^
+//!                    '-- what is not for it: one field by the table, and back
+//! ```
+//! All messages are in one function, and all jumps inside it: a sub-message is jumped to, its end
+//! jumps back, where to is known if only one field leads there, and in a frame else. Behind each
+//! field the tag that probably follows is compared first. What is rare is not in the code at all: it
+//! leaves, at the tag of the field, and the table decoder reads that one field and finds what is
+//! wrong, if anything is. So both give the same errors by construction, and no error is carried
+//! through registers, no signal and no system call is in the loop.
+//!
+//! The code reads words that begin inside the input and may end up to [`SLACK`] bytes behind it,
+//! never over the end of a page; it uses no bit from there.
+
+mod calls;
+mod context;
+mod scalar;
+mod target;
+mod write;
+
+use std::fmt;
+use std::ptr;
+
+use tidemill_jit::build::{CallConv, signature, types};
+use tidemill_jit::{Code, Level, Module, Options};
+
+use super::load::SLACK;
+use super::state::{Frame, Within};
+use super::tables::Tables;
+use super::walk::{Step, Walk, Zone};
+use super::{Decoder, ErrorKind};
+use crate::schema::Schema;
+use crate::sink::{Sink, Wants};
+use calls::{Calls, Host};
+use context::{Context, Exit};
+
+/// Messages with more fields than this together stay partly with the table decoder.
+const ENTRIES_MAX: usize = 4000;
+
+/// Why there is no native decoder.
+#[derive(Debug)]
+pub struct NativeError(tidemill_jit::Error);
+
+impl fmt::Display for NativeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no native decoder: {}", self.0)
+    }
+}
+
+impl std::error::Error for NativeError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+type Entry = unsafe extern "C" fn(*mut Context, u32) -> u32;
+
+/// Code that decodes; see the module. Shared freely between threads.
+pub struct Native {
+    tables: Tables,
+    wants: Wants,
+    entry: Entry,
+    /// By node: whether there is code for it.
+    compiled: Vec<bool>,
+    listing: Option<String>,
+    /// Owns what `entry` points to.
+    code: Code,
+}
+
+impl fmt::Debug for Native {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Native").field("wants", &self.wants).finish_non_exhaustive()
+    }
+}
+
+/// Whether the text of the machine code is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Listing {
+    /// For [`Native::listing`], and names for `perf`.
+    Kept,
+    /// No.
+    Dropped,
+}
+
+impl Native {
+    /// Compiles a decoder for `tables`, which were made from `schema`, and for the events that
+    /// sinks of it want. A sink that wants more is served by the table decoder.
+    ///
+    /// # Errors
+    /// No code can be made for this machine, or there is no memory for it.
+    pub fn compile(schema: &Schema, tables: &Tables, wants: Wants) -> Result<Native, NativeError> {
+        Native::with_listing(schema, tables, wants, Listing::Dropped)
+    }
+
+    /// The same, with or without the text of the code.
+    ///
+    /// # Errors
+    /// As [`Native::compile`].
+    pub fn with_listing(
+        schema: &Schema,
+        tables: &Tables,
+        wants: Wants,
+        listing: Listing,
+    ) -> Result<Native, NativeError> {
+        let kept = listing == Listing::Kept;
+        let options = Options {
+            optimise: Level::Speed,
+            listing: kept,
+            perf_map: kept,
+            ..Options::named("decoder")
+        };
+        let mut module = Module::new(options).map_err(NativeError)?;
+        let helpers = write::Helpers::import(&mut module);
+        let parameters = [types::I64, types::I32];
+        let id = module.declare("decode", signature(CallConv::SystemV, &parameters, &[types::I32]));
+        let compiled = compiled(tables);
+        module
+            .define(id, |body| write::write(body, schema, tables, wants, &compiled, &helpers))
+            .map_err(NativeError)?;
+        let code = module.finish().map_err(NativeError)?;
+        // SAFETY: the function was declared with this signature, and `code` stays beside it.
+        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code.address(id)) };
+        let listing = code.listing(id);
+        Ok(Native { tables: tables.clone(), wants, entry, compiled, listing, code })
+    }
+
+    /// The events that it has code for.
+    pub fn wants(&self) -> Wants {
+        self.wants
+    }
+
+    /// The machine code as text, if it was kept.
+    pub fn listing(&self) -> Option<&str> {
+        self.listing.as_deref()
+    }
+
+    /// Bytes and compile time, as a table.
+    pub fn report(&self) -> String {
+        self.code.report()
+    }
+}
+
+/// Which nodes get code: as many as are not too much for one function.
+fn compiled(tables: &Tables) -> Vec<bool> {
+    let mut entries = 0;
+    let mut chosen = Vec::with_capacity(tables.nodes().len());
+    for node in tables.nodes() {
+        entries += (node.entries.1 - node.entries.0) as usize + 1;
+        chosen.push(entries <= ENTRIES_MAX && !node.message_set && node.required <= 64);
+    }
+    chosen
+}
+
+impl<'s> Decoder<'s> {
+    /// Goes by the tables of a native decoder, and uses it for sinks that want no more events than
+    /// it has code for.
+    pub fn native(self, native: &'s Native) -> Decoder<'s> {
+        Decoder { tables: &native.tables, native: Some(native), ..self }
+    }
+}
+
+/// How many bytes can be read behind the end of a piece without touching another page.
+const PAGE_BYTES: usize = 4096;
+
+impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
+    /// Over the piece by generated code, but for its end.
+    pub(super) fn over_piece_natively(&mut self, native: &Native) -> Step {
+        let have = self.have();
+        let behind = self.piece.as_ptr().addr() + self.piece.len();
+        let same_page = behind % PAGE_BYTES != 0 && behind % PAGE_BYTES + SLACK <= PAGE_BYTES;
+        let safe = if same_page { have } else { have.saturating_sub(SLACK).max(self.piece_start) };
+        loop {
+            if self.state.within == Within::Fields {
+                if self.state.pos >= safe && self.state.pos != self.state.end {
+                    return Ok(());
+                }
+                if !native.compiled[self.state.node as usize] {
+                    if self.piece.len() > SLACK {
+                        let to = have - SLACK;
+                        self.over_zone(self.piece_zone(to))?;
+                    }
+                    return Ok(());
+                }
+                self.run(native, safe)?;
+                if self.state.pos >= safe && self.state.pos != self.state.end {
+                    return Ok(());
+                }
+            }
+            if !self.one_by_table()? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn piece_zone(&self, to: usize) -> Zone {
+        Zone { base: self.piece.as_ptr().wrapping_sub(self.piece_start), to }
+    }
+
+    /// One field by the table decoder; false if the rest of the piece is for it.
+    fn one_by_table(&mut self) -> Step<bool> {
+        let pos = self.state.pos;
+        let to = match self.state.within {
+            Within::Packed { .. } => self.state.end,
+            _ => pos + 1,
+        };
+        if pos + SLACK >= self.have() {
+            return Ok(false);
+        }
+        let before = (pos, self.state.within, self.state.frames.len());
+        self.over_zone(self.piece_zone(to.min(self.have() - SLACK)))?;
+        Ok(before != (self.state.pos, self.state.within, self.state.frames.len()))
+    }
+
+    fn run(&mut self, native: &Native, safe: usize) -> Step {
+        let state = &mut *self.state;
+        let depth = state.frames.len();
+        let room = state.frames.room_mut();
+        let allowed = room.len().min(self.depth_max).max(depth);
+        let frames: *mut Frame = room.as_mut_ptr().cast();
+        let calls = const { &Calls::of::<S>() };
+        let mut host = Host { sink: &mut *self.sink, panic: None };
+        let mut context = Context {
+            pos: state.pos,
+            end: state.end,
+            safe,
+            base: self.piece.as_ptr().wrapping_sub(self.piece_start),
+            top: frames.wrapping_add(depth),
+            frames_end: frames.wrapping_add(allowed),
+            seen: state.seen,
+            node: 0,
+            start: 0,
+            entry: 0,
+            list_end: 0,
+            host: (&raw mut host).cast(),
+            calls: ptr::from_ref(calls),
+        };
+        // SAFETY: the code was written for these tables; `Context` says what is where; the words
+        // it reads begin before `safe`, and so end on pages of the piece.
+        let code = unsafe { (native.entry)(&raw mut context, state.node) };
+        if let Some(panic) = host.panic {
+            std::panic::resume_unwind(panic);
+        }
+        let depth = (context.top.addr() - frames.addr()) / size_of::<Frame>();
+        // SAFETY: the code wrote each frame that it pushed.
+        unsafe { state.frames.set_len(depth) };
+        (state.pos, state.end, state.seen) = (context.pos, context.end, context.seen);
+        state.node = context.node as u32;
+        state.next = self.tables.node(state.node).entries.0;
+        let entry = context.entry as u32;
+        match Exit::of(code) {
+            Exit::AtField => Ok(()),
+            Exit::Stopped => {
+                let number = self.tables.entry(entry).number();
+                if context.list_end != 0 {
+                    self.enter_list(&context);
+                }
+                self.stopped(context.start, number)
+            }
+            Exit::InvalidUtf8 => {
+                state.tag_start = context.start;
+                state.number = self.tables.entry(entry).number();
+                Err(ErrorKind::InvalidUtf8)
+            }
+            Exit::StoppedAtEnd => {
+                let Some(frame) = state.frames.pop() else { return Ok(()) };
+                let entry = self.tables.entry(frame.entry);
+                (state.node, state.number) = (entry.owner, entry.number());
+                state.tag_start = frame.start;
+                Err(ErrorKind::Stopped)
+            }
+            Exit::InPacked => {
+                self.enter_list(&context);
+                Ok(())
+            }
+        }
+    }
+
+    /// The code left inside a packed list.
+    fn enter_list(&mut self, context: &Context) {
+        let place = context.entry as u32;
+        let entry = self.tables.entry(place);
+        let state = &mut *self.state;
+        (state.tag_start, state.number) = (context.start, entry.number());
+        state.within = Within::Packed { entry: place, outer_end: state.end };
+        (state.end, state.next) = (context.list_end, entry.next);
+    }
+}

@@ -1,0 +1,363 @@
+//! Writes the reading of values.
+
+use tidemill_jit::build::{InstBuilder, IntCC, Switch, Value, types};
+
+use super::super::tables::{Action, Entry};
+use super::context::*;
+use super::write::{TagBytes, Writer};
+use crate::schema::{EnumId, WireType};
+
+/// How a number lies in bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Varint,
+    Eight,
+    Four,
+}
+
+fn form(wire_type: u32) -> Form {
+    match wire_type {
+        1 => Form::Eight,
+        5 => Form::Four,
+        _ => Form::Varint,
+    }
+}
+
+/// Who needs the value of a varint.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Need {
+    Value,
+    Length,
+}
+
+impl Writer<'_, '_> {
+    /// A field whose tag is at `pos`, up to `pos` behind it.
+    pub(super) fn one(&mut self, place: u32, entry: &Entry, tag: TagBytes) {
+        let wire_type = entry.single_tag() & 7;
+        if wire_type == WireType::Length as u32 {
+            return self.text(place, entry, tag);
+        }
+        if wire_type == WireType::StartGroup as u32 {
+            return self.skip_group(entry, tag);
+        }
+        let pos = self.pos();
+        let start = self.body.ins().iadd_imm_u(pos, tag.length);
+        let need = if self.needs(entry) { Need::Value } else { Need::Length };
+        let (value, after) = self.number_at(start, form(wire_type), need);
+        let limit = self.limit();
+        let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, after, limit);
+        self.leave_if(over);
+        if let (Some(value), Need::Value) = (value, need) {
+            self.tell(place, entry, value);
+        }
+        self.body.def_var(self.pos, after);
+    }
+
+    /// Whether the value must be known.
+    fn needs(&self, entry: &Entry) -> bool {
+        let unknown = entry.action == Action::ClosedEnum && self.target.wants_unknown();
+        unknown || self.target.wants(entry)
+    }
+
+    /// Hands a number to the target. Numbers that a closed enum does not have leave.
+    fn tell(&mut self, place: u32, entry: &Entry, raw: Value) {
+        let value = self.convert(entry, raw);
+        if entry.action == Action::ClosedEnum {
+            let known = self.body.create_block();
+            let unknown = self.cold();
+            self.if_named(entry, value, known, unknown);
+            self.body.switch_to_block(unknown);
+            self.give_up();
+            self.body.switch_to_block(known);
+        }
+        if self.target.wants(entry) {
+            let target = self.target;
+            target.number(self, place, entry, value);
+        }
+    }
+
+    /// To `known` if a closed enum names the number.
+    fn if_named(
+        &mut self,
+        entry: &Entry,
+        value: Value,
+        known: tidemill_jit::build::Block,
+        unknown: tidemill_jit::build::Block,
+    ) {
+        let mut numbers: Vec<i32> = self
+            .schema
+            .enum_def(EnumId(entry.sub))
+            .values()
+            .iter()
+            .map(|one| one.number())
+            .collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let (first, last) = (numbers[0], numbers[numbers.len() - 1]);
+        if i64::from(last) - i64::from(first) == numbers.len() as i64 - 1 {
+            let from_first = self.body.ins().iadd_imm_s(value, -i64::from(first));
+            let span = numbers.len() as i64 - 1;
+            let inside =
+                self.body.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, from_first, span);
+            self.body.ins().brif(inside, known, &[], unknown, &[]);
+            return;
+        }
+        let mut switch = Switch::new();
+        for number in numbers {
+            switch.set_entry(u128::from(number as u32), known);
+        }
+        switch.emit(self.body, value, unknown);
+    }
+
+    /// A number as the target takes it, from how it lies in bytes.
+    fn convert(&mut self, entry: &Entry, raw: Value) -> Value {
+        let zigzag = |writer: &mut Self, raw: Value, ty| {
+            let half = writer.body.ins().ushr_imm_u(raw, 1);
+            let sign = writer.body.ins().band_imm_u(raw, 1);
+            let zero = writer.number(ty, 0);
+            let sign = writer.body.ins().isub(zero, sign);
+            writer.body.ins().bxor(half, sign)
+        };
+        match entry.action {
+            Action::Sint64 => zigzag(self, raw, types::I64),
+            Action::Sint32 => {
+                let low = self.body.ins().ireduce(types::I32, raw);
+                zigzag(self, low, types::I32)
+            }
+            Action::Int32 | Action::Uint32 | Action::ClosedEnum => {
+                self.body.ins().ireduce(types::I32, raw)
+            }
+            Action::Bool => {
+                let truth = self.body.ins().icmp_imm_u(IntCC::NotEqual, raw, 0);
+                self.body.ins().uextend(types::I64, truth)
+            }
+            _ => raw,
+        }
+    }
+
+    /// A number that begins at a place, if it is needed, and where it ends.
+    fn number_at(&mut self, start: Value, form: Form, need: Need) -> (Option<Value>, Value) {
+        let (ty, bytes) = match form {
+            Form::Varint => {
+                let (value, after) = self.varint(start, need);
+                return (value, after);
+            }
+            Form::Eight => (types::I64, 8),
+            Form::Four => (types::I32, 4),
+        };
+        let after = self.body.ins().iadd_imm_u(start, bytes);
+        let at = self.at(start);
+        let value = (need == Need::Value).then(|| self.load(ty, at, 0));
+        (value, after)
+    }
+
+    /// A varint that begins at a place: one byte, two, and the rest out of the way. One that has no
+    /// end leaves.
+    fn varint(&mut self, start: Value, need: Need) -> (Option<Value>, Value) {
+        let done = self.body.create_block();
+        let after = self.body.append_block_param(done, types::I64);
+        let value = (need == Need::Value).then(|| self.body.append_block_param(done, types::I64));
+        let at = self.at(start);
+        let first = self.body.ins().uload8(types::I64, Self::flags(), at, 0);
+        let (one, two) = (self.body.create_block(), self.body.create_block());
+        let more = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, first, 0x80);
+        self.body.ins().brif(more, two, &[], one, &[]);
+        self.body.switch_to_block(one);
+        let end = self.body.ins().iadd_imm_u(start, 1);
+        self.to_done(done, end, value.map(|_| first));
+        self.body.switch_to_block(two);
+        let both = self.body.ins().uload16(types::I64, Self::flags(), at, 0);
+        let (two, long) = (self.body.create_block(), self.cold());
+        let more = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, both, 0x8000);
+        self.body.ins().brif(more, long, &[], two, &[]);
+        self.body.switch_to_block(two);
+        let end = self.body.ins().iadd_imm_u(start, 2);
+        let low = self.body.ins().band_imm_u(both, 0x7f);
+        let high = self.body.ins().ushr_imm_u(both, 1);
+        let high = self.body.ins().band_imm_u(high, 0x3f80);
+        let pair = self.body.ins().bor(low, high);
+        self.to_done(done, end, value.map(|_| pair));
+        self.body.switch_to_block(long);
+        self.long_varint(start, at, need, done);
+        self.body.switch_to_block(done);
+        (value, after)
+    }
+
+    fn to_done(&mut self, done: tidemill_jit::build::Block, end: Value, value: Option<Value>) {
+        match value {
+            Some(value) => self.body.ins().jump(done, &[end.into(), value.into()]),
+            None => self.body.ins().jump(done, &[end.into()]),
+        };
+    }
+
+    /// Three to ten bytes: those of eight are pushed together in three steps, for more there is a
+    /// function.
+    fn long_varint(
+        &mut self,
+        start: Value,
+        at: Value,
+        need: Need,
+        done: tidemill_jit::build::Block,
+    ) {
+        let word = self.load(types::I64, at, 0);
+        let tops = self.number(types::I64, 0x8080_8080_8080_8080u64 as i64);
+        let ends = self.body.ins().bnot(word);
+        let ends = self.body.ins().band(ends, tops);
+        let (near, far) = (self.body.create_block(), self.cold());
+        self.body.ins().brif(ends, near, &[], far, &[]);
+        self.body.switch_to_block(near);
+        let bits = self.body.ins().ctz(ends);
+        let bytes = self.body.ins().ushr_imm_u(bits, 3);
+        let end = self.body.ins().iadd(start, bytes);
+        let end = self.body.ins().iadd_imm_u(end, 1);
+        let value = (need == Need::Value).then(|| {
+            let before = self.body.ins().iadd_imm_s(ends, -1);
+            let mask = self.body.ins().bxor(ends, before);
+            let used = self.body.ins().band(word, mask);
+            self.together(used)
+        });
+        self.to_done(done, end, value);
+        self.body.switch_to_block(far);
+        let helper = self.helpers.varint;
+        let answer = self.body.call(helper, &[at]).to_vec();
+        let (value, bytes) = (answer[0], answer[1]);
+        let endless = self.body.ins().icmp_imm_u(IntCC::Equal, bytes, 0);
+        self.leave_if(endless);
+        let end = self.body.ins().iadd(start, bytes);
+        self.to_done(done, end, (need == Need::Value).then_some(value));
+    }
+
+    /// The sevens of eight bytes in a row.
+    fn together(&mut self, word: Value) -> Value {
+        let mut value = word;
+        for (low, high, shift) in [
+            (0x007f_007f_007f_007fu64, 0x7f00_7f00_7f00_7f00u64, 1),
+            (0x0000_3fff_0000_3fff, 0x3fff_0000_3fff_0000, 2),
+            (0x0fff_ffff, 0x0fff_ffff_0000_0000, 4),
+        ] {
+            let (low, high) =
+                (self.number(types::I64, low as i64), self.number(types::I64, high as i64));
+            let low = self.body.ins().band(value, low);
+            let high = self.body.ins().band(value, high);
+            let high = self.body.ins().ushr_imm_u(high, shift);
+            value = self.body.ins().bor(low, high);
+        }
+        value
+    }
+
+    /// The length behind a tag, and where what it counts begins; lengths over 2^32 leave.
+    pub(super) fn length(&mut self, pos: Value, tag_bytes: i64) -> (Value, Value) {
+        let start = self.body.ins().iadd_imm_u(pos, tag_bytes);
+        let (length, body) = self.varint(start, Need::Value);
+        let length = length.unwrap_or(body);
+        // So that sums do not wrap.
+        let most = self.number(types::I64, 1 << 32);
+        let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, length, most);
+        self.leave_if(over);
+        (length, body)
+    }
+
+    /// A string or bytes, or anything under a length that is skipped.
+    fn text(&mut self, place: u32, entry: &Entry, tag: TagBytes) {
+        let pos = self.pos();
+        let (length, body) = self.length(pos, tag.length);
+        let end = self.body.ins().iadd(body, length);
+        let limit = self.limit();
+        let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, end, limit);
+        self.leave_if(over);
+        if self.target.wants(entry) {
+            let at = self.at(body);
+            let target = self.target;
+            target.text(self, place, entry, at, length);
+        } else if entry.action == Action::String {
+            let at = self.at(body);
+            let helper = self.helpers.is_utf8;
+            let answer = self.body.call(helper, &[at, length])[0];
+            self.stop_or_invalid(answer, place);
+        }
+        self.body.def_var(self.pos, end);
+    }
+
+    /// A group that nobody wants.
+    fn skip_group(&mut self, entry: &Entry, tag: TagBytes) {
+        let context = self.context;
+        let pos = self.pos();
+        let body = self.body.ins().iadd_imm_u(pos, tag.length);
+        let limit = self.limit();
+        let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, body, limit);
+        self.leave_if(over);
+        let length = self.body.ins().isub(limit, body);
+        let at = self.at(body);
+        let top = self.load(types::I64, context, TOP);
+        let room = self.load(types::I64, context, FRAMES_END);
+        // Deeper ones are for the table decoder, which knows the limit.
+        let depth = self.body.ins().isub(room, top);
+        let depth = self.body.ins().udiv_imm_u(depth, FRAME_BYTES);
+        let number = self.number(types::I32, i64::from(entry.number()));
+        let helper = self.helpers.group_bytes;
+        let bytes = self.body.call(helper, &[at, length, number, depth])[0];
+        let wrong = self.body.ins().icmp_imm_u(IntCC::Equal, bytes, 0);
+        self.leave_if(wrong);
+        let end = self.body.ins().iadd(body, bytes);
+        self.body.def_var(self.pos, end);
+    }
+
+    /// A packed list that is all there.
+    pub(super) fn packed(&mut self, place: u32, entry: &Entry) {
+        let tag = TagBytes::of(entry.packed_tag());
+        let pos = self.pos();
+        let (length, body) = self.length(pos, tag.length);
+        let end = self.body.ins().iadd(body, length);
+        let limit = self.limit();
+        let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, end, limit);
+        self.leave_if(over);
+        let form = form(entry.single_tag() & 7);
+        if entry.action == Action::Skip || (form != Form::Varint && !self.needs(entry)) {
+            if entry.action != Action::Skip {
+                let size = if form == Form::Eight { 7 } else { 3 };
+                let odd = self.body.ins().band_imm_u(length, size);
+                self.leave_if(odd);
+            }
+            self.body.def_var(self.pos, end);
+            return;
+        }
+        self.elements(place, entry, form, body, end);
+        self.body.def_var(self.pos, end);
+    }
+
+    fn elements(&mut self, place: u32, entry: &Entry, form: Form, body: Value, end: Value) {
+        let (head, element) = (self.body.create_block(), self.body.create_block());
+        let done = self.body.create_block();
+        let at = self.body.append_block_param(head, types::I64);
+        self.body.ins().jump(head, &[body.into()]);
+        self.body.switch_to_block(head);
+        let more = self.body.ins().icmp(IntCC::UnsignedLessThan, at, end);
+        self.body.ins().brif(more, element, &[], done, &[]);
+        self.body.switch_to_block(element);
+        // What leaves from here leaves at this element.
+        let list = self.pos();
+        let leave = ListExit { place, list, at, end };
+        let outer = self.list.replace(leave);
+        let need = if self.needs(entry) { Need::Value } else { Need::Length };
+        let (value, after) = self.number_at(at, form, need);
+        let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, after, end);
+        self.leave_if(over);
+        if let (Some(value), Need::Value) = (value, need) {
+            self.tell(place, entry, value);
+        }
+        self.list = outer;
+        self.body.ins().jump(head, &[after.into()]);
+        self.body.switch_to_block(done);
+    }
+}
+
+/// Where the code is in a packed list.
+#[derive(Clone, Copy)]
+pub(super) struct ListExit {
+    pub(super) place: u32,
+    /// Where the tag of the list is.
+    pub(super) list: Value,
+    /// Where the element is.
+    pub(super) at: Value,
+    pub(super) end: Value,
+}

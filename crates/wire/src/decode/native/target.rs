@@ -1,0 +1,157 @@
+//! Where generated code brings values.
+//!
+//! The walk over the bytes is the same for all; a target writes what happens with a value, and is
+//! asked before which values matter: for the others nothing is computed.
+
+use tidemill_jit::build::CallConv;
+use tidemill_jit::build::{InstBuilder, SigRef, Type, Value, signature, types};
+
+use super::super::tables::{Action, Entry};
+use super::calls::Calls;
+use super::write::Writer;
+use crate::sink::Wants;
+
+/// See the module.
+pub(super) trait Target {
+    /// Whether the values of a field matter.
+    fn wants(&self, entry: &Entry) -> bool;
+
+    /// Whether unknown fields matter, and so the numbers that a closed enum does not name.
+    fn wants_unknown(&self) -> bool;
+
+    /// A number: 64 bits for those of 64 and truth values, 32 for others. Goes on in the block that
+    /// it leaves the writer in.
+    fn number(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry, value: Value);
+
+    /// A string or bytes that lie in the input.
+    fn text(
+        &self,
+        writer: &mut Writer<'_, '_>,
+        place: u32,
+        entry: &Entry,
+        at: Value,
+        length: Value,
+    );
+
+    /// A sub-message begins; its frame is not pushed yet.
+    fn start_sub(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry);
+
+    /// A sub-message ends; its frame is still there.
+    fn end_sub(&self, writer: &mut Writer<'_, '_>, entry: &Entry);
+}
+
+/// The methods of a sink, through the table of its type.
+pub(super) struct SinkCalls {
+    pub(super) wants: Wants,
+}
+
+/// Where the function for a number is in [`Calls`], and the type of its argument.
+fn number_call(action: Action) -> (i32, Type) {
+    use std::mem::offset_of;
+    match action {
+        Action::Int64 | Action::Sint64 | Action::Sfixed64 => {
+            (offset_of!(Calls, i64) as i32, types::I64)
+        }
+        Action::Uint64 | Action::Fixed64 => (offset_of!(Calls, u64) as i32, types::I64),
+        Action::Uint32 | Action::Fixed32 => (offset_of!(Calls, u32) as i32, types::I32),
+        Action::Double => (offset_of!(Calls, f64) as i32, types::I64),
+        Action::Float => (offset_of!(Calls, f32) as i32, types::I32),
+        Action::Bool => (offset_of!(Calls, bool) as i32, types::I64),
+        _ => (offset_of!(Calls, i32) as i32, types::I32),
+    }
+}
+
+fn kind(action: Action) -> Wants {
+    match action {
+        Action::Int64 | Action::Sint64 | Action::Sfixed64 => Wants::I64,
+        Action::Uint64 | Action::Fixed64 => Wants::U64,
+        Action::Uint32 | Action::Fixed32 => Wants::U32,
+        Action::Double => Wants::F64,
+        Action::Float => Wants::F32,
+        Action::Bool => Wants::BOOL,
+        Action::RawString | Action::String => Wants::STRING,
+        Action::Bytes => Wants::BYTES,
+        Action::Message | Action::Group => Wants::SUB,
+        _ => Wants::I32,
+    }
+}
+
+impl SinkCalls {
+    /// Calls a function of the table with the host, a field, and arguments; gives its answer.
+    fn call(
+        &self,
+        writer: &mut Writer<'_, '_>,
+        offset: i32,
+        field: Value,
+        arguments: &[(Value, Type)],
+    ) -> Value {
+        let mut parameters = vec![types::I64, types::I32];
+        parameters.extend(arguments.iter().map(|(_, ty)| *ty));
+        let signature = signature(CallConv::SystemV, &parameters, &[types::I32]);
+        let signature: SigRef = writer.body.import_signature(signature);
+        let (calls, host) = (writer.calls, writer.host);
+        let function = writer.load(types::I64, calls, offset);
+        let mut values = vec![host, field];
+        values.extend(arguments.iter().map(|(value, _)| *value));
+        let call = writer.body.ins().call_indirect(signature, function, &values);
+        writer.body.inst_results(call)[0]
+    }
+}
+
+impl Target for SinkCalls {
+    fn wants(&self, entry: &Entry) -> bool {
+        entry.action != Action::Skip && self.wants.has(kind(entry.action))
+    }
+
+    fn wants_unknown(&self) -> bool {
+        self.wants.has(Wants::UNKNOWN)
+    }
+
+    fn number(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry, value: Value) {
+        let (offset, ty) = number_call(entry.action);
+        let field = writer.body.ins().iconst(types::I32, i64::from(entry.field.0));
+        let answer = self.call(writer, offset, field, &[(value, ty)]);
+        writer.stop_if(answer, place);
+    }
+
+    fn text(
+        &self,
+        writer: &mut Writer<'_, '_>,
+        place: u32,
+        entry: &Entry,
+        at: Value,
+        length: Value,
+    ) {
+        use std::mem::offset_of;
+        let offset = match entry.action {
+            Action::Bytes => offset_of!(Calls, bytes),
+            Action::String => offset_of!(Calls, string),
+            _ => offset_of!(Calls, raw_string),
+        };
+        let field = writer.body.ins().iconst(types::I32, i64::from(entry.field.0));
+        let arguments = [(at, types::I64), (length, types::I64)];
+        let answer = self.call(writer, offset as i32, field, &arguments);
+        match entry.action {
+            Action::String => writer.stop_or_invalid(answer, place),
+            _ => writer.stop_if(answer, place),
+        }
+    }
+
+    fn start_sub(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry) {
+        if self.wants.has(Wants::SUB) {
+            let field = writer.body.ins().iconst(types::I32, i64::from(entry.field.0));
+            let offset = std::mem::offset_of!(Calls, start_sub) as i32;
+            let answer = self.call(writer, offset, field, &[]);
+            writer.stop_if(answer, place);
+        }
+    }
+
+    fn end_sub(&self, writer: &mut Writer<'_, '_>, entry: &Entry) {
+        if self.wants.has(Wants::SUB) {
+            let field = writer.body.ins().iconst(types::I32, i64::from(entry.field.0));
+            let offset = std::mem::offset_of!(Calls, end_sub) as i32;
+            let answer = self.call(writer, offset, field, &[]);
+            writer.stop_at_end_if(answer);
+        }
+    }
+}

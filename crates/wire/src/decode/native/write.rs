@@ -1,0 +1,720 @@
+//! Writes the function: nodes, frames, tags, exits.
+//!
+//! ```text
+//!   resume(node):  at the end? -> ended      else dispatch
+//!   after(entry):  at the end? -> ended      its own tag, if it is a list? the next one's? else dispatch
+//!   dispatch(node): tag -> number -> one(entry), packed(entry), end of the group, else leave
+//!   one(entry):    value -> after(entry);  sub-message: push a frame -> first tag of its node
+//!   ended(node):   the end of a sub-message: pop the frame -> after(its entry);  else leave
+//! ```
+
+use tidemill_jit::build::{
+    Block, CallConv, InstBuilder, IntCC, MemFlagsData, Switch, Type, Value, Variable, signature,
+    types,
+};
+use tidemill_jit::{Body, FuncId, Module};
+
+use super::super::tables::{Action, Entry, Node, Tables};
+use super::calls;
+use super::context::*;
+use super::scalar::ListExit;
+use super::target::{SinkCalls, Target};
+use crate::schema::Schema;
+use crate::sink::Wants;
+
+/// Functions that every decoder may call.
+pub(super) struct Helpers {
+    pub(super) varint: FuncId,
+    pub(super) is_utf8: FuncId,
+    pub(super) group_bytes: FuncId,
+}
+
+impl Helpers {
+    pub(super) fn import(module: &mut Module) -> Helpers {
+        let c = CallConv::SystemV;
+        let varint = signature(c, &[types::I64], &[types::I64; 2]);
+        let is_utf8 = signature(c, &[types::I64; 2], &[types::I32]);
+        let group = [types::I64, types::I64, types::I32, types::I64];
+        let group = signature(c, &group, &[types::I64]);
+        Helpers {
+            varint: module.import("varint", varint, calls::varint_at as *const ()),
+            is_utf8: module.import("is_utf8", is_utf8, calls::is_utf8 as *const ()),
+            group_bytes: module.import("group_bytes", group, calls::group_bytes as *const ()),
+        }
+    }
+}
+
+/// A tag as it lies in memory.
+#[derive(Clone, Copy)]
+pub(super) struct TagBytes {
+    pub(super) raw: u64,
+    pub(super) length: i64,
+}
+
+impl TagBytes {
+    pub(super) fn of(tag: u32) -> TagBytes {
+        let mut bytes = Vec::new();
+        crate::varint::write(&mut bytes, u64::from(tag));
+        let length = bytes.len() as i64;
+        bytes.resize(8, 0);
+        let raw = bytes.iter().rev().fold(0, |raw, &byte| raw << 8 | u64::from(byte));
+        TagBytes { raw, length }
+    }
+}
+
+/// Writes the body of the function.
+pub(super) fn write(
+    body: &mut Body<'_>,
+    schema: &Schema,
+    tables: &Tables,
+    wants: Wants,
+    compiled: &[bool],
+    helpers: &Helpers,
+) {
+    let target = SinkCalls { wants };
+    let arguments = body.begin();
+    let (context, node) = (arguments[0], arguments[1]);
+    let mut writer = Writer::new(body, schema, tables, compiled, helpers, &target, context);
+    let resumes: Vec<(u32, Block)> = writer
+        .nodes()
+        .map(|(place, _)| (place, writer.blocks_of_node[place as usize].resume))
+        .collect();
+    let mut switch = Switch::new();
+    for (place, block) in resumes {
+        switch.set_entry(u128::from(place), block);
+    }
+    let lost = writer.body.create_block();
+    switch.emit(writer.body, node, lost);
+    writer.body.switch_to_block(lost);
+    writer.leave_in(Exit::AtField, node);
+    for place in 0..tables.nodes().len() as u32 {
+        if compiled[place as usize] {
+            writer.node(place);
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct NodeBlocks {
+    resume: Block,
+    dispatch: Block,
+    ended: Block,
+    end_group: Block,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct EntryBlocks {
+    one: Block,
+    packed: Block,
+    after: Block,
+    /// Where a sub-message of this field ends.
+    back: Block,
+}
+
+pub(super) struct Writer<'w, 'm> {
+    pub(super) body: &'w mut Body<'m>,
+    pub(super) schema: &'w Schema,
+    pub(super) tables: &'w Tables,
+    compiled: &'w [bool],
+    pub(super) helpers: &'w Helpers,
+    pub(super) target: &'w dyn Target,
+    pub(super) context: Value,
+    pub(super) base: Value,
+    pub(super) host: Value,
+    pub(super) calls: Value,
+    pub(super) pos: Variable,
+    pub(super) limit: Variable,
+    seen: Variable,
+    blocks_of_node: Vec<NodeBlocks>,
+    blocks_of_entry: Vec<EntryBlocks>,
+    /// By node: the entries that lead there.
+    parents: Vec<Vec<u32>>,
+    /// The node that is being written.
+    node: u32,
+    /// The packed list that is being written.
+    pub(super) list: Option<ListExit>,
+}
+
+impl<'w, 'm> Writer<'w, 'm> {
+    fn new(
+        body: &'w mut Body<'m>,
+        schema: &'w Schema,
+        tables: &'w Tables,
+        compiled: &'w [bool],
+        helpers: &'w Helpers,
+        target: &'w dyn Target,
+        context: Value,
+    ) -> Writer<'w, 'm> {
+        let blocks_of_node = tables.nodes().iter().map(|_| NodeBlocks {
+            resume: body.create_block(),
+            dispatch: body.create_block(),
+            ended: body.create_block(),
+            end_group: body.create_block(),
+        });
+        let blocks_of_node = blocks_of_node.collect();
+        let blocks_of_entry = tables.entries().iter().map(|_| EntryBlocks {
+            one: body.create_block(),
+            packed: body.create_block(),
+            after: body.create_block(),
+            back: body.create_block(),
+        });
+        let blocks_of_entry = blocks_of_entry.collect();
+        let mut parents = vec![Vec::new(); tables.nodes().len()];
+        for (place, entry) in tables.entries().iter().enumerate() {
+            if matches!(entry.action, Action::Message | Action::Group) {
+                parents[entry.sub as usize].push(place as u32);
+            }
+        }
+        let pos = body.declare_var(types::I64);
+        let limit = body.declare_var(types::I64);
+        let seen = body.declare_var(types::I64);
+        let (base, host, calls) = (context, context, context);
+        let (node, target) = (0, target);
+        let mut writer = Writer {
+            body,
+            schema,
+            tables,
+            compiled,
+            helpers,
+            target,
+            context,
+            base,
+            host,
+            calls,
+            pos,
+            limit,
+            seen,
+            blocks_of_node,
+            blocks_of_entry,
+            parents,
+            node,
+            list: None,
+        };
+        writer.base = writer.load(types::I64, context, BASE);
+        writer.host = writer.load(types::I64, context, HOST);
+        writer.calls = writer.load(types::I64, context, CALLS);
+        let pos = writer.load(types::I64, context, POS);
+        writer.body.def_var(writer.pos, pos);
+        let seen = writer.load(types::I64, context, SEEN);
+        writer.body.def_var(writer.seen, seen);
+        let end = writer.load(types::I64, context, END);
+        writer.set_limit(end);
+        writer
+    }
+
+    fn nodes(&self) -> impl Iterator<Item = (u32, &'w Node)> + use<'w> {
+        let compiled = self.compiled;
+        let all = self.tables.nodes().iter().enumerate().map(|(place, node)| (place as u32, node));
+        all.filter(move |(place, _)| compiled[*place as usize])
+    }
+
+    // ---- small things
+
+    pub(super) fn flags() -> MemFlagsData {
+        MemFlagsData::new().with_notrap()
+    }
+
+    pub(super) fn load(&mut self, ty: Type, from: Value, offset: i32) -> Value {
+        self.body.ins().load(ty, Self::flags(), from, offset)
+    }
+
+    pub(super) fn store(&mut self, value: Value, to: Value, offset: i32) {
+        self.body.ins().store(Self::flags(), value, to, offset);
+    }
+
+    pub(super) fn number(&mut self, ty: Type, value: i64) -> Value {
+        self.body.ins().iconst(ty, value)
+    }
+
+    pub(super) fn pos(&mut self) -> Value {
+        self.body.use_var(self.pos)
+    }
+
+    pub(super) fn limit(&mut self) -> Value {
+        self.body.use_var(self.limit)
+    }
+
+    /// The address of a place.
+    pub(super) fn at(&mut self, place: Value) -> Value {
+        let base = self.base;
+        self.body.ins().iadd(base, place)
+    }
+
+    /// A new block that is hardly ever reached.
+    pub(super) fn cold(&mut self) -> Block {
+        let block = self.body.create_block();
+        self.body.set_cold_block(block);
+        block
+    }
+
+    /// Goes on only where `condition` is 0; else to a cold block that `otherwise` writes.
+    pub(super) fn unless(&mut self, condition: Value, otherwise: impl FnOnce(&mut Self)) {
+        let (bad, next) = (self.cold(), self.body.create_block());
+        self.body.ins().brif(condition, bad, &[], next, &[]);
+        self.body.switch_to_block(bad);
+        otherwise(self);
+        self.body.switch_to_block(next);
+    }
+
+    /// The message ends at `end`.
+    fn set_limit(&mut self, end: Value) {
+        let context = self.context;
+        let safe = self.load(types::I64, context, SAFE);
+        let limit = self.body.ins().umin(end, safe);
+        self.body.def_var(self.limit, limit);
+    }
+
+    // ---- exits
+
+    fn leave_in(&mut self, exit: Exit, node: Value) {
+        let context = self.context;
+        let node = self.body.ins().uextend(types::I64, node);
+        self.store(node, context, NODE);
+        let pos = self.pos();
+        self.store(pos, context, POS);
+        let seen = self.body.use_var(self.seen);
+        self.store(seen, context, SEEN);
+        let code = self.number(types::I32, i64::from(exit as u32));
+        self.body.ins().return_(&[code]);
+    }
+
+    pub(super) fn leave(&mut self, exit: Exit) {
+        let node = self.number(types::I32, i64::from(self.node));
+        self.leave_in(exit, node);
+    }
+
+    /// Leaves at the field whose tag is at `pos`, or the element of a list, for the table decoder
+    /// to read.
+    pub(super) fn leave_if(&mut self, condition: Value) {
+        self.unless(condition, Self::give_up);
+    }
+
+    /// Says which element of a list it is.
+    fn point_into(&mut self, list: ListExit) {
+        let context = self.context;
+        self.store(list.list, context, START);
+        self.store(list.end, context, LIST_END);
+        let place = self.number(types::I64, i64::from(list.place));
+        self.store(place, context, ENTRY);
+        self.body.def_var(self.pos, list.at);
+    }
+
+    pub(super) fn give_up(&mut self) {
+        let Some(list) = self.list else { return self.leave(Exit::AtField) };
+        self.point_into(list);
+        self.leave(Exit::InPacked);
+    }
+
+    /// Leaves because of the field whose tag is at `pos`.
+    pub(super) fn fail(&mut self, exit: Exit, place: u32) {
+        let context = self.context;
+        let pos = self.pos();
+        let entry = self.number(types::I64, i64::from(place));
+        self.store(entry, context, ENTRY);
+        match self.list {
+            Some(list) => self.point_into(list),
+            None => self.store(pos, context, START),
+        }
+        self.leave(exit);
+    }
+
+    /// Leaves where a sink's answer is not to go on.
+    pub(super) fn stop_if(&mut self, answer: Value, place: u32) {
+        self.unless(answer, |writer| writer.fail(Exit::Stopped, place));
+    }
+
+    /// The same, where the answer may be that a string is not UTF-8.
+    pub(super) fn stop_or_invalid(&mut self, answer: Value, place: u32) {
+        self.unless(answer, |writer| {
+            let invalid = i64::from(calls::INVALID);
+            let invalid = writer.body.ins().icmp_imm_u(IntCC::Equal, answer, invalid);
+            writer.unless(invalid, |writer| writer.fail(Exit::InvalidUtf8, place));
+            writer.fail(Exit::Stopped, place);
+        });
+    }
+
+    pub(super) fn stop_at_end_if(&mut self, answer: Value) {
+        self.unless(answer, |writer| writer.leave(Exit::StoppedAtEnd));
+    }
+
+    // ---- nodes
+
+    fn node(&mut self, place: u32) {
+        self.node = place;
+        let node = &self.tables.nodes()[place as usize];
+        let blocks = self.blocks_of_node[place as usize];
+        self.body.switch_to_block(blocks.resume);
+        self.or_ended(blocks);
+        self.body.ins().jump(blocks.dispatch, &[]);
+        self.dispatch(node, blocks);
+        for entry in node.entries.0..node.entries.1 {
+            self.entry(entry, node, blocks);
+        }
+        self.body.switch_to_block(blocks.ended);
+        self.ended(place, node);
+        self.body.switch_to_block(blocks.end_group);
+        self.end_group(place, node);
+    }
+
+    /// Goes on where a field may begin.
+    fn or_ended(&mut self, blocks: NodeBlocks) {
+        let (pos, limit) = (self.pos(), self.limit());
+        let next = self.body.create_block();
+        let over = self.body.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, pos, limit);
+        self.body.ins().brif(over, blocks.ended, &[], next, &[]);
+        self.body.switch_to_block(next);
+    }
+
+    /// To `found` if this tag is at `pos`.
+    fn expect(&mut self, tag: u32, found: Block) {
+        let tag = TagBytes::of(tag);
+        let raw = self.raw_tag(tag.length);
+        let same = self.body.ins().icmp_imm_u(IntCC::Equal, raw, tag.raw as i64);
+        let next = self.body.create_block();
+        self.body.ins().brif(same, found, &[], next, &[]);
+        self.body.switch_to_block(next);
+    }
+
+    /// So many bytes at `pos`.
+    fn raw_tag(&mut self, length: i64) -> Value {
+        let pos = self.pos();
+        let at = self.at(pos);
+        match length {
+            1 => self.body.ins().uload8(types::I32, Self::flags(), at, 0),
+            2 => self.body.ins().uload16(types::I32, Self::flags(), at, 0),
+            4 => self.load(types::I32, at, 0),
+            3 => {
+                let raw = self.load(types::I32, at, 0);
+                self.body.ins().band_imm_u(raw, 0xff_ffff)
+            }
+            _ => {
+                let raw = self.load(types::I64, at, 0);
+                self.body.ins().band_imm_u(raw, 0xff_ffff_ffff)
+            }
+        }
+    }
+
+    fn dispatch(&mut self, node: &Node, blocks: NodeBlocks) {
+        self.body.switch_to_block(blocks.dispatch);
+        let entries = node.entries.0..node.entries.1;
+        let mut tags = Vec::new();
+        for place in entries {
+            let entry = self.tables.entry(place);
+            let found = self.blocks_of_entry[place as usize];
+            tags.push((entry.single_tag(), found.one));
+            if entry.packed_tag() != 0 {
+                tags.push((entry.packed_tag(), found.packed));
+            }
+        }
+        if node.end_tag != 0 {
+            tags.push((node.end_tag, blocks.end_group));
+        }
+        let leave = self.cold();
+        for length in 1..=5 {
+            let of_length: Vec<_> =
+                tags.iter().filter(|(tag, _)| TagBytes::of(*tag).length == length).collect();
+            let longer = tags.iter().any(|(tag, _)| TagBytes::of(*tag).length > length);
+            let raw = self.raw_tag(length);
+            let other = if longer {
+                // Not the last byte of the tag?
+                let next = self.body.create_block();
+                let here = self.body.create_block();
+                let more = if length < 5 { 0x80i64 << (8 * (length - 1)) } else { 0 };
+                let more = self.body.ins().band_imm_u(raw, more);
+                self.body.ins().brif(more, next, &[], here, &[]);
+                self.body.switch_to_block(here);
+                Some(next)
+            } else {
+                None
+            };
+            self.choose(raw, &of_length, length, leave);
+            match other {
+                Some(next) => self.body.switch_to_block(next),
+                None => break,
+            }
+        }
+        self.body.switch_to_block(leave);
+        self.leave(Exit::AtField);
+    }
+
+    /// From a tag of this length to its block: by number first, which is dense, so that the search
+    /// is an indexed jump where numbers are close.
+    fn choose(&mut self, raw: Value, tags: &[&(u32, Block)], length: i64, otherwise: Block) {
+        if tags.is_empty() {
+            self.body.ins().jump(otherwise, &[]);
+            return;
+        }
+        let number = match length {
+            1 => self.body.ins().ushr_imm_u(raw, 3),
+            2 => {
+                let high = self.body.ins().ushr_imm_u(raw, 8);
+                let high = self.body.ins().ishl_imm_u(high, 4);
+                let low = self.body.ins().ushr_imm_u(raw, 3);
+                let low = self.body.ins().band_imm_u(low, 0xf);
+                self.body.ins().bor(high, low)
+            }
+            // Long tags are rare enough to be searched as they are.
+            _ => {
+                let mut switch = Switch::new();
+                for &&(tag, block) in tags {
+                    switch.set_entry(u128::from(TagBytes::of(tag).raw), block);
+                }
+                switch.emit(self.body, raw, otherwise);
+                return;
+            }
+        };
+        let mut switch = Switch::new();
+        let mut checks: Vec<(u32, Block, Vec<(u32, Block)>)> = Vec::new();
+        for &&(tag, block) in tags {
+            match checks.iter_mut().find(|(number, ..)| *number == tag >> 3) {
+                Some((_, _, same)) => same.push((tag, block)),
+                None => {
+                    let check = self.body.create_block();
+                    switch.set_entry(u128::from(tag >> 3), check);
+                    checks.push((tag >> 3, check, vec![(tag, block)]));
+                }
+            }
+        }
+        switch.emit(self.body, number, otherwise);
+        for (_, check, same) in checks {
+            self.body.switch_to_block(check);
+            for (tag, block) in same {
+                let wanted = TagBytes::of(tag).raw as i64;
+                let same = self.body.ins().icmp_imm_u(IntCC::Equal, raw, wanted);
+                let next = self.body.create_block();
+                self.body.ins().brif(same, block, &[], next, &[]);
+                self.body.switch_to_block(next);
+            }
+            self.body.ins().jump(otherwise, &[]);
+        }
+    }
+
+    // ---- entries
+
+    fn entry(&mut self, place: u32, node: &Node, blocks: NodeBlocks) {
+        let entry = *self.tables.entry(place);
+        let own = self.blocks_of_entry[place as usize];
+        self.body.switch_to_block(own.one);
+        self.seen(&entry);
+        let tag = TagBytes::of(entry.single_tag());
+        match entry.action {
+            Action::Message => self.sub_message(place, &entry, tag),
+            Action::Group => self.group(place, &entry, tag),
+            _ => {
+                self.one(place, &entry, tag);
+                self.body.ins().jump(own.after, &[]);
+            }
+        }
+        self.body.switch_to_block(own.packed);
+        if entry.packed_tag() == 0 {
+            self.leave(Exit::AtField);
+        } else {
+            self.seen(&entry);
+            self.packed(place, &entry);
+            self.body.ins().jump(own.after, &[]);
+        }
+        self.body.switch_to_block(own.back);
+        self.back(&entry);
+        self.body.ins().jump(own.after, &[]);
+        self.body.switch_to_block(own.after);
+        self.or_ended(blocks);
+        if entry.repeated && entry.tag == entry.single_tag() {
+            self.expect(entry.tag, own.one);
+        }
+        if place + 1 < node.entries.1 {
+            self.expect_entry(place + 1);
+        } else if node.end_tag != 0 {
+            self.expect(node.end_tag, blocks.end_group);
+        }
+        self.body.ins().jump(blocks.dispatch, &[]);
+    }
+
+    /// To an entry if its tag is at `pos`.
+    fn expect_entry(&mut self, place: u32) {
+        let entry = self.tables.entry(place);
+        let blocks = self.blocks_of_entry[place as usize];
+        let packed = entry.tag == entry.packed_tag();
+        self.expect(entry.tag, if packed { blocks.packed } else { blocks.one });
+    }
+
+    /// Notes that a required field is there.
+    fn seen(&mut self, entry: &Entry) {
+        if let Some(bit) = entry.required {
+            let seen = self.body.use_var(self.seen);
+            let bit = self.number(types::I64, 1i64 << bit);
+            let seen = self.body.ins().bor(seen, bit);
+            self.body.def_var(self.seen, seen);
+        }
+    }
+
+    // ---- frames
+
+    fn sub_message(&mut self, place: u32, entry: &Entry, tag: TagBytes) {
+        let pos = self.pos();
+        let (length, body) = self.length(pos, tag.length);
+        let context = self.context;
+        let outer = self.load(types::I64, context, END);
+        let end = self.body.ins().iadd(body, length);
+        let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, end, outer);
+        self.leave_if(over);
+        // The body itself must be there, or the table decoder waits for it.
+        let limit = self.limit();
+        let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, body, limit);
+        self.leave_if(over);
+        self.push_frame(place, entry, outer);
+        self.store(end, context, END);
+        self.set_limit(end);
+        self.body.def_var(self.pos, body);
+        self.enter(entry.sub);
+    }
+
+    fn group(&mut self, place: u32, entry: &Entry, tag: TagBytes) {
+        let pos = self.pos();
+        let body = self.body.ins().iadd_imm_u(pos, tag.length);
+        if tag.length > 1 {
+            let limit = self.limit();
+            let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, body, limit);
+            self.leave_if(over);
+        }
+        self.push_frame(place, entry, pos);
+        self.body.def_var(self.pos, body);
+        self.enter(entry.sub);
+    }
+
+    fn push_frame(&mut self, place: u32, entry: &Entry, end: Value) {
+        let context = self.context;
+        let top = self.load(types::I64, context, TOP);
+        let room = self.load(types::I64, context, FRAMES_END);
+        let full = self.body.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, top, room);
+        self.leave_if(full);
+        self.target.start_sub(self, place, entry);
+        let start = self.pos();
+        let seen = self.body.use_var(self.seen);
+        let place = self.number(types::I32, i64::from(place));
+        self.store(end, top, FRAME_END);
+        self.store(start, top, FRAME_START);
+        self.store(seen, top, FRAME_SEEN);
+        self.store(place, top, FRAME_ENTRY);
+        let top = self.body.ins().iadd_imm_u(top, FRAME_BYTES);
+        self.store(top, context, TOP);
+        let none = self.number(types::I64, 0);
+        self.body.def_var(self.seen, none);
+    }
+
+    /// Into a message, at its first byte.
+    fn enter(&mut self, sub: u32) {
+        let blocks = self.blocks_of_node[sub as usize];
+        let node = &self.tables.nodes()[sub as usize];
+        if !self.compiled[sub as usize] {
+            let node = self.number(types::I32, i64::from(sub));
+            self.leave_in(Exit::AtField, node);
+            return;
+        }
+        self.or_ended(blocks);
+        if node.entries.0 < node.entries.1 {
+            self.expect_entry(node.entries.0);
+        }
+        self.body.ins().jump(blocks.dispatch, &[]);
+    }
+
+    /// Where no field may begin: at the end of the message, or of the safe zone.
+    fn ended(&mut self, place: u32, node: &Node) {
+        let context = self.context;
+        let pos = self.pos();
+        let end = self.load(types::I64, context, END);
+        let other = self.body.ins().icmp(IntCC::NotEqual, pos, end);
+        let is_group = node.end_tag != 0;
+        if is_group || self.parents[place as usize].is_empty() {
+            // A group does not end here, and the outermost nowhere.
+            self.leave(Exit::AtField);
+            return;
+        }
+        self.leave_if(other);
+        self.or_missing(node);
+        self.return_to_parent(place);
+    }
+
+    fn end_group(&mut self, place: u32, node: &Node) {
+        if node.end_tag == 0 || self.parents[place as usize].is_empty() {
+            self.leave(Exit::AtField);
+            return;
+        }
+        let tag = TagBytes::of(node.end_tag);
+        let pos = self.pos();
+        let after = self.body.ins().iadd_imm_u(pos, tag.length);
+        if tag.length > 1 {
+            let limit = self.limit();
+            let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, after, limit);
+            self.leave_if(over);
+        }
+        self.or_missing(node);
+        self.return_to_parent(place);
+    }
+
+    /// Leaves where a required field is missing.
+    fn or_missing(&mut self, node: &Node) {
+        if node.required > 0 {
+            let seen = self.body.use_var(self.seen);
+            let mask = self.number(types::I64, node.required_mask() as i64);
+            let there = self.body.ins().band(seen, mask);
+            let missing = self.body.ins().icmp(IntCC::NotEqual, there, mask);
+            self.leave_if(missing);
+        }
+    }
+
+    /// To where the field goes on whose message ends; the frame is still there.
+    fn return_to_parent(&mut self, place: u32) {
+        let parents = &self.parents[place as usize];
+        let compiled = |parent: &&u32| self.compiled[self.tables.entry(**parent).owner as usize];
+        let known: Vec<u32> = parents.iter().filter(compiled).copied().collect();
+        // An outermost message does not come here: it has no end, and no end tag.
+        if let ([only], 1) = (&known[..], parents.len()) {
+            let back = self.blocks_of_entry[*only as usize].back;
+            self.body.ins().jump(back, &[]);
+            return;
+        }
+        let context = self.context;
+        let top = self.load(types::I64, context, TOP);
+        let entry = self.load(types::I32, top, FRAME_ENTRY - FRAME_BYTES as i32);
+        let leave = self.cold();
+        let mut switch = Switch::new();
+        for parent in known {
+            switch.set_entry(u128::from(parent), self.blocks_of_entry[parent as usize].back);
+        }
+        switch.emit(self.body, entry, leave);
+        self.body.switch_to_block(leave);
+        self.leave(Exit::AtField);
+    }
+
+    /// Out of the message of a field.
+    fn back(&mut self, entry: &Entry) {
+        let context = self.context;
+        if !matches!(entry.action, Action::Message | Action::Group) {
+            self.leave(Exit::AtField);
+            let never = self.cold();
+            self.body.switch_to_block(never);
+            return;
+        }
+        // A sink that stops does so with the frame still there, in the message that ends.
+        let outside = std::mem::replace(&mut self.node, entry.sub);
+        self.target.end_sub(self, entry);
+        self.node = outside;
+        let top = self.load(types::I64, context, TOP);
+        let frame = self.body.ins().iadd_imm_s(top, -FRAME_BYTES);
+        self.store(frame, context, TOP);
+        if self.tables.nodes()[self.node as usize].required > 0 {
+            let seen = self.load(types::I64, frame, FRAME_SEEN);
+            self.body.def_var(self.seen, seen);
+        }
+        if entry.action == Action::Message {
+            let end = self.load(types::I64, frame, FRAME_END);
+            self.store(end, context, END);
+            self.set_limit(end);
+        } else {
+            let tag = TagBytes::of(self.tables.nodes()[entry.sub as usize].end_tag);
+            let pos = self.pos();
+            let after = self.body.ins().iadd_imm_u(pos, tag.length);
+            self.body.def_var(self.pos, after);
+        }
+    }
+}

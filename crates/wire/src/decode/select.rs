@@ -1,0 +1,101 @@
+//! Which fields are wanted: a tree of them, read from paths.
+
+use std::fmt;
+
+use tidemill_stdx::hash::Map;
+
+use crate::schema::{FieldId, MessageId, Schema};
+
+/// The wanted fields of a message, and of the messages in it.
+#[derive(Clone, Debug)]
+pub(crate) enum Selection {
+    /// Everything.
+    All,
+    /// These fields, and what is wanted in each.
+    Some(Map<FieldId, Selection>),
+}
+
+/// A path that leads to no field.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SelectError {
+    /// The path.
+    pub path: String,
+    /// The message that was reached.
+    pub message: String,
+    /// The name that is no field there; empty if the field before has no fields.
+    pub name: String,
+}
+
+impl fmt::Display for SelectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SelectError { path, message, name } = self;
+        write!(f, "`{path}` is no path: `{message}` has no field `{name}`")
+    }
+}
+
+impl std::error::Error for SelectError {}
+
+impl Selection {
+    pub(crate) fn of(
+        schema: &Schema,
+        message: MessageId,
+        paths: &[impl AsRef<str>],
+    ) -> Result<Selection, SelectError> {
+        let mut selection = Selection::Some(Map::default());
+        for path in paths {
+            selection.add(schema, message, path.as_ref())?;
+        }
+        Ok(selection)
+    }
+
+    fn add(&mut self, schema: &Schema, root: MessageId, path: &str) -> Result<(), SelectError> {
+        let (mut at, mut message) = (self, Some(root));
+        let mut where_ = schema.full_name(root).to_owned();
+        for name in names(path) {
+            let field = message.and_then(|message| find(schema, message, name));
+            let field = field.ok_or_else(|| SelectError {
+                path: path.to_owned(),
+                message: where_.clone(),
+                name: name.to_owned(),
+            })?;
+            message = schema.field(field).field_type().message();
+            where_ = message.map_or(name.to_owned(), |id| schema.full_name(id).to_owned());
+            at = match at {
+                // All of it is wanted already; the rest of the path is only checked.
+                Selection::All => at,
+                Selection::Some(fields) => {
+                    fields.entry(field).or_insert_with(|| Selection::Some(Map::default()))
+                }
+            };
+        }
+        *at = Selection::All;
+        Ok(())
+    }
+
+    /// What is wanted in a field; `None` if the field is not.
+    pub(crate) fn of_field(&self, field: FieldId) -> Option<&Selection> {
+        match self {
+            Selection::All => Some(&Selection::All),
+            Selection::Some(fields) => fields.get(&field),
+        }
+    }
+}
+
+/// The names of a path; that of an extension stands in brackets and has dots.
+fn names(path: &str) -> impl Iterator<Item = &str> {
+    let mut inside = false;
+    path.split(move |c| {
+        inside = (inside || c == '[') && c != ']';
+        c == '.' && !inside
+    })
+}
+
+fn find(schema: &Schema, message: MessageId, name: &str) -> Option<FieldId> {
+    match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
+        Some(name) => {
+            let id = schema.extension_by_name(name)?;
+            (schema.field(id).message() == message).then_some(id)
+        }
+        None => schema.field_by_name(message, name),
+    }
+}

@@ -1,0 +1,162 @@
+//! Fields that are skipped: unwanted ones in silence, unknown ones with their bytes.
+
+use super::error::ErrorKind;
+use super::load::varint;
+use super::state::{Why, Within};
+use super::walk::{Step, Walk, Zone, told};
+use crate::schema::{FIELD_NUMBER_MAX, WireType};
+use crate::sink::Sink;
+
+impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
+    /// Begins to skip a field whose tag begins at `start` and whose value begins at `value`.
+    pub(super) fn begin_skip(
+        &mut self,
+        why: Why,
+        wire_type: WireType,
+        number: u32,
+        start: usize,
+        value: usize,
+    ) {
+        let state = &mut *self.state;
+        (state.tag_start, state.number) = (start, number);
+        (state.pos, state.within) = (value, Within::Skip);
+        let skip = &mut state.skip;
+        (skip.why, skip.to, skip.collected_to) = (why, 0, start);
+        skip.groups.clear();
+        skip.collected.clear();
+        if wire_type == WireType::StartGroup {
+            skip.groups.push(number);
+        } else {
+            // Its value is read as if it stood in a group that ends after it.
+            state.pos = start;
+        }
+    }
+
+    /// Skips what is there; true at the end of the field.
+    pub(super) fn skip(&mut self, zone: Zone) -> Step<bool> {
+        // The field that is skipped is the one at fault, whatever is wrong inside it.
+        let (start, number) = (self.state.tag_start, self.state.number);
+        let result = self.skip_on(zone);
+        (self.state.tag_start, self.state.number) = (start, number);
+        match result? {
+            false => {
+                self.collect();
+                Ok(false)
+            }
+            true => self.skipped(start, number).map(|()| true),
+        }
+    }
+
+    fn skip_on(&mut self, zone: Zone) -> Step<bool> {
+        let have = self.have();
+        if self.depth() > self.depth_max {
+            return Err(ErrorKind::TooDeep);
+        }
+        loop {
+            let pos = self.state.pos;
+            let to = self.state.skip.to;
+            if to > pos {
+                self.state.pos = to.min(have);
+                if to > have {
+                    return Ok(false);
+                }
+            }
+            let pos = self.state.pos;
+            if self.state.skip.groups.is_empty() && pos > self.state.tag_start {
+                return Ok(true);
+            }
+            if pos == self.state.end {
+                return Err(ErrorKind::PastParent);
+            }
+            if pos >= zone.to {
+                return Ok(false);
+            }
+            let bound = have.min(self.state.end);
+            // SAFETY: a field may begin at `pos`.
+            let (tag, bytes) = unsafe { varint(zone.at(pos)) };
+            let value = pos + bytes;
+            if bytes == 0 {
+                return self.cut_long(pos, pos, 0).map(|()| false);
+            }
+            if value > bound {
+                return self.cut(pos, 0).map(|()| false);
+            }
+            let number = tag >> 3;
+            if number == 0 || number > u64::from(FIELD_NUMBER_MAX) {
+                return Err(ErrorKind::BadFieldNumber);
+            }
+            let after = match WireType::from_tag(tag).ok_or(ErrorKind::BadWireType)? {
+                WireType::Fixed64 => value + 8,
+                WireType::Fixed32 => value + 4,
+                WireType::StartGroup => {
+                    self.state.skip.groups.push(number as u32);
+                    if self.depth() > self.depth_max {
+                        return Err(ErrorKind::TooDeep);
+                    }
+                    value
+                }
+                WireType::EndGroup => {
+                    if self.state.skip.groups.pop() != Some(number as u32) {
+                        return Err(ErrorKind::EndGroup);
+                    }
+                    value
+                }
+                wire_type => {
+                    // SAFETY: a tag and a varint are within the slack.
+                    let (length, bytes) = unsafe { varint(zone.at(value)) };
+                    if bytes == 0 {
+                        return self.cut_long(pos, value, 0).map(|()| false);
+                    }
+                    let after = value + bytes;
+                    if wire_type == WireType::Length && after <= bound {
+                        if length > (self.state.end - after) as u64 {
+                            return self.too_long(pos, 0).map(|()| false);
+                        }
+                        self.state.skip.to = after + length as usize;
+                    }
+                    after
+                }
+            };
+            if after > bound {
+                return self.cut(pos, 0).map(|()| false);
+            }
+            self.state.pos = after;
+        }
+    }
+
+    fn depth(&self) -> usize {
+        self.state.frames.len() + self.state.skip.groups.len()
+    }
+
+    /// Keeps what was skipped of a field whose bytes are needed, before its piece goes.
+    fn collect(&mut self) {
+        let skip = &self.state.skip;
+        let (from, to) = (skip.collected_to, self.state.pos);
+        if skip.why == Why::Unwanted || self.last || from >= to {
+            return;
+        }
+        let bytes = self.bytes(from, to);
+        self.state.skip.collected.extend_from_slice(bytes);
+        self.state.skip.collected_to = to;
+    }
+
+    /// At the end of a field that was skipped.
+    fn skipped(&mut self, start: usize, number: u32) -> Step {
+        self.state.within = Within::Fields;
+        let why = self.state.skip.why;
+        if why == Why::Unwanted {
+            return Ok(());
+        }
+        let raw = if self.state.skip.collected.is_empty() {
+            self.bytes(start, self.state.pos)
+        } else {
+            self.collect();
+            let collected = std::mem::take(&mut self.state.skip.collected);
+            self.hold(collected)
+        };
+        match why {
+            Why::Item => self.item(raw, start),
+            _ => told(self.sink.unknown(number, raw)),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Where a decoder is in a message: all that is kept between two pieces of input.
+//!
+//! Places are bytes from the start of the whole input, wherever the bytes lie now.
+
+use std::mem::MaybeUninit;
+
+use super::tables::Tables;
+
+/// What the end of a sub-message restores.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Frame {
+    /// Where the message outside ends. Groups leave it as it is, and need not write it.
+    pub(crate) end: usize,
+    /// Where the tag of the sub-message begins.
+    pub(crate) start: usize,
+    /// The required fields that the message outside has had.
+    pub(crate) seen: u64,
+    /// The entry of the sub-message; its owner is the node outside.
+    pub(crate) entry: u32,
+}
+
+/// So many frames need no memory of their own.
+const INLINE: usize = 16;
+
+/// A stack of frames.
+pub(crate) struct Frames {
+    len: usize,
+    spilled: Vec<MaybeUninit<Frame>>,
+    inline: [MaybeUninit<Frame>; INLINE],
+}
+
+impl Frames {
+    fn new() -> Frames {
+        Frames { len: 0, spilled: Vec::new(), inline: [MaybeUninit::uninit(); INLINE] }
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    fn room(&self) -> &[MaybeUninit<Frame>] {
+        if self.spilled.is_empty() { &self.inline } else { &self.spilled }
+    }
+
+    /// The room for frames, used and free.
+    #[inline]
+    pub(crate) fn room_mut(&mut self) -> &mut [MaybeUninit<Frame>] {
+        if self.spilled.is_empty() { &mut self.inline } else { &mut self.spilled }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, frame: Frame) {
+        let len = self.len;
+        if len == self.room().len() {
+            self.grow();
+        }
+        self.room_mut()[len].write(frame);
+        self.len = len + 1;
+    }
+
+    /// Twice the room.
+    #[cold]
+    pub(crate) fn grow(&mut self) {
+        let mut more = Vec::with_capacity(2 * self.room().len());
+        more.extend_from_slice(self.room());
+        more.resize(2 * self.room().len(), MaybeUninit::uninit());
+        self.spilled = more;
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Frame> {
+        let frame = self.as_slice().last().copied();
+        self.len = self.len.saturating_sub(1);
+        frame
+    }
+
+    #[inline]
+    pub(crate) fn as_slice(&self) -> &[Frame] {
+        let used = &self.room()[..self.len];
+        // SAFETY: the first `len` frames were written, by `push` or as `set_len` asks.
+        unsafe { std::slice::from_raw_parts(used.as_ptr().cast(), used.len()) }
+    }
+
+    /// Says how many frames there are.
+    ///
+    /// # Safety
+    /// The first `len` frames of the room were written.
+    #[inline]
+    pub(crate) unsafe fn set_len(&mut self, len: usize) {
+        debug_assert!(len <= self.room().len());
+        self.len = len;
+    }
+}
+
+/// What the next byte belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Within {
+    /// The tag of a field, or the end of the message.
+    Fields,
+    /// A string or bytes, up to `end`.
+    Text { entry: u32, end: usize },
+    /// A packed list, up to [`State::end`]; the message itself ends at `outer_end`.
+    Packed { entry: u32, outer_end: usize },
+    /// A field that is skipped, see [`Skip`].
+    Skip,
+}
+
+/// Why a field is skipped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Why {
+    /// Nobody wants it.
+    Unwanted,
+    /// It is unknown, and the sink wants those.
+    Unknown,
+    /// It is an item of a `MessageSet`, which is read once all of it is there.
+    Item,
+}
+
+/// A field that is skipped.
+#[derive(Debug)]
+pub(crate) struct Skip {
+    pub(crate) why: Why,
+    /// Where the string ends that is being skipped.
+    pub(crate) to: usize,
+    /// The numbers of the groups that are open, outermost first.
+    pub(crate) groups: Vec<u32>,
+    /// Its bytes that are gone with earlier pieces, if they are needed.
+    pub(crate) collected: Vec<u8>,
+    /// Up to where they are collected.
+    pub(crate) collected_to: usize,
+}
+
+/// See the module.
+pub(crate) struct State {
+    /// The next byte.
+    pub(crate) pos: usize,
+    /// Where the innermost message that has a length ends; of the outermost, the limit of all.
+    pub(crate) end: usize,
+    pub(crate) node: u32,
+    /// The entry that probably comes next.
+    pub(crate) next: u32,
+    /// The required fields that the message has had.
+    pub(crate) seen: u64,
+    /// Where the tag of the current field begins.
+    pub(crate) tag_start: usize,
+    /// The current field; 0 while its tag is not read.
+    pub(crate) number: u32,
+    pub(crate) within: Within,
+    pub(crate) skip: Skip,
+    pub(crate) frames: Frames,
+    /// Where a required field was found missing, which is at the end of its message.
+    pub(crate) missing_at: usize,
+    /// Required fields from the 65th on: how deep, and which.
+    pub(crate) seen_more: Vec<(usize, u16)>,
+}
+
+impl State {
+    /// At the start of a message that may have `bytes_max` bytes.
+    #[inline]
+    pub(crate) fn new(tables: &Tables, node: u32, bytes_max: usize) -> State {
+        let groups = Vec::new();
+        let collected = Vec::new();
+        State {
+            pos: 0,
+            // One more than it may have, so that the end of the outermost is never reached.
+            end: bytes_max.saturating_add(1),
+            node,
+            next: tables.node(node).entries.0,
+            seen: 0,
+            tag_start: 0,
+            number: 0,
+            within: Within::Fields,
+            skip: Skip { why: Why::Unwanted, to: 0, groups, collected, collected_to: 0 },
+            frames: Frames::new(),
+            missing_at: 0,
+            seen_more: Vec::new(),
+        }
+    }
+
+    /// Up to where the fields are counted for the path of an error: to the tag of the one at fault,
+    /// or to the element of a list.
+    pub(crate) fn counted_to(&self) -> usize {
+        match self.within {
+            Within::Packed { .. } => self.pos,
+            _ => self.tag_start.max(self.missing_at),
+        }
+    }
+
+    /// The end of the outermost message.
+    #[inline]
+    pub(crate) fn root_end(bytes_max: usize) -> usize {
+        bytes_max.saturating_add(1)
+    }
+}

@@ -1,0 +1,194 @@
+//! Which element of a list it is: counted for the paths of errors only.
+//!
+//! A second walk over the bytes that the decoder has passed, which skips all that is complete and
+//! counts the fields of the messages that are still open. It runs when an error is told, and at the
+//! end of each piece of a stream, because then the bytes go. The hot loops count nothing.
+//!
+//! ```text
+//!   level 0   { phones: 4, name: 1 }     up to here, the outermost message has had these
+//!   level 1   { number: 1 }              the open phone
+//! ```
+
+use super::state::Frame;
+use super::tables::{Action, NONE, Tables};
+use crate::schema::WireType;
+use crate::varint;
+
+/// See the module.
+pub(crate) struct Tally {
+    /// Everything before has been walked.
+    pos: usize,
+    levels: Vec<Level>,
+}
+
+struct Level {
+    /// Where its tag begins.
+    start: usize,
+    /// Where it ends; `None` for groups.
+    end: Option<usize>,
+    kind: Kind,
+    /// Number and count of the fields that are lists.
+    counts: Vec<(u32, u32)>,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    /// A message of that node.
+    Message(u32),
+    /// A packed list of that number, and the wire type of its elements.
+    Packed(u32, u32),
+    /// A group whose fields do not matter.
+    Unknown,
+}
+
+impl Tally {
+    pub(crate) fn new(node: u32) -> Tally {
+        let kind = Kind::Message(node);
+        Tally { pos: 0, levels: vec![Level { start: 0, end: None, kind, counts: Vec::new() }] }
+    }
+
+    /// How many elements of a field the message had in which a frame stands, that frame's own
+    /// included; `None` where the walk does not know that frame.
+    pub(crate) fn count_at(&self, depth: usize, start: usize, number: u32) -> Option<u32> {
+        let inner = self.levels.get(depth + 1)?;
+        (inner.start == start).then(|| self.levels[depth].count(number))
+    }
+
+    /// How many elements of a field the innermost message had before the one at `tag_start`.
+    pub(crate) fn count(&self, frames: &[Frame], tag_start: usize, number: u32) -> Option<u32> {
+        let level = self.levels.get(frames.len())?;
+        let same = frames.last().is_none_or(|frame| frame.start == level.start);
+        // One that is not complete was counted where its piece ended; elements of packed lists
+        // are counted when they are complete.
+        let itself = match self.levels.get(frames.len() + 1) {
+            Some(inner) => inner.start == tag_start && !matches!(inner.kind, Kind::Packed(..)),
+            None => self.pos > tag_start,
+        };
+        same.then(|| level.count(number).saturating_sub(u32::from(itself)))
+    }
+
+    /// Walks on up to `to`, where the decoder came to. `before` are the bytes that ended before
+    /// `start`, `piece` those after it.
+    pub(crate) fn walk(
+        &mut self,
+        tables: &Tables,
+        before: &[u8],
+        piece: &[u8],
+        start: usize,
+        to: usize,
+    ) {
+        let before_start = start - before.len();
+        while self.pos < to {
+            // A field that begins in the bytes before may end in the piece.
+            let joint;
+            let rest = match self.pos < start {
+                true => {
+                    let near = &piece[..piece.len().min(32)];
+                    joint = [&before[self.pos - before_start..], near].concat();
+                    &joint[..]
+                }
+                false => &piece[self.pos - start..],
+            };
+            if self.step(tables, rest, to).is_none() {
+                // Not what the decoder saw there: better no index than a wrong one.
+                self.levels.clear();
+                self.pos = usize::MAX;
+            }
+        }
+    }
+
+    /// Over one field, or into it; `head` holds its first bytes.
+    fn step(&mut self, tables: &Tables, head: &[u8], to: usize) -> Option<()> {
+        let level = self.levels.last_mut()?;
+        if level.end == Some(self.pos) {
+            self.levels.pop();
+            return Some(());
+        }
+        let start = self.pos;
+        if let Kind::Packed(number, wire_type) = level.kind {
+            self.pos += match wire_type {
+                1 => 8,
+                5 => 4,
+                _ => varint::read(head).ok()?.1,
+            };
+            let outside = self.levels.len().checked_sub(2)?;
+            self.levels[outside].add(number);
+            return Some(());
+        }
+        let (tag, tag_bytes) = varint::read(head).ok()?;
+        let (number, wire_type) = ((tag >> 3) as u32, WireType::from_tag(tag)?);
+        let entry = match level.kind {
+            Kind::Message(node) => tables.find(tables.node(node), number),
+            _ => NONE,
+        };
+        let entry = (entry != NONE).then(|| tables.entry(entry));
+        let listed = entry.is_some_and(|entry| entry.repeated);
+        let body = start + tag_bytes;
+        let head = head.get(tag_bytes..)?;
+        match wire_type {
+            WireType::Varint => self.pos = body + varint::read(head).ok()?.1,
+            WireType::Fixed64 => self.pos = body + 8,
+            WireType::Fixed32 => self.pos = body + 4,
+            WireType::EndGroup => {
+                self.pos = body;
+                self.levels.pop();
+                return Some(());
+            }
+            WireType::StartGroup => {
+                let known = entry.filter(|entry| entry.action == Action::Group);
+                let kind = known.map_or(Kind::Unknown, |entry| Kind::Message(entry.sub));
+                self.pos = body;
+                level.add_if(listed, number);
+                self.open(start, None, kind);
+                return Some(());
+            }
+            WireType::Length => {
+                let (length, bytes) = varint::read(head).ok()?;
+                let body = body + bytes;
+                let wanted = entry.filter(|entry| entry.action != Action::Skip);
+                let packed = wanted.filter(|entry| entry.packed_tag() == tag as u32);
+                let end = body.checked_add(usize::try_from(length).ok()?)?;
+                if let Some(entry) = packed {
+                    self.pos = body;
+                    let kind = Kind::Packed(number, entry.single_tag() & 7);
+                    self.open(start, Some(end), kind);
+                    return Some(());
+                }
+                level.add_if(listed, number);
+                self.pos = end;
+                let message = entry.filter(|entry| entry.action == Action::Message);
+                if let Some(entry) = message.filter(|_| end >= to) {
+                    self.pos = body;
+                    self.open(start, Some(end), Kind::Message(entry.sub));
+                }
+                return Some(());
+            }
+        }
+        level.add_if(listed, number);
+        Some(())
+    }
+
+    fn open(&mut self, start: usize, end: Option<usize>, kind: Kind) {
+        self.levels.push(Level { start, end, kind, counts: Vec::new() });
+    }
+}
+
+impl Level {
+    fn count(&self, number: u32) -> u32 {
+        let found = self.counts.iter().find(|(known, _)| *known == number);
+        found.map_or(0, |&(_, count)| count)
+    }
+
+    fn add_if(&mut self, listed: bool, number: u32) {
+        if listed {
+            self.add(number);
+        }
+    }
+
+    fn add(&mut self, number: u32) {
+        match self.counts.iter_mut().find(|(known, _)| *known == number) {
+            Some((_, count)) => *count += 1,
+            None => self.counts.push((number, 1)),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Strings and bytes that come in pieces.
+
+use super::error::ErrorKind;
+use super::state::Within;
+use super::tables::{Action, Entry};
+use super::walk::{Step, Walk, told};
+use crate::sink::Sink;
+
+impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
+    /// Begins a string or bytes whose end is not there yet.
+    pub(super) fn begin_text(&mut self, place: u32, start: usize, body: usize, end: usize) -> Step {
+        let entry = self.tables.entry(place);
+        let state = &mut *self.state;
+        (state.tag_start, state.number) = (start, entry.number());
+        (state.pos, state.within) = (body, Within::Text { entry: place, end });
+        told(match entry.action {
+            Action::Bytes => self.sink.start_bytes(entry.field, end - body),
+            _ => self.sink.start_string(entry.field, end - body),
+        })
+    }
+
+    /// Tells what is there of a string or bytes; true at its end.
+    pub(super) fn text(&mut self, place: u32, end: usize) -> Step<bool> {
+        let entry = self.tables.entry(place);
+        loop {
+            let from = self.state.pos;
+            let mut to = end.min(self.have());
+            let in_seam = from < self.piece_start;
+            if in_seam {
+                to = to.min(self.seam_start + self.seam.len());
+            }
+            let bytes = self.bytes(from, to);
+            let used = self.tell_text(entry, bytes, to == end)?;
+            self.state.pos += used;
+            if self.state.pos == end {
+                self.state.within = Within::Fields;
+                told(match entry.action {
+                    Action::Bytes => self.sink.end_bytes(entry.field),
+                    _ => self.sink.end_string(entry.field),
+                })?;
+                return Ok(true);
+            }
+            if !in_seam || used == 0 {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Tells some bytes of a text, of which no more come if it is `complete`; gives how many were
+    /// told: a character that is not complete is not.
+    fn tell_text(&mut self, entry: &Entry, bytes: &'a [u8], complete: bool) -> Step<usize> {
+        let field = entry.field;
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        if entry.action == Action::Bytes {
+            told(self.sink.bytes(field, bytes))?;
+            return Ok(bytes.len());
+        }
+        let whole = match std::str::from_utf8(bytes) {
+            Ok(_) => bytes,
+            Err(error) if error.error_len().is_none() && !complete => &bytes[..error.valid_up_to()],
+            Err(_) if entry.action == Action::String => return Err(ErrorKind::InvalidUtf8),
+            Err(_) => bytes,
+        };
+        if whole.is_empty() {
+            return Ok(0);
+        }
+        told(match std::str::from_utf8(whole) {
+            Ok(text) if entry.action == Action::String => self.sink.string(field, text),
+            _ => self.sink.raw_string(field, whole),
+        })?;
+        Ok(whole.len())
+    }
+}

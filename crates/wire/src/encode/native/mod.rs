@@ -1,0 +1,325 @@
+//! Messages into bytes by machine code that is made for their type, backwards in one pass.
+//!
+//! The bytes are written from the end of a buffer towards its front: when the content of a
+//! sub-message is written, its length is known and goes before it. So a record is read once, and
+//! nothing is measured, moved or patched.
+//!
+//! ```text
+//!   buffer   [ free ............ | tag len | content of a sub-message | later fields ]
+//!            limit             p ->  <- writing goes this way                       end
+//! ```
+//! One function per message type, `encode(context, record, p, depth) -> p`, 0 for an error:
+//!
+//! * room is asked for once per record for all that has a bound (numbers, tags, lengths), and per
+//!   string, list and sub-message;
+//! * presence bits are tested from the last field to the first, eight at a time where there are
+//!   many;
+//! * unknown fields are copied by a helper; records with extensions, and so sets of messages, are
+//!   left to the table encoder, whose bytes these are in any case.
+//!
+//! Bytes are the same as those of [`Encoder`], which is the oracle.
+
+mod code;
+mod copy;
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use tidemill_jit::{Code, Error};
+
+use super::table::{BYTES_MAX, DEPTH_MAX, EncodeError, Encoder, Pass};
+use crate::message::record::Record;
+use crate::message::{MapOrder, MessageRef};
+use crate::schema::{MessageId, Schema};
+
+/// Size of the first buffer.
+const FIRST_BYTES: usize = 4096;
+
+/// What generated code knows of its surroundings.
+#[repr(C)]
+pub(super) struct Context<'m> {
+    /// The first byte of the buffer.
+    limit: *mut u8,
+    /// One past its last byte.
+    end: *mut u8,
+    /// 1 if entries of maps go by key.
+    by_key: u64,
+    schema: &'m Schema,
+    error: Option<EncodeError>,
+    /// Entries by key, until the end.
+    sorted: Vec<Vec<Record>>,
+    /// Kept for the table encoder.
+    table: Vec<u8>,
+}
+
+type Function = extern "C" fn(*mut Context<'_>, Record, *mut u8, u64) -> *mut u8;
+
+/// The code for messages of one type and all types inside; clones share it.
+#[derive(Clone)]
+pub struct EncoderCode {
+    schema: Schema,
+    message: MessageId,
+    code: Arc<Code>,
+    entry: Function,
+}
+
+impl EncoderCode {
+    /// Compiles: some tens of microseconds per field of the message and of all inside.
+    ///
+    /// # Errors
+    /// No code can be made for this machine.
+    pub fn compile(schema: &Schema, message: MessageId) -> Result<EncoderCode, Error> {
+        let (code, entry) = code::compile(schema, message)?;
+        let address = code.address(entry);
+        // SAFETY: the function has this signature, and is kept by the same value.
+        let entry = unsafe { std::mem::transmute::<*const u8, Function>(address) };
+        Ok(EncoderCode { schema: schema.clone(), message, code: Arc::new(code), entry })
+    }
+
+    /// The code, for listings and figures.
+    pub fn code(&self) -> &Code {
+        &self.code
+    }
+}
+
+impl std::fmt::Debug for EncoderCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "EncoderCode({})", self.schema.full_name(self.message))
+    }
+}
+
+/// Encodes messages of one type by machine code; see the module. It keeps its buffer.
+#[derive(Debug)]
+pub struct NativeEncoder {
+    code: EncoderCode,
+    order: MapOrder,
+    check_required: bool,
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: the buffer is its own.
+unsafe impl Send for NativeEncoder {}
+
+impl NativeEncoder {
+    /// An encoder that uses this code.
+    pub fn new(code: EncoderCode) -> NativeEncoder {
+        NativeEncoder {
+            code,
+            order: MapOrder::Stored,
+            check_required: false,
+            start: NonNull::dangling(),
+            bytes: 0,
+        }
+    }
+
+    /// As [`Encoder::map_order`].
+    pub fn map_order(self, order: MapOrder) -> NativeEncoder {
+        let mut this = self;
+        this.order = order;
+        this
+    }
+
+    /// As [`Encoder::check_required`].
+    pub fn check_required(self) -> NativeEncoder {
+        let mut this = self;
+        this.check_required = true;
+        this
+    }
+
+    /// The encoded message, until the next one.
+    ///
+    /// # Errors
+    /// As [`Encoder::encode`]; a message of another type.
+    pub fn encode(&mut self, message: MessageRef<'_>) -> Result<&[u8], EncodeError> {
+        let NativeEncoder { code, order, check_required, .. } = self;
+        if message.layout.message != code.message || !message.schema.is_same(&code.schema) {
+            return Err(EncodeError::WrongMessage);
+        }
+        if *check_required && let Some(path) = message.missing_required() {
+            return Err(EncodeError::MissingRequired { path });
+        }
+        let Some(record) = message.record else { return Ok(&[]) };
+        let mut context = Context {
+            limit: self.start.as_ptr(),
+            end: self.start.as_ptr().wrapping_add(self.bytes),
+            by_key: u64::from(*order == MapOrder::ByKey),
+            schema: message.schema,
+            error: None,
+            sorted: Vec::new(),
+            table: Vec::new(),
+        };
+        let start = (code.entry)(&mut context, record, context.end, DEPTH_MAX as u64 + 1);
+        // The buffer may be another now.
+        self.bytes = context.end.addr() - context.limit.addr();
+        self.start = NonNull::new(context.limit).unwrap_or(NonNull::dangling());
+        if start.is_null() {
+            return Err(context.error.take().unwrap_or(EncodeError::TooDeep));
+        }
+        let length = context.end.addr() - start.addr();
+        if length > BYTES_MAX {
+            return Err(EncodeError::TooLarge);
+        }
+        // SAFETY: the code has written from there to the end of the buffer.
+        Ok(unsafe { std::slice::from_raw_parts(start, length) })
+    }
+
+    /// Appends the encoded message to `out`; nothing if there is an error.
+    ///
+    /// # Errors
+    /// As [`NativeEncoder::encode`].
+    pub fn append(
+        &mut self,
+        message: MessageRef<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
+        out.extend_from_slice(self.encode(message)?);
+        Ok(())
+    }
+
+    /// Bytes of the buffer.
+    pub fn held_bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for NativeEncoder {
+    fn drop(&mut self) {
+        free(self.start.as_ptr(), self.bytes);
+    }
+}
+
+fn buffer_layout(bytes: usize) -> Layout {
+    Layout::from_size_align(bytes, 1).expect("a buffer fits the address space")
+}
+
+fn free(start: *mut u8, bytes: usize) {
+    if bytes > 0 {
+        // SAFETY: a buffer that has bytes was allocated with this layout.
+        unsafe { dealloc(start, buffer_layout(bytes)) }
+    }
+}
+
+/// A larger buffer with room for `need` bytes before `p`; gives the new `p`, 0 if the message is
+/// too large.
+extern "C" fn grow(context: &mut Context<'_>, p: *mut u8, need: u64) -> *mut u8 {
+    let (old, used) = (context.end.addr() - context.limit.addr(), context.end.addr() - p.addr());
+    if used > BYTES_MAX {
+        context.error = Some(EncodeError::TooLarge);
+        return std::ptr::null_mut();
+    }
+    let bytes = used.saturating_add(need as usize).max(2 * old).max(FIRST_BYTES);
+    let Some(bytes) = isize::try_from(bytes).ok().map(|bytes| bytes as usize) else {
+        context.error = Some(EncodeError::TooLarge);
+        return std::ptr::null_mut();
+    };
+    let layout = buffer_layout(bytes);
+    // SAFETY: the layout is not of size zero.
+    let start = unsafe { alloc(layout) };
+    if start.is_null() {
+        handle_alloc_error(layout);
+    }
+    let new_p = start.wrapping_add(bytes - used);
+    // SAFETY: the new buffer is larger than what is used of the old one, and another.
+    unsafe { p.copy_to_nonoverlapping(new_p, used) };
+    free(context.limit, old);
+    (context.limit, context.end) = (start, start.wrapping_add(bytes));
+    new_p
+}
+
+/// Bytes before `p`, wherever they come from.
+fn put(context: &mut Context<'_>, p: *mut u8, bytes: &[u8]) -> *mut u8 {
+    let mut p = p;
+    if p.addr() - context.limit.addr() < bytes.len() {
+        p = grow(context, p, bytes.len() as u64);
+        if p.is_null() {
+            return p;
+        }
+    }
+    let p = p.wrapping_sub(bytes.len());
+    // SAFETY: there is room for them before `p`, and they are not in the buffer.
+    unsafe { p.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    p
+}
+
+/// The unknown fields of a record.
+extern "C" fn unknown(context: &mut Context<'_>, record: Record, p: *mut u8) -> *mut u8 {
+    let mut p = p;
+    for view in record.unknown().iter().rev() {
+        // SAFETY: views live as long as the message.
+        p = put(context, p, unsafe { view.bytes() });
+        if p.is_null() {
+            return p;
+        }
+    }
+    p
+}
+
+/// A whole record, by the table encoder.
+extern "C" fn whole(
+    context: &mut Context<'_>,
+    record: Record,
+    p: *mut u8,
+    message: u64,
+    depth_left: u64,
+) -> *mut u8 {
+    let schema = context.schema;
+    let order = if context.by_key == 1 { MapOrder::ByKey } else { MapOrder::Stored };
+    let layout = schema.layouts().record(MessageId(message as u32));
+    let mut pass = Pass::new(schema, order);
+    let depth = (DEPTH_MAX + 1).saturating_sub(depth_left as usize);
+    if let Err(error) = pass.measure(layout, record, depth) {
+        context.error = Some(error);
+        return std::ptr::null_mut();
+    }
+    let mut bytes = std::mem::take(&mut context.table);
+    bytes.clear();
+    pass.write(layout, record, &mut bytes);
+    let p = put(context, p, &bytes);
+    context.table = bytes;
+    p
+}
+
+/// The entries of a map by key; `key` is the index of the field.
+extern "C" fn sorted(
+    context: &mut Context<'_>,
+    entries: *const Record,
+    len: u64,
+    key: u64,
+) -> *const Record {
+    // SAFETY: the code reads both from one list of records.
+    let entries = unsafe { std::slice::from_raw_parts(entries, len as usize) };
+    let key = context.schema.layouts().field(crate::FieldId(key as u32));
+    let sorted = crate::message::read::sorted_entries(entries, key);
+    let start = sorted.as_ptr();
+    context.sorted.push(sorted);
+    start
+}
+
+/// A varint of any length before `p`, where there is room.
+extern "C" fn varint(p: *mut u8, value: u64) -> *mut u8 {
+    let start = p.wrapping_sub(crate::varint::len(value));
+    let (mut at, mut value) = (start, value);
+    while value >= 0x80 {
+        // SAFETY: within the bytes that the varint takes.
+        unsafe { at.write(value as u8 | 0x80) };
+        at = at.wrapping_add(1);
+        value >>= 7;
+    }
+    // SAFETY: the last of them.
+    unsafe { at.write(value as u8) };
+    start
+}
+
+impl Encoder {
+    /// The native encoder for messages of a type, with the same choices.
+    ///
+    /// # Errors
+    /// No code can be made for this machine.
+    pub fn compile(&self, schema: &Schema, message: MessageId) -> Result<NativeEncoder, Error> {
+        let encoder = NativeEncoder::new(EncoderCode::compile(schema, message)?);
+        let encoder = encoder.map_order(self.order);
+        Ok(if self.check_required { encoder.check_required() } else { encoder })
+    }
+}

@@ -1,0 +1,262 @@
+//! The words of JSON: blanks, strings, numbers, literals. The text is known to be UTF-8.
+
+use tidemill_stdx::region::Bump;
+
+use super::error::Fault;
+use super::number::Number;
+use super::scan;
+
+pub(crate) type Lex<T = ()> = Result<T, Fault>;
+
+/// A place in a text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lexer<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) at: usize,
+    /// Where strings with escapes are kept without.
+    pub(crate) arena: &'a Bump,
+}
+
+impl<'a> Lexer<'a> {
+    pub(crate) fn new(text: &'a str, arena: &'a Bump) -> Lexer<'a> {
+        Lexer { text, at: 0, arena }
+    }
+
+    #[inline]
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// The next byte that is no blank; 0 at the end.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> u8 {
+        match self.byte() {
+            Some(byte) if byte > b' ' => byte,
+            _ => self.peek_after_blanks(),
+        }
+    }
+
+    #[inline(never)]
+    fn peek_after_blanks(&mut self) -> u8 {
+        let bytes = self.text.as_bytes();
+        loop {
+            match bytes.get(self.at) {
+                Some(b' ' | b'\n' | b'\t' | b'\r') => self.at += 1,
+                Some(&byte) => return byte,
+                None => return 0,
+            }
+            // Indented texts have many blanks in a row.
+            while let Some(block) = bytes.get(self.at..).and_then(|rest| rest.first_chunk::<8>())
+                && *block == [b' '; 8]
+            {
+                self.at += 8;
+            }
+        }
+    }
+
+    /// True at the end of the text.
+    pub(crate) fn is_at_end(&mut self) -> bool {
+        self.peek() == 0 && self.at == self.text.len()
+    }
+
+    #[inline]
+    pub(crate) fn take(&mut self, byte: u8) -> bool {
+        let there = self.peek() == byte;
+        self.at += usize::from(there);
+        there
+    }
+
+    #[inline]
+    pub(crate) fn expect(&mut self, byte: u8) -> Lex {
+        match self.take(byte) {
+            true => Ok(()),
+            false => Err(self.expected(&format!("`{}`", char::from(byte)))),
+        }
+    }
+
+    /// Whatever stands here is not what should.
+    #[cold]
+    pub(crate) fn expected(&mut self, what: &str) -> Fault {
+        self.peek();
+        let found = match self.text[self.at..].chars().next() {
+            None => "the end of the text".to_owned(),
+            Some(c) if c.is_control() => format!("{c:?}"),
+            Some(c) => format!("`{c}`"),
+        };
+        Fault::new(self.at, format!("{what} is expected, not {found}"))
+    }
+
+    /// After an element: true if another follows, false if `end` does.
+    #[inline]
+    pub(crate) fn more(&mut self, end: u8) -> Lex<bool> {
+        match self.peek() {
+            b',' => {
+                self.at += 1;
+                Ok(true)
+            }
+            byte if byte == end => {
+                self.at += 1;
+                Ok(false)
+            }
+            _ => Err(self.expected(&format!("`,` or `{}`", char::from(end)))),
+        }
+    }
+
+    /// A string, without its quotes and escapes.
+    #[inline]
+    pub(crate) fn string(&mut self) -> Lex<&'a str> {
+        if self.peek() != b'"' {
+            return Err(self.expected("a string"));
+        }
+        let start = self.at + 1;
+        let end = start + scan::plain(&self.text.as_bytes()[start..]);
+        if self.text.as_bytes().get(end) == Some(&b'"') {
+            self.at = end + 1;
+            // Both ends are beside quotes, so between characters.
+            return Ok(&self.text[start..end]);
+        }
+        self.string_with_escapes(start, end)
+    }
+
+    #[inline(never)]
+    fn string_with_escapes(&mut self, start: usize, mut end: usize) -> Lex<&'a str> {
+        let bytes = self.text.as_bytes();
+        let mut out = String::new();
+        let mut from = start;
+        loop {
+            out.push_str(&self.text[from..end]);
+            match bytes.get(end) {
+                Some(b'"') => {
+                    self.at = end + 1;
+                    return Ok(self.arena.alloc_str(&out));
+                }
+                Some(b'\\') => from = self.escape(end, &mut out)?,
+                Some(_) => return Err(Fault::new(end, "a control character stands in a string")),
+                None => return Err(Fault::new(start - 1, "a string does not end")),
+            }
+            end = from + scan::plain(&bytes[from..]);
+        }
+    }
+
+    /// Reads the escape at `at`; gives where it ends.
+    fn escape(&self, at: usize, out: &mut String) -> Lex<usize> {
+        let bytes = self.text.as_bytes();
+        out.push(match bytes.get(at + 1) {
+            Some(&byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => {
+                let (c, end) = self.unicode(at)?;
+                out.push(c);
+                return Ok(end);
+            }
+            _ => return Err(Fault::new(at, "there is no such escape")),
+        });
+        Ok(at + 2)
+    }
+
+    /// `\uXXXX`, or two of them for characters that need it.
+    fn unicode(&self, at: usize) -> Lex<(char, usize)> {
+        let high = self.hex(at + 2)?;
+        let lone = || Fault::new(at, "half of a surrogate pair stands alone");
+        if !(0xd800..0xe000).contains(&high) {
+            return Ok((char::from_u32(high).ok_or_else(lone)?, at + 6));
+        }
+        let pair = self.text.as_bytes().get(at + 6..at + 8) == Some(b"\\u");
+        if high >= 0xdc00 || !pair {
+            return Err(lone());
+        }
+        let low = self.hex(at + 8)?;
+        if !(0xdc00..0xe000).contains(&low) {
+            return Err(lone());
+        }
+        let code = 0x10000 + ((high - 0xd800) << 10 | (low - 0xdc00));
+        Ok((char::from_u32(code).ok_or_else(lone)?, at + 12))
+    }
+
+    fn hex(&self, at: usize) -> Lex<u32> {
+        let digits = self.text.as_bytes().get(at..at + 4);
+        let digits = digits.filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+        digits
+            .and_then(|digits| u32::from_str_radix(digits, 16).ok())
+            .ok_or_else(|| Fault::new(at - 2, "an escape needs four hexadecimal digits"))
+    }
+
+    /// A number.
+    #[inline]
+    pub(crate) fn number(&mut self) -> Lex<Number<'a>> {
+        self.peek();
+        match Number::read(self.text, self.at) {
+            Ok((number, end)) => {
+                self.at = end;
+                Ok(number)
+            }
+            Err(bad) => Err(Fault::new(bad.at, bad.what)),
+        }
+    }
+
+    /// A word: `true`, `false`, `null`.
+    #[inline]
+    pub(crate) fn literal(&mut self, word: &'static str) -> Lex {
+        self.peek();
+        match self.text.as_bytes()[self.at..].starts_with(word.as_bytes()) {
+            true => {
+                self.at += word.len();
+                Ok(())
+            }
+            false => Err(self.expected("a value")),
+        }
+    }
+
+    /// `true` or `false`.
+    #[inline]
+    pub(crate) fn truth(&mut self) -> Lex<bool> {
+        match self.peek() {
+            b't' => self.literal("true").map(|()| true),
+            b'f' => self.literal("false").map(|()| false),
+            _ => Err(self.expected("true or false")),
+        }
+    }
+
+    /// Passes over a value that may nest so deep.
+    pub(crate) fn skip(&mut self, depth: usize) -> Lex {
+        match self.peek() {
+            b'"' => self.string().map(drop),
+            b'{' | b'[' if depth == 0 => Err(Fault::new(self.at, "values nest too deep")),
+            b'{' => {
+                self.at += 1;
+                if self.take(b'}') {
+                    return Ok(());
+                }
+                loop {
+                    self.string()?;
+                    self.expect(b':')?;
+                    self.skip(depth - 1)?;
+                    if !self.more(b'}')? {
+                        return Ok(());
+                    }
+                }
+            }
+            b'[' => {
+                self.at += 1;
+                if self.take(b']') {
+                    return Ok(());
+                }
+                loop {
+                    self.skip(depth - 1)?;
+                    if !self.more(b']')? {
+                        return Ok(());
+                    }
+                }
+            }
+            b't' | b'f' => self.truth().map(drop),
+            b'n' => self.literal("null"),
+            b'-' | b'0'..=b'9' => self.number().map(drop),
+            _ => Err(self.expected("a value")),
+        }
+    }
+}

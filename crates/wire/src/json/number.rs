@@ -1,0 +1,300 @@
+//! Numbers as JSON writes them, without loss until their type is known.
+
+/// A number of the text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Number<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) negative: bool,
+    /// The digits, as one integer, if [`Number::exact`].
+    mantissa: u64,
+    /// The power of ten that the digits are to be multiplied with.
+    exponent: i32,
+    /// All digits are in `mantissa`.
+    exact: bool,
+}
+
+/// Digits that a `u64` has room for, whatever they are.
+const DIGITS_MAX: usize = 19;
+
+/// Powers of ten that a double holds exactly.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// Powers of ten that a single holds exactly.
+const SINGLE_POWERS: [f32; 11] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10];
+
+impl<'a> Number<'a> {
+    /// The number at `start`, and where it ends; else what is wrong and where.
+    #[inline]
+    pub(crate) fn read(text: &'a str, start: usize) -> Result<(Number<'a>, usize), BadNumber> {
+        let bytes = text.as_bytes();
+        let mut at = start;
+        let negative = bytes.get(at) == Some(&b'-');
+        at += usize::from(negative);
+        let first = at;
+        let mut mantissa = 0u64;
+        while let Some(digit) = digit(bytes, at) {
+            // May overflow: then there are too many digits, which is seen below.
+            mantissa = mantissa.wrapping_mul(10).wrapping_add(digit);
+            at += 1;
+        }
+        let digits = at - first;
+        if digits == 0 {
+            return Err(BadNumber { at, what: "a digit is expected" });
+        }
+        if digits > 1 && bytes[first] == b'0' {
+            return Err(BadNumber { at: first, what: "a number begins with a useless 0" });
+        }
+        let more = matches!(bytes.get(at), Some(b'.' | b'e' | b'E'));
+        if !more && digits <= DIGITS_MAX {
+            let number =
+                Number { text: &text[start..at], negative, mantissa, exponent: 0, exact: true };
+            return Ok((number, at));
+        }
+        Number::read_rest(text, start, (first, at))
+    }
+
+    /// Reads on after the whole part.
+    fn read_rest(
+        text: &'a str,
+        start: usize,
+        whole: (usize, usize),
+    ) -> Result<(Number<'a>, usize), BadNumber> {
+        let bytes = text.as_bytes();
+        let mut digits = Digits::default();
+        digits.add(&bytes[whole.0..whole.1]);
+        let mut at = whole.1;
+        let mut exponent = 0i32;
+        if bytes.get(at) == Some(&b'.') {
+            let fraction = at + 1;
+            at = after_digits(bytes, fraction)?;
+            digits.add(&bytes[fraction..at]);
+            exponent = i32::try_from(at - fraction).map_or(i32::MIN, |count| -count);
+        }
+        if matches!(bytes.get(at), Some(b'e' | b'E')) {
+            at += 1;
+            let negative = bytes.get(at) == Some(&b'-');
+            at += usize::from(matches!(bytes.get(at), Some(b'-' | b'+')));
+            let end = after_digits(bytes, at)?;
+            // Beyond any type there is no need to be exact.
+            let value = bytes[at..end].iter().fold(0i32, |value, digit| {
+                value.saturating_mul(10).saturating_add(i32::from(digit - b'0'))
+            });
+            exponent = exponent.saturating_add(if negative { -value } else { value });
+            at = end;
+        }
+        let Digits { mantissa, exact, .. } = digits;
+        let negative = bytes[start] == b'-';
+        Ok((Number { text: &text[start..at], negative, mantissa, exponent, exact }, at))
+    }
+
+    /// The double next to it; `None` if it is too large for any.
+    #[inline]
+    pub(crate) fn to_f64(self) -> Option<f64> {
+        let power = self.exponent.unsigned_abs() as usize;
+        let value = if self.exact && self.mantissa <= 1 << 53 && power < POWERS.len() {
+            // One operation on exact operands rounds once.
+            let mantissa = self.mantissa as f64;
+            let value = match self.exponent < 0 {
+                true => mantissa / POWERS[power],
+                false => mantissa * POWERS[power],
+            };
+            if self.negative { -value } else { value }
+        } else {
+            self.text.parse().ok()?
+        };
+        value.is_finite().then_some(value)
+    }
+
+    /// The single next to it; `None` if it is too large for any.
+    #[inline]
+    pub(crate) fn to_f32(self) -> Option<f32> {
+        let power = self.exponent.unsigned_abs() as usize;
+        let exact = self.exact && self.mantissa <= 1 << 24 && power < SINGLE_POWERS.len();
+        let value = if exact {
+            // One operation on exact operands rounds once.
+            let mantissa = self.mantissa as f32;
+            let value = match self.exponent < 0 {
+                true => mantissa / SINGLE_POWERS[power],
+                false => mantissa * SINGLE_POWERS[power],
+            };
+            if self.negative { -value } else { value }
+        } else {
+            self.text.parse().ok()?
+        };
+        value.is_finite().then_some(value)
+    }
+
+    /// Its amount as an integer; `None` if it is none or too large.
+    #[inline]
+    fn amount(self) -> Option<u64> {
+        if self.exponent == 0 && self.exact {
+            return Some(self.mantissa);
+        }
+        self.shifted_amount()
+    }
+
+    fn shifted_amount(self) -> Option<u64> {
+        if !self.exact {
+            return None;
+        }
+        let (mut mantissa, mut exponent) = (self.mantissa, self.exponent);
+        if mantissa == 0 {
+            return Some(0);
+        }
+        while exponent < 0 {
+            if mantissa % 10 != 0 {
+                return None;
+            }
+            mantissa /= 10;
+            exponent += 1;
+        }
+        mantissa.checked_mul(10u64.checked_pow(exponent.unsigned_abs())?)
+    }
+
+    /// As an integer, if it is one of that type.
+    #[inline]
+    pub(crate) fn to_u64(self) -> Option<u64> {
+        let amount = self.amount()?;
+        (!self.negative || amount == 0).then_some(amount)
+    }
+
+    /// As an integer, if it is one of that type.
+    #[inline]
+    pub(crate) fn to_i64(self) -> Option<i64> {
+        let amount = self.amount()?;
+        match self.negative {
+            false => i64::try_from(amount).ok(),
+            true if amount <= 1 << 63 => Some((amount as i64).wrapping_neg()),
+            true => None,
+        }
+    }
+}
+
+/// Why there is no number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BadNumber {
+    pub(crate) at: usize,
+    pub(crate) what: &'static str,
+}
+
+#[inline]
+fn digit(bytes: &[u8], at: usize) -> Option<u64> {
+    let digit = bytes.get(at)?.wrapping_sub(b'0');
+    (digit < 10).then_some(u64::from(digit))
+}
+
+fn after_digits(bytes: &[u8], start: usize) -> Result<usize, BadNumber> {
+    let mut at = start;
+    while digit(bytes, at).is_some() {
+        at += 1;
+    }
+    match at == start {
+        true => Err(BadNumber { at, what: "a digit is expected" }),
+        false => Ok(at),
+    }
+}
+
+/// Digits gathered into an integer.
+struct Digits {
+    mantissa: u64,
+    /// Without zeros in front.
+    count: usize,
+    exact: bool,
+}
+
+impl Default for Digits {
+    fn default() -> Digits {
+        Digits { mantissa: 0, count: 0, exact: true }
+    }
+}
+
+impl Digits {
+    #[inline]
+    fn add(&mut self, digits: &[u8]) {
+        for digit in digits {
+            let digit = u64::from(digit - b'0');
+            if self.count == DIGITS_MAX {
+                match self.mantissa.checked_mul(10).and_then(|all| all.checked_add(digit)) {
+                    Some(all) if self.exact => self.mantissa = all,
+                    _ => self.exact = false,
+                }
+                continue;
+            }
+            self.mantissa = self.mantissa * 10 + digit;
+            self.count += usize::from(self.count > 0 || digit > 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(text: &str) -> Number<'_> {
+        let (number, end) = Number::read(text, 0).unwrap();
+        assert_eq!(end, text.len(), "{text}");
+        number
+    }
+
+    #[test]
+    fn integers_may_have_points_and_exponents() {
+        for (text, value) in [
+            ("0", 0),
+            ("-0", 0),
+            ("1.0", 1),
+            ("1e2", 100),
+            ("100e-2", 1),
+            ("-1.5e1", -15),
+            ("1.000000000000000000", 1),
+            ("9223372036854775807", i64::MAX),
+            ("-9223372036854775808", i64::MIN),
+            ("-9.223372036854775808e18", i64::MIN),
+            ("0.0e99999999999", 0),
+        ] {
+            assert_eq!(number(text).to_i64(), Some(value), "{text}");
+        }
+        for text in ["1.5", "1e-1", "9223372036854775808", "1e19", "1e999999999999", "-1e20"] {
+            assert_eq!(number(text).to_i64(), None, "{text}");
+        }
+        assert_eq!(number("18446744073709551615").to_u64(), Some(u64::MAX));
+        assert_eq!(number("18446744073709551616").to_u64(), None);
+        assert_eq!(number("-1").to_u64(), None);
+    }
+
+    #[test]
+    fn doubles_are_those_of_std() {
+        for text in [
+            "0.1",
+            "-0",
+            "123456789.123456789",
+            "9007199254740993",
+            "1e22",
+            "1e23",
+            "1e-22",
+            "1.7976931348623157e308",
+            "4.9e-324",
+            "65.613616999999977",
+            "2.2250738585072011e-308",
+            "123456789012345678901234567890",
+            "0.000000000000000000000000000123",
+        ] {
+            let expected: f64 = text.parse().unwrap();
+            assert_eq!(number(text).to_f64().map(f64::to_bits), Some(expected.to_bits()), "{text}");
+            let expected: f32 = text.parse().unwrap();
+            let expected = expected.is_finite().then_some(expected);
+            assert_eq!(number(text).to_f32(), expected, "{text}");
+        }
+        assert_eq!(number("1e309").to_f64(), None);
+        assert_eq!(number("3.5e38").to_f32(), None);
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        for text in ["", "-", "01", "-01", ".5", "1.", "1.e1", "1e", "1e+", "+1", "a"] {
+            assert!(Number::read(text, 0).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What can be chosen about JSON.
+
+/// How JSON is printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PrintOptions {
+    /// Which names keys are.
+    pub names: Names,
+    /// How enums are written.
+    pub enums: Enums,
+    /// Whether what is absent and has no presence is written.
+    pub defaults: Defaults,
+    /// What becomes of unknown fields, for which there is no JSON.
+    pub unknown: Unknown,
+}
+
+/// How JSON is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReadOptions {
+    /// What becomes of unknown keys and unknown names of enum values.
+    pub unknown: Unknown,
+    /// How deep values may nest.
+    pub depth_max: usize,
+}
+
+impl Default for ReadOptions {
+    fn default() -> ReadOptions {
+        ReadOptions { unknown: Unknown::Refuse, depth_max: crate::decode::DEPTH_MAX }
+    }
+}
+
+/// Names of fields.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Names {
+    /// `lowerCamel`, or what the source says.
+    #[default]
+    Json,
+    /// As in the source.
+    Proto,
+}
+
+/// Values of enums.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Enums {
+    /// By name; those without one by number.
+    #[default]
+    Name,
+    /// By number.
+    Number,
+}
+
+/// Fields without presence that are zero or empty.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Defaults {
+    /// They are left out.
+    #[default]
+    Omit,
+    /// They are written.
+    Print,
+}
+
+/// What the schema does not know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Unknown {
+    /// It is passed over.
+    #[default]
+    Ignore,
+    /// It is an error.
+    Refuse,
+}

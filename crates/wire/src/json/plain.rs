@@ -1,0 +1,340 @@
+//! JSON without a schema: any text as a stream of values, and back.
+//!
+//! ```text
+//! value := null | boolean | number | string
+//!        | start_array value* end_array
+//!        | start_object (key value)* end_object
+//! ```
+
+use tidemill_stdx::region::Bump;
+
+use super::error::{Fault, ReadError, utf8};
+use super::lex::{Lex, Lexer};
+use super::print;
+use crate::sink::Flow;
+
+/// Receives the values of a text in its order. Every method does nothing by default: `()` is the
+/// sink that merely validates.
+#[allow(unused_variables)]
+pub trait ValueSink<'a> {
+    /// `null`.
+    fn null(&mut self) -> Flow {
+        Ok(())
+    }
+
+    /// `true` or `false`.
+    fn bool(&mut self, value: bool) -> Flow {
+        Ok(())
+    }
+
+    /// A number without point and exponent that an `i64` holds.
+    fn i64(&mut self, value: i64) -> Flow {
+        Ok(())
+    }
+
+    /// Likewise, above the highest `i64`.
+    fn u64(&mut self, value: u64) -> Flow {
+        Ok(())
+    }
+
+    /// Any other number.
+    fn f64(&mut self, value: f64) -> Flow {
+        Ok(())
+    }
+
+    /// A string, without its escapes.
+    fn string(&mut self, value: &'a str) -> Flow {
+        Ok(())
+    }
+
+    /// An array begins.
+    fn start_array(&mut self) -> Flow {
+        Ok(())
+    }
+
+    /// The array is complete.
+    fn end_array(&mut self) -> Flow {
+        Ok(())
+    }
+
+    /// An object begins.
+    fn start_object(&mut self) -> Flow {
+        Ok(())
+    }
+
+    /// A key; its value follows. The same may come twice.
+    fn key(&mut self, key: &'a str) -> Flow {
+        Ok(())
+    }
+
+    /// The object is complete.
+    fn end_object(&mut self) -> Flow {
+        Ok(())
+    }
+}
+
+impl ValueSink<'_> for () {}
+
+/// Reads `text`, one value and nothing else, whose values nest at most `depth_max` deep.
+///
+/// # Errors
+/// What is wrong with the text; the sink has seen the values before it.
+pub fn read<'a, S: ValueSink<'a>>(
+    text: &'a [u8],
+    arena: &'a Bump,
+    depth_max: usize,
+    sink: &mut S,
+) -> Result<(), ReadError> {
+    let mut reader = Reader { lexer: Lexer::new(utf8(text)?, arena), sink };
+    let end = reader.value(depth_max).and_then(|()| match reader.lexer.is_at_end() {
+        true => Ok(()),
+        false => Err(reader.lexer.expected("the end of the text")),
+    });
+    end.map_err(|fault| fault.explain(text))
+}
+
+struct Reader<'a, 'k, S> {
+    lexer: Lexer<'a>,
+    sink: &'k mut S,
+}
+
+impl<'a, S: ValueSink<'a>> Reader<'a, '_, S> {
+    #[inline]
+    fn told(&self, flow: Flow) -> Lex {
+        flow.map_err(|_| Fault::stopped(self.lexer.at))
+    }
+
+    fn value(&mut self, depth: usize) -> Lex {
+        let flow = match self.lexer.peek() {
+            b'"' => {
+                let text = self.lexer.string()?;
+                self.sink.string(text)
+            }
+            b'-' | b'0'..=b'9' => return self.number(),
+            b'{' | b'[' if depth == 0 => {
+                return Err(Fault::new(self.lexer.at, "values nest too deep"));
+            }
+            b'{' => return self.object(depth - 1),
+            b'[' => return self.array(depth - 1),
+            b't' | b'f' => {
+                let value = self.lexer.truth()?;
+                self.sink.bool(value)
+            }
+            b'n' => {
+                self.lexer.literal("null")?;
+                self.sink.null()
+            }
+            _ => return Err(self.lexer.expected("a value")),
+        };
+        self.told(flow)
+    }
+
+    fn number(&mut self) -> Lex {
+        let at = self.lexer.at;
+        let number = self.lexer.number()?;
+        let whole = !number.text.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
+        let negative_zero = number.text == "-0";
+        let flow = match (number.to_i64(), number.to_u64()) {
+            (Some(value), _) if whole && !negative_zero => self.sink.i64(value),
+            (None, Some(value)) if whole => self.sink.u64(value),
+            _ => match number.to_f64() {
+                Some(value) => self.sink.f64(value),
+                None => return Err(Fault::new(at, "the number is too large for a double")),
+            },
+        };
+        self.told(flow)
+    }
+
+    fn object(&mut self, depth: usize) -> Lex {
+        self.lexer.at += 1;
+        let flow = self.sink.start_object();
+        self.told(flow)?;
+        if !self.lexer.take(b'}') {
+            loop {
+                let key = self.lexer.string()?;
+                let flow = self.sink.key(key);
+                self.told(flow)?;
+                self.lexer.expect(b':')?;
+                self.value(depth)?;
+                if !self.lexer.more(b'}')? {
+                    break;
+                }
+            }
+        }
+        let flow = self.sink.end_object();
+        self.told(flow)
+    }
+
+    fn array(&mut self, depth: usize) -> Lex {
+        self.lexer.at += 1;
+        let flow = self.sink.start_array();
+        self.told(flow)?;
+        if !self.lexer.take(b']') {
+            loop {
+                self.value(depth)?;
+                if !self.lexer.more(b']')? {
+                    break;
+                }
+            }
+        }
+        let flow = self.sink.end_array();
+        self.told(flow)
+    }
+}
+
+/// Writes values as compact JSON.
+#[derive(Clone, Debug, Default)]
+pub struct ValueWriter {
+    out: Vec<u8>,
+    /// A value stands before, so a comma comes first.
+    comma: bool,
+}
+
+impl ValueWriter {
+    /// A writer.
+    pub fn new() -> ValueWriter {
+        ValueWriter::default()
+    }
+
+    /// What was written.
+    pub fn bytes(&self) -> &[u8] {
+        &self.out
+    }
+
+    /// Forgets what was written, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.out.clear();
+        self.comma = false;
+    }
+
+    #[inline]
+    fn before(&mut self) {
+        if std::mem::replace(&mut self.comma, true) {
+            self.out.push(b',');
+        }
+    }
+
+    fn open(&mut self, byte: u8) -> Flow {
+        self.before();
+        self.out.push(byte);
+        self.comma = false;
+        Ok(())
+    }
+
+    fn close(&mut self, byte: u8) -> Flow {
+        self.out.push(byte);
+        self.comma = true;
+        Ok(())
+    }
+}
+
+impl ValueSink<'_> for ValueWriter {
+    fn null(&mut self) -> Flow {
+        self.before();
+        self.out.extend_from_slice(b"null");
+        Ok(())
+    }
+
+    fn bool(&mut self, value: bool) -> Flow {
+        self.before();
+        let text: &[u8] = if value { b"true" } else { b"false" };
+        self.out.extend_from_slice(text);
+        Ok(())
+    }
+
+    fn i64(&mut self, value: i64) -> Flow {
+        self.before();
+        print::integer(&mut self.out, value);
+        Ok(())
+    }
+
+    fn u64(&mut self, value: u64) -> Flow {
+        self.before();
+        print::integer(&mut self.out, value);
+        Ok(())
+    }
+
+    fn f64(&mut self, value: f64) -> Flow {
+        self.before();
+        print::double(&mut self.out, value);
+        Ok(())
+    }
+
+    fn string(&mut self, value: &str) -> Flow {
+        self.before();
+        print::quote(&mut self.out, value);
+        Ok(())
+    }
+
+    fn start_array(&mut self) -> Flow {
+        self.open(b'[')
+    }
+
+    fn end_array(&mut self) -> Flow {
+        self.close(b']')
+    }
+
+    fn start_object(&mut self) -> Flow {
+        self.open(b'{')
+    }
+
+    fn key(&mut self, key: &str) -> Flow {
+        self.before();
+        print::quote(&mut self.out, key);
+        self.out.push(b':');
+        self.comma = false;
+        Ok(())
+    }
+
+    fn end_object(&mut self) -> Flow {
+        self.close(b'}')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn again(text: &str) -> Result<String, String> {
+        let arena = Bump::new();
+        let mut writer = ValueWriter::new();
+        read(text.as_bytes(), &arena, 8, &mut writer).map_err(|error| error.to_string())?;
+        Ok(String::from_utf8(writer.bytes().to_vec()).unwrap())
+    }
+
+    #[test]
+    fn values_come_back() {
+        let text = " { \"a\\u00e9\" : [ 1 , -2.50, 1e3, true, null, {}, [] ], \"b\" : \"\\n\" } ";
+        let compact = "{\"a\u{e9}\":[1,-2.5,1000,true,null,{},[]],\"b\":\"\\n\"}";
+        assert_eq!(again(text).as_deref(), Ok(compact));
+        assert_eq!(again(compact).as_deref(), Ok(compact));
+        assert_eq!(again("18446744073709551615").as_deref(), Ok("18446744073709551615"));
+        assert_eq!(again("-0").as_deref(), Ok("-0"));
+        assert_eq!(again("\"\\ud83d\\ude00\"").as_deref(), Ok("\"\u{1f600}\""));
+    }
+
+    #[test]
+    fn errors_have_their_place() {
+        for (text, error) in [
+            ("", "1:1: a value is expected, not the end of the text"),
+            ("[1,]", "1:4: a value is expected, not `]`"),
+            ("{\"a\":1,}", "1:8: a string is expected, not `}`"),
+            ("{\n \"é\" 1}", "2:6: `:` is expected, not `1`"),
+            ("[1 2]", "1:4: `,` or `]` is expected, not `2`"),
+            ("\"a\n\"", "1:3: a control character stands in a string"),
+            ("\"abc", "1:1: a string does not end"),
+            ("\"\\x\"", "1:2: there is no such escape"),
+            ("\"\\ud800\"", "1:2: half of a surrogate pair stands alone"),
+            ("\"\\u12g4\"", "1:2: an escape needs four hexadecimal digits"),
+            ("nul", "1:1: a value is expected, not `n`"),
+            ("01", "1:1: a number begins with a useless 0"),
+            ("1 1", "1:3: the end of the text is expected, not `1`"),
+            ("[[[[[[[[[]]]]]]]]]", "1:9: values nest too deep"),
+        ] {
+            assert_eq!(again(text), Err(error.to_owned()), "{text}");
+        }
+        let arena = Bump::new();
+        let error = read(b"\"\xff\"", &arena, 8, &mut ()).unwrap_err();
+        assert_eq!(error.to_string(), "1:2: this is not UTF-8");
+    }
+}

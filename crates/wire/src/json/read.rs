@@ -1,0 +1,507 @@
+//! JSON of a schema's messages as a source of events; no document is built.
+//!
+//! Keys are found by a guess first: the field after the one before, as writers that follow the
+//! order of numbers have it. A guess costs one comparison of bytes, a miss a look into a table.
+//!
+//! Strings come in one piece: part of the text, or, if they have escapes, of the arena. Errors
+//! stand at the first byte that is wrong.
+
+use tidemill_stdx::region::Bump;
+
+use super::error::{Fault, ReadError, utf8};
+use super::lex::{Lex, Lexer};
+use super::mapping::{FieldMap, Kind, List, Mapping, NONE, Shape};
+use super::number::Number;
+use super::options::{ReadOptions, Unknown};
+use super::print;
+use crate::schema::{EnumId, FieldId, MessageId};
+use crate::sink::{Flow, Sink};
+
+/// Reads `text`, one JSON value and nothing else, as a message.
+///
+/// Strings that the text has with escapes, and bytes, are put into `arena`.
+///
+/// # Errors
+/// What is wrong with the text; the sink has seen the events before it.
+pub fn read<'a, S: Sink<'a>>(
+    mapping: &Mapping<'_>,
+    message: MessageId,
+    text: &'a [u8],
+    arena: &'a Bump,
+    options: ReadOptions,
+    sink: &mut S,
+) -> Result<(), ReadError> {
+    let lexer = Lexer::new(utf8(text)?, arena);
+    let mut reader = Reader::new(mapping, lexer, options, sink);
+    reader.whole(message).map_err(|fault| fault.explain(text))
+}
+
+pub(super) struct Reader<'r, 'a, S> {
+    pub(super) mapping: &'r Mapping<'r>,
+    pub(super) lexer: Lexer<'a>,
+    pub(super) options: ReadOptions,
+    pub(super) sink: &'r mut S,
+    /// How deep values may still nest.
+    pub(super) depth: usize,
+    /// A bit for each field that was there, of all open messages.
+    seen: Vec<u64>,
+    /// Keys of all open maps.
+    keys: Vec<&'a str>,
+}
+
+/// Whether the object of a message stands in an `Any`, whose type is among its keys.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Plain,
+    InAny,
+}
+
+impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
+    pub(super) fn new(
+        mapping: &'r Mapping<'r>,
+        lexer: Lexer<'a>,
+        options: ReadOptions,
+        sink: &'r mut S,
+    ) -> Reader<'r, 'a, S> {
+        let (seen, keys) = (Vec::new(), Vec::new());
+        Reader { mapping, lexer, options, sink, depth: options.depth_max, seen, keys }
+    }
+
+    fn whole(&mut self, message: MessageId) -> Lex {
+        let flow = self.sink.start_message(message);
+        self.told(flow)?;
+        self.message(message)?;
+        if !self.lexer.is_at_end() {
+            return Err(self.lexer.expected("the end of the text"));
+        }
+        let flow = self.sink.end_message(message);
+        self.told(flow)
+    }
+
+    #[inline]
+    pub(super) fn told(&self, flow: Flow) -> Lex {
+        flow.map_err(|_| Fault::stopped(self.lexer.at))
+    }
+
+    #[cold]
+    pub(super) fn fault(&self, message: String) -> Fault {
+        Fault::new(self.lexer.at, message)
+    }
+
+    /// The value of a message; its beginning is told.
+    pub(super) fn message(&mut self, message: MessageId) -> Lex {
+        match self.mapping.message(message).shape {
+            Shape::Plain | Shape::Entry => self.object(message, Place::Plain),
+            shape => self.special(message, shape),
+        }
+    }
+
+    /// Passes `{` or `[`, if values may nest that deep.
+    #[inline]
+    pub(super) fn enter(&mut self, byte: u8) -> Lex {
+        self.lexer.expect(byte)?;
+        if self.depth == 0 {
+            return Err(Fault::new(self.lexer.at - 1, "values nest too deep"));
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// The object of a plain message.
+    pub(super) fn object(&mut self, message: MessageId, place: Place) -> Lex {
+        self.enter(b'{')?;
+        if !self.lexer.take(b'}') {
+            let map = self.mapping.message(message);
+            let seen = self.seen.len();
+            self.seen.resize(seen + map.seen.div_ceil(64) as usize, 0);
+            let mut guess = map.first;
+            loop {
+                guess = self.member(message, place, guess, seen)?;
+                if !self.lexer.more(b'}')? {
+                    break;
+                }
+            }
+            self.seen.truncate(seen);
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    /// One key and its value; gives the next guess.
+    #[inline]
+    fn member(&mut self, message: MessageId, place: Place, guess: u32, seen: usize) -> Lex<u32> {
+        let mapping = self.mapping;
+        if guess != NONE {
+            let map = mapping.field(FieldId(guess));
+            let key = mapping.json_key(map);
+            self.lexer.peek();
+            if self.lexer.text.as_bytes()[self.lexer.at..].starts_with(key.as_bytes()) {
+                let start = self.lexer.at;
+                self.lexer.at += key.len();
+                self.field(FieldId(guess), map, seen, start)?;
+                return Ok(map.next);
+            }
+        }
+        self.lexer.peek();
+        let start = self.lexer.at;
+        let key = self.lexer.string()?;
+        self.lexer.expect(b':')?;
+        let Some(field) = mapping.find(message, key) else {
+            self.unknown_key(message, place, key, start)?;
+            return Ok(guess);
+        };
+        let map = mapping.field(field);
+        self.field(field, map, seen, start)?;
+        Ok(map.next)
+    }
+
+    #[cold]
+    fn unknown_key(&mut self, message: MessageId, place: Place, key: &str, start: usize) -> Lex {
+        let is_type = place == Place::InAny && key == "@type";
+        if is_type || self.options.unknown == Unknown::Ignore {
+            return self.lexer.skip(self.depth);
+        }
+        let name = self.mapping.schema.full_name(message);
+        Err(Fault::new(start, format!("message {name} has no field `{key}`")))
+    }
+
+    /// The value of a field.
+    #[inline]
+    fn field(&mut self, field: FieldId, map: &FieldMap, seen: usize, key: usize) -> Lex {
+        if self.lexer.peek() == b'n' && !self.takes_null(map) {
+            return self.lexer.literal("null");
+        }
+        let bit = 1 << (map.seen % 64);
+        let word = &mut self.seen[seen + (map.seen / 64) as usize];
+        if *word & bit != 0 {
+            return Err(self.twice(field, key));
+        }
+        *word |= bit;
+        let read = match map.list {
+            List::Single => self.value(field, map.kind),
+            List::Repeated => self.list(field, map.kind),
+            List::Map => self.map(field, map.kind),
+        };
+        read.map_err(|fault| fault.within(self.mapping.schema.field(field).name()))
+    }
+
+    #[cold]
+    fn twice(&self, field: FieldId, key: usize) -> Fault {
+        let field = self.mapping.schema.field(field);
+        match field.oneof() {
+            None => Fault::new(key, format!("field `{}` is there twice", field.name())),
+            Some(oneof) => {
+                let name = self.mapping.schema.oneof(oneof).name();
+                Fault::new(key, format!("oneof `{name}` is set twice"))
+            }
+        }
+    }
+
+    /// True if null is a value of it, and does not mean absence.
+    fn takes_null(&self, map: &FieldMap) -> bool {
+        map.list == List::Single && self.kind_takes_null(map.kind)
+    }
+
+    fn kind_takes_null(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Null => true,
+            Kind::Message(message) => self.mapping.message(message).shape == Shape::Value,
+            _ => false,
+        }
+    }
+
+    pub(super) fn list(&mut self, field: FieldId, kind: Kind) -> Lex {
+        self.enter(b'[')?;
+        if !self.lexer.take(b']') {
+            let takes_null = self.kind_takes_null(kind);
+            let mut at = 0usize;
+            loop {
+                if self.lexer.peek() == b'n' && !takes_null {
+                    return Err(self.lexer.expected("a value that is not null"));
+                }
+                self.value(field, kind).map_err(|fault| fault.within(&at.to_string()))?;
+                if !self.lexer.more(b']')? {
+                    break;
+                }
+                at += 1;
+            }
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    pub(super) fn map(&mut self, field: FieldId, kind: Kind) -> Lex {
+        let Kind::Message(entry) = kind else { return Err(self.fault("no entry".to_owned())) };
+        let schema = self.mapping.schema;
+        let (key, value) = (schema.field_by_number(entry, 1), schema.field_by_number(entry, 2));
+        let (Some(key), Some(value)) = (key, value) else {
+            return Err(self.fault("no entry".to_owned()));
+        };
+        self.enter(b'{')?;
+        let keys = self.keys.len();
+        let start = self.lexer.at;
+        if !self.lexer.take(b'}') {
+            loop {
+                let name = self.lexer.string()?;
+                self.keys.push(name);
+                self.lexer.expect(b':')?;
+                self.entry(field, (key, name), value).map_err(|fault| fault.within(name))?;
+                if !self.lexer.more(b'}')? {
+                    break;
+                }
+            }
+        }
+        self.check_keys(keys, start)?;
+        self.depth += 1;
+        Ok(())
+    }
+
+    fn entry(&mut self, field: FieldId, (key, name): (FieldId, &'a str), value: FieldId) -> Lex {
+        let kind = self.mapping.field(value).kind;
+        if self.lexer.peek() == b'n' && !self.kind_takes_null(kind) {
+            return Err(self.lexer.expected("a value that is not null"));
+        }
+        if let Kind::Enum(id) = kind {
+            // An entry without a known value is passed over as a whole.
+            let Some(number) = self.enum_number(id)? else { return Ok(()) };
+            self.start_entry(field, key, name)?;
+            let flow = self.sink.i32(value, number);
+            self.told(flow)?;
+        } else {
+            self.start_entry(field, key, name)?;
+            self.value(value, kind)?;
+        }
+        let flow = self.sink.end_sub(field);
+        self.told(flow)
+    }
+
+    fn start_entry(&mut self, field: FieldId, key: FieldId, name: &'a str) -> Lex {
+        let flow = self.sink.start_sub(field);
+        self.told(flow)?;
+        self.map_key(key, name)
+    }
+
+    fn map_key(&mut self, field: FieldId, name: &'a str) -> Lex {
+        let kind = self.mapping.field(field).kind;
+        match kind {
+            Kind::String => return self.emit_string(field, name),
+            Kind::Bool => {
+                let value = match name {
+                    "true" => true,
+                    "false" => false,
+                    _ => return Err(self.fault(format!("`{name}` is no bool"))),
+                };
+                let flow = self.sink.bool(field, value);
+                return self.told(flow);
+            }
+            _ => {}
+        }
+        let number = whole_number(name);
+        let number = number.ok_or_else(|| self.fault(format!("`{name}` is no number")))?;
+        self.emit_integer(field, kind, number)
+    }
+
+    /// Refuses keys that are there twice. Sorted ones, as writers have them, are seen at once.
+    fn check_keys(&mut self, from: usize, at: usize) -> Lex {
+        let keys = &mut self.keys[from..];
+        if !keys.is_sorted_by(|a, b| a < b) {
+            keys.sort_unstable();
+            if let Some(twice) = keys.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Err(Fault::new(at, format!("key `{}` is there twice", twice[0])));
+            }
+        }
+        self.keys.truncate(from);
+        Ok(())
+    }
+
+    /// One value of a field.
+    #[inline]
+    pub(super) fn value(&mut self, field: FieldId, kind: Kind) -> Lex {
+        let flow = match kind {
+            Kind::String => {
+                let text = self.lexer.string()?;
+                return self.emit_string(field, text);
+            }
+            Kind::Int64 | Kind::Uint64 | Kind::Int32 | Kind::Uint32 => {
+                let number = self.maybe_quoted(whole_number)?;
+                return self.emit_integer(field, kind, number);
+            }
+            Kind::Double => {
+                let value = self.double()?;
+                self.sink.f64(field, value)
+            }
+            Kind::Float => {
+                let value = self.float()?;
+                self.sink.f32(field, value)
+            }
+            Kind::Bool => {
+                let value = self.lexer.truth()?;
+                self.sink.bool(field, value)
+            }
+            Kind::Bytes => return self.bytes(field),
+            Kind::Enum(id) => match self.enum_number(id)? {
+                Some(number) => self.sink.i32(field, number),
+                None => Ok(()),
+            },
+            Kind::Null => {
+                self.null_value()?;
+                self.sink.i32(field, 0)
+            }
+            Kind::Message(message) => return self.sub_message(field, message),
+        };
+        self.told(flow)
+    }
+
+    fn sub_message(&mut self, field: FieldId, message: MessageId) -> Lex {
+        let flow = self.sink.start_sub(field);
+        self.told(flow)?;
+        self.message(message)?;
+        let flow = self.sink.end_sub(field);
+        self.told(flow)
+    }
+
+    #[inline]
+    pub(super) fn emit_string(&mut self, field: FieldId, text: &'a str) -> Lex {
+        let flow = self.sink.start_string(field, text.len());
+        self.told(flow)?;
+        let flow = self.sink.string(field, text);
+        self.told(flow)?;
+        let flow = self.sink.end_string(field);
+        self.told(flow)
+    }
+
+    pub(super) fn emit_bytes(&mut self, field: FieldId, bytes: &'a [u8]) -> Lex {
+        let flow = self.sink.start_bytes(field, bytes.len());
+        self.told(flow)?;
+        let flow = self.sink.bytes(field, bytes);
+        self.told(flow)?;
+        let flow = self.sink.end_bytes(field);
+        self.told(flow)
+    }
+
+    fn bytes(&mut self, field: FieldId) -> Lex {
+        self.lexer.peek();
+        let at = self.lexer.at;
+        let text = self.lexer.string()?;
+        let mut out = Vec::new();
+        print::unbase64(&mut out, text).ok_or_else(|| Fault::new(at, "this is no base64"))?;
+        let bytes = self.lexer.arena.alloc_bytes(&out);
+        self.emit_bytes(field, bytes)
+    }
+
+    #[inline]
+    fn emit_integer(&mut self, field: FieldId, kind: Kind, number: Number<'_>) -> Lex {
+        let flow = match kind {
+            Kind::Int64 => number.to_i64().map(|value| self.sink.i64(field, value)),
+            Kind::Uint64 => number.to_u64().map(|value| self.sink.u64(field, value)),
+            Kind::Int32 => {
+                let value = number.to_i64().and_then(|value| i32::try_from(value).ok());
+                value.map(|value| self.sink.i32(field, value))
+            }
+            _ => {
+                let value = number.to_u64().and_then(|value| u32::try_from(value).ok());
+                value.map(|value| self.sink.u32(field, value))
+            }
+        };
+        match flow {
+            Some(flow) => self.told(flow),
+            None => {
+                let (text, kind) = (number.text, format!("{kind:?}").to_lowercase());
+                Err(self.fault(format!("{text} is no {kind}")))
+            }
+        }
+    }
+
+    /// A number, or a string with one in it.
+    #[inline]
+    fn maybe_quoted(&mut self, parse: impl Fn(&str) -> Option<Number<'_>>) -> Lex<Number<'a>> {
+        if self.lexer.peek() != b'"' {
+            return self.lexer.number();
+        }
+        let at = self.lexer.at;
+        let text = self.lexer.string()?;
+        parse(text).ok_or_else(|| Fault::new(at, format!("`{text}` is no number")))
+    }
+
+    #[inline]
+    pub(super) fn double(&mut self) -> Lex<f64> {
+        if self.lexer.peek() == b'"' {
+            return self.quoted_double();
+        }
+        let at = self.lexer.at;
+        let number = self.lexer.number()?;
+        number.to_f64().ok_or_else(|| Fault::new(at, "the number is too large for a double"))
+    }
+
+    fn quoted_double(&mut self) -> Lex<f64> {
+        let at = self.lexer.at;
+        let text = self.lexer.string()?;
+        let value = match text {
+            "NaN" => Some(f64::NAN),
+            "Infinity" => Some(f64::INFINITY),
+            "-Infinity" => Some(f64::NEG_INFINITY),
+            _ => whole_number(text).and_then(Number::to_f64),
+        };
+        value.ok_or_else(|| Fault::new(at, format!("`{text}` is no double")))
+    }
+
+    fn float(&mut self) -> Lex<f32> {
+        let at = self.lexer.at;
+        if self.lexer.peek() != b'"' {
+            let number = self.lexer.number()?;
+            let value = number.to_f32();
+            return value.ok_or_else(|| Fault::new(at, "the number is too large for a float"));
+        }
+        let text = self.lexer.string()?;
+        let value = match text {
+            "NaN" => Some(f32::NAN),
+            "Infinity" => Some(f32::INFINITY),
+            "-Infinity" => Some(f32::NEG_INFINITY),
+            _ => whole_number(text).and_then(Number::to_f32),
+        };
+        value.ok_or_else(|| Fault::new(at, format!("`{text}` is no float")))
+    }
+
+    /// The number of an enum's value; none for a name that is unknown and to be ignored.
+    fn enum_number(&mut self, id: EnumId) -> Lex<Option<i32>> {
+        let found = self.mapping.schema.enum_def(id);
+        let first = self.lexer.peek();
+        let at = self.lexer.at;
+        if first == b'"' {
+            let name = self.lexer.string()?;
+            if let Some(value) = found.value_by_name(name) {
+                return Ok(Some(value.number()));
+            }
+            if self.options.unknown == Unknown::Ignore {
+                return Ok(None);
+            }
+            let message = format!("enum {} has no value `{name}`", found.full_name());
+            return Err(Fault::new(at, message));
+        }
+        if first == b'n' {
+            return Err(self.lexer.expected("the name of a value"));
+        }
+        let number = self.lexer.number()?;
+        let number = number.to_i64().and_then(|value| i32::try_from(value).ok());
+        number.map(Some).ok_or_else(|| Fault::new(at, "this is no int32"))
+    }
+
+    /// `null`, or how else its enum can be written.
+    fn null_value(&mut self) -> Lex {
+        if self.lexer.peek() == b'n' {
+            return self.lexer.literal("null");
+        }
+        let at = self.lexer.at;
+        let fits = match self.lexer.peek() {
+            b'"' => self.lexer.string()? == "NULL_VALUE",
+            _ => self.lexer.number()?.to_i64() == Some(0),
+        };
+        if fits { Ok(()) } else { Err(Fault::new(at, "null is expected")) }
+    }
+}
+
+/// A text that is a number and nothing else.
+pub(super) fn whole_number(text: &str) -> Option<Number<'_>> {
+    let (number, end) = Number::read(text, 0).ok()?;
+    (end == text.len()).then_some(number)
+}

@@ -1,0 +1,112 @@
+//! Where one JSON value of a stream ends and the next begins.
+//!
+//! Values may be divided by blanks, line ends, or nothing where both are objects. The scan keeps
+//! its state between calls, so each byte is looked at once, however the stream comes in pieces.
+
+/// Finds the ends of values in a stream.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Splitter {
+    /// Bytes of the value that have been looked at.
+    scanned: usize,
+    depth: usize,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum State {
+    /// Nothing of the value has come.
+    #[default]
+    Before,
+    /// In arrays or objects.
+    Nested,
+    InString,
+    AfterBackslash,
+    /// In a number or a word.
+    Word,
+}
+
+impl Splitter {
+    /// The length of the value at the front of `bytes`, with the blanks before it; `None` if it
+    /// is not complete. After a value, the next call begins anew with what follows it.
+    pub fn split(&mut self, bytes: &[u8]) -> Option<usize> {
+        for (at, &byte) in bytes.iter().enumerate().skip(self.scanned) {
+            let blank = matches!(byte, b' ' | b'\n' | b'\t' | b'\r');
+            self.state = match self.state {
+                State::Before if blank => State::Before,
+                State::Word if blank => return self.end(at),
+                State::Word => State::Word,
+                State::AfterBackslash => State::InString,
+                State::InString => match byte {
+                    b'"' if self.depth == 0 => return self.end(at + 1),
+                    b'"' => State::Nested,
+                    b'\\' => State::AfterBackslash,
+                    _ => State::InString,
+                },
+                State::Before | State::Nested => match byte {
+                    b'"' => State::InString,
+                    b'{' | b'[' => {
+                        self.depth += 1;
+                        State::Nested
+                    }
+                    b'}' | b']' => {
+                        self.depth = self.depth.saturating_sub(1);
+                        if self.depth == 0 {
+                            return self.end(at + 1);
+                        }
+                        State::Nested
+                    }
+                    _ if self.depth == 0 => State::Word,
+                    _ => State::Nested,
+                },
+            };
+        }
+        self.scanned = bytes.len();
+        None
+    }
+
+    /// At the end of the stream: true if `bytes`, which are no complete value, are only blanks.
+    pub fn is_blank(&self) -> bool {
+        self.state == State::Before
+    }
+
+    fn end(&mut self, length: usize) -> Option<usize> {
+        *self = Splitter::default();
+        Some(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_found_in_pieces_of_any_size() {
+        let text = br#" {"a":"}\"{",
+"b":[{}]}{}["x"]"a\"b" 12 null "#;
+        let expected: [&[u8]; 6] = [
+            b" {\"a\":\"}\\\"{\",\n\"b\":[{}]}",
+            b"{}",
+            b"[\"x\"]",
+            b"\"a\\\"b\"",
+            b" 12",
+            b" null",
+        ];
+        for piece in 1..=text.len() {
+            let (mut splitter, mut found, mut start) = (Splitter::default(), Vec::new(), 0);
+            for end in (piece..).step_by(piece).map(|end| end.min(text.len())) {
+                while let Some(length) = splitter.split(&text[start..end]) {
+                    found.push(&text[start..start + length]);
+                    start += length;
+                }
+                if end == text.len() {
+                    break;
+                }
+            }
+            assert_eq!(found, expected, "pieces of {piece}");
+            assert!(splitter.is_blank());
+        }
+        let mut splitter = Splitter::default();
+        assert_eq!(splitter.split(b"{\"a\""), None);
+        assert!(!splitter.is_blank());
+    }
+}

@@ -1,0 +1,95 @@
+//! The fields of a record that are there.
+
+use std::ptr::NonNull;
+
+use super::layout::{Cell, FieldLayout, Layouts, RecordLayout, Shape};
+use super::map::map_of;
+use super::record::{Extension, List, Record, Slot, View};
+use crate::schema::{FieldId, Label};
+
+/// True if what is stored counts as there.
+#[inline]
+pub(crate) fn counts(field: &FieldLayout, slot: Slot) -> bool {
+    // SAFETY: a slot that is stored holds what the layout says.
+    unsafe {
+        match field.shape {
+            Shape::List => slot.cast::<List>().read().len > 0,
+            Shape::Map => !map_of(slot).records().is_empty(),
+            Shape::Single if field.label != Label::Implicit => true,
+            // Minus zero counts: its bits are not zero.
+            Shape::Single => match field.cell {
+                Cell::Bool => slot.read() != 0,
+                Cell::Word32 => slot.cast::<u32>().read() != 0,
+                Cell::Word64 => slot.cast::<u64>().read() != 0,
+                Cell::View => slot.cast::<View>().read().len != 0,
+                Cell::Record => true,
+            },
+        }
+    }
+}
+
+/// Iterates over fields that are there, ascending by number, extensions among them.
+pub(crate) struct Present<'m> {
+    layouts: &'m Layouts,
+    layout: &'m RecordLayout,
+    record: Option<Record>,
+    /// The presence word in work, and what is left of it.
+    word: u32,
+    left: u64,
+    extensions: &'m [Extension],
+}
+
+impl<'m> Present<'m> {
+    pub(crate) fn of(
+        layouts: &'m Layouts,
+        layout: &'m RecordLayout,
+        record: Option<Record>,
+    ) -> Present<'m> {
+        let extensions = record.map_or(&[][..], |record| record.extensions());
+        let words = layout.presence_words();
+        let left = record.filter(|_| words > 0).map_or(0, |record| record.presence_word(0));
+        Present { layouts, layout, record, word: 0, left, extensions }
+    }
+
+    /// The index of the next bit that is set.
+    fn next_bit(&mut self) -> Option<usize> {
+        let record = self.record?;
+        while self.left == 0 {
+            if self.word + 1 >= self.layout.presence_words() {
+                return None;
+            }
+            self.word += 1;
+            self.left = record.presence_word(self.word);
+        }
+        Some(self.word as usize * 64 + self.left.trailing_zeros() as usize)
+    }
+}
+
+impl<'m> Iterator for Present<'m> {
+    type Item = (FieldId, &'m FieldLayout, Slot);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let record = self.record?;
+        loop {
+            let own = self.next_bit().map(|bit| self.layout.fields[bit]);
+            let own = own.map(|id| (id, self.layouts.field(id)));
+            if let [first, rest @ ..] = self.extensions
+                && own.is_none_or(|(_, field)| first.number < field.number)
+            {
+                self.extensions = rest;
+                let id = FieldId(first.field);
+                let (field, slot) = (self.layouts.field(id), NonNull::from(&first.slot).cast());
+                if counts(field, slot) {
+                    return Some((id, field, slot));
+                }
+                continue;
+            }
+            let (id, field) = own?;
+            self.left &= self.left - 1;
+            let slot = record.place(field);
+            if self.layout.map_entry || counts(field, slot) {
+                return Some((id, field, slot));
+            }
+        }
+    }
+}

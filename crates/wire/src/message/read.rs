@@ -1,0 +1,425 @@
+//! Reading of messages: references that are cheap to copy and never fail to be followed.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use super::layout::{Cell, FieldLayout, Kind, RecordLayout, Shape};
+use super::map::{Key, Map, map_of};
+use super::present::Present;
+use super::record::{List, Record, Slot, View};
+use super::value::{AccessError, FieldName, Value, field, wrong_kind};
+use super::write::key_of;
+use crate::schema::{DefaultValue, FieldId, FieldType, MessageId, OneofId, Schema};
+
+/// A message, or the empty one of its type where there is none.
+#[derive(Clone, Copy)]
+pub struct MessageRef<'m> {
+    pub(crate) schema: &'m Schema,
+    pub(crate) layout: &'m RecordLayout,
+    /// `None` for the empty message.
+    pub(crate) record: Option<Record>,
+    pub(crate) tree: PhantomData<&'m [u8]>,
+}
+
+// SAFETY: what it refers to does not change while it lives.
+unsafe impl Send for MessageRef<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for MessageRef<'_> {}
+
+impl<'m> MessageRef<'m> {
+    /// A record that lives, and does not change, for `'m`.
+    #[inline]
+    pub(crate) fn new(
+        schema: &'m Schema,
+        message: MessageId,
+        record: Option<Record>,
+    ) -> MessageRef<'m> {
+        let layout = schema.layouts().record(message);
+        MessageRef { schema, layout, record, tree: PhantomData }
+    }
+
+    /// The schema.
+    pub fn schema(&self) -> &'m Schema {
+        self.schema
+    }
+
+    /// Its type.
+    pub fn message_type(&self) -> MessageId {
+        self.layout.message
+    }
+
+    /// The value of a field; its default if the field is not there: zero, what the source says,
+    /// an empty message, list or map.
+    ///
+    /// # Errors
+    /// [`AccessError::NoField`].
+    pub fn get(&self, name: impl FieldName) -> Result<Value<'m>, AccessError> {
+        let (id, layout) = field(self.schema, self.layout.message, name)?;
+        let slot = self.record.and_then(|record| record.slot(layout));
+        Ok(match slot {
+            Some(slot) => self.stored(id, layout, slot),
+            None => self.absent(id, layout),
+        })
+    }
+
+    /// True if the field is there: a list or map has something in it, a field without presence is
+    /// not zero or empty.
+    ///
+    /// # Errors
+    /// [`AccessError::NoField`].
+    pub fn has(&self, name: impl FieldName) -> Result<bool, AccessError> {
+        let (_, layout) = field(self.schema, self.layout.message, name)?;
+        let slot = self.record.and_then(|record| record.slot(layout));
+        Ok(slot.is_some_and(|slot| super::present::counts(layout, slot)))
+    }
+
+    /// Which member of a oneof is there.
+    ///
+    /// # Errors
+    /// [`AccessError::NoField`] if the oneof is none of this message.
+    pub fn which(&self, oneof: OneofId) -> Result<Option<FieldId>, AccessError> {
+        let def = self.schema.message(self.layout.message);
+        if !def.oneofs().contains(&oneof) {
+            let (message, field) = (def.full_name().to_string(), "of such a oneof".to_owned());
+            return Err(AccessError::NoField { message, field });
+        }
+        let Some(record) = self.record else { return Ok(None) };
+        let members = self.schema.oneof(oneof).fields();
+        let layouts = self.schema.layouts();
+        Ok(members.iter().copied().find(|&id| record.bit(layouts.field(id))))
+    }
+
+    /// The fields that are there, ascending by number, extensions among them.
+    pub fn fields(&self) -> impl Iterator<Item = (FieldId, Value<'m>)> + use<'m> {
+        let this = *self;
+        Present::of(self.schema.layouts(), self.layout, self.record)
+            .map(move |(id, layout, slot)| (id, this.stored(id, layout, slot)))
+    }
+
+    /// The unknown fields, each with its tag, in the order in which they came.
+    pub fn unknown(&self) -> impl ExactSizeIterator<Item = &'m [u8]> + use<'m> {
+        let views = self.record.map_or(&[][..], |record| record.unknown());
+        // SAFETY: views live as long as the message.
+        views.iter().map(|view| unsafe { view.bytes() })
+    }
+
+    /// True if no field is there, known or not.
+    pub fn is_empty(&self) -> bool {
+        self.unknown().len() == 0
+            && Present::of(self.schema.layouts(), self.layout, self.record).next().is_none()
+    }
+
+    fn stored(&self, id: FieldId, layout: &'m FieldLayout, slot: Slot) -> Value<'m> {
+        match layout.shape {
+            Shape::Single => value_at(self.schema, layout, slot),
+            // SAFETY: the slot of a repeated field that is stored holds a list.
+            Shape::List => Value::List(self.list(id, layout, unsafe { slot.cast().read() })),
+            // SAFETY: the slot is that of a map field and is stored.
+            Shape::Map => Value::Map(self.map(id, layout, Some(unsafe { map_of(slot) }))),
+        }
+    }
+
+    fn absent(&self, id: FieldId, layout: &'m FieldLayout) -> Value<'m> {
+        match layout.shape {
+            Shape::Single => default_of(self.schema, id, layout),
+            Shape::List => Value::List(self.list(id, layout, List::EMPTY)),
+            Shape::Map => Value::Map(self.map(id, layout, None)),
+        }
+    }
+
+    fn list(&self, field: FieldId, layout: &'m FieldLayout, list: List) -> ListRef<'m> {
+        ListRef { schema: self.schema, field, layout, list, tree: PhantomData }
+    }
+
+    fn map(&self, field: FieldId, layout: &'m FieldLayout, map: Option<&'m Map>) -> MapRef<'m> {
+        MapRef { schema: self.schema, field, layout, map }
+    }
+}
+
+impl fmt::Debug for MessageRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_map();
+        for (id, value) in self.fields() {
+            all.entry(&format_args!("{}", self.schema.field(id).name()), &value);
+        }
+        for raw in self.unknown() {
+            all.entry(&"unknown", &raw);
+        }
+        all.finish()
+    }
+}
+
+/// The value in a cell: the slot of a single field, or a place in a list.
+#[inline]
+pub(super) fn value_at<'m>(schema: &'m Schema, layout: &FieldLayout, at: Slot) -> Value<'m> {
+    // SAFETY: cells hold what their layout says, and live for `'m`.
+    unsafe {
+        match layout.kind {
+            Kind::F64 => Value::F64(at.cast().read()),
+            Kind::F32 => Value::F32(at.cast().read()),
+            Kind::I64 => Value::I64(at.cast().read()),
+            Kind::U64 => Value::U64(at.cast().read()),
+            Kind::I32 => Value::I32(at.cast().read()),
+            Kind::U32 => Value::U32(at.cast().read()),
+            Kind::Enum => Value::Enum(at.cast().read()),
+            Kind::Bool => Value::Bool(at.read() != 0),
+            Kind::Bytes => Value::Bytes(at.cast::<View>().read().bytes()),
+            Kind::String => text(layout, at.cast::<View>().read().bytes()),
+            Kind::Message => {
+                let FieldLayout { record: Some(of), .. } = layout else {
+                    unreachable!("fields that hold messages have their type");
+                };
+                Value::Message(MessageRef::new(schema, *of, Some(at.cast::<Record>().read())))
+            }
+        }
+    }
+}
+
+/// A string; where files do not ask for UTF-8, perhaps only bytes.
+#[inline]
+fn text<'m>(layout: &FieldLayout, bytes: &'m [u8]) -> Value<'m> {
+    if layout.utf8 {
+        // SAFETY: who stores into such a field has checked it.
+        return Value::String(unsafe { std::str::from_utf8_unchecked(bytes) });
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Value::String(text),
+        Err(_) => Value::Bytes(bytes),
+    }
+}
+
+/// What a single field is that is not there.
+fn default_of<'m>(schema: &'m Schema, id: FieldId, layout: &FieldLayout) -> Value<'m> {
+    match schema.field(id).default_value() {
+        Some(DefaultValue::I64(value)) => return Value::I64(*value),
+        Some(DefaultValue::U64(value)) => return Value::U64(*value),
+        Some(DefaultValue::I32(value)) => return Value::I32(*value),
+        Some(DefaultValue::U32(value)) => return Value::U32(*value),
+        Some(DefaultValue::F64(value)) => return Value::F64(*value),
+        Some(DefaultValue::F32(value)) => return Value::F32(*value),
+        Some(DefaultValue::Bool(value)) => return Value::Bool(*value),
+        Some(DefaultValue::String(value)) => return Value::String(value),
+        Some(DefaultValue::Bytes(value)) => return Value::Bytes(value),
+        Some(DefaultValue::Enum(value)) => return Value::Enum(*value),
+        None => {}
+    }
+    match layout.ty {
+        FieldType::Message(of) | FieldType::Group(of) => {
+            Value::Message(MessageRef::new(schema, of, None))
+        }
+        FieldType::Enum(of) => {
+            Value::Enum(schema.enum_def(of).values().first().map_or(0, |value| value.number()))
+        }
+        FieldType::Scalar(_) => match layout.kind {
+            Kind::F64 => Value::F64(0.0),
+            Kind::F32 => Value::F32(0.0),
+            Kind::I64 => Value::I64(0),
+            Kind::U64 => Value::U64(0),
+            Kind::U32 => Value::U32(0),
+            Kind::Bool => Value::Bool(false),
+            Kind::String => Value::String(""),
+            Kind::Bytes => Value::Bytes(b""),
+            Kind::I32 | Kind::Enum | Kind::Message => Value::I32(0),
+        },
+    }
+}
+
+/// The values of a repeated field.
+#[derive(Clone, Copy)]
+pub struct ListRef<'m> {
+    pub(super) schema: &'m Schema,
+    pub(super) field: FieldId,
+    pub(super) layout: &'m FieldLayout,
+    pub(super) list: List,
+    pub(super) tree: PhantomData<&'m [u8]>,
+}
+
+// SAFETY: what it refers to does not change while it lives.
+unsafe impl Send for ListRef<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for ListRef<'_> {}
+
+impl<'m> ListRef<'m> {
+    /// The field.
+    pub fn field(&self) -> FieldId {
+        self.field
+    }
+
+    /// How many values.
+    pub fn len(&self) -> usize {
+        self.list.len as usize
+    }
+
+    /// True without values.
+    pub fn is_empty(&self) -> bool {
+        self.list.len == 0
+    }
+
+    /// The value at a place.
+    pub fn get(&self, index: usize) -> Option<Value<'m>> {
+        (index < self.len()).then(|| self.at(index))
+    }
+
+    /// The values.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Value<'m>> + use<'m> {
+        let this = *self;
+        (0..this.len()).map(move |index| this.at(index))
+    }
+
+    fn at(&self, index: usize) -> Value<'m> {
+        value_at(self.schema, self.layout, cell_at(self.layout.cell, &self.list, index))
+    }
+
+    fn cells<T: Copy>(&self, kinds: &[Kind]) -> Option<&'m [T]> {
+        // SAFETY: lists of those kinds hold such values, for `'m`.
+        kinds.contains(&self.layout.kind).then(|| unsafe { self.list.values() })
+    }
+
+    /// The doubles, if it is a list of them.
+    pub fn as_f64s(&self) -> Option<&'m [f64]> {
+        self.cells(&[Kind::F64])
+    }
+
+    /// The floats, if it is a list of them.
+    pub fn as_f32s(&self) -> Option<&'m [f32]> {
+        self.cells(&[Kind::F32])
+    }
+
+    /// The 64-bit integers, if it is a list of them.
+    pub fn as_i64s(&self) -> Option<&'m [i64]> {
+        self.cells(&[Kind::I64])
+    }
+
+    /// The unsigned 64-bit integers, if it is a list of them.
+    pub fn as_u64s(&self) -> Option<&'m [u64]> {
+        self.cells(&[Kind::U64])
+    }
+
+    /// The 32-bit integers or numbers of enums, if it is a list of them.
+    pub fn as_i32s(&self) -> Option<&'m [i32]> {
+        self.cells(&[Kind::I32, Kind::Enum])
+    }
+
+    /// The unsigned 32-bit integers, if it is a list of them.
+    pub fn as_u32s(&self) -> Option<&'m [u32]> {
+        self.cells(&[Kind::U32])
+    }
+}
+
+impl fmt::Debug for ListRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// A place in a list; `index` is less than its length.
+#[inline]
+pub(crate) fn cell_at(cell: Cell, list: &List, index: usize) -> Slot {
+    debug_assert!(index < list.len as usize);
+    let place = list.start.wrapping_add(index * cell.bytes() as usize);
+    NonNull::new(place).expect("a list that is not empty is somewhere")
+}
+
+/// The entries of a map field.
+#[derive(Clone, Copy)]
+pub struct MapRef<'m> {
+    pub(super) schema: &'m Schema,
+    pub(super) field: FieldId,
+    pub(super) layout: &'m FieldLayout,
+    pub(super) map: Option<&'m Map>,
+}
+
+// SAFETY: what it refers to does not change while it lives.
+unsafe impl Send for MapRef<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for MapRef<'_> {}
+
+impl<'m> MapRef<'m> {
+    /// The field.
+    pub fn field(&self) -> FieldId {
+        self.field
+    }
+
+    /// How many entries.
+    pub fn len(&self) -> usize {
+        self.records().len()
+    }
+
+    /// True without entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// [`AccessError::WrongKind`] if keys are of another type.
+    pub fn get<'k>(&self, key: impl Into<Value<'k>>) -> Result<Option<Value<'m>>, AccessError> {
+        let (key_id, key_layout, _, value_layout) = entry_fields(self.schema, self.layout);
+        let key = key.into();
+        let Some(key) = key_of(&key, key_layout) else {
+            return Err(wrong_kind(self.schema, key_id, key_layout, key.kind_name()));
+        };
+        let Some(map) = self.map else { return Ok(None) };
+        let Some(at) = map.find(key, key_layout) else { return Ok(None) };
+        let value = map.records()[at].place(value_layout);
+        Ok(Some(value_at(self.schema, value_layout, value)))
+    }
+
+    /// Keys and values in the order in which the keys came, unless some were removed.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (Value<'m>, Value<'m>)> + use<'m> {
+        let (_, key, _, value) = entry_fields(self.schema, self.layout);
+        let schema = self.schema;
+        self.records().iter().map(move |entry| {
+            let of = |layout: &FieldLayout| value_at(schema, layout, entry.place(layout));
+            (of(key), of(value))
+        })
+    }
+
+    /// Keys and values ascending by key.
+    pub fn sorted(&self) -> Vec<(Value<'m>, Value<'m>)> {
+        let (_, key, _, value) = entry_fields(self.schema, self.layout);
+        let schema = self.schema;
+        let of =
+            |entry: &Record, layout: &FieldLayout| value_at(schema, layout, entry.place(layout));
+        let records = sorted_entries(self.records(), key);
+        records.iter().map(|entry| (of(entry, key), of(entry, value))).collect()
+    }
+
+    pub(super) fn records(&self) -> &'m [Record] {
+        self.map.map_or(&[], Map::records)
+    }
+}
+
+impl fmt::Debug for MapRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+/// The fields of the entries of a map: key and value.
+pub(crate) fn entry_fields<'s>(
+    schema: &'s Schema,
+    map: &FieldLayout,
+) -> (FieldId, &'s FieldLayout, FieldId, &'s FieldLayout) {
+    let layouts = schema.layouts();
+    let Some(entry) = map.record else { unreachable!("maps have entries") };
+    let [key, value] = layouts.record(entry).fields[..] else {
+        unreachable!("entries have a key and a value")
+    };
+    (key, layouts.field(key), value, layouts.field(value))
+}
+
+/// Entries ascending by key: numbers by value, false before true, strings by their bytes.
+pub(crate) fn sorted_entries(entries: &[Record], key: &FieldLayout) -> Vec<Record> {
+    let mut sorted = entries.to_vec();
+    let order = |entry: &Record| match (Key::of(*entry, key), key.kind) {
+        // Signed numbers in the order of their values.
+        (Key::Word(word), Kind::I32) => Key::Word((word as i32 as i64 ^ i64::MIN) as u64),
+        (Key::Word(word), Kind::I64) => Key::Word((word as i64 ^ i64::MIN) as u64),
+        (key, _) => key,
+    };
+    sorted.sort_by(|a, b| order(a).cmp(&order(b)));
+    sorted
+}

@@ -1,0 +1,191 @@
+//! Events from messages: the same that a decoder tells of their bytes.
+//!
+//! Fields come ascending by number, extensions among them; then unknown fields in the order in
+//! which they came. Entries of maps come as messages, with key and value always. A message may
+//! nest as deep as memory allows: the walk keeps its own stack.
+
+use super::layout::{FieldLayout, Kind, Layouts, RecordLayout, Shape};
+use super::map::map_of;
+use super::present::Present;
+use super::read::{MessageRef, cell_at, entry_fields, sorted_entries};
+use super::record::{List, Record, Slot, View};
+use crate::schema::{FieldId, Schema};
+use crate::sink::{Flow, Sink};
+use crate::varint;
+
+/// The order in which entries of maps are walked and written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum MapOrder {
+    /// As they are stored: cheap, and different for equal messages.
+    #[default]
+    Stored,
+    /// Ascending by key.
+    ByKey,
+}
+
+/// Records of one field that are still to be walked.
+enum Items<'m> {
+    Slice(&'m [Record]),
+    Sorted(std::vec::IntoIter<Record>),
+}
+
+impl Items<'_> {
+    fn next(&mut self) -> Option<Record> {
+        match self {
+            Items::Sorted(records) => records.next(),
+            Items::Slice(records) => {
+                let (first, rest) = records.split_first()?;
+                *records = rest;
+                Some(*first)
+            }
+        }
+    }
+}
+
+struct Frame<'m> {
+    record: Record,
+    present: Present<'m>,
+    items: Items<'m>,
+    /// The field of the items, and their layout.
+    field: FieldId,
+    of: &'m RecordLayout,
+}
+
+impl<'m> MessageRef<'m> {
+    /// Tells a sink of everything in the message.
+    ///
+    /// # Errors
+    /// The sink stopped it.
+    pub fn walk<S: Sink<'m>>(&self, sink: &mut S) -> Flow {
+        self.walk_ordered(MapOrder::Stored, sink)
+    }
+
+    /// As [`MessageRef::walk`], with entries of maps in an order.
+    ///
+    /// # Errors
+    /// The sink stopped it.
+    pub fn walk_ordered<S: Sink<'m>>(&self, order: MapOrder, sink: &mut S) -> Flow {
+        sink.start_message(self.layout.message)?;
+        if let Some(record) = self.record {
+            let layouts = self.schema.layouts();
+            let root = frame(layouts, self.layout, record);
+            Walk { schema: self.schema, layouts, order, frames: vec![root], sink }.run()?;
+        }
+        sink.end_message(self.layout.message)
+    }
+}
+
+fn frame<'m>(layouts: &'m Layouts, layout: &'m RecordLayout, record: Record) -> Frame<'m> {
+    let present = Present::of(layouts, layout, Some(record));
+    Frame { record, present, items: Items::Slice(&[]), field: FieldId(0), of: layout }
+}
+
+struct Walk<'m, 'k, S> {
+    schema: &'m Schema,
+    layouts: &'m Layouts,
+    order: MapOrder,
+    frames: Vec<Frame<'m>>,
+    sink: &'k mut S,
+}
+
+impl<'m, S: Sink<'m>> Walk<'m, '_, S> {
+    fn run(&mut self) -> Flow {
+        while let Some(top) = self.frames.last_mut() {
+            if let Some(record) = top.items.next() {
+                self.sink.start_sub(top.field)?;
+                let inner = frame(self.layouts, top.of, record);
+                self.frames.push(inner);
+                continue;
+            }
+            match top.present.next() {
+                Some((id, field, slot)) => self.field(id, field, slot)?,
+                None => {
+                    unknown(top.record, self.sink)?;
+                    self.frames.pop();
+                    if let Some(outer) = self.frames.last() {
+                        self.sink.end_sub(outer.field)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn field(&mut self, id: FieldId, field: &'m FieldLayout, slot: Slot) -> Flow {
+        if let Some(of) = field.record {
+            let items = self.items(field, slot);
+            if let Some(top) = self.frames.last_mut() {
+                (top.items, top.field, top.of) = (items, id, self.layouts.record(of));
+            }
+            return Ok(());
+        }
+        if field.shape == Shape::Single {
+            return value(self.sink, id, field, slot);
+        }
+        // SAFETY: the slot of a repeated field that is stored holds a list.
+        let list: List = unsafe { slot.cast().read() };
+        for index in 0..list.len as usize {
+            value(self.sink, id, field, cell_at(field.cell, &list, index))?;
+        }
+        Ok(())
+    }
+
+    fn items(&self, field: &FieldLayout, slot: Slot) -> Items<'m> {
+        // SAFETY: the slot is stored and holds what its shape says; records live for `'m`.
+        unsafe {
+            match field.shape {
+                Shape::Single => Items::Slice(slot.cast::<[Record; 1]>().as_ref()),
+                Shape::List => Items::Slice(slot.cast::<List>().read().values()),
+                Shape::Map if self.order == MapOrder::Stored => {
+                    Items::Slice(map_of(slot).records())
+                }
+                Shape::Map => {
+                    let (_, key, ..) = entry_fields(self.schema, field);
+                    Items::Sorted(sorted_entries(map_of(slot).records(), key).into_iter())
+                }
+            }
+        }
+    }
+}
+
+fn unknown<'m, S: Sink<'m>>(record: Record, sink: &mut S) -> Flow {
+    for view in record.unknown() {
+        // SAFETY: views live as long as the message.
+        let raw = unsafe { view.bytes() };
+        let tag = varint::read(raw).map_or(0, |(tag, _)| tag);
+        sink.unknown((tag >> 3) as u32, raw)?;
+    }
+    Ok(())
+}
+
+fn value<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, field: &FieldLayout, at: Slot) -> Flow {
+    // SAFETY: a cell that is stored holds what its kind says; views live for `'m`.
+    unsafe {
+        match field.kind {
+            Kind::F64 => sink.f64(id, at.cast().read()),
+            Kind::F32 => sink.f32(id, at.cast().read()),
+            Kind::I64 => sink.i64(id, at.cast().read()),
+            Kind::U64 => sink.u64(id, at.cast().read()),
+            Kind::I32 | Kind::Enum => sink.i32(id, at.cast().read()),
+            Kind::U32 => sink.u32(id, at.cast().read()),
+            Kind::Bool => sink.bool(id, at.read() != 0),
+            Kind::String => string(sink, id, at.cast::<View>().read().bytes()),
+            Kind::Bytes => bytes(sink, id, at.cast::<View>().read().bytes()),
+            // Messages are walked by frames.
+            Kind::Message => Ok(()),
+        }
+    }
+}
+
+fn string<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, text: &'m [u8]) -> Flow {
+    let Ok(text) = std::str::from_utf8(text) else { return bytes(sink, id, text) };
+    sink.start_string(id, text.len())?;
+    sink.string(id, text)?;
+    sink.end_string(id)
+}
+
+fn bytes<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, bytes: &'m [u8]) -> Flow {
+    sink.start_bytes(id, bytes.len())?;
+    sink.bytes(id, bytes)?;
+    sink.end_bytes(id)
+}

@@ -1,0 +1,595 @@
+//! Changing of messages.
+
+use std::marker::PhantomData;
+
+use super::arena::Arena;
+use super::build::{Builder, Copies};
+use super::layout::{Cell, FieldLayout, Kind, RecordLayout, Shape};
+use super::map::{Key, Map};
+use super::read::{ListRef, MapRef, MessageRef, cell_at, entry_fields};
+use super::record::{List, Record, Slot, View};
+use super::value::{AccessError, FieldName, Value, field, wrong_kind};
+use crate::schema::{FieldId, FieldType, MessageId, RawFields, Schema};
+
+type Done = Result<(), AccessError>;
+
+/// A message that can be changed; whoever holds it is alone with the whole tree.
+#[derive(Debug)]
+pub struct MessageMut<'m> {
+    pub(super) schema: &'m Schema,
+    pub(super) arena: &'m mut Arena,
+    pub(super) layout: &'m RecordLayout,
+    pub(super) record: Record,
+}
+
+impl<'m> MessageMut<'m> {
+    pub(super) fn new(
+        schema: &'m Schema,
+        arena: &'m mut Arena,
+        message: MessageId,
+        record: Record,
+    ) -> MessageMut<'m> {
+        MessageMut { schema, arena, layout: schema.layouts().record(message), record }
+    }
+
+    /// The message, to be read.
+    pub fn as_ref(&self) -> MessageRef<'_> {
+        MessageRef::new(self.schema, self.layout.message, Some(self.record))
+    }
+
+    /// The same, for a shorter time.
+    pub fn reborrow(&mut self) -> MessageMut<'_> {
+        MessageMut { schema: self.schema, arena: self.arena, ..*self }
+    }
+
+    /// Its type.
+    pub fn message_type(&self) -> MessageId {
+        self.layout.message
+    }
+
+    /// As [`MessageRef::get`].
+    ///
+    /// # Errors
+    /// [`AccessError::NoField`].
+    pub fn get(&self, name: impl FieldName) -> Result<Value<'_>, AccessError> {
+        self.as_ref().get(name)
+    }
+
+    /// As [`MessageRef::has`].
+    ///
+    /// # Errors
+    /// [`AccessError::NoField`].
+    pub fn has(&self, name: impl FieldName) -> Result<bool, AccessError> {
+        self.as_ref().has(name)
+    }
+
+    /// Sets a field to a copy of the value: a number, a string, a message, a list, a map. Of a
+    /// oneof the other members go away.
+    ///
+    /// # Errors
+    /// The message has no such field; the value is of another type; there is no room for it. The
+    /// field is then as it was, but a list or map may have part of the new values.
+    pub fn set<'v>(&mut self, name: impl FieldName, value: impl Into<Value<'v>>) -> Done {
+        let (id, layout) = field(self.schema, self.layout.message, name)?;
+        let value = value.into();
+        match (layout.shape, &value) {
+            (Shape::Single, _) => {
+                let packed = pack(self.schema, self.arena, id, layout, &value)?;
+                let slot = self.record.make_slot(self.arena, self.layout, id.0, layout);
+                let (slot, _) = slot.ok_or(AccessError::Full)?;
+                packed.store(slot);
+                Ok(())
+            }
+            (Shape::List, Value::List(values)) => {
+                let mut list = self.reborrow().into_list_mut(id)?;
+                list.clear();
+                values.iter().try_for_each(|value| list.push(value))
+            }
+            (Shape::Map, Value::Map(entries)) => {
+                let mut map = self.reborrow().into_map_mut(id)?;
+                map.clear();
+                entries.iter().try_for_each(|(key, value)| map.insert(key, value))
+            }
+            _ => Err(wrong_kind(self.schema, id, layout, value.kind_name())),
+        }
+    }
+
+    /// Takes a field away.
+    ///
+    /// # Errors
+    /// [`AccessError::NoField`].
+    pub fn clear(&mut self, name: impl FieldName) -> Done {
+        let (_, layout) = field(self.schema, self.layout.message, name)?;
+        self.record.unset(layout);
+        Ok(())
+    }
+
+    /// Takes all fields away, unknown ones too. Memory comes back with the whole message only.
+    pub fn clear_all(&mut self) {
+        self.record.clear(self.layout);
+    }
+
+    /// The message in a field, an empty one if there was none: the field is there then.
+    ///
+    /// # Errors
+    /// The message has no such field, or it holds no single message; there is no room.
+    pub fn message_mut(&mut self, name: impl FieldName) -> Result<MessageMut<'_>, AccessError> {
+        self.reborrow().into_message_mut(name)
+    }
+
+    /// As [`MessageMut::message_mut`], for as long as `self` could have lived.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn into_message_mut(self, name: impl FieldName) -> Result<MessageMut<'m>, AccessError> {
+        let (id, layout) = field(self.schema, self.layout.message, name)?;
+        let (Shape::Single, Some(of)) = (layout.shape, layout.record) else {
+            return Err(wrong_kind(self.schema, id, layout, Kind::Message.name()));
+        };
+        let of_layout = self.schema.layouts().record(of);
+        let record = self.record.make_record(self.arena, self.layout, id.0, layout, of_layout);
+        let record = record.ok_or(AccessError::Full)?;
+        Ok(MessageMut { layout: of_layout, record, ..self })
+    }
+
+    /// The list of a repeated field.
+    ///
+    /// # Errors
+    /// The message has no such field, or it is not repeated; there is no room.
+    pub fn list_mut(&mut self, name: impl FieldName) -> Result<ListMut<'_>, AccessError> {
+        self.reborrow().into_list_mut(name)
+    }
+
+    fn into_list_mut(self, name: impl FieldName) -> Result<ListMut<'m>, AccessError> {
+        let (id, layout) = field(self.schema, self.layout.message, name)?;
+        if layout.shape != Shape::List {
+            return Err(wrong_kind(self.schema, id, layout, "list"));
+        }
+        let list = self.record.make_list(self.arena, self.layout, id.0, layout);
+        let mut list = list.ok_or(AccessError::Full)?;
+        // SAFETY: the list stays where it is while the tree is borrowed: no extension is added
+        // meanwhile to the message that has it.
+        let list = unsafe { list.as_mut() };
+        Ok(ListMut { schema: self.schema, arena: self.arena, field: id, layout, list })
+    }
+
+    /// The entries of a map field.
+    ///
+    /// # Errors
+    /// The message has no such field, or it is no map; there is no room.
+    pub fn map_mut(&mut self, name: impl FieldName) -> Result<MapMut<'_>, AccessError> {
+        self.reborrow().into_map_mut(name)
+    }
+
+    fn into_map_mut(self, name: impl FieldName) -> Result<MapMut<'m>, AccessError> {
+        let (id, layout) = field(self.schema, self.layout.message, name)?;
+        if layout.shape != Shape::Map {
+            return Err(wrong_kind(self.schema, id, layout, "map"));
+        }
+        let map = self.record.make_map(self.arena, self.layout, id.0, layout);
+        let mut map = map.ok_or(AccessError::Full)?;
+        // SAFETY: maps stay where they are while the tree lives.
+        let map = unsafe { map.as_mut() };
+        Ok(MapMut { schema: self.schema, arena: self.arena, field: id, layout, map })
+    }
+
+    /// Adds what `other` has: its fields replace ours, messages are merged, lists are appended,
+    /// entries of maps replace those of the same key, unknown fields are appended.
+    ///
+    /// # Errors
+    /// `other` is of another type; there is no room: then part of it is merged.
+    pub fn merge(&mut self, other: MessageRef<'_>) -> Done {
+        check_type(self.schema, self.layout.message, other)?;
+        copy_into(self.schema, self.arena, self.record, other)
+    }
+
+    /// Takes all unknown fields away.
+    pub fn clear_unknown(&mut self) {
+        self.record.clear_unknown();
+    }
+
+    /// Appends unknown fields: `raw` is tags and values. They are not looked at further; one that
+    /// the schema knows is read as that field by whoever decodes the message.
+    ///
+    /// # Errors
+    /// [`AccessError::BadUnknown`]; there is no room.
+    pub fn push_unknown(&mut self, raw: &[u8]) -> Done {
+        if RawFields::new(raw).any(|field| field.is_err()) {
+            return Err(AccessError::BadUnknown);
+        }
+        let mut fields = RawFields::new(raw);
+        let mut rest = raw;
+        while fields.next().is_some() {
+            let (field, following) = rest.split_at(rest.len() - fields.rest().len());
+            let view = copy(self.arena, field)?;
+            self.record.push_unknown(self.arena, view).ok_or(AccessError::Full)?;
+            rest = following;
+        }
+        Ok(())
+    }
+}
+
+fn check_type(schema: &Schema, wanted: MessageId, given: MessageRef<'_>) -> Done {
+    if given.layout.message == wanted && given.schema.is_same(schema) {
+        return Ok(());
+    }
+    let given = given.schema.full_name(given.layout.message).to_owned();
+    Err(AccessError::WrongMessage { wanted: schema.full_name(wanted).to_owned(), given })
+}
+
+/// Merges `other` into a record of its type.
+pub(super) fn copy_into(
+    schema: &Schema,
+    arena: &mut Arena,
+    record: Record,
+    other: MessageRef<'_>,
+) -> Done {
+    let message = other.layout.message;
+    let mut frames = Vec::new();
+    let mut builder = Builder::new(schema, arena, message, record, &mut frames, Copies);
+    match other.walk(&mut builder) {
+        Ok(()) => Ok(()),
+        Err(_) => Err(builder.take_error().unwrap_or(AccessError::Full)),
+    }
+}
+
+fn copy(arena: &mut Arena, bytes: &[u8]) -> Result<View, AccessError> {
+    let view = View::of(bytes).ok_or(AccessError::TooLarge)?;
+    let start = arena.copy(bytes).ok_or(AccessError::Full)?;
+    Ok(View { start: start.as_ptr(), ..view })
+}
+
+/// A value as it lies in a cell.
+#[derive(Clone, Copy)]
+enum Packed {
+    Byte(u8),
+    Word32(u32),
+    Word64(u64),
+    View(View),
+    Record(Record),
+}
+
+impl Packed {
+    /// Into a cell that is made for it.
+    fn store(self, at: Slot) {
+        // SAFETY: the cell is of the field that the value was packed for.
+        unsafe {
+            match self {
+                Packed::Byte(value) => at.write(value),
+                Packed::Word32(value) => at.cast().write(value),
+                Packed::Word64(value) => at.cast().write(value),
+                Packed::View(value) => at.cast().write(value),
+                Packed::Record(value) => at.cast().write(value),
+            }
+        }
+    }
+}
+
+/// A value for one cell of the field; strings and messages are copied.
+fn pack(
+    schema: &Schema,
+    arena: &mut Arena,
+    id: FieldId,
+    layout: &FieldLayout,
+    value: &Value<'_>,
+) -> Result<Packed, AccessError> {
+    Ok(match (*value, layout.kind) {
+        (Value::F64(value), Kind::F64) => Packed::Word64(value.to_bits()),
+        (Value::F32(value), Kind::F32) => Packed::Word32(value.to_bits()),
+        (Value::I64(value), Kind::I64) => Packed::Word64(value as u64),
+        (Value::U64(value), Kind::U64) => Packed::Word64(value),
+        (Value::I32(value), Kind::I32) => Packed::Word32(value as u32),
+        (Value::U32(value), Kind::U32) => Packed::Word32(value),
+        (Value::Bool(value), Kind::Bool) => Packed::Byte(value.into()),
+        (Value::Enum(number) | Value::I32(number), Kind::Enum) => {
+            check_enum(schema, id, layout, number)?;
+            Packed::Word32(number as u32)
+        }
+        (Value::String(value), Kind::String) => Packed::View(copy(arena, value.as_bytes())?),
+        (Value::Bytes(value), Kind::Bytes) => Packed::View(copy(arena, value)?),
+        (Value::Bytes(value), Kind::String) if !layout.utf8 => Packed::View(copy(arena, value)?),
+        (Value::Message(value), Kind::Message) => {
+            let Some(of) = layout.record else { unreachable!("it holds messages of some type") };
+            check_type(schema, of, value)?;
+            let record = Record::new(arena, schema.layouts().record(of));
+            let record = record.ok_or(AccessError::Full)?;
+            copy_into(schema, arena, record, value)?;
+            Packed::Record(record)
+        }
+        (value, _) => return Err(wrong_kind(schema, id, layout, value.kind_name())),
+    })
+}
+
+fn check_enum(schema: &Schema, id: FieldId, layout: &FieldLayout, number: i32) -> Done {
+    if let FieldType::Enum(of) = layout.ty
+        && layout.closed
+        && schema.enum_def(of).value_by_number(number).is_none()
+    {
+        let field = schema.field(id).name().to_owned();
+        return Err(AccessError::NotInEnum { field, number });
+    }
+    Ok(())
+}
+
+/// A value as a key; `None` if keys are of another type.
+pub(super) fn key_of<'k>(value: &Value<'k>, layout: &FieldLayout) -> Option<Key<'k>> {
+    Some(match (*value, layout.kind) {
+        (Value::I64(value), Kind::I64) => Key::Word(value as u64),
+        (Value::U64(value), Kind::U64) => Key::Word(value),
+        (Value::I32(value), Kind::I32) => Key::Word(u64::from(value as u32)),
+        (Value::U32(value), Kind::U32) => Key::Word(value.into()),
+        (Value::Bool(value), Kind::Bool) => Key::Word(value.into()),
+        (Value::String(value), Kind::String) => Key::Bytes(value.as_bytes()),
+        _ => return None,
+    })
+}
+
+/// The list of a repeated field, to be changed.
+#[derive(Debug)]
+pub struct ListMut<'m> {
+    schema: &'m Schema,
+    arena: &'m mut Arena,
+    field: FieldId,
+    layout: &'m FieldLayout,
+    list: &'m mut List,
+}
+
+impl ListMut<'_> {
+    /// The list, to be read.
+    pub fn as_ref(&self) -> ListRef<'_> {
+        let Self { schema, field, layout, ref list, .. } = *self;
+        ListRef { schema, field, layout, list: **list, tree: PhantomData }
+    }
+
+    /// How many values.
+    pub fn len(&self) -> usize {
+        self.list.len as usize
+    }
+
+    /// True without values.
+    pub fn is_empty(&self) -> bool {
+        self.list.len == 0
+    }
+
+    /// Appends a copy of a value.
+    ///
+    /// # Errors
+    /// It is of another type; there is no room.
+    pub fn push<'v>(&mut self, value: impl Into<Value<'v>>) -> Done {
+        let packed = pack(self.schema, self.arena, self.field, self.layout, &value.into())?;
+        self.push_packed(packed)
+    }
+
+    /// Appends an empty message.
+    ///
+    /// # Errors
+    /// It is no list of messages; there is no room.
+    pub fn push_message(&mut self) -> Result<MessageMut<'_>, AccessError> {
+        let of = self.message_type()?;
+        let record = Record::new(self.arena, self.schema.layouts().record(of));
+        let record = record.ok_or(AccessError::Full)?;
+        self.push_packed(Packed::Record(record))?;
+        Ok(MessageMut::new(self.schema, self.arena, of, record))
+    }
+
+    /// Replaces a value by a copy of another.
+    ///
+    /// # Errors
+    /// There is no such place; it is of another type; there is no room.
+    pub fn set<'v>(&mut self, index: usize, value: impl Into<Value<'v>>) -> Done {
+        self.check(index)?;
+        let packed = pack(self.schema, self.arena, self.field, self.layout, &value.into())?;
+        packed.store(cell_at(self.layout.cell, self.list, index));
+        Ok(())
+    }
+
+    /// A message of the list.
+    ///
+    /// # Errors
+    /// There is no such place; it is no list of messages.
+    pub fn message_mut(&mut self, index: usize) -> Result<MessageMut<'_>, AccessError> {
+        let of = self.message_type()?;
+        self.check(index)?;
+        let at = cell_at(Cell::Record, self.list, index);
+        // SAFETY: it is a list of records.
+        let record = unsafe { at.cast::<Record>().read() };
+        Ok(MessageMut::new(self.schema, self.arena, of, record))
+    }
+
+    /// Takes a value away; those after it move up.
+    ///
+    /// # Errors
+    /// There is no such place.
+    pub fn remove(&mut self, index: usize) -> Done {
+        self.check(index)?;
+        let bytes = self.layout.cell.bytes() as usize;
+        let at = cell_at(self.layout.cell, self.list, index).as_ptr();
+        let after = self.len() - index - 1;
+        // SAFETY: that many cells follow within the list.
+        unsafe { at.copy_from(at.add(bytes), after * bytes) };
+        self.list.len -= 1;
+        Ok(())
+    }
+
+    /// Exchanges two values.
+    ///
+    /// # Errors
+    /// There is no such place.
+    pub fn swap(&mut self, a: usize, b: usize) -> Done {
+        self.check(a)?;
+        self.check(b)?;
+        let bytes = self.layout.cell.bytes() as usize;
+        let [a, b] = [a, b].map(|index| cell_at(self.layout.cell, self.list, index).as_ptr());
+        if a != b {
+            // SAFETY: two different cells of the list.
+            unsafe { std::ptr::swap_nonoverlapping(a, b, bytes) };
+        }
+        Ok(())
+    }
+
+    /// Keeps the first `len` values.
+    pub fn truncate(&mut self, len: usize) {
+        self.list.len = self.list.len.min(u32::try_from(len).unwrap_or(u32::MAX));
+    }
+
+    /// Takes all values away.
+    pub fn clear(&mut self) {
+        self.list.len = 0;
+    }
+
+    fn check(&self, index: usize) -> Done {
+        match index < self.len() {
+            true => Ok(()),
+            false => Err(AccessError::OutOfRange { index, len: self.len() }),
+        }
+    }
+
+    fn message_type(&self) -> Result<MessageId, AccessError> {
+        let of = self.layout.record;
+        of.ok_or_else(|| wrong_kind(self.schema, self.field, self.layout, "list of messages"))
+    }
+
+    fn push_packed(&mut self, packed: Packed) -> Done {
+        let (list, arena) = (&mut *self.list, &mut *self.arena);
+        if list.len == list.capacity {
+            list.grow(arena, self.layout.cell.bytes()).ok_or(AccessError::Full)?;
+        }
+        list.len += 1;
+        packed.store(cell_at(self.layout.cell, list, list.len as usize - 1));
+        Ok(())
+    }
+}
+
+/// The entries of a map field, to be changed.
+#[derive(Debug)]
+pub struct MapMut<'m> {
+    schema: &'m Schema,
+    arena: &'m mut Arena,
+    field: FieldId,
+    layout: &'m FieldLayout,
+    map: &'m mut Map,
+}
+
+impl MapMut<'_> {
+    /// The entries, to be read.
+    pub fn as_ref(&self) -> MapRef<'_> {
+        let Self { schema, field, layout, ref map, .. } = *self;
+        MapRef { schema, field, layout, map: Some(map) }
+    }
+
+    /// How many entries.
+    pub fn len(&self) -> usize {
+        self.map.records().len()
+    }
+
+    /// True without entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Sets the value of a key.
+    ///
+    /// # Errors
+    /// Key or value are of another type; there is no room.
+    pub fn insert<'v>(&mut self, key: impl Into<Value<'v>>, value: impl Into<Value<'v>>) -> Done {
+        let (key_id, key_layout, value_id, value_layout) = entry_fields(self.schema, self.layout);
+        let key = pack(self.schema, self.arena, key_id, key_layout, &key.into())?;
+        let value = pack(self.schema, self.arena, value_id, value_layout, &value.into())?;
+        self.insert_packed(key, value)
+    }
+
+    /// The message that is the value of a key, an empty one if there was none.
+    ///
+    /// # Errors
+    /// The key is of another type; values are no messages; there is no room.
+    pub fn message_mut<'v>(
+        &mut self,
+        key: impl Into<Value<'v>>,
+    ) -> Result<MessageMut<'_>, AccessError> {
+        let (key_id, key_layout, value_id, value_layout) = entry_fields(self.schema, self.layout);
+        let Some(of) = value_layout.record else {
+            return Err(wrong_kind(self.schema, value_id, value_layout, Kind::Message.name()));
+        };
+        let key = key.into();
+        let Some(found) = key_of(&key, key_layout) else {
+            return Err(wrong_kind(self.schema, key_id, key_layout, key.kind_name()));
+        };
+        let record = match self.map.find(found, key_layout) {
+            Some(at) => {
+                let slot = self.map.records()[at].place(value_layout);
+                // SAFETY: values of this map are records.
+                unsafe { slot.cast::<Record>().read() }
+            }
+            None => {
+                let key = pack(self.schema, self.arena, key_id, key_layout, &key)?;
+                let record = Record::new(self.arena, self.schema.layouts().record(of));
+                let record = record.ok_or(AccessError::Full)?;
+                self.insert_packed(key, Packed::Record(record))?;
+                record
+            }
+        };
+        Ok(MessageMut::new(self.schema, self.arena, of, record))
+    }
+
+    /// Removes an entry, and puts the last one in its place; true if it was there.
+    ///
+    /// # Errors
+    /// The key is of another type.
+    pub fn remove<'v>(&mut self, key: impl Into<Value<'v>>) -> Result<bool, AccessError> {
+        let (key_id, key_layout, ..) = entry_fields(self.schema, self.layout);
+        let key = key.into();
+        match key_of(&key, key_layout) {
+            Some(key) => Ok(self.map.remove(key, key_layout)),
+            None => Err(wrong_kind(self.schema, key_id, key_layout, key.kind_name())),
+        }
+    }
+
+    /// Removes all entries.
+    pub fn clear(&mut self) {
+        self.map.clear();
+    }
+
+    fn insert_packed(&mut self, key: Packed, value: Packed) -> Done {
+        let (key_id, key_layout, value_id, value_layout) = entry_fields(self.schema, self.layout);
+        let of = self.schema.layouts().record(key_layout.message);
+        let entry = Record::new(self.arena, of).ok_or(AccessError::Full)?;
+        let parts = [(key_id, key_layout, key), (value_id, value_layout, value)];
+        for (id, layout, packed) in parts {
+            let slot = entry.make_slot(self.arena, of, id.0, layout).ok_or(AccessError::Full)?;
+            packed.store(slot.0);
+        }
+        self.map.insert(self.arena, entry, key_layout).ok_or(AccessError::Full)
+    }
+}
+
+/// Gives an entry that lacks its key or value that, zero or empty; `None` at the arena's limit.
+pub(crate) fn complete_entry(
+    schema: &Schema,
+    arena: &mut Arena,
+    of: &RecordLayout,
+    entry: Record,
+) -> Option<()> {
+    for &id in &of.fields {
+        let layout = schema.layouts().field(id);
+        if entry.bit(layout) {
+            continue;
+        }
+        let packed = match (layout.cell, layout.ty) {
+            (Cell::Record, ty) => {
+                let value = schema.layouts().record(ty.message()?);
+                Packed::Record(Record::new(arena, value)?)
+            }
+            (_, FieldType::Enum(of)) => {
+                let first = schema.enum_def(of).values().first();
+                Packed::Word32(first.map_or(0, |value| value.number()) as u32)
+            }
+            (Cell::Bool, _) => Packed::Byte(0),
+            (Cell::Word32, _) => Packed::Word32(0),
+            (Cell::Word64, _) => Packed::Word64(0),
+            (Cell::View, _) => Packed::View(View::EMPTY),
+        };
+        let (slot, _) = entry.make_slot(arena, of, id.0, layout)?;
+        packed.store(slot);
+    }
+    Some(())
+}

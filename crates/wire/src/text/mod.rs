@@ -1,0 +1,113 @@
+//! The text format both ways: what configuration files, golden files and people write.
+//!
+//! ```text
+//! message = (field [","|";"])*
+//! field   = (name | "[" extension "]" | "[" url "/" type "]") [":"] value
+//! value   = scalar | "{" message "}" | "<" message ">" | "[" value, ... "]"
+//! ```
+//!
+//! ```
+//! use tidemill_wire::json::Mapping;
+//! use tidemill_wire::{Label, Scalar, SchemaBuilder, text};
+//!
+//! let mut builder = SchemaBuilder::new("demo");
+//! let point = builder.message("Point");
+//! builder.field(point, "x", 1, Scalar::Sint64, Label::Optional);
+//! builder.field(point, "name", 2, Scalar::String, Label::Optional);
+//! let schema = builder.build().unwrap();
+//! let mapping = Mapping::new(&schema);
+//!
+//! let bytes = text::parse(&mapping, point, b"x: -0x3  # hexadecimal\n name: 'he' \"re\"").unwrap();
+//! assert_eq!(bytes, b"\x08\x05\x12\x04here");
+//! assert_eq!(text::print(&mapping, point, &bytes).unwrap(), "x: -3\nname: \"here\"\n");
+//! ```
+
+mod any;
+mod lex;
+mod literal;
+mod read;
+mod unknown;
+mod write;
+
+use tidemill_stdx::region::Bump;
+
+pub use read::{Required, TextReadOptions, read};
+pub use write::{Layout, PrintUnknown, TextPrintOptions, TextSink};
+
+use crate::decode::{Decoder, ErrorKind};
+use crate::encode::BinarySink;
+use crate::json::{Mapping, PrintError, ReadError, WriteProblem};
+use crate::merge::walk_merged;
+use crate::schema::{FieldId, FieldType, MessageId, Schema};
+
+/// The text of the message that `bytes` are.
+///
+/// # Errors
+/// Bytes that are no such message.
+pub fn print(
+    mapping: &Mapping<'_>,
+    message: MessageId,
+    bytes: &[u8],
+) -> Result<String, PrintError> {
+    let mut sink = TextSink::new(mapping, TextPrintOptions::default());
+    print_to(&mut sink, message, bytes)?;
+    // What was not text could not have been written.
+    String::from_utf8(sink.into_bytes()).map_err(|error| PrintError::Value(error.to_string()))
+}
+
+/// Writes the text of the message that `bytes` are with a sink, which keeps its memory for more.
+///
+/// # Errors
+/// Bytes that are no such message.
+pub fn print_to(
+    sink: &mut TextSink<'_, '_>,
+    message: MessageId,
+    bytes: &[u8],
+) -> Result<(), PrintError> {
+    let schema = sink.mapping.schema();
+    print_with(sink, &Decoder::new(schema), message, bytes)
+}
+
+/// Likewise, by a decoder of the sink's schema: a native one, or one of some fields.
+///
+/// # Errors
+/// Bytes that are no such message; values that have no text.
+pub fn print_with(
+    sink: &mut TextSink<'_, '_>,
+    decoder: &Decoder<'_>,
+    message: MessageId,
+    bytes: &[u8],
+) -> Result<(), PrintError> {
+    let start = sink.mark();
+    let Err(error) = decoder.decode(message, bytes, sink) else { return Ok(()) };
+    if error.kind != ErrorKind::Stopped || sink.problem() != Some(&WriteProblem::NeedsMerge) {
+        return Err(PrintError::Bytes(error));
+    }
+    sink.return_to(&start);
+    walk_merged(decoder, message, bytes, sink).map_err(PrintError::Value)
+}
+
+/// The bytes of the message that `text` is.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn parse(mapping: &Mapping<'_>, message: MessageId, text: &[u8]) -> Result<Vec<u8>, ReadError> {
+    let arena = Bump::new();
+    let mut sink = BinarySink::new(mapping.schema());
+    read(mapping, message, text, &arena, TextReadOptions::default(), &mut sink)?;
+    Ok(sink.into_bytes())
+}
+
+/// The name of the type of a group, where text has that instead of the field's: the type is
+/// declared beside the field and has its name, as `optional group Name = 1 {}` makes it.
+fn group_name(schema: &Schema, id: FieldId) -> Option<&str> {
+    let field = schema.field(id);
+    let FieldType::Group(message) = field.field_type() else { return None };
+    let (group, home) = (schema.message(message), schema.message(field.message()));
+    let (scope, file) = match field.extension_file() {
+        Some(file) => (field.extension_scope(), file),
+        None => (Some(field.message()), home.file()),
+    };
+    let beside = group.parent() == scope && group.file() == file;
+    (beside && group.name().eq_ignore_ascii_case(field.name())).then(|| group.name())
+}

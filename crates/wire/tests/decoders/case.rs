@@ -1,0 +1,124 @@
+//! Cases as files: a schema, bytes, and what decoders tell of them.
+//!
+//! ```text
+//! # what the case is about
+//! --- schema
+//! syntax = "proto2"; message M { optional string s = 1; }
+//! --- message M
+//! --- required            if required fields are checked
+//! --- select a.b c        if only some fields are wanted
+//! --- depth 3             if the limit of depth is another
+//! --- bytes
+//! 0a 02 "hi"              numbers in hexadecimal, text in quotes with \xHH \" \\
+//! --- events
+//! M { ...
+//! ```
+
+use tidemill_wire::proto::{Texts, compile};
+use tidemill_wire::{MessageId, Schema, Tables};
+
+pub struct Case {
+    pub schema: Schema,
+    pub message: MessageId,
+    pub tables: Tables,
+    pub depth_max: Option<usize>,
+    pub bytes: Vec<u8>,
+    pub events: String,
+    /// Everything up to and with the line that begins the events.
+    pub head: String,
+}
+
+/// Reads a case; an error says what is wrong with it.
+pub fn read(text: &str) -> Result<Case, String> {
+    let (mut schema, mut bytes, mut events) = (String::new(), Vec::new(), String::new());
+    let (mut message, mut required, mut select) = (None, false, None);
+    let mut depth_max = None;
+    let (mut head, mut section) = (String::new(), "");
+    for line in text.lines() {
+        if section != "events" {
+            head.push_str(line);
+            head.push('\n');
+        }
+        if let Some(rest) = line.strip_prefix("--- ") {
+            let (name, argument) = rest.split_once(' ').unwrap_or((rest, ""));
+            section = name;
+            match name {
+                "message" => message = Some(argument),
+                "required" => required = true,
+                "select" => select = Some(argument),
+                "depth" => depth_max = argument.parse().ok().filter(|&depth| depth < 200),
+                "schema" | "bytes" | "events" => {}
+                _ => return Err(format!("no section `{name}`")),
+            }
+            continue;
+        }
+        match section {
+            "schema" => {
+                schema.push_str(line);
+                schema.push('\n');
+            }
+            "bytes" => read_bytes(line, &mut bytes)?,
+            "events" => {
+                events.push_str(line);
+                events.push('\n');
+            }
+            _ => {}
+        }
+    }
+    let compiled = compile(&["case.proto"], &Texts::from_iter([("case.proto", schema)]));
+    let schema = compiled.schema.ok_or_else(|| {
+        let all = compiled.diagnostics.iter().map(|one| compiled.sources.render(one));
+        all.collect::<String>()
+    })?;
+    let message = message.ok_or("no message")?;
+    let message = schema.message_by_name(message).ok_or("no such message")?;
+    let tables = match (required, select) {
+        (true, _) => Tables::checking_required(&schema),
+        (_, Some(paths)) => {
+            let paths: Vec<&str> = paths.split_whitespace().collect();
+            Tables::select(&schema, message, &paths).map_err(|error| error.to_string())?
+        }
+        _ => Tables::new(&schema),
+    };
+    Ok(Case { schema, message, tables, depth_max, bytes, events, head })
+}
+
+fn read_bytes(line: &str, bytes: &mut Vec<u8>) -> Result<(), String> {
+    let mut rest = line.trim_start();
+    while !rest.is_empty() && !rest.starts_with('#') {
+        if let Some(text) = rest.strip_prefix('"') {
+            rest = read_text(text, bytes)?.trim_start();
+            continue;
+        }
+        let (word, behind) = rest.split_once(' ').unwrap_or((rest, ""));
+        let (word, times) = word.split_once('*').unwrap_or((word, "1"));
+        let byte = u8::from_str_radix(word, 16).map_err(|_| format!("`{word}` is no byte"))?;
+        let times = times.parse::<u16>().map_err(|_| format!("`{times}` is no number"))?;
+        bytes.extend(std::iter::repeat_n(byte, usize::from(times)));
+        rest = behind.trim_start();
+    }
+    Ok(())
+}
+
+/// Up to the closing quote; gives what is behind it.
+fn read_text<'t>(text: &'t str, bytes: &mut Vec<u8>) -> Result<&'t str, String> {
+    let mut rest = text;
+    loop {
+        let at = rest.find(['"', '\\']).ok_or("a quote that does not end")?;
+        bytes.extend_from_slice(&rest.as_bytes()[..at]);
+        rest = &rest[at..];
+        let Some(escape) = rest.strip_prefix('\\') else { return Ok(&rest[1..]) };
+        match escape.as_bytes() {
+            [b'x', ..] => {
+                let digits = escape.get(1..3).ok_or("an escape that does not end")?;
+                bytes.push(u8::from_str_radix(digits, 16).map_err(|_| "no digits")?);
+                rest = &escape[3..];
+            }
+            [other @ (b'"' | b'\\'), ..] => {
+                bytes.push(*other);
+                rest = &escape[1..];
+            }
+            _ => return Err("an escape of no meaning".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Random schemas, random messages of them, and changes of their bytes.
+
+use std::fmt::Write;
+
+use proptest::prelude::*;
+use tidemill_stdx::rng::Rng;
+use tidemill_wire::proto::{Texts, compile};
+use tidemill_wire::{FieldType, Label, MessageId, Scalar, Schema, Tables, varint};
+
+use crate::check::Engines;
+
+/// Some messages of random fields; every fourth number is far away.
+fn schema(rng: &mut Rng) -> Schema {
+    let proto2 = rng.chance(0.5);
+    let syntax = if proto2 { "proto2" } else { "proto3" };
+    let mut text = format!("syntax = \"{syntax}\";\nenum E {{ ZERO = 0; ONE = 1; FAR = 90; }}\n");
+    let messages = 1 + rng.below(4);
+    for message in 0..messages {
+        writeln!(text, "message M{message} {{").unwrap();
+        let mut number = 0;
+        for index in 0..rng.below(12) {
+            number += 1 + rng.below(3) + if rng.chance(0.25) { 1 << rng.below(26) } else { 0 };
+            field(&mut text, rng, proto2, messages, index, number);
+        }
+        text.push_str("}\n");
+    }
+    let compiled = compile(&["a.proto"], &Texts::from_iter([("a.proto", text.clone())]));
+    compiled.schema.unwrap_or_else(|| panic!("{text}"))
+}
+
+fn field(text: &mut String, rng: &mut Rng, proto2: bool, messages: u64, index: u64, number: u64) {
+    // Numbers that belong to implementations.
+    let number = if (19_000..20_000).contains(&number) { number + 1000 } else { number };
+    let label = match (rng.below(3), proto2) {
+        (0, _) => "repeated",
+        (1, true) if rng.chance(0.3) => "required",
+        (_, true) => "optional",
+        _ => "",
+    };
+    if proto2 && rng.chance(0.15) {
+        writeln!(text, "{label} group G{index} = {number} {{ optional int32 x = 1; }}").unwrap();
+        return;
+    }
+    let ty = match rng.below(5) {
+        0 => format!("M{}", rng.below(messages)),
+        1 => "E".to_owned(),
+        _ => rng.pick(&Scalar::ALL).unwrap().name().to_owned(),
+    };
+    let packable = !ty.starts_with('M') && ty != "string" && ty != "bytes";
+    let options = match label == "repeated" && packable {
+        true if rng.chance(0.5) => " [packed = true]",
+        true if rng.chance(0.3) => " [packed = false]",
+        _ => "",
+    };
+    writeln!(text, "{label} {ty} f{index} = {number}{options};").unwrap();
+}
+
+/// Bytes of a message, mostly of its fields.
+fn message(rng: &mut Rng, schema: &Schema, id: MessageId, depth: u64, out: &mut Vec<u8>) {
+    let fields = schema.message(id).field_defs();
+    let mut order: Vec<usize> = (0..fields.len()).filter(|_| rng.chance(0.6)).collect();
+    if rng.chance(0.3) {
+        rng.shuffle(&mut order);
+    }
+    for index in order {
+        let field = &fields[index];
+        let times = if field.label() == Label::Repeated { rng.below(4) } else { 1 };
+        let number = u64::from(field.number());
+        let ty = field.field_type();
+        if ty.is_packable() && rng.chance(0.3) {
+            let mut list = Vec::new();
+            (0..times).for_each(|_| value(rng, ty, &mut list));
+            varint::write(out, number << 3 | 2);
+            varint::write(out, list.len() as u64);
+            out.extend(list);
+            continue;
+        }
+        for _ in 0..times {
+            match ty {
+                FieldType::Message(inner) | FieldType::Group(inner) if depth > 0 => {
+                    let mut bytes = Vec::new();
+                    message(rng, schema, inner, depth - 1, &mut bytes);
+                    if let FieldType::Group(_) = ty {
+                        varint::write(out, number << 3 | 3);
+                        out.extend(bytes);
+                        varint::write(out, number << 3 | 4);
+                    } else {
+                        varint::write(out, number << 3 | 2);
+                        varint::write(out, bytes.len() as u64);
+                        out.extend(bytes);
+                    }
+                }
+                FieldType::Message(_) | FieldType::Group(_) => {}
+                _ => {
+                    varint::write(out, number << 3 | ty.wire_type() as u64);
+                    value(rng, ty, out);
+                }
+            }
+        }
+        if rng.chance(0.1) {
+            // A field that is not known, more often than not.
+            varint::write(out, (1 + rng.below(40)) << 3);
+            varint::write(out, rng.next_u64());
+        }
+    }
+}
+
+fn value(rng: &mut Rng, ty: FieldType, out: &mut Vec<u8>) {
+    match ty {
+        FieldType::Scalar(Scalar::String | Scalar::Bytes) => {
+            let text: String =
+                (0..rng.below(12)).map(|_| *rng.pick(&['a', 'ä', '€', '😀']).unwrap()).collect();
+            varint::write(out, text.len() as u64);
+            out.extend(text.bytes());
+        }
+        FieldType::Enum(_) => varint::write(out, *rng.pick(&[0, 1, 90, 2, u64::MAX]).unwrap()),
+        _ => match ty.wire_type() as u8 {
+            1 => out.extend(rng.next_u64().to_le_bytes()),
+            5 => out.extend((rng.next_u64() as u32).to_le_bytes()),
+            _ => {
+                let bits = rng.below(64);
+                varint::write(out, rng.next_u64() >> bits);
+            }
+        },
+    }
+}
+
+/// Changes some bytes.
+fn change(rng: &mut Rng, bytes: &mut Vec<u8>) {
+    for _ in 0..rng.below(4) {
+        let place = rng.below(bytes.len() as u64 + 1) as usize;
+        match (rng.below(5), bytes.get_mut(place)) {
+            (0, Some(byte)) => *byte = rng.next_u64() as u8,
+            (1, Some(byte)) => *byte ^= 1 << rng.below(8),
+            (2, _) => bytes.truncate(place),
+            (3, _) => bytes.insert(place, 0x80),
+            (_, Some(_)) => drop(bytes.remove(place)),
+            _ => {}
+        }
+    }
+}
+
+/// Some paths of fields.
+fn paths(rng: &mut Rng, schema: &Schema, id: MessageId) -> Vec<String> {
+    let mut paths = Vec::new();
+    for field in schema.message(id).field_defs() {
+        match field.field_type().message() {
+            _ if rng.chance(0.5) => {}
+            Some(inner) if rng.chance(0.7) => {
+                let inner = schema.message(inner).field_defs().iter().filter(|_| rng.chance(0.5));
+                paths.extend(inner.map(|one| format!("{}.{}", field.name(), one.name())));
+            }
+            _ => paths.push(field.name().to_owned()),
+        }
+    }
+    paths
+}
+
+fn check(seed: u64) {
+    let mut rng = Rng::new(seed);
+    let schema = schema(&mut rng);
+    let root = schema.message_by_name("M0").unwrap();
+    let tables = match rng.below(4) {
+        0 => Tables::checking_required(&schema),
+        1 => Tables::select(&schema, root, &paths(&mut rng, &schema, root)).unwrap(),
+        _ => Tables::new(&schema),
+    };
+    let engines = Engines::new(&schema, &tables);
+    for round in 0..4 {
+        let mut bytes = Vec::new();
+        message(&mut rng, &schema, root, 3, &mut bytes);
+        bytes.truncate(600);
+        if round > 0 {
+            change(&mut rng, &mut bytes);
+        }
+        let _told = engines.check(root, &bytes);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 80, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_messages_of_random_schemas_are_decoded_alike(seed in any::<u64>()) {
+        check(seed);
+    }
+}

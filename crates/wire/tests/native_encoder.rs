@@ -1,0 +1,136 @@
+//! The native encoder writes the bytes of the table encoder, for any schema and message.
+#![cfg(feature = "native")]
+
+#[path = "common/random.rs"]
+mod random;
+
+use random::{fill, message_type, schema, schema_of};
+use tidemill_stdx::rng::Rng;
+use tidemill_wire::{EncodeError, Encoder, EncoderCode, MapOrder, Message, NativeEncoder, Schema};
+
+fn check(encoders: &mut [(Encoder, NativeEncoder)], message: &Message<'_>, what: &str) {
+    for (table, native) in encoders {
+        let expected = table.encode(message.as_ref());
+        let found = native.encode(message.as_ref()).map(<[u8]>::to_vec);
+        assert_eq!(found, expected, "{what}");
+    }
+}
+
+fn encoders(schema: &Schema, of: tidemill_wire::MessageId) -> Vec<(Encoder, NativeEncoder)> {
+    let code = EncoderCode::compile(schema, of).unwrap();
+    let table = Encoder::new();
+    let native = NativeEncoder::new(code);
+    let by_key = table.map_order(MapOrder::ByKey).check_required();
+    let compiled = by_key.compile(schema, of).unwrap();
+    vec![(table, native), (by_key, compiled)]
+}
+
+#[test]
+fn random_messages_have_the_same_bytes() {
+    for seed in 0..80 {
+        let mut rng = Rng::new(seed);
+        let schema = schema(&mut rng);
+        let of = message_type(&mut rng, &schema);
+        let mut encoders = encoders(&schema, of);
+        for round in 0..8 {
+            let mut message = Message::new(&schema, of).unwrap();
+            fill(&mut rng, &schema, message.as_mut(), 3);
+            check(&mut encoders, &message, &format!("seed {seed} round {round}"));
+        }
+    }
+}
+
+/// Every length of strings and varints, lists that make the buffer grow in every place.
+#[test]
+fn lengths_of_all_kinds() {
+    let schema = schema_of(
+        "syntax = 'proto3'; message M {
+            string s = 1; bytes b = 200; repeated int64 p = 3;
+            repeated int64 u = 4 [packed = false];
+            M m = 5; repeated M ms = 6; uint64 v = 7; sint64 z = 8; int32 i = 9; sint32 y = 10;
+            repeated fixed32 f = 11; repeated bool t = 12; repeated string l = 536870911; }",
+    );
+    let of = schema.message_by_name("M").unwrap();
+    let mut encoders = encoders(&schema, of);
+    for length in (0..70).chain([127, 128, 5000, 16383, 16384, 70_000]) {
+        let mut message = Message::new(&schema, of).unwrap();
+        let text: String = (0..length).map(|i| char::from(b'a' + (i % 26) as u8)).collect();
+        message.set("s", text.as_str()).unwrap();
+        message.set("b", text.as_bytes()).unwrap();
+        let mut root = message.as_mut();
+        for i in 0..length.min(64) {
+            let bits = u64::MAX >> i;
+            root.list_mut("p").unwrap().push(bits as i64).unwrap();
+            root.list_mut("u").unwrap().push(!bits as i64).unwrap();
+            root.list_mut("f").unwrap().push(bits as u32).unwrap();
+            root.list_mut("t").unwrap().push(i % 3 == 0).unwrap();
+            root.list_mut("l").unwrap().push(&text[..i]).unwrap();
+            let mut ms = root.list_mut("ms").unwrap();
+            let mut inner = ms.push_message().unwrap();
+            inner.set("v", bits).unwrap();
+            inner.set("z", !bits as i64).unwrap();
+            inner.set("i", bits as i32).unwrap();
+            inner.set("y", !bits as i32).unwrap();
+        }
+        root.message_mut("m").unwrap().message_mut("m").unwrap().set("s", &*text).unwrap();
+        check(&mut encoders, &message, &format!("length {length}"));
+        // A new encoder has no buffer yet.
+        let code = EncoderCode::compile(&schema, of).unwrap();
+        let bytes = Encoder::new().encode(message.as_ref()).unwrap();
+        let mut fresh = NativeEncoder::new(code);
+        assert_eq!(fresh.encode(message.as_ref()), Ok(&bytes[..]));
+        let mut out = b"before".to_vec();
+        fresh.append(message.as_ref(), &mut out).unwrap();
+        assert_eq!(out[6..], bytes);
+    }
+}
+
+#[test]
+fn depth_and_type_are_checked() {
+    let schema =
+        schema_of("syntax = 'proto3'; message M { M m = 1; N n = 2; } message N { int32 x = 1; }");
+    let of = schema.message_by_name("M").unwrap();
+    for (depth, is_right) in [(999, true), (1000, true), (1001, false), (100_000, false)] {
+        let mut message = Message::new(&schema, of).unwrap();
+        let mut inner = message.as_mut();
+        for _ in 0..depth {
+            inner = inner.into_message_mut("m").unwrap();
+        }
+        assert_eq!(message.encode().is_ok(), is_right, "{depth}");
+        check(&mut encoders(&schema, of), &message, &format!("depth {depth}"));
+    }
+    let other = Message::new(&schema, "N").unwrap();
+    let mut encoder = Encoder::new().compile(&schema, of).unwrap();
+    assert_eq!(encoder.encode(other.as_ref()), Err(EncodeError::WrongMessage));
+}
+
+/// Extensions and sets of messages are the table's; they stand anywhere in a tree.
+#[test]
+fn extensions_anywhere() {
+    let schema = schema_of(
+        "syntax = 'proto2'; message M { optional M m = 1; repeated M ms = 2; optional int32 x = 9;
+             map<string, M> by_name = 4; extensions 5 to 8; optional Set set = 10; }
+         extend M { optional M inner = 6; repeated int32 numbers = 8; }
+         message Set { option message_set_wire_format = true; extensions 4 to max; }
+         extend Set { optional M item = 100; }",
+    );
+    let of = schema.message_by_name("M").unwrap();
+    let mut encoders = encoders(&schema, of);
+    let mut message = Message::new(&schema, of).unwrap();
+    let mut root = message.as_mut();
+    for name in ["m", "[inner]", "m"] {
+        root = root.into_message_mut(name).unwrap();
+        root.set("x", 300).unwrap();
+        root.list_mut("[numbers]").unwrap().push(-1).unwrap();
+        root.push_unknown(b"\xf8\x7f\x01").unwrap();
+        root.list_mut("ms").unwrap().push_message().unwrap().set("x", 0).unwrap();
+        let mut map = root.map_mut("by_name").unwrap();
+        for key in ["b", "a", ""] {
+            map.message_mut(key).unwrap().set("x", 7).unwrap();
+        }
+        let mut set = root.message_mut("set").unwrap();
+        set.message_mut("[item]").unwrap().set("x", 1).unwrap();
+    }
+    check(&mut encoders, &message, "extensions");
+    assert!(message.encode().unwrap().len() > 100);
+}

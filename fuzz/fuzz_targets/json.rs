@@ -1,0 +1,10 @@
+//! JSON as messages, and without a schema.
+#![no_main]
+
+#[path = "../../crates/wire/tests/noise/texts.rs"]
+#[allow(dead_code, reason = "parts of it serve other targets")]
+mod target;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    target::check_json(input);
+});

@@ -1,0 +1,74 @@
+//! Arrow columns for Python, over the C data interface.
+
+use arrow_array::{Array, RecordBatch, StructArray, ffi};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use tidemill_wire::{MessageId, Schema};
+use tidemill_wire_arrow::{Engine, EnumForm, Options, Reader};
+
+use crate::error;
+
+/// Arrow columns, a row per message.
+#[pyclass(name = "Batch", module = "tidemill", frozen)]
+pub(crate) struct PyBatch {
+    batch: RecordBatch,
+}
+
+/// Walks all messages into columns.
+pub(crate) fn fill(
+    schema: &Schema,
+    message: MessageId,
+    messages: &Bound<'_, PyAny>,
+    select: Vec<String>,
+    enums: &str,
+) -> PyResult<PyBatch> {
+    let enums = match enums {
+        "names" => EnumForm::Names,
+        "numbers" => EnumForm::Numbers,
+        other => {
+            let text = format!("enums is \"names\" or \"numbers\", not \"{other}\"");
+            return Err(PyValueError::new_err(text));
+        }
+    };
+    let options = Options { select, enums };
+    let mut reader = Reader::new(schema, message, &options, Engine::Native)
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    for one in messages.try_iter()? {
+        let one = one?;
+        let bytes: &[u8] = one.extract()?;
+        reader.append(bytes).map_err(|error| error::decode(messages.py(), &error))?;
+    }
+    let batch = reader.finish().map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(PyBatch { batch })
+}
+
+#[pymethods]
+impl PyBatch {
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// The capsules that consumers of Arrow's C data interface take; a requested schema is only a
+    /// wish, which is not granted.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        let _ = requested_schema;
+        let whole = StructArray::from(self.batch.clone());
+        let (array, schema) = ffi::to_ffi(&whole.to_data())
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        // Both release what they hold when the capsule goes unused.
+        let schema = PyCapsule::new_with_value(py, schema, c"arrow_schema")?;
+        let array = PyCapsule::new_with_value(py, array, c"arrow_array")?;
+        Ok((schema, array))
+    }
+
+    fn __repr__(&self) -> String {
+        let columns = self.batch.num_columns();
+        format!("<tidemill.Batch of {} rows, {columns} columns>", self.batch.num_rows())
+    }
+}

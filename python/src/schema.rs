@@ -1,0 +1,241 @@
+//! Schemas and message types.
+
+use std::path::PathBuf;
+
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString};
+use tidemill_stdx::region::Bump;
+use tidemill_wire::encode::table::Encoder;
+use tidemill_wire::json::{self, Mapping, ReadOptions, Unknown};
+use tidemill_wire::message::Message;
+use tidemill_wire::proto::{Compiled, Files, Folders, Texts, compile};
+use tidemill_wire::{MessageId, Schema};
+
+use crate::batch::{PyBatch, fill};
+use crate::convert::{assign_fields, to_dict};
+use crate::error::{self, EncodeError, ParseError, SchemaError};
+use crate::message::{PyMessage, Tree};
+
+/// Message definitions.
+#[pyclass(name = "Schema", module = "tidemill", frozen)]
+pub(crate) struct PySchema {
+    schema: Schema,
+}
+
+fn compiled(names: &[&str], files: &dyn Files) -> PyResult<PySchema> {
+    let Compiled { sources, diagnostics, schema } = compile(names, files);
+    match schema {
+        Some(schema) => Ok(PySchema { schema }),
+        None => {
+            let lines: Vec<String> = diagnostics
+                .iter()
+                .filter(|one| one.is_error())
+                .map(|one| sources.render(one).trim_end().to_owned())
+                .collect();
+            Err(SchemaError::new_err(lines.join("\n")))
+        }
+    }
+}
+
+#[pymethods]
+impl PySchema {
+    #[staticmethod]
+    #[pyo3(signature = (text, name = "input.proto"))]
+    fn from_text(text: &str, name: &str) -> PyResult<PySchema> {
+        compiled(&[name], &Texts::from_iter([(name, text)]))
+    }
+
+    #[staticmethod]
+    fn from_texts(texts: std::collections::BTreeMap<String, String>) -> PyResult<PySchema> {
+        let texts = Texts { texts };
+        let names: Vec<&str> = texts.texts.keys().map(String::as_str).collect();
+        compiled(&names, &texts)
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (files, include = None))]
+    fn from_files(files: Vec<PathBuf>, include: Option<Vec<PathBuf>>) -> PyResult<PySchema> {
+        let mut roots = include.unwrap_or_default();
+        if roots.is_empty() {
+            // Without folders, each file stands in its own.
+            for file in &files {
+                roots.push(file.parent().map(PathBuf::from).unwrap_or_default());
+            }
+        }
+        let mut names = Vec::new();
+        for file in &files {
+            let inside = roots.iter().find_map(|root| file.strip_prefix(root).ok());
+            names.push(inside.unwrap_or(file).display().to_string());
+        }
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        compiled(&names, &Folders { roots })
+    }
+
+    #[staticmethod]
+    fn from_descriptor_set(data: &[u8]) -> PyResult<PySchema> {
+        let schema = Schema::from_descriptor_set(data);
+        let schema = schema.map_err(|error| SchemaError::new_err(error.to_string()))?;
+        Ok(PySchema { schema })
+    }
+
+    fn descriptor_set<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.schema.descriptor_set())
+    }
+
+    fn message_types(&self) -> Vec<String> {
+        self.schema.messages().map(|id| self.schema.full_name(id).to_owned()).collect()
+    }
+
+    fn __getitem__(&self, full_name: &str) -> PyResult<PyMessageType> {
+        match self.schema.message_by_name(full_name) {
+            Some(message) => Ok(PyMessageType { schema: self.schema.clone(), message }),
+            None => Err(PyKeyError::new_err(format!("no message type is named {full_name}"))),
+        }
+    }
+
+    fn __contains__(&self, full_name: &str) -> bool {
+        self.schema.message_by_name(full_name).is_some()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<tidemill.Schema of {} message types>", self.schema.messages().len())
+    }
+}
+
+/// A message type.
+#[pyclass(name = "MessageType", module = "tidemill", frozen, eq)]
+#[derive(Clone)]
+pub(crate) struct PyMessageType {
+    pub(crate) schema: Schema,
+    pub(crate) message: MessageId,
+}
+
+impl PartialEq for PyMessageType {
+    fn eq(&self, other: &PyMessageType) -> bool {
+        self.message == other.message && self.schema.is_same(&other.schema)
+    }
+}
+
+impl PyMessageType {
+    pub(crate) fn empty(&self) -> PyResult<Message<'static>> {
+        Message::new(&self.schema, self.message).map_err(error::access)
+    }
+
+    fn whole(&self, py: Python<'_>, message: Message<'static>) -> PyResult<PyMessage> {
+        Ok(PyMessage::whole(Py::new(py, Tree { message })?, self.message))
+    }
+
+    fn binary(&self, text: &[u8], ignore_unknown: bool) -> PyResult<Vec<u8>> {
+        let unknown = if ignore_unknown { Unknown::Ignore } else { Unknown::Refuse };
+        let options = ReadOptions { unknown, ..ReadOptions::default() };
+        let mapping = Mapping::new(&self.schema);
+        let arena = Bump::new();
+        let mut sink = tidemill_wire::encode::BinarySink::new(&self.schema);
+        json::read(&mapping, self.message, text, &arena, options, &mut sink)
+            .map_err(|error| ParseError::new_err(error.to_string()))?;
+        Ok(sink.into_bytes())
+    }
+}
+
+/// `str` or `bytes`.
+#[derive(FromPyObject)]
+pub(crate) enum Text {
+    Str(String),
+    Bytes(Vec<u8>),
+}
+
+impl Text {
+    fn as_bytes(&self) -> &[u8] {
+        match self {
+            Text::Str(text) => text.as_bytes(),
+            Text::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+#[pymethods]
+impl PyMessageType {
+    #[getter]
+    fn full_name(&self) -> &str {
+        self.schema.full_name(self.message)
+    }
+
+    #[getter]
+    fn field_names(&self) -> Vec<String> {
+        let fields = self.schema.message(self.message).field_defs();
+        fields.iter().map(|field| field.name().to_owned()).collect()
+    }
+
+    #[pyo3(signature = (**fields))]
+    fn __call__(&self, py: Python<'_>, fields: Option<&Bound<'_, PyDict>>) -> PyResult<PyMessage> {
+        let mut message = self.empty()?;
+        if let Some(fields) = fields {
+            assign_fields(message.as_mut(), fields)?;
+        }
+        self.whole(py, message)
+    }
+
+    fn decode(&self, py: Python<'_>, data: &[u8]) -> PyResult<PyMessage> {
+        let mut message = self.empty()?;
+        message.decode_copied(data).map_err(|error| error::decode(py, &error))?;
+        self.whole(py, message)
+    }
+
+    fn decode_to_dict<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyDict>> {
+        let mut message = Message::new(&self.schema, self.message).map_err(error::access)?;
+        message.decode(data).map_err(|error| error::decode(py, &error))?;
+        to_dict(py, message.as_ref())
+    }
+
+    fn encode<'py>(
+        &self,
+        py: Python<'py>,
+        fields: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let mut message = self.empty()?;
+        assign_fields(message.as_mut(), fields)?;
+        let bytes = Encoder::new().check_required().encode(message.as_ref());
+        let bytes = bytes.map_err(|error| EncodeError::new_err(error.to_string()))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    #[pyo3(signature = (text, *, ignore_unknown = false))]
+    fn from_json(&self, py: Python<'_>, text: Text, ignore_unknown: bool) -> PyResult<PyMessage> {
+        let bytes = self.binary(text.as_bytes(), ignore_unknown)?;
+        self.decode(py, &bytes)
+    }
+
+    #[pyo3(signature = (text, *, ignore_unknown = false))]
+    fn json_to_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        text: Text,
+        ignore_unknown: bool,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.binary(text.as_bytes(), ignore_unknown)?))
+    }
+
+    fn bytes_to_json<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyString>> {
+        let text = json::print(&Mapping::new(&self.schema), self.message, data);
+        let text = text.map_err(|error| match error {
+            json::PrintError::Bytes(error) => error::decode(py, &error),
+            json::PrintError::Value(what) => error::Error::new_err(what),
+        })?;
+        Ok(PyString::new(py, &text))
+    }
+
+    #[pyo3(signature = (messages, *, select = None, enums = "names"))]
+    fn columns(
+        &self,
+        messages: &Bound<'_, PyAny>,
+        select: Option<Vec<String>>,
+        enums: &str,
+    ) -> PyResult<PyBatch> {
+        fill(&self.schema, self.message, messages, select.unwrap_or_default(), enums)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<tidemill.MessageType {}>", self.full_name())
+    }
+}

@@ -1,0 +1,7 @@
+COMPONENT Main;
+  VARIABLE d: INTEGER;
+  BEGIN
+    PASSIVATE(2);
+    d := -TIME;
+    PASSIVATE(d)
+END Main;

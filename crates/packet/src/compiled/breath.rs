@@ -41,7 +41,13 @@ pub(super) fn define(
     for (number, chain) in chains.iter().enumerate() {
         fused[chain.apps[0]] = Some(number);
     }
-    let writer = Writer { imports, blueprint, entries, chains, calls, fused };
+    let mut pushed = vec![None; blueprint.apps.len()];
+    for (step, doing) in blueprint.steps.iter().enumerate() {
+        if let Doing::Push(app) = *doing {
+            pushed[app] = Some(step);
+        }
+    }
+    let writer = Writer { imports, blueprint, entries, chains, calls, fused, pushed };
     let count = blueprint.steps.len();
     let mut sections = Vec::new();
     if count > SECTION {
@@ -83,6 +89,8 @@ struct Writer<'a> {
     calls: &'a [FuncId],
     /// By app: the chain that begins with it.
     fused: Vec<Option<usize>>,
+    /// By app: the step at which it is pushed.
+    pushed: Vec<Option<usize>>,
 }
 
 impl Writer<'_> {
@@ -229,7 +237,7 @@ impl Writer<'_> {
         body.ins().brif(set, call, &[], next, &[]);
         body.switch_to_block(call);
         match self.blueprint.steps[step] {
-            Doing::Pull(app) => self.pull(body, step, app, next),
+            Doing::Pull(app) => self.pull(body, flags, step, app, next),
             Doing::Push(app) => match self.fused[app] {
                 None => self.push(body, flags, step, next),
                 Some(chain) => self.fused(body, flags, step, chain, next),
@@ -245,8 +253,12 @@ impl Writer<'_> {
         body.call(self.entries[step], &[state, io])[0]
     }
 
-    fn pull(&self, body: &mut Body<'_>, step: usize, app: usize, next: Block) {
+    fn pull(&self, body: &mut Body<'_>, flags: Value, step: usize, app: usize, next: Block) {
         let status = self.enter(body, step, app);
+        if let Some(step) = self.pushed[app] {
+            // It may have taken what waits for it to be pushed.
+            self.ask_again(body, flags, step, app);
+        }
         let (ready, rare) = (body.create_block(), body.create_block());
         let fine = body.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, status, POLL);
         body.ins().brif(fine, ready, &[], rare, &[]);

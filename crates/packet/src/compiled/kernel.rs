@@ -249,13 +249,14 @@ impl<'p> Writer<'_, '_, 'p> {
     fn load(&mut self, scope: &Scope<'_>, width: Width, place: Place) -> Number {
         let (data, at) = self.place(scope, place);
         let flags = loose();
+        // Loads and stores of one type: the compiler then sees when one gives what another put.
         let narrow = match width {
-            Width::W8 => return self.body.ins().uload8(types::I64, flags, data, at),
+            Width::W8 => self.body.ins().load(types::I8, flags, data, at),
             Width::W16 => self.body.ins().load(types::I16, flags, data, at),
             Width::W32 => self.body.ins().load(types::I32, flags, data, at),
             Width::W64 => self.body.ins().load(types::I64, flags, data, at),
         };
-        let number = self.in_order(narrow);
+        let number = if width == Width::W8 { narrow } else { self.in_order(narrow) };
         match width {
             Width::W64 => number,
             _ => self.body.ins().uextend(types::I64, number),
@@ -266,15 +267,12 @@ impl<'p> Writer<'_, '_, 'p> {
         let (data, at) = self.place(scope, place);
         let flags = loose();
         let narrow = match width {
-            Width::W8 => {
-                self.body.ins().istore8(flags, value, data, at);
-                return;
-            }
+            Width::W8 => self.body.ins().ireduce(types::I8, value),
             Width::W16 => self.body.ins().ireduce(types::I16, value),
             Width::W32 => self.body.ins().ireduce(types::I32, value),
             Width::W64 => value,
         };
-        let narrow = self.in_order(narrow);
+        let narrow = if width == Width::W8 { narrow } else { self.in_order(narrow) };
         self.body.ins().store(flags, narrow, data, at);
     }
 

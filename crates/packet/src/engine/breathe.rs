@@ -112,7 +112,12 @@ impl Engine {
                 continue;
             }
             let Some(instance) = &mut slot.instance else { continue };
-            match instance.call(instance.pull, &mut slot.io) {
+            let status = instance.call(instance.pull, &mut slot.io);
+            if slot.pushes {
+                // It may have taken what waits for it to be pushed.
+                slot.waiting.set(slot.waits());
+            }
+            match status {
                 Status::Ready | Status::Poll => is_ready = true,
                 status => self.put_to_sleep(index, status),
             }

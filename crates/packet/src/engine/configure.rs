@@ -86,9 +86,17 @@ pub(super) struct Plan {
     pub fates: Vec<Fate>,
     /// By app: the ports of those that have no place yet.
     pub ios: Vec<Option<Box<Io>>>,
-    /// By link: where it was, or the new one.
-    pub links: Vec<Result<usize, LinkSlot>>,
+    /// By link.
+    pub links: Vec<Origin>,
     pub shape: Shape,
+}
+
+/// Where a link of the new graph comes from.
+pub(super) enum Origin {
+    /// It was at this position and stays.
+    Was(usize),
+    /// It begins.
+    New(LinkSlot),
 }
 
 /// What follows from a graph alone.
@@ -144,10 +152,13 @@ impl Engine {
         let names = by_name(&self.graph);
         let links = graph.links.iter().map(|link| {
             let name = graph.link_name(link);
-            names.get(&name).copied().ok_or_else(|| LinkSlot {
-                link: Link::new(),
-                meters: LinkMeters::new(&self.registry, &name),
-            })
+            match names.get(&name) {
+                Some(&at) => Origin::Was(at),
+                None => {
+                    let meters = LinkMeters::new(&self.registry, &name);
+                    Origin::New(LinkSlot { link: Link::new(), meters })
+                }
+            }
         });
         let links = links.collect();
         let shape = Shape::of(&graph);
@@ -200,20 +211,16 @@ impl Engine {
         }
     }
 
-    fn change_links(
-        &mut self,
-        old: &Graph,
-        links: Vec<Result<usize, LinkSlot>>,
-        changes: &mut Changes,
-    ) {
+    fn change_links(&mut self, old: &Graph, links: Vec<Origin>, changes: &mut Changes) {
         let mut before: Vec<Option<LinkSlot>> = self.links.drain(..).map(Some).collect();
         for (at, link) in links.into_iter().enumerate() {
-            let slot = link.or_else(|new| {
-                changes.links_added.push(self.graph.link_name(&self.graph.links[at]));
-                Err(new)
+            self.links.push(match link {
+                Origin::Was(at) => before[at].take().expect("each link has one name"),
+                Origin::New(slot) => {
+                    changes.links_added.push(self.graph.link_name(&self.graph.links[at]));
+                    slot
+                }
             });
-            let slot = slot.map(|at| before[at].take().expect("each link has one name"));
-            self.links.push(slot.unwrap_or_else(|new| new));
         }
         for (at, slot) in before.into_iter().enumerate() {
             if let Some(slot) = slot {

@@ -155,6 +155,8 @@ pub struct Engine {
     perf_map: bool,
     /// The graph as code; without it the loop is used.
     code: Option<Native>,
+    /// The words of kernels that the code knows: they outlive it, whatever their apps do.
+    held: Vec<Rc<[Cell<u64>]>>,
     /// An app is no longer what the code was made of.
     is_stale: bool,
     /// A graph that is being compiled, to run next.
@@ -196,6 +198,7 @@ impl Engine {
             listing: options.listing,
             perf_map: options.perf_map,
             code: None,
+            held: Vec::new(),
             is_stale: false,
             next: None,
             frame: native::frame(),

@@ -8,8 +8,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
-use super::configure::{Fate, Plan, Shape};
-use super::slot::kernel_of;
+use super::configure::{Fate, Origin, Plan, Shape};
+use super::slot::{Slot, kernel_of};
 use super::{Changes, Engine, EngineKind, Note, Refused, notify, ports_of};
 use crate::app::{Direction, Instance, Io, Status};
 use crate::compiled::{AppPart, Blueprint, Frame, Helpers, LinkPart, Native, PoolPart, compile};
@@ -157,6 +157,7 @@ impl Engine {
         for index in 0..self.slots.len() {
             self.code_fits(index);
         }
+        self.held = self.slots.iter().filter_map(Slot::words).collect();
     }
 
     /// Makes code of the graph as it is now.
@@ -174,6 +175,7 @@ impl Engine {
         let blueprint = self.blueprint(&self.graph, &shape, &places, &rings);
         let made = compile(&blueprint).map_err(|error| error.to_string());
         self.code = self.unless_failed(made);
+        self.held = self.slots.iter().filter_map(Slot::words).collect();
     }
 
     fn blueprint_of(&self, plan: &Plan) -> Blueprint {
@@ -196,8 +198,11 @@ impl Engine {
                 }
             })
             .collect();
-        let ring = |link: &Result<usize, super::slot::LinkSlot>| {
-            let link = link.as_ref().map_or_else(|new| &new.link, |&at| &self.links[at].link);
+        let ring = |link: &Origin| {
+            let link = match link {
+                Origin::Was(at) => &self.links[*at].link,
+                Origin::New(slot) => &slot.link,
+            };
             link.address().as_ptr() as usize
         };
         let rings: Vec<usize> = plan.links.iter().map(ring).collect();

@@ -1,6 +1,8 @@
 //! The places of apps and links in an engine.
 
+use std::cell::Cell;
 use std::os::fd::RawFd;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use tidemill_stat::Registry;
@@ -132,6 +134,11 @@ impl Slot {
         self.instance.as_ref().or(self.vacant.as_ref())
     }
 
+    /// What the kernel of an app that is given as code remembers.
+    pub fn words(&self) -> Option<Rc<[Cell<u64>]>> {
+        Some(self.instance.as_ref()?.kernel()?.words().clone())
+    }
+
     /// The kernel of an app that is given as code, and where its words are.
     pub fn kernel(&self) -> Option<(&Arc<Kernel>, usize)> {
         kernel_of(self.instance.as_ref()?)
@@ -178,7 +185,7 @@ impl Slot {
 
 /// The kernel of an app that is given as code, and where its words are.
 pub(super) fn kernel_of(instance: &Instance) -> Option<(&Arc<Kernel>, usize)> {
-    instance.kernel().map(|running| (running.kernel(), running.address()))
+    instance.kernel().map(|running| (running.kernel(), running.words().as_ptr() as usize))
 }
 
 /// A link of the graph and its counters.

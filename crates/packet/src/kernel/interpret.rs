@@ -1,12 +1,14 @@
 //! Carries a kernel out, step by step: the plain oracle of the generated code.
 
+use std::cell::Cell;
+
 use super::{BlockId, End, Expr, HEADER_MAX, Kernel, Place, Step, Value, Width};
 use crate::packet::Packet;
 
 /// What a kernel sees besides the packet.
 pub(super) struct Around<'a> {
     /// What it remembers.
-    pub words: &'a mut [u64],
+    pub words: &'a [Cell<u64>],
     /// The time of the event loop.
     pub now_ns: u64,
     /// Whether outputs have links.
@@ -73,7 +75,7 @@ impl Around<'_> {
             Step::Let(value, expr) => {
                 self.values[value.raw() as usize] = self.expr(packet, expr);
             }
-            Step::SetWord(word, value) => self.words[word as usize] = self.get(value),
+            Step::SetWord(word, value) => self.words[word as usize].set(self.get(value)),
             Step::SetMark(value) => packet.set_mark(self.get(value)),
             Step::Store(width, place, value) => {
                 let (at, number) = (self.at(place), self.get(value).to_be_bytes());
@@ -101,7 +103,7 @@ impl Around<'_> {
             Expr::Length => packet.len() as u64,
             Expr::Now => self.now_ns,
             Expr::Mark => packet.mark(),
-            Expr::Word(word) => self.words[word as usize],
+            Expr::Word(word) => self.words[word as usize].get(),
             Expr::Linked(output) => u64::from((self.is_linked)(output)),
             Expr::Load(width, place) => load(packet.bytes(), width, self.at(place)),
             Expr::Binary(operator, a, b) => operator.apply(self.get(a), self.get(b)),

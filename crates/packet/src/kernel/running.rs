@@ -1,5 +1,7 @@
 //! A kernel with what it remembers: what an app given as code holds.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::Kernel;
@@ -13,8 +15,8 @@ use crate::app::Io;
 pub struct Running {
     kernel: Arc<Kernel>,
     /// The words, then how many packets were dropped by reason, then those that were `unlinked`.
-    /// Generated code knows the address: a slice that is never made anew.
-    words: Box<[u64]>,
+    /// Generated code knows the address, and whoever has such code holds them too.
+    words: Rc<[Cell<u64>]>,
     values: Box<[u64]>,
 }
 
@@ -23,7 +25,7 @@ impl Running {
     pub fn new(kernel: Arc<Kernel>) -> Running {
         let initial = kernel.words.iter().map(|word| word.initial);
         let drops = std::iter::repeat_n(0, kernel.reasons.len() + 1);
-        let words = initial.chain(drops).collect();
+        let words = initial.chain(drops).map(Cell::new).collect();
         let values = vec![0; kernel.values as usize].into();
         Running { kernel, words, values }
     }
@@ -36,41 +38,42 @@ impl Running {
     /// What a word is.
     pub fn word(&self, name: &str) -> Option<u64> {
         let at = self.kernel.words.iter().position(|word| word.name == name)?;
-        Some(self.words[at])
+        Some(self.words[at].get())
     }
 
     /// Changes a word; a name that is not there changes nothing.
     pub fn set_word(&mut self, name: &str, number: u64) {
         if let Some(at) = self.kernel.words.iter().position(|word| word.name == name) {
-            self.words[at] = number;
+            self.words[at].set(number);
         }
     }
 
-    /// Where the words are.
-    pub(crate) fn address(&self) -> usize {
-        self.words.as_ptr() as usize
+    /// The words, where they are.
+    pub(crate) fn words(&self) -> &Rc<[Cell<u64>]> {
+        &self.words
     }
 
     /// Its counters, and `drop_<reason>` for what was dropped.
     pub(crate) fn counts(&self) -> Vec<(String, u64)> {
-        let words = self.kernel.words.iter().zip(&self.words);
+        let words = self.kernel.words.iter().zip(&*self.words);
         let own = words.filter(|(word, _)| word.is_counter);
-        let own = own.map(|(word, count)| (word.name.clone(), *count));
+        let own = own.map(|(word, count)| (word.name.clone(), count.get()));
         let reasons = self.kernel.reasons.iter().map(String::as_str).chain(["unlinked"]);
         let drops = reasons.zip(&self.words[self.kernel.words.len()..]);
-        let drops = drops.filter(|(_, count)| **count > 0);
-        own.chain(drops.map(|(why, count)| (format!("drop_{why}"), *count))).collect()
+        let drops = drops.filter(|(_, count)| count.get() > 0);
+        own.chain(drops.map(|(why, count)| (format!("drop_{why}"), count.get()))).collect()
     }
 
     /// Takes all packets of all inputs, one after the other.
     pub fn push(&mut self, io: &mut Io) {
         let kernel = &self.kernel;
-        let (words, drops) = self.words.split_at_mut(kernel.words.len());
+        let (words, drops) = self.words.split_at(kernel.words.len());
+        let count = |drops: &Cell<u64>| drops.set(drops.get() + 1);
         for input in 0..io.inputs() {
             while let Some(mut packet) = io.receive(input) {
                 let is_linked = |output: u32| io.is_linked(output as usize);
                 let mut around = Around {
-                    words: &mut *words,
+                    words,
                     now_ns: io.now_ns(),
                     is_linked: &is_linked,
                     values: &mut self.values,
@@ -79,8 +82,8 @@ impl Running {
                     Verdict::Emit(output) if io.is_linked(output as usize) => {
                         io.send(output as usize, packet);
                     }
-                    Verdict::Emit(_) => drops[kernel.reasons.len()] += 1,
-                    Verdict::Drop(reason) => drops[reason as usize] += 1,
+                    Verdict::Emit(_) => count(&drops[kernel.reasons.len()]),
+                    Verdict::Drop(reason) => count(&drops[reason as usize]),
                     Verdict::Take => {}
                 }
             }

@@ -392,6 +392,35 @@ impl App for Takes {
     }
 }
 
+app! {
+    /// Takes what is pushed into it when it is pulled, and now and then when it is pushed.
+    Greedy GreedyConfig {} (input: Input(Push, Many), output: Output(Push, Many)) (pulls)
+}
+pub struct Greedy(u64);
+impl App for Greedy {
+    fn new(_: GreedyConfig, _: &mut Start) -> Result<Greedy, Fault> {
+        Ok(Greedy(0))
+    }
+    fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
+        self.0 += 1;
+        for input in 0..io.inputs() {
+            while let Some(packet) = io.receive(input) {
+                io.send(0, packet);
+            }
+        }
+        Ok(if self.0 < 40 { Progress::Poll } else { Progress::Done })
+    }
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        if self.0.is_multiple_of(3) {
+            self.pull(io)?;
+        }
+        Ok(())
+    }
+    fn report(&self) -> Vec<(&'static str, u64)> {
+        vec![("calls", self.0)]
+    }
+}
+
 /// All of them.
 pub fn kinds() -> Catalogue {
     Catalogue::new(&[
@@ -411,6 +440,7 @@ pub fn kinds() -> Catalogue {
         Fork2::declaration(),
         Shaky::declaration(),
         Takes::declaration(),
+        Greedy::declaration(),
     ])
 }
 

@@ -166,7 +166,7 @@ pub fn random_graph(rng: &mut Rng, size: usize) -> Graph {
             }
             0 => "Fork2".to_owned(),
             1 => format!("Shaky {{ at: {} }}", 20 + rng.below(500)),
-            2 => "Takes".to_owned(),
+            2 => ["Takes", "Greedy"][rng.below(2) as usize].to_owned(),
             _ => format!("Code {{ text: {} }}", Text(&random_kernel(rng).to_string())),
         };
         text += &format!("n{at} :: {kind}\n");

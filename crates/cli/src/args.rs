@@ -187,7 +187,7 @@ pub enum ProtoVerb {
     /// Turn messages from one form into another
     #[command(after_help = "Examples:\n  \
         tidemill proto convert --schema a.proto --type p.Event --from delimited --to json in.pb\n  \
-        tidemill proto convert --schema a.proto --type p.Event --from json --to delimited < lines")]
+        tidemill proto convert --schema a.proto --type p.Event --from json --to delimited -")]
     Convert(MessagesArgs),
     /// Print messages: from binary to JSON, unless said otherwise
     #[command(after_help = "Examples:\n  \

@@ -192,7 +192,7 @@ pub enum ProtoVerb {
     /// Print messages: from binary to JSON, unless said otherwise
     #[command(after_help = "Examples:\n  \
         tidemill proto decode --schema a.proto --type p.Event event.pb\n  \
-        tidemill proto decode --schema a.proto --type p.Event --to text --select user.name < event")]
+        tidemill proto decode --schema a.proto --type p.Event --to text --select user.name e.pb")]
     Decode(MessagesArgs),
     /// Make messages: from JSON to binary, unless said otherwise
     #[command(after_help = "Example:\n  \

@@ -16,6 +16,7 @@ mod measure;
 mod packets;
 mod pores;
 mod program;
+mod proto;
 mod proto_messages;
 mod report;
 mod stat;
@@ -85,7 +86,10 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("chain", "packets through 1, 5 and 20 apps that change the header", packets::chain),
     ("idle-then-load", "packets after idle breaths and from the start", packets::idle_then_load),
     ("workloads", "30 apps and 60 links under traffic that changes", packets::workloads),
-    ("proto", "messages decoded and encoded, in bytes per second", proto_messages::run),
+    ("proto", "messages decoded and encoded, in bytes per second", |extent, report| {
+        proto::run(extent, report)?;
+        proto_messages::run(extent, report)
+    }),
     ("json", "JSON into messages and out of them, bytes a second", json::run),
 ];
 
@@ -130,7 +134,8 @@ mod tests {
     fn every_benchmark_runs_small_and_its_results_are_right() {
         for &(name, _, run) in BENCHES {
             // Peers that are programs of other languages need more than tests may ask for.
-            let peers = Bench::ALL.iter().all(|bench| bench.name() != name) && name != "json";
+            let peers = Bench::ALL.iter().all(|bench| bench.name() != name)
+                && !["json", "proto"].contains(&name);
             let extent = Extent { peers, small: true, seconds: None };
             assert_eq!(run(extent, &mut Report::new(Form::Text)), Ok(()), "{name}");
         }

@@ -195,6 +195,11 @@ pub fn events<'a, F: FnMut(Event<'a>) -> Flow>(handle: F) -> Events<F> {
     Events(handle)
 }
 
+/// The same for streams, whose strings live for a call only.
+pub fn stream_events<F: for<'a> FnMut(Event<'a>) -> Flow>(handle: F) -> Events<F> {
+    Events(handle)
+}
+
 impl<'a, F: FnMut(Event<'a>) -> Flow> Sink<'a> for Events<F> {
     fn start_message(&mut self, message: MessageId) -> Flow {
         (self.0)(Event::StartMessage(message))

@@ -206,7 +206,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                     }
                     if end > have {
                         if self.last {
-                            return self.cut(pos, number);
+                            return self.cut_text(entry, pos, body);
                         }
                         self.state.next = entry.next;
                         return self.begin_text(place, pos, body, end);

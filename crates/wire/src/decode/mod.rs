@@ -37,7 +37,7 @@ mod walk;
 
 pub use error::{DecodeError, ErrorKind};
 #[cfg(feature = "native")]
-pub use native::{Listing, Native, NativeError};
+pub use native::{Compiling, Listing, Native, NativeError};
 pub use select::SelectError;
 pub use stream::Stream;
 pub use tables::Tables;

@@ -16,7 +16,8 @@ use crate::sink::Sink;
 /// unknown field has had if the sink wants unknown fields. Strings are told as they arrive.
 ///
 /// ```
-/// use tidemill_wire::{Decoder, Event, Label, Scalar, SchemaBuilder, events};
+/// use tidemill_wire::sink::stream_events;
+/// use tidemill_wire::{Decoder, Event, Label, Scalar, SchemaBuilder};
 ///
 /// let mut builder = SchemaBuilder::new("demo");
 /// let note = builder.message("Note");
@@ -24,7 +25,7 @@ use crate::sink::Sink;
 /// let schema = builder.build().unwrap();
 ///
 /// let mut seen = String::new();
-/// let mut sink = events(|event| {
+/// let mut sink = stream_events(|event| {
 ///     if let Event::String(_, piece) = event {
 ///         seen.push_str(piece);
 ///     }

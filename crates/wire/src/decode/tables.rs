@@ -8,8 +8,9 @@
 //!          `-> tag 0x22  Skip     (not selected)
 //! ```
 //! A *node* is a message in the place where it stands: with the fields selected there, and, for a
-//! group, with the tag that ends it. Without a selection there is one node for each message, and one
-//! more for each number under which it is a group. Node and entry numbers index the arrays here;
+//! group, with the tag that ends it. Without a selection there is one node for each message, and
+//! one more for each number under which it is a group. Node and entry numbers index the arrays
+//! here;
 //! both decoders name their places by them.
 
 use std::sync::Arc;

@@ -7,6 +7,17 @@ use super::walk::{Step, Walk, told};
 use crate::sink::Sink;
 
 impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
+    /// A string or bytes whose end never comes: what is there of it may be wrong all the same.
+    #[cold]
+    pub(super) fn cut_text(&mut self, entry: &Entry, start: usize, body: usize) -> Step {
+        let there = std::str::from_utf8(self.bytes(body, self.have()));
+        if entry.action == Action::String && there.is_err_and(|one| one.error_len().is_some()) {
+            (self.state.tag_start, self.state.number) = (start, entry.number());
+            return Err(ErrorKind::InvalidUtf8);
+        }
+        self.cut(start, entry.number())
+    }
+
     /// Begins a string or bytes whose end is not there yet.
     pub(super) fn begin_text(&mut self, place: u32, start: usize, body: usize, end: usize) -> Step {
         let entry = self.tables.entry(place);

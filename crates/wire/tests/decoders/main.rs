@@ -7,6 +7,7 @@ mod log;
 mod mutate;
 mod noise;
 mod random;
+mod system_calls;
 
 use std::path::Path;
 

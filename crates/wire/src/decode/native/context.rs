@@ -41,8 +41,19 @@ macro_rules! offsets {
 }
 
 offsets! {
-    POS: pos, END: end, SAFE: safe, BASE: base, TOP: top, FRAMES_END: frames_end,
-    SEEN: seen, NODE: node, START: start, ENTRY: entry, LIST_END: list_end, HOST: host, CALLS: calls,
+    POS: pos,
+    END: end,
+    SAFE: safe,
+    BASE: base,
+    TOP: top,
+    FRAMES_END: frames_end,
+    SEEN: seen,
+    NODE: node,
+    START: start,
+    ENTRY: entry,
+    LIST_END: list_end,
+    HOST: host,
+    CALLS: calls,
 }
 
 pub(super) const FRAME_BYTES: i64 = size_of::<Frame>() as i64;

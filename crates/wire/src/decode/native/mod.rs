@@ -9,14 +9,15 @@
 //! ```
 //! All messages are in one function, and all jumps inside it: a sub-message is jumped to, its end
 //! jumps back, where to is known if only one field leads there, and in a frame else. Behind each
-//! field the tag that probably follows is compared first. What is rare is not in the code at all: it
-//! leaves, at the tag of the field, and the table decoder reads that one field and finds what is
+//! field the tag that probably follows is compared first. What is rare is not in the code at all:
+//! it leaves, at the tag of the field, and the table decoder reads that one field and finds what is
 //! wrong, if anything is. So both give the same errors by construction, and no error is carried
 //! through registers, no signal and no system call is in the loop.
 //!
 //! The code reads words that begin inside the input and may end up to [`SLACK`] bytes behind it,
 //! never over the end of a page; it uses no bit from there.
 
+mod background;
 mod calls;
 mod context;
 mod scalar;
@@ -36,6 +37,7 @@ use super::walk::{Step, Walk, Zone};
 use super::{Decoder, ErrorKind};
 use crate::schema::Schema;
 use crate::sink::{Sink, Wants};
+pub use background::Compiling;
 use calls::{Calls, Host};
 use context::{Context, Exit};
 
@@ -172,7 +174,8 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
     pub(super) fn over_piece_natively(&mut self, native: &Native) -> Step {
         let have = self.have();
         let behind = self.piece.as_ptr().addr() + self.piece.len();
-        let same_page = behind % PAGE_BYTES != 0 && behind % PAGE_BYTES + SLACK <= PAGE_BYTES;
+        let on_page = behind % PAGE_BYTES;
+        let same_page = on_page > 0 && on_page + SLACK <= PAGE_BYTES;
         let safe = if same_page { have } else { have.saturating_sub(SLACK).max(self.piece_start) };
         loop {
             if self.state.within == Within::Fields {

@@ -164,7 +164,7 @@ impl Writer<'_, '_> {
         self.body.ins().brif(more, two, &[], one, &[]);
         self.body.switch_to_block(one);
         let end = self.body.ins().iadd_imm_u(start, 1);
-        self.to_done(done, end, value.map(|_| first));
+        self.found(done, end, value.map(|_| first));
         self.body.switch_to_block(two);
         let both = self.body.ins().uload16(types::I64, Self::flags(), at, 0);
         let (two, long) = (self.body.create_block(), self.cold());
@@ -176,14 +176,14 @@ impl Writer<'_, '_> {
         let high = self.body.ins().ushr_imm_u(both, 1);
         let high = self.body.ins().band_imm_u(high, 0x3f80);
         let pair = self.body.ins().bor(low, high);
-        self.to_done(done, end, value.map(|_| pair));
+        self.found(done, end, value.map(|_| pair));
         self.body.switch_to_block(long);
         self.long_varint(start, at, need, done);
         self.body.switch_to_block(done);
         (value, after)
     }
 
-    fn to_done(&mut self, done: tidemill_jit::build::Block, end: Value, value: Option<Value>) {
+    fn found(&mut self, done: tidemill_jit::build::Block, end: Value, value: Option<Value>) {
         match value {
             Some(value) => self.body.ins().jump(done, &[end.into(), value.into()]),
             None => self.body.ins().jump(done, &[end.into()]),
@@ -216,7 +216,7 @@ impl Writer<'_, '_> {
             let used = self.body.ins().band(word, mask);
             self.together(used)
         });
-        self.to_done(done, end, value);
+        self.found(done, end, value);
         self.body.switch_to_block(far);
         let helper = self.helpers.varint;
         let answer = self.body.call(helper, &[at]).to_vec();
@@ -224,7 +224,7 @@ impl Writer<'_, '_> {
         let endless = self.body.ins().icmp_imm_u(IntCC::Equal, bytes, 0);
         self.leave_if(endless);
         let end = self.body.ins().iadd(start, bytes);
-        self.to_done(done, end, (need == Need::Value).then_some(value));
+        self.found(done, end, (need == Need::Value).then_some(value));
     }
 
     /// The sevens of eight bytes in a row.

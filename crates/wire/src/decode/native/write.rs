@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   resume(node):  at the end? -> ended      else dispatch
-//!   after(entry):  at the end? -> ended      its own tag, if it is a list? the next one's? else dispatch
+//!   after(entry):  at the end? -> ended      its own tag, if a list? the next one's? else dispatch
 //!   dispatch(node): tag -> number -> one(entry), packed(entry), end of the group, else leave
 //!   one(entry):    value -> after(entry);  sub-message: push a frame -> first tag of its node
 //!   ended(node):   the end of a sub-message: pop the frame -> after(its entry);  else leave
@@ -60,6 +60,13 @@ impl TagBytes {
         let raw = bytes.iter().rev().fold(0, |raw, &byte| raw << 8 | u64::from(byte));
         TagBytes { raw, length }
     }
+}
+
+/// The tags of one number, and where they are told apart.
+struct Check {
+    number: u32,
+    block: Block,
+    tags: Vec<(u32, Block)>,
 }
 
 /// Writes the body of the function.
@@ -464,21 +471,21 @@ impl<'w, 'm> Writer<'w, 'm> {
             }
         };
         let mut switch = Switch::new();
-        let mut checks: Vec<(u32, Block, Vec<(u32, Block)>)> = Vec::new();
+        let mut checks: Vec<Check> = Vec::new();
         for &&(tag, block) in tags {
-            match checks.iter_mut().find(|(number, ..)| *number == tag >> 3) {
-                Some((_, _, same)) => same.push((tag, block)),
+            match checks.iter_mut().find(|check| check.number == tag >> 3) {
+                Some(check) => check.tags.push((tag, block)),
                 None => {
                     let check = self.body.create_block();
                     switch.set_entry(u128::from(tag >> 3), check);
-                    checks.push((tag >> 3, check, vec![(tag, block)]));
+                    checks.push(Check { number: tag >> 3, block: check, tags: vec![(tag, block)] });
                 }
             }
         }
         switch.emit(self.body, number, otherwise);
-        for (_, check, same) in checks {
-            self.body.switch_to_block(check);
-            for (tag, block) in same {
+        for Check { block, tags, .. } in checks {
+            self.body.switch_to_block(block);
+            for (tag, block) in tags {
                 let wanted = TagBytes::of(tag).raw as i64;
                 let same = self.body.ins().icmp_imm_u(IntCC::Equal, raw, wanted);
                 let next = self.body.create_block();

@@ -187,12 +187,12 @@ pub enum ProtoVerb {
     /// Turn messages from one form into another
     #[command(after_help = "Examples:\n  \
         tidemill proto convert --schema a.proto --type p.Event --from delimited --to json in.pb\n  \
-        tidemill proto convert --schema a.proto --type p.Event --from json --to delimited < lines")]
+        tidemill proto convert --schema a.proto --type p.Event --from json --to delimited -")]
     Convert(MessagesArgs),
     /// Print messages: from binary to JSON, unless said otherwise
     #[command(after_help = "Examples:\n  \
         tidemill proto decode --schema a.proto --type p.Event event.pb\n  \
-        tidemill proto decode --schema a.proto --type p.Event --to text --select user.name < event")]
+        tidemill proto decode --schema a.proto --type p.Event --to text --select user.name e.pb")]
     Decode(MessagesArgs),
     /// Make messages: from JSON to binary, unless said otherwise
     #[command(after_help = "Example:\n  \

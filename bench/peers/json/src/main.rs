@@ -73,7 +73,8 @@ fn main() {
     let sonic: Order = sonic_rs::from_slice(&bytes).expect("an order");
     let simd: Order = simd_json::from_slice(&mut bytes.clone()).expect("an order");
     assert!(order == sonic && order == simd);
-    let back: Order = serde_json::from_str(&sonic_rs::to_string(&order).expect("text")).expect("it");
+    let back: Order =
+        serde_json::from_str(&sonic_rs::to_string(&order).expect("text")).expect("it");
     assert_eq!(order, back);
     let case = Case { bytes, rounds, runs };
     case.row("serde_json", "decode", || {
@@ -106,6 +107,8 @@ fn main() {
         black_box(&out);
     });
     case.row("serde_json", "plain", || {
-        black_box(serde_json::from_slice::<serde::de::IgnoredAny>(black_box(&case.bytes)).expect("it"));
+        black_box(
+            serde_json::from_slice::<serde::de::IgnoredAny>(black_box(&case.bytes)).expect("it"),
+        );
     });
 }

@@ -62,8 +62,8 @@ fn write_nanos(out: &mut Vec<u8>, nanos: u32) {
         rest /= 10;
     }
     let count = match nanos {
-        _ if nanos % 1_000_000 == 0 => 3,
-        _ if nanos % 1_000 == 0 => 6,
+        _ if nanos.is_multiple_of(1_000_000) => 3,
+        _ if nanos.is_multiple_of(1_000) => 6,
         _ => 9,
     };
     out.push(b'.');

@@ -85,7 +85,8 @@ impl<'a> Lexer<'a> {
     pub(super) fn number(&mut self) -> Lex<&'a str> {
         let first = self.peek();
         let second = self.bytes().get(self.at + 1).copied().unwrap_or(0);
-        if !first.is_ascii_digit() && !(first == b'.' && second.is_ascii_digit()) {
+        let starts = first.is_ascii_digit() || first == b'.' && second.is_ascii_digit();
+        if !starts {
             return Err(self.expected("a number"));
         }
         let start = self.at;

@@ -17,7 +17,8 @@
 //! let schema = builder.build().unwrap();
 //! let mapping = Mapping::new(&schema);
 //!
-//! let bytes = text::parse(&mapping, point, b"x: -0x3  # hexadecimal\n name: 'he' \"re\"").unwrap();
+//! let written = b"x: -0x3  # hexadecimal\n name: 'he' \"re\"";
+//! let bytes = text::parse(&mapping, point, written).unwrap();
 //! assert_eq!(bytes, b"\x08\x05\x12\x04here");
 //! assert_eq!(text::print(&mapping, point, &bytes).unwrap(), "x: -3\nname: \"here\"\n");
 //! ```

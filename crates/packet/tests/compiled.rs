@@ -239,9 +239,8 @@ fn a_graph_is_compiled_beside_the_one_that_runs() {
     assert_eq!(changes.kept, ["src", "k", "end"]);
     assert!(breaths > 1, "the old graph goes on");
     assert!(engine.is_compiled() && !engine.is_preparing(), "{:?}", engine.take_notes());
-    for _ in 0..50 {
-        assert_eq!(engine.breathe(), Rest::Busy);
-    }
+    // A breath may bring nothing, by chance.
+    engine.breathe_times(50);
     assert!(engine.link_stats("cut.end->end.cut").unwrap().rx_packets > 0);
     // None is lost on links that stay: what came has arrived, or is on the way.
     let first = engine.link_stats("src.k->k.input").unwrap();

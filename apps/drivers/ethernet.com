@@ -12,7 +12,7 @@ COMPONENT EthernetDriver OFFERS Ethernet REQUIRES Pore;
     FrameBytes = 65536;
     Frames = 256;
   VARIABLE
-    isOpen, isBroken, isArmed: BOOLEAN;
+    isOpen, isBroken, isArmed, isEvent: BOOLEAN;
     reason: TEXT;
     frame[place: INTEGER]: TEXT {ARRAY};
     first, last: INTEGER;
@@ -34,19 +34,28 @@ COMPONENT EthernetDriver OFFERS Ethernet REQUIRES Pore;
     END
   END Open;
 
+  (* An event may come before the answer to what was asked, whenever one was armed for. *)
+  PROCEDURE Heed;
+    VARIABLE readable, writable: INTEGER;
+  BEGIN
+    IF Pore?Event THEN
+      Pore?Event(readable, writable);
+      isEvent := TRUE
+    ELSIF Pore?Trouble THEN
+      Pore?Trouble(reason);
+      isBroken := TRUE
+    END
+  END Heed;
+
   (* Takes frames as long as there are some, and room for them: the others stay in the device. *)
   PROCEDURE Take;
-    VARIABLE
-      readable, writable: INTEGER;
-      data: TEXT;
+    VARIABLE data: TEXT;
   BEGIN
     IF isArmed THEN
-      IF Pore?Event THEN
-        Pore?Event(readable, writable)
-      ELSE
-        Pore?Trouble(reason);
-        isBroken := TRUE
+      IF ~isEvent THEN
+        Heed
       END;
+      isEvent := FALSE;
       isArmed := FALSE
     END;
     data := " ";
@@ -82,10 +91,10 @@ COMPONENT EthernetDriver OFFERS Ethernet REQUIRES Pore;
         IF ?Send THEN
           ?Send(data);
           BEGIN {EXCLUSIVE}
-            AWAIT(isBroken OR ~INPUT(Pore, ANY));
             accepted := 0;
             IF ~isBroken THEN
               Pore!Write(data);
+              Heed;
               Pore?Accepted(accepted);
               Pore!Ring
             END
@@ -119,6 +128,7 @@ COMPONENT EthernetDriver OFFERS Ethernet REQUIRES Pore;
 BEGIN
   isOpen := FALSE;
   isBroken := FALSE;
+  isEvent := FALSE;
   isArmed := FALSE;
   reason := "";
   NEW(frame, Frames);
@@ -127,7 +137,7 @@ BEGIN
 ACTIVITY {EXCLUSIVE}
   AWAIT(isOpen OR TERMINATED());
   WHILE ~TERMINATED() AND ~isBroken DO
-    AWAIT(TERMINATED() OR INPUT(Pore, ANY) OR ~isArmed AND (last - first < Frames));
+    AWAIT(TERMINATED() OR isEvent OR INPUT(Pore, ANY) OR ~isArmed AND (last - first < Frames));
     IF ~TERMINATED() THEN
       Take
     END

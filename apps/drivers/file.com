@@ -21,7 +21,7 @@ COMPONENT FileDriver OFFERS File REQUIRES Pore;
     ToWrite = 2;
     ToSync = 3;
   VARIABLE
-    isOpen, isBroken: BOOLEAN;
+    isOpen, isBroken, isEvent: BOOLEAN;
     reason, request: TEXT;
     free[place: INTEGER]: INTEGER {ARRAY};
     freeCount: INTEGER;
@@ -44,6 +44,19 @@ COMPONENT FileDriver OFFERS File REQUIRES Pore;
     END
   END Open;
 
+  (* An event may come before the answer to what was asked, whenever one was armed for. *)
+  PROCEDURE Heed;
+    VARIABLE readable, writable: INTEGER;
+  BEGIN
+    IF Pore?Event THEN
+      Pore?Event(readable, writable);
+      isEvent := TRUE
+    ELSIF Pore?Trouble THEN
+      Pore?Trouble(reason);
+      isBroken := TRUE
+    END
+  END Heed;
+
   PROCEDURE SetNumber(at, number: INTEGER);
     VARIABLE i: INTEGER;
   BEGIN
@@ -63,6 +76,7 @@ COMPONENT FileDriver OFFERS File REQUIRES Pore;
     SetNumber(16, slot * SlotBytes);
     SetNumber(24, slot);
     Pore!Write(request);
+    Heed;
     Pore?Accepted(accepted);
     ASSERT(accepted = RequestBytes); (* there are fewer slots than entries *)
     Pore!Ring
@@ -70,12 +84,16 @@ COMPONENT FileDriver OFFERS File REQUIRES Pore;
 
   PROCEDURE Complete;
     VARIABLE
-      readable, writable, at, slot, number, i: INTEGER;
+      at, slot, number, i: INTEGER;
       data: TEXT;
   BEGIN
-    IF Pore?Event THEN
-      Pore?Event(readable, writable);
+    IF ~isEvent THEN
+      Heed
+    END;
+    IF isEvent THEN
+      isEvent := FALSE;
       Pore!Read(Slots * CompletionBytes);
+      Heed;
       Pore?Data(data);
       at := 0;
       WHILE at < LENGTH(data) DO
@@ -92,9 +110,6 @@ COMPONENT FileDriver OFFERS File REQUIRES Pore;
         at := at + CompletionBytes
       END;
       Pore!Arm(CompletionBytes, 0)
-    ELSE
-      Pore?Trouble(reason);
-      isBroken := TRUE
     END
   END Complete;
 
@@ -130,7 +145,7 @@ COMPONENT FileDriver OFFERS File REQUIRES Pore;
           length := SlotBytes
         END;
         BEGIN {EXCLUSIVE}
-          AWAIT(isBroken OR (freeCount > 0) AND ~INPUT(Pore, ANY));
+          AWAIT(isBroken OR (freeCount > 0));
           IF isBroken THEN
             length := -5;
             data := ""
@@ -141,10 +156,11 @@ COMPONENT FileDriver OFFERS File REQUIRES Pore;
               Pore!Put(slot * SlotBytes, data)
             END;
             Submit(kind, slot, place, length);
-            AWAIT((isDone[slot] OR isBroken) AND ~INPUT(Pore, ANY));
+            AWAIT(isDone[slot] OR isBroken);
             length := result[slot];
             IF (kind = ToRead) AND (length > 0) THEN
               Pore!Get(slot * SlotBytes, length);
+              Heed;
               Pore?Data(data)
             ELSE
               data := ""
@@ -173,6 +189,7 @@ COMPONENT FileDriver OFFERS File REQUIRES Pore;
 BEGIN
   isOpen := FALSE;
   isBroken := FALSE;
+  isEvent := FALSE;
   reason := "";
   NEW(request, RequestBytes);
   NEW(free, Slots);
@@ -186,8 +203,8 @@ BEGIN
 ACTIVITY {EXCLUSIVE}
   AWAIT(isOpen OR TERMINATED());
   WHILE ~TERMINATED() AND ~isBroken DO
-    AWAIT(INPUT(Pore, ANY) OR TERMINATED());
-    IF INPUT(Pore, ANY) THEN
+    AWAIT(isEvent OR INPUT(Pore, ANY) OR TERMINATED());
+    IF isEvent OR INPUT(Pore, ANY) THEN
       Complete
     END
   END

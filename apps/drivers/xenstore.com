@@ -31,7 +31,7 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     TypeWatchEvent = 15;
     TypeError = 16;
   VARIABLE
-    isOpen, isBroken: BOOLEAN;
+    isOpen, isBroken, isEvent: BOOLEAN;
     reason: TEXT;
     nul, head: TEXT;
     rest: TEXT; (* of a message that did not fit *)
@@ -122,6 +122,19 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     END
   END Open;
 
+  (* An event may come before the answer to what was asked, whenever one was armed for. *)
+  PROCEDURE Heed;
+    VARIABLE readable, writable: INTEGER;
+  BEGIN
+    IF Pore?Event THEN
+      Pore?Event(readable, writable);
+      isEvent := TRUE
+    ELSIF Pore?Trouble THEN
+      Pore?Trouble(reason);
+      isBroken := TRUE
+    END
+  END Heed;
+
   (* A message goes out as far as there is room; what is left goes first when there is more. *)
   PROCEDURE Send(kind, slot, transaction: INTEGER; first, second: TEXT);
     VARIABLE accepted, length: INTEGER;
@@ -133,6 +146,7 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     head[12] := CHARACTER(length MOD 256);
     head[13] := CHARACTER(length DIV 256 MOD 256);
     Pore!WriteParts(head, first, nul, second);
+    Heed;
     Pore?Accepted(accepted);
     IF accepted < HeaderBytes + length THEN
       rest := Joined(Joined(head, first), Joined(nul, second));
@@ -146,6 +160,7 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     VARIABLE accepted: INTEGER;
   BEGIN
     Pore!Write(rest);
+    Heed;
     Pore?Accepted(accepted);
     rest := Part(rest, accepted, LENGTH(rest))
   END SendRest;
@@ -298,7 +313,7 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
           !Fired(first, event)
         ELSE
           BEGIN {EXCLUSIVE}
-            AWAIT(isBroken OR (freeCount > 0) AND (LENGTH(rest) = 0) AND ~INPUT(Pore, ANY));
+            AWAIT(isBroken OR (freeCount > 0) AND (LENGTH(rest) = 0));
             IF isBroken THEN
               first := "EIO";
               isGood := FALSE
@@ -338,13 +353,15 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
   END Xenstore;
 
   PROCEDURE Serve;
-    VARIABLE
-      readable, writable: INTEGER;
-      data: TEXT;
+    VARIABLE data: TEXT;
   BEGIN
-    IF Pore?Event THEN
-      Pore?Event(readable, writable);
+    IF ~isEvent THEN
+      Heed
+    END;
+    IF isEvent THEN
+      isEvent := FALSE;
       Pore!Read(65536);
+      Heed;
       Pore?Data(data);
       Take(data);
       IF LENGTH(rest) > 0 THEN
@@ -352,9 +369,6 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
       END;
       Pore!Ring;
       Arm
-    ELSE
-      Pore?Trouble(reason);
-      isBroken := TRUE
     END
   END Serve;
 
@@ -362,6 +376,7 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
 BEGIN
   isOpen := FALSE;
   isBroken := FALSE;
+  isEvent := FALSE;
   reason := "";
   rest := "";
   input := "";
@@ -382,8 +397,8 @@ BEGIN
 ACTIVITY {EXCLUSIVE}
   AWAIT(isOpen OR TERMINATED());
   WHILE ~TERMINATED() AND ~isBroken DO
-    AWAIT(INPUT(Pore, ANY) OR TERMINATED());
-    IF INPUT(Pore, ANY) THEN
+    AWAIT(isEvent OR INPUT(Pore, ANY) OR TERMINATED());
+    IF isEvent OR INPUT(Pore, ANY) THEN
       Serve
     END
   END

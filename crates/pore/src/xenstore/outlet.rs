@@ -45,6 +45,9 @@ impl From<Error> for Failure {
     }
 }
 
+/// Path and token.
+pub type WatchEvent = (Vec<u8>, Vec<u8>);
+
 enum Line {
     Page(Memfd),
     Stream(UnixStream),
@@ -54,7 +57,7 @@ enum Line {
 pub struct Outlet {
     line: Line,
     last: u32,
-    events: VecDeque<(Vec<u8>, Vec<u8>)>,
+    events: VecDeque<WatchEvent>,
 }
 
 impl Outlet {
@@ -124,7 +127,7 @@ impl Outlet {
     ///
     /// # Errors
     /// The line's.
-    pub fn next_event(&mut self) -> Result<Option<(Vec<u8>, Vec<u8>)>, Failure> {
+    pub fn next_event(&mut self) -> Result<Option<WatchEvent>, Failure> {
         while self.events.is_empty() && self.line.has_something()? {
             let (header, payload) = self.receive()?;
             if Type::of(header.kind) != Some(Type::WatchEvent) {

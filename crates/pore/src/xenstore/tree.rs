@@ -60,10 +60,8 @@ impl Node {
             return true;
         }
         let listed = self.permissions[1..].iter().find(|it| it.domain == domain);
-        match (listed.unwrap_or(&owner).letter, access) {
-            (b'b', _) | (b'r', Access::Read) | (b'w', Access::Write) => true,
-            _ => false,
-        }
+        let letter = listed.unwrap_or(&owner).letter;
+        letter == b'b' || letter == if access == Access::Read { b'r' } else { b'w' }
     }
 }
 

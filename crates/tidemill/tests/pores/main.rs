@@ -120,6 +120,19 @@ fn opening_fails_with_a_reason() {
     assert!(said("memfd-listen", "words 64 x").contains("memfd-listen takes"));
 }
 
+/// As many at once as the ring has no room for, cut off by slices wherever they are.
+#[test]
+fn many_writers_share_a_driver() {
+    let program = [XENSTORE, include_str!("../../../../bench/cl/pores.com")];
+    for (size, writes) in [("1", "1000"), ("100", "1000")] {
+        let folder = Folder::new("many");
+        let _store = store(&folder, u32::MAX - 5000);
+        let words = ["pore", "xenstore", "pages", "25", size, writes, "0"];
+        let (out, faults) = run(&program, &folder, &words, Engine::Native);
+        assert_eq!((out.as_str(), faults.as_str()), ("25000\n", ""));
+    }
+}
+
 /// A store that goes fails those who ask; nobody hangs.
 #[test]
 fn a_store_that_goes_fails_its_clients() {

@@ -9,8 +9,8 @@
 //! client asks of a pore that is broken has no effect (nothing is read, nothing accepted); Arm
 //! tells why, in Trouble. An offset outside the memory is the client's own fault, and faults it.
 //!
-//! Whoever has armed takes the Event before anything else is answered: it is sent between two
-//! answers, never between a question and its answer.
+//! An Event is sent between two answers, never between a question that was taken and its answer.
+//! A client that has armed may find it before the answer to a question that it has just sent.
 
 mod open;
 mod wake;

@@ -99,9 +99,6 @@ fn mistakes_have_their_place() {
     assert_eq!((status(&output), &*stderr(&output)), (1, message));
     let output = pipe(&folder, "encode", b"{} {}");
     assert!(stderr(&output).contains("one message makes a binary file"));
-    let output = pipe(&folder, "convert --to arrow", b"");
-    assert_eq!((status(&output), stdout(&output)), (1, String::new()));
-    assert!(stderr(&output).contains("this build has no Arrow"), "{}", stderr(&output));
     let schema = folder.file("point.proto", POINT);
     let output = run(&format!("proto decode --schema {schema} --type q.point no-such-file"));
     assert!(stderr(&output).contains("no message `q.point`; is p.Point meant?"));
@@ -146,4 +143,22 @@ fn layouts_are_explained() {
     assert!(text.contains("near                     repeated p.Point"), "{text}");
     assert_eq!(stdout(&run(&format!("explain {schema}"))), text);
     assert_eq!(status(&run(&format!("explain {schema} --type p.Line"))), 1);
+}
+
+#[test]
+fn columns_are_arrow_streams_and_parquet_files() {
+    let folder = Folder::new();
+    let json = b"{\"x\":-1,\"fullName\":\"a\"} {\"near\":[{\"x\":2}]}\n";
+    let stream = pipe(&folder, "convert --from json --to arrow", json);
+    let warning = "tidemill: warning: near leads back to a message around it: it has no column\n";
+    assert_eq!((status(&stream), &*stderr(&stream)), (0, warning));
+    // A message of the stream begins with a mark; the stream ends with an empty one.
+    assert_eq!(stream.stdout[..4], [0xff; 4]);
+    assert_eq!(stream.stdout[stream.stdout.len() - 8..], [255, 255, 255, 255, 0, 0, 0, 0]);
+    let file = pipe(&folder, "convert --from json --to parquet --select x --engine native", json);
+    assert_eq!((status(&file), &*stderr(&file)), (0, ""));
+    assert!(file.stdout.starts_with(b"PAR1") && file.stdout.ends_with(b"PAR1"));
+    let wrong = pipe(&folder, "convert --from json --to arrow --select y", json);
+    assert_eq!(status(&wrong), 1);
+    assert!(stderr(&wrong).contains("--select: "), "{}", stderr(&wrong));
 }

@@ -2,8 +2,8 @@
 //!
 //! It moves white space and nothing else. One item to a line; a config stays on its line unless its
 //! first key stood on a line of its own: then each key does; so too a list and its values. A chain
-//! that was broken before an arrow stays broken there. Empty lines are kept, several as one; comments stay behind what they
-//! stood behind, or on a line of their own.
+//! that was broken before an arrow stays broken there. Empty lines are kept, several as one;
+//! comments stay behind what they stood behind, or on a line of their own.
 
 use tidemill_stdx::diag::{Diagnostic, FileId, has_errors};
 use tidemill_stdx::hash::Set;

@@ -305,10 +305,11 @@ impl<'a> Sink<'a> for Columns {
 
     #[inline]
     fn bytes(&mut self, _: FieldId, piece: &'a [u8]) -> Flow {
-        if let Some(column) = self.open
-            && let Items::Bytes(texts) = &mut self.plan.columns[column].items
-        {
-            texts.data.extend_from_slice(piece);
+        match self.open.map(|column| &mut self.plan.columns[column].items) {
+            Some(Items::Bytes(texts)) => texts.data.extend_from_slice(piece),
+            // Of a string that need not be UTF-8, and is not.
+            Some(Items::Text(texts)) => texts.data.push_str(&String::from_utf8_lossy(piece)),
+            _ => {}
         }
         Ok(())
     }

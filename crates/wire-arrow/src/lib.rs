@@ -11,6 +11,7 @@
 //! | in the schema | column |
 //! |---|---|
 //! | numbers, `bool`, `string`, `bytes` | the type of that width, `Boolean`, `Utf8`, `Binary` |
+//! | `string` of proto2 that is not UTF-8 | `Utf8`, with U+FFFD for what is not |
 //! | enum | `Dictionary(Int32, Utf8)` of names, or `Int32` ([`EnumForm`]) |
 //! | message | `Struct`, null where absent |
 //! | `repeated` | `List`, empty where absent |

@@ -4,6 +4,7 @@ mod support;
 
 use proptest::prelude::*;
 use support::{Teller, model_text, row_text, schema};
+use tidemill_wire::proto::{Texts, compile};
 use tidemill_wire::{Decoder, MessageId, Schema, events};
 use tidemill_wire_arrow::{Columns, Engine, EnumForm, Format, Options, Output, PlanError, Reader};
 
@@ -137,6 +138,19 @@ fn a_selection_has_its_columns_alone() {
         row_text(&batch, 0),
         "{a: 6, point: {x: 2.5}, points: [{x: 0.0, y: null, tags: []}]}"
     );
+}
+
+#[test]
+fn text_that_is_not_utf8_says_so() {
+    let text = r#"syntax = "proto2"; message Old { optional string s = 1; }"#;
+    let schema = compile(&["old.proto"], &Texts::from_iter([("old.proto", text)])).schema;
+    let schema = schema.expect("it is right");
+    let old = schema.message_by_name("Old").expect("it is there");
+    for engine in [Engine::Native, Engine::Table] {
+        let mut reader = Reader::new(&schema, old, &Options::default(), engine).expect("a plan");
+        reader.append(&[10, 3, b'a', 0xff, b'b']).expect("a message");
+        assert_eq!(row_text(&reader.finish().expect("a batch"), 0), "{s: \"a\u{fffd}b\"}");
+    }
 }
 
 #[test]

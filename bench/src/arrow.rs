@@ -148,7 +148,10 @@ fn data(
             to.put_f32(own("temperature"), 20.0 + battery as f32 / 10.0);
             to.put_i32(own("battery"), battery);
             to.put_i32(own("status"), battery % 4);
-            to.put_string(own("firmware"), if device % 7 == 0 { "2.11.0-beta" } else { "2.10.3" });
+            to.put_string(
+                own("firmware"),
+                if device.is_multiple_of(7) { "2.11.0-beta" } else { "2.10.3" },
+            );
             to.put_packed(own("samples"), samples.iter().copied());
             if humid {
                 to.put_f64(own("humidity"), 40.25);

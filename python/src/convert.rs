@@ -88,7 +88,11 @@ pub(crate) fn field_id(message: &MessageRef<'_>, name: &str) -> PyResult<FieldId
 }
 
 /// Sets a field to whatever Python has for it; `None` clears it.
-pub(crate) fn assign(mut to: MessageMut<'_>, id: FieldId, value: &Bound<'_, PyAny>) -> PyResult<()> {
+pub(crate) fn assign(
+    mut to: MessageMut<'_>,
+    id: FieldId,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<()> {
     to.clear(id).map_err(error::access)?;
     if value.is_none() {
         return Ok(());
@@ -204,7 +208,8 @@ fn fill(mut to: MessageMut<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
     };
     let message = message.get();
     message.read(value.py(), |from| {
-        if from.message_type() != to.message_type() || !from.schema().is_same(to.as_ref().schema()) {
+        if from.message_type() != to.message_type() || !from.schema().is_same(to.as_ref().schema())
+        {
             return Err(PyTypeError::new_err(format!(
                 "a message of type {} is needed",
                 to.as_ref().schema().full_name(to.message_type())

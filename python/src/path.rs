@@ -67,9 +67,7 @@ pub(crate) fn read<'m>(mut at: MessageRef<'m>, path: &[Step]) -> PyResult<Messag
                 _ => return Err(gone()),
             },
             Step::Entry(field, key) => match at.get(*field).map_err(error::access)? {
-                Value::Map(map) => {
-                    map.get(key.value()).map_err(error::access)?.ok_or_else(gone)?
-                }
+                Value::Map(map) => map.get(key.value()).map_err(error::access)?.ok_or_else(gone)?,
                 _ => return Err(gone()),
             },
         };
@@ -89,9 +87,7 @@ pub(crate) fn write<T>(
 ) -> PyResult<T> {
     let Some((step, rest)) = path.split_first() else { return change(at).map_err(error::access) };
     match step {
-        Step::Field(field) => {
-            write(at.message_mut(*field).map_err(error::access)?, rest, change)
-        }
+        Step::Field(field) => write(at.message_mut(*field).map_err(error::access)?, rest, change),
         Step::Element(field, index) => {
             let mut list = at.list_mut(*field).map_err(error::access)?;
             write(list.message_mut(*index).map_err(|_| gone())?, rest, change)

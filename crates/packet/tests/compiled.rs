@@ -150,7 +150,7 @@ fn a_run_of_kernels_is_one_function_and_its_links_count() {
     let touch = "kernel Touch\n reason 0 short\n b0:\n need [20] else 0\n \
                  v0 = load8 [8]\n v1 = const 1\n \
                  v2 = sub v0 v1\n store8 [8] v2\n emit 0\n";
-    let mut text = format!("src :: Noise {{ packets: 5000 }}\nend :: Digest\n");
+    let mut text = "src :: Noise { packets: 5000 }\nend :: Digest\n".to_owned();
     for at in 0..5 {
         text += &format!("t{at} :: Code {{ text: {} }}\n", Text(touch));
     }

@@ -252,7 +252,9 @@ mod tests {
         latency.record(2000);
         let before = registry.snapshot();
         [120, 110, 2000, 9].iter().zip(&counters).for_each(|(count, one)| one.set(*count));
-        (app.add(10), over.add(2), late.add(4));
+        app.add(10);
+        over.add(2);
+        late.add(4);
         let text = table(&before, &registry.snapshot(), 2.0);
         let row = |start: &str| {
             let line = text.lines().find(|line| line.starts_with(start)).expect(start);

@@ -91,7 +91,7 @@ impl Converter<'_> {
         let (mut counts, mut batch_bytes) = (Counts::default(), 0);
         let mut done = Ok(());
         loop {
-            let frame = match frames.next() {
+            let frame = match frames.next_frame() {
                 Ok(Some(frame)) => frame,
                 Ok(None) => break,
                 Err(error) => {

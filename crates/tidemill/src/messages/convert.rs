@@ -98,7 +98,7 @@ impl<'s> Converter<'s> {
         let mut counts = Counts::default();
         let mut done = Ok(());
         loop {
-            let frame = match frames.next() {
+            let frame = match frames.next_frame() {
                 Ok(Some(frame)) => frame,
                 Ok(None) => break,
                 Err(error) => {

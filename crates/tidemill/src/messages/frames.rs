@@ -61,7 +61,7 @@ impl<R: Read> Frames<R> {
     ///
     /// # Errors
     /// An input that cannot be read, or ends inside of a message, or has one that is too large.
-    pub fn next(&mut self) -> Result<Option<&[u8]>, ConvertError> {
+    pub fn next_frame(&mut self) -> Result<Option<&[u8]>, ConvertError> {
         loop {
             if let Some((skipped, length)) = self.find()? {
                 self.count += 1;

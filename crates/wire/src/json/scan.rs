@@ -83,8 +83,8 @@ mod word {
     pub(super) fn block_mask(block: &[u8; LANES]) -> u64 {
         let word = u64::from_le_bytes(*block);
         let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word & HIGHS;
-        let quote = below(word ^ ONES * u64::from(b'"'), 1);
-        let backslash = below(word ^ ONES * u64::from(b'\\'), 1);
+        let quote = below(word ^ (ONES * u64::from(b'"')), 1);
+        let backslash = below(word ^ (ONES * u64::from(b'\\')), 1);
         below(word, 0x20) | quote | backslash
     }
 

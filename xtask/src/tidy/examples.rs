@@ -25,6 +25,13 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
             }
             continue;
         }
+        if is_there("proto") {
+            // Sessions in pages are tests.
+            if tree.get(&readme).is_some_and(|text| !text.contains("```console\n")) {
+                findings.add(&readme, 1, "an example of messages has a session");
+            }
+            continue;
+        }
         let script = format!("{folder}/test.sim");
         let command = format!("# tidemill sim {folder}/");
         if !tree.get(&script).is_some_and(|text| text.starts_with(&command)) {
@@ -54,11 +61,14 @@ mod tests {
             ("examples/e/README.md", ""),
             ("examples/e/e.flow", ""),
             ("examples/e/test.out", "a.pcap\n"),
+            ("examples/f/README.md", ""),
+            ("examples/f/f.proto", ""),
         ];
         let found = found(check, &files);
-        assert_eq!(found.lines().count(), 3, "{found}");
+        assert_eq!(found.lines().count(), 4, "{found}");
         assert!(found.contains("examples/b/README.md:1:"));
         assert!(found.contains("examples/b/test.sim:1:"));
         assert!(found.contains("examples/d/test.out:1:"));
+        assert!(found.contains("examples/f/README.md:1:"));
     }
 }

@@ -167,7 +167,7 @@ impl State {
             // One more than it may have, so that the end of the outermost is never reached.
             end: bytes_max.saturating_add(1),
             node,
-            next: tables.node(node).entries.0,
+            next: tables.node(node).first(),
             seen: 0,
             tag_start: 0,
             number: 0,

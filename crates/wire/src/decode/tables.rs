@@ -140,6 +140,13 @@ pub(crate) struct Node {
 }
 
 impl Node {
+    /// The entry that a message of this type probably begins with; [`NONE`] if it has none, as
+    /// what lies there belongs to the next node.
+    #[inline]
+    pub(crate) fn first(&self) -> u32 {
+        if self.entries.0 < self.entries.1 { self.entries.0 } else { NONE }
+    }
+
     /// The bits of its first 64 required fields.
     pub(crate) fn required_mask(&self) -> u64 {
         match self.required {

@@ -175,7 +175,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         told(self.sink.start_sub(entry.field))?;
         state.frames.push(Frame { end: state.end, start, seen: state.seen, entry: place });
         (state.node, state.seen) = (entry.sub, 0);
-        state.next = self.tables.node(entry.sub).entries.0;
+        state.next = self.tables.node(entry.sub).first();
         Ok(())
     }
 

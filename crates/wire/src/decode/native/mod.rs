@@ -253,7 +253,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         unsafe { state.frames.set_len(depth) };
         (state.pos, state.end, state.seen) = (context.pos, context.end, context.seen);
         state.node = context.node as u32;
-        state.next = self.tables.node(state.node).entries.0;
+        state.next = self.tables.node(state.node).first();
         let entry = context.entry as u32;
         match Exit::of(code) {
             Exit::AtField => Ok(()),

@@ -3,7 +3,6 @@
 use std::ptr::{NonNull, null_mut};
 
 use tidemill_wire::message::{ListRef, MapRef, MessageMut, Place, Value};
-use tidemill_wire::schema::FieldType;
 use tidemill_wire::{FieldId, Message, MessageRef};
 
 use crate::error::{Error, Failure};
@@ -230,10 +229,4 @@ unsafe extern "C" fn tidemill_map_entry(
     };
     // SAFETY: the caller gives a place or null.
     unsafe { run(error, false, work) }
-}
-
-/// The type of the messages in a field.
-pub(crate) fn holds_messages(message: &MessageRef<'_>, field: FieldId) -> bool {
-    let ty = message.schema().field(field).field_type();
-    matches!(ty, FieldType::Message(_) | FieldType::Group(_))
 }

@@ -24,6 +24,7 @@ use crate::Extent;
 use crate::clock::median;
 use crate::measure::{Measured, measured};
 use crate::report::{Better, Report, Row};
+use crate::tool;
 
 const DRIVER: &str = include_str!("../../apps/drivers/xenstore.com");
 const CLIENTS: &str = include_str!("../cl/pores.com");
@@ -256,9 +257,8 @@ fn round_trip(extent: Extent, report: &mut Report) -> Result<(), String> {
     let mut figures: [Vec<f64>; 2] = Default::default();
     for _ in 0..runs {
         figures[0].push(ours(&peer, count)?);
-        let said = Command::new(&peer).args(["both", &count.to_string()]).output();
-        let said = said.map_err(|error| error.to_string())?;
-        let text = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+        let said = tool::said(Command::new(&peer).args(["both", &count.to_string()]), "c")?;
+        let text = said.trim();
         figures[1].push(text.parse().map_err(|_| format!("c says `{text}`"))?);
     }
     let rows: Vec<Row> = ["tidemill", "c"]
@@ -279,19 +279,8 @@ fn round_trip(extent: Extent, report: &mut Report) -> Result<(), String> {
 }
 
 fn build_peer() -> Result<PathBuf, String> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/c/roundtrip.c");
-    let own = std::env::current_exe().map_err(|error| error.to_string())?;
-    let target = own.ancestors().nth(2).ok_or("no target folder")?.join("peers/c");
-    std::fs::create_dir_all(&target).map_err(|error| error.to_string())?;
-    let program = target.join("roundtrip");
-    let mut build = Command::new("cc");
-    let built = build.args(["-O2", "-o"]).arg(&program).arg(&source).output();
-    let built = built.map_err(|error| format!("the C compiler: {error}"))?;
-    if built.status.success() {
-        return Ok(program);
-    }
-    let said = String::from_utf8_lossy(&built.stderr);
-    Err(format!("the C compiler fails: {}", said.lines().next().unwrap_or("it says nothing")))
+    let program = tool::target("c")?.join("roundtrip");
+    tool::cc(&program, "c/roundtrip.c", &[]).map(|()| program)
 }
 
 /// Ends with whoever started it.

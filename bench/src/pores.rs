@@ -4,16 +4,14 @@
 //! The store is on a thread of its own and sleeps at its bell. Beside the writers a timer is to
 //! come every millisecond: a driver that holds the loop up delays it.
 
-use std::cell::RefCell;
-use std::io::{self, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use tidemill::components::run::Prepared;
 use tidemill::components::{RunOptions, Streams, load_text};
+use tidemill::tape::Tape;
 use tidemill_pore::Pore;
 use tidemill_pore::memfd::{Memfd, Shape};
 use tidemill_pore::xenstore::outlet::Outlet;
@@ -146,19 +144,6 @@ impl Drop for Place {
     }
 }
 
-#[derive(Clone, Default)]
-struct Tape(Rc<RefCell<Vec<u8>>>);
-
-impl Write for Tape {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 fn one(place: &Place, driver: &str, case: &Case) -> Result<Outcome, String> {
     let loaded = load_text("pores.com", &format!("{DRIVER}\n{CLIENTS}"));
     if loaded.program.is_none() {
@@ -178,8 +163,8 @@ fn one(place: &Place, driver: &str, case: &Case) -> Result<Outcome, String> {
     let mut ended = None;
     let measured = measured(|| {
         ended = Some(prepared.run(Streams { data: out, notes: err, is_watched: false })?);
-        let text = |tape: &Tape| String::from_utf8_lossy(&tape.0.borrow()).trim().to_owned();
-        text(&data).parse().map_err(|_| format!("{driver}: {} {}", text(&data), text(&notes)))
+        let (data, notes) = (data.text(), notes.text());
+        data.trim().parse().map_err(|_| format!("{driver}: {data} {notes}"))
     })?;
     if seconds == 0 && measured.result != writers * count {
         return Err(format!("{driver}: {} writes of {}", measured.result, writers * count));

@@ -200,7 +200,9 @@ mod tests {
     fn a_program_older_than_its_source_is_built_again() {
         let folder = std::env::temp_dir().join(format!("tidemill-peers-{}", std::process::id()));
         let (source, target) = (folder.join("source"), folder.join("target"));
-        std::fs::create_dir_all(source.join("src")).expect("a folder");
+        for folder in [source.join("src"), target.clone()] {
+            std::fs::create_dir_all(folder).expect("a folder");
+        }
         let folders = Folders { source, target };
         let built = folders.target.join("built");
         assert_eq!(folders.stale(&built), Ok(true), "not there");

@@ -1,8 +1,8 @@
 //! Packets of zeros, as fast as they are taken.
 
-use tidemill_packet::packet::BYTES_MAX;
 use tidemill_packet::app::{App, Fault, Io, Progress, Start, Wrong};
 use tidemill_packet::kernel::{Builder, Running};
+use tidemill_packet::packet::BYTES_MAX;
 
 use crate::code;
 

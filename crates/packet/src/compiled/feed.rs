@@ -3,10 +3,11 @@
 //! The head of the freelist is in a register while a run lasts. Packets that a run takes from the
 //! pool itself need not be asked where they belong.
 
-use tidemill_jit::build::{Block, InstBuilder, IntCC, MemFlagsData, Value, types};
+use tidemill_jit::build::{Block, InstBuilder, IntCC, Type, Value, types};
 
 use super::run::{Feed, Writer, slot_of};
 use super::{add_to_word, address, load_word, loose, plain, store_word};
+use crate::kernel::Step;
 use crate::link::offsets as ring;
 use crate::packet::{HEADROOM, offsets as buffer};
 
@@ -87,19 +88,17 @@ impl Writer<'_, '_, '_> {
         // There is one: the pool was asked for room before.
         self.take(done);
         let packet = self.body.use_var(self.buffer);
-        let none = self.body.ins().iconst(types::I64, 0);
         let (start, length) = (HEADROOM as i64, i64::from(bytes));
-        let both = if cfg!(target_endian = "big") {
-            start << 32 | length
-        } else {
-            length << 32 | start
-        };
+        let both =
+            if cfg!(target_endian = "big") { start << 32 | length } else { length << 32 | start };
         let both = self.body.ins().iconst(types::I64, both);
-        for (value, offset) in
-            [(both, buffer::START), (now, buffer::BORN), (none, buffer::TIME), (none, buffer::MARK)]
-        {
-            self.body.ins().store(plain(), value, packet, offset as i32);
-        }
+        // Start, length and birth; then time and mark.
+        let head = self.body.ins().splat(types::I64X2, both);
+        let head = self.body.ins().insertlane(head, now, 1);
+        self.body.ins().store(plain(), head, packet, HEAD as i32);
+        let none = self.body.ins().iconst(types::I64, 0);
+        let none = self.body.ins().splat(types::I64X2, none);
+        self.body.ins().store(plain(), none, packet, HEAD as i32 + 16);
         let first = (buffer::BYTES + HEADROOM) as i64;
         let data = self.body.ins().iadd_imm_u(packet, first);
         self.clear(data, bytes.into());
@@ -166,12 +165,7 @@ impl Writer<'_, '_, '_> {
         let one = self.body.ins().iconst(types::I64, 1);
         self.add(self.allocated, one);
         let copy = self.body.use_var(self.buffer);
-        self.body.ins().istore32(plain(), start, copy, buffer::START as i32);
-        self.body.ins().istore32(plain(), length, copy, buffer::LENGTH as i32);
-        for offset in [buffer::BORN, buffer::TIME, buffer::MARK] {
-            let word = self.body.ins().load(types::I64, plain(), itself, offset as i32);
-            self.body.ins().store(plain(), word, copy, offset as i32);
-        }
+        self.copy_head(at, copy, itself);
         let to = self.body.ins().iadd(copy, start);
         let to = self.body.ins().iadd_imm_u(to, buffer::BYTES as i64);
         match self.length_after(at) {
@@ -181,6 +175,40 @@ impl Writer<'_, '_, '_> {
         self.body.def_var(self.data, to);
         self.body.ins().jump(on, &[]);
         self.body.switch_to_block(on);
+    }
+
+    /// Copies what a buffer says of its packet. Two loads are enough where nothing of it has just
+    /// been written in parts, which the machine could not put together in time.
+    fn copy_head(&mut self, at: usize, to: Value, from: Value) {
+        if self.keeps_head(at) {
+            let parts = [HEAD as i32, HEAD as i32 + 16];
+            let loads = parts.map(|at| (at, self.body.ins().load(types::I64X2, plain(), from, at)));
+            for (at, value) in loads {
+                self.body.ins().store(plain(), value, to, at);
+            }
+            return;
+        }
+        let (start, length) = (self.body.use_var(self.start), self.body.use_var(self.length));
+        self.body.ins().istore32(plain(), start, to, buffer::START as i32);
+        self.body.ins().istore32(plain(), length, to, buffer::LENGTH as i32);
+        for offset in [buffer::BORN, buffer::TIME, buffer::MARK] {
+            let word = self.body.ins().load(types::I64, plain(), from, offset as i32);
+            self.body.ins().store(plain(), word, to, offset as i32);
+        }
+    }
+
+    /// Whether neither a kernel nor those before it in the run change what a buffer says.
+    fn keeps_head(&self, at: usize) -> bool {
+        let (kernel, _) = self.kernel(at);
+        let mut steps = kernel.blocks.iter().flat_map(|block| &block.steps);
+        let changes = |step: &Step| {
+            matches!(
+                step,
+                Step::SetMark(_) | Step::Prepend(..) | Step::Strip(_) | Step::Truncate(_)
+            )
+        };
+        let before = self.run.before[at];
+        !steps.any(changes) && (before == at || self.keeps_head(before))
     }
 
     /// Copies as many bytes as are known.
@@ -205,7 +233,7 @@ impl Writer<'_, '_, '_> {
         let mut moves = Vec::new();
         for (from, to) in [(from, to), (second[0], second[1])] {
             for at in [0, 16] {
-                moves.push((self.body.ins().load(types::I8X16, loose(), from, at), to, at));
+                moves.push((self.body.ins().load(types::I64X2, loose(), from, at), to, at));
             }
         }
         for (value, to, at) in moves {
@@ -227,10 +255,9 @@ impl Writer<'_, '_, '_> {
         }
         let none = self.body.ins().iconst(types::I64, 0);
         let wide = self.body.ins().splat(types::I64X2, none);
-        let wide = self.body.ins().bitcast(types::I8X16, MemFlagsData::new().with_endianness(ENDIANNESS), wide);
         for (at, kind) in pieces(bytes) {
             let value = match kind {
-                types::I8X16 => wide,
+                types::I64X2 => wide,
                 types::I64 => none,
                 kind => self.body.ins().ireduce(kind, none),
             };
@@ -296,14 +323,22 @@ impl Writer<'_, '_, '_> {
     }
 }
 
-#[cfg(target_endian = "little")]
-const ENDIANNESS: tidemill_jit::build::Endianness = tidemill_jit::build::Endianness::Little;
-#[cfg(target_endian = "big")]
-const ENDIANNESS: tidemill_jit::build::Endianness = tidemill_jit::build::Endianness::Big;
+/// What a buffer says of its packet: start, length, birth, time and mark, in two words of 16 bytes.
+const HEAD: usize = buffer::START;
+
+const _: () = {
+    let follows = [buffer::LENGTH, buffer::BORN, buffer::TIME, buffer::MARK];
+    let mut at = 0;
+    while at < follows.len() {
+        assert!(follows[at] == HEAD + [4, 8, 16, 24][at], "they lie one behind the other");
+        at += 1;
+    }
+    assert!(HEAD.is_multiple_of(16), "they are written 16 bytes at once");
+};
 
 /// Offsets and types that cover so many bytes; the last may overlap the one before.
-fn pieces(bytes: u64) -> Vec<(i32, tidemill_jit::build::Type)> {
-    let kinds = [(16, types::I8X16), (8, types::I64), (4, types::I32), (2, types::I16)];
+fn pieces(bytes: u64) -> Vec<(i32, Type)> {
+    let kinds = [(16, types::I64X2), (8, types::I64), (4, types::I32), (2, types::I16)];
     let (size, kind) = *kinds.iter().find(|(size, _)| *size <= bytes).unwrap_or(&(1, types::I8));
     let mut pieces: Vec<(i32, _)> =
         (0..bytes / size).map(|piece| ((piece * size) as i32, kind)).collect();

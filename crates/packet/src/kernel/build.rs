@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use tidemill_stdx::id::{Id, IdVec};
 
-use super::{Block, BlockId, End, Expr, Kernel, Operator, Place, Step, Supply, Test, Value, Width, Word};
+use super::{
+    Block, BlockId, End, Expr, Kernel, Operator, Place, Step, Supply, Test, Value, Width, Word,
+};
 
 /// Writes a kernel. Blocks are made with [`Builder::block`] and filled one after the other: what is
 /// written goes to the block that was chosen last with [`Builder::at`]; the first is there already.

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Kernel, Supply};
 use super::interpret::{Around, Verdict, interpret};
+use super::{Kernel, Supply};
 use crate::app::{Io, Progress};
 use crate::packet::Packet;
 
@@ -99,12 +99,8 @@ impl Running {
         let kernel = &self.kernel;
         let (words, drops) = self.words.split_at(kernel.words.len());
         let is_linked = |output: u32| io.is_linked(output as usize);
-        let mut around = Around {
-            words,
-            now_ns: io.now_ns(),
-            is_linked: &is_linked,
-            values: &mut self.values,
-        };
+        let mut around =
+            Around { words, now_ns: io.now_ns(), is_linked: &is_linked, values: &mut self.values };
         let drop = |number: usize| drops[number].set(drops[number].get() + 1);
         let output = match interpret(kernel, &mut packet, &mut around) {
             Verdict::Emit(output) => output as usize,

@@ -161,7 +161,8 @@ fn source_kernel(rng: &mut Rng, packets: u64) -> Kernel {
     let number = builder.word(made);
     builder.store(Width::W64, 0, number);
     if rng.below(3) == 0 {
-        let (odd, [yes, no]) = (builder.binary(Operator::And, number, one), [(); 2].map(|()| builder.block()));
+        let (odd, [yes, no]) =
+            (builder.binary(Operator::And, number, one), [(); 2].map(|()| builder.block()));
         builder.branch(odd, yes, no);
         builder.at(no);
         builder.take();

@@ -342,7 +342,7 @@ fn pieces(bytes: u64) -> Vec<(i32, Type)> {
     let (size, kind) = *kinds.iter().find(|(size, _)| *size <= bytes).unwrap_or(&(1, types::I8));
     let mut pieces: Vec<(i32, _)> =
         (0..bytes / size).map(|piece| ((piece * size) as i32, kind)).collect();
-    if bytes % size > 0 {
+    if !bytes.is_multiple_of(size) {
         pieces.push(((bytes - size) as i32, kind));
     }
     pieces

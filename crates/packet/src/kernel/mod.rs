@@ -20,7 +20,7 @@
 //!     store32 [12] v2
 //!     emit 0
 //! ```
-//! A kernel with a *supply* is a source: what happens to one packet begins with a fresh one of zeros.
+//! A kernel with a *supply* is a source: its packets are fresh ones of zeros.
 //!
 //! *Values* are numbers of 64 bits without sign; each is set once, before it is used, on every way.
 //! *Words* are what a kernel remembers: `state` words are its own, `counter` words are reported

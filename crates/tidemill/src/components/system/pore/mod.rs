@@ -90,13 +90,6 @@ impl PoreSystem {
         OwnerId(self.last_owner)
     }
 
-    /// Whether an armed pore has something.
-    fn is_any_due(&mut self) -> bool {
-        let PoreSystem { pores, lines, wake, .. } = self;
-        let pore = |from: &Communication| lines.get(from)?.pore;
-        wake.armed().filter_map(pore).any(|id| pores.is_due(id))
-    }
-
     /// Its owner and name, if it is open.
     fn pore_of(&self, from: Communication) -> Option<(OwnerId, PoreId)> {
         let line = self.lines.get(&from)?;

@@ -137,17 +137,10 @@ struct Found {
 impl State {
     fn run(&mut self) {
         loop {
-            let (mut began, mut polls) = (Instant::now(), 0);
-            while polls < POLLS_MAX && self.poll() {
-                polls += 1;
-                began = Instant::now();
-            }
-            self.clients.iter_mut().for_each(Client::end_polling);
-            // What came before that was not signalled.
-            let was_busy = self.serve_pages();
-            let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-            let Ok(found) = self.sleep(was_busy.then_some(now)) else { return };
-            if !was_busy {
+            let began = self.poll_pages();
+            let at_most = began.is_none().then_some(Timespec { tv_sec: 0, tv_nsec: 0 });
+            let Ok(found) = self.sleep(at_most) else { return };
+            if let Some(began) = began {
                 self.patience.has_slept(began.elapsed());
             }
             if found.stop {
@@ -167,6 +160,21 @@ impl State {
                 self.store.watches.remove_all(client.session.id());
             }
         }
+    }
+
+    /// Serves pages as long as that pays. If it is time to sleep, says since when there was
+    /// nothing to do; else to look at the sockets.
+    fn poll_pages(&mut self) -> Option<Instant> {
+        let mut began = Instant::now();
+        for _ in 0..POLLS_MAX {
+            if !self.poll() {
+                self.clients.iter_mut().for_each(Client::end_polling);
+                // What came before that was not signalled.
+                return (!self.serve_pages()).then_some(began);
+            }
+            began = Instant::now();
+        }
+        None
     }
 
     /// Looks at the pages for a while; whether there was something, which is then served.

@@ -204,6 +204,8 @@ fn look(world: &mut World, from: Communication) -> Looked {
         return Looked::Gone;
     }
     let Some(event) = system.pores.take_event(id) else { return Looked::Nothing };
+    // Until it is armed again nobody waits, and then it is looked at.
+    system.pores.begin_polling(id);
     if let Some(line) = system.lines.get_mut(&from) {
         line.event = Some(event);
         line.vain = 0;

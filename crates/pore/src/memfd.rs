@@ -398,6 +398,10 @@ impl Pore for Memfd {
         true
     }
 
+    fn is_peer_polling(&self) -> bool {
+        self.region.load_index(self.polling.theirs) == 1
+    }
+
     fn begin_polling(&mut self) {
         if !std::mem::replace(&mut self.polling.is_on, true) {
             self.region.store_index(self.polling.ours, 1);

@@ -18,6 +18,8 @@ const SPAN_NS_MAX: u64 = 50_000;
 const SHORT_NS: u64 = 2 * SPAN_NS_MAX;
 /// Waits without a poll after polls of the longest span in vain: first, and at most.
 const RESTS: u32 = 4;
+/// Hints to the processor between two looks, some 15 ns each.
+const PAUSES: u32 = 6;
 const RESTS_MAX: u32 = 1024;
 
 /// What was learnt.
@@ -58,6 +60,13 @@ impl Patience {
             self.rests = (2 * self.rests).clamp(RESTS, RESTS_MAX);
             self.resting = self.rests;
         }
+    }
+}
+
+/// Between two looks: each takes the line of memory away from who is about to write it.
+pub fn pause() {
+    for _ in 0..PAUSES {
+        std::hint::spin_loop();
     }
 }
 

@@ -183,6 +183,11 @@ pub trait Pore {
         false
     }
 
+    /// Whether the other side says that it polls: a hint, for rings that can wait a little.
+    fn is_peer_polling(&self) -> bool {
+        false
+    }
+
     /// From now on the owner looks at [`avail`](Pore::avail) again and again: the other side need
     /// not signal, where the layout has a place to say so.
     fn begin_polling(&mut self) {}

@@ -113,6 +113,11 @@ impl Pores {
         self.entries.get(&id).is_some_and(|entry| entry.pore.is_pollable())
     }
 
+    /// See [`Pore::is_peer_polling`].
+    pub fn is_peer_polling(&self, id: PoreId) -> bool {
+        self.entries.get(&id).is_some_and(|entry| entry.pore.is_peer_polling())
+    }
+
     /// See [`Pore::begin_polling`].
     pub fn begin_polling(&mut self, id: PoreId) {
         if let Some(entry) = self.entries.get_mut(&id) {

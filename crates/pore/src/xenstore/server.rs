@@ -191,7 +191,7 @@ impl State {
                     self.patience.has_paid();
                     return true;
                 }
-                std::hint::spin_loop();
+                crate::patience::pause();
             }
         }
         false

@@ -1,7 +1,8 @@
 //! Doorbells in both directions, and the events that follow.
 //!
-//! *Out.* The first Ring of a turn rings at once, so that the other side begins; further ones wait
-//! for the end of the turn. A ring that would tell nothing is left out ([`Pore::is_ring_due`]).
+//! *Out.* The first Ring of a turn rings at once, so that the other side begins; further ones, and
+//! all while the other side polls, wait for the end of the turn. A ring that would tell nothing is
+//! left out ([`Pore::is_ring_due`]).
 //!
 //! *In.* At the end of a turn in which something was armed and nothing is left to run, the pores
 //! are polled for a little while before the loop sleeps at their bells: a sleep and a wake-up cost
@@ -16,7 +17,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tidemill_event::{Handlers, Interest, Loop, Owner, Time};
-use tidemill_pore::patience::Patience;
+use tidemill_pore::patience::{Patience, pause};
 use tidemill_pore::{Error, PoreId, Signal, Wants};
 use tidemill_proc::{Communication, arm as arm_worker};
 
@@ -47,9 +48,10 @@ pub(super) struct Wake {
 pub(super) fn ring(world: &mut World, lp: &mut Loop<World>, from: Communication) {
     let system = &mut world.systems.pores;
     let Some(line) = system.lines.get_mut(&from) else { return };
-    if line.has_rung {
-        line.shall_ring = true;
-    } else if ring_if_due(system, from)
+    // Who polls has seen it; whether it still does is looked at when the turn ends.
+    let is_early = !line.has_rung && !line.pore.is_some_and(|id| system.pores.is_peer_polling(id));
+    line.shall_ring = true;
+    if is_early && ring_if_due(system, from)
         && let Some(line) = system.lines.get_mut(&from)
     {
         line.has_rung = true;
@@ -163,7 +165,7 @@ fn poll(world: &mut World, lp: &mut Loop<World>) -> bool {
                 wake.slept = None;
                 return true;
             }
-            std::hint::spin_loop();
+            pause();
         }
         if lp.host().now() >= end {
             return false;

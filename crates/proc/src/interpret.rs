@@ -168,6 +168,12 @@ impl Activation<'_> {
         Status::of(crate::monitor::await_condition(&mut self.0, code, number).into())
     }
 
+    /// `lock_when`, of a condition that is interpreted.
+    pub fn lock_when(&mut self, number: u32) -> Status {
+        let code = interpret_condition as *const u8;
+        Status::of(crate::monitor::lock_when(&mut self.0, code, number).into())
+    }
+
     /// `end_scope`: words of the frame by offset.
     pub fn end_scope(&mut self, offsets: &[u32]) -> Status {
         let count = offsets.len() as u32;

@@ -125,6 +125,9 @@ pub enum Instruction {
     // ---- monitor, time ----
     /// Takes the component's monitor. Suspends.
     Lock { exclusive: bool },
+    /// Takes it exclusively as soon as the condition holds, which reads variables of the component
+    /// only. Until then the process has not asked for it. Suspends.
+    LockWhen { condition: FunctionId },
     /// Gives it back.
     Unlock,
     /// Waits, with the monitor given up meanwhile, until the condition holds. Suspends.
@@ -403,6 +406,7 @@ impl Instruction {
             | Instruction::Has { .. }
             | Instruction::Terminated { .. }
             | Instruction::Lock { .. }
+            | Instruction::LockWhen { .. }
             | Instruction::Unlock
             | Instruction::Await { .. }
             | Instruction::Passivate { .. }
@@ -424,6 +428,7 @@ impl Instruction {
             | Instruction::Receive { .. }
             | Instruction::Test { .. }
             | Instruction::Lock { .. }
+            | Instruction::LockWhen { .. }
             | Instruction::Await { .. }
             | Instruction::Passivate { .. }
             | Instruction::Connect { .. }

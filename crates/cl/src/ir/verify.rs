@@ -331,10 +331,11 @@ impl Verifier<'_> {
                 self.is(*to, Boolean);
                 self.party(*from);
             }
-            Instruction::Await { condition } => {
-                match self.program.functions.get(*condition).map(|it| it.kind) {
-                    Some(Kind::Condition { of }) if of == self.id => {}
-                    _ => self.fault(format!("{condition} is no condition of this function")),
+            Instruction::Await { condition } => self.condition(*condition),
+            Instruction::LockWhen { condition } => {
+                self.condition(*condition);
+                if self.program.functions.get(*condition).is_some_and(|it| !it.is_closed()) {
+                    self.fault(format!("{condition} needs more than the component"));
                 }
             }
             Instruction::Passivate { duration: register } | Instruction::Time { to: register } => {
@@ -344,6 +345,13 @@ impl Verifier<'_> {
             Instruction::Call { result, function, arguments } => {
                 self.call(*result, *function, arguments);
             }
+        }
+    }
+
+    fn condition(&mut self, condition: FunctionId) {
+        match self.program.functions.get(condition).map(|it| it.kind) {
+            Some(Kind::Condition { of }) if of == self.id => {}
+            _ => self.fault(format!("{condition} is no condition of this function")),
         }
     }
 

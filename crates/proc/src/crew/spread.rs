@@ -157,7 +157,7 @@ pub(super) fn gather(worker: &mut Worker) {
         relocate(worker, &there, from as u8, 0);
     }
     for component in worker.machine.table.iter() {
-        component.set_tied(0);
+        component.clear_tied();
     }
     crew.spread.store(false, Ordering::Relaxed);
     crew.wake(0);

@@ -133,7 +133,7 @@ pub(crate) fn advance(worker: &mut Worker) -> bool {
         mark(&mut marks, worker.ready_at(at).component());
     }
     // Conditions may hold there.
-    for &id in &worker.machine.pokes {
+    for &id in worker.machine.pokes.iter().chain(worker.machine.looker.due()) {
         if let Some(component) = worker.machine.table.get(id) {
             mark(&mut marks, component);
         }

@@ -159,7 +159,7 @@ impl Activation<'_> {
 
     /// `write_bytes`.
     pub fn write(&mut self, bytes: &[u8]) {
-        self.0.worker.machine.console.write(bytes);
+        crate::console::write_bytes(&mut self.0, bytes.as_ptr(), bytes.len() as u64);
     }
 
     /// `await_condition`, of a condition that is interpreted.

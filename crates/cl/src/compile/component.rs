@@ -130,7 +130,9 @@ impl Translator<'_, '_, '_> {
         let (slow, done) = (self.body.create_block(), self.body.create_block());
         self.body.set_cold_block(slow);
         let lock = self.open(exclusive, slow);
-        self.enter(lock);
+        if !self.sections.is_edge(self.at) {
+            self.enter(lock);
+        }
         self.body.ins().jump(done, &[]);
         self.body.switch_to_block(slow);
         let granted = self.granted();
@@ -155,9 +157,18 @@ impl Translator<'_, '_, '_> {
         self.blocks("lock_when", &[address, number], retry);
         self.body.ins().jump(done, &[]);
         self.body.switch_to_block(holds);
-        self.enter(None);
+        if !self.sections.is_edge(self.at) {
+            self.enter(None);
+        }
         self.body.ins().jump(done, &[]);
         self.body.switch_to_block(done);
+    }
+
+    /// Takes the monitor that has only been looked at, before others may run.
+    pub(super) fn hold(&mut self) {
+        if self.sections.is_inside(self.at) {
+            self.enter(None);
+        }
     }
 
     /// Goes on where the monitor can be had at once; with the count of those that read.
@@ -247,32 +258,40 @@ impl Translator<'_, '_, '_> {
     /// Gives the monitor back; without a call if nobody waits for it and no other reads. Those
     /// that await a condition may be such as need not be told.
     fn unlock(&mut self) {
-        let (slow, done, alone) =
-            (self.body.create_block(), self.body.create_block(), self.body.create_block());
+        let (slow, done) = (self.body.create_block(), self.body.create_block());
         let (somebody, calm) = (self.body.create_block(), self.body.create_block());
+        let alone = self.body.create_block();
         self.body.set_cold_block(slow);
         let component = self.component;
-        let lock_queue = self.body.ins().load(types::I64, sound(), component, COMPONENT_LOCK_QUEUE);
+        let is_edge = self.sections.is_edge(self.at);
+        let stops = if is_edge {
+            // Nobody else has run, unless the process has waited and holds the monitor.
+            let holds = self.body.ins().load(types::I8, sound(), self.process, PROCESS_HOLDS);
+            self.body.ins().uextend(types::I64, holds)
+        } else {
+            let queue = self.body.ins().load(types::I64, sound(), component, COMPONENT_LOCK_QUEUE);
+            let lock = self.body.ins().load(types::I32, sound(), component, COMPONENT_LOCK);
+            // -1 and 1 become 0, with one reader of several the rest counts on.
+            let shared = self.body.ins().icmp_imm_s(IntCC::SignedGreaterThan, lock, 1);
+            let shared = self.body.ins().uextend(types::I64, shared);
+            self.body.ins().bor(queue, shared)
+        };
         let awaiting = self.body.ins().load(types::I64, sound(), component, COMPONENT_AWAIT_QUEUE);
-        let anybody = self.body.ins().bor(lock_queue, awaiting);
-        let lock = self.body.ins().load(types::I32, sound(), component, COMPONENT_LOCK);
-        // -1 and 1 become 0, with one reader of several the rest counts on.
-        let shared = self.body.ins().icmp_imm_s(IntCC::SignedGreaterThan, lock, 1);
-        let shared = self.body.ins().uextend(types::I64, shared);
-        let others = self.body.ins().bor(anybody, shared);
-        self.body.ins().brif(others, somebody, &[], alone, &[]);
+        let anybody = self.body.ins().bor(stops, awaiting);
+        self.body.ins().brif(anybody, somebody, &[], alone, &[]);
         self.body.switch_to_block(somebody);
-        let others = self.body.ins().bor(lock_queue, shared);
-        self.body.ins().brif(others, slow, &[], calm, &[]);
+        self.body.ins().brif(stops, slow, &[], calm, &[]);
         self.body.switch_to_block(calm);
         let flags = self.body.ins().load(types::I16, sound(), component, COMPONENT_FLAGS);
         let flag = self.body.ins().band_imm_u(flags, i64::from(CALM));
         self.body.ins().brif(flag, alone, &[], slow, &[]);
         self.body.switch_to_block(alone);
-        let zero = self.body.ins().iconst(types::I32, 0);
-        self.body.ins().store(sound(), zero, component, COMPONENT_LOCK);
-        let zero = self.body.ins().iconst(types::I8, i64::from(UNLOCKED));
-        self.body.ins().store(sound(), zero, self.process, PROCESS_HOLDS);
+        if !is_edge {
+            let zero = self.body.ins().iconst(types::I32, 0);
+            self.body.ins().store(sound(), zero, component, COMPONENT_LOCK);
+            let zero = self.body.ins().iconst(types::I8, i64::from(UNLOCKED));
+            self.body.ins().store(sound(), zero, self.process, PROCESS_HOLDS);
+        }
         self.body.ins().jump(done, &[]);
         self.body.switch_to_block(slow);
         self.faults("unlock", &[]);

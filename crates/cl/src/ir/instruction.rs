@@ -145,6 +145,8 @@ pub enum Instruction {
     Call { result: Option<Payload>, function: FunctionId, arguments: Vec<Argument> },
     /// Writes to the console.
     Write { from: Payload, form: Written },
+    /// Writes a constant to the console.
+    WriteConstant { text: TextId },
     /// Ends the line.
     WriteLine,
 }
@@ -388,6 +390,7 @@ impl Instruction {
             | Instruction::AddressOf { .. }
             | Instruction::Call { .. }
             | Instruction::Write { .. }
+            | Instruction::WriteConstant { .. }
             | Instruction::WriteLine => Group::Scalar,
             Instruction::Send { .. }
             | Instruction::Receive { .. }

@@ -221,6 +221,7 @@ instructions! {
     Checkpoint {} "checkpoint"
     Call { result Write, function Read, arguments Read } "call"
     Write { from Read, form Read } "write"
+    WriteConstant { text Read } "write-constant"
     WriteLine {} "write-line"
 }
 

@@ -244,6 +244,11 @@ impl Builder<'_, '_> {
     }
 
     fn write(&mut self, value: &Expression, form: Written) {
+        if let ExpressionKind::Text(text) = &value.kind {
+            let text = self.context.program.texts.push(text.to_vec());
+            self.emit(Instruction::WriteConstant { text });
+            return;
+        }
         let from = match value.ty {
             Type::Text => Payload::Copy(self.text(value)),
             _ => Payload::Register(self.value(value)),

@@ -98,6 +98,8 @@ const CALM: u16 = crate::layout::CALM;
 const AWAKE: u16 = 512;
 /// Something that it has to do with may live on another loop.
 const TIED: u16 = 1024;
+/// Those that await a condition will be looked at when it is the looker's turn.
+const DUE: u16 = 2048;
 
 macro_rules! flags {
     ($($is:ident, $set:ident, $clear:ident = $flag:ident;)+) => {
@@ -130,6 +132,7 @@ flags! {
     is_calm, set_calm, clear_calm = CALM;
     is_awake, set_awake, clear_awake = AWAKE;
     is_tied, set_tied, clear_tied = TIED;
+    is_due, set_due, clear_due = DUE;
 }
 
 impl ComponentRef {

@@ -303,6 +303,16 @@ fn relocate_queues(worker: &mut Worker, from: u8, to: u8) {
             }
         };
     }
+    let due = std::mem::take(worker.member(from).machine.looker.due_mut());
+    for id in due {
+        if worker.machine.table.get(id).is_some_and(has_moved) {
+            let target = worker.member(to);
+            target.machine.pokes.push(id);
+            target.machine.attention = true;
+        } else {
+            worker.member(from).machine.looker.due_mut().push(id);
+        }
+    }
     split!(pokes);
     split!(ending);
     split!(doomed);

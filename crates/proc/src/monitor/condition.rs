@@ -1,7 +1,7 @@
 //! Conditions: waiting for them with the lock given up meanwhile, or before asking for it.
 
 use super::{
-    Condition, enter, grant_is_taken, is_open, lock, poke, push, release,
+    Condition, enter, grant_is_taken, is_open, lock, looker, poke, push, release,
 };
 use crate::handle::ProcessRef;
 use crate::layout::{CLOSED, EXCLUSIVE, OK, UNLOCKED, UNWINDING, WOKEN, Worker};
@@ -114,7 +114,11 @@ fn wait_outside(cx: &mut Context, is_woken: bool) -> u32 {
     join(process, is_same(last, process));
     if is_woken && !last.is_null() {
         // It was the one woken; now another may be.
-        poke(cx.worker, component);
+        if component.await_queue().has(OUTSIDE) {
+            looker::call(cx.worker, component);
+        } else {
+            poke(cx.worker, component);
+        }
     }
     process.block(State::Await, cx.frame)
 }

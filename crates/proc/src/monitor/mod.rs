@@ -13,16 +13,18 @@
 //! * who finds the lock handed to a process that has not run yet gives way once, instead of
 //!   queueing: to be in the queue would mean to be handed the lock at the next release;
 //! * who begins with a condition that does not hold is kept *outside*, before it has asked for the
-//!   lock. While all in the queue of conditions are outside, a release hands nothing over: between
-//!   two processes the conditions are looked at, and the longest waiter whose condition holds is
-//!   woken to ask for the lock, one at a time. So a producer fills the buffer before a consumer
-//!   runs, and a consumer empties it. Who was woken in vain a few times, because others came
-//!   before it, waits like those inside, and is handed the lock.
+//!   lock. While all in the queue of conditions are outside, a release hands nothing over: when
+//!   all that are ready have had their turn, the conditions are looked at, and the longest waiter
+//!   whose condition holds is woken to ask for the lock, one at a time. So a producer fills the
+//!   buffer before a consumer runs, and a consumer empties it. Who was woken in vain a few times,
+//!   because others came before it, waits like those inside, and is handed the lock.
 
 mod condition;
+mod looker;
 mod queue;
 
 pub(crate) use condition::{await_change, await_condition, lock_when};
+pub(crate) use looker::Looker;
 
 use crate::crew;
 use crate::handle::{ComponentRef, ProcessRef};
@@ -146,7 +148,7 @@ pub(crate) fn pass(worker: &mut Worker, component: ComponentRef, turn: Turn) -> 
     if component.lock() == 0 && component.lock_queue().is_null() && all_outside(component) {
         component.set_calm();
         if !component.is_awake() {
-            poke(worker, component);
+            looker::call(worker, component);
         }
         return OK;
     }
@@ -272,6 +274,7 @@ pub(crate) fn look(worker: &mut Worker) {
     for id in pokes.drain(..) {
         if let Some(component) = worker.machine.table.get(id) {
             component.clear_poked();
+            component.clear_due();
             look_at(worker, component);
         }
     }

@@ -133,7 +133,8 @@ pub(crate) fn advance(worker: &mut Worker) -> bool {
         mark(&mut marks, worker.ready_at(at).component());
     }
     // Conditions may hold there.
-    for &id in worker.machine.pokes.iter().chain(worker.machine.looker.due()) {
+    let due = worker.machine.looker.due().iter().map(|due| &due.component);
+    for &id in worker.machine.pokes.iter().chain(due) {
         if let Some(component) = worker.machine.table.get(id) {
             mark(&mut marks, component);
         }

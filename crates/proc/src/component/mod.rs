@@ -98,8 +98,10 @@ const CALM: u16 = crate::layout::CALM;
 const AWAKE: u16 = 512;
 /// Something that it has to do with may live on another loop.
 const TIED: u16 = 1024;
-/// Those that await a condition will be looked at when it is the looker's turn.
+/// Those that await a condition will be looked at by the looker.
 const DUE: u16 = 2048;
+/// Its lock has been given back since the looker came by.
+const BUSY: u16 = 4096;
 
 macro_rules! flags {
     ($($is:ident, $set:ident, $clear:ident = $flag:ident;)+) => {
@@ -133,6 +135,7 @@ flags! {
     is_awake, set_awake, clear_awake = AWAKE;
     is_tied, set_tied, clear_tied = TIED;
     is_due, set_due, clear_due = DUE;
+    is_busy, set_busy, clear_busy = BUSY;
 }
 
 impl ComponentRef {

@@ -304,13 +304,13 @@ fn relocate_queues(worker: &mut Worker, from: u8, to: u8) {
         };
     }
     let due = std::mem::take(worker.member(from).machine.looker.due_mut());
-    for id in due {
-        if worker.machine.table.get(id).is_some_and(has_moved) {
+    for one in due {
+        if worker.machine.table.get(one.component).is_some_and(has_moved) {
             let target = worker.member(to);
-            target.machine.pokes.push(id);
+            target.machine.pokes.push(one.component);
             target.machine.attention = true;
         } else {
-            worker.member(from).machine.looker.due_mut().push(id);
+            worker.member(from).machine.looker.due_mut().push(one);
         }
     }
     split!(pokes);

@@ -1,7 +1,10 @@
 //! Who looks at the conditions of those outside: a process without a component, in the ready queue
-//! behind all that were ready when it was called.
+//! behind all that were ready when it was called. So the scheduler need not ask, before each
+//! process, whether anything is to be looked at.
 //!
-//! So the scheduler need not ask, before each process, whether anything is to be looked at.
+//! While the lock of a component is taken and given back in every round of the ready queue, those
+//! inside do without those outside: it is looked at only after some rounds, or when nothing else
+//! is ready.
 
 use crate::component::ComponentId;
 use crate::handle::{ComponentRef, ProcessRef};
@@ -11,9 +14,19 @@ use crate::layout::{Frame, Process, SUSPENDED, Worker};
 pub(crate) struct Looker {
     /// A box's, given back when this is dropped: the process is reached by its address.
     block: *mut Block,
-    due: Vec<ComponentId>,
+    due: Vec<Due>,
     is_ready: bool,
 }
+
+/// A component that it has been called for, and how often it has come by since.
+#[derive(Clone, Copy)]
+pub(crate) struct Due {
+    pub(crate) component: ComponentId,
+    rounds: u8,
+}
+
+/// Rounds after which those outside have their turn, however busy those inside are.
+const ROUNDS_MAX: u8 = 16;
 
 struct Block {
     process: Process,
@@ -43,12 +56,12 @@ impl Looker {
     }
 
     /// What it has been called for and not looked at.
-    pub(crate) fn due(&self) -> &[ComponentId] {
+    pub(crate) fn due(&self) -> &[Due] {
         &self.due
     }
 
     /// Takes that over; it finds less, or nothing.
-    pub(crate) fn due_mut(&mut self) -> &mut Vec<ComponentId> {
+    pub(crate) fn due_mut(&mut self) -> &mut Vec<Due> {
         &mut self.due
     }
 
@@ -68,16 +81,22 @@ impl Drop for Looker {
 
 /// Has the conditions of those outside a component looked at.
 pub(super) fn call(worker: &mut Worker, component: ComponentRef) {
+    component.set_busy();
     if component.is_due() {
         return;
     }
     component.set_due();
     let home = worker.home_awake(component);
-    let looker = &mut home.machine.looker;
-    looker.due.push(component.id());
+    home.machine.looker.due.push(Due { component: component.id(), rounds: 0 });
+    rouse(home);
+}
+
+/// Puts it on the ready queue.
+fn rouse(worker: &mut Worker) {
+    let looker = &mut worker.machine.looker;
     if !std::mem::replace(&mut looker.is_ready, true) {
         let process = looker.process();
-        home.push_ready(process);
+        worker.push_ready(process);
     }
 }
 
@@ -89,16 +108,25 @@ unsafe extern "C" fn look(_: *mut Frame, _: *mut Process, worker: *mut Worker) -
     // SAFETY: promised by the caller.
     let worker = unsafe { &mut *worker };
     worker.machine.looker.is_ready = false;
+    let is_idle = worker.ready_count() == 0;
     let mut due = std::mem::take(&mut worker.machine.looker.due);
-    for id in due.drain(..) {
-        if let Some(component) = worker.machine.table.get(id) {
+    due.retain_mut(|one| {
+        let Some(component) = worker.machine.table.get(one.component) else { return false };
+        one.rounds += 1;
+        let stays = component.is_busy() && one.rounds < ROUNDS_MAX && !is_idle;
+        component.clear_busy();
+        // The next release says that it is busy.
+        component.clear_calm();
+        if !stays {
             component.clear_due();
             super::look_at(worker, component);
         }
-    }
-    if worker.machine.looker.due.is_empty() {
-        // Its memory is used again.
-        worker.machine.looker.due = due;
+        stays
+    });
+    let called = std::mem::replace(&mut worker.machine.looker.due, due);
+    worker.machine.looker.due.extend(called);
+    if !worker.machine.looker.due.is_empty() {
+        rouse(worker);
     }
     SUSPENDED
 }

@@ -13,11 +13,11 @@
 //! * who finds the lock handed to a process that has not run yet gives way once, instead of
 //!   queueing: to be in the queue would mean to be handed the lock at the next release;
 //! * who begins with a condition that does not hold is kept *outside*, before it has asked for the
-//!   lock. While all in the queue of conditions are outside, a release hands nothing over: when
-//!   all that are ready have had their turn, the conditions are looked at, and the longest waiter
-//!   whose condition holds is woken to ask for the lock, one at a time. So a producer fills the
-//!   buffer before a consumer runs, and a consumer empties it. Who was woken in vain a few times,
-//!   because others came before it, waits like those inside, and is handed the lock.
+//!   lock. While all in the queue of conditions are outside, a release hands nothing over: the
+//!   [`looker`] comes by later, and the longest waiter whose condition holds is woken to ask for
+//!   the lock, one at a time. So a producer fills the buffer before a consumer runs, and of many
+//!   consumers as few run as can empty it. Who was woken in vain a few times, because others came
+//!   before it, waits like those inside, and is handed the lock.
 
 mod condition;
 mod looker;

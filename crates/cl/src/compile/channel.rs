@@ -176,9 +176,9 @@ impl Translator<'_, '_, '_> {
             return None;
         }
         let state = self.body.ins().load(types::I16, sound(), channel, CHANNEL_STATE);
-        let each = before.into_iter().map(|before| {
-            self.body.ins().icmp_imm_u(IntCC::Equal, state, i64::from(before))
-        });
+        let each = before
+            .into_iter()
+            .map(|before| self.body.ins().icmp_imm_u(IntCC::Equal, state, i64::from(before)));
         let each: Vec<Value> = each.collect();
         each.into_iter().reduce(|all, is| self.body.ins().bor(all, is))
     }

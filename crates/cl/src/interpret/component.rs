@@ -104,9 +104,7 @@ impl Step<'_, '_, '_> {
             Instruction::Lock { exclusive: true } => self.status(Operation::lock_exclusive, &[]),
             Instruction::Lock { exclusive: false } => self.status(Operation::lock_shared, &[]),
             Instruction::Unlock => self.status(Operation::unlock, &[]),
-            Instruction::LockWhen { condition } => {
-                done(self.activation.lock_when(condition.raw()))
-            }
+            Instruction::LockWhen { condition } => done(self.activation.lock_when(condition.raw())),
             Instruction::Await { condition } => {
                 done(self.activation.await_condition(condition.raw()))
             }

@@ -3,8 +3,8 @@
 use tidemill_stdx::diag::Span;
 
 use crate::ir::{
-    Access, Binary, ComponentId, Constant, FunctionId, Guard, Instruction, Key, Kind, Payload, Place, Reason,
-    Register, Storage, Terminator, Type, Written,
+    Access, Binary, ComponentId, Constant, FunctionId, Guard, Instruction, Key, Kind, Payload,
+    Place, Reason, Register, Storage, Terminator, Type, Written,
 };
 use crate::lower::builder::{Builder, Home};
 use crate::lower::place::Prepared;

@@ -102,6 +102,8 @@ const TIED: u16 = 1024;
 const DUE: u16 = 2048;
 /// Its lock has been given back since the looker came by.
 const BUSY: u16 = 4096;
+/// The first of those outside has been woken in vain too often: it is handed the lock.
+const URGENT: u16 = 8192;
 
 macro_rules! flags {
     ($($is:ident, $set:ident, $clear:ident = $flag:ident;)+) => {
@@ -136,6 +138,7 @@ flags! {
     is_tied, set_tied, clear_tied = TIED;
     is_due, set_due, clear_due = DUE;
     is_busy, set_busy, clear_busy = BUSY;
+    is_urgent, set_urgent, clear_urgent = URGENT;
 }
 
 impl ComponentRef {

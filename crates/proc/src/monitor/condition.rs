@@ -1,14 +1,15 @@
 //! Conditions: waiting for them with the lock given up meanwhile, or before asking for it.
 
 use super::{
-    Condition, enter, grant_is_taken, is_open, lock, looker, poke, push, release,
+    Condition, all_outside, enter, grant_is_taken, is_open, lock, looker, poke, push, push_first,
+    release,
 };
 use crate::handle::ProcessRef;
 use crate::layout::{CLOSED, EXCLUSIVE, OK, UNLOCKED, UNWINDING, WOKEN, Worker};
 use crate::process::{OUTSIDE, SAME, State};
 use crate::worker::Context;
 
-/// How often a process is woken in vain before it waits as those do that have had the lock.
+/// How often a process is woken in vain before it is handed the lock.
 const VAIN_MAX: u8 = 3;
 
 pub(super) fn evaluate(worker: &mut Worker, process: ProcessRef) -> u32 {
@@ -103,22 +104,27 @@ fn wait_outside(cx: &mut Context, is_woken: bool) -> u32 {
     let (process, component) = (cx.process, cx.component());
     process.set_granted(0);
     process.set_mode(EXCLUSIVE);
-    process.set_vain(process.vain() + u8::from(is_woken));
     let last = component.await_queue();
-    if process.vain() < VAIN_MAX && (last.is_null() || last.has(OUTSIDE)) {
-        process.raise(OUTSIDE);
-    } else {
-        process.lower(OUTSIDE);
-        component.clear_calm();
-    }
-    join(process, is_same(last, process));
-    if is_woken && !last.is_null() {
-        // It was the one woken; now another may be.
-        if component.await_queue().has(OUTSIDE) {
-            looker::call(cx.worker, component);
+    if !is_woken {
+        if last.is_null() || last.has(OUTSIDE) {
+            process.raise(OUTSIDE);
         } else {
-            poke(cx.worker, component);
+            process.lower(OUTSIDE);
         }
+        join(process, is_same(last, process));
+        return process.block(State::Await, cx.frame);
+    }
+    process.set_vain(process.vain() + 1);
+    process.raise(OUTSIDE);
+    go_first(process, is_same(last, process));
+    if process.vain() >= VAIN_MAX {
+        component.set_urgent();
+    }
+    // It was the one woken; now another may be.
+    if all_outside(component) {
+        looker::call(cx.worker, component);
+    } else {
+        poke(cx.worker, component);
     }
     process.block(State::Await, cx.frame)
 }
@@ -129,6 +135,22 @@ fn is_same(last: ProcessRef, process: ProcessRef) -> bool {
         (other.wait(), other.mode()) == (process.wait(), process.mode()) && other.has(SAME)
     };
     process.condition() & CLOSED != 0 && last.some().is_none_or(is_like)
+}
+
+/// Puts a process before all that await a condition.
+fn go_first(process: ProcessRef, is_same: bool) {
+    let component = process.component();
+    let last = component.await_queue();
+    component.set_await_queue(push_first(last, process));
+    process.raise(SAME);
+    if !is_same {
+        // What it awaits is not what those behind it do.
+        let mut other = process.link();
+        while other != process {
+            other.lower(SAME);
+            other = other.link();
+        }
+    }
 }
 
 /// Puts a process at the end of those that await a condition.

@@ -35,13 +35,8 @@ struct Block {
 
 impl Looker {
     pub(crate) fn new() -> Looker {
-        let frame = Frame {
-            parent: std::ptr::null_mut(),
-            code: look,
-            resume: 0,
-            function: 0,
-            result: 0,
-        };
+        let frame =
+            Frame { parent: std::ptr::null_mut(), code: look, resume: 0, function: 0, result: 0 };
         // SAFETY: numbers and addresses, of which zeros are none.
         let process = unsafe { std::mem::zeroed::<Process>() };
         let block = Box::into_raw(Box::new(Block { process, frame }));

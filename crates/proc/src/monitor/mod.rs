@@ -16,8 +16,8 @@
 //!   lock. While all in the queue of conditions are outside, a release hands nothing over: the
 //!   [`looker`] comes by later, and the longest waiter whose condition holds is woken to ask for
 //!   the lock, one at a time. So a producer fills the buffer before a consumer runs, and of many
-//!   consumers as few run as can empty it. Who was woken in vain a few times, because others came
-//!   before it, waits like those inside, and is handed the lock.
+//!   consumers as few run as can empty it. Who was woken in vain, because others came before it,
+//!   is the first again; after a few times it is handed the lock like those inside.
 
 mod condition;
 mod looker;
@@ -34,7 +34,7 @@ use crate::layout::{
 };
 use crate::process::{self, OUTSIDE, SAME, State};
 use crate::worker::Context;
-use queue::{push, remove, remove_first};
+use queue::{push, push_first, remove, remove_first};
 
 /// Code of a condition: 0, 1, or 2 after a fault.
 type Condition = unsafe extern "C" fn(*mut Frame, *mut Process, *mut Worker) -> u32;
@@ -146,17 +146,50 @@ pub(crate) fn pass(worker: &mut Worker, component: ComponentRef, turn: Turn) -> 
         return UNWINDING;
     }
     if component.lock() == 0 && component.lock_queue().is_null() && all_outside(component) {
-        component.set_calm();
-        if !component.is_awake() {
-            looker::call(worker, component);
-        }
-        return OK;
+        return pass_outside(worker, component, turn);
     }
     if component.lock() == 0 && serve(worker, component, Way::Grant(turn)) == UNWINDING {
         return UNWINDING;
     }
     pass_to_queue(worker, component, turn);
     OK
+}
+
+/// Hands nothing on, unless the first has waited for its turn too often.
+fn pass_outside(worker: &mut Worker, component: ComponentRef, turn: Turn) -> u32 {
+    if component.is_urgent() {
+        let last = component.await_queue();
+        match condition::evaluate(worker, last.link()) {
+            0 => {}
+            1 => {
+                hand_over(worker, component, last, turn);
+                return OK;
+            }
+            _ => return UNWINDING,
+        }
+    } else {
+        component.set_calm();
+    }
+    if !component.is_awake() {
+        looker::call(worker, component);
+    }
+    OK
+}
+
+/// Gives the lock to the one after `previous`, of those that await a condition.
+fn hand_over(worker: &mut Worker, component: ComponentRef, previous: ProcessRef, turn: Turn) {
+    let process = take_out(component, previous);
+    grant(worker, component, process, turn);
+}
+
+/// Takes the one after `previous` out of those that await a condition.
+fn take_out(component: ComponentRef, previous: ProcessRef) -> ProcessRef {
+    let process = previous.link();
+    if previous == component.await_queue() {
+        component.clear_urgent();
+    }
+    component.set_await_queue(remove(component.await_queue(), previous));
+    process
 }
 
 /// Whether there are processes that await a condition, and none of them has asked for the lock.
@@ -200,11 +233,10 @@ fn serve(worker: &mut Worker, component: ComponentRef, way: Way) -> u32 {
             (0, _) if known != 0 && component.await_queue().has(SAME) => return DONE,
             (0, _) => previous = process,
             (1, Way::Grant(turn)) => {
-                component.set_await_queue(remove(component.await_queue(), previous));
-                grant(worker, component, process, turn);
+                hand_over(worker, component, previous, turn);
             }
             (1, Way::Wake) => {
-                component.set_await_queue(remove(component.await_queue(), previous));
+                take_out(component, previous);
                 process.set_granted(WOKEN);
                 component.set_awake();
                 component.set_calm();

@@ -69,7 +69,9 @@ pub fn listing(loaded: &Loaded) -> Result<String, String> {
         let _ = writeln!(text, "{}", compiled.code.listing(*id).unwrap_or_default());
     }
     text.push_str(&compiled.code.report());
-    text.push_str("for one loop; with several, code of messages also asks where the other side is\n");
+    text.push_str(
+        "for one loop; with several, code of messages also asks where the other side is\n",
+    );
     Ok(text)
 }
 

@@ -31,7 +31,7 @@
 //! 0), `state` and `frame`, for a client its process in the channel; then the code returns. Lock:
 //! [`Component::lock`] is 0, its queue null and [`Process::granted`] 0: -1 and [`Process::holds`];
 //! where what is locked begins with a condition, if that holds, too. Unlock: both queues null, or
-//! that of the lock and [`CALM`], and 0 again. What was [`GRANTED`] is taken back with
+//! that of the lock and [`CALM`], then also [`BUSY`], and 0 again. What was [`GRANTED`] is taken back with
 //! [`HANDED`]. A frame: the first free block of its class, if `used + size <= peak`; its words are zeroed by
 //! who takes it.
 
@@ -126,6 +126,8 @@ pub const HANDED: u16 = 128;
 /// In [`Component::flags`]: all that await a condition have not asked for the lock, and they are
 /// looked at without a release of the lock saying so.
 pub const CALM: u16 = 256;
+/// In [`Component::flags`]: its lock has been given back since somebody looked at those.
+pub const BUSY: u16 = 4096;
 /// Beside the number of a condition: it depends on nothing but the component's variables.
 pub const CLOSED: u32 = 1 << 31;
 

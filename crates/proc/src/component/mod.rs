@@ -98,10 +98,10 @@ const CALM: u16 = crate::layout::CALM;
 const AWAKE: u16 = 512;
 /// Something that it has to do with may live on another loop.
 const TIED: u16 = 1024;
-/// Those that await a condition will be looked at by the looker.
+/// Those that await a condition are to be looked at.
 const DUE: u16 = 2048;
-/// Its lock has been given back since the looker came by.
-const BUSY: u16 = 4096;
+/// See there.
+const BUSY: u16 = crate::layout::BUSY;
 /// The first of those outside has been woken in vain too often: it is handed the lock.
 const URGENT: u16 = 8192;
 
@@ -110,12 +110,15 @@ macro_rules! flags {
         #[allow(dead_code)]
         impl ComponentRef {
             $(
+                #[inline]
                 pub(crate) fn $is(self) -> bool {
                     self.flags() & $flag != 0
                 }
+                #[inline]
                 pub(crate) fn $set(self) {
                     self.set_flags(self.flags() | $flag);
                 }
+                #[inline]
                 pub(crate) fn $clear(self) {
                     self.set_flags(self.flags() & !$flag);
                 }

@@ -13,8 +13,8 @@
 //! * who finds the lock handed to a process that has not run yet gives way once, instead of
 //!   queueing: to be in the queue would mean to be handed the lock at the next release;
 //! * who begins with a condition that does not hold is kept *outside*, before it has asked for the
-//!   lock. While all in the queue of conditions are outside, a release hands nothing over: the
-//!   [`looker`] comes by later, and the longest waiter whose condition holds is woken to ask for
+//!   lock. While all in the queue of conditions are outside, a release hands nothing over: they
+//!   are looked at later (`looker`), and the longest waiter whose condition holds is woken to ask for
 //!   the lock, one at a time. So a producer fills the buffer before a consumer runs, and of many
 //!   consumers as few run as can empty it. Who was woken in vain, because others came before it,
 //!   is the first again; after a few times it is handed the lock like those inside.
@@ -24,7 +24,7 @@ mod looker;
 mod queue;
 
 pub(crate) use condition::{await_change, await_condition, lock_when};
-pub(crate) use looker::Looker;
+pub(crate) use looker::{Looker, begin, look_due, settle};
 
 use crate::crew;
 use crate::handle::{ComponentRef, ProcessRef};
@@ -157,6 +157,7 @@ pub(crate) fn pass(worker: &mut Worker, component: ComponentRef, turn: Turn) -> 
 
 /// Hands nothing on, unless the first has waited for its turn too often.
 fn pass_outside(worker: &mut Worker, component: ComponentRef, turn: Turn) -> u32 {
+    component.set_busy();
     if component.is_urgent() {
         let last = component.await_queue();
         match condition::evaluate(worker, last.link()) {

@@ -2,9 +2,8 @@
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value, types};
 use tidemill_proc::layout::{
-    BUSY, CALM, CLOSED, COMPONENT_AWAIT_QUEUE, COMPONENT_FLAGS, COMPONENT_LOCK,
-    COMPONENT_LOCK_QUEUE, EXCLUSIVE, GRANTED, HANDED, PROCESS_GRANTED, PROCESS_HOLDS, SHARED,
-    UNLOCKED,
+    CALM, CLOSED, COMPONENT_AWAIT_QUEUE, COMPONENT_FLAGS, COMPONENT_LOCK, COMPONENT_LOCK_QUEUE,
+    EXCLUSIVE, GRANTED, HANDED, PROCESS_GRANTED, PROCESS_HOLDS, SHARED, UNLOCKED, busy,
 };
 use tidemill_proc::program::{Facet, Kind as Owned};
 
@@ -161,6 +160,9 @@ impl Translator<'_, '_, '_> {
         if !self.sections.is_edge(self.at) {
             self.enter(None);
         }
+        let flags = self.body.ins().load(types::I16, sound(), self.component, COMPONENT_FLAGS);
+        let flags = self.body.ins().bor_imm_u(flags, i64::from(busy(condition.raw())));
+        self.body.ins().store(sound(), flags, self.component, COMPONENT_FLAGS);
         self.body.ins().jump(done, &[]);
         self.body.switch_to_block(done);
     }
@@ -285,12 +287,7 @@ impl Translator<'_, '_, '_> {
         self.body.switch_to_block(calm);
         let flags = self.body.ins().load(types::I16, sound(), component, COMPONENT_FLAGS);
         let flag = self.body.ins().band_imm_u(flags, i64::from(CALM));
-        let quiet = self.body.create_block();
-        self.body.ins().brif(flag, quiet, &[], slow, &[]);
-        self.body.switch_to_block(quiet);
-        let flags = self.body.ins().bor_imm_u(flags, i64::from(BUSY));
-        self.body.ins().store(sound(), flags, component, COMPONENT_FLAGS);
-        self.body.ins().jump(alone, &[]);
+        self.body.ins().brif(flag, alone, &[], slow, &[]);
         self.body.switch_to_block(alone);
         if !is_edge {
             let zero = self.body.ins().iconst(types::I32, 0);

@@ -100,10 +100,8 @@ const AWAKE: u16 = 512;
 const TIED: u16 = 1024;
 /// Those that await a condition are to be looked at.
 const DUE: u16 = 2048;
-/// See there.
-const BUSY: u16 = crate::layout::BUSY;
 /// The first of those outside has been woken in vain too often: it is handed the lock.
-const URGENT: u16 = 8192;
+const URGENT: u16 = 4096;
 
 macro_rules! flags {
     ($($is:ident, $set:ident, $clear:ident = $flag:ident;)+) => {
@@ -140,7 +138,6 @@ flags! {
     is_awake, set_awake, clear_awake = AWAKE;
     is_tied, set_tied, clear_tied = TIED;
     is_due, set_due, clear_due = DUE;
-    is_busy, set_busy, clear_busy = BUSY;
     is_urgent, set_urgent, clear_urgent = URGENT;
 }
 

@@ -1,15 +1,16 @@
-//! When the conditions of those outside are looked at: as soon as nothing is ready; else after some
-//! steps of the scheduler, which takes them from the budget of the slice, so that it need not count
-//! them apart.
+//! When those outside are looked at: as soon as nothing is ready; else after some steps of the
+//! scheduler, which are taken from the budget of the slice, so that nobody counts them apart.
 //!
-//! While the lock of a component is given back between any two looks, those inside do without
-//! those outside: it is passed over then, but not for ever.
+//! First that is when all that are ready have had a turn. Those that are passed over then, because
+//! others do what they wait for, are looked at from time to time, and a few times passed over
+//! again.
 
+use super::outside::{self, Look};
 use crate::component::ComponentId;
 use crate::handle::ComponentRef;
 use crate::layout::Worker;
 
-/// Steps between two looks.
+/// Steps from one look to the next.
 const STEPS: i64 = 64;
 
 /// Looks that pass over a component, however busy it is.
@@ -50,15 +51,17 @@ pub(super) fn call(worker: &mut Worker, component: ComponentRef) {
     component.set_due();
     let home = worker.home_awake(component);
     home.machine.looker.due.push(Due { component: component.id(), passed: 0 });
-    lend(home);
+    settle(home);
+    // All that are ready have their turn before, and who runs now.
+    let round = home.ready_count() as i64 + 1;
+    lend(home, round.min(STEPS));
 }
 
 /// Ends what is seen as the slice at the next look. Among several loops each looks now and then.
-fn lend(worker: &mut Worker) {
-    let looker = &mut worker.machine.looker;
-    if worker.machine.desk.is_none() && looker.lent == 0 && worker.budget > STEPS {
-        looker.lent = worker.budget - STEPS;
-        worker.budget = STEPS;
+fn lend(worker: &mut Worker, steps: i64) {
+    if worker.machine.desk.is_none() && worker.budget > steps {
+        worker.machine.looker.lent = worker.budget - steps;
+        worker.budget = steps;
     }
 }
 
@@ -72,7 +75,7 @@ pub(crate) fn begin(worker: &mut Worker, budget: i64) {
     worker.budget = budget;
     worker.machine.looker.lent = 0;
     if !worker.machine.looker.due.is_empty() {
-        lend(worker);
+        lend(worker, STEPS);
     }
 }
 
@@ -86,19 +89,32 @@ pub(crate) fn look_due(worker: &mut Worker) -> bool {
     let mut due = std::mem::take(&mut worker.machine.looker.due);
     due.retain_mut(|one| {
         let Some(component) = worker.machine.table.get(one.component) else { return false };
+        let stays = look(worker, component, one.passed, is_idle) == Look::Spared;
         one.passed += 1;
-        let passes = component.is_busy() && one.passed < PASSED_MAX && !is_idle;
-        component.clear_busy();
-        if !passes {
-            component.clear_due();
-            super::look_at(worker, component);
-        }
-        passes
+        stays
     });
     due.append(&mut worker.machine.looker.due);
     worker.machine.looker.due = due;
     if !worker.machine.looker.due.is_empty() {
-        lend(worker);
+        lend(worker, STEPS);
     }
     true
+}
+
+fn look(worker: &mut Worker, component: ComponentRef, passed: u8, is_idle: bool) -> Look {
+    let spare = passed < PASSED_MAX && !is_idle;
+    let found = match outside::are_all(component) {
+        true => outside::look(worker, component, spare),
+        false => {
+            super::pass(worker, component, super::Turn::Last);
+            Look::Done
+        }
+    };
+    if passed > 0 {
+        outside::forget(component);
+    }
+    if found == Look::Done {
+        component.clear_due();
+    }
+    found
 }

@@ -1,7 +1,7 @@
 //! When those outside are looked at: as soon as nothing is ready; else after some steps of the
 //! scheduler, which are taken from the budget of the slice, so that nobody counts them apart.
 //!
-//! First that is when all that are ready have had a turn. Those that are passed over then, because
+//! First that is when all that are ready have had a turn, if they are few. Those that are passed over then, because
 //! others do what they wait for, are looked at from time to time, and a few times passed over
 //! again.
 
@@ -10,8 +10,11 @@ use crate::component::ComponentId;
 use crate::handle::ComponentRef;
 use crate::layout::Worker;
 
+/// Steps to the first look, at most.
+const STEPS_FIRST: i64 = 4;
+
 /// Steps from one look to the next.
-const STEPS: i64 = 64;
+const STEPS: i64 = 256;
 
 /// Looks that pass over a component, however busy it is.
 const PASSED_MAX: u8 = 16;
@@ -54,7 +57,7 @@ pub(super) fn call(worker: &mut Worker, component: ComponentRef) {
     settle(home);
     // All that are ready have their turn before, and who runs now.
     let round = home.ready_count() as i64 + 1;
-    lend(home, round.min(STEPS));
+    lend(home, round.min(STEPS_FIRST));
 }
 
 /// Ends what is seen as the slice at the next look. Among several loops each looks now and then.

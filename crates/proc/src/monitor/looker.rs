@@ -1,9 +1,9 @@
 //! When those outside are looked at: as soon as nothing is ready; else after some steps of the
 //! scheduler, which are taken from the budget of the slice, so that nobody counts them apart.
 //!
-//! First that is when all that are ready have had a turn, if they are few. Those that are passed over then, because
-//! others do what they wait for, are looked at from time to time, and a few times passed over
-//! again.
+//! First that is when all that are ready have had a turn, if they are few. Those that are passed
+//! over then, because others do what they wait for, are looked at from time to time, and a few
+//! times passed over again.
 
 use super::outside::{self, Look};
 use crate::component::ComponentId;

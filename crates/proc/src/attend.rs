@@ -36,7 +36,13 @@ impl Worker {
             return self.run_first();
         }
         self.flag.store(0, Ordering::Relaxed);
-        self.budget = budget;
+        monitor::begin(self, budget);
+        let paused = self.run_slice();
+        monitor::settle(self);
+        paused
+    }
+
+    fn run_slice(&mut self) -> Paused {
         loop {
             if self.machine.attention {
                 self.attend();
@@ -56,6 +62,9 @@ impl Worker {
                 }
             }
             let Some(process) = self.pop_ready() else {
+                if monitor::look_due(self) {
+                    continue;
+                }
                 let more = self.machine.attention || clock::advance(self);
                 if more || component::break_circles(self) {
                     continue;
@@ -66,6 +75,9 @@ impl Worker {
             self.step(process);
             self.budget -= 1;
             if self.flag.load(Ordering::Relaxed) != 0 || self.budget <= 0 {
+                if monitor::look_due(self) && !self.is_cut_off() && self.budget > 0 {
+                    continue;
+                }
                 if !self.machine.clocks.is_empty() {
                     clock::advance(self);
                 }
@@ -162,6 +174,6 @@ impl Worker {
 
     /// Whether anything is to be run.
     pub fn is_ready(&self) -> bool {
-        self.ready_count() > 0 || self.machine.attention
+        self.ready_count() > 0 || self.machine.attention || !self.machine.looker.due().is_empty()
     }
 }

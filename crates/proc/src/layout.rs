@@ -30,9 +30,10 @@
 //! [`SYSTEM`] and [`REMOTE`] up, the own `*_WAITS`, the process's `wait` (the client's slot, or
 //! 0), `state` and `frame`, for a client its process in the channel; then the code returns. Lock:
 //! [`Component::lock`] is 0, its queue null and [`Process::granted`] 0: -1 and [`Process::holds`];
-//! where what is locked begins with a condition, if that holds, too. Unlock: both queues null, or
-//! that of the lock and [`CALM`], and 0 again. What was [`GRANTED`] is taken back with
-//! [`HANDED`]. A frame: the first free block of its class, if `used + size <= peak`; its words are zeroed by
+//! where what is locked begins with a condition, if that holds, too, and [`busy`]. Unlock: both
+//! queues null, or that of the lock and [`CALM`], and 0 again. What was [`GRANTED`] is taken back
+//! with [`HANDED`]. A process that runs need not take a lock that it could have until it waits. A
+//! frame: the first free block of its class, if `used + size <= peak`; its words are zeroed by
 //! who takes it.
 
 use std::mem::offset_of;
@@ -126,6 +127,14 @@ pub const HANDED: u16 = 128;
 /// In [`Component::flags`]: all that await a condition have not asked for the lock, and they are
 /// looked at without a release of the lock saying so.
 pub const CALM: u16 = 256;
+/// In [`Component::flags`]: for whom conditions hold that have these.
+pub const BUSY: u16 = 7 << 13;
+
+/// In [`Component::flags`]: who locks when the condition of this number holds has found that it
+/// does, and has not waited since.
+pub const fn busy(condition: u32) -> u16 {
+    1 << (13 + (condition & !CLOSED) % 3)
+}
 /// Beside the number of a condition: it depends on nothing but the component's variables.
 pub const CLOSED: u32 = 1 << 31;
 

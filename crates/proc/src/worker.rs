@@ -130,7 +130,7 @@ pub struct Machine {
     pub(crate) ending: Vec<ComponentId>,
     /// Components some of whose conditions may hold now.
     pub(crate) pokes: Vec<ComponentId>,
-    /// Who looks at conditions later.
+    /// Whose conditions are looked at later.
     pub(crate) looker: Looker,
     /// Processes that wait for a connection, by the component where it is missing.
     pub(crate) parked: BTreeMap<u64, Vec<ProcessRef>>,
@@ -212,7 +212,7 @@ impl Worker {
                 doomed: Vec::new(),
                 ending: Vec::new(),
                 pokes: Vec::new(),
-                looker: Looker::new(),
+                looker: Looker::default(),
                 parked: BTreeMap::new(),
                 lines: LineMap::default(),
                 clocks: BTreeMap::new(),
@@ -310,7 +310,7 @@ impl Worker {
         while let Some(process) = self.pop_ready() {
             process::bury(self, process);
         }
-        self.machine.looker.dismiss();
+        self.machine.looker = Looker::default();
         self.machine.console.flush();
     }
 }

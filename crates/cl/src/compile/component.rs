@@ -3,7 +3,7 @@
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value, types};
 use tidemill_proc::layout::{
     CALM, CLOSED, COMPONENT_AWAIT_QUEUE, COMPONENT_FLAGS, COMPONENT_LOCK, COMPONENT_LOCK_QUEUE,
-    EXCLUSIVE, GRANTED, HANDED, PROCESS_GRANTED, PROCESS_HOLDS, SHARED, UNLOCKED,
+    EXCLUSIVE, GRANTED, HANDED, PROCESS_GRANTED, PROCESS_HOLDS, SHARED, UNLOCKED, busy,
 };
 use tidemill_proc::program::{Facet, Kind as Owned};
 
@@ -160,6 +160,9 @@ impl Translator<'_, '_, '_> {
         if !self.sections.is_edge(self.at) {
             self.enter(None);
         }
+        let flags = self.body.ins().load(types::I16, sound(), self.component, COMPONENT_FLAGS);
+        let flags = self.body.ins().bor_imm_u(flags, i64::from(busy(condition.raw())));
+        self.body.ins().store(sound(), flags, self.component, COMPONENT_FLAGS);
         self.body.ins().jump(done, &[]);
         self.body.switch_to_block(done);
     }

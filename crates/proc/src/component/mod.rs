@@ -98,24 +98,25 @@ const CALM: u16 = crate::layout::CALM;
 const AWAKE: u16 = 512;
 /// Something that it has to do with may live on another loop.
 const TIED: u16 = 1024;
-/// Those that await a condition will be looked at by the looker.
+/// Those that await a condition are to be looked at.
 const DUE: u16 = 2048;
-/// Its lock has been given back since the looker came by.
-const BUSY: u16 = 4096;
 /// The first of those outside has been woken in vain too often: it is handed the lock.
-const URGENT: u16 = 8192;
+const URGENT: u16 = 4096;
 
 macro_rules! flags {
     ($($is:ident, $set:ident, $clear:ident = $flag:ident;)+) => {
         #[allow(dead_code)]
         impl ComponentRef {
             $(
+                #[inline]
                 pub(crate) fn $is(self) -> bool {
                     self.flags() & $flag != 0
                 }
+                #[inline]
                 pub(crate) fn $set(self) {
                     self.set_flags(self.flags() | $flag);
                 }
+                #[inline]
                 pub(crate) fn $clear(self) {
                     self.set_flags(self.flags() & !$flag);
                 }
@@ -137,7 +138,6 @@ flags! {
     is_awake, set_awake, clear_awake = AWAKE;
     is_tied, set_tied, clear_tied = TIED;
     is_due, set_due, clear_due = DUE;
-    is_busy, set_busy, clear_busy = BUSY;
     is_urgent, set_urgent, clear_urgent = URGENT;
 }
 

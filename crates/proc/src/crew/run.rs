@@ -8,6 +8,7 @@ use crate::clock;
 use crate::component;
 use crate::handle::ComponentRef;
 use crate::layout::Worker;
+use crate::monitor;
 use crate::ticker::Ticker;
 
 /// Processes run between two looks at the rings; of who has everything on its loop, when nobody
@@ -192,6 +193,7 @@ fn processes(worker: &mut Worker, crew: &Crew) -> Stretch {
             }
         }
         worker.take_posts();
+        monitor::look_due(worker);
         if worker.ready_count() == 0 {
             if !worker.post_overflow() {
                 // Delivered on the way.

@@ -1,11 +1,11 @@
 //! Conditions: waiting for them with the lock given up meanwhile, or before asking for it.
 
 use super::{
-    Condition, all_outside, enter, grant_is_taken, is_open, lock, looker, poke, push, push_first,
+    Condition, enter, grant_is_taken, is_open, lock, looker, outside, poke, push, push_first,
     release,
 };
 use crate::handle::ProcessRef;
-use crate::layout::{CLOSED, EXCLUSIVE, OK, UNLOCKED, UNWINDING, WOKEN, Worker};
+use crate::layout::{CLOSED, EXCLUSIVE, OK, UNLOCKED, UNWINDING, WOKEN, Worker, busy};
 use crate::process::{OUTSIDE, SAME, State};
 use crate::worker::Context;
 
@@ -84,6 +84,7 @@ pub(crate) fn lock_when(cx: &mut Context, condition: *const u8, number: u32) -> 
                 1 => {
                     process.set_granted(0);
                     process.set_vain(0);
+                    component.set_flags(component.flags() | busy(number));
                     enter(component, process, EXCLUSIVE);
                     OK
                 }
@@ -96,7 +97,11 @@ pub(crate) fn lock_when(cx: &mut Context, condition: *const u8, number: u32) -> 
         }
     }
     process.set_vain(0);
-    await_inside(cx, condition, number)
+    let status = await_inside(cx, condition, number);
+    if status == OK {
+        component.set_flags(component.flags() | busy(number));
+    }
+    status
 }
 
 /// Keeps a process outside whose condition does not hold.
@@ -104,6 +109,7 @@ fn wait_outside(cx: &mut Context, is_woken: bool) -> u32 {
     let (process, component) = (cx.process, cx.component());
     process.set_granted(0);
     process.set_mode(EXCLUSIVE);
+    component.set_flags(component.flags() & !busy(process.condition()));
     let last = component.await_queue();
     if !is_woken {
         if last.is_null() || last.has(OUTSIDE) {
@@ -121,7 +127,7 @@ fn wait_outside(cx: &mut Context, is_woken: bool) -> u32 {
         component.set_urgent();
     }
     // It was the one woken; now another may be.
-    if all_outside(component) {
+    if outside::are_all(component) {
         looker::call(cx.worker, component);
     } else {
         poke(cx.worker, component);

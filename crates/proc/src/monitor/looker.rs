@@ -1,127 +1,123 @@
-//! Who looks at the conditions of those outside: a process without a component, in the ready queue
-//! behind all that were ready when it was called. So the scheduler need not ask, before each
-//! process, whether anything is to be looked at.
+//! When those outside are looked at: as soon as nothing is ready; else after some steps of the
+//! scheduler, which are taken from the budget of the slice, so that nobody counts them apart.
 //!
-//! While the lock of a component is taken and given back in every round of the ready queue, those
-//! inside do without those outside: it is looked at only after some rounds, or when nothing else
-//! is ready.
+//! First that is when all that are ready have had a turn, if they are few. Those that are passed
+//! over then, because others do what they wait for, are looked at from time to time, and a few
+//! times passed over again.
 
+use super::outside::{self, Look};
 use crate::component::ComponentId;
-use crate::handle::{ComponentRef, ProcessRef};
-use crate::layout::{Frame, Process, SUSPENDED, Worker};
+use crate::handle::ComponentRef;
+use crate::layout::Worker;
 
-/// The process and what it has been called for.
+/// Steps to the first look, at most.
+const STEPS_FIRST: i64 = 4;
+
+/// Steps from one look to the next.
+const STEPS: i64 = 256;
+
+/// Looks that pass over a component, however busy it is.
+const PASSED_MAX: u8 = 16;
+
+/// What is to be looked at.
+#[derive(Default)]
 pub(crate) struct Looker {
-    /// A box's, given back when this is dropped: the process is reached by its address.
-    block: *mut Block,
     due: Vec<Due>,
-    is_ready: bool,
+    /// What the slice has left beyond the steps to the next look.
+    lent: i64,
 }
 
-/// A component that it has been called for, and how often it has come by since.
+/// A component, and how often it has been passed over.
 #[derive(Clone, Copy)]
 pub(crate) struct Due {
     pub(crate) component: ComponentId,
-    rounds: u8,
-}
-
-/// Rounds after which those outside have their turn, however busy those inside are.
-const ROUNDS_MAX: u8 = 16;
-
-struct Block {
-    process: Process,
-    frame: Frame,
+    passed: u8,
 }
 
 impl Looker {
-    pub(crate) fn new() -> Looker {
-        let frame =
-            Frame { parent: std::ptr::null_mut(), code: look, resume: 0, function: 0, result: 0 };
-        // SAFETY: numbers and addresses, of which zeros are none.
-        let process = unsafe { std::mem::zeroed::<Process>() };
-        let block = Box::into_raw(Box::new(Block { process, frame }));
-        // SAFETY: the block has just been made; the frame lies beside its process for good.
-        unsafe { (*block).process.frame = &raw mut (*block).frame };
-        Looker { block, due: Vec::new(), is_ready: false }
-    }
-
-    fn process(&self) -> ProcessRef {
-        // SAFETY: the block lives as long as the looker.
-        ProcessRef(unsafe { &raw mut (*self.block).process })
-    }
-
-    /// What it has been called for and not looked at.
+    /// What is to be looked at.
     pub(crate) fn due(&self) -> &[Due] {
         &self.due
     }
 
-    /// Takes that over; it finds less, or nothing.
+    /// The same to be taken over.
     pub(crate) fn due_mut(&mut self) -> &mut Vec<Due> {
         &mut self.due
-    }
-
-    /// It has been taken out of the ready queue with all others.
-    pub(crate) fn dismiss(&mut self) {
-        self.due.clear();
-        self.is_ready = false;
-    }
-}
-
-impl Drop for Looker {
-    fn drop(&mut self) {
-        // SAFETY: made from a box in `new`; the ready queue goes with the worker.
-        drop(unsafe { Box::from_raw(self.block) });
     }
 }
 
 /// Has the conditions of those outside a component looked at.
 pub(super) fn call(worker: &mut Worker, component: ComponentRef) {
-    component.set_busy();
     if component.is_due() {
         return;
     }
     component.set_due();
     let home = worker.home_awake(component);
-    home.machine.looker.due.push(Due { component: component.id(), rounds: 0 });
-    rouse(home);
+    home.machine.looker.due.push(Due { component: component.id(), passed: 0 });
+    settle(home);
+    // All that are ready have their turn before, and who runs now.
+    let round = home.ready_count() as i64 + 1;
+    lend(home, round.min(STEPS_FIRST));
 }
 
-/// Puts it on the ready queue.
-fn rouse(worker: &mut Worker) {
-    let looker = &mut worker.machine.looker;
-    if !std::mem::replace(&mut looker.is_ready, true) {
-        let process = looker.process();
-        worker.push_ready(process);
+/// Ends what is seen as the slice at the next look. Among several loops each looks now and then.
+fn lend(worker: &mut Worker, steps: i64) {
+    if worker.machine.desk.is_none() && worker.budget > steps {
+        worker.machine.looker.lent = worker.budget - steps;
+        worker.budget = steps;
     }
 }
 
-/// The code of the process.
-///
-/// # Safety
-/// Called by the scheduler.
-unsafe extern "C" fn look(_: *mut Frame, _: *mut Process, worker: *mut Worker) -> u32 {
-    // SAFETY: promised by the caller.
-    let worker = unsafe { &mut *worker };
-    worker.machine.looker.is_ready = false;
+/// Gives the slice back what it has left.
+pub(crate) fn settle(worker: &mut Worker) {
+    worker.budget += std::mem::take(&mut worker.machine.looker.lent);
+}
+
+/// A slice begins.
+pub(crate) fn begin(worker: &mut Worker, budget: i64) {
+    worker.budget = budget;
+    worker.machine.looker.lent = 0;
+    if !worker.machine.looker.due.is_empty() {
+        lend(worker, STEPS);
+    }
+}
+
+/// Looks at what is due; at all of it if nothing is ready. Whether anything was due.
+pub(crate) fn look_due(worker: &mut Worker) -> bool {
+    settle(worker);
+    if worker.machine.looker.due.is_empty() {
+        return false;
+    }
     let is_idle = worker.ready_count() == 0;
     let mut due = std::mem::take(&mut worker.machine.looker.due);
     due.retain_mut(|one| {
         let Some(component) = worker.machine.table.get(one.component) else { return false };
-        one.rounds += 1;
-        let stays = component.is_busy() && one.rounds < ROUNDS_MAX && !is_idle;
-        component.clear_busy();
-        // The next release says that it is busy.
-        component.clear_calm();
-        if !stays {
-            component.clear_due();
-            super::look_at(worker, component);
-        }
+        let stays = look(worker, component, one.passed, is_idle) == Look::Spared;
+        one.passed += 1;
         stays
     });
-    let called = std::mem::replace(&mut worker.machine.looker.due, due);
-    worker.machine.looker.due.extend(called);
+    due.append(&mut worker.machine.looker.due);
+    worker.machine.looker.due = due;
     if !worker.machine.looker.due.is_empty() {
-        rouse(worker);
+        lend(worker, STEPS);
     }
-    SUSPENDED
+    true
+}
+
+fn look(worker: &mut Worker, component: ComponentRef, passed: u8, is_idle: bool) -> Look {
+    let spare = passed < PASSED_MAX && !is_idle;
+    let found = match outside::are_all(component) {
+        true => outside::look(worker, component, spare),
+        false => {
+            super::pass(worker, component, super::Turn::Last);
+            Look::Done
+        }
+    };
+    if passed > 0 {
+        outside::forget(component);
+    }
+    if found == Look::Done {
+        component.clear_due();
+    }
+    found
 }

@@ -13,26 +13,27 @@
 //! * who finds the lock handed to a process that has not run yet gives way once, instead of
 //!   queueing: to be in the queue would mean to be handed the lock at the next release;
 //! * who begins with a condition that does not hold is kept *outside*, before it has asked for the
-//!   lock. While all in the queue of conditions are outside, a release hands nothing over: the
-//!   [`looker`] comes by later, and the longest waiter whose condition holds is woken to ask for
-//!   the lock, one at a time. So a producer fills the buffer before a consumer runs, and of many
-//!   consumers as few run as can empty it. Who was woken in vain, because others came before it,
-//!   is the first again; after a few times it is handed the lock like those inside.
+//!   lock. While all in the queue of conditions are outside, a release hands nothing over: they
+//!   are looked at later (`looker`), and the longest waiter whose condition holds is woken to ask
+//!   for the lock, one at a time. So a producer fills the buffer before a consumer runs, and of
+//!   many consumers as few run as can empty it. Who was woken in vain, because others came before
+//!   it, is the first again; after a few times it is handed the lock like those inside.
 
 mod condition;
 mod looker;
+mod outside;
 mod queue;
 
 pub(crate) use condition::{await_change, await_condition, lock_when};
-pub(crate) use looker::Looker;
+pub(crate) use looker::{Looker, begin, look_due, settle};
 
 use crate::crew;
 use crate::handle::{ComponentRef, ProcessRef};
 use crate::layout::{
     CLOSED, DONE, EXCLUSIVE, Frame, GAVE_WAY, GRANTED, OK, Process, SHARED, UNLOCKED, UNWINDING,
-    WOKEN, Worker,
+    Worker,
 };
-use crate::process::{self, OUTSIDE, SAME, State};
+use crate::process::{self, SAME, State};
 use crate::worker::Context;
 use queue::{push, push_first, remove, remove_first};
 
@@ -145,34 +146,13 @@ pub(crate) fn pass(worker: &mut Worker, component: ComponentRef, turn: Turn) -> 
     if component.is_doomed() {
         return UNWINDING;
     }
-    if component.lock() == 0 && component.lock_queue().is_null() && all_outside(component) {
-        return pass_outside(worker, component, turn);
+    if component.lock() == 0 && component.lock_queue().is_null() && outside::are_all(component) {
+        return outside::pass(worker, component, turn);
     }
-    if component.lock() == 0 && serve(worker, component, Way::Grant(turn)) == UNWINDING {
+    if component.lock() == 0 && serve(worker, component, turn) == UNWINDING {
         return UNWINDING;
     }
     pass_to_queue(worker, component, turn);
-    OK
-}
-
-/// Hands nothing on, unless the first has waited for its turn too often.
-fn pass_outside(worker: &mut Worker, component: ComponentRef, turn: Turn) -> u32 {
-    if component.is_urgent() {
-        let last = component.await_queue();
-        match condition::evaluate(worker, last.link()) {
-            0 => {}
-            1 => {
-                hand_over(worker, component, last, turn);
-                return OK;
-            }
-            _ => return UNWINDING,
-        }
-    } else {
-        component.set_calm();
-    }
-    if !component.is_awake() {
-        looker::call(worker, component);
-    }
     OK
 }
 
@@ -192,22 +172,8 @@ fn take_out(component: ComponentRef, previous: ProcessRef) -> ProcessRef {
     process
 }
 
-/// Whether there are processes that await a condition, and none of them has asked for the lock.
-fn all_outside(component: ComponentRef) -> bool {
-    component.await_queue().some().is_some_and(|last| last.has(OUTSIDE))
-}
-
-/// What becomes of those that await a condition which holds now.
-#[derive(Clone, Copy)]
-enum Way {
-    /// They get the lock, as long as it allows.
-    Grant(Turn),
-    /// The first of them may ask for it.
-    Wake,
-}
-
-/// Goes through those that await a condition, the longest waiter first.
-fn serve(worker: &mut Worker, component: ComponentRef, way: Way) -> u32 {
+/// Gives the lock to those whose condition holds, as long as it allows, the longest waiter first.
+fn serve(worker: &mut Worker, component: ComponentRef, turn: Turn) -> u32 {
     let last = component.await_queue();
     if last.is_null() {
         return DONE;
@@ -228,21 +194,11 @@ fn serve(worker: &mut Worker, component: ComponentRef, way: Way) -> u32 {
             }
             holds
         };
-        match (holds, way) {
+        match holds {
             // So for all of them: see the last.
-            (0, _) if known != 0 && component.await_queue().has(SAME) => return DONE,
-            (0, _) => previous = process,
-            (1, Way::Grant(turn)) => {
-                hand_over(worker, component, previous, turn);
-            }
-            (1, Way::Wake) => {
-                take_out(component, previous);
-                process.set_granted(WOKEN);
-                component.set_awake();
-                component.set_calm();
-                worker.wake(process);
-                return DONE;
-            }
+            0 if known != 0 && component.await_queue().has(SAME) => return DONE,
+            0 => previous = process,
+            1 => hand_over(worker, component, previous, turn),
             _ => return UNWINDING,
         }
         if is_last || component.lock() < 0 {
@@ -317,15 +273,10 @@ pub(crate) fn look(worker: &mut Worker) {
 }
 
 fn look_at(worker: &mut Worker, component: ComponentRef) {
-    if !all_outside(component) {
+    if outside::are_all(component) {
+        outside::look(worker, component, false);
+    } else {
         pass(worker, component, Turn::Last);
-        return;
-    }
-    // If the lock is taken now, its release looks again.
-    component.clear_calm();
-    let is_quiet = component.lock() == 0 && component.lock_queue().is_null();
-    if is_quiet && !component.is_awake() && !component.is_doomed() {
-        serve(worker, component, Way::Wake);
     }
 }
 

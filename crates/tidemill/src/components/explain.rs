@@ -52,8 +52,8 @@ fn made_by(program: &Program, id: ComponentId) -> impl Iterator<Item = Component
     })
 }
 
-/// The machine code of every function, as it is on one loop, then their sizes and how long each took
-/// to compile.
+/// The machine code of every function, as it is on one loop, then their sizes and how long each
+/// took to compile.
 ///
 /// # Errors
 /// If the program has errors, or no code can be made for this machine.

@@ -1,0 +1,101 @@
+//! Processes that are kept outside: their condition did not hold when they were about to ask for
+//! the lock.
+
+use super::condition::evaluate;
+use super::{Turn, hand_over, looker, take_out};
+use crate::handle::ComponentRef;
+use crate::layout::{BUSY, CLOSED, OK, UNWINDING, WOKEN, Worker, busy};
+use crate::process::{OUTSIDE, SAME};
+
+/// How many are looked at, at most, while others do without them.
+const LOOKS_MAX: u32 = 64;
+
+/// Whether there are processes that await a condition, and all of them are outside.
+pub(super) fn are_all(component: ComponentRef) -> bool {
+    component.await_queue().some().is_some_and(|last| last.has(OUTSIDE))
+}
+
+/// Hands nothing on, unless the first has been woken in vain too often.
+pub(super) fn pass(worker: &mut Worker, component: ComponentRef, turn: Turn) -> u32 {
+    if component.is_urgent() {
+        let last = component.await_queue();
+        match evaluate(worker, last.link()) {
+            0 => {}
+            1 => {
+                hand_over(worker, component, last, turn);
+                return OK;
+            }
+            _ => return UNWINDING,
+        }
+    } else {
+        component.set_calm();
+    }
+    if !component.is_awake() {
+        looker::call(worker, component);
+    }
+    OK
+}
+
+/// What became of a look.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// No more is to be done before the lock is given back again.
+    Done,
+    /// There are some that were passed over, as others do what they wait for.
+    Spared,
+}
+
+/// Wakes the longest waiter whose condition holds. If `spare`, not such whose condition others have
+/// found to hold, and have not waited since.
+pub(super) fn look(worker: &mut Worker, component: ComponentRef, spare: bool) -> Look {
+    let last = component.await_queue();
+    let is_free = component.lock() == 0 && component.lock_queue().is_null();
+    // If the lock is taken, its release looks again; so does who is awake.
+    component.clear_calm();
+    if last.is_null() || !is_free || component.is_awake() || component.is_doomed() {
+        return Look::Done;
+    }
+    // A condition about the component alone that does not hold, so for none that waits for it.
+    let mut known = 0;
+    let (mut previous, mut left, mut is_spared) = (last, LOOKS_MAX, false);
+    loop {
+        let process = previous.link();
+        let is_spare = spare && component.flags() & busy(process.condition()) != 0;
+        is_spared |= is_spare;
+        if !is_spare && process.wait() != known {
+            match evaluate(worker, process) {
+                0 if process.condition() & CLOSED != 0 => known = process.wait(),
+                0 => {}
+                1 => {
+                    take_out(component, previous);
+                    process.set_granted(WOKEN);
+                    component.set_awake();
+                    component.set_calm();
+                    worker.wake(process);
+                    return Look::Done;
+                }
+                _ => return Look::Done,
+            }
+        }
+        left = left.saturating_sub(1);
+        let all_same = last.has(SAME) && (is_spare || known != 0);
+        if process == last || all_same {
+            break;
+        }
+        if spare && left == 0 {
+            is_spared = true;
+            break;
+        }
+        previous = process;
+    }
+    if !is_spared {
+        return Look::Done;
+    }
+    component.set_calm();
+    Look::Spared
+}
+
+/// Forgets for whom conditions have held.
+pub(super) fn forget(component: ComponentRef) {
+    component.set_flags(component.flags() & !BUSY);
+}

@@ -142,7 +142,7 @@ impl PyMessageType {
 fn bytes_of<'t>(text: &'t Bound<'_, PyAny>) -> PyResult<&'t [u8]> {
     match text.cast::<PyString>() {
         Ok(text) => Ok(text.to_str()?.as_bytes()),
-        Err(_) => text.extract(),
+        Err(_) => Ok(text.extract()?),
     }
 }
 

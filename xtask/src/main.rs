@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask tidy
-       cargo xtask conformance [--engine native|table] [--direct]";
+       cargo xtask conformance [--engine native|table] [--direct] [--or-skip]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -36,7 +36,8 @@ fn root() -> &'static Path {
 }
 
 fn run_conformance(mut arguments: &[&str]) -> ExitCode {
-    let mut options = conformance::Options { engine: "table", direct: false };
+    let mut options =
+        conformance::Options { engine: "table", direct: false, absent: conformance::Absent::Fails };
     loop {
         arguments = match arguments {
             [] => return conformance::run(root(), options),
@@ -46,6 +47,10 @@ fn run_conformance(mut arguments: &[&str]) -> ExitCode {
             }
             ["--direct", rest @ ..] => {
                 options.direct = true;
+                rest
+            }
+            ["--or-skip", rest @ ..] => {
+                options.absent = conformance::Absent::IsSkipped;
                 rest
             }
             _ => return usage(),

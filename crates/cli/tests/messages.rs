@@ -142,6 +142,10 @@ fn layouts_are_explained() {
     assert!(text.contains("full_name                string"), "{text}");
     assert!(text.contains("near                     repeated p.Point"), "{text}");
     assert_eq!(stdout(&run(&format!("explain {schema}"))), text);
+    let output = run(&format!("explain {schema} --type p.Point --asm"));
+    assert_eq!(status(&output), 0);
+    let code = stdout(&output);
+    assert!(code.starts_with("p.Point: decoder\n") && code.contains("ret"), "{code}");
     assert_eq!(status(&run(&format!("explain {schema} --type p.Line"))), 1);
 }
 

@@ -117,7 +117,7 @@ impl Rows {
     }
 
     /// Notes that `row` gets an item, `count` being there.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter(&mut self, row: usize, count: usize) -> Result<(), Full> {
         match self.form {
             Form::One { nullable: true } => self.present.set(row, true),

@@ -19,16 +19,35 @@ pub struct Columns {
     schema: Schema,
     arrow: SchemaRef,
     plan: Plan,
-    /// The record of the message being walked.
-    current: usize,
+    /// The message being walked.
+    here: Here,
     /// Its outer ones.
-    outer: Vec<usize>,
-    /// How many unwanted messages the walk is in.
-    unwanted: usize,
+    outer: Vec<Here>,
     /// The column of the string or bytes being walked.
     open: Option<usize>,
     /// A row is being filled, or a failed walk has left one.
     begun: bool,
+}
+
+/// The message being walked, as each of its values needs it.
+#[derive(Clone, Copy)]
+struct Here {
+    record: usize,
+    /// The row being filled.
+    row: usize,
+    /// Where its part of the lookup begins, and how many fields that has; none are wanted of a
+    /// message that is not.
+    lookup: usize,
+    span: usize,
+    /// The least id of its fields.
+    first: usize,
+}
+
+impl Here {
+    fn of(plan: &Plan, record: usize) -> Here {
+        let Record { lookup, span, first, row, .. } = plan.records[record];
+        Here { record, row, lookup, span, first }
+    }
 }
 
 impl Columns {
@@ -40,13 +59,13 @@ impl Columns {
     ) -> Result<Columns, PlanError> {
         let plan = plan(schema, message, options)?;
         let arrow = Arc::new(ArrowSchema::new(plan.records[0].fields.clone()));
+        let here = Here::of(&plan, 0);
         Ok(Columns {
             schema: schema.clone(),
             arrow,
             plan,
-            current: 0,
+            here,
             outer: Vec::new(),
-            unwanted: 0,
             open: None,
             begun: false,
         })
@@ -85,46 +104,50 @@ impl Columns {
         if !std::mem::take(&mut self.begun) {
             return;
         }
-        (self.current, self.unwanted, self.open) = (0, 0, None);
+        self.open = None;
         self.outer.clear();
         let rows = self.rows();
         truncate_record(&mut self.plan, 0, rows);
     }
 
-    /// The column of a field, if the walk is where it is wanted.
-    #[inline]
+    /// The number of the column of a field, if it is wanted where the walk is.
+    #[inline(always)]
     fn column(&self, field: FieldId) -> Option<usize> {
-        if self.unwanted > 0 {
+        let Here { lookup, span, first, .. } = self.here;
+        let at = field.index().wrapping_sub(first);
+        if at >= span {
             return None;
         }
-        let record = &self.plan.records[self.current];
-        let entry = *record.lookup.get(field.index().wrapping_sub(record.first))?;
-        (entry != 0).then(|| entry as usize - 1)
+        (*self.plan.lookup.get(lookup + at)? as usize).checked_sub(1)
     }
 
-    /// The column and the row to fill; the oneof that it is a member of has it from now on.
-    #[inline]
-    fn place(&mut self, field: FieldId) -> Option<(usize, usize)> {
+    /// The column of a field if it is wanted; the oneof that it is a member of has it from now on.
+    #[inline(always)]
+    fn place(&mut self, field: FieldId) -> Option<&mut Column> {
         let column = self.column(field)?;
-        let record = &mut self.plan.records[self.current];
-        let row = record.row;
-        if let Some(oneof) = self.plan.columns[column].oneof {
-            let (before, other) = record.oneofs[oneof];
-            record.oneofs[oneof] = (row + 1, column);
-            if before == row + 1 && other != column {
-                truncate_column(&mut self.plan, other, row);
-            }
+        if self.plan.columns.get(column)?.oneof.is_some() {
+            self.take_oneof(column);
         }
-        Some((column, row))
+        self.plan.columns.get_mut(column)
+    }
+
+    /// Another member that had the row loses it.
+    #[inline(never)]
+    fn take_oneof(&mut self, column: usize) {
+        let Here { record, row, .. } = self.here;
+        let Some(oneof) = self.plan.columns[column].oneof else { return };
+        let place = &mut self.plan.records[record].oneofs[oneof];
+        let (before, other) = std::mem::replace(place, (row + 1, column));
+        if before == row + 1 && other != column {
+            truncate_column(&mut self.plan, other, row);
+        }
     }
 
     #[inline]
     fn begin_text(&mut self, field: FieldId) -> Flow {
-        let Some((column, row)) = self.place(field) else {
-            self.open = None;
-            return Ok(());
-        };
-        let Column { rows, items, .. } = &mut self.plan.columns[column];
+        let row = self.here.row;
+        self.open = None;
+        let Some(Column { rows, items, .. }) = self.place(field) else { return Ok(()) };
         let count = match items {
             Items::Text(texts) => texts.ends.len(),
             Items::Bytes(texts) => texts.ends.len(),
@@ -136,7 +159,7 @@ impl Columns {
             items.truncate(row);
             items.pad(row);
         }
-        self.open = Some(column);
+        self.open = self.column(field);
         Ok(())
     }
 }
@@ -181,10 +204,10 @@ macro_rules! scalar {
     ($name:ident, $type:ty, $($items:pat => $values:expr),+) => {
         #[inline]
         fn $name(&mut self, field: FieldId, value: $type) -> Flow {
-            let Some((column, row)) = self.place(field) else { return Ok(()) };
-            let column = &mut self.plan.columns[column];
-            match &mut column.items {
-                $($items => put(&mut column.rows, $values, row, value).map_err(stop),)+
+            let row = self.here.row;
+            let Some(Column { rows, items, .. }) = self.place(field) else { return Ok(()) };
+            match items {
+                $($items => put(rows, $values, row, value).map_err(stop),)+
                 _ => Ok(()),
             }
         }
@@ -210,6 +233,7 @@ impl<'a> Sink<'a> for Columns {
         self.drop_row();
         let record: &mut Record = &mut self.plan.records[0];
         record.row = record.rows;
+        self.here = Here::of(&self.plan, 0);
         self.begun = true;
         Ok(())
     }
@@ -221,17 +245,18 @@ impl<'a> Sink<'a> for Columns {
     }
 
     fn start_sub(&mut self, field: FieldId) -> Flow {
-        let place = self.place(field);
-        let Some((column, row)) = place else {
-            self.unwanted += 1;
+        self.outer.push(self.here);
+        let row = self.here.row;
+        let inner = self.place(field).and_then(|column| match column.items {
+            Items::Record(inner) => Some(inner),
+            _ => None,
+        });
+        let (Some(inner), Some(column)) = (inner, self.column(field)) else {
+            // Nothing is wanted of it.
+            self.here.span = 0;
             return Ok(());
         };
-        let column = &mut self.plan.columns[column];
-        let Items::Record(inner) = column.items else {
-            self.unwanted += 1;
-            return Ok(());
-        };
-        let record = &mut self.plan.records[inner];
+        let (column, record) = (&mut self.plan.columns[column], &mut self.plan.records[inner]);
         column.rows.enter(row, record.rows).map_err(stop)?;
         if matches!(column.rows.form, Form::One { .. }) {
             // A message that comes twice is one.
@@ -241,15 +266,13 @@ impl<'a> Sink<'a> for Columns {
             record.row = record.rows;
             record.rows += 1;
         }
-        self.outer.push(self.current);
-        self.current = inner;
+        self.here = Here::of(&self.plan, inner);
         Ok(())
     }
 
     fn end_sub(&mut self, _: FieldId) -> Flow {
-        match self.unwanted {
-            0 => self.current = self.outer.pop().unwrap_or(0),
-            _ => self.unwanted -= 1,
+        if let Some(outside) = self.outer.pop() {
+            self.here = outside;
         }
         Ok(())
     }
@@ -263,11 +286,12 @@ impl<'a> Sink<'a> for Columns {
 
     #[inline]
     fn bool(&mut self, field: FieldId, value: bool) -> Flow {
-        let Some((column, row)) = self.place(field) else { return Ok(()) };
-        let column = &mut self.plan.columns[column];
-        let Items::Bool(values) = &mut column.items else { return Ok(()) };
-        column.rows.enter(row, values.len()).map_err(stop)?;
-        let at = if matches!(column.rows.form, Form::One { .. }) { row } else { values.len() };
+        let row = self.here.row;
+        let Some(Column { rows, items: Items::Bool(values), .. }) = self.place(field) else {
+            return Ok(());
+        };
+        rows.enter(row, values.len()).map_err(stop)?;
+        let at = if matches!(rows.form, Form::One { .. }) { row } else { values.len() };
         values.set(at, value);
         Ok(())
     }

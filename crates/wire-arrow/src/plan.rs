@@ -81,10 +81,11 @@ pub(crate) enum Shape {
 /// The columns of a message type at one place of the tree, and how far they are filled.
 pub(crate) struct Record {
     pub(crate) shape: Shape,
-    /// The least id of its fields; `lookup` counts from there.
+    /// The least id of its fields, and how many places of [`Plan::lookup`] they have from `lookup`
+    /// on.
     pub(crate) first: usize,
-    /// By field: its column and 1, or 0 for none.
-    pub(crate) lookup: Vec<u32>,
+    pub(crate) span: usize,
+    pub(crate) lookup: usize,
     pub(crate) columns: Vec<usize>,
     pub(crate) fields: Fields,
     /// By oneof: the row and 1, and the column that has the value there.
@@ -99,6 +100,8 @@ pub(crate) struct Record {
 pub(crate) struct Plan {
     pub(crate) records: Vec<Record>,
     pub(crate) columns: Vec<Column>,
+    /// By record and field: its column and 1, or 0 for none.
+    pub(crate) lookup: Vec<u32>,
     pub(crate) left_out: Vec<String>,
     /// Paths of all that has a column, for decoders that skip the rest.
     pub(crate) paths: Vec<String>,
@@ -109,8 +112,13 @@ pub(crate) fn plan(
     message: MessageId,
     options: &Options,
 ) -> Result<Plan, PlanError> {
-    let plan =
-        Plan { records: Vec::new(), columns: Vec::new(), left_out: Vec::new(), paths: Vec::new() };
+    let plan = Plan {
+        records: Vec::new(),
+        columns: Vec::new(),
+        lookup: Vec::new(),
+        left_out: Vec::new(),
+        paths: Vec::new(),
+    };
     let mut planner = Planner { schema, options, plan, around: Vec::new(), path: Vec::new() };
     let paths: Vec<Path> = options.select.iter().map(|path| Path::new(path)).collect();
     planner.record(message, (!paths.is_empty()).then_some(&paths[..]))?;
@@ -152,10 +160,13 @@ impl Planner<'_> {
         let ids = def.fields().iter().map(|id| id.index());
         let first = ids.clone().min().unwrap_or(0);
         let span = ids.max().map_or(0, |last| last - first + 1);
+        let lookup = self.plan.lookup.len();
+        self.plan.lookup.resize(lookup + span, 0);
         self.plan.records.push(Record {
             shape: shape(def.full_name()),
             first,
-            lookup: vec![0; span],
+            span,
+            lookup,
             columns: Vec::new(),
             fields: Fields::empty(),
             oneofs: vec![(0, 0); def.oneofs().len()],
@@ -229,7 +240,8 @@ impl Planner<'_> {
         self.plan.columns.push(Column { rows: Rows::new(form), items, oneof });
         let record = &mut self.plan.records[record];
         record.columns.push(column);
-        record.lookup[field.id().index() - record.first] = column as u32 + 1;
+        let place = record.lookup + field.id().index() - record.first;
+        self.plan.lookup[place] = column as u32 + 1;
         Ok(Some(Arc::new(ArrowField::new(field.name(), ty, nullable))))
     }
 

@@ -192,8 +192,8 @@ unsafe fn with_stream(
     };
     // SAFETY: the caller gives a place or null.
     let done = unsafe { run(error, false, guarded) };
-    // SAFETY: it is not freed yet, as that waits for us.
     let last = look(false, || {
+        // SAFETY: it is not freed yet, as that waits for us.
         let this = unsafe { stream.as_ref() }?;
         Some(this.freed.get() && this.stream.try_borrow_mut().is_ok())
     });

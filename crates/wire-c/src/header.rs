@@ -1,5 +1,5 @@
-//! The header says what the code says: numbers and names. Sizes and places of members are compared by
-//! `tests/c.rs`, which has a compiler of C.
+//! The header says what the code says: numbers and names. Sizes and places of members are compared
+//! by `tests/c.rs`, which has a compiler of C.
 
 use std::collections::BTreeMap;
 

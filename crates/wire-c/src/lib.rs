@@ -4,9 +4,10 @@
 //! schema --find--> type, field (numbers)        schema --> decoder --> message, events, stream
 //!   message --view--> get, list, map, set, sub ... --> encode, JSON, text
 //! ```
-//! Handles are boxes. What is inside a message is reached by *views*: the address of its record with
-//! the *life* of the tree that it was taken in; a tree that was cleared or filled anew has another
-//! life, and its old views end in errors. Views do not own: who frees a message has to forget them.
+//! Handles are boxes. What is inside a message is reached by *views*: the address of its record
+//! with the *life* of the tree that it was taken in; a tree that was cleared or filled anew has
+//! another life, and its old views end in errors. Views do not own: who frees a message has to
+//! forget them.
 //!
 //! **Invariant:** every function is entered through [`guard`]: a null handle, a number that nothing
 //! has, a stale view or a stream used from its own callback is an error, and no panic leaves.

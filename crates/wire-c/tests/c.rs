@@ -1,5 +1,5 @@
-//! Programs in C: the example, misuse of every function, and what a compiler of C makes of the header.
-//! Without a compiler (`CC`, or `cc`) nothing is tested, which is said.
+//! Programs in C: the example, misuse of every function, and what a compiler of C makes of the
+//! header. Without a compiler (`CC`, or `cc`) nothing is tested, which is said.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -48,6 +48,7 @@ impl Wants {
 impl BitOr for Wants {
     type Output = Wants;
 
+    #[inline]
     fn bitor(self, other: Wants) -> Wants {
         Wants(self.0 | other.0)
     }

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use tidemill::graph::{self, Graph};
-use tidemill::messages::layout_text;
+use tidemill::messages::{decoder_listing, layout_text};
 use tidemill::schemas::{is_schema, load_schemas};
+use tidemill_wire::MessageId;
 
 use super::packets;
 use crate::Status;
@@ -41,26 +42,36 @@ pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
     out.finish()
 }
 
-/// Prints how messages of a schema lie in memory: those of one type, or all.
+/// Prints how messages of a schema lie in memory, or the machine code that decodes them: of one
+/// type, or of all.
 fn messages(args: &ExplainArgs, report: Reporter) -> Status {
     let files: Vec<PathBuf> = args.sources.files.iter().map(PathBuf::from).collect();
     let compiled = load_schemas(&files, &args.sources.includes);
     report.diagnostics(&compiled.sources, &compiled.diagnostics);
     let Some(schema) = compiled.schema else { return Status::Failed };
-    let mut out = Out::new();
-    match &args.message {
-        None => {
-            for message in schema.messages() {
-                out.write(&layout_text(&schema, message));
-            }
-        }
+    let chosen: Vec<MessageId> = match &args.message {
+        None => schema.messages().collect(),
         Some(name) => match schema.message_by_name(name) {
-            Some(message) => out.write(&layout_text(&schema, message)),
+            Some(message) => vec![message],
             None => {
                 report.error(&super::messages::no_message(&schema, name));
                 return Status::Failed;
             }
         },
+    };
+    let mut out = Out::new();
+    for message in chosen {
+        if !args.asm {
+            out.write(&layout_text(&schema, message));
+            continue;
+        }
+        match decoder_listing(&schema, message) {
+            Ok(listing) => out.write(&listing),
+            Err(error) => {
+                report.error(&format!("--asm: {error}"));
+                return Status::Failed;
+            }
+        }
     }
     out.finish()
 }

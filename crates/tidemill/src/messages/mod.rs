@@ -18,7 +18,7 @@ use std::fmt;
 pub use columns::ColumnForm;
 pub use convert::{Converter, Engine, Progress};
 pub use frames::Frames;
-pub use layout::layout_text;
+pub use layout::{decoder_listing, layout_text};
 
 /// How messages are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

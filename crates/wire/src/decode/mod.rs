@@ -83,6 +83,7 @@ impl<'s> Decoder<'s> {
     }
 
     /// A decoder that goes by tables, which were made from this schema.
+    #[inline]
     pub fn with(schema: &'s Schema, tables: &'s Tables) -> Decoder<'s> {
         Decoder {
             schema,
@@ -160,6 +161,7 @@ impl<'s> Decoder<'s> {
         Stream::new(*self, message)
     }
 
+    #[inline]
     fn root(&self, message: MessageId) -> u32 {
         self.tables.root(message).expect("the tables are made for this message")
     }

@@ -207,6 +207,18 @@ impl<'s> Mapping<'s> {
         &self.messages[id.index()]
     }
 
+    /// `,"name":` as JSON has it.
+    #[inline]
+    pub(crate) fn json_key_after_comma(&self, field: &FieldMap) -> &str {
+        &self.texts[field.json_key.0 as usize - 1..field.json_key.1 as usize]
+    }
+
+    /// `,"name":` as the source has it.
+    #[inline]
+    pub(crate) fn proto_key_after_comma(&self, field: &FieldMap) -> &str {
+        &self.texts[field.proto_key.0 as usize - 1..field.proto_key.1 as usize]
+    }
+
     /// `"name":` as JSON has it.
     #[inline]
     pub(crate) fn json_key(&self, field: &FieldMap) -> &str {
@@ -265,7 +277,9 @@ fn bare(key: &str) -> &str {
     key.get(1..key.len().saturating_sub(2)).unwrap_or("")
 }
 
+/// Each key has a comma before it, which is not part of it.
 fn push_key(texts: &mut String, name: &str) -> (u32, u32) {
+    texts.push(',');
     let start = texts.len() as u32;
     super::print::quote_into(texts, name);
     texts.push(':');

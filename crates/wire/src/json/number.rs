@@ -11,6 +11,8 @@ pub(crate) struct Number<'a> {
     exponent: i32,
     /// All digits are in `mantissa`.
     exact: bool,
+    /// There is neither a point nor an exponent.
+    pub(crate) whole: bool,
 }
 
 /// Digits that a `u64` has room for, whatever they are.
@@ -49,9 +51,8 @@ impl<'a> Number<'a> {
         }
         let more = matches!(bytes.get(at), Some(b'.' | b'e' | b'E'));
         if !more && digits <= DIGITS_MAX {
-            let number =
-                Number { text: &text[start..at], negative, mantissa, exponent: 0, exact: true };
-            return Ok((number, at));
+            let (text, exponent, exact, whole) = (&text[start..at], 0, true, true);
+            return Ok((Number { text, negative, mantissa, exponent, exact, whole }, at));
         }
         Number::read_rest(text, start, (first, at))
     }
@@ -87,7 +88,8 @@ impl<'a> Number<'a> {
         }
         let Digits { mantissa, exact, .. } = digits;
         let negative = bytes[start] == b'-';
-        Ok((Number { text: &text[start..at], negative, mantissa, exponent, exact }, at))
+        let (text, whole) = (&text[start..at], at == whole.1);
+        Ok((Number { text, negative, mantissa, exponent, exact, whole }, at))
     }
 
     /// The double next to it; `None` if it is too large for any.

@@ -132,16 +132,20 @@ impl<'a, S: ValueSink<'a>> Reader<'a, '_, S> {
     fn number(&mut self) -> Lex {
         let at = self.lexer.at;
         let number = self.lexer.number()?;
-        let whole = !number.text.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
-        let negative_zero = number.text == "-0";
-        let flow = match (number.to_i64(), number.to_u64()) {
-            (Some(value), _) if whole && !negative_zero => self.sink.i64(value),
-            (None, Some(value)) if whole => self.sink.u64(value),
-            _ => match number.to_f64() {
-                Some(value) => self.sink.f64(value),
-                None => return Err(Fault::new(at, "the number is too large for a double")),
-            },
-        };
+        if number.whole {
+            // Only a double is -0.
+            if let Some(value) = number.to_i64().filter(|&value| value != 0 || !number.negative) {
+                let flow = self.sink.i64(value);
+                return self.told(flow);
+            }
+            if let Some(value) = number.to_u64().filter(|_| !number.negative) {
+                let flow = self.sink.u64(value);
+                return self.told(flow);
+            }
+        }
+        let value = number.to_f64();
+        let value = value.ok_or_else(|| Fault::new(at, "the number is too large for a double"))?;
+        let flow = self.sink.f64(value);
         self.told(flow)
     }
 

@@ -64,7 +64,7 @@ pub(crate) fn quote_into(out: &mut String, text: &str) {
 /// Appends a decimal.
 #[inline]
 pub(crate) fn integer<I: itoa::Integer>(out: &mut Vec<u8>, value: I) {
-    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+    scan::push(out, itoa::Buffer::new().format(value).as_bytes());
 }
 
 /// Appends a decimal in quotes, as 64-bit numbers are written.
@@ -96,7 +96,8 @@ pub(crate) fn float(out: &mut Vec<u8>, value: f32) {
 /// Whole numbers need no point.
 #[inline]
 fn decimal(out: &mut Vec<u8>, text: &str) {
-    out.extend_from_slice(text.strip_suffix(".0").unwrap_or(text).as_bytes());
+    let bytes = text.as_bytes();
+    scan::push(out, bytes.strip_suffix(b".0").unwrap_or(bytes));
 }
 
 #[cold]

@@ -22,11 +22,64 @@ pub(crate) fn plain(bytes: &[u8]) -> usize {
 }
 
 /// Appends the plain bytes at the front of `bytes`; gives their number.
+///
+/// Blocks are appended before they are looked at: what is not plain is cut off again.
 #[inline]
 pub(crate) fn copy_plain(out: &mut Vec<u8>, bytes: &[u8]) -> usize {
-    let plain = plain(bytes);
-    out.extend_from_slice(&bytes[..plain]);
-    plain
+    let mut at = 0;
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
+        out.extend_from_slice(block);
+        let found = block_mask(block);
+        if found != 0 {
+            let plain = first(found);
+            out.truncate(out.len() - LANES + plain);
+            return at + plain;
+        }
+        at += LANES;
+    }
+    let rest = &bytes[at..];
+    let plain = if few_are_plain(rest) { rest.len() } else { plain(rest) };
+    push(out, &rest[..plain]);
+    at + plain
+}
+
+/// True if all are plain, of less than sixteen bytes: two words that overlap have all of them.
+#[inline]
+fn few_are_plain(bytes: &[u8]) -> bool {
+    match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        (Some(first), Some(last)) if bytes.len() <= 16 => {
+            word::block_mask(first) | word::block_mask(last) == 0
+        }
+        _ => match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+            (Some([a, b, c, d]), Some([e, f, g, h])) if bytes.len() <= 8 => {
+                word::block_mask(&[*a, *b, *c, *d, *e, *f, *g, *h]) == 0
+            }
+            _ => bytes.iter().all(|&byte| is_plain(byte)),
+        },
+    }
+}
+
+/// Appends bytes, few of them without a call: as two blocks of a fixed length, which may overlap.
+#[inline]
+pub(crate) fn push(out: &mut Vec<u8>, bytes: &[u8]) {
+    match bytes.len() {
+        0..4 => bytes.iter().for_each(|&byte| out.push(byte)),
+        4..8 => push_pair::<4>(out, bytes),
+        8..16 => push_pair::<8>(out, bytes),
+        16..=32 => push_pair::<16>(out, bytes),
+        _ => out.extend_from_slice(bytes),
+    }
+}
+
+#[inline]
+fn push_pair<const N: usize>(out: &mut Vec<u8>, bytes: &[u8]) {
+    let (Some(first), Some(last)) = (bytes.first_chunk::<N>(), bytes.last_chunk::<N>()) else {
+        return out.extend_from_slice(bytes);
+    };
+    let end = out.len() + bytes.len();
+    out.extend_from_slice(first);
+    out.truncate(end - N);
+    out.extend_from_slice(last);
 }
 
 #[inline]
@@ -68,9 +121,8 @@ mod sse2 {
 #[cfg(not(target_arch = "x86_64"))]
 use word::{LANES, block_mask, first};
 
-#[cfg(any(test, not(target_arch = "x86_64")))]
 mod word {
-    #![cfg_attr(target_arch = "x86_64", allow(dead_code, reason = "tests compare it"))]
+    #![cfg_attr(target_arch = "x86_64", allow(dead_code, reason = "blocks are longer there"))]
 
     pub(super) const LANES: usize = 8;
 
@@ -97,6 +149,27 @@ mod word {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_copied_is_what_is_plain() {
+        for length in 0..70 {
+            for place in 0..=length {
+                for byte in [0, 0x1f, b'"', b'\\', 0x7f, 0xff] {
+                    let mut bytes: Vec<u8> = (0..length).map(|at| b'a' + at % 23).collect();
+                    if let Some(odd) = bytes.get_mut(usize::from(place)) {
+                        *odd = byte;
+                    }
+                    let mut out = b"before".to_vec();
+                    let count = copy_plain(&mut out, &bytes);
+                    assert_eq!(count, plain(&bytes), "{byte} at {place} of {length}");
+                    assert_eq!(out, [b"before", &bytes[..count]].concat());
+                    let mut out = Vec::new();
+                    push(&mut out, &bytes);
+                    assert_eq!(out, bytes);
+                }
+            }
+        }
+    }
 
     #[test]
     fn every_byte_at_every_place_is_found() {

@@ -17,6 +17,7 @@ use tidemill_stdx::keyed::Secret;
 use super::mapping::{EnumName, Kind, List, Mapping, NONE, Shape};
 use super::options::{Defaults, Enums, Names, PrintOptions, Unknown};
 use super::print::{self, Base64};
+use super::scan;
 use super::time;
 use crate::schema::{FieldId, Label, MessageId};
 use crate::sink::{Flow, Sink, Stop};
@@ -241,15 +242,13 @@ impl<'m, 's> JsonSink<'m, 's> {
             Some(word) if *word & bit == 0 => *word |= bit,
             _ => return Err(self.needs_merge()),
         }
-        if self.top.comma {
-            self.out.push(b',');
-        }
-        self.top.comma = true;
         let key = match self.options.names {
-            Names::Json => mapping.json_key(map),
-            Names::Proto => mapping.proto_key(map),
+            Names::Json => mapping.json_key_after_comma(map),
+            Names::Proto => mapping.proto_key_after_comma(map),
         };
-        self.out.extend_from_slice(key.as_bytes());
+        let from = usize::from(!self.top.comma);
+        self.top.comma = true;
+        scan::push(&mut self.out, &key.as_bytes()[from..]);
         if map.list != List::Single {
             self.open_list(field, map.list);
         }

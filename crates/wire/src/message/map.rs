@@ -4,8 +4,8 @@
 //!   Map.entries  -> [ record | record | record ... ]      key and value are always stored
 //!   Map.index    -> [ 0 | 3 | 0 | 1 | gone | 2 ... ]      place + 1, from the hash of the key
 //! ```
-//! The hash is secret, so no keys can be chosen to make decoding slow; what is walked are the entries,
-//! in their order, which does not depend on it.
+//! The hash is secret, so no keys can be chosen to make decoding slow; what is walked are the
+//! entries, in their order, which does not depend on it.
 
 use std::ptr::NonNull;
 

@@ -279,6 +279,7 @@ fn record_at(address: usize) -> Record {
 impl<'s> Decoder<'s> {
     /// Goes by the tables of a native decoder, and uses it for sinks that want no more events than
     /// it has code for.
+    #[inline]
     pub fn native(self, native: &'s Native) -> Decoder<'s> {
         Decoder { tables: &native.tables, native: Some(native), ..self }
     }

@@ -6,6 +6,17 @@ use std::process::Command;
 use super::{Case, data};
 use crate::report::Report;
 
+/// What is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// Bytes are walked: with those peers too that make messages of them.
+    Decode,
+    /// Bytes into messages.
+    Message,
+    /// Messages into bytes.
+    Encode,
+}
+
 /// A program, and as whom it is called.
 pub struct Peer {
     name: &'static str,
@@ -16,6 +27,11 @@ pub struct Peer {
 pub struct Peers(Vec<Peer>);
 
 impl Peers {
+    /// No peer.
+    pub fn none() -> Peers {
+        Peers(Vec::new())
+    }
+
     /// Builds all; those that cannot be built are absent, and it is said why.
     pub fn new(report: &mut Report) -> Peers {
         let mut peers = Vec::new();
@@ -28,7 +44,16 @@ impl Peers {
             }),
         };
         add(&["c-walk"], walk());
-        add(&["prost", "prost-reflect"], rust_proto());
+        add(&["cpp", "cpp-arena", "cpp-dynamic"], cpp_proto());
+        // Without the one that needs more, the others are still there.
+        let with_upb = rust_proto(&["--features", "upb"], "rust-proto-upb");
+        let rust = match &with_upb {
+            Ok(program) => Ok(program.clone()),
+            Err(_) => rust_proto(&[], "rust-proto"),
+        };
+        add(&["upb"], with_upb);
+        add(&["prost", "buffa", "prost-reflect", "rust-protobuf"], rust);
+        add(&["hyperpb", "protobuf-go"], go_proto());
         Peers(peers)
     }
 
@@ -44,11 +69,31 @@ impl Peer {
         self.name
     }
 
+    /// Whether it can do this with the message.
+    pub fn does(&self, case: &Case, what: What) -> bool {
+        match self.name {
+            "c-walk" => what == What::Decode,
+            // What it decodes cannot be encoded.
+            "hyperpb" => what != What::Encode,
+            // It loses groups and says nothing.
+            "rust-protobuf" => case.name == "SpeedMessage1",
+            _ => true,
+        }
+    }
+
+    /// By how much fewer passes do.
+    pub fn slower(&self) -> usize {
+        match self.name {
+            "cpp-dynamic" | "prost-reflect" | "rust-protobuf" | "protobuf-go" => 10,
+            _ => 1,
+        }
+    }
+
     /// CPU seconds for so many passes over a message.
     ///
     /// # Errors
     /// It fails, or has not found all of the message.
-    pub fn run(&self, case: &Case, passes: usize) -> Result<f64, String> {
+    pub fn run(&self, case: &Case, passes: usize, what: What) -> Result<f64, String> {
         let mut command = Command::new(&self.program);
         let floor = self.name == "c-walk";
         if !floor {
@@ -56,6 +101,9 @@ impl Peer {
             command.arg(format!("benchmarks.{}", case.name));
         }
         command.arg(&case.path).arg(passes.to_string());
+        if !floor {
+            command.arg(if what == What::Encode { "encode" } else { "decode" });
+        }
         let text = said(&mut command, self.name)?;
         let wrong = || format!("{} says `{text}`", self.name);
         let (seconds, found) = text.trim().split_once(' ').ok_or_else(wrong)?;
@@ -98,13 +146,42 @@ fn walk() -> Result<PathBuf, String> {
     Ok(program)
 }
 
-fn rust_proto() -> Result<PathBuf, String> {
-    let target = target("rust-proto")?;
+fn rust_proto(features: &[&str], folder_name: &str) -> Result<PathBuf, String> {
+    let target = target(folder_name)?;
     let mut build = Command::new("cargo");
     build.args(["build", "--release", "--quiet", "--manifest-path"]);
     build.arg(folder("rust-proto").join("Cargo.toml")).arg("--target-dir").arg(&target);
-    said(&mut build, "cargo")?;
+    said(build.args(features), "cargo")?;
     Ok(target.join("release/tidemill-bench-rust-proto"))
+}
+
+fn cpp_proto() -> Result<PathBuf, String> {
+    let target = target("cpp-proto")?;
+    let mut write = Command::new("protoc");
+    write.arg(flag("--descriptor_set_in=", &data("google_messages.fds")));
+    write.arg(flag("--cpp_out=", &target)).arg("google_messages.proto");
+    said(&mut write, "protoc")?;
+    let program = target.join("cpp-proto");
+    let mut build = Command::new("g++");
+    build.args(["-O2", "-DNDEBUG", "-march=native", "-I"]).arg(&target).arg("-o").arg(&program);
+    build.arg(folder("cpp-proto").join("main.cc")).arg(target.join("google_messages.pb.cc"));
+    build.args(["-lprotobuf", "-lpthread"]);
+    said(&mut build, "the C++ compiler")?;
+    Ok(program)
+}
+
+fn flag(name: &str, value: &Path) -> std::ffi::OsString {
+    let mut flag = std::ffi::OsString::from(name);
+    flag.push(value);
+    flag
+}
+
+fn go_proto() -> Result<PathBuf, String> {
+    let program = target("go-proto")?.join("go-proto");
+    let mut build = Command::new("go");
+    build.arg("build").arg("-o").arg(&program).arg(".").current_dir(folder("go-proto"));
+    said(&mut build, "go")?;
+    Ok(program)
 }
 
 fn said(command: &mut Command, name: &str) -> Result<String, String> {

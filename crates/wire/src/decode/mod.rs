@@ -83,6 +83,7 @@ impl<'s> Decoder<'s> {
     }
 
     /// A decoder that goes by tables, which were made from this schema.
+    #[inline]
     pub fn with(schema: &'s Schema, tables: &'s Tables) -> Decoder<'s> {
         Decoder {
             schema,
@@ -95,16 +96,19 @@ impl<'s> Decoder<'s> {
     }
 
     /// The schema.
+    #[inline]
     pub fn schema(&self) -> &'s Schema {
         self.schema
     }
 
     /// Sets how deep sub-messages and unknown groups may nest.
+    #[inline]
     pub fn depth_max(self, depth_max: usize) -> Decoder<'s> {
         Decoder { depth_max, ..self }
     }
 
     /// Sets how many bytes a message may have.
+    #[inline]
     pub fn bytes_max(self, bytes_max: usize) -> Decoder<'s> {
         Decoder { bytes_max: bytes_max.min(usize::MAX / 4), ..self }
     }
@@ -160,6 +164,7 @@ impl<'s> Decoder<'s> {
         Stream::new(*self, message)
     }
 
+    #[inline]
     fn root(&self, message: MessageId) -> u32 {
         self.tables.root(message).expect("the tables are made for this message")
     }

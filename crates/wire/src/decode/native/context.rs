@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::mem::offset_of;
+use std::ptr;
 
 use super::super::state::Frame;
 use super::calls::Calls;
@@ -39,6 +40,31 @@ pub(super) struct Context {
     pub(super) record: usize,
     /// A panic of the sink, to go on when the code has been left.
     pub(super) panic: Option<Box<dyn Any + Send>>,
+}
+
+impl Context {
+    /// Over a piece, up to `safe`; the rest is to be filled in.
+    #[inline(always)]
+    pub(super) fn new(base: *const u8, safe: usize) -> Context {
+        Context {
+            pos: 0,
+            end: 0,
+            safe,
+            base,
+            top: ptr::null_mut(),
+            frames_end: ptr::null_mut(),
+            seen: 0,
+            node: 0,
+            start: 0,
+            entry: 0,
+            list_end: 0,
+            host: ptr::null_mut(),
+            calls: ptr::null(),
+            arena: ptr::null_mut(),
+            record: 0,
+            panic: None,
+        }
+    }
 }
 
 macro_rules! offsets {

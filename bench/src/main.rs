@@ -19,6 +19,7 @@ mod program;
 mod proto;
 mod report;
 mod stat;
+mod tool;
 mod values;
 
 use std::process::ExitCode;

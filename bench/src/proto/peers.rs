@@ -5,6 +5,7 @@ use std::process::Command;
 
 use super::{Case, data};
 use crate::report::Report;
+use crate::tool;
 
 /// What is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,7 +105,7 @@ impl Peer {
         if !floor {
             command.arg(if what == What::Encode { "encode" } else { "decode" });
         }
-        let text = said(&mut command, self.name)?;
+        let text = tool::said(&mut command, self.name)?;
         let wrong = || format!("{} says `{text}`", self.name);
         let (seconds, found) = text.trim().split_once(' ').ok_or_else(wrong)?;
         let expected = if floor { tags(&case.bytes) } else { case.bytes.len() };
@@ -127,46 +128,32 @@ fn tags(bytes: &[u8]) -> usize {
         .sum()
 }
 
-fn folder(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(name)
-}
-
-fn target(name: &str) -> Result<PathBuf, String> {
-    let own = std::env::current_exe().map_err(|error| error.to_string())?;
-    let target = own.ancestors().nth(2).ok_or("no target folder")?.join("peers").join(name);
-    std::fs::create_dir_all(&target).map_err(|error| format!("{}: {error}", target.display()))?;
-    Ok(target)
-}
-
 fn walk() -> Result<PathBuf, String> {
-    let program = target("c")?.join("walk");
-    let mut build = Command::new("cc");
-    build.args(["-O2", "-march=native", "-o"]).arg(&program).arg(folder("c").join("walk.c"));
-    said(&mut build, "the C compiler")?;
-    Ok(program)
+    let program = tool::target("c")?.join("walk");
+    tool::cc(&program, "c/walk.c", &["-march=native"]).map(|()| program)
 }
 
-fn rust_proto(features: &[&str], folder_name: &str) -> Result<PathBuf, String> {
-    let target = target(folder_name)?;
-    let mut build = Command::new("cargo");
-    build.args(["build", "--release", "--quiet", "--manifest-path"]);
-    build.arg(folder("rust-proto").join("Cargo.toml")).arg("--target-dir").arg(&target);
-    said(build.args(features), "cargo")?;
+/// With the crate that needs libclang, or without it.
+fn rust_proto(features: &[&str], name: &str) -> Result<PathBuf, String> {
+    let target = tool::target(name)?;
+    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    build.args(["build", "--release", "--locked", "--quiet", "--target-dir"]).arg(&target);
+    tool::said(build.args(features).current_dir(tool::source("rust-proto")), "cargo")?;
     Ok(target.join("release/tidemill-bench-rust-proto"))
 }
 
 fn cpp_proto() -> Result<PathBuf, String> {
-    let target = target("cpp-proto")?;
+    let target = tool::target("cpp-proto")?;
     let mut write = Command::new("protoc");
     write.arg(flag("--descriptor_set_in=", &data("google_messages.fds")));
     write.arg(flag("--cpp_out=", &target)).arg("google_messages.proto");
-    said(&mut write, "protoc")?;
+    tool::said(&mut write, "protoc")?;
     let program = target.join("cpp-proto");
     let mut build = Command::new("g++");
     build.args(["-O2", "-DNDEBUG", "-march=native", "-I"]).arg(&target).arg("-o").arg(&program);
-    build.arg(folder("cpp-proto").join("main.cc")).arg(target.join("google_messages.pb.cc"));
+    build.arg(tool::source("cpp-proto").join("main.cc")).arg(target.join("google_messages.pb.cc"));
     build.args(["-lprotobuf", "-lpthread"]);
-    said(&mut build, "the C++ compiler")?;
+    tool::said(&mut build, "the C++ compiler")?;
     Ok(program)
 }
 
@@ -177,22 +164,9 @@ fn flag(name: &str, value: &Path) -> std::ffi::OsString {
 }
 
 fn go_proto() -> Result<PathBuf, String> {
-    let program = target("go-proto")?.join("go-proto");
+    let program = tool::target("go-proto")?.join("go-proto");
     let mut build = Command::new("go");
-    build.arg("build").arg("-o").arg(&program).arg(".").current_dir(folder("go-proto"));
-    said(&mut build, "go")?;
+    build.arg("build").arg("-o").arg(&program).arg(".").current_dir(tool::source("go-proto"));
+    tool::said(&mut build, "go")?;
     Ok(program)
-}
-
-fn said(command: &mut Command, name: &str) -> Result<String, String> {
-    let output = command.output().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => format!("{name} is not installed"),
-        _ => format!("{name}: {error}"),
-    })?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    if output.status.success() {
-        return Ok(text(&output.stdout));
-    }
-    let said = text(&output.stderr);
-    Err(format!("{name} fails: {}", said.lines().next().unwrap_or("it says nothing")))
 }

@@ -23,6 +23,7 @@ mod compare;
 pub mod layout;
 pub(crate) mod map;
 pub(crate) mod present;
+mod raw;
 pub(crate) mod read;
 pub mod record;
 pub(crate) mod storage;
@@ -36,6 +37,7 @@ use std::marker::PhantomData;
 pub use arena::Arena;
 pub use build::{Builder, Copies, Keep, Views};
 pub use layout::{Cell, FieldLayout, Kind, Layouts, RecordLayout, Shape};
+pub use raw::Place;
 pub use read::{ListRef, MapRef, MessageRef};
 #[doc(hidden)]
 pub use storage::Storage;

@@ -3,6 +3,10 @@
 fn main() {
     let schema = "../../data/google_messages.fds";
     println!("cargo::rerun-if-changed={schema}");
-    let config = buffa_build::Config::new().descriptor_set(schema).files(&["google_messages.proto"]);
-    config.include_file("buffa_types.rs").compile().expect("the schema is good");
+    buffa_build::Config::new()
+        .descriptor_set(schema)
+        .files(&["google_messages.proto"])
+        .include_file("buffa_types.rs")
+        .compile()
+        .expect("the schema is good");
 }

@@ -17,7 +17,6 @@ mod packets;
 mod pores;
 mod program;
 mod proto;
-mod proto_messages;
 mod report;
 mod stat;
 mod tool;
@@ -87,10 +86,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("chain", "packets through 1, 5 and 20 apps that change the header", packets::chain),
     ("idle-then-load", "packets after idle breaths and from the start", packets::idle_then_load),
     ("workloads", "30 apps and 60 links under traffic that changes", packets::workloads),
-    ("proto", "messages decoded and encoded, in bytes per second", |extent, report| {
-        proto::run(extent, report)?;
-        proto_messages::run(extent, report)
-    }),
+    ("proto", "messages decoded and encoded, in bytes per second", proto::run),
     ("json", "JSON into messages and out of them, bytes a second", json::run),
 ];
 

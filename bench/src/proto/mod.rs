@@ -1,7 +1,17 @@
 //! Messages of the Protocol Buffers benchmark, in millions of bytes a CPU second.
+//!
+//! | case | what |
+//! |---|---|
+//! | `SpeedMessage1`, `SpeedMessage2` | bytes into a sink, which is told every value |
+//! | `...-message` | bytes into a message in memory that is used again, and into those of peers |
+//! | `...-encode` | such a message into bytes |
 
 mod decode;
+mod encode;
+mod messages;
 mod peers;
+mod rates;
+mod sinks;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,6 +20,7 @@ use tidemill_wire::{MessageId, Schema};
 
 use crate::Extent;
 use crate::report::Report;
+use peers::Peers;
 
 /// One message, and the schema that it is of.
 struct Case {
@@ -27,8 +38,14 @@ struct Case {
 /// # Errors
 /// A decoder fails, or finds other values.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
+    let peers = match extent.peers {
+        true => Peers::new(report),
+        false => Peers::none(),
+    };
     for case in cases()? {
-        decode::run(&case, extent, report)?;
+        decode::run(&case, extent, &peers, report)?;
+        messages::run(&case, extent, &peers, report)?;
+        encode::run(&case, extent, &peers, report)?;
     }
     Ok(())
 }

@@ -1,11 +1,22 @@
 //! Peers that are programs: built when they are first wanted, run with a file and a count.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Case, data};
 use crate::report::Report;
 use crate::tool;
+
+/// What is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// Bytes are walked: with those peers too that make messages of them.
+    Decode,
+    /// Bytes into messages.
+    Message,
+    /// Messages into bytes.
+    Encode,
+}
 
 /// A program, and as whom it is called.
 pub struct Peer {
@@ -17,6 +28,11 @@ pub struct Peer {
 pub struct Peers(Vec<Peer>);
 
 impl Peers {
+    /// No peer.
+    pub fn none() -> Peers {
+        Peers(Vec::new())
+    }
+
     /// Builds all; those that cannot be built are absent, and it is said why.
     pub fn new(report: &mut Report) -> Peers {
         let mut peers = Vec::new();
@@ -29,7 +45,16 @@ impl Peers {
             }),
         };
         add(&["c-walk"], walk());
-        add(&["prost", "prost-reflect"], rust_proto());
+        add(&["cpp", "cpp-arena", "cpp-dynamic"], cpp_proto());
+        // Without the one that needs more, the others are still there.
+        let with_upb = rust_proto(&["--features", "upb"], "rust-proto-upb");
+        let rust = match &with_upb {
+            Ok(program) => Ok(program.clone()),
+            Err(_) => rust_proto(&[], "rust-proto"),
+        };
+        add(&["upb"], with_upb);
+        add(&["prost", "buffa", "prost-reflect", "rust-protobuf"], rust);
+        add(&["hyperpb", "protobuf-go"], go_proto());
         Peers(peers)
     }
 
@@ -45,11 +70,31 @@ impl Peer {
         self.name
     }
 
+    /// Whether it can do this with the message.
+    pub fn does(&self, case: &Case, what: What) -> bool {
+        match self.name {
+            "c-walk" => what == What::Decode,
+            // What it decodes cannot be encoded.
+            "hyperpb" => what != What::Encode,
+            // It loses groups and says nothing.
+            "rust-protobuf" => case.name == "SpeedMessage1",
+            _ => true,
+        }
+    }
+
+    /// By how much fewer passes do.
+    pub fn slower(&self) -> usize {
+        match self.name {
+            "cpp-dynamic" | "prost-reflect" | "rust-protobuf" | "protobuf-go" => 10,
+            _ => 1,
+        }
+    }
+
     /// CPU seconds for so many passes over a message.
     ///
     /// # Errors
     /// It fails, or has not found all of the message.
-    pub fn run(&self, case: &Case, passes: usize) -> Result<f64, String> {
+    pub fn run(&self, case: &Case, passes: usize, what: What) -> Result<f64, String> {
         let mut command = Command::new(&self.program);
         let floor = self.name == "c-walk";
         if !floor {
@@ -57,6 +102,9 @@ impl Peer {
             command.arg(format!("benchmarks.{}", case.name));
         }
         command.arg(&case.path).arg(passes.to_string());
+        if !floor {
+            command.arg(if what == What::Encode { "encode" } else { "decode" });
+        }
         let text = tool::said(&mut command, self.name)?;
         let wrong = || format!("{} says `{text}`", self.name);
         let (seconds, found) = text.trim().split_once(' ').ok_or_else(wrong)?;
@@ -85,6 +133,40 @@ fn walk() -> Result<PathBuf, String> {
     tool::cc(&program, "c/walk.c", &["-march=native"]).map(|()| program)
 }
 
-fn rust_proto() -> Result<PathBuf, String> {
-    tool::cargo("rust-proto").map(|release| release.join("tidemill-bench-rust-proto"))
+/// With the crate that needs libclang, or without it.
+fn rust_proto(features: &[&str], name: &str) -> Result<PathBuf, String> {
+    let target = tool::target(name)?;
+    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    build.args(["build", "--release", "--locked", "--quiet", "--target-dir"]).arg(&target);
+    tool::said(build.args(features).current_dir(tool::source("rust-proto")), "cargo")?;
+    Ok(target.join("release/tidemill-bench-rust-proto"))
+}
+
+fn cpp_proto() -> Result<PathBuf, String> {
+    let target = tool::target("cpp-proto")?;
+    let mut write = Command::new("protoc");
+    write.arg(flag("--descriptor_set_in=", &data("google_messages.fds")));
+    write.arg(flag("--cpp_out=", &target)).arg("google_messages.proto");
+    tool::said(&mut write, "protoc")?;
+    let program = target.join("cpp-proto");
+    let mut build = Command::new("g++");
+    build.args(["-O2", "-DNDEBUG", "-march=native", "-I"]).arg(&target).arg("-o").arg(&program);
+    build.arg(tool::source("cpp-proto").join("main.cc")).arg(target.join("google_messages.pb.cc"));
+    build.args(["-lprotobuf", "-lpthread"]);
+    tool::said(&mut build, "the C++ compiler")?;
+    Ok(program)
+}
+
+fn flag(name: &str, value: &Path) -> std::ffi::OsString {
+    let mut flag = std::ffi::OsString::from(name);
+    flag.push(value);
+    flag
+}
+
+fn go_proto() -> Result<PathBuf, String> {
+    let program = tool::target("go-proto")?.join("go-proto");
+    let mut build = Command::new("go");
+    build.arg("build").arg("-o").arg(&program).arg(".").current_dir(tool::source("go-proto"));
+    tool::said(&mut build, "go")?;
+    Ok(program)
 }

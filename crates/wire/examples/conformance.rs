@@ -13,7 +13,7 @@ use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
 use tidemill_stdx::region::Bump;
-use tidemill_wire::decode::{Native, Tables};
+use tidemill_wire::decode::{Listing, Native, Strings, Tables};
 use tidemill_wire::encode::BinarySink;
 use tidemill_wire::json::{self, JsonSink, Mapping, PrintOptions, ReadOptions, Unknown};
 use tidemill_wire::proto::{Folders, compile};
@@ -51,7 +51,10 @@ fn main() -> ExitCode {
     let mapping = Mapping::new(&schema);
     let native = options.windows(2).any(|pair| pair == ["--engine", "native"]);
     let tables = Tables::new(&schema);
-    let native = native.then(|| Native::compile(&schema, &tables, Wants::ALL));
+    let native = native.then(|| match way {
+        Way::Direct => Native::compile(&schema, &tables, Wants::ALL),
+        Way::Memory => Native::for_messages(&schema, &tables, Strings::Copied, Listing::Dropped),
+    });
     let native = match native.transpose() {
         Ok(native) => native,
         Err(error) => {

@@ -13,6 +13,7 @@
 
 #[cfg(feature = "native")]
 pub mod native;
+mod room;
 mod sink;
 pub mod table;
 

@@ -154,8 +154,15 @@ pub trait Sink<'a> {
 }
 
 impl Sink<'_> for () {
+    #[inline]
     fn wants() -> Wants {
         Wants::NONE
+    }
+
+    // Nobody asks whether it is UTF-8.
+    #[inline]
+    fn raw_string(&mut self, _: FieldId, _: &[u8]) -> Flow {
+        Ok(())
     }
 }
 

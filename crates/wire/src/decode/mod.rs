@@ -96,16 +96,19 @@ impl<'s> Decoder<'s> {
     }
 
     /// The schema.
+    #[inline]
     pub fn schema(&self) -> &'s Schema {
         self.schema
     }
 
     /// Sets how deep sub-messages and unknown groups may nest.
+    #[inline]
     pub fn depth_max(self, depth_max: usize) -> Decoder<'s> {
         Decoder { depth_max, ..self }
     }
 
     /// Sets how many bytes a message may have.
+    #[inline]
     pub fn bytes_max(self, bytes_max: usize) -> Decoder<'s> {
         Decoder { bytes_max: bytes_max.min(usize::MAX / 4), ..self }
     }

@@ -33,6 +33,7 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
+    #[inline(always)]
     fn new() -> Frames {
         Frames { len: 0, spilled: Vec::new(), inline: [MaybeUninit::uninit(); INLINE] }
     }
@@ -42,6 +43,7 @@ impl Frames {
         self.len
     }
 
+    #[inline]
     fn room(&self) -> &[MaybeUninit<Frame>] {
         if self.spilled.is_empty() { &self.inline } else { &self.spilled }
     }
@@ -86,6 +88,7 @@ impl Frames {
     }
 
     #[cfg(feature = "native")]
+    #[inline]
     pub(crate) fn as_mut_slice(&mut self) -> &mut [Frame] {
         let len = self.len;
         let used = &mut self.room_mut()[..len];
@@ -168,10 +171,8 @@ pub(crate) struct State {
 
 impl State {
     /// At the start of a message that may have `bytes_max` bytes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(tables: &Tables, node: u32, bytes_max: usize) -> State {
-        let groups = Vec::new();
-        let collected = Vec::new();
         State {
             pos: 0,
             // One more than it may have, so that the end of the outermost is never reached.
@@ -182,7 +183,13 @@ impl State {
             tag_start: 0,
             number: 0,
             within: Within::Fields,
-            skip: Skip { why: Why::Unwanted, to: 0, groups, collected, collected_to: 0 },
+            skip: Skip {
+                why: Why::Unwanted,
+                to: 0,
+                groups: Vec::new(),
+                collected: Vec::new(),
+                collected_to: 0,
+            },
             frames: Frames::new(),
             missing_at: 0,
             seen_more: Vec::new(),

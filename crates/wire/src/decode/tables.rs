@@ -106,11 +106,13 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    #[inline]
     pub(crate) fn number(&self) -> u32 {
         self.tag >> 3
     }
 
     /// The tag of one number, where both ways of writing are allowed or not.
+    #[inline]
     pub(crate) fn single_tag(&self) -> u32 {
         match self.tag & 7 == WireType::Length as u32 && self.other != 0 {
             true => self.other,
@@ -119,6 +121,7 @@ impl Entry {
     }
 
     /// The tag of a packed list; 0 for fields that have none.
+    #[inline]
     pub(crate) fn packed_tag(&self) -> u32 {
         if self.other == 0 { 0 } else { self.number() << 3 | WireType::Length as u32 }
     }
@@ -148,6 +151,7 @@ impl Node {
     }
 
     /// The bits of its first 64 required fields.
+    #[inline]
     pub(crate) fn required_mask(&self) -> u64 {
         match self.required {
             64.. => u64::MAX,
@@ -221,6 +225,7 @@ impl Tables {
         &self.0.entries
     }
 
+    #[inline]
     pub(crate) fn nodes(&self) -> &[Node] {
         &self.0.nodes
     }

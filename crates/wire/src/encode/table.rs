@@ -12,6 +12,7 @@
 
 use std::fmt;
 
+use super::room::Room;
 use crate::message::layout::{FieldLayout, Layouts, RecordLayout, Shape};
 use crate::message::map::map_of;
 use crate::message::present::Present;
@@ -99,10 +100,7 @@ impl Encoder {
         let mut pass = self.pass(message)?;
         let Some(record) = message.record else { return Ok(()) };
         let size = pass.measure(message.layout, record, 0)?;
-        out.reserve_exact(size);
-        let before = out.len();
-        pass.write(message.layout, record, out);
-        debug_assert_eq!(out.len() - before, size);
+        pass.append(message.layout, record, size, out);
         Ok(())
     }
 
@@ -194,11 +192,23 @@ impl<'s> Pass<'s> {
         Ok(around + varint::len(inner as u64) + inner)
     }
 
-    /// Writes what was measured just before, with the same fields.
-    pub(crate) fn write(&mut self, layout: &RecordLayout, record: Record, out: &mut Vec<u8>) {
+    /// Appends what was measured just before, with the same fields, to `out`.
+    pub(crate) fn append(
+        &mut self,
+        layout: &RecordLayout,
+        record: Record,
+        size: usize,
+        out: &mut Vec<u8>,
+    ) {
+        let mut room = Room::behind(out, size);
+        self.write(layout, record, &mut room);
+        room.filled();
+    }
+
+    fn write(&mut self, layout: &RecordLayout, record: Record, out: &mut Room<'_>) {
         for (id, field, slot) in Present::of(self.layouts, layout, Some(record)) {
             let wire = self.schema.wire_field(id);
-            let tag = wire.tag.as_bytes();
+            let tag = &wire.tag;
             match (field.record, field.shape) {
                 (Some(of), _) => {
                     let of = self.layouts.record(of);
@@ -207,23 +217,23 @@ impl<'s> Pass<'s> {
                     }
                 }
                 (None, Shape::Single) => {
-                    out.extend_from_slice(tag);
+                    out.tag(tag);
                     write_cell(field.ty, slot, out);
                 }
                 (None, _) if wire.packed => {
-                    out.extend_from_slice(tag);
-                    varint::write(out, self.next_size() as u64);
+                    out.tag(tag);
+                    out.varint(self.next_size() as u64);
                     cells(field, slot).for_each(|at| write_cell(field.ty, at, out));
                 }
                 (None, _) => cells(field, slot).for_each(|at| {
-                    out.extend_from_slice(tag);
+                    out.tag(tag);
                     write_cell(field.ty, at, out);
                 }),
             }
         }
         for view in record.unknown() {
             // SAFETY: views live as long as the message.
-            out.extend_from_slice(unsafe { view.bytes() });
+            out.bytes(unsafe { view.bytes() });
         }
     }
 
@@ -233,28 +243,28 @@ impl<'s> Pass<'s> {
         field: &FieldLayout,
         of: &RecordLayout,
         record: Record,
-        tag: &[u8],
-        out: &mut Vec<u8>,
+        tag: &Tag,
+        out: &mut Room<'_>,
     ) {
         if let FieldType::Group(_) = field.ty {
-            out.extend_from_slice(tag);
+            out.tag(tag);
             self.write(of, record, out);
-            out.extend_from_slice(Tag::new(field.number, WireType::EndGroup).as_bytes());
+            out.tag(&Tag::new(field.number, WireType::EndGroup));
             return;
         }
         let size = self.next_size() as u64;
         if outer.message_set {
             // group Item = 1 { required uint32 type_id = 2; required bytes message = 3; }
-            out.extend_from_slice(&[0x0b, 0x10]);
-            varint::write(out, field.number.into());
-            out.push(0x1a);
-            varint::write(out, size);
+            out.bytes(&[0x0b, 0x10]);
+            out.varint(field.number.into());
+            out.bytes(&[0x1a]);
+            out.varint(size);
             self.write(of, record, out);
-            out.push(0x0c);
+            out.bytes(&[0x0c]);
             return;
         }
-        out.extend_from_slice(tag);
-        varint::write(out, size);
+        out.tag(tag);
+        out.varint(size);
         self.write(of, record, out);
     }
 
@@ -312,6 +322,7 @@ enum Raw<'m> {
     Bytes(&'m [u8]),
 }
 
+#[inline]
 fn raw<'m>(ty: FieldType, at: Slot) -> Raw<'m> {
     // SAFETY: a cell that is stored holds what its type says.
     unsafe {
@@ -338,6 +349,7 @@ fn raw<'m>(ty: FieldType, at: Slot) -> Raw<'m> {
     }
 }
 
+#[inline]
 fn cell_len(ty: FieldType, at: Slot) -> usize {
     match raw(ty, at) {
         Raw::Varint(value) => varint::len(value),
@@ -347,14 +359,15 @@ fn cell_len(ty: FieldType, at: Slot) -> usize {
     }
 }
 
-fn write_cell(ty: FieldType, at: Slot, out: &mut Vec<u8>) {
+#[inline]
+fn write_cell(ty: FieldType, at: Slot, out: &mut Room<'_>) {
     match raw(ty, at) {
-        Raw::Varint(value) => varint::write(out, value),
-        Raw::Fixed32(value) => out.extend_from_slice(&value.to_le_bytes()),
-        Raw::Fixed64(value) => out.extend_from_slice(&value.to_le_bytes()),
+        Raw::Varint(value) => out.varint(value),
+        Raw::Fixed32(value) => out.bytes(&value.to_le_bytes()),
+        Raw::Fixed64(value) => out.bytes(&value.to_le_bytes()),
         Raw::Bytes(bytes) => {
-            varint::write(out, bytes.len() as u64);
-            out.extend_from_slice(bytes);
+            out.varint(bytes.len() as u64);
+            out.bytes(bytes);
         }
     }
 }
@@ -371,8 +384,11 @@ pub(crate) fn odd_entry(
     let stored = |id: &&FieldId| entry.bit(schema.layouts().field(**id));
     for &id in of.fields.iter().filter(stored) {
         let field = schema.layouts().field(id);
-        inside.extend_from_slice(schema.wire_field(id).tag.as_bytes());
-        write_cell(field.ty, entry.place(field), &mut inside);
+        let (tag, place) = (&schema.wire_field(id).tag, entry.place(field));
+        let mut room = Room::behind(&mut inside, tag.as_bytes().len() + cell_len(field.ty, place));
+        room.tag(tag);
+        write_cell(field.ty, place, &mut room);
+        room.filled();
     }
     for view in entry.unknown() {
         // SAFETY: views live as long as the message.

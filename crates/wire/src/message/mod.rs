@@ -36,11 +36,11 @@ use std::marker::PhantomData;
 
 pub use arena::Arena;
 pub use build::{Builder, Copies, Keep, Views};
-#[doc(hidden)]
-pub use storage::Storage;
 pub use layout::{Cell, FieldLayout, Kind, Layouts, RecordLayout, Shape};
 pub use raw::Place;
 pub use read::{ListRef, MapRef, MessageRef};
+#[doc(hidden)]
+pub use storage::Storage;
 pub use value::{AccessError, FieldName, Value};
 pub use walk::MapOrder;
 pub use write::{ListMut, MapMut, MessageMut};

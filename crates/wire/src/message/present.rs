@@ -40,6 +40,7 @@ pub(crate) struct Present<'m> {
 }
 
 impl<'m> Present<'m> {
+    #[inline]
     pub(crate) fn of(
         layouts: &'m Layouts,
         layout: &'m RecordLayout,
@@ -52,6 +53,7 @@ impl<'m> Present<'m> {
     }
 
     /// The index of the next bit that is set.
+    #[inline]
     fn next_bit(&mut self) -> Option<usize> {
         let record = self.record?;
         while self.left == 0 {
@@ -68,6 +70,7 @@ impl<'m> Present<'m> {
 impl<'m> Iterator for Present<'m> {
     type Item = (FieldId, &'m FieldLayout, Slot);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let record = self.record?;
         loop {

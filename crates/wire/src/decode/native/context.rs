@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::mem::offset_of;
+use std::ptr;
 
 use super::super::state::Frame;
 use super::calls::Calls;
@@ -12,19 +13,20 @@ use crate::message::Arena;
 /// input, as everywhere.
 #[repr(C)]
 pub(super) struct Context {
-    /// The next field, in and out.
+    /// The next field, in and out. What is read after the code stands apart: two words that were
+    /// stored one by one are not read as one.
     pub(super) pos: usize,
-    /// Where the innermost message that has a length ends, in and out.
-    pub(super) end: usize,
     /// Where no more field may begin.
     pub(super) safe: usize,
+    /// Where the innermost message that has a length ends, in and out.
+    pub(super) end: usize,
     /// The address of place 0.
     pub(super) base: *const u8,
-    /// The room for frames: the next that is free, one past the last allowed.
-    pub(super) top: *mut Frame,
-    pub(super) frames_end: *mut Frame,
     /// The required fields that the innermost message has had, in and out.
     pub(super) seen: u64,
+    /// The room for frames: one past the last allowed, the next that is free.
+    pub(super) frames_end: *mut Frame,
+    pub(super) top: *mut Frame,
     /// The node that `pos` is in, out.
     pub(super) node: u64,
     /// Where the tag of the field at fault begins, its entry, and where the list ends that it is.
@@ -39,6 +41,31 @@ pub(super) struct Context {
     pub(super) record: usize,
     /// A panic of the sink, to go on when the code has been left.
     pub(super) panic: Option<Box<dyn Any + Send>>,
+}
+
+impl Context {
+    /// Over a piece, up to `safe`; the rest is to be filled in.
+    #[inline(always)]
+    pub(super) fn new(base: *const u8, safe: usize) -> Context {
+        Context {
+            pos: 0,
+            end: 0,
+            safe,
+            base,
+            top: ptr::null_mut(),
+            frames_end: ptr::null_mut(),
+            seen: 0,
+            node: 0,
+            start: 0,
+            entry: 0,
+            list_end: 0,
+            host: ptr::null_mut(),
+            calls: ptr::null(),
+            arena: ptr::null_mut(),
+            record: 0,
+            panic: None,
+        }
+    }
 }
 
 macro_rules! offsets {

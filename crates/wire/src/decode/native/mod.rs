@@ -14,6 +14,10 @@
 //! wrong, if anything is. So both give the same errors by construction, and no error is carried
 //! through registers, no signal and no system call is in the loop.
 //!
+//! What happens with a value is a *target*'s: `target` calls the methods of a sink, `records`
+//! stores into a message in memory. The end of a message is not looked for behind each field: the bytes of
+//! the next tag are compared at once, and a value has no room behind the end, which is found then.
+//!
 //! The code reads words that begin inside the input and may end up to [`SLACK`] bytes behind it,
 //! never over the end of a page; it uses no bit from there.
 
@@ -43,8 +47,8 @@ use crate::sink::{Sink, Wants};
 pub use background::Compiling;
 use calls::Calls;
 use context::{Context, Exit};
-pub use records::Strings;
 use records::Records;
+pub use records::Strings;
 use target::{SinkCalls, Target};
 
 /// Messages with more fields than this together stay partly with the table decoder.
@@ -213,58 +217,27 @@ fn compiled(tables: &Tables) -> Vec<bool> {
     chosen
 }
 
-/// Where the code may read.
-#[derive(Clone, Copy)]
-struct Place {
-    /// The address of place 0 of the input.
-    base: *const u8,
-    /// Where no more field may begin.
-    safe: usize,
-    depth_max: usize,
-}
-
 impl Native {
     /// Runs the code from where the walk is, and says where it came to.
     #[inline]
-    fn execute(
-        &self,
-        state: &mut State,
-        at: Place,
-        prepare: impl FnOnce(&mut Context),
-    ) -> (u32, Context) {
+    fn execute(&self, state: &mut State, context: &mut Context, depth_max: usize) -> u32 {
         let depth = state.frames.len();
         let room = state.frames.room_mut();
-        let allowed = room.len().min(at.depth_max).max(depth);
+        let allowed = room.len().min(depth_max).max(depth);
         let frames: *mut Frame = room.as_mut_ptr().cast();
-        let mut context = Context {
-            pos: state.pos,
-            end: state.end,
-            safe: at.safe,
-            base: at.base,
-            top: frames.wrapping_add(depth),
-            frames_end: frames.wrapping_add(allowed),
-            seen: state.seen,
-            node: 0,
-            start: 0,
-            entry: 0,
-            list_end: 0,
-            host: ptr::null_mut(),
-            calls: ptr::null(),
-            arena: ptr::null_mut(),
-            record: 0,
-            panic: None,
-        };
-        prepare(&mut context);
+        (context.pos, context.end, context.seen) = (state.pos, state.end, state.seen);
+        context.top = frames.wrapping_add(depth);
+        context.frames_end = frames.wrapping_add(allowed);
         // SAFETY: the code was written for these tables; `Context` says what is where; the words
         // it reads begin before `safe`, and so end on pages of the piece.
-        let code = unsafe { (self.entry)(&raw mut context, state.node) };
+        let code = unsafe { (self.entry)(context, state.node) };
         let depth = (context.top.addr() - frames.addr()) / size_of::<Frame>();
         // SAFETY: the code wrote each frame that it pushed.
         unsafe { state.frames.set_len(depth) };
         (state.pos, state.end, state.seen) = (context.pos, context.end, context.seen);
         state.node = context.node as u32;
         state.next = self.tables.node(state.node).first();
-        (code, context)
+        code
     }
 }
 
@@ -351,12 +324,10 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
 
     /// By code that calls the sink.
     fn run(&mut self, native: &Native, safe: usize) -> Step {
-        let (base, host) = (self.piece_base(), ptr::from_mut(&mut *self.sink).cast());
-        let calls = const { &Calls::of::<S>() };
-        let at = Place { base, safe, depth_max: self.depth_max };
-        let (code, mut context) = native.execute(self.state, at, |context| {
-            (context.host, context.calls) = (host, ptr::from_ref(calls));
-        });
+        let mut context = Context::new(self.piece_base(), safe);
+        context.host = ptr::from_mut(&mut *self.sink).cast();
+        context.calls = ptr::from_ref(const { &Calls::of::<S>() });
+        let code = native.execute(self.state, &mut context, self.depth_max);
         if let Some(panic) = context.panic.take() {
             std::panic::resume_unwind(panic);
         }
@@ -365,7 +336,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
 
     /// By code that stores into the message that the sink fills; false if it cannot go on here.
     fn fill(&mut self, native: &Native, safe: usize) -> Step<bool> {
-        let at = Place { base: self.piece_base(), safe, depth_max: self.depth_max };
+        let mut context = Context::new(self.piece_base(), safe);
         let Some(mut storage) = self.sink.storage() else { return Ok(false) };
         if !storage.is_plain() {
             return Ok(false);
@@ -375,11 +346,10 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
             let record = storage.outside(depth).ok_or(ErrorKind::Stopped)?;
             frame.record = record.address().expose_provenance();
         }
-        let (arena, record) = (storage.arena(), storage.record().address().expose_provenance());
-        let host = (&raw mut storage).cast();
-        let (code, context) = native.execute(state, at, |context| {
-            (context.host, context.arena, context.record) = (host, arena, record);
-        });
+        context.arena = storage.arena();
+        context.record = storage.record().address().expose_provenance();
+        context.host = (&raw mut storage).cast();
+        let code = native.execute(state, &mut context, self.depth_max);
         let tables = &native.tables;
         let mut outside = state.frames.as_slice().iter().map(|frame| {
             let entry = tables.entry(frame.entry);

@@ -13,14 +13,12 @@
 //! Calls are left for what is rare: another chunk, a longer list; and for the ends of map entries,
 //! which go into an index. Extensions are left to the table decoder.
 
-use tidemill_jit::build::{
-    CallConv, InstBuilder, IntCC, MemFlagsData, Value, signature, types,
-};
+use tidemill_jit::build::{CallConv, InstBuilder, IntCC, MemFlagsData, Value, signature, types};
 use tidemill_jit::{FuncId, Module};
 
 use super::super::tables::{Action, Entry};
-use super::context::{ARENA, Context, FRAME_BYTES, FRAME_RECORD, TOP};
 use super::calls::{GO_ON, STOP};
+use super::context::{ARENA, Context, FRAME_BYTES, FRAME_RECORD, TOP};
 use super::target::Target;
 use super::write::Writer;
 use crate::message::arena::{ALIGN, END_OFFSET, NEXT_OFFSET};
@@ -285,8 +283,7 @@ impl Records<'_> {
         let zero = writer.number(types::I64, 0);
         writer.body.ins().jump(head, &[zero.into()]);
         writer.body.switch_to_block(head);
-        let (from, to) =
-            (writer.body.ins().iadd(at, offset), writer.body.ins().iadd(copy, offset));
+        let (from, to) = (writer.body.ins().iadd(at, offset), writer.body.ins().iadd(copy, offset));
         let piece = writer.load(types::I8X16, from, 0);
         writer.store(piece, to, 0);
         let next = writer.body.ins().iadd_imm_u(offset, COPIED_BYTES);

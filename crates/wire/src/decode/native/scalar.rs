@@ -189,8 +189,8 @@ impl Writer<'_, '_> {
         };
     }
 
-    /// Three to ten bytes: those of eight are pushed together in three steps, the last two are added.
-    /// Nine and ten bytes are told apart without a jump, as nobody could foresee it.
+    /// Three to ten bytes: those of eight are pushed together in three steps, the last two are
+    /// added. Nine and ten bytes are told apart without a jump, as nobody could foresee it.
     fn long_varint(
         &mut self,
         start: Value,

@@ -10,8 +10,8 @@
 //! ```
 
 use tidemill_jit::build::{
-    Block, BlockCall, CallConv, InstBuilder, IntCC, JumpTableData, MemFlagsData, Switch, Type, Value, Variable, signature,
-    types,
+    Block, BlockCall, CallConv, InstBuilder, IntCC, JumpTableData, MemFlagsData, Switch, Type,
+    Value, Variable, signature, types,
 };
 use tidemill_jit::{Body, FuncId, Module};
 

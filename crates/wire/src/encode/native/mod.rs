@@ -269,13 +269,16 @@ extern "C" fn whole(
     let layout = schema.layouts().record(MessageId(message as u32));
     let mut pass = Pass::new(schema, order);
     let depth = (DEPTH_MAX + 1).saturating_sub(depth_left as usize);
-    if let Err(error) = pass.measure(layout, record, depth) {
-        context.error = Some(error);
-        return std::ptr::null_mut();
-    }
+    let size = match pass.measure(layout, record, depth) {
+        Ok(size) => size,
+        Err(error) => {
+            context.error = Some(error);
+            return std::ptr::null_mut();
+        }
+    };
     let mut bytes = std::mem::take(&mut context.table);
     bytes.clear();
-    pass.write(layout, record, &mut bytes);
+    pass.append(layout, record, size, &mut bytes);
     let p = put(context, p, &bytes);
     context.table = bytes;
     p

@@ -1,0 +1,82 @@
+//! What each contender came to, round after round.
+
+use super::Case;
+use super::peers::{Peers, What};
+use crate::Extent;
+use crate::clock::{cpu_seconds, median};
+use crate::report::{Better, Report, Row};
+
+/// Rates by contender, in the order in which they first came.
+pub struct Rates {
+    bytes: usize,
+    /// How often a message is taken in a run.
+    passes: usize,
+    runs: usize,
+    all: Vec<(&'static str, Vec<f64>)>,
+}
+
+impl Rates {
+    /// For messages of so many bytes.
+    pub fn new(bytes: usize, extent: Extent) -> Rates {
+        let (volume, runs) = if extent.small { (1 << 17, 1) } else { (150 << 20, 5) };
+        Rates { bytes, passes: volume / bytes + 1, runs, all: Vec::new() }
+    }
+
+    /// Rounds in which each contender runs once.
+    pub fn rounds(&self) -> std::ops::Range<usize> {
+        0..self.runs
+    }
+
+    /// Measures `work`, which is false where its result is wrong.
+    ///
+    /// # Errors
+    /// It was.
+    pub fn measure(
+        &mut self,
+        who: &'static str,
+        mut work: impl FnMut() -> bool,
+    ) -> Result<(), String> {
+        let passes = self.passes;
+        let (seconds, good) = cpu_seconds(|| (0..passes).all(|_| work()));
+        self.add(who, passes, seconds);
+        good.then_some(()).ok_or_else(|| format!("{who}: a pass gave another result"))
+    }
+
+    /// Measures the peers that do this.
+    ///
+    /// # Errors
+    /// One fails.
+    pub fn measure_peers(&mut self, case: &Case, peers: &Peers, what: What) -> Result<(), String> {
+        for peer in peers.all().filter(|peer| peer.does(case, what)) {
+            let passes = self.passes / peer.slower() + 1;
+            self.add(peer.name(), passes, peer.run(case, passes, what)?);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, who: &'static str, passes: usize, seconds: f64) {
+        let rate = (passes * self.bytes) as f64 / seconds / 1e6;
+        match self.all.iter_mut().find(|(known, _)| *known == who) {
+            Some((_, rates)) => rates.push(rate),
+            None => self.all.push((who, vec![rate])),
+        }
+    }
+
+    /// Prints the medians.
+    pub fn report(self, case: &str, report: &mut Report) {
+        let rows: Vec<Row> = self
+            .all
+            .into_iter()
+            .map(|(who, rates)| Row {
+                bench: "proto",
+                case: case.to_owned(),
+                who: who.to_owned(),
+                metric: "mb_per_s",
+                runs: rates.len(),
+                value: median(rates),
+                unit: "MB/s",
+            })
+            .collect();
+        report.case(&rows, Better::High);
+    }
+}

@@ -1,0 +1,122 @@
+//! Sinks that are told every value: one to compare by, one to measure by.
+
+use tidemill_wire::{FieldId, Flow, Sink};
+
+/// A sink by a function for numbers and one for texts.
+macro_rules! sink {
+    ($name:ident) => {
+        impl<'a> Sink<'a> for $name {
+            #[inline]
+            fn start_sub(&mut self, field: FieldId) -> Flow {
+                self.number(field, 1)
+            }
+
+            #[inline]
+            fn end_sub(&mut self, field: FieldId) -> Flow {
+                self.number(field, 2)
+            }
+
+            #[inline]
+            fn i64(&mut self, field: FieldId, value: i64) -> Flow {
+                self.number(field, value as u64)
+            }
+
+            #[inline]
+            fn u64(&mut self, field: FieldId, value: u64) -> Flow {
+                self.number(field, value)
+            }
+
+            #[inline]
+            fn i32(&mut self, field: FieldId, value: i32) -> Flow {
+                self.number(field, value as u64)
+            }
+
+            #[inline]
+            fn u32(&mut self, field: FieldId, value: u32) -> Flow {
+                self.number(field, u64::from(value))
+            }
+
+            #[inline]
+            fn f64(&mut self, field: FieldId, value: f64) -> Flow {
+                self.number(field, value.to_bits())
+            }
+
+            #[inline]
+            fn f32(&mut self, field: FieldId, value: f32) -> Flow {
+                self.number(field, u64::from(value.to_bits()))
+            }
+
+            #[inline]
+            fn bool(&mut self, field: FieldId, value: bool) -> Flow {
+                self.number(field, u64::from(value))
+            }
+
+            #[inline]
+            fn string(&mut self, field: FieldId, piece: &'a str) -> Flow {
+                self.text(field, piece.as_bytes())
+            }
+
+            #[inline]
+            fn raw_string(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
+                self.text(field, piece)
+            }
+
+            #[inline]
+            fn bytes(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
+                self.text(field, piece)
+            }
+        }
+    };
+}
+
+/// Adds up every value, to compare decoders by. Each value waits for the one before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Sum {
+    fields: u64,
+    sum: u64,
+}
+
+impl Sum {
+    #[inline]
+    fn number(&mut self, field: FieldId, value: u64) -> Flow {
+        self.fields += 1;
+        // The order counts, too.
+        self.sum = self.sum.rotate_left(7) ^ value.wrapping_add(field.index() as u64);
+        Ok(())
+    }
+
+    fn text(&mut self, field: FieldId, piece: &[u8]) -> Flow {
+        piece.iter().try_for_each(|&byte| self.number(field, u64::from(byte)))
+    }
+}
+
+sink!(Sum);
+
+/// Fields that the schema of the benchmark has, and more.
+const FIELDS: usize = 512;
+
+/// Keeps the latest value of every field: a number, or where a text is and how long.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Latest(Box<[(u64, u64); FIELDS]>);
+
+impl Default for Latest {
+    fn default() -> Latest {
+        Latest(Box::new([(0, 0); FIELDS]))
+    }
+}
+
+impl Latest {
+    #[inline]
+    fn number(&mut self, field: FieldId, value: u64) -> Flow {
+        self.0[field.index() % FIELDS].0 = value;
+        Ok(())
+    }
+
+    #[inline]
+    fn text(&mut self, field: FieldId, piece: &[u8]) -> Flow {
+        self.0[field.index() % FIELDS] = (piece.len() as u64, piece.as_ptr().addr() as u64);
+        Ok(())
+    }
+}
+
+sink!(Latest);

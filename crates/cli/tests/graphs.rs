@@ -1,8 +1,7 @@
 //! Examples of packet graphs do what their pages say: in a folder of their own, `sample.flow`
 //! writes captures where there is one, the example runs, and what it wrote is in `test.out`, as
 //! frames in text. `BLESS=1` rewrites that. Both engines have to write the same captures, byte by
-//! byte. Examples that need devices are skipped where none may
-//! be made.
+//! byte. Examples that need devices are skipped where none may be made.
 
 mod common;
 

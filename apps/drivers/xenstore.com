@@ -1,10 +1,11 @@
 (*
   Xenstore over a pore: the driver as a component.
 
-  Server processes, one for each client, put requests into the ring as far as there is room and
-  wait for their answers; one process takes what comes back, matches it by number, and delivers the
-  events of watches. As many requests are under way as the ring has room for. Nobody is ever busy
-  waiting, and everybody fails with EIO if the store goes.
+  Server processes, one for each client, put requests into the ring while there is room and wait
+  for their answers; one process takes what comes back, matches it by number, and delivers the
+  events of watches. As many requests are under way as the ring has room for: how much that is at
+  least, is known from the last event and what was sent since. Nobody is ever busy waiting, and
+  everybody fails with EIO if the store goes.
 
   Connect("xenstore", path) takes a page from who listens there; Connect("socket", path) speaks to
   a daemon. All clients of one driver share what the first has connected to.
@@ -14,6 +15,7 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     Slots = 128;
     Events = 256;
     HeaderBytes = 16;
+    Enough = 256; (* room for which it is worth while to begin *)
     Waiting = 1;
     Good = 2;
     Bad = 3;
@@ -32,9 +34,11 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     TypeError = 16;
   VARIABLE
     isOpen, isBroken, isEvent: BOOLEAN;
+    isRing: BOOLEAN; (* what room there is, is known *)
     reason: TEXT;
     nul, head: TEXT;
     rest: TEXT; (* of a message that did not fit *)
+    room: INTEGER; (* at least so many bytes would be accepted *)
     free[place: INTEGER]: INTEGER {ARRAY};
     freeCount: INTEGER;
     state[slot: INTEGER]: INTEGER {ARRAY};
@@ -101,6 +105,8 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
   BEGIN
     IF LENGTH(rest) > 0 THEN
       Pore!Arm(1, 1)
+    ELSIF isRing AND (room < Enough) THEN
+      Pore!Arm(1, Enough)
     ELSE
       Pore!Arm(1, 0)
     END
@@ -114,6 +120,11 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
       IF Pore?Opened THEN
         Pore?Opened(size);
         isOpen := TRUE;
+        isRing := kind = "xenstore";
+        IF isRing THEN
+          Pore!Avail;
+          Pore?Available(size, room)
+        END;
         Arm
       ELSE
         Pore?Failed(reason);
@@ -128,6 +139,9 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
   BEGIN
     IF Pore?Event THEN
       Pore?Event(readable, writable);
+      IF isRing THEN
+        room := writable
+      END;
       isEvent := TRUE
     ELSIF Pore?Trouble THEN
       Pore?Trouble(reason);
@@ -135,9 +149,20 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     END
   END Heed;
 
-  (* A message goes out as far as there is room; what is left goes first when there is more. *)
+  PROCEDURE SendRest;
+    VARIABLE accepted: INTEGER;
+  BEGIN
+    Pore!Write(rest);
+    Heed;
+    Pore?Accepted(accepted);
+    rest := Part(rest, accepted, LENGTH(rest));
+    room := 0
+  END SendRest;
+
+  (* A message for which there is room goes out at once. Of another as much goes as is accepted;
+     what is left goes first when there is more room. *)
   PROCEDURE Send(kind, slot, transaction: INTEGER; first, second: TEXT);
-    VARIABLE accepted, length: INTEGER;
+    VARIABLE length: INTEGER;
   BEGIN
     length := LENGTH(first) + 1 + LENGTH(second);
     head[0] := CHARACTER(kind);
@@ -145,25 +170,19 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     SetNumber(8, transaction);
     head[12] := CHARACTER(length MOD 256);
     head[13] := CHARACTER(length DIV 256 MOD 256);
-    Pore!WriteParts(head, first, nul, second);
-    Heed;
-    Pore?Accepted(accepted);
-    IF accepted < HeaderBytes + length THEN
+    IF HeaderBytes + length <= room THEN
+      DEC(room, HeaderBytes + length);
+      Pore!Send(head, first, nul, second);
+      IF room < Enough THEN
+        Arm
+      END
+    ELSE
       rest := Joined(Joined(head, first), Joined(nul, second));
-      rest := Part(rest, accepted, LENGTH(rest));
-      Arm
-    END;
-    Pore!Ring
+      SendRest;
+      Arm;
+      Pore!Ring
+    END
   END Send;
-
-  PROCEDURE SendRest;
-    VARIABLE accepted: INTEGER;
-  BEGIN
-    Pore!Write(rest);
-    Heed;
-    Pore?Accepted(accepted);
-    rest := Part(rest, accepted, LENGTH(rest))
-  END SendRest;
 
   PROCEDURE Note(data: TEXT; start, end: INTEGER);
     VARIABLE middle: INTEGER;
@@ -313,7 +332,7 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
           !Fired(first, event)
         ELSE
           BEGIN {EXCLUSIVE}
-            AWAIT(isBroken OR (freeCount > 0) AND (LENGTH(rest) = 0));
+            AWAIT(isBroken OR (freeCount > 0) AND (LENGTH(rest) = 0) AND ((room >= Enough) OR ~isRing));
             IF isBroken THEN
               first := "EIO";
               isGood := FALSE
@@ -375,10 +394,12 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
   VARIABLE i: INTEGER;
 BEGIN
   isOpen := FALSE;
+  isRing := FALSE;
   isBroken := FALSE;
   isEvent := FALSE;
   reason := "";
   rest := "";
+  room := 0;
   input := "";
   NEW(nul, 1);
   NEW(head, HeaderBytes);

@@ -217,6 +217,20 @@ impl<W: 'static> Loop<W> {
         self.host.random()
     }
 
+    /// When the next timer is due.
+    pub fn next_timer(&self) -> Option<Time> {
+        self.timers.next()
+    }
+
+    /// How long a poll may take that would take so long by the clock: no time where slices are
+    /// counted, for how often it looks would be different each time.
+    pub fn patience(&self, span: Duration) -> Duration {
+        match self.host.slice() {
+            Slice::Span(_) => span,
+            Slice::Steps(_) => Duration::ZERO,
+        }
+    }
+
     /// The host, for its network.
     pub fn host(&mut self) -> &mut dyn Host {
         &mut *self.host

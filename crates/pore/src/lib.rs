@@ -7,6 +7,7 @@
 //!
 //! ```text
 //! pore        the operations, one set for every kind        registry   owners, arming, events
+//! patience    how long to poll before sleeping
 //! region      mapped memory, bounds checked                 doorbell   eventfds
 //! ring/       free-running indexes, bytes, messages         handover   descriptors over a socket
 //! memfd       rings to another process                      socket     a stream socket
@@ -45,6 +46,7 @@ mod error;
 pub mod handover;
 pub mod memfd;
 pub mod packet;
+pub mod patience;
 mod pore;
 pub mod region;
 mod registry;

@@ -4,9 +4,12 @@
 //!      0  "PORE"   4  version 1   8  shape: 0 bytes, 1 messages   12  bytes of a ring
 //!     64  prod     128  cons      of the ring from who created it to who attached it
 //!    192  prod     256  cons      of the ring back
+//!    320  1 while who created it polls: it need not be rung; else 0
+//!    384  the same of who attached it
 //!   4096  data of the first ring, then of the second
 //! ```
 //! All numbers are u32, little endian; indexes are free-running and have a cache line each. Who
+//! knows nothing of the last two words leaves its own at 0 and rings always. Who
 //! creates it hands three descriptors over a Unix socket, in this order: the memory, the bell that
 //! the other side waits at, the bell that it rings. The socket stays open: when it hangs up, the
 //! other side is gone.
@@ -17,6 +20,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{Ordering, fence};
 
 use rustix::fs::{
     MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create,
@@ -34,6 +38,8 @@ use crate::{Avail, Error, Kind, Pore, Signal, Width, handover};
 const MAGIC: u32 = u32::from_le_bytes(*b"PORE");
 const VERSION: u32 = 1;
 const DATA: u32 = 4096;
+const CREATOR_POLLS: u32 = 320;
+const ATTACHER_POLLS: u32 = 384;
 /// A ring may have so many bytes.
 const RING_BYTES: std::ops::RangeInclusive<u32> = 64..=1 << 28;
 
@@ -69,6 +75,7 @@ pub struct Memfd {
     kind: Kind,
     region: Region,
     ends: Ends,
+    polling: Polling,
     /// Rung by the other side.
     bell: Doorbell,
     /// Rung by us.
@@ -76,6 +83,27 @@ pub struct Memfd {
     lifeline: Option<UnixStream>,
     /// Why it can no longer be used.
     broken: Option<Broken>,
+}
+
+/// Where each side says whether it polls.
+///
+/// Who stops polling clears its word, and only then looks at the indexes for the last time before
+/// it sleeps; who publishes an index looks at the word after that. With a full fence between the
+/// two on each side, one of them sees the other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Polling {
+    /// The word of our side.
+    pub(crate) ours: u32,
+    /// The word of the other side.
+    pub(crate) theirs: u32,
+    /// What our word says.
+    is_on: bool,
+}
+
+impl Polling {
+    pub(crate) fn new(ours: u32, theirs: u32) -> Polling {
+        Polling { ours, theirs, is_on: false }
+    }
 }
 
 /// Errors that stay, to be told again at each use.
@@ -144,7 +172,8 @@ impl Memfd {
         };
         let [out, back] = places(ring_bytes);
         let ends = Ends::new(&region, shape, out, back);
-        Ok((Memfd::over(Kind::Memfd, region, ends, bell, theirs), offer))
+        let polling = Polling::new(CREATOR_POLLS, ATTACHER_POLLS);
+        Ok((Memfd::over(Kind::Memfd, region, ends, polling, [bell, theirs]), offer))
     }
 
     /// Takes what somebody offers.
@@ -174,18 +203,19 @@ impl Memfd {
         }
         let [back, out] = places(ring_bytes);
         let ends = Ends::new(&region, shape, out, back);
-        let (bell, theirs) = (Doorbell::from_fd(waits_at), Doorbell::from_fd(rings));
-        Ok(Memfd::over(Kind::Memfd, region, ends, bell, theirs))
+        let bells = [Doorbell::from_fd(waits_at), Doorbell::from_fd(rings)];
+        let polling = Polling::new(ATTACHER_POLLS, CREATOR_POLLS);
+        Ok(Memfd::over(Kind::Memfd, region, ends, polling, bells))
     }
 
     pub(crate) fn over(
         kind: Kind,
         region: Region,
         ends: Ends,
-        bell: Doorbell,
-        theirs: Doorbell,
+        polling: Polling,
+        [bell, theirs]: [Doorbell; 2],
     ) -> Memfd {
-        Memfd { kind, region, ends, bell, theirs, lifeline: None, broken: None }
+        Memfd { kind, region, ends, polling, bell, theirs, lifeline: None, broken: None }
     }
 
     pub(crate) fn region(&self) -> &Region {
@@ -357,7 +387,34 @@ impl Pore for Memfd {
             Ends::Bytes(out, back) => (out.take_news(&self.region), back.take_news()),
             Ends::Messages(out, back) => (out.take_news(&self.region), back.take_news()),
         };
-        sent || freed
+        if !(sent || freed) {
+            return false;
+        }
+        fence(Ordering::SeqCst);
+        self.region.load_index(self.polling.theirs) != 1
+    }
+
+    fn is_pollable(&self) -> bool {
+        true
+    }
+
+    fn is_peer_polling(&self) -> bool {
+        self.region.load_index(self.polling.theirs) == 1
+    }
+
+    fn begin_polling(&mut self) {
+        if !std::mem::replace(&mut self.polling.is_on, true) {
+            self.region.store_index(self.polling.ours, 1);
+        }
+    }
+
+    fn end_polling(&mut self) -> bool {
+        let was_on = std::mem::take(&mut self.polling.is_on);
+        if was_on {
+            self.region.store_index(self.polling.ours, 0);
+            fence(Ordering::SeqCst);
+        }
+        was_on
     }
 
     fn signals(&self) -> Vec<Signal> {

@@ -173,9 +173,29 @@ pub trait Pore {
     fn ring(&mut self) -> Result<(), Error>;
 
     /// Whether the other side may have missed something since it was last signalled: it has not
-    /// yet taken all that was written, or waits for room that has been made.
+    /// yet taken all that was written, or waits for room that has been made; and it does not poll.
     fn is_ring_due(&mut self) -> bool {
         true
+    }
+
+    /// Whether [`avail`](Pore::avail) only reads shared memory, so that it can be asked often.
+    fn is_pollable(&self) -> bool {
+        false
+    }
+
+    /// Whether the other side says that it polls: a hint, for rings that can wait a little.
+    fn is_peer_polling(&self) -> bool {
+        false
+    }
+
+    /// From now on the owner looks at [`avail`](Pore::avail) again and again: the other side need
+    /// not signal, where the layout has a place to say so.
+    fn begin_polling(&mut self) {}
+
+    /// The owner polls no longer. If this says that the other side has not signalled until now,
+    /// it looks once more.
+    fn end_polling(&mut self) -> bool {
+        false
     }
 
     /// The descriptors that tell when to look again.

@@ -108,6 +108,28 @@ impl Pores {
         Some(event)
     }
 
+    /// Whether it only reads memory to look whether an event is due, so that it can be done often.
+    pub fn is_pollable(&self, id: PoreId) -> bool {
+        self.entries.get(&id).is_some_and(|entry| entry.pore.is_pollable())
+    }
+
+    /// See [`Pore::is_peer_polling`].
+    pub fn is_peer_polling(&self, id: PoreId) -> bool {
+        self.entries.get(&id).is_some_and(|entry| entry.pore.is_peer_polling())
+    }
+
+    /// See [`Pore::begin_polling`].
+    pub fn begin_polling(&mut self, id: PoreId) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.pore.begin_polling();
+        }
+    }
+
+    /// See [`Pore::end_polling`].
+    pub fn end_polling(&mut self, id: PoreId) -> bool {
+        self.entries.get_mut(&id).is_some_and(|entry| entry.pore.end_polling())
+    }
+
     /// Takes back what the doorbell has told.
     pub fn hush(&mut self, id: PoreId) {
         if let Some(entry) = self.entries.get_mut(&id) {

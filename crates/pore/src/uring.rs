@@ -190,6 +190,10 @@ impl Pore for Uring {
         Ok(Avail { readable, writable: self.room() * REQUEST_BYTES })
     }
 
+    fn is_pollable(&self) -> bool {
+        true
+    }
+
     fn read(&mut self, n: usize, into: &mut Vec<u8>) -> Result<usize, Error> {
         let count = self.copy(n, into)?;
         self.head = self.head.wrapping_add(count);

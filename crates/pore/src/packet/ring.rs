@@ -133,6 +133,10 @@ impl Pore for PacketRing {
         Ok(Avail { readable, writable: FRAME_BYTES_MAX })
     }
 
+    fn is_pollable(&self) -> bool {
+        true
+    }
+
     fn read(&mut self, n: usize, into: &mut Vec<u8>) -> Result<usize, Error> {
         let count = self.peek(n, into)?;
         if count > 0 {

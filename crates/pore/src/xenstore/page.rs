@@ -5,13 +5,17 @@
 //!    0  requests [1024]    1024  responses [1024]
 //! 2048  req_cons   2052  req_prod   2056  rsp_cons   2060  rsp_prod
 //! 2064  server_features   2068  connection   2072  error
+//! 2080  1 while the store polls, and need not be rung   2084  the same of the guest
 //! ```
+//! The last two are ours: the protocol leaves what is behind the error to nobody. Who does not
+//! know them leaves its own at 0 and is rung after each update of an index, and rings likewise.
+//!
 //! The store makes the page and hands it to who connects to its socket.
 
 use std::os::unix::net::UnixStream;
 
 use crate::doorbell::Doorbell;
-use crate::memfd::{Ends, Memfd, Offer, Shape, sealed_size};
+use crate::memfd::{Ends, Memfd, Offer, Polling, Shape, sealed_size};
 use crate::region::Region;
 use crate::ring::Place;
 use crate::{Error, Kind, Width, handover};
@@ -26,6 +30,9 @@ pub const ERROR_WORD: u64 = 2072;
 pub const ERROR_INDEX: u64 = 2;
 /// Value of the error word: what was said was not the protocol.
 pub const ERROR_PROTOCOL: u64 = 3;
+
+const STORE_POLLS: u32 = 2080;
+const GUEST_POLLS: u32 = 2084;
 
 const REQUESTS: Place = Place { data: 0, size: RING_BYTES, prod: 2052, cons: 2048 };
 const RESPONSES: Place = Place { data: 1024, size: RING_BYTES, prod: 2060, cons: 2056 };
@@ -50,7 +57,8 @@ pub fn create(start: u32) -> Result<(Memfd, Offer), Error> {
         rings: bell.fd().try_clone_to_owned()?,
     };
     let ends = Ends::new(&region, Shape::Bytes, RESPONSES, REQUESTS);
-    Ok((Memfd::over(Kind::Xenstore, region, ends, bell, theirs), offer))
+    let polling = Polling::new(STORE_POLLS, GUEST_POLLS);
+    Ok((Memfd::over(Kind::Xenstore, region, ends, polling, [bell, theirs]), offer))
 }
 
 /// The guest's side of a page that was offered.
@@ -63,8 +71,9 @@ pub fn attach(offer: Offer) -> Result<Memfd, Error> {
     }
     let region = Region::map(&offer.memory, PAGE_BYTES)?;
     let ends = Ends::new(&region, Shape::Bytes, REQUESTS, RESPONSES);
-    let (bell, theirs) = (Doorbell::from_fd(offer.waits_at), Doorbell::from_fd(offer.rings));
-    Ok(Memfd::over(Kind::Xenstore, region, ends, bell, theirs))
+    let bells = [Doorbell::from_fd(offer.waits_at), Doorbell::from_fd(offer.rings)];
+    let polling = Polling::new(GUEST_POLLS, STORE_POLLS);
+    Ok(Memfd::over(Kind::Xenstore, region, ends, polling, bells))
 }
 
 /// As [`Memfd::accept_from`], for a page.

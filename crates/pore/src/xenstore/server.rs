@@ -1,7 +1,8 @@
 //! The store as a server: pages and sockets, on a thread of its own.
 //!
 //! **This is a thread**: the store stands for another domain, which has its own processor. It
-//! sleeps at its bells, its sockets and its listeners, and never polls.
+//! sleeps at its bells, its sockets and its listeners; before it does, it polls its pages for a
+//! short while, as long as that pays ([`crate::patience`]).
 //!
 //! Who connects to the socket for pages gets a page (descriptors, then nothing more); who connects
 //! to the socket for streams speaks the protocol there, as to a daemon. A client that does not
@@ -13,8 +14,9 @@ use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::page::{self, ERROR_INDEX, ERROR_PROTOCOL};
 use super::session::{Session, Store};
@@ -22,11 +24,17 @@ use super::watches::ClientId;
 use super::wire::{HEADER_BYTES, Header, PAYLOAD_BYTES_MAX, Type, put_message};
 use crate::doorbell::Doorbell;
 use crate::memfd::{Memfd, is_alive};
+use crate::patience::Patience;
 use crate::{Error, Pore};
 
 /// Bytes that wait for a client before its requests are left alone, and twice that before it has
 /// lost its connection.
 const UNSENT_MAX: usize = 1 << 18;
+
+/// Looks at the pages between two looks at the clock.
+const LOOKS: u32 = 16;
+/// Polls with success before the sockets are looked at.
+const POLLS_MAX: u32 = 64;
 
 /// How a server is set up.
 #[derive(Clone, Debug)]
@@ -67,6 +75,7 @@ impl Server {
             stop: stop.share()?,
             first_index: settings.first_index,
             domain: settings.domain,
+            patience: Patience::default(),
         };
         state.store.introduce(settings.domain);
         let thread = std::thread::Builder::new().name("xenstore".to_owned());
@@ -115,6 +124,7 @@ struct State {
     stop: Doorbell,
     first_index: u32,
     domain: u32,
+    patience: Patience,
 }
 
 /// What poll found, beside the clients.
@@ -127,7 +137,12 @@ struct Found {
 impl State {
     fn run(&mut self) {
         loop {
-            let Ok(found) = self.sleep() else { return };
+            let began = self.poll_pages();
+            let at_most = began.is_none().then_some(Timespec { tv_sec: 0, tv_nsec: 0 });
+            let Ok(found) = self.sleep(at_most) else { return };
+            if let Some(began) = began {
+                self.patience.has_slept(began.elapsed());
+            }
             if found.stop {
                 return;
             }
@@ -147,7 +162,54 @@ impl State {
         }
     }
 
-    fn sleep(&self) -> io::Result<Found> {
+    /// Serves pages as long as that pays. If it is time to sleep, says since when there was
+    /// nothing to do; else to look at the sockets.
+    fn poll_pages(&mut self) -> Option<Instant> {
+        let mut began = Instant::now();
+        for _ in 0..POLLS_MAX {
+            if !self.poll() {
+                self.clients.iter_mut().for_each(Client::end_polling);
+                // What came before that was not signalled.
+                return (!self.serve_pages()).then_some(began);
+            }
+            began = Instant::now();
+        }
+        None
+    }
+
+    /// Looks at the pages for a while; whether there was something, which is then served.
+    fn poll(&mut self) -> bool {
+        let span = self.patience.span();
+        if span.is_zero() {
+            return false;
+        }
+        self.clients.iter_mut().for_each(Client::begin_polling);
+        let start = Instant::now();
+        while start.elapsed() < span {
+            for _ in 0..LOOKS {
+                if self.serve_pages() {
+                    self.patience.has_paid();
+                    return true;
+                }
+                crate::patience::pause();
+            }
+        }
+        false
+    }
+
+    /// Serves the pages that have something; whether there were any.
+    fn serve_pages(&mut self) -> bool {
+        let mut some = false;
+        for at in 0..self.clients.len() {
+            if self.clients[at].is_due() {
+                self.serve(at);
+                some = true;
+            }
+        }
+        some
+    }
+
+    fn sleep(&self, at_most: Option<Timespec>) -> io::Result<Found> {
         let mut polled = vec![
             PollFd::from_borrowed_fd(self.stop.fd(), PollFlags::IN),
             PollFd::new(&self.pages, PollFlags::IN),
@@ -158,7 +220,7 @@ impl State {
             let (first, second) = client.waits_for();
             polled.extend([first, second]);
         }
-        match poll(&mut polled, None) {
+        match poll(&mut polled, at_most.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -252,6 +314,28 @@ impl Client {
                 )
             }
         }
+    }
+
+    fn begin_polling(&mut self) {
+        if let Line::Page(page) = &mut self.line {
+            page.begin_polling();
+        }
+    }
+
+    fn end_polling(&mut self) {
+        if let Line::Page(page) = &mut self.line {
+            page.end_polling();
+        }
+    }
+
+    /// Whether a page has something to be read, or room for what waits. One that is broken has
+    /// been told so, and goes when it is next woken.
+    fn is_due(&mut self) -> bool {
+        let (unsent, is_over) = (self.unsent.len(), self.is_over);
+        let Line::Page(page) = &mut self.line else { return false };
+        let Ok(avail) = page.avail() else { return !is_over };
+        let reads = avail.readable > 0 && unsent <= UNSENT_MAX;
+        !is_over && (reads || avail.writable > 0 && unsent > 0)
     }
 
     fn wake(&mut self) {

@@ -90,13 +90,6 @@ impl PoreSystem {
         OwnerId(self.last_owner)
     }
 
-    /// Whether an armed pore has something.
-    fn is_any_due(&mut self) -> bool {
-        let PoreSystem { pores, lines, wake, .. } = self;
-        let pore = |from: &Communication| lines.get(from)?.pore;
-        wake.armed().filter_map(pore).any(|id| pores.is_due(id))
-    }
-
     /// Its owner and name, if it is open.
     fn pore_of(&self, from: Communication) -> Option<(OwnerId, PoreId)> {
         let line = self.lines.get(&from)?;
@@ -127,6 +120,10 @@ pub(super) fn serve(
     let Some((owner, pore)) = world.systems.pores.pore_of(from) else { return };
     match message {
         "Ring" => wake::ring(world, lp, from),
+        "Send" => match send_whole(&mut world.systems.pores.pores, owner, pore, values) {
+            Ok(()) => wake::ring(world, lp, from),
+            Err(_) => return fail(world, lp, from),
+        },
         "Arm" => {
             let mut amount = || usize::try_from(values.integer()).unwrap_or(0);
             let wants = Wants { readable: amount(), writable: amount() };
@@ -183,12 +180,6 @@ fn answer(
             return Ok(None);
         }
         "Write" => ("Accepted", vec![integer(or_nothing(pore.write(&values.bytes()))?)]),
-        "WriteParts" => {
-            for _ in 0..4 {
-                data.extend(values.bytes());
-            }
-            ("Accepted", vec![integer(or_nothing(pore.write(&data))?)])
-        }
         "Load" => {
             let offset = unsigned(values.integer());
             let value = pore.load(offset, width(values.integer())?)?;
@@ -203,6 +194,25 @@ fn answer(
         _ => return Ok(None),
     };
     Ok(Some(answer))
+}
+
+/// Writes four parts as one, all of it, for a client that knows there is room.
+///
+/// # Errors
+/// It was wrong about that.
+fn send_whole(
+    pores: &mut Pores,
+    owner: OwnerId,
+    id: PoreId,
+    mut values: Values,
+) -> Result<(), Error> {
+    let pore = pores.get(owner, id)?;
+    let parts: [Vec<u8>; 4] = std::array::from_fn(|_| values.bytes());
+    let message = parts.concat();
+    match pore.write(&message) {
+        Ok(count) if count < message.len() => Err(Error::Malformed("there is no room for it")),
+        outcome => or_nothing(outcome).map(drop),
+    }
 }
 
 /// Offsets below 0 are far outside.

@@ -1,82 +1,57 @@
 //! Doorbells in both directions, and the events that follow.
 //!
-//! *Out.* The first Ring of a turn rings at once, so that the other side begins; further ones wait
-//! for the end of the turn. A ring that would tell nothing is left out ([`Pore::is_ring_due`]).
+//! *Out.* The first Ring of a turn rings at once, so that the other side begins; further ones, and
+//! all while the other side polls, wait for the end of the turn. A ring that would tell nothing is
+//! left out ([`Pore::is_ring_due`]).
 //!
 //! *In.* At the end of a turn in which something was armed and nothing is left to run, the pores
 //! are polled for a little while before the loop sleeps at their bells: a sleep and a wake-up cost
-//! more than most answers take. How long follows from how long answers have taken, and is nothing
-//! where they take longer than the limit ([`POLL_NS_MAX`]), which is also the most that it can
-//! hold up a timer.
+//! more than most answers take. How long follows from how long answers have taken
+//! ([`tidemill_pore::patience`]); a poll ends when a timer is due. While the loop polls, and while
+//! it has something to run after which it will look again, the other side knows that it need not
+//! ring.
 //!
 //! [`Pore::is_ring_due`]: tidemill_pore::Pore::is_ring_due
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use tidemill_event::{Handlers, Interest, Loop, Time};
-use tidemill_pore::{Error, Signal, Wants};
+use tidemill_event::{Handlers, Interest, Loop, Owner, Time};
+use tidemill_pore::patience::{Patience, pause};
+use tidemill_pore::{Error, PoreId, Signal, Wants};
 use tidemill_proc::{Communication, arm as arm_worker};
 
-use super::World;
+use super::{PoreSystem, World};
 use super::open::send_event;
 
-/// The longest poll.
-const POLL_NS_MAX: u64 = 50_000;
-/// The poll that is begun with.
-const POLL_NS: u64 = 20_000;
 /// Looks between two looks at the clock.
-const LOOKS: u32 = 32;
+const LOOKS: u32 = 16;
 /// Rings in a row that tell nothing, before a bell is only looked at now and then.
 const VAIN_MAX: u32 = 256;
 /// How often that is.
 const REST: Duration = Duration::from_millis(1);
 
 /// What is to be done at the end of the turn, and what was learnt about polling.
+#[derive(Default)]
 pub(super) struct Wake {
     /// Who rang or armed in this turn.
     touched: BTreeSet<Communication>,
     /// Who is armed.
     armed: BTreeSet<Communication>,
     is_scheduled: bool,
-    poll_ns: u64,
-    /// When the loop began to sleep.
+    patience: Patience,
+    /// When the loop began to look, before it slept.
     slept: Option<Time>,
-}
-
-impl Default for Wake {
-    fn default() -> Wake {
-        Wake {
-            touched: BTreeSet::new(),
-            armed: BTreeSet::new(),
-            is_scheduled: false,
-            poll_ns: POLL_NS,
-            slept: None,
-        }
-    }
-}
-
-impl Wake {
-    /// Who is armed.
-    pub(super) fn armed(&self) -> impl Iterator<Item = &Communication> {
-        self.armed.iter()
-    }
-
-    /// An answer took so long: the next poll shall outlast one like it.
-    fn learn(&mut self, took: Duration) {
-        let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        if took < POLL_NS_MAX / 2 {
-            self.poll_ns = (self.poll_ns * 7 / 8 + took / 4).clamp(2 * took, POLL_NS_MAX);
-        }
-    }
+    owner: Option<Owner>,
 }
 
 pub(super) fn ring(world: &mut World, lp: &mut Loop<World>, from: Communication) {
     let system = &mut world.systems.pores;
     let Some(line) = system.lines.get_mut(&from) else { return };
-    if line.has_rung {
-        line.shall_ring = true;
-    } else if ring_if_due(system, from)
+    // Who polls has seen it; whether it still does is looked at when the turn ends.
+    let is_early = !line.has_rung && !line.pore.is_some_and(|id| system.pores.is_peer_polling(id));
+    line.shall_ring = true;
+    if is_early && ring_if_due(system, from)
         && let Some(line) = system.lines.get_mut(&from)
     {
         line.has_rung = true;
@@ -84,7 +59,7 @@ pub(super) fn ring(world: &mut World, lp: &mut Loop<World>, from: Communication)
     touch(world, lp, from);
 }
 
-fn ring_if_due(system: &mut super::PoreSystem, from: Communication) -> bool {
+fn ring_if_due(system: &mut PoreSystem, from: Communication) -> bool {
     let Some((owner, id)) = system.pore_of(from) else { return false };
     let Ok(pore) = system.pores.get(owner, id) else { return false };
     // An other side that cannot be signalled is told of by the pore.
@@ -130,34 +105,72 @@ fn settle(world: &mut World, lp: &mut Loop<World>) {
             ring_if_due(system, from);
         }
     }
-    if look_at_armed(world, lp) || world.runner.worker.is_ready() {
-        return;
+    if look_at_armed(world, lp) || world.runner.worker.is_ready() || poll(world, lp) {
+        return go_on(world, lp);
     }
-    poll(world, lp);
+    sleep(world, lp);
 }
 
-/// Looks at the armed pores until one has something, or it has taken too long.
-fn poll(world: &mut World, lp: &mut Loop<World>) {
+/// Something is to be run before the loop can sleep: those who are still armed are looked at
+/// again after it.
+fn go_on(world: &mut World, lp: &mut Loop<World>) {
     let wake = &mut world.systems.pores.wake;
-    if wake.armed.is_empty() {
+    if wake.armed.is_empty() || wake.is_scheduled {
         return;
     }
+    let owner = *wake.owner.get_or_insert_with(|| lp.owner("pores"));
+    wake.is_scheduled = lp.event(owner, settle).is_ok();
+    if !wake.is_scheduled {
+        sleep(world, lp);
+    }
+}
+
+/// From now on the armed pores have to be rung for.
+fn sleep(world: &mut World, lp: &mut Loop<World>) {
+    let PoreSystem { pores, lines, wake, .. } = &mut world.systems.pores;
+    let pore = |from: &Communication| lines.get(from)?.pore;
+    let mut some = false;
+    for id in wake.armed.iter().filter_map(pore) {
+        some |= pores.end_polling(id);
+    }
+    if some {
+        // What came before that was not rung for.
+        look_at_armed(world, lp);
+    }
+}
+
+/// Looks at the armed pores until one has something, or it has taken too long, or a timer is due.
+fn poll(world: &mut World, lp: &mut Loop<World>) -> bool {
+    let PoreSystem { pores, lines, wake, .. } = &mut world.systems.pores;
+    let pore = |from: &Communication| lines.get(from)?.pore;
+    let polled = wake.armed.iter().filter_map(pore).filter(|&id| pores.is_pollable(id));
+    let polled: Vec<PoreId> = polled.collect();
+    if polled.is_empty() {
+        return false;
+    }
     let start = lp.host().now();
-    let limit = Duration::from_nanos(wake.poll_ns);
-    while !limit.is_zero() && lp.host().now() - start < limit {
+    wake.slept = Some(start);
+    let mut end = start + lp.patience(wake.patience.span());
+    end = lp.next_timer().map_or(end, |timer| end.min(timer));
+    if end <= start {
+        return false;
+    }
+    polled.iter().for_each(|&id| pores.begin_polling(id));
+    loop {
         for _ in 0..LOOKS {
-            if world.systems.pores.is_any_due() && look_at_armed(world, lp) {
-                let took = lp.host().now() - start;
-                world.systems.pores.wake.learn(took);
-                return;
+            let pores = &mut world.systems.pores.pores;
+            if polled.iter().any(|&id| pores.is_due(id)) && look_at_armed(world, lp) {
+                let wake = &mut world.systems.pores.wake;
+                wake.patience.has_paid();
+                wake.slept = None;
+                return true;
             }
-            std::hint::spin_loop();
+            pause();
+        }
+        if lp.host().now() >= end {
+            return false;
         }
     }
-    let wake = &mut world.systems.pores.wake;
-    // In vain: less next time, until answers that woke the loop show that it would have paid.
-    wake.poll_ns = if wake.poll_ns < 1000 { 0 } else { wake.poll_ns / 2 };
-    wake.slept = Some(start);
 }
 
 /// Tells the owners of armed pores that have something; whether there were any.
@@ -193,6 +206,8 @@ fn look(world: &mut World, from: Communication) -> Looked {
         return Looked::Gone;
     }
     let Some(event) = system.pores.take_event(id) else { return Looked::Nothing };
+    // Until it is armed again nobody waits, and then it is looked at.
+    system.pores.begin_polling(id);
     if let Some(line) = system.lines.get_mut(&from) {
         line.event = Some(event);
         line.vain = 0;
@@ -257,9 +272,7 @@ fn rung(world: &mut World, lp: &mut Loop<World>, from: Communication) {
             let wake = &mut world.systems.pores.wake;
             wake.armed.remove(&from);
             if let Some(slept) = wake.slept.take() {
-                let took = now - slept;
-                wake.poll_ns = wake.poll_ns.max(1);
-                wake.learn(took);
+                wake.patience.has_slept(now - slept);
             }
             arm_worker(world, lp);
         }

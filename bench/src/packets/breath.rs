@@ -47,6 +47,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
             report.row(&Row { metric: "ns_per_app", value, unit: "ns", ..row.clone() });
         }
     }
+    report.row(&compile_time(extent)?);
     for (kind, graph) in [("polled", polled as fn(u64) -> Graph), ("called", called)] {
         for apps in POLLED {
             let breaths = breaths(extent, apps) / 4;
@@ -61,6 +62,21 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// How long a graph of a thousand apps takes to be configured, code and all.
+fn compile_time(extent: Extent) -> Result<Row, String> {
+    let runs = if extent.small { 1 } else { 9 };
+    let mut times = Vec::new();
+    for _ in 0..runs {
+        let graph = chain(1000);
+        let before = std::time::Instant::now();
+        let mut engine = Own::Compiled.engine(graph)?;
+        times.push(before.elapsed().as_secs_f64() * 1e3);
+        in_order(&mut engine)?;
+    }
+    let row = super::row("breath", "1000", "tidemill", times);
+    Ok(Row { metric: "compile_ms", unit: "ms", ..row })
 }
 
 /// A second or so for the slower of us.

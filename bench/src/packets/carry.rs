@@ -1,5 +1,9 @@
 //! Packets through graphs: a source, a Tee and two sinks; and chains of apps that each change a
 //! byte of the header. Packets are counted at the source and checked at the sinks.
+//!
+//! In `chain` all apps change the same byte. Our code has it in a register from the first to the
+//! last, and writes it where the packet arrives; in C each app goes to memory, also in the loop
+//! that is fused by hand, as elements do that know nothing of each other.
 
 use tidemill_apps::{mark::Touch, sink::Sink, source::Source, tee::Tee};
 use tidemill_packet::app::{Config, Declared};

@@ -1,7 +1,7 @@
 //! Examples of packet graphs do what their pages say: in a folder of their own, `sample.flow`
 //! writes captures where there is one, the example runs, and what it wrote is in `test.out`, as
-//! frames in text. `BLESS=1` rewrites that. Examples that need devices are skipped where none may
-//! be made.
+//! frames in text. `BLESS=1` rewrites that. Both engines have to write the same captures, byte by
+//! byte. Examples that need devices are skipped where none may be made.
 
 mod common;
 
@@ -56,16 +56,37 @@ fn compare(example: &str, is: &str) {
     assert_eq!(is, expected, "{example} differs (BLESS=1 accepts it)");
 }
 
-/// An example from captures to captures.
+/// The files that a graph writes beside those that were there, byte by byte.
+fn written(folder: &Path, samples: &[PathBuf]) -> BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("it"));
+    let names = entries.map(|entry| entry.file_name()).filter(|name| {
+        let is_sample = samples.iter().any(|sample| sample.file_name() == Some(name));
+        !is_sample && Path::new(name).extension().is_some_and(|it| it == "pcap")
+    });
+    let read = |name: std::ffi::OsString| {
+        let bytes = std::fs::read(folder.join(&name)).expect("a capture");
+        (name.to_string_lossy().into_owned(), bytes)
+    };
+    names.map(read).collect()
+}
+
+/// An example from captures to captures, with both engines.
 fn check(example: &str, more: &[&str]) {
     let folder = Folder::new();
     run(&folder, &file(example, "sample.flow"), &[]);
     let samples = captures(folder.path());
-    let output = run(
-        &folder,
-        &file(example, &format!("{example}.flow")),
-        &[&["--stats"][..], more].concat(),
-    );
+    let graph = file(example, &format!("{example}.flow"));
+    let dispatched = Folder::new();
+    let entries = std::fs::read_dir(folder.path()).expect("a folder");
+    let inputs: Vec<PathBuf> = entries.map(|entry| entry.expect("it").path()).collect();
+    for input in &inputs {
+        let to = dispatched.path().join(input.file_name().expect("a name"));
+        std::fs::copy(input, to).expect("copied");
+    }
+    run(&dispatched, &graph, &[&["--engine", "dispatch"][..], more].concat());
+    let output = run(&folder, &graph, &[&["--stats"][..], more].concat());
+    let (one, other) = (written(folder.path(), &inputs), written(dispatched.path(), &inputs));
+    assert!(!one.is_empty() && one == other, "{example}: the engines write different captures");
     let mut is = String::new();
     for (name, frames) in captures(folder.path()) {
         if !samples.contains_key(&name) {

@@ -16,6 +16,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod rules;
+
 use std::io::{ErrorKind, Read};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
@@ -23,7 +25,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tidemill_event::{Handlers, Host, Interest, Loop, Os, Outcome};
-use tidemill_packet::app::Catalogue;
+use tidemill_packet::app::{Catalogue, Declared};
 use tidemill_packet::drive::{self, Driver, World};
 pub use tidemill_packet::engine::EngineKind;
 use tidemill_packet::engine::{self, Changes, Engine, EngineStats, Note, Rest};
@@ -38,7 +40,9 @@ use crate::graph;
 
 /// All app types there are.
 pub fn catalogue() -> Catalogue {
-    tidemill_apps::catalogue()
+    let mut all = tidemill_apps::catalogue();
+    all.add(rules::Rules::declaration());
+    all
 }
 
 /// A loaded graph.

@@ -162,8 +162,10 @@ impl Writer<'_, '_, '_> {
             self.body.switch_to_block(ours);
         }
         self.take(none);
-        let one = self.body.ins().iconst(types::I64, 1);
-        self.add(self.allocated, one);
+        if self.places[at].copies.is_none() {
+            let one = self.body.ins().iconst(types::I64, 1);
+            self.add(self.allocated, one);
+        }
         let copy = self.body.use_var(self.buffer);
         self.copy_head(at, copy, itself);
         let to = self.body.ins().iadd(copy, start);

@@ -23,12 +23,19 @@ struct Scope<'p> {
     values: Vec<Option<Number>>,
     /// Drop the packet, by reason; made when they are needed.
     drops: Vec<Option<Code>>,
+    /// Values of words that need not be counted.
+    linear: Vec<Value>,
     /// How many ways lead to each block, and what is known there if it is one.
     ways: IdVec<BlockId, usize>,
     known: IdVec<BlockId, Option<Known>>,
 }
 
 impl Scope<'_> {
+    /// Whether a value is but part of a count that follows from how many packets came.
+    fn is_linear(&self, value: Value) -> bool {
+        self.linear.contains(&value)
+    }
+
     fn get(&self, value: Value) -> Number {
         self.values[value.raw() as usize].expect("a verified kernel sets a value before it is used")
     }
@@ -47,7 +54,8 @@ impl<'p> Writer<'_, '_, 'p> {
             }
         }
         let known = kernel.blocks.iter().map(|_| None).collect();
-        let mut scope = Scope { at, kernel, words, values, drops, ways, known };
+        let linear = self.places[at].linear.iter().flat_map(|linear| linear.values).collect();
+        let mut scope = Scope { at, kernel, words, values, drops, linear, ways, known };
         let blocks: IdVec<BlockId, Code> =
             kernel.blocks.iter().map(|_| self.body.create_block()).collect();
         scope.known[BlockId::new(0)] = Some(std::mem::take(&mut self.known));
@@ -136,6 +144,8 @@ impl<'p> Writer<'_, '_, 'p> {
 
     fn step(&mut self, scope: &mut Scope<'_>, known: &Facts, step: Step) {
         match step {
+            Step::Let(value, _) if scope.is_linear(value) => {}
+            Step::SetWord(_, value) if scope.is_linear(value) => {}
             Step::Let(value, expr) => {
                 let number = self.expr(scope, expr);
                 scope.values[value.raw() as usize] = Some(number);

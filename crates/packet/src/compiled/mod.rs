@@ -29,6 +29,7 @@
 //! | `feed` | where its packets come from and go: links, the pool |
 //! | `kernel` | the steps of one kernel |
 //! | `known` | bytes of headers that are in registers |
+//! | `linear` | counters that follow from how many packets came |
 //! | `listing` | the code as text, with names for addresses |
 //!
 //! It knows addresses, and nothing of the engine that they belong to: a [`Blueprint`] is plain
@@ -39,6 +40,7 @@ mod chain;
 mod feed;
 mod kernel;
 mod known;
+mod linear;
 mod listing;
 mod run;
 mod source;

@@ -8,7 +8,7 @@
 //! ```
 //! A link between kernels has no ring to fill, but its counters are those that it would have. Where
 //! a kernel lets every packet through as long as it is, they are those of the link before, and cost
-//! nothing. What else is counted per packet is counted in registers, and written when the loop
+//! nothing; so it is with words of kernels that grow with each packet. What else is counted per packet is counted in registers, and written when the loop
 //! ends: nobody else looks meanwhile.
 //!
 //! Where a kernel copies a packet, each copy goes all its way before the next is made; the kernels
@@ -18,6 +18,7 @@ use tidemill_jit::build::{Block, CallConv, InstBuilder, IntCC, Value, Variable, 
 use tidemill_jit::{Body, Error, FuncId, Module};
 
 use super::known::Known;
+use super::linear::{Each, Linear, linear};
 use super::{Blueprint, Imports, add_to_word, address, load_word, plain, store_word};
 use crate::kernel::{End, Flowing, Kernel, Step, flow};
 use crate::link::{QUEUED_MAX, SLOTS, offsets as ring};
@@ -106,8 +107,12 @@ pub(super) struct Place {
     pub known: Option<Known>,
     /// Its words, as far as they are in registers.
     pub words: Vec<Option<Variable>>,
-    /// When the oldest packet came, if it is a sink.
+    /// Words that follow from how many packets came.
+    pub linear: Vec<Linear>,
+    /// When the oldest packet came, if it is a sink whose packets are of different age.
     oldest: Option<Variable>,
+    /// Copies that it makes of each packet; `None`: they are counted where they are made.
+    pub copies: Option<u64>,
     flow: Flowing,
     /// How long all packets are that come.
     pub length: Option<u64>,
@@ -261,11 +266,15 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
                 self.between.push(Between { link, packets, bytes });
             }
             let flow = flow(kernel, least);
+            let linear = self.linear(at, &flow, length);
+            let copies = self.copies_of_each(at, &flow);
             let place = Place {
                 entry: self.body.create_block(),
                 after: self.next,
                 known: None,
-                words: self.registers(at, &mut words),
+                words: self.registers(at, &linear, &mut words),
+                linear,
+                copies,
                 oldest: self.oldest_of(at),
                 flow,
                 length,
@@ -318,14 +327,41 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         self.outs.push(out);
     }
 
+    /// The words that follow from how many packets come to a kernel, and bytes, if these are
+    /// counted.
+    fn linear(&self, at: usize, flow: &Flowing, length: Option<u64>) -> Vec<Linear> {
+        let (kernel, _) = self.kernel(at);
+        let Some(Some(facts)) = flow.blocks.iter().next() else { return Vec::new() };
+        let mut found = linear(kernel, facts);
+        if at == 0 && length.is_none() {
+            found.retain(|linear| linear.each != Each::Length);
+        }
+        found
+    }
+
+    /// How many copies a kernel makes of each packet, if it does so with all.
+    fn copies_of_each(&self, at: usize, flow: &Flowing) -> Option<u64> {
+        let (kernel, _) = self.kernel(at);
+        let is_simple = kernel.blocks.len() == 1 && !flow.may_end;
+        let outputs = self.blueprint.apps[self.app(at)].outputs.len() as u64;
+        (self.run.feed == Feed::Pool && is_simple && flow.emitted_all.is_some())
+            .then(|| outputs.saturating_sub(1))
+    }
+
     /// Registers for the words that a kernel changes.
-    fn registers(&mut self, at: usize, left: &mut usize) -> Vec<Option<Variable>> {
+    fn registers(
+        &mut self,
+        at: usize,
+        linear: &[Linear],
+        left: &mut usize,
+    ) -> Vec<Option<Variable>> {
         let (kernel, words) = self.kernel(at);
         let mut registers = vec![None; kernel.words.len()];
         for step in kernel.blocks.iter().flat_map(|block| &block.steps) {
             let Step::SetWord(word, _) = *step else { continue };
             let register = &mut registers[word as usize];
-            if register.is_none() && *left > 0 {
+            let is_linear = linear.iter().any(|linear| linear.word == word);
+            if register.is_none() && !is_linear && *left > 0 {
                 *left -= 1;
                 let value = load_word(self.body, words, word as usize * 8);
                 *register = Some(variable(self.body, value));
@@ -336,7 +372,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
 
     fn oldest_of(&mut self, at: usize) -> Option<Variable> {
         let part = &self.blueprint.apps[self.app(at)];
-        if at == 0 || !part.is_sink {
+        if at == 0 || !part.is_sink || self.run.feed == Feed::Pool {
             return None;
         }
         let oldest = load_word(self.body, part.oldest, 0);
@@ -513,23 +549,67 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         self.body.ins().jump(after, &[]);
     }
 
+    /// How many packets came to a kernel, and how many bytes if they were counted.
+    fn came(&mut self, at: usize) -> (Value, Option<Value>) {
+        if at == 0 {
+            let packets = self.body.use_var(self.taken);
+            let length = self.places[0].length;
+            let bytes = length.map(|each| self.body.ins().imul_imm_u(packets, each as i64));
+            return (packets, bytes);
+        }
+        let link = self.link_into(at);
+        let between = self.between.iter().find(|between| between.link == link);
+        let Between { packets, bytes, .. } = *between.expect("it is planned");
+        let packets = self.body.use_var(variable_of(packets));
+        let bytes = match bytes {
+            Count::Each(_, each) => self.body.ins().imul_imm_u(packets, each as i64),
+            Count::As(variable) | Count::Own(variable) => self.body.use_var(variable),
+        };
+        (packets, Some(bytes))
+    }
+
+    /// Writes what follows from how many packets came to a kernel.
+    fn end_linear(&mut self, at: usize) {
+        let (_, words) = self.kernel(at);
+        let (packets, bytes) = self.came(at);
+        for Linear { word, each, .. } in self.places[at].linear.clone() {
+            let by = match each {
+                Each::Number(number) => self.body.ins().imul_imm_u(packets, number.cast_signed()),
+                Each::Length => bytes.expect("bytes are counted where they are asked for"),
+            };
+            add_to_word(self.body, words, word as usize * 8, by);
+        }
+        if let Some(copies) = self.places[at].copies {
+            let copies = self.body.ins().imul_imm_u(packets, copies as i64);
+            add_to_word(self.body, self.blueprint.pool.allocated, 0, copies);
+        }
+        let part = &self.blueprint.apps[self.app(at)];
+        if self.run.feed == Feed::Pool && part.is_sink {
+            // All were born now, and the first of the batch counts.
+            let known = load_word(self.body, part.oldest, 0);
+            let now = load_word(self.body, self.blueprint.now, 0);
+            let first = self.body.ins().icmp_imm_s(IntCC::Equal, known, -1);
+            let some = self.body.ins().icmp_imm_u(IntCC::NotEqual, packets, 0);
+            let counts = self.body.ins().band(first, some);
+            let oldest = self.body.ins().select(counts, now, known);
+            store_word(self.body, oldest, part.oldest, 0);
+        }
+    }
+
     /// Writes what was counted, and notifies of links that are no longer empty.
     fn end(&mut self) {
         self.close_pool();
-        for at in 0..self.between.len() {
-            let Between { link, packets, bytes } = self.between[at];
-            let ring_at = self.blueprint.links[link].ring;
-            let packets = self.body.use_var(variable_of(packets));
-            let bytes = match bytes {
-                Count::Each(_, each) => self.body.ins().imul_imm_u(packets, each as i64),
-                Count::As(variable) | Count::Own(variable) => self.body.use_var(variable),
-            };
+        for at in 1..self.run.apps.len() {
+            let ring_at = self.blueprint.links[self.link_into(at)].ring;
+            let (packets, bytes) = self.came(at);
+            let bytes = bytes.expect("bytes of links are counted");
             add_to_word(self.body, ring_at, ring::READ, packets);
             add_to_word(self.body, ring_at, ring::WRITE, packets);
             add_to_word(self.body, ring_at, ring::TX_BYTES, bytes);
         }
         for at in 0..self.run.apps.len() {
             let (_, words) = self.kernel(at);
+            self.end_linear(at);
             for word in 0..self.places[at].words.len() {
                 let Some(register) = self.places[at].words[word] else { continue };
                 let value = self.body.use_var(register);

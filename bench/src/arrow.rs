@@ -3,7 +3,6 @@
 //! The sum of a column and the number of rows are the same for all. Peers are packages of PyPI
 //! (`bench/peers/python/columns.py`), where Python has them.
 
-use std::path::Path;
 use std::process::Command;
 
 use arrow_array::cast::AsArray;
@@ -15,6 +14,7 @@ use tidemill_wire_arrow::{Engine, Options, Reader};
 use crate::Extent;
 use crate::clock::{cpu_seconds, median};
 use crate::report::{Better, Report, Row};
+use crate::tool;
 
 const PROTO: &str = r#"
 syntax = "proto3";
@@ -179,21 +179,17 @@ fn peers(
         std::fs::write(folder.join("stream"), stream)
     };
     write().map_err(|error| error.to_string())?;
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/python/columns.py");
-    let mut python = Command::new(std::env::var_os("PYTHON").unwrap_or("python3".into()));
-    python.arg(script).arg(folder.join("set")).arg("bench.Telemetry");
-    let output = python.arg(folder.join("stream")).arg(runs.to_string()).output();
+    let python = std::env::var_os("PYTHON").unwrap_or("python3".into());
+    if let Err(reason) = tool::said(Command::new(&python).arg("--version"), "python3") {
+        report.note(&format!("peers absent: {reason}"));
+        return Ok(Vec::new());
+    }
+    let mut python = Command::new(python);
+    python.arg(tool::source("python/columns.py")).arg(folder.join("set")).arg("bench.Telemetry");
+    let output = python.arg(folder.join("stream")).arg(runs.to_string());
+    let output = tool::said(output, "python3");
     let _ = std::fs::remove_dir_all(&folder);
-    let output = match output {
-        Ok(output) if output.status.success() => {
-            String::from_utf8_lossy(&output.stdout).into_owned()
-        }
-        Ok(output) => return Err(String::from_utf8_lossy(&output.stderr).into_owned()),
-        Err(error) => {
-            report.note(&format!("peers absent: python3: {error}"));
-            return Ok(Vec::new());
-        }
-    };
+    let output = output?;
     let mut seconds: Vec<(String, Vec<f64>)> = Vec::new();
     for line in output.lines() {
         if line.starts_with("absent") {

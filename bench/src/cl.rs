@@ -2,12 +2,9 @@
 //!
 //! The only place of the benchmarks that knows the library's way to do that.
 
-use std::cell::RefCell;
-use std::io::{self, Write};
-use std::rc::Rc;
-
 use tidemill::components::run::Prepared;
 use tidemill::components::{RunOptions, Streams, load_text};
+use tidemill::tape::Tape;
 
 use crate::measure::{Measured, measured};
 
@@ -19,26 +16,6 @@ pub const ABSENT: Option<&str> = None;
 pub struct Options {
     /// Generated code can be preempted.
     pub checkpoints: bool,
-}
-
-/// What was written.
-#[derive(Clone, Default)]
-struct Tape(Rc<RefCell<Vec<u8>>>);
-
-impl Write for Tape {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Tape {
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.borrow()).into_owned()
-    }
 }
 
 /// Compiles a program, then runs it with these arguments and measures that: `Measured` takes the

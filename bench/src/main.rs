@@ -20,6 +20,7 @@ mod proto;
 mod proto_messages;
 mod report;
 mod stat;
+mod tool;
 mod values;
 
 use std::process::ExitCode;

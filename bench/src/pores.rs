@@ -4,16 +4,14 @@
 //! The store is on a thread of its own and sleeps at its bell. Beside the writers a timer is to
 //! come every millisecond: a driver that holds the loop up delays it.
 
-use std::cell::RefCell;
-use std::io::{self, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use tidemill::components::run::Prepared;
 use tidemill::components::{RunOptions, Streams, load_text};
+use tidemill::tape::Tape;
 use tidemill_pore::Pore;
 use tidemill_pore::memfd::{Memfd, Shape};
 use tidemill_pore::xenstore::outlet::Outlet;
@@ -24,6 +22,7 @@ use crate::Extent;
 use crate::clock::median;
 use crate::measure::{Measured, measured};
 use crate::report::{Better, Report, Row};
+use crate::tool;
 
 const DRIVER: &str = include_str!("../../apps/drivers/xenstore.com");
 const CLIENTS: &str = include_str!("../cl/pores.com");
@@ -145,19 +144,6 @@ impl Drop for Place {
     }
 }
 
-#[derive(Clone, Default)]
-struct Tape(Rc<RefCell<Vec<u8>>>);
-
-impl Write for Tape {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 fn one(place: &Place, driver: &str, case: &Case) -> Result<Outcome, String> {
     let loaded = load_text("pores.com", &format!("{DRIVER}\n{CLIENTS}"));
     if loaded.program.is_none() {
@@ -177,8 +163,8 @@ fn one(place: &Place, driver: &str, case: &Case) -> Result<Outcome, String> {
     let mut ended = None;
     let measured = measured(|| {
         ended = Some(prepared.run(Streams { data: out, notes: err, is_watched: false })?);
-        let text = |tape: &Tape| String::from_utf8_lossy(&tape.0.borrow()).trim().to_owned();
-        text(&data).parse().map_err(|_| format!("{driver}: {} {}", text(&data), text(&notes)))
+        let (data, notes) = (data.text(), notes.text());
+        data.trim().parse().map_err(|_| format!("{driver}: {data} {notes}"))
     })?;
     if seconds == 0 && measured.result != writers * count {
         return Err(format!("{driver}: {} writes of {}", measured.result, writers * count));
@@ -256,9 +242,8 @@ fn round_trip(extent: Extent, report: &mut Report) -> Result<(), String> {
     let mut figures: [Vec<f64>; 2] = Default::default();
     for _ in 0..runs {
         figures[0].push(ours(&peer, count)?);
-        let said = Command::new(&peer).args(["both", &count.to_string()]).output();
-        let said = said.map_err(|error| error.to_string())?;
-        let text = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+        let said = tool::said(Command::new(&peer).args(["both", &count.to_string()]), "c")?;
+        let text = said.trim();
         figures[1].push(text.parse().map_err(|_| format!("c says `{text}`"))?);
     }
     let rows: Vec<Row> = ["tidemill", "c"]
@@ -279,19 +264,8 @@ fn round_trip(extent: Extent, report: &mut Report) -> Result<(), String> {
 }
 
 fn build_peer() -> Result<PathBuf, String> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/c/roundtrip.c");
-    let own = std::env::current_exe().map_err(|error| error.to_string())?;
-    let target = own.ancestors().nth(2).ok_or("no target folder")?.join("peers/c");
-    std::fs::create_dir_all(&target).map_err(|error| error.to_string())?;
-    let program = target.join("roundtrip");
-    let mut build = Command::new("cc");
-    let built = build.args(["-O2", "-o"]).arg(&program).arg(&source).output();
-    let built = built.map_err(|error| format!("the C compiler: {error}"))?;
-    if built.status.success() {
-        return Ok(program);
-    }
-    let said = String::from_utf8_lossy(&built.stderr);
-    Err(format!("the C compiler fails: {}", said.lines().next().unwrap_or("it says nothing")))
+    let program = tool::target("c")?.join("roundtrip");
+    tool::cc(&program, "c/roundtrip.c", &[]).map(|()| program)
 }
 
 /// Ends with whoever started it.

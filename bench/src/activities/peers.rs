@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
+use crate::tool;
+
 /// How a built peer is started; the case and its parameters follow.
 #[derive(Clone, Debug)]
 pub struct Start {
@@ -41,18 +43,10 @@ const PEERS: [(&str, Build); 4] =
 /// Builds what is not built yet.
 pub fn all() -> Vec<Result<Vec<Start>, Absent>> {
     let build = |&(who, build): &(&'static str, Build)| {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(who);
-        target()
-            .and_then(|target| build(&Folders { source, target: target.join("peers").join(who) }))
-            .map_err(|reason| Absent { who, reason })
+        let folders = || Ok(Folders { source: tool::source(who), target: tool::target(who)? });
+        folders().and_then(|folders| build(&folders)).map_err(|reason| Absent { who, reason })
     };
     PEERS.iter().map(build).collect()
-}
-
-/// The target folder: two above this program.
-fn target() -> Result<PathBuf, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    program.ancestors().nth(2).map(Path::to_owned).ok_or_else(|| "no target folder".to_owned())
 }
 
 /// As many threads as a program would take by itself.
@@ -65,20 +59,15 @@ fn go(folders: &Folders) -> Result<Vec<Start>, String> {
     if folders.stale(&program)? {
         let mut build = Command::new("go");
         build.args(["build", "-o"]).arg(&program).arg(".").current_dir(&folders.source);
-        output(&mut build, "go")?;
+        tool::said_all(&mut build, "go")?;
     }
     let one = vec![("GOMAXPROCS", "1".to_owned())];
     Ok(vec![Start::new("go", &program, &[], Vec::new()), Start::new("go-1", &program, &[], one)])
 }
 
-fn tokio(folders: &Folders) -> Result<Vec<Start>, String> {
-    let program = folders.target.join("release/tidemill-bench-tokio");
-    if folders.stale(&program)? {
-        let mut build = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-        build.args(["build", "--release", "--locked", "--quiet", "--target-dir"]);
-        build.arg(&folders.target).current_dir(&folders.source);
-        output(&mut build, "cargo")?;
-    }
+fn tokio(_: &Folders) -> Result<Vec<Start>, String> {
+    let release = tool::cargo("tokio")?;
+    let program = release.join("tidemill-bench-tokio");
     let cores = cores().to_string();
     Ok(vec![
         Start::new("tokio", &program, &[&cores], Vec::new()),
@@ -90,7 +79,7 @@ fn erlang(folders: &Folders) -> Result<Vec<Start>, String> {
     if folders.stale(&folders.target.join("activities.beam"))? {
         let mut build = Command::new("erlc");
         build.arg("-o").arg(&folders.target).arg(folders.source.join("activities.erl"));
-        output(&mut build, "erlc")?;
+        tool::said_all(&mut build, "erlc")?;
     }
     let target = folders.target.to_string_lossy();
     let start = |who, threads: usize| {
@@ -114,7 +103,8 @@ fn java(folders: &Folders) -> Result<Vec<Start>, String> {
         .find_map(|java| {
             // java.version = 21.0.8
             let mut show = Command::new(&java);
-            let text = output(show.args(["-XshowSettings:properties", "-version"]), "java").ok()?;
+            let text = tool::said_all(show.args(["-XshowSettings:properties", "-version"]), "java")
+                .ok()?;
             let version = text.lines().find_map(|line| line.trim().strip_prefix("java.version = "));
             let major = version?.split(['.', '-']).next()?.parse::<u32>().ok()?;
             Some((java, major))
@@ -128,7 +118,7 @@ fn java(folders: &Folders) -> Result<Vec<Start>, String> {
             let mut build = Command::new(javac);
             build.arg("-d").arg(&folders.target).arg(folders.source.join("Peer.java"));
             // Every machine with virtual threads runs this.
-            output(build.args(["--release", "17"]), "javac")
+            tool::said_all(build.args(["--release", "17"]), "javac")
         });
         let mut built: Vec<_> = built.collect();
         if !built.iter().any(Result::is_ok) {
@@ -153,7 +143,6 @@ impl Folders {
     /// Whether what is built there is missing or older than a source.
     fn stale(&self, built: &Path) -> Result<bool, String> {
         let failed = |error: std::io::Error| format!("{}: {error}", self.source.display());
-        std::fs::create_dir_all(&self.target).map_err(failed)?;
         let Ok(built) = std::fs::metadata(built).and_then(|data| data.modified()) else {
             return Ok(true);
         };
@@ -199,23 +188,8 @@ impl Start {
         command.args(&self.arguments).arg(bench);
         command.args(parameters.iter().map(u64::to_string));
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        output(&mut command, self.who)
+        tool::said_all(&mut command, self.who)
     }
-}
-
-/// Standard output of a program, with what it says of itself there if it succeeded.
-fn output(command: &mut Command, name: &str) -> Result<String, String> {
-    let output = command.output().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => format!("{name} is not installed"),
-        _ => format!("{name}: {error}"),
-    })?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    if output.status.success() {
-        return Ok(text(&output.stdout) + &text(&output.stderr));
-    }
-    let said = text(&output.stderr);
-    let said = said.lines().next().unwrap_or("it says nothing");
-    Err(format!("{name} fails ({}): {said}", output.status))
 }
 
 #[cfg(test)]
@@ -223,19 +197,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_there_or_fails_is_said() {
-        let missing = output(&mut Command::new("tidemill-no-such-tool"), "tool");
-        assert_eq!(missing, Err("tool is not installed".to_owned()));
-        let program = std::env::current_exe().expect("this test");
-        let failed = output(Command::new(program).arg("--no-such-option"), "test");
-        assert!(failed.is_err_and(|text| text.starts_with("test fails (")));
-    }
-
-    #[test]
     fn a_program_older_than_its_source_is_built_again() {
         let folder = std::env::temp_dir().join(format!("tidemill-peers-{}", std::process::id()));
         let (source, target) = (folder.join("source"), folder.join("target"));
-        std::fs::create_dir_all(source.join("src")).expect("a folder");
+        for folder in [source.join("src"), target.clone()] {
+            std::fs::create_dir_all(folder).expect("a folder");
+        }
         let folders = Folders { source, target };
         let built = folders.target.join("built");
         assert_eq!(folders.stale(&built), Ok(true), "not there");

@@ -6,7 +6,7 @@
 
 mod trace;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use tidemill_filter::{Filter, Settings, interpret};
@@ -15,6 +15,7 @@ use tidemill_stdx::diag::Sources;
 use crate::Extent;
 use crate::clock::{cpu_seconds, median};
 use crate::report::{Better, Report, Row};
+use crate::tool;
 use trace::Trace;
 
 const CASES: [(&str, &str); 9] = [
@@ -111,24 +112,19 @@ struct Peer {
 
 impl Peer {
     fn new(trace: &Trace) -> Result<Peer, String> {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/libpcap/filter.c");
-        let own = std::env::current_exe().map_err(|error| error.to_string())?;
-        let target = own.ancestors().nth(2).ok_or("no target folder")?.join("peers/libpcap");
-        let failed = |error: std::io::Error| format!("{}: {error}", target.display());
-        std::fs::create_dir_all(&target).map_err(failed)?;
+        let target = tool::target("libpcap")?;
         let program = target.join("filter");
-        let mut build = Command::new("cc");
-        build.args(["-O2", "-o"]).arg(&program).arg(&source).arg("-lpcap");
-        said(&mut build, "the C compiler")?;
+        tool::cc(&program, "libpcap/filter.c", &["-lpcap"])?;
         let capture = target.join(format!("{}.pcap", std::process::id()));
-        std::fs::write(&capture, trace.capture()).map_err(failed)?;
+        std::fs::write(&capture, trace.capture())
+            .map_err(|error| format!("{}: {error}", capture.display()))?;
         Ok(Peer { program, capture })
     }
 
     fn run(&self, expression: &str, passes: usize, packets: usize) -> Result<(f64, usize), String> {
         let mut command = Command::new(&self.program);
         command.arg(&self.capture).arg(expression).arg(passes.to_string());
-        let text = said(&mut command, "libpcap")?;
+        let text = tool::said(&mut command, "libpcap")?;
         let mut words = text.split_whitespace();
         let mut word = || words.next().ok_or_else(|| format!("libpcap says `{text}`"));
         let seconds: f64 = word()?.parse().map_err(|_| format!("libpcap says `{text}`"))?;
@@ -142,17 +138,4 @@ impl Drop for Peer {
         // A file in the target folder, at worst.
         let _ = std::fs::remove_file(&self.capture);
     }
-}
-
-fn said(command: &mut Command, name: &str) -> Result<String, String> {
-    let output = command.output().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => format!("{name} is not installed"),
-        _ => format!("{name}: {error}"),
-    })?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    if output.status.success() {
-        return Ok(text(&output.stdout));
-    }
-    let said = text(&output.stderr);
-    Err(format!("{name} fails: {}", said.lines().next().unwrap_or("it says nothing")))
 }

@@ -8,7 +8,7 @@
 mod data;
 
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use tidemill_stdx::region::Bump;
@@ -19,6 +19,7 @@ use tidemill_wire::{Message, MessageId};
 use crate::Extent;
 use crate::clock::{cpu_seconds, median};
 use crate::report::{Better, Report, Row};
+use crate::tool;
 
 /// Items of an order: some 300 bytes, some 90,000.
 const SIZES: [(&str, u64); 2] = [("small", 1), ("large", 700)];
@@ -31,8 +32,8 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let schema = data::schema()?;
     let mapping = Mapping::new(&schema);
     let message = schema.message_by_name("bench.Order").ok_or("no message")?;
-    let peer = match extent.peers.then(build_peer) {
-        Some(Ok(peer)) => Some(peer),
+    let peer = match extent.peers.then(|| tool::cargo("json")) {
+        Some(Ok(release)) => Some(release.join("tidemill-bench-json")),
         Some(Err(reason)) => {
             report.note(&format!("peers absent: {reason}"));
             None
@@ -180,7 +181,7 @@ impl Case<'_> {
         std::fs::write(&file, self.text).map_err(|error| error.to_string())?;
         let mut command = Command::new(peer);
         command.arg(&file).arg(self.rounds.to_string()).arg(runs.to_string());
-        let output = output(&mut command);
+        let output = tool::said(&mut command, "the peers");
         let _ = std::fs::remove_file(&file);
         let rows = output?;
         let read = |line: &str| {
@@ -189,24 +190,5 @@ impl Case<'_> {
             Some((who, what, words.next()?.parse().ok()?))
         };
         rows.lines().map(|line| read(line).ok_or_else(|| format!("a row `{line}`"))).collect()
-    }
-}
-
-/// Builds the peers; gives their program.
-fn build_peer() -> Result<PathBuf, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let target = program.ancestors().nth(2).ok_or("no target folder")?.join("peers/json");
-    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-    build.args(["build", "--release", "--locked", "--quiet", "--target-dir"]).arg(&target);
-    build.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/json"));
-    output(&mut build)?;
-    Ok(target.join("release/tidemill-bench-json"))
-}
-
-fn output(command: &mut Command) -> Result<String, String> {
-    let done = command.output().map_err(|error| error.to_string())?;
-    match done.status.success() {
-        true => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
-        false => Err(String::from_utf8_lossy(&done.stderr).into_owned()),
     }
 }

@@ -3,21 +3,18 @@
 //! A program prints CPU seconds and a count. C is compiled into the target folder when it is
 //! measured; LuaJIT is `luajit` on the path, as distributions have it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::{Contender, expect};
 use crate::Extent;
 use crate::report::Report;
+use crate::tool;
 
 /// The peers there are.
 pub struct Peers {
     c: Option<PathBuf>,
     luajit: bool,
-}
-
-fn source(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(name)
 }
 
 impl Peers {
@@ -34,7 +31,7 @@ impl Peers {
             }
         };
         let c = there("c", build());
-        let luajit = said(Command::new("luajit").arg("-v"), "luajit").map(|_| PathBuf::new());
+        let luajit = tool::said(Command::new("luajit").arg("-v"), "luajit").map(|_| PathBuf::new());
         Peers { c, luajit: there("luajit", luajit).is_some() }
     }
 
@@ -64,7 +61,7 @@ impl Peers {
             who: who.to_owned(),
             run: Box::new(move || {
                 let mut command = Command::new("luajit");
-                command.arg(source("luajit/breath.lua")).arg(way);
+                command.arg(tool::source("luajit/breath.lua")).arg(way);
                 command.args([apps, breaths, idle].map(|number| number.to_string()));
                 let (seconds, sum) = figures(&mut command, "luajit")?;
                 expect(sum, breaths.saturating_sub(idle) * apps * 100)?;
@@ -78,15 +75,10 @@ impl Peers {
 
 /// Compiles the program in C.
 fn build() -> Result<PathBuf, String> {
-    let own = std::env::current_exe().map_err(|error| error.to_string())?;
-    let folder = own.ancestors().nth(2).ok_or("no target folder")?.join("peers/c");
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    std::fs::create_dir_all(&folder).map_err(failed)?;
+    let folder = tool::target("c")?;
     // A name of its own: several may build at once, and none runs what another writes.
     let program = folder.join(format!("flow-{}", std::process::id()));
-    let mut compiler = Command::new("cc");
-    compiler.args(["-O2", "-o"]).arg(&program).arg(source("c/flow.c"));
-    said(&mut compiler, "the C compiler")?;
+    tool::cc(&program, "c/flow.c", &[])?;
     Ok(program)
 }
 
@@ -100,27 +92,10 @@ impl Drop for Peers {
 }
 
 fn figures(command: &mut Command, name: &str) -> Result<(f64, u64), String> {
-    let text = said(command, name)?;
+    let text = tool::said(command, name)?;
     let (seconds, count) = text.trim().split_once(' ').unwrap_or_default();
     match (seconds.parse(), count.parse()) {
         (Ok(seconds), Ok(count)) => Ok((seconds, count)),
         _ => Err(format!("{name} says `{}`", text.trim())),
     }
-}
-
-/// What a program prints.
-///
-/// # Errors
-/// It is not installed, or fails.
-pub fn said(command: &mut Command, name: &str) -> Result<String, String> {
-    let output = command.output().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => format!("{name} is not installed"),
-        _ => format!("{name}: {error}"),
-    })?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    if output.status.success() {
-        return Ok(text(&output.stdout));
-    }
-    let said = text(&output.stderr);
-    Err(format!("{name} fails: {}", said.lines().next().unwrap_or("it says nothing")))
 }

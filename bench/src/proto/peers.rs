@@ -1,10 +1,11 @@
 //! Peers that are programs: built when they are first wanted, run with a file and a count.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::{Case, data};
 use crate::report::Report;
+use crate::tool;
 
 /// A program, and as whom it is called.
 pub struct Peer {
@@ -56,7 +57,7 @@ impl Peer {
             command.arg(format!("benchmarks.{}", case.name));
         }
         command.arg(&case.path).arg(passes.to_string());
-        let text = said(&mut command, self.name)?;
+        let text = tool::said(&mut command, self.name)?;
         let wrong = || format!("{} says `{text}`", self.name);
         let (seconds, found) = text.trim().split_once(' ').ok_or_else(wrong)?;
         let expected = if floor { tags(&case.bytes) } else { case.bytes.len() };
@@ -79,43 +80,11 @@ fn tags(bytes: &[u8]) -> usize {
         .sum()
 }
 
-fn folder(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(name)
-}
-
-fn target(name: &str) -> Result<PathBuf, String> {
-    let own = std::env::current_exe().map_err(|error| error.to_string())?;
-    let target = own.ancestors().nth(2).ok_or("no target folder")?.join("peers").join(name);
-    std::fs::create_dir_all(&target).map_err(|error| format!("{}: {error}", target.display()))?;
-    Ok(target)
-}
-
 fn walk() -> Result<PathBuf, String> {
-    let program = target("c")?.join("walk");
-    let mut build = Command::new("cc");
-    build.args(["-O2", "-march=native", "-o"]).arg(&program).arg(folder("c").join("walk.c"));
-    said(&mut build, "the C compiler")?;
-    Ok(program)
+    let program = tool::target("c")?.join("walk");
+    tool::cc(&program, "c/walk.c", &["-march=native"]).map(|()| program)
 }
 
 fn rust_proto() -> Result<PathBuf, String> {
-    let target = target("rust-proto")?;
-    let mut build = Command::new("cargo");
-    build.args(["build", "--release", "--quiet", "--manifest-path"]);
-    build.arg(folder("rust-proto").join("Cargo.toml")).arg("--target-dir").arg(&target);
-    said(&mut build, "cargo")?;
-    Ok(target.join("release/tidemill-bench-rust-proto"))
-}
-
-fn said(command: &mut Command, name: &str) -> Result<String, String> {
-    let output = command.output().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => format!("{name} is not installed"),
-        _ => format!("{name}: {error}"),
-    })?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    if output.status.success() {
-        return Ok(text(&output.stdout));
-    }
-    let said = text(&output.stderr);
-    Err(format!("{name} fails: {}", said.lines().next().unwrap_or("it says nothing")))
+    tool::cargo("rust-proto").map(|release| release.join("tidemill-bench-rust-proto"))
 }

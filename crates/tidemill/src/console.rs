@@ -96,31 +96,9 @@ impl fmt::Debug for Console {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use std::cell::RefCell;
-    use std::rc::Rc;
-
+mod tests {
     use super::*;
-
-    /// What was written, shared with the test.
-    #[derive(Clone, Default)]
-    pub(crate) struct Tape(Rc<RefCell<Vec<u8>>>);
-
-    impl Tape {
-        pub(crate) fn text(&self) -> String {
-            String::from_utf8(self.0.borrow().clone()).expect("text")
-        }
-    }
-
-    impl Write for Tape {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.borrow_mut().write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use crate::tape::Tape;
 
     struct Full;
 

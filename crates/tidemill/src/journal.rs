@@ -142,7 +142,7 @@ mod tests {
     use tidemill_relation::{Id, Value};
 
     use super::*;
-    use crate::console::tests::Tape;
+    use crate::tape::Tape;
 
     fn journal(form: Form) -> (SharedJournal, Tape, Tape) {
         let (data, notes) = (Tape::default(), Tape::default());

@@ -32,6 +32,7 @@
 //! | [`ask`] | questions to running nodes |
 //! | [`graph`], [`catalogue`] | programs drawn, the language listed |
 //! | [`journal`], [`console`], [`summary`], [`ended`] | what a run prints, finds and amounts to |
+//! | [`tape`] | a stream into memory, for what a run prints |
 //! | [`meters`] | the counters of a run, for other processes to read |
 //! | [`top`] | counters of a process as text |
 //! | [`tuples`] | tuples from outside, matched with a program |
@@ -56,5 +57,6 @@ pub mod schemas;
 pub mod script;
 pub mod sim;
 pub mod summary;
+pub mod tape;
 pub mod top;
 pub mod tuples;

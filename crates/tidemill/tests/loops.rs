@@ -1,27 +1,11 @@
 //! Programs of components whose components are given to other loops whenever that can be: they
 //! print what they print on one.
 
-use std::cell::RefCell;
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use tidemill::components::{Ended, RunOptions, Streams, load, run};
-
-/// What was written.
-#[derive(Clone, Default)]
-struct Tape(Rc<RefCell<Vec<u8>>>);
-
-impl Write for Tape {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+use tidemill::tape::Tape;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -41,8 +25,7 @@ fn spread(file: &Path, workers: u32) -> (String, Ended) {
     let streams =
         Streams { data: Box::new(data.clone()), notes: Box::new(notes.clone()), is_watched: false };
     let ended = run(&loaded, options, streams).expect("it runs");
-    let text = |tape: Tape| String::from_utf8_lossy(&tape.0.borrow()).into_owned();
-    (text(data) + &text(notes), ended)
+    (data.text() + &notes.text(), ended)
 }
 
 /// Programs with what they print, if that stands beside them.

@@ -1,15 +1,14 @@
 //! Drivers that are components, and what is at the other side of their pores.
 
-use std::cell::RefCell;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use tidemill::components::run::{Engine, Prepared};
 use tidemill::components::{RunOptions, Streams, load_text};
+use tidemill::tape::Tape;
 use tidemill_pore::uring::Uring;
 use tidemill_pore::xenstore::server::{Server, Settings};
 
@@ -35,19 +34,6 @@ impl Drop for Folder {
     }
 }
 
-#[derive(Clone, Default)]
-struct Tape(Rc<RefCell<Vec<u8>>>);
-
-impl Write for Tape {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// What a program prints, and its faults.
 fn run(parts: &[&str], folder: &Folder, arguments: &[&str], engine: Engine) -> (String, String) {
     let loaded = load_text("test.com", &parts.join("\n"));
@@ -64,8 +50,7 @@ fn run(parts: &[&str], folder: &Folder, arguments: &[&str], engine: Engine) -> (
     let (out, err) = (Box::new(data.clone()), Box::new(notes.clone()));
     let prepared = Prepared::new(&loaded, options).expect("it can be run");
     prepared.run(Streams { data: out, notes: err, is_watched: false }).expect("it runs");
-    let text = |tape: &Tape| String::from_utf8_lossy(&tape.0.borrow()).into_owned();
-    (text(&data), text(&notes))
+    (data.text(), notes.text())
 }
 
 fn store(folder: &Folder, first_index: u32) -> Server {

@@ -1,0 +1,92 @@
+//! Peers that are programs: where their sources are, where what is built goes, how it is built,
+//! what a program says.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A source of ours: `bench/peers/PATH`.
+pub fn source(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(path)
+}
+
+/// The folder for what is built of a peer: `peers/NAME` in the target folder.
+///
+/// # Errors
+/// It cannot be made.
+pub fn target(name: &str) -> Result<PathBuf, String> {
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let target = own.ancestors().nth(2).ok_or("no target folder")?.join("peers").join(name);
+    std::fs::create_dir_all(&target).map_err(|error| format!("{}: {error}", target.display()))?;
+    Ok(target)
+}
+
+/// Compiles a source in C.
+///
+/// # Errors
+/// There is no compiler, or it refuses.
+pub fn cc(program: &Path, path: &str, flags: &[&str]) -> Result<(), String> {
+    let mut build = Command::new("cc");
+    build.args(["-O2", "-o"]).arg(program).arg(source(path)).args(flags);
+    said(&mut build, "the C compiler").map(drop)
+}
+
+/// Builds the package `bench/peers/NAME` for release; gives the folder with its program.
+///
+/// # Errors
+/// There is no cargo, or it refuses.
+pub fn cargo(name: &str) -> Result<PathBuf, String> {
+    let target = target(name)?;
+    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    build.args(["build", "--release", "--locked", "--quiet", "--target-dir"]).arg(&target);
+    said(build.current_dir(source(name)), "cargo")?;
+    Ok(target.join("release"))
+}
+
+/// What a program prints.
+///
+/// # Errors
+/// It is not installed, or fails.
+pub fn said(command: &mut Command, name: &str) -> Result<String, String> {
+    Ok(text(&output(command, name)?.stdout))
+}
+
+/// What a program prints, and what it says beside that.
+///
+/// # Errors
+/// It is not installed, or fails.
+pub fn said_all(command: &mut Command, name: &str) -> Result<String, String> {
+    let output = output(command, name)?;
+    Ok(text(&output.stdout) + &text(&output.stderr))
+}
+
+fn output(command: &mut Command, name: &str) -> Result<Output, String> {
+    let output = command.output().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => format!("{name} is not installed"),
+        _ => format!("{name}: {error}"),
+    })?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    let said = text(&output.stderr);
+    let said = said.lines().next().unwrap_or("it says nothing");
+    Err(format!("{name} fails ({}): {said}", output.status))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_there_or_fails_is_said() {
+        let missing = said(&mut Command::new("tidemill-no-such-tool"), "tool");
+        assert_eq!(missing, Err("tool is not installed".to_owned()));
+        let program = std::env::current_exe().expect("this test");
+        let failed = said(Command::new(program).arg("--no-such-option"), "test");
+        assert!(failed.is_err_and(|text| text.starts_with("test fails (")));
+    }
+}

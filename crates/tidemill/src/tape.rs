@@ -1,0 +1,36 @@
+//! A stream into memory: whoever runs a program inside their own reads there what it printed.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+/// What was written, shared by all clones: one is given to the run, another is read.
+///
+/// ```
+/// use std::io::Write;
+/// use tidemill::tape::Tape;
+///
+/// let tape = Tape::default();
+/// writeln!(tape.clone(), "hello")?;
+/// assert_eq!(tape.text(), "hello\n");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone, Default, Debug)]
+pub struct Tape(Rc<RefCell<Vec<u8>>>);
+
+impl Tape {
+    /// All that was written, with U+FFFD in place of what is not UTF-8.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.borrow()).into_owned()
+    }
+}
+
+impl Write for Tape {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

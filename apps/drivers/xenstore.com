@@ -16,7 +16,6 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     Events = 256;
     HeaderBytes = 16;
     Enough = 256; (* room for which it is worth while to begin *)
-    Half = 512; (* of a ring; who waits for room waits for more of it, or for as many answers *)
     Waiting = 1;
     Good = 2;
     Bad = 3;
@@ -130,7 +129,7 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     IF LENGTH(rest) > 0 THEN
       Pore!Arm(1, 1)
     ELSIF isRing AND (room < Enough) THEN
-      Pore!Arm(Half, Half)
+      Pore!Arm(1, Enough)
     ELSE
       Pore!Arm(1, 0)
     END

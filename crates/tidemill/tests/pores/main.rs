@@ -40,14 +40,14 @@ impl Drop for Folder {
 
 /// What a program prints, and its faults.
 fn run(parts: &[&str], folder: &Folder, arguments: &[&str], engine: Engine) -> (String, String) {
-    run_beside(None, parts, folder, arguments, engine)
+    run_in(&folder.0, None, parts, arguments, engine)
 }
 
 /// The same with a packet graph beside it.
-fn run_beside(
+fn run_in(
+    folder: &Path,
     graph: Option<&str>,
     parts: &[&str],
-    folder: &Folder,
     arguments: &[&str],
     engine: Engine,
 ) -> (String, String) {
@@ -61,7 +61,7 @@ fn run_beside(
     assert!(loaded.program.is_some(), "{wrong}");
     let options = RunOptions {
         engine,
-        root: Some(folder.0.clone()),
+        root: Some(folder.to_owned()),
         arguments: arguments.iter().map(|&one| one.to_owned()).collect(),
         packets,
         end_ns: Some(60_000_000_000),
@@ -92,6 +92,22 @@ fn both_drivers_say_the_same_over_pages_and_sockets() {
                 assert_eq!((out.as_str(), faults.as_str()), (expected, ""), "{driver} {kind}");
             }
         }
+    }
+}
+
+/// The distribution's daemon, where it listens: at `XENSTORED_PATH`, or where it does by itself.
+#[test]
+fn both_drivers_speak_to_a_daemon() {
+    let path = std::env::var("XENSTORED_PATH").unwrap_or("/var/run/xenstored/socket".to_owned());
+    if let Err(reason) = std::os::unix::net::UnixStream::connect(&path) {
+        return skipped("a daemon", &format!("{path}: {reason}"));
+    }
+    let (folder, name) = path.rsplit_once('/').expect("a path");
+    let program = [XENSTORE, include_str!("requests.com")];
+    for driver in ["pore", "outlet"] {
+        let words = [driver, "socket", name];
+        let (out, faults) = run_in(Path::new(folder), None, &program, &words, Engine::Native);
+        assert_eq!((out.as_str(), faults.as_str()), (include_str!("requests.out"), ""), "{driver}");
     }
 }
 
@@ -244,7 +260,7 @@ fn packets_go_into_a_graph_and_out_of_it() {
     let folder = Folder::new("graph");
     let (graph, program) = (include_str!("graph.flow"), [include_str!("graph.com")]);
     for engine in [Engine::Native, Engine::Interpreter] {
-        let (out, faults) = run_beside(Some(graph), &program, &folder, &[], engine);
+        let (out, faults) = run_in(&folder.0, Some(graph), &program, &[], engine);
         let expected = "the packet graph has no `nowhere :: Outside`\n0x2x4x6x8x\n";
         assert_eq!((out.as_str(), faults.as_str()), (expected, ""));
     }
@@ -264,7 +280,7 @@ fn a_device_is_bridged_to_a_graph() {
     let folder = Folder::new("bridged");
     let program = [ETHERNET, BRIDGE, include_str!("bridged.com")];
     let (graph, words) = (Some(include_str!("graph.flow")), ["tmgraph0", "tmgraph1"]);
-    let (out, faults) = run_beside(graph, &program, &folder, &words, Engine::Native);
+    let (out, faults) = run_in(&folder.0, graph, &program, &words, Engine::Native);
     assert_eq!((out.as_str(), faults.as_str()), ("60 Oy\n", ""));
 }
 

@@ -1,9 +1,13 @@
 //! Packets of zeros, as fast as they are taken.
 
-use tidemill_packet::app::{App, Fault, Io, Progress, Start};
+use tidemill_packet::app::{App, Fault, Io, Progress, Start, Wrong};
+use tidemill_packet::kernel::{Builder, Running};
+use tidemill_packet::packet::BYTES_MAX;
+
+use crate::code;
 
 /// Packets of one breath at most.
-const BURST: usize = 256;
+const BURST: u32 = 256;
 
 tidemill_packet::declare! {
     /// Brings packets of zeros, as many as the link takes, for measurements and tests.
@@ -18,34 +22,36 @@ tidemill_packet::declare! {
             /// The packets.
             output: Output(Push, One),
         }
-        traits { pulls }
+        traits { pulls, kernel }
     }
 }
 
 /// See [`Source::declaration`](tidemill_packet::app::Declared::declaration).
 #[derive(Debug)]
-pub struct Source {
-    size: usize,
-    left: Option<u64>,
-}
+pub struct Source(Running);
 
 impl App for Source {
+    fn validate(config: &SourceConfig) -> Result<(), Wrong> {
+        match usize::from(config.size) {
+            0..=BYTES_MAX => Ok(()),
+            _ => Err(Wrong::new("size", format!("a packet has {BYTES_MAX} bytes at most"))),
+        }
+    }
+
     fn new(config: SourceConfig, _: &mut Start) -> Result<Source, Fault> {
-        let left = (config.packets > 0).then_some(config.packets);
-        Ok(Source { size: config.size.into(), left })
+        let mut kernel = Builder::new("Source");
+        let left = if config.packets > 0 { config.packets } else { u64::MAX };
+        let left = kernel.state("left", left);
+        kernel.supply(config.size.into(), BURST, left);
+        kernel.emit(0);
+        Ok(Source(code::running(kernel)?))
     }
 
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
-        let room = io.room(0).min(BURST) as u64;
-        let count = room.min(self.left.unwrap_or(u64::MAX));
-        for _ in 0..count {
-            let Some(mut packet) = io.packet() else { return Ok(Progress::Poll) };
-            packet.resize(self.size)?;
-            io.send(0, packet);
-            if let Some(left) = &mut self.left {
-                *left -= 1;
-            }
-        }
-        Ok(if self.left == Some(0) { Progress::Done } else { Progress::Ready })
+        Ok(self.0.pull(io))
+    }
+
+    fn kernel(&self) -> Option<&Running> {
+        Some(&self.0)
     }
 }

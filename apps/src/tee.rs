@@ -1,6 +1,9 @@
 //! One way becomes several.
 
 use tidemill_packet::app::{App, Fault, Io, Start};
+use tidemill_packet::kernel::{Builder, Running};
+
+use crate::code;
 
 tidemill_packet::declare! {
     /// Gives each output a copy of each packet.
@@ -12,29 +15,27 @@ tidemill_packet::declare! {
             /// The copies; the last output gets the packet itself.
             output: Output(Either, Many),
         }
-        traits { passes }
+        traits { passes, kernel }
     }
 }
 
 /// See [`Tee::declaration`](tidemill_packet::app::Declared::declaration).
 #[derive(Debug)]
-pub struct Tee;
+pub struct Tee(Running);
 
 impl App for Tee {
     fn new(_: TeeConfig, _: &mut Start) -> Result<Tee, Fault> {
-        Ok(Tee)
+        let mut kernel = Builder::new("Tee");
+        kernel.emit_all();
+        Ok(Tee(code::running(kernel)?))
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
-        let last = io.outputs().saturating_sub(1);
-        while let Some(packet) = io.receive(0) {
-            for output in 0..last {
-                if let Some(copy) = io.duplicate(&packet) {
-                    io.send(output, copy);
-                }
-            }
-            io.send(last, packet);
-        }
+        self.0.push(io);
         Ok(())
+    }
+
+    fn kernel(&self) -> Option<&Running> {
+        Some(&self.0)
     }
 }

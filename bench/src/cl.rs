@@ -16,6 +16,8 @@ pub const ABSENT: Option<&str> = None;
 pub struct Options {
     /// Generated code can be preempted.
     pub checkpoints: bool,
+    /// Loops.
+    pub workers: u32,
 }
 
 /// Compiles a program, then runs it with these arguments and measures that: `Measured` takes the
@@ -30,6 +32,7 @@ pub fn run(source: &str, arguments: &[u64], options: Options) -> Result<Measured
     }
     let options = RunOptions {
         no_checkpoints: !options.checkpoints,
+        workers: Some(options.workers),
         arguments: arguments.iter().map(u64::to_string).collect(),
         ..RunOptions::default()
     };

@@ -157,16 +157,19 @@ impl PyMessage {
         Ok(own.map(String::from).into_iter().chain(fields).collect())
     }
 
+    /// True if the field is set; of a list or map, if it is not empty.
     fn has(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
         let id = self.id(py, name)?;
         self.read(py, |message| message.has(id).map_err(error::access))
     }
 
+    /// Takes a field away.
     fn clear(&self, py: Python<'_>, name: &str) -> PyResult<()> {
         let id = self.id(py, name)?;
         self.write(py, |mut message| message.clear(id).map_err(error::access))
     }
 
+    /// The name of the member of the oneof that is set.
     fn which(&self, py: Python<'_>, oneof: &str) -> PyResult<Option<String>> {
         self.read(py, |message| {
             let schema = message.schema();
@@ -181,15 +184,18 @@ impl PyMessage {
         })
     }
 
+    /// The message type.
     fn r#type(&self, py: Python<'_>) -> PyResult<PyMessageType> {
         let tree = self.tree.borrow(py);
         Ok(PyMessageType { schema: tree.message.schema().clone(), message: self.ty })
     }
 
+    /// Plain values of the fields that are set.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.read(py, |message| convert::to_dict(py, message))
     }
 
+    /// The message as JSON.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
         self.read(py, |message| {
             let mapping = Mapping::new(message.schema());
@@ -205,6 +211,7 @@ impl PyMessage {
         })
     }
 
+    /// The serialized message; raises ``EncodeError`` if a required field is missing.
     fn encode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         self.read(py, |message| {
             let bytes = Encoder::new().check_required().encode(message);
@@ -213,6 +220,7 @@ impl PyMessage {
         })
     }
 
+    /// Merges a serialized message into this one.
     fn merge(&self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
         let ty = self.r#type(py)?;
         let mut other = ty.empty()?;
@@ -306,16 +314,19 @@ impl PyRepeated {
         Ok(out.try_iter()?.into_any())
     }
 
+    /// Appends an element: a value, a dict or a message.
     fn append(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let value = detached(value, &self.message.tree)?;
         self.message.write(py, |message| convert::push(message, self.field, &value))
     }
 
+    /// Appends elements.
     fn extend(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<()> {
         let values: Vec<Bound<'_, PyAny>> = values.try_iter()?.collect::<PyResult<_>>()?;
         values.iter().try_for_each(|value| self.append(py, value))
     }
 
+    /// The elements as plain values.
     fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.read(py, |list| convert::to_list(py, list))
     }
@@ -408,6 +419,7 @@ impl PyMap {
         Ok(self.keys(py)?.try_iter()?.into_any())
     }
 
+    /// The keys, in the order in which they came.
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let out = PyList::empty(py);
         self.read(py, |map| {
@@ -416,6 +428,7 @@ impl PyMap {
         Ok(out)
     }
 
+    /// Pairs of keys and values.
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let out = PyList::empty(py);
         self.read(py, |map| {
@@ -429,6 +442,7 @@ impl PyMap {
         Ok(out)
     }
 
+    /// The entries as plain values.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.read(py, |map| convert::map_to_dict(py, map))
     }

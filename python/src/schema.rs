@@ -6,11 +6,12 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use tidemill_stdx::region::Bump;
+use tidemill_wire::encode::BinarySink;
 use tidemill_wire::encode::table::Encoder;
 use tidemill_wire::json::{self, Mapping, ReadOptions, Unknown};
 use tidemill_wire::message::Message;
-use tidemill_wire::proto::{Compiled, Files, Folders, Texts, compile};
-use tidemill_wire::{MessageId, Schema};
+use tidemill_wire::proto::{Compiled, Texts, compile, load};
+use tidemill_wire::{MessageId, Schema, Sink};
 
 use crate::batch::{PyBatch, fill};
 use crate::convert::{assign_fields, to_dict};
@@ -23,8 +24,8 @@ pub(crate) struct PySchema {
     schema: Schema,
 }
 
-fn compiled(names: &[&str], files: &dyn Files) -> PyResult<PySchema> {
-    let Compiled { sources, diagnostics, schema } = compile(names, files);
+fn compiled(compiled: Compiled) -> PyResult<PySchema> {
+    let Compiled { sources, diagnostics, schema } = compiled;
     match schema {
         Some(schema) => Ok(PySchema { schema }),
         None => {
@@ -40,38 +41,32 @@ fn compiled(names: &[&str], files: &dyn Files) -> PyResult<PySchema> {
 
 #[pymethods]
 impl PySchema {
+    /// Compiles one ``.proto`` text; well-known files may be imported.
+    ///
+    /// Raises ``SchemaError`` with a line per problem, each with its place.
     #[staticmethod]
     #[pyo3(signature = (text, name = "input.proto"))]
     fn from_text(text: &str, name: &str) -> PyResult<PySchema> {
-        compiled(&[name], &Texts::from_iter([(name, text)]))
+        compiled(compile(&[name], &Texts::from_iter([(name, text)])))
     }
 
+    /// Compiles ``.proto`` texts that import each other by their names.
     #[staticmethod]
     fn from_texts(texts: std::collections::BTreeMap<String, String>) -> PyResult<PySchema> {
         let texts = Texts { texts };
         let names: Vec<&str> = texts.texts.keys().map(String::as_str).collect();
-        compiled(&names, &texts)
+        compiled(compile(&names, &texts))
     }
 
+    /// Compiles ``.proto`` files, and ``.fds`` files with sets of descriptors; imports are looked
+    /// for in the folders of ``include``, without any in the current one and those of the files.
     #[staticmethod]
     #[pyo3(signature = (files, include = None))]
     fn from_files(files: Vec<PathBuf>, include: Option<Vec<PathBuf>>) -> PyResult<PySchema> {
-        let mut roots = include.unwrap_or_default();
-        if roots.is_empty() {
-            // Without folders, each file stands in its own.
-            for file in &files {
-                roots.push(file.parent().map(PathBuf::from).unwrap_or_default());
-            }
-        }
-        let mut names = Vec::new();
-        for file in &files {
-            let inside = roots.iter().find_map(|root| file.strip_prefix(root).ok());
-            names.push(inside.unwrap_or(file).display().to_string());
-        }
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        compiled(&names, &Folders { roots })
+        compiled(load(&files, &include.unwrap_or_default()))
     }
 
+    /// Loads a serialized ``google.protobuf.FileDescriptorSet``.
     #[staticmethod]
     fn from_descriptor_set(data: &[u8]) -> PyResult<PySchema> {
         let schema = Schema::from_descriptor_set(data);
@@ -79,10 +74,12 @@ impl PySchema {
         Ok(PySchema { schema })
     }
 
+    /// The definitions as a serialized ``google.protobuf.FileDescriptorSet``.
     fn descriptor_set<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.schema.descriptor_set())
     }
 
+    /// Full names of all message types.
     fn message_types(&self) -> Vec<String> {
         self.schema.messages().map(|id| self.schema.full_name(id).to_owned()).collect()
     }
@@ -126,41 +123,38 @@ impl PyMessageType {
         Ok(PyMessage::whole(Py::new(py, Tree { message })?, self.message))
     }
 
-    fn binary(&self, text: &[u8], ignore_unknown: bool) -> PyResult<Vec<u8>> {
+    /// Tells a sink what a JSON text says.
+    fn read_json<S: for<'a> Sink<'a>>(
+        &self,
+        text: &Bound<'_, PyAny>,
+        ignore_unknown: bool,
+        sink: &mut S,
+    ) -> PyResult<()> {
         let unknown = if ignore_unknown { Unknown::Ignore } else { Unknown::Refuse };
         let options = ReadOptions { unknown, ..ReadOptions::default() };
-        let mapping = Mapping::new(&self.schema);
-        let arena = Bump::new();
-        let mut sink = tidemill_wire::encode::BinarySink::new(&self.schema);
-        json::read(&mapping, self.message, text, &arena, options, &mut sink)
-            .map_err(|error| ParseError::new_err(error.to_string()))?;
-        Ok(sink.into_bytes())
+        let (mapping, arena) = (Mapping::new(&self.schema), Bump::new());
+        json::read(&mapping, self.message, bytes_of(text)?, &arena, options, sink)
+            .map_err(|error| ParseError::new_err(error.to_string()))
     }
 }
 
-/// `str` or `bytes`.
-#[derive(FromPyObject)]
-pub(crate) enum Text {
-    Str(String),
-    Bytes(Vec<u8>),
-}
-
-impl Text {
-    fn as_bytes(&self) -> &[u8] {
-        match self {
-            Text::Str(text) => text.as_bytes(),
-            Text::Bytes(bytes) => bytes,
-        }
+/// What a `str` or `bytes` holds.
+fn bytes_of<'t>(text: &'t Bound<'_, PyAny>) -> PyResult<&'t [u8]> {
+    match text.cast::<PyString>() {
+        Ok(text) => Ok(text.to_str()?.as_bytes()),
+        Err(_) => text.extract(),
     }
 }
 
 #[pymethods]
 impl PyMessageType {
+    /// The name with its package.
     #[getter]
     fn full_name(&self) -> &str {
         self.schema.full_name(self.message)
     }
 
+    /// The names of the fields, in the order of the source.
     #[getter]
     fn field_names(&self) -> Vec<String> {
         let fields = self.schema.message(self.message).field_defs();
@@ -176,18 +170,21 @@ impl PyMessageType {
         self.whole(py, message)
     }
 
+    /// The message that the bytes are; raises ``DecodeError``.
     fn decode(&self, py: Python<'_>, data: &[u8]) -> PyResult<PyMessage> {
         let mut message = self.empty()?;
         message.decode_copied(data).map_err(|error| error::decode(py, &error))?;
         self.whole(py, message)
     }
 
+    /// The message as plain values: those that are set.
     fn decode_to_dict<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyDict>> {
         let mut message = Message::new(&self.schema, self.message).map_err(error::access)?;
         message.decode(data).map_err(|error| error::decode(py, &error))?;
         to_dict(py, message.as_ref())
     }
 
+    /// Serializes a message given as plain values.
     fn encode<'py>(
         &self,
         py: Python<'py>,
@@ -200,22 +197,33 @@ impl PyMessageType {
         Ok(PyBytes::new(py, &bytes))
     }
 
+    /// The message that a JSON text is; raises ``ParseError``.
     #[pyo3(signature = (text, *, ignore_unknown = false))]
-    fn from_json(&self, py: Python<'_>, text: Text, ignore_unknown: bool) -> PyResult<PyMessage> {
-        let bytes = self.binary(text.as_bytes(), ignore_unknown)?;
-        self.decode(py, &bytes)
+    fn from_json(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        ignore_unknown: bool,
+    ) -> PyResult<PyMessage> {
+        let mut message = self.empty()?;
+        self.read_json(text, ignore_unknown, &mut message.copying_builder())?;
+        self.whole(py, message)
     }
 
+    /// Serializes a message given as JSON; no message is made in between.
     #[pyo3(signature = (text, *, ignore_unknown = false))]
     fn json_to_bytes<'py>(
         &self,
         py: Python<'py>,
-        text: Text,
+        text: &Bound<'py, PyAny>,
         ignore_unknown: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.binary(text.as_bytes(), ignore_unknown)?))
+        let mut sink = BinarySink::new(&self.schema);
+        self.read_json(text, ignore_unknown, &mut sink)?;
+        Ok(PyBytes::new(py, &sink.into_bytes()))
     }
 
+    /// The JSON of a serialized message; no message is made in between.
     fn bytes_to_json<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyString>> {
         let text = json::print(&Mapping::new(&self.schema), self.message, data);
         let text = text.map_err(|error| match error {
@@ -225,6 +233,8 @@ impl PyMessageType {
         Ok(PyString::new(py, &text))
     }
 
+    /// Serialized messages as Arrow columns, a row each; ``tidemill.to_arrow`` gives them to
+    /// pyarrow.
     #[pyo3(signature = (messages, *, select = None, enums = "names"))]
     fn columns(
         &self,

@@ -1,5 +1,8 @@
 //! The cases: what is run, with which parameters, and what it must come to.
 
+/// Runs for the price of checkpoints: it is far less than one run differs from the next.
+const PAIRS: usize = 41;
+
 /// Which program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bench {
@@ -25,8 +28,8 @@ pub struct Case {
     pub parameters: Vec<u64>,
     /// Runs of everybody.
     pub runs: usize,
-    /// Whether the price of checkpoints is measured too.
-    pub checkpoints: bool,
+    /// Runs with checkpoints, and as many without, for what those cost; none: it is not measured.
+    pub checkpoints: usize,
 }
 
 impl Bench {
@@ -61,21 +64,21 @@ impl Bench {
         let case = |name, parameters: &[u64], runs| self.case(name, parameters, runs);
         match self {
             Bench::Ring => vec![
-                case("1000", &[1000, 1000], 5).with_checkpoints(),
+                case("1000", &[1000, 1000], 5).with_checkpoints(PAIRS),
                 case("10000", &[10_000, 1000], 3),
                 case("100000", &[100_000, 1000], 1),
             ],
             Bench::Prodcons => vec![
-                case("1-1", &[1, 1, 1_000_000], 5).with_checkpoints(),
+                case("1-1", &[1, 1, 1_000_000], 5).with_checkpoints(PAIRS),
                 case("1-10", &[1, 10, 1_000_000], 5),
                 case("10-10", &[10, 10, 1_000_000], 3),
             ],
             Bench::Sieve => vec![
                 case("1000", &[1000], 9),
-                case("10000", &[10_000], 5).with_checkpoints(),
+                case("10000", &[10_000], 5).with_checkpoints(PAIRS),
                 case("100000", &[100_000], 3),
             ],
-            Bench::Spin => vec![case("16", &[16, 10_000_000], 5).with_checkpoints()],
+            Bench::Spin => vec![case("16", &[16, 10_000_000], 5).with_checkpoints(PAIRS)],
             Bench::Spawn => {
                 vec![case("1000000", &[1_000_000], 3), case("20000000", &[20_000_000], 1)]
             }
@@ -86,26 +89,26 @@ impl Bench {
     pub fn small_cases(self) -> Vec<Case> {
         let case = |name, parameters: &[u64]| self.case(name, parameters, 1);
         match self {
-            Bench::Ring => vec![case("100", &[100, 20]).with_checkpoints(), case("2", &[2, 3])],
+            Bench::Ring => vec![case("100", &[100, 20]).with_checkpoints(1), case("2", &[2, 3])],
             Bench::Prodcons => vec![
-                case("1-1", &[1, 1, 2000]).with_checkpoints(),
+                case("1-1", &[1, 1, 2000]).with_checkpoints(1),
                 case("1-10", &[1, 10, 2000]),
                 case("10-10", &[10, 10, 200]),
             ],
-            Bench::Sieve => vec![case("1000", &[1000]).with_checkpoints()],
-            Bench::Spin => vec![case("16", &[16, 100_000]).with_checkpoints()],
+            Bench::Sieve => vec![case("1000", &[1000]).with_checkpoints(1)],
+            Bench::Spin => vec![case("16", &[16, 100_000]).with_checkpoints(1)],
             Bench::Spawn => vec![case("10000", &[10_000])],
         }
     }
 
     fn case(self, name: &'static str, parameters: &[u64], runs: usize) -> Case {
-        Case { bench: self, name, parameters: parameters.to_vec(), runs, checkpoints: false }
+        Case { bench: self, name, parameters: parameters.to_vec(), runs, checkpoints: 0 }
     }
 }
 
 impl Case {
-    fn with_checkpoints(self) -> Case {
-        Case { checkpoints: true, ..self }
+    fn with_checkpoints(self, runs: usize) -> Case {
+        Case { checkpoints: runs, ..self }
     }
 
     /// What every run of it must come to: hops, the sum of the items, primes, the sum of the

@@ -12,6 +12,8 @@ use crate::{cl, floor};
 pub enum Own {
     Tidemill,
     NoCheckpoints,
+    /// On two loops.
+    Two,
     Floor,
 }
 
@@ -37,21 +39,25 @@ pub struct Figures {
 }
 
 impl Own {
-    const ALL: [Own; 3] = [Own::Tidemill, Own::NoCheckpoints, Own::Floor];
+    const ALL: [Own; 4] = [Own::Tidemill, Own::NoCheckpoints, Own::Two, Own::Floor];
 
     pub fn name(self) -> &'static str {
         match self {
             Own::Tidemill => "tidemill",
             Own::NoCheckpoints => "tidemill without checkpoints",
+            Own::Two => "tidemill-2",
             Own::Floor => "floor",
         }
     }
 
     fn measure(self, bench: Bench, parameters: &[u64]) -> Result<Measured, String> {
-        let cl = |checkpoints| cl::run(bench.source(), parameters, cl::Options { checkpoints });
+        let cl = |checkpoints, workers| {
+            cl::run(bench.source(), parameters, cl::Options { checkpoints, workers })
+        };
         match self {
-            Own::Tidemill => cl(true),
-            Own::NoCheckpoints => cl(false),
+            Own::Tidemill => cl(true, 1),
+            Own::NoCheckpoints => cl(false, 1),
+            Own::Two => cl(true, 2),
             Own::Floor => measured(|| floor::run(bench.name(), parameters)),
         }
     }
@@ -81,6 +87,11 @@ pub fn measure(arguments: &[String]) -> Result<String, String> {
 }
 
 impl Contender {
+    /// Ours on one loop, with or without checkpoints.
+    pub fn is_priced(&self) -> bool {
+        [Own::Tidemill, Own::NoCheckpoints].iter().any(|own| own.name() == self.who())
+    }
+
     /// As rows have it.
     pub fn who(&self) -> &'static str {
         match self {

@@ -52,7 +52,7 @@ fn contenders(extent: Extent, report: &mut Report) -> Vec<Contender> {
     let own = |own| if extent.small { Contender::Inside(own) } else { Contender::Own(own) };
     let mut all = Vec::new();
     match cl::ABSENT {
-        None => all.extend([Own::Tidemill, Own::NoCheckpoints].map(own)),
+        None => all.extend([Own::Tidemill, Own::NoCheckpoints, Own::Two].map(own)),
         Some(reason) => report.note(&format!("{}: absent: {reason}", Own::Tidemill.name())),
     }
     // It needs nothing to be installed, so that tests have something to check.
@@ -72,7 +72,7 @@ fn contenders(extent: Extent, report: &mut Report) -> Vec<Contender> {
 
 /// Whether there is memory for a contender's activities, by what they took in smaller cases.
 fn fits(who: &Contender, case: &Case, bytes: &BTreeMap<&str, f64>, report: &mut Report) -> bool {
-    if !case.checkpoints && who.who() == Own::NoCheckpoints.name() {
+    if case.checkpoints == 0 && who.who() == Own::NoCheckpoints.name() {
         return false;
     }
     if case.bench != Bench::Spawn {
@@ -99,7 +99,20 @@ fn interleaved<'c>(case: &Case, contenders: &[&'c Contender]) -> Result<Measured
             figures.push(who.run(case, expected)?);
         }
     }
+    for _ in case.runs..case.checkpoints {
+        for (who, figures) in measured.iter_mut().filter(|(who, _)| who.is_priced()) {
+            figures.push(who.run(case, expected)?);
+        }
+    }
     Ok(measured)
+}
+
+/// What the first take more than the second, in percent: the median of runs side by side.
+fn price(with: &[Figures], without: &[Figures]) -> Option<f64> {
+    let pairs = with.iter().zip(without);
+    let ratios = pairs.map(|(with, without)| Some(with.cpu_s? / without.cpu_s?));
+    let ratio = median(ratios.collect::<Option<Vec<f64>>>()?);
+    ratio.is_finite().then_some((ratio - 1.0) * 100.0)
 }
 
 /// The median of a figure that all runs have.
@@ -109,14 +122,14 @@ fn middle(figures: &[Figures], figure: impl Fn(&Figures) -> Option<f64>) -> Opti
 
 /// Medians, ours first; ours without checkpoints show in their price only.
 fn rows(case: &Case, measured: &MeasuredBy<'_>) -> Vec<Row> {
-    let row = |who, metric, value, unit| Row {
+    let row = |who, metric, (value, runs), unit| Row {
         bench: case.bench.name(),
         case: case.name.to_owned(),
         who,
         metric,
         value,
         unit,
-        runs: case.runs,
+        runs,
     };
     type Figure = fn(&Figures) -> Option<f64>;
     let metrics: [(&str, &str, Figure); 3] = [
@@ -129,18 +142,17 @@ fn rows(case: &Case, measured: &MeasuredBy<'_>) -> Vec<Row> {
         for (who, figures) in measured {
             let shown = who.who() != Own::NoCheckpoints.name();
             if let (true, Some(value)) = (shown, middle(figures, figure)) {
-                rows.push(row(who.who().to_owned(), metric, value, unit));
+                rows.push(row(who.who().to_owned(), metric, (value, figures.len()), unit));
             }
         }
     }
-    let cpu = |own: Own| {
-        let (_, figures) = measured.iter().find(|(who, _)| who.who() == own.name())?;
-        middle(figures, |one| one.cpu_s)
+    let of = |own: Own| {
+        let mut all = measured.iter();
+        all.find(|(who, _)| who.who() == own.name()).map_or(&[][..], |(_, figures)| figures)
     };
-    if let (true, Some(with), Some(without)) =
-        (case.checkpoints, cpu(Own::Tidemill), cpu(Own::NoCheckpoints))
-    {
-        let percent = (with / without - 1.0) * 100.0;
+    let with = of(Own::Tidemill);
+    if let (true, Some(percent)) = (case.checkpoints > 0, price(with, of(Own::NoCheckpoints))) {
+        let percent = (percent, with.len());
         rows.push(row(Own::Tidemill.name().to_owned(), "checkpoint_percent", percent, "%"));
     }
     rows

@@ -1,8 +1,56 @@
-//! The messages that are measured: orders with items, words, numbers and truths.
+//! The messages that are measured: orders with items, words, numbers and truths; and those that
+//! Protocol Buffers were measured with, in `bench/data`.
+
+use std::path::Path;
 
 use tidemill_stdx::rng::Rng;
 use tidemill_wire::Schema;
+use tidemill_wire::json::{self, Mapping};
 use tidemill_wire::proto::{Texts, compile};
+
+/// A text and what it is.
+pub struct Text {
+    /// The name of the case.
+    pub name: &'static str,
+    /// Its schema.
+    pub schema: Schema,
+    /// The full name of its type.
+    pub message: &'static str,
+    /// The JSON.
+    pub text: String,
+}
+
+/// The type that peers know.
+pub const ORDER: &str = "bench.Order";
+
+/// All that is measured: orders of some 300 and 90,000 bytes, and both public messages.
+///
+/// # Errors
+/// A schema or message that cannot be read.
+pub fn texts() -> Result<Vec<Text>, String> {
+    let orders = [("small", 1), ("large", 700)].map(|(name, items)| {
+        let (schema, text) = (schema()?, order(items));
+        Ok(Text { name, schema, message: ORDER, text })
+    });
+    let public = [
+        ("speed1", "benchmarks.SpeedMessage1", "google_message1.dat"),
+        ("speed2", "benchmarks.SpeedMessage2", "google_message2.dat"),
+    ];
+    let public = public.map(|(name, message, file)| {
+        let schema = Schema::from_descriptor_set(&read("google_messages.fds")?);
+        let schema = schema.map_err(|error| error.to_string())?;
+        let of = schema.message_by_name(message).ok_or("no message")?;
+        let text = json::print(&Mapping::new(&schema), of, &read(file)?);
+        let text = text.map_err(|error| error.to_string())?;
+        Ok(Text { name, schema, message, text })
+    });
+    orders.into_iter().chain(public).collect()
+}
+
+fn read(name: &str) -> Result<Vec<u8>, String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name);
+    std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))
+}
 
 const PROTO: &str = r#"
 syntax = "proto3";
@@ -41,14 +89,14 @@ const WORDS: [&str; 12] = [
     "of unusual length, as descriptions in shops are",
 ];
 
-/// The schema.
-pub fn schema() -> Result<Schema, String> {
+/// The schema of orders.
+fn schema() -> Result<Schema, String> {
     let compiled = compile(&["bench.proto"], &Texts::from_iter([("bench.proto", PROTO)]));
     compiled.schema.ok_or_else(|| format!("{:?}", compiled.diagnostics))
 }
 
 /// An order with so many items, as JSON.
-pub fn order(items: u64) -> String {
+fn order(items: u64) -> String {
     let mut rng = Rng::new(7);
     let mut out = String::from("{\"orderId\":\"2026-11-21/000042\",\"created\":1795288458,");
     out.push_str("\"address\":{\"street\":\"Lindenweg 3\",\"city\":\"Köln\",\"zip\":\"50667\"}");

@@ -2,8 +2,9 @@
 //! libraries that read into and write from structures made for the type; and straight from JSON
 //! to bytes and back.
 //!
-//! The text is the same for all, and all give it back. Peers are a program of their own
-//! (`bench/peers/json`), built when they are asked for.
+//! The text is the same for all, and all give it back. Orders of two sizes, and the two public
+//! benchmark messages of Protocol Buffers, whose megabytes are those of their JSON too. Peers are a
+//! program of their own (`bench/peers/json`), built when they are asked for; they know orders.
 
 mod data;
 
@@ -21,17 +22,11 @@ use crate::clock::{cpu_seconds, median};
 use crate::report::{Better, Report, Row};
 use crate::tool;
 
-/// Items of an order: some 300 bytes, some 90,000.
-const SIZES: [(&str, u64); 2] = [("small", 1), ("large", 700)];
-
 /// Measures all cases.
 ///
 /// # Errors
 /// A text does not come back, or a peer fails.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
-    let schema = data::schema()?;
-    let mapping = Mapping::new(&schema);
-    let message = schema.message_by_name("bench.Order").ok_or("no message")?;
     let peer = match extent.peers.then(|| tool::cargo("json")) {
         Some(Ok(release)) => Some(release.join("tidemill-bench-json")),
         Some(Err(reason)) => {
@@ -40,23 +35,25 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         }
         None => None,
     };
-    for (size, items) in SIZES {
-        let text = data::order(items);
+    for text in data::texts()? {
+        let mapping = Mapping::new(&text.schema);
+        let message = text.schema.message_by_name(text.message).ok_or("no message")?;
         let volume = if extent.small { 1 << 16 } else { 200 << 20 };
-        let rounds = (volume / text.len()).max(1);
+        let rounds = (volume / text.text.len()).max(1);
         let runs = if extent.small { 1 } else { 5 };
-        let case = Case { mapping: &mapping, message, text: &text, rounds };
+        let case = Case { mapping: &mapping, message, text: &text.text, rounds };
         case.check()?;
         let theirs = match &peer {
-            Some(peer) => case.peers(peer, runs)?,
-            None => Vec::new(),
+            Some(peer) if text.message == data::ORDER => case.peers(peer, runs)?,
+            _ => Vec::new(),
         };
         for (name, work) in WORKS {
             let rates = (0..runs).map(|_| case.rate(work)).collect::<Result<Vec<_>, _>>()?;
-            let mut rows = vec![row(&format!("{name}-{size}"), "tidemill", median(rates), runs)];
+            let name_of = format!("{name}-{}", text.name);
+            let mut rows = vec![row(&name_of, "tidemill", median(rates), runs)];
             for (who, what, rate) in &theirs {
                 if *what == name {
-                    rows.push(row(&format!("{name}-{size}"), who, *rate, runs));
+                    rows.push(row(&name_of, who, *rate, runs));
                 }
             }
             report.case(&rows, Better::High);

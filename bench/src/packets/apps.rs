@@ -1,6 +1,6 @@
 //! Apps for measurements, written as anybody's would be.
 
-use tidemill_packet::app::{App, Fault, Io, Progress, Start, Wrong};
+use tidemill_packet::app::{App, Bell, Fault, Io, Progress, Start, Wrong};
 
 /// Packets of one breath at most, as the sources of the house have it.
 const BURST: usize = 256;
@@ -11,6 +11,8 @@ tidemill_packet::declare! {
         config StillConfig {
             /// It must be asked in each breath; otherwise it sleeps until it is woken.
             polled: bool = false,
+            /// If it must be asked, its bell may be asked instead.
+            bell: bool = true,
         }
         ports {
             /// Nothing.
@@ -24,11 +26,17 @@ tidemill_packet::declare! {
 #[derive(Debug)]
 pub struct Still {
     polled: bool,
+    bell: Option<Bell>,
 }
 
 impl App for Still {
     fn new(config: StillConfig, _: &mut Start) -> Result<Still, Fault> {
-        Ok(Still { polled: config.polled })
+        let bell = (config.polled && config.bell).then(Bell::silent);
+        Ok(Still { polled: config.polled, bell })
+    }
+
+    fn bell(&self) -> Option<&Bell> {
+        self.bell.as_ref()
     }
 
     fn pull(&mut self, _: &mut Io) -> Result<Progress, Fault> {

@@ -312,3 +312,79 @@ fn kernels_are_read_and_refused() {
         assert!(wrong, "{text}");
     }
 }
+
+#[test]
+fn a_source_and_the_kernels_behind_it_have_no_ring_between() {
+    let makes = "kernel Makes\n state 0 left = 5000\n counter 1 made = 0\n \
+                 supply 60 bytes 256 burst word 0\n b0:\n v0 = word 1\n v1 = const 1\n \
+                 v2 = add v0 v1\n set_word 1 v2\n store64 [2] v2\n emit 0\n";
+    let copies = "kernel Copies\n b0:\n emit_all\n";
+    let touch = "kernel Touch\n reason 0 short\n b0:\n need [20] else 0\n \
+                 v0 = load8 [8]\n v1 = const 1\n v2 = add v0 v1\n store8 [8] v2\n \
+                 v3 = load16 [8]\n store16 [12] v3\n emit 0\n";
+    let text = format!(
+        "src :: Makes {{ text: {} }}\ncopies :: Code {{ text: {} }}\n\
+         one :: Code {{ text: {touch} }}\ntwo :: Code {{ text: {touch} }}\n\
+         a :: Digest\nb :: Digest\nc :: Digest\n\
+         src -> copies\ncopies.x -> one.x\ncopies.y -> c.y\ncopies.z -> two.z\n\
+         one -> a\ntwo -> b",
+        Text(makes),
+        Text(copies),
+        touch = Text(touch)
+    );
+    let mut both = Both::new();
+    both.configure(&graph_of(&text));
+    let listing = both.compiled.listing().unwrap();
+    assert!(listing.contains("packets::src+copies+one"), "{listing}");
+    let mut now = 0;
+    while both.breathe(now) != Rest::Finished {
+        now += 1;
+        if now == 4 {
+            // What lies on the way is taken first: the source is called then.
+            both.inject("copies", "src", &[7; 100]);
+            both.inject("two", "z", &[8; 30]);
+        }
+    }
+    for name in ["one.a->a.one", "copies.y->c.y", "two.b->b.two"] {
+        let link = both.compiled.link_stats(name).unwrap();
+        assert!(link.rx_packets >= 5000 && link.queued == 0, "{name}: {link:?}");
+    }
+}
+
+#[test]
+fn a_pool_that_runs_out_refuses_the_same_packets() {
+    let makes = "kernel Makes\n state 0 left = 5000\n supply 60 bytes 256 burst word 0\n \
+                 b0:\n emit 0\n";
+    let copies = "kernel Copies\n b0:\n emit_all\n";
+    let text = format!(
+        "src :: Makes {{ text: {} }}\ncopies :: Code {{ text: {} }}\na :: Digest\nb :: Digest\n\
+         src -> copies\ncopies.x -> a.x\ncopies.y -> b.y",
+        Text(makes),
+        Text(copies)
+    );
+    let of = |kind| Engine::new(Options { kind, packets_max: 320, ..Options::default() });
+    let (compiled, dispatched) = (of(EngineKind::Compiled), of(EngineKind::Dispatch));
+    let mut both = Both { compiled, dispatched };
+    both.configure(&graph_of(&text));
+    let mut now = 0;
+    while both.breathe(now) != Rest::Finished {
+        now += 1;
+    }
+    let refused = both.dispatched.app_stats("copies").unwrap();
+    assert!(refused.iter().any(|(name, count)| name == "drop_no_packet" && *count > 0));
+}
+
+#[test]
+fn a_source_whose_bell_is_silent_is_not_called() {
+    let mut both = Both::new();
+    both.configure(&graph_of("src :: Rings { every_ms: 10 }\nend :: Digest\nsrc -> end"));
+    for breath in 0..200u64 {
+        both.breathe(breath * 3_000_000);
+    }
+    assert!(both.compiled.stats().faults > 1, "{:?}", both.compiled.stats());
+    let link = both.compiled.link_stats("src.end->end.src").unwrap();
+    assert!(link.rx_packets > 20, "{link:?}");
+    let rest = both.compiled.breathe_times(1000);
+    assert_eq!(both.dispatched.breathe_times(1000), rest);
+    both.compare();
+}

@@ -3,8 +3,8 @@
 //! Every component that is not SYNCHRONOUS has a time of its own, shared by the SYNCHRONOUS ones
 //! below it; it exists from its first use. It advances to its earliest sleeper when all processes
 //! below the component are passive. Who is passive is not counted, for that would cost every
-//! message something: *active* are the processes in the ready queue and those that wait for a
-//! system component. So when the ready queue is empty, and else once a slice, the components of
+//! message something: *active* are the processes in the ready queue, those whose conditions are
+//! about to be looked at, and those that wait for a system component. So when the ready queue is empty, and else once a slice, the components of
 //! the active processes and all above them are marked, and each clock without a mark advances, the
 //! deepest first. So a component whose processes never stop sleeping does not hold up those above.
 
@@ -131,6 +131,13 @@ pub(crate) fn advance(worker: &mut Worker) -> bool {
     let mut marks = BTreeSet::new();
     for at in worker.ready_head..worker.ready_tail {
         mark(&mut marks, worker.ready_at(at).component());
+    }
+    // Conditions may hold there.
+    let due = worker.machine.looker.due().iter().map(|due| &due.component);
+    for &id in worker.machine.pokes.iter().chain(due) {
+        if let Some(component) = worker.machine.table.get(id) {
+            mark(&mut marks, component);
+        }
     }
     for component in system::waiting(worker) {
         mark(&mut marks, component);

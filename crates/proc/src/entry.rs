@@ -220,6 +220,9 @@ entries! {
     Blocks lock_exclusive() -> u32 = crate::monitor::lock_exclusive;
     /// Takes the component's monitor for reading.
     Blocks lock_shared() -> u32 = crate::monitor::lock_shared;
+    /// Takes it for writing where what is locked begins with AWAIT: as soon as the condition holds.
+    /// Before that the process has not asked for it. See `await_condition`.
+    Blocks lock_when(condition: *const u8, number: u32) -> u32 = crate::monitor::lock_when;
     /// Gives the monitor back: to the longest waiter whose condition holds, else to the queue.
     Faults unlock() -> u32 = crate::monitor::unlock;
     /// AWAIT, with the monitor held in either way or not at all. `condition` is code that answers

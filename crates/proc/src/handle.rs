@@ -88,7 +88,7 @@ handle! {
         state, set_state: u8;
         role, set_role: u8;
         granted, set_granted: u8;
-        patience, set_patience: u8;
+        vain, set_vain: u8;
         holds, set_holds: u8;
         size, set_size: u32;
         wait, set_wait: u64;
@@ -142,9 +142,8 @@ handle! {
         number, set_number: u32;
         generation, set_generation: u32;
         life, set_life: u8;
-        flags, set_flags: u8;
+        flags, set_flags: u16;
         worker, set_worker: u8;
-        tied, set_tied: u8;
         lock, set_lock: i32;
         lock_queue, set_lock_queue: ProcessRef;
         await_queue, set_await_queue: ProcessRef;

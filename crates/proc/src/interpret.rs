@@ -159,13 +159,19 @@ impl Activation<'_> {
 
     /// `write_bytes`.
     pub fn write(&mut self, bytes: &[u8]) {
-        self.0.worker.machine.console.write(bytes);
+        crate::console::write_bytes(&mut self.0, bytes.as_ptr(), bytes.len() as u64);
     }
 
     /// `await_condition`, of a condition that is interpreted.
     pub fn await_condition(&mut self, number: u32) -> Status {
         let code = interpret_condition as *const u8;
         Status::of(crate::monitor::await_condition(&mut self.0, code, number).into())
+    }
+
+    /// `lock_when`, of a condition that is interpreted.
+    pub fn lock_when(&mut self, number: u32) -> Status {
+        let code = interpret_condition as *const u8;
+        Status::of(crate::monitor::lock_when(&mut self.0, code, number).into())
     }
 
     /// `end_scope`: words of the frame by offset.

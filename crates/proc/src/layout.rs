@@ -30,8 +30,9 @@
 //! [`SYSTEM`] and [`REMOTE`] up, the own `*_WAITS`, the process's `wait` (the client's slot, or
 //! 0), `state` and `frame`, for a client its process in the channel; then the code returns. Lock:
 //! [`Component::lock`] is 0, its queue null and [`Process::granted`] 0: -1 and [`Process::holds`];
-//! unlock: both queues null, and 0 again. What was [`GRANTED`] is taken back with [`HANDED`]. A
-//! frame: the first free block of its class, if `used + size <= peak`; its words are zeroed by
+//! where what is locked begins with a condition, if that holds, too. Unlock: both queues null, or
+//! that of the lock and [`CALM`], and 0 again. What was [`GRANTED`] is taken back with
+//! [`HANDED`]. A frame: the first free block of its class, if `used + size <= peak`; its words are zeroed by
 //! who takes it.
 
 use std::mem::offset_of;
@@ -81,8 +82,8 @@ pub struct Process {
     pub state: u8,
     /// Main, server, finally, system: one of [`crate::process::Role`].
     pub role: u8,
-    /// [`GRANTED`]: what it waits for has been granted, its retry takes this back;
-    /// [`GIVES_WAY`], [`GAVE_WAY`]: for the next lock; or 0.
+    /// [`GRANTED`]: what it waits for has been granted, its retry takes this back; [`WOKEN`]: it
+    /// may try again; [`GAVE_WAY`]: for the next lock; or 0.
     pub granted: u8,
     /// The lock it holds: [`UNLOCKED`], [`SHARED`] or [`EXCLUSIVE`].
     pub holds: u8,
@@ -97,9 +98,8 @@ pub struct Process {
     /// Of a server process: whether the client is on another loop, and the lock of the channel
     /// then; see `channel::guard`.
     pub guard: AtomicU8,
-    /// How often it will go on from AWAIT without giving way at its next lock; [`TRIES`] since it
-    /// gave way, until that has turned out to be of use or not.
-    pub patience: u8,
+    /// How often, one after the other, it was woken before a lock and its condition did not hold.
+    pub vain: u8,
     /// Neighbours in the list of the component's processes.
     pub next: *mut Process,
     /// See `next`.
@@ -117,14 +117,15 @@ pub const EXCLUSIVE: u8 = 2;
 
 /// In [`Process::granted`]: the operation it waits in has been granted.
 pub const GRANTED: u8 = 1;
-/// In [`Process::granted`]: it went on from AWAIT, and gives way at its next lock.
-pub const GIVES_WAY: u8 = 2;
+/// In [`Process::granted`]: its condition held, it may ask for the lock.
+pub const WOKEN: u8 = 2;
 /// In [`Process::granted`]: it has given way at this lock.
 pub const GAVE_WAY: u8 = 3;
-/// In [`Process::patience`]: it has given way and has not found a condition to hold since.
-pub const TRIES: u8 = u8::MAX;
 /// In [`Component::flags`]: the lock has been handed to a process that has not run since.
-pub const HANDED: u8 = 128;
+pub const HANDED: u16 = 128;
+/// In [`Component::flags`]: all that await a condition have not asked for the lock, and they are
+/// looked at without a release of the lock saying so.
+pub const CALM: u16 = 256;
 /// Beside the number of a condition: it depends on nothing but the component's variables.
 pub const CLOSED: u32 = 1 << 31;
 
@@ -263,12 +264,10 @@ pub struct Component {
     pub generation: u32,
     /// Beginning, running, ending, failed: one of [`crate::component::Life`].
     pub life: u8,
-    /// Bits, see `component`.
-    pub flags: u8,
     /// The loop that it lives on.
     pub worker: u8,
-    /// Not 0 when something that it has to do with may live on another loop.
-    pub tied: u8,
+    /// Bits, see `component`.
+    pub flags: u16,
     /// The monitor: -1 held exclusively, else how many share it.
     pub lock: i32,
     /// Last of the circular list of processes that wait for the lock.
@@ -349,7 +348,6 @@ offsets! {
     PROCESS_HOLDS = Process.holds;
     PROCESS_LINES = Process.lines;
     PROCESS_GRANTED = Process.granted;
-    PROCESS_PATIENCE = Process.patience;
     CHANNEL_HEAD = Channel.head;
     CHANNEL_COUNT = Channel.count;
     CHANNEL_STATE = Channel.state;

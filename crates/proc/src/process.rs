@@ -131,6 +131,8 @@ pub(crate) const INNER: u16 = 4;
 /// Flag: of a process in the queue of those that await a condition: it and all before it await the
 /// same, about the component alone, with the same lock.
 pub(crate) const SAME: u16 = 64;
+/// Flag: of a process in that queue: it and all before it have not asked for the lock yet.
+pub(crate) const OUTSIDE: u16 = 128;
 /// How often processes go before others until all others have had their turn.
 const FAVOURS: u32 = 32;
 /// Where the flags have the lock to be held after a wait, two bits.

@@ -18,6 +18,7 @@ use crate::interpret::Interpreter;
 use crate::layout::{Frame, Process, Worker};
 use crate::lines::LineMap;
 use crate::memory::Memory;
+use crate::monitor::Looker;
 use crate::process;
 use crate::program::Program;
 use crate::system::{self, Systems};
@@ -129,6 +130,8 @@ pub struct Machine {
     pub(crate) ending: Vec<ComponentId>,
     /// Components some of whose conditions may hold now.
     pub(crate) pokes: Vec<ComponentId>,
+    /// Who looks at conditions later.
+    pub(crate) looker: Looker,
     /// Processes that wait for a connection, by the component where it is missing.
     pub(crate) parked: BTreeMap<u64, Vec<ProcessRef>>,
     /// Lines of processes that have many.
@@ -209,6 +212,7 @@ impl Worker {
                 doomed: Vec::new(),
                 ending: Vec::new(),
                 pokes: Vec::new(),
+                looker: Looker::new(),
                 parked: BTreeMap::new(),
                 lines: LineMap::default(),
                 clocks: BTreeMap::new(),
@@ -306,6 +310,7 @@ impl Worker {
         while let Some(process) = self.pop_ready() {
             process::bury(self, process);
         }
+        self.machine.looker.dismiss();
         self.machine.console.flush();
     }
 }

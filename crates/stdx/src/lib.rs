@@ -7,6 +7,7 @@ pub mod frozen;
 pub mod hash;
 pub mod id;
 pub mod intern;
+pub mod keyed;
 pub mod log;
 pub mod region;
 pub mod ring;

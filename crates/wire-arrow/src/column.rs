@@ -4,8 +4,9 @@
 //! absent just before the next value, or at the end of the batch. So a row costs only the fields
 //! that it has.
 
-use arrow_buffer::BooleanBufferBuilder;
 use tidemill_wire::EnumId;
+
+use crate::bits::Bits;
 
 /// How often a field stands in its message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,7 +28,7 @@ pub(crate) struct Column {
 pub(crate) struct Rows {
     pub(crate) form: Form,
     /// By row: whether it has an item; kept for those that are nullable.
-    pub(crate) present: BooleanBufferBuilder,
+    pub(crate) present: Bits,
     /// By row: the first item of its list; kept for lists and maps.
     pub(crate) starts: Vec<i32>,
 }
@@ -40,7 +41,7 @@ pub(crate) enum Items {
     U32(Vec<u32>),
     F64(Vec<f64>),
     F32(Vec<f32>),
-    Bool(BooleanBufferBuilder),
+    Bool(Bits),
     Enum(EnumId, Vec<i32>),
     Text(Texts<String>),
     Bytes(Texts<Vec<u8>>),
@@ -102,47 +103,33 @@ impl<B: Buffer> Texts<B> {
         self.data.cut(self.ends.last().copied().unwrap_or(0) as usize);
     }
 
-    /// An empty item begins at the end; pieces are appended to the data, then [`Texts::close`].
-    pub(crate) fn open(&mut self) {
-        let end = self.ends.last().copied().unwrap_or(0);
-        self.ends.push(end);
-    }
-
+    /// The item whose pieces were appended to the data is complete.
+    #[inline]
     pub(crate) fn close(&mut self) -> Result<(), Full> {
-        let end = end(self.data.length())?;
-        if let Some(last) = self.ends.last_mut() {
-            *last = end;
-        }
+        self.ends.push(end(self.data.length())?);
         Ok(())
     }
 }
 
 impl Rows {
     pub(crate) fn new(form: Form) -> Rows {
-        Rows { form, present: BooleanBufferBuilder::new(0), starts: Vec::new() }
+        Rows { form, present: Bits::default(), starts: Vec::new() }
     }
 
-    /// Notes that `row` gets an item, `count` being there; true if one is there already, which
-    /// the new one replaces.
+    /// Notes that `row` gets an item, `count` being there.
     #[inline]
-    pub(crate) fn enter(&mut self, row: usize, count: usize) -> Result<bool, Full> {
+    pub(crate) fn enter(&mut self, row: usize, count: usize) -> Result<(), Full> {
         match self.form {
-            Form::One { nullable } => {
-                let again = count > row;
-                if nullable && !again {
-                    self.present.append_n(row - self.present.len().min(row), false);
-                    self.present.append(true);
-                }
-                Ok(again)
-            }
+            Form::One { nullable: true } => self.present.set(row, true),
+            Form::One { nullable: false } => {}
             Form::List | Form::Map => {
                 if self.starts.len() <= row {
                     let start = end(count)?;
                     self.starts.resize(row + 1, start);
                 }
-                Ok(false)
             }
         }
+        Ok(())
     }
 }
 
@@ -172,7 +159,7 @@ impl Items {
             Items::U32(values) => pad(values, count),
             Items::F64(values) => pad(values, count),
             Items::F32(values) => pad(values, count),
-            Items::Bool(values) => values.append_n(count - values.len().min(count), false),
+            Items::Bool(values) => values.pad(count),
             Items::Text(texts) => texts.pad(count),
             Items::Bytes(texts) => texts.pad(count),
             Items::Record(_) => {}
@@ -187,7 +174,7 @@ impl Items {
             Items::U32(values) => values.truncate(count),
             Items::F64(values) => values.truncate(count),
             Items::F32(values) => values.truncate(count),
-            Items::Bool(values) => values.truncate(count.min(values.len())),
+            Items::Bool(values) => values.truncate(count),
             Items::Text(texts) => texts.truncate(count),
             Items::Bytes(texts) => texts.truncate(count),
             Items::Record(_) => {}
@@ -207,14 +194,20 @@ pub(crate) fn put<T: Copy + Default>(
     row: usize,
     value: T,
 ) -> Result<(), Full> {
-    let again = rows.enter(row, values.len())?;
-    if again {
-        values[row] = value;
-        return Ok(());
+    rows.enter(row, values.len())?;
+    if values.len() != row && matches!(rows.form, Form::One { .. }) {
+        put_apart(values, row, value);
+    } else {
+        values.push(value);
     }
-    if matches!(rows.form, Form::One { .. }) && values.len() < row {
-        values.resize(row, T::default());
-    }
-    values.push(value);
     Ok(())
+}
+
+/// Rows before it have nothing, or this one has something already.
+#[inline(never)]
+fn put_apart<T: Copy + Default>(values: &mut Vec<T>, row: usize, value: T) {
+    if values.len() <= row {
+        values.resize(row + 1, T::default());
+    }
+    values[row] = value;
 }

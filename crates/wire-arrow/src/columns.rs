@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema as ArrowSchema, SchemaRef};
 use tidemill_wire::{FieldId, Flow, MessageId, Schema, Sink, Stop, Wants};
 
-use crate::column::{Form, Full, Items, put};
+use crate::column::{Column, Form, Full, Items, put};
 use crate::export;
 use crate::plan::{Options, Plan, PlanError, Record, plan};
 
@@ -124,17 +124,17 @@ impl Columns {
             self.open = None;
             return Ok(());
         };
-        let target = &mut self.plan.columns[column];
-        let Some(count) = target.items.len() else { return Ok(()) };
-        if target.rows.enter(row, count).map_err(stop)? {
-            target.items.truncate(row);
-        } else if matches!(target.rows.form, Form::One { .. }) {
-            target.items.pad(row);
-        }
-        match &mut target.items {
-            Items::Text(texts) => texts.open(),
-            Items::Bytes(texts) => texts.open(),
+        let Column { rows, items, .. } = &mut self.plan.columns[column];
+        let count = match items {
+            Items::Text(texts) => texts.ends.len(),
+            Items::Bytes(texts) => texts.ends.len(),
             _ => return Ok(()),
+        };
+        rows.enter(row, count).map_err(stop)?;
+        if count != row && matches!(rows.form, Form::One { .. }) {
+            // Rows before it have nothing, or this one has something already.
+            items.truncate(row);
+            items.pad(row);
         }
         self.open = Some(column);
         Ok(())
@@ -160,8 +160,7 @@ fn truncate_column(plan: &mut Plan, number: usize, rows: usize) {
     let column = &mut plan.columns[number];
     let items = match column.rows.form {
         Form::One { .. } => {
-            let present = column.rows.present.len();
-            column.rows.present.truncate(rows.min(present));
+            column.rows.present.truncate(rows);
             rows
         }
         Form::List | Form::Map => match column.rows.starts.get(rows) {
@@ -267,14 +266,9 @@ impl<'a> Sink<'a> for Columns {
         let Some((column, row)) = self.place(field) else { return Ok(()) };
         let column = &mut self.plan.columns[column];
         let Items::Bool(values) = &mut column.items else { return Ok(()) };
-        if column.rows.enter(row, values.len()).map_err(stop)? {
-            values.set_bit(row, value);
-            return Ok(());
-        }
-        if matches!(column.rows.form, Form::One { .. }) {
-            values.append_n(row - values.len().min(row), false);
-        }
-        values.append(value);
+        column.rows.enter(row, values.len()).map_err(stop)?;
+        let at = if matches!(column.rows.form, Form::One { .. }) { row } else { values.len() };
+        values.set(at, value);
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use arrow_array::{
     RecordBatch, RecordBatchOptions, StringArray, StructArray, TimestampNanosecondArray,
     UInt32Array, UInt64Array,
 };
-use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, FieldRef, SchemaRef};
 use tidemill_wire::Schema;
 use tidemill_wire::schema::Enum;
@@ -51,7 +51,7 @@ fn array(
         let nulls = nullable.then(|| nulls(&mut column.rows, rows));
         return items(schema, plan, number, Some(rows), nulls, field.data_type());
     }
-    let mut starts = std::mem::take(&mut column.rows.starts);
+    let mut starts = taken(&mut column.rows.starts);
     let count = match column.items {
         Items::Record(record) => plan.records[record].rows,
         ref items => items.len().unwrap_or(0),
@@ -95,7 +95,7 @@ fn items(
     }
     macro_rules! numbers {
         ($array:ty, $values:expr) => {
-            Arc::new(<$array>::try_new(ScalarBuffer::from(std::mem::take($values)), nulls)?)
+            Arc::new(<$array>::try_new(ScalarBuffer::from(taken($values)), nulls)?)
         };
     }
     Ok(match &mut column.items {
@@ -105,17 +105,21 @@ fn items(
         Items::U32(values) => numbers!(UInt32Array, values),
         Items::F64(values) => numbers!(Float64Array, values),
         Items::F32(values) => numbers!(Float32Array, values),
-        Items::Bool(values) => Arc::new(BooleanArray::new(values.finish(), nulls)),
+        Items::Bool(values) => {
+            let count = values.len();
+            Arc::new(BooleanArray::new(values.finish(count), nulls))
+        }
         Items::Enum(id, values) => {
-            let numbers = Int32Array::try_new(ScalarBuffer::from(std::mem::take(values)), nulls)?;
+            let numbers = Int32Array::try_new(ScalarBuffer::from(taken(values)), nulls)?;
             Arc::new(names(schema.enum_def(*id), &numbers)?)
         }
         Items::Text(texts) => {
-            let data = Buffer::from_vec(std::mem::take(&mut texts.data).into_bytes());
+            let next = String::with_capacity(texts.data.len());
+            let data = Buffer::from_vec(std::mem::replace(&mut texts.data, next).into_bytes());
             Arc::new(StringArray::try_new(offsets(&mut texts.ends), data, nulls)?)
         }
         Items::Bytes(texts) => {
-            let data = Buffer::from_vec(std::mem::take(&mut texts.data));
+            let data = Buffer::from_vec(taken(&mut texts.data));
             Arc::new(BinaryArray::try_new(offsets(&mut texts.ends), data, nulls)?)
         }
         Items::Record(_) => return Err(unexpected("items")),
@@ -168,18 +172,26 @@ fn nanoseconds(arrays: &[ArrayRef]) -> Made<ScalarBuffer<i64>> {
 
 /// Which rows are there, for `rows` of them.
 fn nulls(rows: &mut Rows, count: usize) -> NullBuffer {
-    let present = &mut rows.present;
-    present.append_n(count - present.len().min(count), false);
-    NullBuffer::new(std::mem::replace(present, BooleanBufferBuilder::new(0)).finish())
+    NullBuffer::new(rows.present.finish(count))
+}
+
+/// What was gathered; the next batch gets room for as much at once.
+fn taken<T>(values: &mut Vec<T>) -> Vec<T> {
+    let next = Vec::with_capacity(values.len());
+    std::mem::replace(values, next)
 }
 
 fn offsets(ends: &mut Vec<i32>) -> OffsetBuffer<i32> {
-    let ends = std::mem::take(ends);
+    let ends = taken(ends);
     let mut offsets = Vec::with_capacity(ends.len() + 1);
     offsets.push(0);
     offsets.extend(ends);
     OffsetBuffer::new(ScalarBuffer::from(offsets))
 }
+
+/// Numbers of enums that are looked up without a search.
+const DENSE: usize = 64;
+const NO_KEY: i32 = -1;
 
 /// Enum values by name: those of the schema in its order, then unknown numbers as they come.
 fn names(def: &Enum, numbers: &Int32Array) -> Made<DictionaryArray<Int32Type>> {
@@ -189,8 +201,16 @@ fn names(def: &Enum, numbers: &Int32Array) -> Made<DictionaryArray<Int32Type>> {
         values.iter().zip(0..).map(|(value, key)| (value.number(), key)).collect();
     by_number.sort_by_key(|&(number, _)| number);
     by_number.dedup_by_key(|&mut (number, _)| number);
-    let mut key_of =
-        |number: i32| match by_number.binary_search_by_key(&number, |&(known, _)| known) {
+    // Most enums count from 0: their numbers are looked up without a search.
+    let mut dense = [NO_KEY; DENSE];
+    for &(number, key) in &by_number {
+        if let Some(place) = usize::try_from(number).ok().and_then(|at| dense.get_mut(at)) {
+            *place = key;
+        }
+    }
+    let mut key_of = |number: i32| match dense.get(number as u32 as usize) {
+        Some(&key) if key != NO_KEY => key,
+        _ => match by_number.binary_search_by_key(&number, |&(known, _)| known) {
             Ok(at) => by_number[at].1,
             Err(at) => {
                 let key = names.len() as i32;
@@ -198,11 +218,16 @@ fn names(def: &Enum, numbers: &Int32Array) -> Made<DictionaryArray<Int32Type>> {
                 by_number.insert(at, (number, key));
                 key
             }
-        };
+        },
+    };
     // Rows without a value hold 0, which need not be a number of the enum.
-    let keys = (0..numbers.len())
-        .map(|row| if numbers.is_null(row) { 0 } else { key_of(numbers.value(row)) })
-        .collect();
+    let keys = match numbers.nulls() {
+        None => numbers.values().iter().map(|&number| key_of(number)).collect(),
+        Some(nulls) => {
+            let pairs = numbers.values().iter().zip(nulls);
+            pairs.map(|(&number, there)| if there { key_of(number) } else { 0 }).collect()
+        }
+    };
     let keys = PrimitiveArray::<Int32Type>::try_new(keys, numbers.nulls().cloned())?;
     DictionaryArray::try_new(keys, Arc::new(StringArray::from(names)))
 }

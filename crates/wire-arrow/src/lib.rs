@@ -45,6 +45,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod bits;
 mod column;
 mod columns;
 mod export;

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow_buffer::BooleanBufferBuilder;
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields, TimeUnit};
 use tidemill_wire::schema::Field;
 use tidemill_wire::{EnumId, FieldType, Label, MessageId, Scalar, Schema};
 
+use crate::bits::Bits;
 use crate::column::{Column, Form, Items, Rows, Texts};
 
 /// What enums become.
@@ -316,7 +316,7 @@ fn scalar_items(scalar: Scalar) -> (Items, DataType) {
             (Items::I32(Vec::new()), DataType::Int32)
         }
         Scalar::Uint32 | Scalar::Fixed32 => (Items::U32(Vec::new()), DataType::UInt32),
-        Scalar::Bool => (Items::Bool(BooleanBufferBuilder::new(0)), DataType::Boolean),
+        Scalar::Bool => (Items::Bool(Bits::default()), DataType::Boolean),
         Scalar::String => (Items::Text(Texts::default()), DataType::Utf8),
         Scalar::Bytes => (Items::Bytes(Texts::default()), DataType::Binary),
     }

@@ -91,6 +91,7 @@
 pub mod decode;
 pub mod delimited;
 pub mod encode;
+mod inside;
 pub mod json;
 mod merge;
 pub mod message;

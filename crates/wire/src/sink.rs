@@ -16,6 +16,7 @@
 
 pub use crate::wants::Wants;
 
+use crate::message::Storage;
 use crate::schema::{FieldId, MessageId};
 
 /// A sink's wish to end the walk; why is kept by the sink.
@@ -37,6 +38,12 @@ pub trait Sink<'a> {
         Self: Sized,
     {
         Wants::ALL
+    }
+
+    /// The message in memory that it fills, which a native decoder may then fill by itself.
+    #[doc(hidden)]
+    fn storage(&mut self) -> Option<&mut dyn Storage> {
+        None
     }
 
     /// The outermost message begins.

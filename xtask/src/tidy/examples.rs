@@ -18,10 +18,14 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
         }
         let name = folder.trim_start_matches("examples/");
         let is_there = |ending: &str| tree.get(&format!("{folder}/{name}.{ending}")).is_some();
-        if is_there("com") || is_there("flow") {
+        if is_there("com") || is_there("flow") || is_there("c") {
             let output = format!("{folder}/test.out");
             if !tree.get(&output).is_some_and(|text| text.ends_with('\n')) {
-                findings.add(&output, 1, "an example of components or apps says what comes of it");
+                findings.add(
+                    &output,
+                    1,
+                    "an example of components, apps or C says what comes of it",
+                );
             }
             continue;
         }

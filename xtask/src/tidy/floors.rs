@@ -6,7 +6,7 @@ use super::manifest::{Entry, entries};
 use crate::tree::Tree;
 
 /// The crates and their floors. Crates of one floor do not know each other.
-const FLOORS: [(&str, u32); 17] = [
+const FLOORS: [(&str, u32); 18] = [
     ("stdx", 0),
     ("stat", 0),
     ("event", 1),
@@ -20,6 +20,7 @@ const FLOORS: [(&str, u32); 17] = [
     ("overlog", 3),
     ("cl", 3),
     ("wire-arrow", 3),
+    ("wire-c", 3),
     ("apps", 3),
     ("tidemill", 4),
     ("fabric-zenoh", 4),

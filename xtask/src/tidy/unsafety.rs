@@ -5,12 +5,13 @@ use super::rust::code_only;
 use crate::tree::Tree;
 
 /// Folders whose code may be unsafe.
-const MAY: [&str; 13] = [
+const MAY: [&str; 14] = [
     "crates/stdx/",
     "crates/stat/",
     "crates/event/",
     "crates/jit/",
     "crates/wire/",
+    "crates/wire-c/",
     "crates/pore/",
     "crates/proc/",
     "crates/packet/",

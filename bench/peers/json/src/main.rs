@@ -6,6 +6,7 @@
 use std::hint::black_box;
 
 use rustix::time::{ClockId, clock_gettime};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 #[derive(Deserialize, Serialize, PartialEq, Debug)]
@@ -106,9 +107,17 @@ fn main() {
         simd_json::to_writer(&mut out, black_box(&order)).expect("text");
         black_box(&out);
     });
+    // Without structures: what is read is only looked at.
     case.row("serde_json", "plain", || {
-        black_box(
-            serde_json::from_slice::<serde::de::IgnoredAny>(black_box(&case.bytes)).expect("it"),
-        );
+        black_box(serde_json::from_slice::<IgnoredAny>(black_box(&case.bytes)).expect("text"));
+    });
+    case.row("sonic-rs", "plain", || {
+        black_box(sonic_rs::from_slice::<IgnoredAny>(black_box(&case.bytes)).expect("text"));
+    });
+    let mut buffers = simd_json::Buffers::new(case.bytes.len());
+    case.row("simd-json-tape", "plain", || {
+        copy.clear();
+        copy.extend_from_slice(black_box(&case.bytes));
+        black_box(simd_json::to_tape_with_buffers(&mut copy, &mut buffers).expect("text"));
     });
 }

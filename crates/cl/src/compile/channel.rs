@@ -18,7 +18,7 @@ use tidemill_proc::layout::{
 use tidemill_stdx::id::Id;
 
 use crate::compile::translate::{Translator, sound};
-use crate::ir::{InterfaceId, MessageId, Pattern, Type};
+use crate::ir::{Direction, InterfaceId, MessageId, Pattern, Type};
 
 /// One side of a communication, and the way to the operations of the run-time.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +40,8 @@ pub(super) struct Entry {
     channel: Value,
     address: Value,
     tag: Value,
+    /// The channel's flags, as they were when it was decided that the run-time need not be asked.
+    flags: Value,
 }
 
 impl Line {
@@ -115,43 +117,39 @@ impl Translator<'_, '_, '_> {
         channel
     }
 
-    fn entry(&mut self, channel: Value, place: Value, interface: InterfaceId) -> Entry {
+    fn flags(&mut self, channel: Value) -> Value {
+        self.body.ins().load(types::I32, sound(), channel, CHANNEL_FLAGS)
+    }
+
+    fn entry(&mut self, line: Line, channel: Value, place: Value, flags: Value) -> Entry {
+        let interface = line.interface;
         let size = self.unit.descriptors.program.interfaces[interface.index()].entry_size;
         let place = self.body.ins().uextend(types::I64, place);
         let bytes = self.body.ins().imul_imm_s(place, i64::from(size));
         let start = self.body.ins().iadd(channel, bytes);
         let twice = self.body.ins().ishl_imm_u(place, 1);
         let tag = self.body.ins().iadd(channel, twice);
-        Entry { channel, address: start, tag }
+        Entry { channel, address: start, tag, flags }
     }
 
     /// The free entry behind the others, if the message may be sent now.
     pub(super) fn room(&mut self, line: Line, message: MessageId) -> Entry {
         let channel = self.channel(line);
-        let flags = self.body.ins().load(types::I32, sound(), channel, CHANNEL_FLAGS);
+        let flags = self.flags(channel);
         let stop = line.watched() | CLIENT_FINISHED;
         let watched = self.body.ins().band_imm_u(flags, i64::from(stop));
         let free = self.body.ins().icmp_imm_u(IntCC::Equal, watched, 0);
         self.need(free, line);
-        let state = self.body.ins().load(types::I16, sound(), channel, CHANNEL_STATE);
-        let interface = &self.unit.ir.interfaces[line.interface];
-        let mut allowed: Option<Value> = None;
-        for before in self.predecessors(interface, message) {
-            let is = self.body.ins().icmp_imm_u(IntCC::Equal, state, i64::from(before));
-            allowed = Some(match allowed {
-                Some(or) => self.body.ins().bor(or, is),
-                None => is,
-            });
+        if let Some(allowed) = self.allowed(line, channel, message) {
+            self.need(allowed, line);
         }
-        let allowed = allowed.unwrap_or(free);
-        self.need(allowed, line);
         let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
         let room = self.body.ins().icmp_imm_u(IntCC::UnsignedLessThan, count, ENTRIES as i64);
         self.need_or(room, line.stuck);
         let head = self.body.ins().load(types::I8, sound(), channel, CHANNEL_HEAD);
         let behind = self.body.ins().iadd(head, count);
         let place = self.body.ins().band_imm_u(behind, 3);
-        let entry = self.entry(channel, place, line.interface);
+        let entry = self.entry(line, channel, place, flags);
         let more = self.body.ins().iadd_imm_s(count, 1);
         self.body.ins().store(sound(), more, channel, CHANNEL_COUNT);
         let number = self.body.ins().iconst(types::I16, message.index() as i64);
@@ -163,43 +161,86 @@ impl Translator<'_, '_, '_> {
         entry
     }
 
+    /// Whether the protocol has the message now; none if it always does.
+    fn allowed(&mut self, line: Line, channel: Value, message: MessageId) -> Option<Value> {
+        let interface = &self.unit.ir.interfaces[line.interface];
+        let before = self.predecessors(interface, message);
+        // A client that has sent a last message has closed the channel.
+        let messages = interface.messages.iter_enumerated();
+        let closing = messages.filter(|(id, message)| {
+            let ends = interface.protocol.after(Some(*id)).next.is_empty();
+            ends && message.direction == Direction::In
+        });
+        let open = interface.protocol.states.len() - closing.count();
+        if line.slot.is_some() && before.len() == open {
+            return None;
+        }
+        let state = self.body.ins().load(types::I16, sound(), channel, CHANNEL_STATE);
+        let each = before
+            .into_iter()
+            .map(|before| self.body.ins().icmp_imm_u(IntCC::Equal, state, i64::from(before)));
+        let each: Vec<Value> = each.collect();
+        each.into_iter().reduce(|all, is| self.body.ins().bor(all, is))
+    }
+
     /// The entry at the head, if it is the message from the other side; it is taken out.
     pub(super) fn head(&mut self, line: Line, message: MessageId) -> Entry {
         let channel = self.channel(line);
         let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
         self.need_or(count, line.stuck);
-        let head = self.body.ins().load(types::I8, sound(), channel, CHANNEL_HEAD);
-        let entry = self.entry(channel, head, line.interface);
+        let (head, flags) = (self.place_of_head(channel), self.flags(channel));
+        let entry = self.entry(line, channel, head, flags);
         let sender = if line.slot.is_some() { FROM_SERVER } else { FROM_CLIENT };
         let expected = tag(message.index() as u16, sender);
         let there = self.body.ins().load(types::I16, sound(), entry.tag, CHANNEL_TAGS);
         let is = self.body.ins().icmp_imm_u(IntCC::Equal, there, i64::from(expected));
         self.need(is, line);
-        let flags = self.body.ins().load(types::I32, sound(), channel, CHANNEL_FLAGS);
-        let watched = self.body.ins().band_imm_u(flags, i64::from(line.watched()));
+        self.take(entry, line, (head, count));
+        entry
+    }
+
+    /// The same of a message that has just been seen there.
+    pub(super) fn known_head(&mut self, line: Line) -> Entry {
+        let channel = match line.slot {
+            Some(slot) => self.body.ins().load(types::I64, sound(), slot, SLOT_CHANNEL),
+            None => self.channel(line),
+        };
+        let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
+        let (head, flags) = (self.place_of_head(channel), self.flags(channel));
+        let entry = self.entry(line, channel, head, flags);
+        self.take(entry, line, (head, count));
+        entry
+    }
+
+    fn place_of_head(&mut self, channel: Value) -> Value {
+        self.body.ins().load(types::I8, sound(), channel, CHANNEL_HEAD)
+    }
+
+    /// Takes the head out, if nobody has to be told by the run-time.
+    fn take(&mut self, entry: Entry, line: Line, (head, count): (Value, Value)) {
+        let watched = self.body.ins().band_imm_u(entry.flags, i64::from(line.watched()));
         let free = self.body.ins().icmp_imm_u(IntCC::Equal, watched, 0);
         self.need(free, line);
         let next = self.body.ins().iadd_imm_s(head, 1);
         let next = self.body.ins().band_imm_u(next, 3);
-        self.body.ins().store(sound(), next, channel, CHANNEL_HEAD);
+        self.body.ins().store(sound(), next, entry.channel, CHANNEL_HEAD);
         let fewer = self.body.ins().iadd_imm_s(count, -1);
-        self.body.ins().store(sound(), fewer, channel, CHANNEL_COUNT);
-        entry
+        self.body.ins().store(sound(), fewer, entry.channel, CHANNEL_COUNT);
     }
 
     /// Whether the head is from the other side and matches; the run-time decides if there is none.
     pub(super) fn peek(&mut self, line: Line, pattern: Pattern) -> Value {
         let channel = self.channel(line);
+        let flags = self.flags(channel);
         if line.several {
-            let flags = self.body.ins().load(types::I32, sound(), channel, CHANNEL_FLAGS);
             let remote = self.body.ins().band_imm_u(flags, i64::from(REMOTE));
             let local = self.body.ins().icmp_imm_u(IntCC::Equal, remote, 0);
             self.need(local, line);
         }
         let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
         self.need_or(count, line.stuck);
-        let head = self.body.ins().load(types::I8, sound(), channel, CHANNEL_HEAD);
-        let entry = self.entry(channel, head, line.interface);
+        let head = self.place_of_head(channel);
+        let entry = self.entry(line, channel, head, flags);
         let there = self.body.ins().load(types::I16, sound(), entry.tag, CHANNEL_TAGS);
         let other = if line.slot.is_some() { FROM_SERVER } else { FROM_CLIENT };
         let sender = self.body.ins().band_imm_u(there, 1);
@@ -223,11 +264,12 @@ impl Translator<'_, '_, '_> {
             Some(slot) => self.body.ins().load(types::I64, sound(), slot, SLOT_CHANNEL),
             None => self.body.ins().iadd_imm_s(self.process, i64::from(PROCESS_CHANNEL)),
         };
-        let flags = self.body.ins().load(types::I32, sound(), channel, CHANNEL_FLAGS);
+        let flags = self.flags(channel);
         let (mine, stop) = line.waiting();
         let others = self.body.ins().band_imm_u(flags, i64::from(stop));
         let alone = self.body.ins().icmp_imm_u(IntCC::Equal, others, 0);
         self.need(alone, line);
+        self.hold();
         let flags = self.body.ins().bor_imm_u(flags, i64::from(mine));
         self.body.ins().store(sound(), flags, channel, CHANNEL_FLAGS);
         let at = match line.slot {
@@ -259,8 +301,7 @@ impl Translator<'_, '_, '_> {
     /// The channel has changed: the process of the other side goes on if it waits.
     pub(super) fn notify(&mut self, entry: Entry, line: Line) {
         let (waits, next) = (self.body.create_block(), self.body.create_block());
-        let channel = entry.channel;
-        let flags = self.body.ins().load(types::I32, sound(), channel, CHANNEL_FLAGS);
+        let (channel, flags) = (entry.channel, entry.flags);
         let waiting = self.body.ins().band_imm_u(flags, i64::from(line.waits()));
         self.body.ins().brif(waiting, waits, &[], next, &[]);
 

@@ -2,9 +2,8 @@
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value, types};
 use tidemill_proc::layout::{
-    CLOSED, COMPONENT_AWAIT_QUEUE, COMPONENT_FLAGS, COMPONENT_LOCK, COMPONENT_LOCK_QUEUE,
-    EXCLUSIVE, GIVES_WAY, GRANTED, HANDED, PROCESS_GRANTED, PROCESS_HOLDS, PROCESS_PATIENCE,
-    SHARED, UNLOCKED,
+    CALM, CLOSED, COMPONENT_AWAIT_QUEUE, COMPONENT_FLAGS, COMPONENT_LOCK, COMPONENT_LOCK_QUEUE,
+    EXCLUSIVE, GRANTED, HANDED, PROCESS_GRANTED, PROCESS_HOLDS, SHARED, UNLOCKED,
 };
 use tidemill_proc::program::{Facet, Kind as Owned};
 
@@ -109,6 +108,7 @@ impl Translator<'_, '_, '_> {
     fn monitor(&mut self, instruction: &Instruction) {
         match instruction {
             Instruction::Lock { exclusive } => self.lock(*exclusive),
+            Instruction::LockWhen { condition } => self.lock_when(*condition),
             Instruction::Unlock => self.unlock(),
             Instruction::Await { condition } => self.await_condition(*condition),
             Instruction::Passivate { duration } => {
@@ -128,8 +128,52 @@ impl Translator<'_, '_, '_> {
     fn lock(&mut self, exclusive: bool) {
         let retry = self.retry();
         let (slow, done) = (self.body.create_block(), self.body.create_block());
-        let (free, nobody) = (self.body.create_block(), self.body.create_block());
         self.body.set_cold_block(slow);
+        let lock = self.open(exclusive, slow);
+        if !self.sections.is_edge(self.at) {
+            self.enter(lock);
+        }
+        self.body.ins().jump(done, &[]);
+        self.body.switch_to_block(slow);
+        let granted = self.granted();
+        self.blocks(if exclusive { "lock_exclusive" } else { "lock_shared" }, &[], retry);
+        self.body.ins().jump(done, &[]);
+        self.body.switch_to_block(granted);
+        self.take_grant();
+        self.body.ins().jump(done, &[]);
+        self.body.switch_to_block(done);
+    }
+
+    /// The same where what is locked begins with a condition, which has to hold, too.
+    fn lock_when(&mut self, condition: FunctionId) {
+        let retry = self.retry();
+        let (slow, done) = (self.body.create_block(), self.body.create_block());
+        let holds = self.body.create_block();
+        self.body.set_cold_block(slow);
+        self.open(true, slow);
+        self.within(condition, holds, slow);
+        self.body.switch_to_block(slow);
+        let (address, number) = self.condition(condition);
+        self.blocks("lock_when", &[address, number], retry);
+        self.body.ins().jump(done, &[]);
+        self.body.switch_to_block(holds);
+        if !self.sections.is_edge(self.at) {
+            self.enter(None);
+        }
+        self.body.ins().jump(done, &[]);
+        self.body.switch_to_block(done);
+    }
+
+    /// Takes the monitor that has only been looked at, before others may run.
+    pub(super) fn hold(&mut self) {
+        if self.sections.is_inside(self.at) {
+            self.enter(None);
+        }
+    }
+
+    /// Goes on where the monitor can be had at once; with the count of those that read.
+    fn open(&mut self, exclusive: bool, slow: Block) -> Option<Value> {
+        let (free, nobody) = (self.body.create_block(), self.body.create_block());
         let component = self.component;
         // A process that comes back with the lock granted must ask the run-time: it takes the
         // grant back.
@@ -144,23 +188,25 @@ impl Translator<'_, '_, '_> {
         let others = self.body.ins().bor(queue, granted);
         self.body.ins().brif(others, slow, &[], nobody, &[]);
         self.body.switch_to_block(nobody);
-        let (lock, holds) = match exclusive {
-            true => (self.body.ins().iconst(types::I32, -1), EXCLUSIVE),
-            false => (self.body.ins().iadd_imm_s(lock, 1), SHARED),
+        (!exclusive).then_some(lock)
+    }
+
+    /// Enters the monitor: as one more that reads, or exclusively.
+    fn enter(&mut self, readers: Option<Value>) {
+        let (lock, holds) = match readers {
+            None => (self.body.ins().iconst(types::I32, -1), EXCLUSIVE),
+            Some(lock) => (self.body.ins().iadd_imm_s(lock, 1), SHARED),
         };
-        self.body.ins().store(sound(), lock, component, COMPONENT_LOCK);
+        self.body.ins().store(sound(), lock, self.component, COMPONENT_LOCK);
         let holds = self.body.ins().iconst(types::I8, i64::from(holds));
         self.body.ins().store(sound(), holds, self.process, PROCESS_HOLDS);
-        self.body.ins().jump(done, &[]);
-        self.body.switch_to_block(slow);
-        let granted = self.granted();
-        self.blocks(if exclusive { "lock_exclusive" } else { "lock_shared" }, &[], retry);
-        self.body.ins().jump(done, &[]);
-        self.body.switch_to_block(granted);
-        let nothing = self.body.ins().iconst(types::I8, 0);
-        self.take_grant(nothing);
-        self.body.ins().jump(done, &[]);
-        self.body.switch_to_block(done);
+    }
+
+    /// What the run-time is told of a condition.
+    fn condition(&mut self, condition: FunctionId) -> (Value, Value) {
+        let address = self.body.function_address(self.unit.functions[condition]);
+        let closed = self.unit.ir.functions[condition].is_closed();
+        (address, self.half(condition.raw() | if closed { CLOSED } else { 0 }))
     }
 
     /// Goes on where nothing has been granted; the block for when it has.
@@ -177,71 +223,75 @@ impl Translator<'_, '_, '_> {
     fn await_condition(&mut self, condition: FunctionId) {
         let retry = self.retry();
         let (next, waits) = (self.body.create_block(), self.body.create_block());
-        let (granted, holds) = (self.granted(), self.body.create_block());
-        let code = self.unit.functions[condition];
-        let closed = self.unit.ir.functions[condition].is_closed();
-        if closed {
-            self.within(condition, holds, waits);
+        let granted = self.granted();
+        if self.unit.ir.functions[condition].is_closed() {
+            self.within(condition, next, waits);
         } else {
+            let code = self.unit.functions[condition];
             let status = self.body.call(code, &[self.frame, self.process, self.worker])[0];
             let fails = self.body.create_block();
             let is = self.body.ins().icmp_imm_u(IntCC::Equal, status, 1);
-            self.body.ins().brif(is, holds, &[], fails, &[]);
+            self.body.ins().brif(is, next, &[], fails, &[]);
             self.body.switch_to_block(fails);
             let unwind = self.unwind();
             self.body.ins().brif(status, unwind, &[], waits, &[]);
         }
         self.body.switch_to_block(waits);
-        let address = self.body.function_address(code);
-        let number = self.half(condition.raw() | if closed { CLOSED } else { 0 });
+        let (address, number) = self.condition(condition);
         self.blocks("await_change", &[address, number], retry);
         self.body.ins().jump(next, &[]);
-        self.body.switch_to_block(holds);
-        let nothing = self.body.ins().iconst(types::I8, 0);
-        self.body.ins().store(sound(), nothing, self.process, PROCESS_PATIENCE);
-        self.body.ins().jump(next, &[]);
         self.body.switch_to_block(granted);
-        let patience = self.body.ins().load(types::I8, sound(), self.process, PROCESS_PATIENCE);
-        let none = self.body.ins().icmp_imm_u(IntCC::Equal, patience, 0);
-        let gives_way = self.body.ins().iconst(types::I8, i64::from(GIVES_WAY));
-        let less = self.body.ins().iadd_imm_s(patience, -1);
-        let patience = self.body.ins().select(none, patience, less);
-        self.body.ins().store(sound(), patience, self.process, PROCESS_PATIENCE);
-        let nothing = self.body.ins().iconst(types::I8, 0);
-        let after = self.body.ins().select(none, gives_way, nothing);
-        self.take_grant(after);
+        self.take_grant();
         self.body.ins().jump(next, &[]);
         self.body.switch_to_block(next);
     }
 
-    /// The lock that the process was handed while it waited is its own now; `after` is what
-    /// becomes of the mark.
-    fn take_grant(&mut self, after: Value) {
-        self.body.ins().store(sound(), after, self.process, PROCESS_GRANTED);
-        let flags = self.body.ins().load(types::I8, sound(), self.component, COMPONENT_FLAGS);
+    /// The lock that the process was handed while it waited is its own now.
+    fn take_grant(&mut self) {
+        let nothing = self.body.ins().iconst(types::I8, 0);
+        self.body.ins().store(sound(), nothing, self.process, PROCESS_GRANTED);
+        let flags = self.body.ins().load(types::I16, sound(), self.component, COMPONENT_FLAGS);
         let flags = self.body.ins().band_imm_u(flags, i64::from(!HANDED));
         self.body.ins().store(sound(), flags, self.component, COMPONENT_FLAGS);
     }
 
-    /// Gives the monitor back; without a call if nobody waits and no other reads.
+    /// Gives the monitor back; without a call if nobody waits for it and no other reads. Those
+    /// that await a condition may be such as need not be told.
     fn unlock(&mut self) {
-        let (slow, done, alone) =
-            (self.body.create_block(), self.body.create_block(), self.body.create_block());
+        let (slow, done) = (self.body.create_block(), self.body.create_block());
+        let (somebody, calm) = (self.body.create_block(), self.body.create_block());
+        let alone = self.body.create_block();
+        self.body.set_cold_block(slow);
         let component = self.component;
-        let lock_queue = self.body.ins().load(types::I64, sound(), component, COMPONENT_LOCK_QUEUE);
+        let is_edge = self.sections.is_edge(self.at);
+        let stops = if is_edge {
+            // Nobody else has run, unless the process has waited and holds the monitor.
+            let holds = self.body.ins().load(types::I8, sound(), self.process, PROCESS_HOLDS);
+            self.body.ins().uextend(types::I64, holds)
+        } else {
+            let queue = self.body.ins().load(types::I64, sound(), component, COMPONENT_LOCK_QUEUE);
+            let lock = self.body.ins().load(types::I32, sound(), component, COMPONENT_LOCK);
+            // -1 and 1 become 0, with one reader of several the rest counts on.
+            let shared = self.body.ins().icmp_imm_s(IntCC::SignedGreaterThan, lock, 1);
+            let shared = self.body.ins().uextend(types::I64, shared);
+            self.body.ins().bor(queue, shared)
+        };
         let awaiting = self.body.ins().load(types::I64, sound(), component, COMPONENT_AWAIT_QUEUE);
-        let anybody = self.body.ins().bor(lock_queue, awaiting);
-        let lock = self.body.ins().load(types::I32, sound(), component, COMPONENT_LOCK);
-        // -1 and 1 become 0, with one reader of several the rest counts on.
-        let shared = self.body.ins().icmp_imm_s(IntCC::SignedGreaterThan, lock, 1);
-        let shared = self.body.ins().uextend(types::I64, shared);
-        let others = self.body.ins().bor(anybody, shared);
-        self.body.ins().brif(others, slow, &[], alone, &[]);
+        let anybody = self.body.ins().bor(stops, awaiting);
+        self.body.ins().brif(anybody, somebody, &[], alone, &[]);
+        self.body.switch_to_block(somebody);
+        self.body.ins().brif(stops, slow, &[], calm, &[]);
+        self.body.switch_to_block(calm);
+        let flags = self.body.ins().load(types::I16, sound(), component, COMPONENT_FLAGS);
+        let flag = self.body.ins().band_imm_u(flags, i64::from(CALM));
+        self.body.ins().brif(flag, alone, &[], slow, &[]);
         self.body.switch_to_block(alone);
-        let zero = self.body.ins().iconst(types::I32, 0);
-        self.body.ins().store(sound(), zero, component, COMPONENT_LOCK);
-        let zero = self.body.ins().iconst(types::I8, i64::from(UNLOCKED));
-        self.body.ins().store(sound(), zero, self.process, PROCESS_HOLDS);
+        if !is_edge {
+            let zero = self.body.ins().iconst(types::I32, 0);
+            self.body.ins().store(sound(), zero, component, COMPONENT_LOCK);
+            let zero = self.body.ins().iconst(types::I8, i64::from(UNLOCKED));
+            self.body.ins().store(sound(), zero, self.process, PROCESS_HOLDS);
+        }
         self.body.ins().jump(done, &[]);
         self.body.switch_to_block(slow);
         self.faults("unlock", &[]);

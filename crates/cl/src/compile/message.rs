@@ -226,7 +226,11 @@ impl Translator<'_, '_, '_> {
         match self.interface(from).filter(|interface| self.is_plain(*interface, message, slot)) {
             Some(interface) => {
                 let line = self.line(slot, interface, slow, (State::Receive, suspended));
-                let entry = self.head(line, message);
+                let entry = if self.heads.contains(self.at.0) && self.at.1 == 0 {
+                    self.known_head(line)
+                } else {
+                    self.head(line, message)
+                };
                 let places = types.iter().enumerate();
                 let words: Vec<_> =
                     places.map(|(index, ty)| self.entry_load(entry, index, *ty).into()).collect();
@@ -263,19 +267,24 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// `?M` as an expression.
+    /// `?M` as an expression. Where a block ends with it, code that knows branches at once.
     fn test(&mut self, to: Register, from: Party, pattern: Pattern) {
         let retry = self.retry();
         let slot = self.slot(from);
         let (slow, done) = (self.body.create_block(), self.body.create_block());
         let suspended = self.body.create_block();
-        let truth = self.body.append_block_param(done, types::I64);
         let system = |id: InterfaceId| self.unit.ir.interfaces[id].system;
         match self.interface(from).filter(|interface| !system(*interface)) {
             Some(interface) => {
                 let line = self.line(slot, interface, slow, (State::Receive, suspended));
                 let is = self.peek(line, pattern);
-                self.body.ins().jump(done, &[is.into()]);
+                self.set(to, is);
+                match self.branch_on(to) {
+                    Some((then, otherwise)) => {
+                        self.body.ins().brif(is, then, &[], otherwise, &[]);
+                    }
+                    None => _ = self.body.ins().jump(done, &[]),
+                }
             }
             None => _ = self.body.ins().jump(slow, &[]),
         }
@@ -288,9 +297,9 @@ impl Translator<'_, '_, '_> {
             None => self.blocks_at("server_peek", &[pattern, position], retry, suspended),
         }
         let is = self.result(Type::Boolean);
-        self.body.ins().jump(done, &[is.into()]);
+        self.set(to, is);
+        self.body.ins().jump(done, &[]);
         self.body.switch_to_block(done);
-        self.set(to, truth);
     }
 
     fn transfer(

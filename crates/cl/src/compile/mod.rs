@@ -31,6 +31,7 @@ pub(crate) mod frame;
 mod message;
 mod owned;
 mod scalar;
+mod section;
 mod translate;
 
 use translate::Translator;

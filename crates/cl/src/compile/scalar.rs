@@ -57,6 +57,11 @@ impl Translator<'_, '_, '_> {
                 self.set(*to, value);
             }
             Instruction::Write { from, form } => self.write(*from, *form),
+            Instruction::WriteConstant { text } => {
+                let bytes = self.body.data_address(self.unit.texts[*text]);
+                let length = self.word(self.unit.ir.shown(*text).len() as i64);
+                self.plain("write_bytes", &[bytes, length]);
+            }
             _ => _ = self.plain("write_line", &[]),
         }
     }
@@ -123,7 +128,10 @@ impl Translator<'_, '_, '_> {
         let done = self.body.create_block();
         let quotient = self.body.append_block_param(done, types::I64);
         let rest = self.body.append_block_param(done, types::I64);
-        let bits = self.body.ins().bor(x, y);
+        let bits = match known {
+            Some(Constant::Integer(by)) if (1..=i64::from(u32::MAX)).contains(&by) => x,
+            _ => self.body.ins().bor(x, y),
+        };
         let high = self.body.ins().ushr_imm_u(bits, 32);
         self.body.ins().brif(high, large, &[], small, &[]);
         self.body.switch_to_block(small);

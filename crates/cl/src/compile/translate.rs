@@ -11,14 +11,15 @@ use tidemill_proc::layout::{
 };
 use tidemill_proc::program::Kind as Owned;
 use tidemill_stdx::diag::Span;
-use tidemill_stdx::id::{IdMap, IdVec};
+use tidemill_stdx::id::{IdMap, IdSet, IdVec};
 
 use crate::compile::describe::storage_kind;
 use crate::compile::frame::Frame;
+use crate::compile::section::Sections;
 use crate::compile::{Checkpoints, Unit, machine};
 use crate::ir::{
-    BlockId, Constant, Function, FunctionId, Group, Instruction, Kind, LocalId, Parameter, Payload,
-    Place, Register, Role, Terminator, Type,
+    BlockId, Constant, Function, FunctionId, Group, Instruction, Kind, LocalId, Parameter, Pattern,
+    Payload, Place, Register, Role, Terminator, Type,
 };
 
 /// Memory that is there and aligned.
@@ -54,6 +55,10 @@ pub(super) struct Translator<'t, 'u, 'b> {
     leave: Block,
     /// Left with a fault.
     unwind: Block,
+    /// Where the monitor is taken only if the process has to wait.
+    pub(super) sections: Sections,
+    /// Blocks that begin by receiving what has been seen to be there.
+    pub(super) heads: IdSet<BlockId>,
     /// Registers that are nothing but a constant.
     constants: IdMap<Register, Constant>,
     /// The instruction that is translated.
@@ -79,6 +84,8 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
             body.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, size, 3))
         });
         let mut translator = Translator {
+            sections: Sections::of(function, &unit.suspending),
+            heads: heads(function),
             constants: constants(function),
             span: function.blocks[BlockId::new(0)].terminator.1,
             at: (BlockId::new(0), 0),
@@ -159,6 +166,20 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         }
         (self.registers, self.blocks, self.constants) = (registers, blocks, constants);
         (self.function, self.span) = (function, span);
+    }
+
+    /// Where the block's end leads, if that depends on this register and the instruction is the
+    /// last one.
+    pub(super) fn branch_on(&self, register: Register) -> Option<(Block, Block)> {
+        let block = &self.function.blocks[self.at.0];
+        match block.terminator.0 {
+            Terminator::Branch { condition, then, otherwise }
+                if condition == register && self.at.1 + 1 == block.instructions.len() =>
+            {
+                Some((self.blocks[then], self.blocks[otherwise]))
+            }
+            _ => None,
+        }
     }
 
     /// Where a frame goes on that has been suspended.
@@ -369,6 +390,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         retry: Block,
         suspended: Block,
     ) {
+        self.hold();
         let (status, outcome) = self.operate(name, arguments);
         debug_assert_eq!(outcome, Outcome::Blocks, "{name}");
         let (next, waits) = (self.body.create_block(), self.body.create_block());
@@ -591,10 +613,36 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         self.body.set_cold_block(cold);
         self.body.ins().brif(over, cold, &[], next, &[]);
         self.body.switch_to_block(cold);
+        self.hold();
         self.operate("pause", &[]);
         self.suspend(next);
         self.body.switch_to_block(next);
     }
+}
+
+/// Blocks that are only reached where a message has been found at the head, and begin by receiving
+/// it: `WHILE ?M DO ?M(x); ...`.
+fn heads(function: &Function) -> IdSet<BlockId> {
+    let mut ways: IdVec<BlockId, u32> = function.blocks.iter().map(|_| 0).collect();
+    for block in &function.blocks {
+        block.terminator.0.targets().for_each(|target| ways[target] += 1);
+    }
+    let found = function.blocks.iter().filter_map(|block| {
+        let (Instruction::Test { to, from, pattern: Pattern::Message(seen) }, _) =
+            block.instructions.last()?
+        else {
+            return None;
+        };
+        let Terminator::Branch { condition, then, .. } = block.terminator.0 else { return None };
+        let (Instruction::Receive { from: again, message, .. }, _) =
+            function.blocks[then].instructions.first()?
+        else {
+            return None;
+        };
+        let is = condition == *to && (again, message) == (from, seen) && ways[then] == 1;
+        is.then_some(then)
+    });
+    found.collect()
 }
 
 fn index(local: LocalId) -> i32 {
@@ -604,7 +652,7 @@ fn index(local: LocalId) -> i32 {
 /// Registers with a single assignment that is a constant.
 fn constants(function: &Function) -> IdMap<Register, Constant> {
     let mut constants = IdMap::new();
-    let mut others = tidemill_stdx::id::IdSet::<Register>::default();
+    let mut others = IdSet::<Register>::default();
     for parameter in &function.parameters {
         if let Parameter::Register(register) = parameter {
             others.insert(*register);

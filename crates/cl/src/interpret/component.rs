@@ -18,6 +18,13 @@ pub(super) fn facet(offered: bool, interfaces: &[(InterfaceId, u32, Option<u32>)
     }
 }
 
+fn done(status: Status) -> Done {
+    match status {
+        Status::Done => Ok(()),
+        other => Err(other),
+    }
+}
+
 impl Step<'_, '_, '_> {
     pub(super) fn component(&mut self, instruction: &Instruction) -> Done {
         match instruction {
@@ -76,10 +83,7 @@ impl Step<'_, '_, '_> {
         });
         let locals: Vec<u32> = locals.collect();
         if !locals.is_empty() {
-            match self.activation.end_scope(&locals) {
-                Status::Done => {}
-                other => return Err(other),
-            }
+            done(self.activation.end_scope(&locals))?;
         }
         for place in places {
             match *place {
@@ -100,11 +104,9 @@ impl Step<'_, '_, '_> {
             Instruction::Lock { exclusive: true } => self.status(Operation::lock_exclusive, &[]),
             Instruction::Lock { exclusive: false } => self.status(Operation::lock_shared, &[]),
             Instruction::Unlock => self.status(Operation::unlock, &[]),
+            Instruction::LockWhen { condition } => done(self.activation.lock_when(condition.raw())),
             Instruction::Await { condition } => {
-                match self.activation.await_condition(condition.raw()) {
-                    Status::Done => Ok(()),
-                    other => Err(other),
-                }
+                done(self.activation.await_condition(condition.raw()))
             }
             Instruction::Passivate { duration } => {
                 let words = [self.get(*duration), self.position()];

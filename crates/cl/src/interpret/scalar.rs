@@ -45,6 +45,9 @@ impl Step<'_, '_, '_> {
             Instruction::Store { to, from } => self.store(*to, self.get(*from)),
             Instruction::AddressOf { to, place } => self.set(*to, self.address(*place)),
             Instruction::Write { from, form } => self.write(*from, *form),
+            Instruction::WriteConstant { text } => {
+                self.activation.write(self.machine.ir.shown(*text));
+            }
             _ => _ = self.value(Operation::write_line, &[]),
         }
         Ok(())

@@ -125,6 +125,9 @@ pub enum Instruction {
     // ---- monitor, time ----
     /// Takes the component's monitor. Suspends.
     Lock { exclusive: bool },
+    /// Takes it exclusively as soon as the condition holds, which reads variables of the component
+    /// only. Until then the process has not asked for it. Suspends.
+    LockWhen { condition: FunctionId },
     /// Gives it back.
     Unlock,
     /// Waits, with the monitor given up meanwhile, until the condition holds. Suspends.
@@ -142,6 +145,8 @@ pub enum Instruction {
     Call { result: Option<Payload>, function: FunctionId, arguments: Vec<Argument> },
     /// Writes to the console.
     Write { from: Payload, form: Written },
+    /// Writes a constant to the console.
+    WriteConstant { text: TextId },
     /// Ends the line.
     WriteLine,
 }
@@ -385,6 +390,7 @@ impl Instruction {
             | Instruction::AddressOf { .. }
             | Instruction::Call { .. }
             | Instruction::Write { .. }
+            | Instruction::WriteConstant { .. }
             | Instruction::WriteLine => Group::Scalar,
             Instruction::Send { .. }
             | Instruction::Receive { .. }
@@ -403,6 +409,7 @@ impl Instruction {
             | Instruction::Has { .. }
             | Instruction::Terminated { .. }
             | Instruction::Lock { .. }
+            | Instruction::LockWhen { .. }
             | Instruction::Unlock
             | Instruction::Await { .. }
             | Instruction::Passivate { .. }
@@ -424,6 +431,7 @@ impl Instruction {
             | Instruction::Receive { .. }
             | Instruction::Test { .. }
             | Instruction::Lock { .. }
+            | Instruction::LockWhen { .. }
             | Instruction::Await { .. }
             | Instruction::Passivate { .. }
             | Instruction::Connect { .. }

@@ -292,6 +292,15 @@ pub enum Place {
     At(Register),
 }
 
+impl Program {
+    /// What WRITE shows of a constant: the bytes up to its 0X.
+    pub fn shown(&self, text: TextId) -> &[u8] {
+        let bytes = &self.texts[text];
+        let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+        &bytes[..end]
+    }
+}
+
 impl Function {
     /// Whether it comes to the same for every process of the component, as long as the
     /// component's variables stay what they are.

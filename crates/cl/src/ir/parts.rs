@@ -213,6 +213,7 @@ instructions! {
     Test { to Write, from Read, pattern Read } "test"
     Input { to Write, from Read, pattern Read } "input"
     Lock { exclusive Read } "lock"
+    LockWhen { condition Read } "lock-when"
     Unlock {} "unlock"
     Await { condition Read } "await"
     Passivate { duration Read } "passivate"
@@ -220,6 +221,7 @@ instructions! {
     Checkpoint {} "checkpoint"
     Call { result Write, function Read, arguments Read } "call"
     Write { from Read, form Read } "write"
+    WriteConstant { text Read } "write-constant"
     WriteLine {} "write-line"
 }
 

@@ -9,7 +9,7 @@ use crate::ir::liveness::Liveness;
 use crate::ir::{
     Access, Argument, Binary, Block, BlockId, Constant, Conversion, Function, FunctionId,
     Instruction, InterfaceId, Key, Kind, MessageId, Parameter, Part, Party, Payload, Place,
-    Program, Reason, Register, Storage, Terminator, Type, Unary,
+    Program, Reason, Register, Storage, Terminator, TextId, Type, Unary,
 };
 
 /// All that is wrong with the program, each with its place; empty if nothing is.
@@ -235,10 +235,9 @@ impl Verifier<'_> {
             Instruction::AddressOf { to, .. } => self.is(*to, Address),
             Instruction::TextConstant { to, text } => {
                 self.holds(*to, Text);
-                if self.program.texts.get(*text).is_none() {
-                    self.fault(format!("{text} does not exist"));
-                }
+                self.text(*text);
             }
+            Instruction::WriteConstant { text } => self.text(*text),
             Instruction::TextCopy { to, from } | Instruction::TextMove { to, from } => {
                 self.holds(*to, Text);
                 self.holds(*from, Text);
@@ -331,10 +330,11 @@ impl Verifier<'_> {
                 self.is(*to, Boolean);
                 self.party(*from);
             }
-            Instruction::Await { condition } => {
-                match self.program.functions.get(*condition).map(|it| it.kind) {
-                    Some(Kind::Condition { of }) if of == self.id => {}
-                    _ => self.fault(format!("{condition} is no condition of this function")),
+            Instruction::Await { condition } => self.condition(*condition),
+            Instruction::LockWhen { condition } => {
+                self.condition(*condition);
+                if self.program.functions.get(*condition).is_some_and(|it| !it.is_closed()) {
+                    self.fault(format!("{condition} needs more than the component"));
                 }
             }
             Instruction::Passivate { duration: register } | Instruction::Time { to: register } => {
@@ -344,6 +344,19 @@ impl Verifier<'_> {
             Instruction::Call { result, function, arguments } => {
                 self.call(*result, *function, arguments);
             }
+        }
+    }
+
+    fn text(&mut self, text: TextId) {
+        if self.program.texts.get(text).is_none() {
+            self.fault(format!("{text} does not exist"));
+        }
+    }
+
+    fn condition(&mut self, condition: FunctionId) {
+        match self.program.functions.get(condition).map(|it| it.kind) {
+            Some(Kind::Condition { of }) if of == self.id => {}
+            _ => self.fault(format!("{condition} is no condition of this function")),
         }
     }
 

@@ -266,7 +266,16 @@ impl Builder<'_, '_> {
     }
 
     pub(super) fn with_lock<T>(&mut self, lock: Lock, work: impl FnOnce(&mut Self) -> T) -> T {
-        self.emit(Instruction::Lock { exclusive: lock == Lock::Exclusive });
+        self.within_lock(Instruction::Lock { exclusive: lock == Lock::Exclusive }, work)
+    }
+
+    /// The same with the instruction that takes the lock.
+    pub(super) fn within_lock<T>(
+        &mut self,
+        lock: Instruction,
+        work: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        self.emit(lock);
         let outer = std::mem::replace(&mut self.locked, true);
         let result = work(self);
         self.locked = outer;

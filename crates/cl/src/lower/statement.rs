@@ -1,24 +1,39 @@
 //! Statements.
 
+use tidemill_stdx::diag::Span;
+
 use crate::ir::{
-    Access, Binary, ComponentId, Constant, Guard, Instruction, Key, Kind, Payload, Place, Reason,
-    Register, Storage, Terminator, Type, Written,
+    Access, Binary, ComponentId, Constant, FunctionId, Guard, Instruction, Key, Kind, Payload,
+    Place, Reason, Register, Storage, Terminator, Type, Written,
 };
 use crate::lower::builder::{Builder, Home};
 use crate::lower::place::Prepared;
-use crate::tree::{self, Expression, ExpressionKind, Sequence, Statement};
+use crate::tree::{self, Expression, ExpressionKind, Lock, Sequence, Statement};
 
 impl Builder<'_, '_> {
     /// Lowers the statements, with the monitor held if they ask for it.
     pub(super) fn sequence(&mut self, sequence: &Sequence) {
-        self.at(sequence.span, |builder| match sequence.lock {
-            Some(lock) => builder.with_lock(lock, |builder| builder.statements(sequence)),
-            None => builder.statements(sequence),
+        let all = sequence.statements.as_slice();
+        self.at(sequence.span, |builder| match (sequence.lock, all) {
+            (Some(Lock::Exclusive), [(Statement::Await(condition), span), rest @ ..]) => {
+                let id = builder.at(*span, |builder| builder.condition(condition));
+                if builder.context.program.functions[id].is_closed() {
+                    let lock = Instruction::LockWhen { condition: id };
+                    builder.within_lock(lock, |builder| builder.statements(rest));
+                    return;
+                }
+                builder.with_lock(Lock::Exclusive, |builder| {
+                    builder.at(*span, |builder| builder.wait(condition, id));
+                    builder.statements(rest);
+                });
+            }
+            (Some(lock), _) => builder.with_lock(lock, |builder| builder.statements(all)),
+            (None, _) => builder.statements(all),
         });
     }
 
-    fn statements(&mut self, sequence: &Sequence) {
-        for (statement, span) in &sequence.statements {
+    fn statements(&mut self, statements: &[(Statement, Span)]) {
+        for (statement, span) in statements {
             self.at(*span, |builder| builder.statement(statement));
             if self.is_ended() {
                 // What follows RETURN or HALT is lowered, too, though nothing leads there.
@@ -73,7 +88,10 @@ impl Builder<'_, '_> {
                 self.emit(Instruction::Move { to, from });
             }
             Statement::Send { .. } | Statement::Receive { .. } => self.message(statement),
-            Statement::Await(condition) => self.wait(condition),
+            Statement::Await(condition) => {
+                let id = self.condition(condition);
+                self.wait(condition, id);
+            }
             Statement::Call(call) => self.call(call, None),
             Statement::Write(value) => self.write(value, Written::Plain),
             Statement::WriteHex(value) => self.write(value, Written::Hexadecimal),
@@ -226,6 +244,11 @@ impl Builder<'_, '_> {
     }
 
     fn write(&mut self, value: &Expression, form: Written) {
+        if let ExpressionKind::Text(text) = &value.kind {
+            let text = self.context.program.texts.push(text.to_vec());
+            self.emit(Instruction::WriteConstant { text });
+            return;
+        }
         let from = match value.ty {
             Type::Text => Payload::Copy(self.text(value)),
             _ => Payload::Register(self.value(value)),
@@ -429,8 +452,8 @@ impl Builder<'_, '_> {
         self.begin(after);
     }
 
-    /// AWAIT: the condition becomes a function that others can evaluate in this frame.
-    fn wait(&mut self, condition: &Expression) {
+    /// The condition of an AWAIT becomes a function that others can evaluate in this frame.
+    fn condition(&mut self, condition: &Expression) -> FunctionId {
         let of = self.id;
         let name = format!("{}.AWAIT@{}", self.function.name, condition.span.start);
         let component = self.function.component;
@@ -443,6 +466,11 @@ impl Builder<'_, '_> {
         let value = inner.value(condition);
         inner.end(Terminator::Return(Some(Payload::Register(value))));
         inner.finish();
+        id
+    }
+
+    /// AWAIT.
+    fn wait(&mut self, condition: &Expression, id: FunctionId) {
         // Mostly it holds already.
         let (waits, after) = (self.block(), self.block());
         self.branch(condition, after, waits);

@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::time::Duration;
 
-use super::{App, Config, Declaration, Fault, Io, Ports, Progress, Reconfigured, Settings};
+use super::{App, Bell, Config, Declaration, Fault, Io, Ports, Progress, Reconfigured, Settings};
 use crate::kernel::Running;
 
 /// What an entry point says; the numbers are what generated code sees.
@@ -137,6 +137,7 @@ trait Erased {
     fn tick_every(&self) -> Option<Duration>;
     fn descriptor(&self) -> Option<RawFd>;
     fn kernel(&self) -> Option<&Running>;
+    fn bell(&self) -> Option<&Bell>;
     fn vacate(&mut self);
     fn adopt(&mut self, other: &mut dyn Any) -> bool;
     fn as_any(&mut self) -> &mut dyn Any;
@@ -197,6 +198,10 @@ impl<T: App> Erased for Seat<T> {
 
     fn kernel(&self) -> Option<&Running> {
         self.app().kernel()
+    }
+
+    fn bell(&self) -> Option<&Bell> {
+        self.app().bell()
     }
 
     fn vacate(&mut self) {
@@ -308,6 +313,12 @@ impl Instance {
     pub(crate) fn kernel(&self) -> Option<&Running> {
         let is_code = self.declaration().kernel;
         is_code.then(|| contained(|| self.seat().kernel()).ok().flatten()).flatten()
+    }
+
+    /// The bell of a source that has one.
+    pub(crate) fn bell(&self) -> Option<Bell> {
+        let pulls = self.declaration().pulls;
+        pulls.then(|| contained(|| self.seat().bell().cloned()).ok().flatten()).flatten()
     }
 
     /// Ends the app; its address is kept.

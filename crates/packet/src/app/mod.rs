@@ -50,9 +50,11 @@
 //! |---|---|
 //! | [`Declaration`], [`Catalogue`] | app types |
 //! | [`Config`], [`Value`], [`Setting`] | what a graph says of one app |
+//! | [`Bell`] | whether a source that is polled has anything |
 //! | [`App`], [`Io`], [`Start`] | the methods of an app and what they see |
 //! | `instance` | an app that runs, behind entry points that stop panics |
 
+mod bell;
 mod catalogue;
 mod config;
 mod declaration;
@@ -64,6 +66,7 @@ use std::fmt;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
+pub use bell::Bell;
 pub use catalogue::Catalogue;
 pub use config::{Config, Value};
 pub use declaration::{
@@ -221,6 +224,13 @@ pub trait App: Declared {
     /// so that the compiled engine may do it without calling. The kernel stays the same until the
     /// app is reconfigured.
     fn kernel(&self) -> Option<&Running> {
+        None
+    }
+
+    /// For a source that must be asked again and again: the bell that says whether there is
+    /// anything. While it is silent the app is not called, and taken to have said
+    /// [`Progress::Poll`]; so asking costs a load. It stays the same as long as the app lives.
+    fn bell(&self) -> Option<&Bell> {
         None
     }
 

@@ -3,13 +3,17 @@
 //! Two passes are woven into each other. The *scan* asks groups of flags and does nothing else; it
 //! is the whole of an idle breath. The first group that has a flag set leads into the *full* pass
 //! at that very group, which goes on from there to the last, and ends in the tail.
+//!
+//! A source with a bell has its flag set as long as it is awake, but need not be called before the
+//! bell rings: the scan leaves its flag out and asks the bell, all bells of a group at once.
 
 use std::ops::Range;
 
 use tidemill_jit::build::{Block, CallConv, InstBuilder, IntCC, Value, signature, types};
 use tidemill_jit::{Body, Error, FuncId, Module};
 
-use super::chain::Chain;
+use super::chain::{Chain, Written};
+use super::source::Source;
 use super::{Blueprint, Doing, Imports, add_to_word, address, frame, load_word, plain, store_word};
 use crate::flags::GROUP;
 use crate::link::offsets as ring;
@@ -24,21 +28,29 @@ const INPUTS_MAX: usize = 8;
 /// What app code says that went well, and what is more than an answer: see `app::instance::Status`.
 const READY: i64 = 0;
 const POLL: i64 = 1;
+pub(super) const DONE: i64 = 4;
+
+/// The functions that a breath calls instead of apps.
+pub(super) struct Calls<'a> {
+    pub chains: &'a [Chain],
+    /// By chain.
+    pub written: &'a [Written],
+    pub sources: &'a [Source],
+}
 
 /// Defines the breath, and functions for its sections if it is long.
 pub(super) fn define(
     module: &mut Module,
     imports: &Imports,
     blueprint: &Blueprint,
-    chains: &[Chain],
-    calls: &[FuncId],
+    calls: Calls<'_>,
 ) -> Result<FuncId, Error> {
     let mut entries = Vec::new();
     for doing in &blueprint.steps {
         entries.push(import(module, blueprint, *doing));
     }
     let mut fused = vec![None; blueprint.apps.len()];
-    for (number, chain) in chains.iter().enumerate() {
+    for (number, chain) in calls.chains.iter().enumerate() {
         fused[chain.apps[0]] = Some(number);
     }
     let mut pushed = vec![None; blueprint.apps.len()];
@@ -47,7 +59,8 @@ pub(super) fn define(
             pushed[app] = Some(step);
         }
     }
-    let writer = Writer { imports, blueprint, entries, chains, calls, fused, pushed };
+    let bells = bells(blueprint);
+    let writer = Writer { imports, blueprint, entries, calls, fused, pushed, bells };
     let count = blueprint.steps.len();
     let mut sections = Vec::new();
     if count > SECTION {
@@ -79,18 +92,18 @@ fn import(module: &mut Module, blueprint: &Blueprint, doing: Doing) -> FuncId {
     module.import(name, plain, std::ptr::with_exposed_provenance(at))
 }
 
-struct Writer<'a> {
+pub(super) struct Writer<'a> {
     imports: &'a Imports,
-    blueprint: &'a Blueprint,
+    pub blueprint: &'a Blueprint,
     /// By step.
     entries: Vec<FuncId>,
-    chains: &'a [Chain],
-    /// The functions of the chains.
-    calls: &'a [FuncId],
+    pub calls: Calls<'a>,
     /// By app: the chain that begins with it.
     fused: Vec<Option<usize>>,
     /// By app: the step at which it is pushed.
     pushed: Vec<Option<usize>>,
+    /// By group: which flags are those of sources with bells, and the addresses of these.
+    bells: Vec<(u64, Vec<usize>)>,
 }
 
 impl Writer<'_> {
@@ -108,7 +121,7 @@ impl Writer<'_> {
         let leads = blocks(body, groups);
         body.switch_to_block(head);
         for (group, &lead) in leads.iter().enumerate() {
-            let set = group_of(body, flags, group);
+            let Some(set) = self.has_work(body, flags, group) else { continue };
             let next = body.create_block();
             body.ins().brif(set, lead, &[], next, &[]);
             body.switch_to_block(next);
@@ -122,7 +135,8 @@ impl Writer<'_> {
         body.switch_to_block(rested);
         let none = body.ins().iconst(types::I64, 0);
         store_word(body, none, self.blueprint.frame, frame::MOVED);
-        store_word(body, none, self.blueprint.frame, frame::READY);
+        let ready = self.is_awake(body, flags);
+        store_word(body, ready, self.blueprint.frame, frame::READY);
         body.ins().return_(&[now]);
         if sections.is_empty() {
             self.full(body, flags, 0..count, &leads, tail);
@@ -134,6 +148,52 @@ impl Writer<'_> {
         let now = body.ins().iadd_imm_u(before, 1);
         body.def_var(taken, now);
         self.tail(body, now, breaths, idle, head);
+    }
+
+    /// Whether a group has something to do; none, if it never has.
+    fn has_work(&self, body: &mut Body<'_>, flags: Value, group: usize) -> Option<Value> {
+        let (silent, bells) = &self.bells[group];
+        let mut set = None;
+        if *silent != u64::MAX {
+            let all = group_of(body, flags, group);
+            set = Some(if *silent == 0 {
+                all
+            } else {
+                body.ins().band_imm_s(all, !silent.cast_signed())
+            });
+        }
+        for &bell in bells {
+            let rings = self.bell(body, bell);
+            set = Some(set.map_or(rings, |others| body.ins().bor(others, rings)));
+        }
+        set
+    }
+
+    /// What a bell says. They lie near each other, so one address serves them all.
+    fn bell(&self, body: &mut Body<'_>, bell: usize) -> Value {
+        let first = self.bells.iter().find_map(|(_, bells)| bells.first()).copied();
+        let base = first.unwrap_or(bell);
+        match i32::try_from(bell.cast_signed().wrapping_sub(base.cast_signed())) {
+            Ok(offset) => {
+                let base = address(body, base);
+                body.ins().load(types::I64, plain(), base, offset)
+            }
+            Err(_) => load_word(body, bell, 0),
+        }
+    }
+
+    /// Whether a source is awake whose bell was silent.
+    fn is_awake(&self, body: &mut Body<'_>, flags: Value) -> Value {
+        let mut awake = body.ins().iconst(types::I64, 0);
+        for (group, (silent, bells)) in self.bells.iter().enumerate() {
+            if !bells.is_empty() {
+                let all = group_of(body, flags, group);
+                let all = body.ins().band_imm_s(all, silent.cast_signed());
+                awake = body.ins().bor(awake, all);
+            }
+        }
+        let awake = body.ins().icmp_imm_u(IntCC::NotEqual, awake, 0);
+        body.ins().uextend(types::I64, awake)
     }
 
     /// A breath has ended in which an app was called: notes what moved, and goes on at `head` if
@@ -254,6 +314,21 @@ impl Writer<'_> {
     }
 
     fn pull(&self, body: &mut Body<'_>, flags: Value, step: usize, app: usize, next: Block) {
+        if let Some(source) = self.calls.sources.iter().find(|source| source.app == app) {
+            let call = body.create_block();
+            body.set_cold_block(call);
+            self.pull_source(body, flags, source, call, next);
+            body.switch_to_block(call);
+        }
+        if let Some(bell) = self.blueprint.apps[app].bell {
+            let (call, silent) = (body.create_block(), body.create_block());
+            let rings = self.bell(body, bell);
+            body.ins().brif(rings, call, &[], silent, &[]);
+            body.switch_to_block(silent);
+            self.note_ready(body);
+            body.ins().jump(next, &[]);
+            body.switch_to_block(call);
+        }
         let status = self.enter(body, step, app);
         if let Some(step) = self.pushed[app] {
             // It may have taken what waits for it to be pushed.
@@ -264,14 +339,34 @@ impl Writer<'_> {
         body.ins().brif(fine, ready, &[], rare, &[]);
         body.set_cold_block(rare);
         body.switch_to_block(rare);
+        self.tell(body, app, status);
+        body.ins().jump(next, &[]);
+        body.switch_to_block(ready);
+        self.note_ready(body);
+        body.ins().jump(next, &[]);
+    }
+
+    /// Tells the engine that a source was pulled and is not ready.
+    fn tell(&self, body: &mut Body<'_>, app: usize, status: Value) {
         let at = address(body, self.blueprint.frame);
         let number = body.ins().iconst(types::I32, app as i64);
         body.call(self.imports.pulled, &[at, number, status]);
-        body.ins().jump(next, &[]);
-        body.switch_to_block(ready);
+    }
+
+    pub(super) fn rest(&self, body: &mut Body<'_>, app: usize, status: i64) {
+        let status = body.ins().iconst(types::I32, status);
+        self.tell(body, app, status);
+    }
+
+    pub(super) fn note_ready(&self, body: &mut Body<'_>) {
         let one = body.ins().iconst(types::I64, 1);
         store_word(body, one, self.blueprint.frame, frame::READYING);
-        body.ins().jump(next, &[]);
+    }
+
+    /// The step at which the first app of a chain is pushed.
+    pub(super) fn step_of(&self, chain: usize) -> usize {
+        let first = self.calls.chains[chain].apps[0];
+        self.pushed[first].expect("runs are pushed")
     }
 
     fn push(&self, body: &mut Body<'_>, flags: Value, step: usize, next: Block) {
@@ -337,12 +432,19 @@ impl Writer<'_> {
     /// A run of kernels: at once, or one by one if packets lie between them. Their steps follow
     /// each other, so those behind the first are asked in any case.
     fn fused(&self, body: &mut Body<'_>, flags: Value, step: usize, chain: usize, next: Block) {
-        let apps = &self.chains[chain].apps;
+        let Chain { apps, copies, .. } = &self.calls.chains[chain];
         let (at_once, single) = (body.create_block(), body.create_block());
         let mut between = None;
         for behind in 1..apps.len() {
             let flag = body.ins().uload8(types::I32, plain(), flags, (step + behind) as i32);
             between = Some(between.map_or(flag, |others| body.ins().bor(others, flag)));
+        }
+        if *copies {
+            // Copies are made in another order than the loop makes them.
+            let has_room = self.blueprint.write_has_room(body);
+            let has_none = body.ins().icmp_imm_u(IntCC::Equal, has_room, 0);
+            let has_none = body.ins().uextend(types::I32, has_none);
+            between = Some(between.map_or(has_none, |others| body.ins().bor(others, has_none)));
         }
         match between {
             Some(between) => {
@@ -362,9 +464,31 @@ impl Writer<'_> {
         }
         let none = body.ins().iconst(types::I8, 0);
         body.ins().store(plain(), none, flags, step as i32);
-        body.call(self.calls[chain], &[]);
+        self.call_run(body, chain);
         body.ins().jump(next, &[]);
     }
+}
+
+/// Flags and bells of sources that need not be called before their bell rings, by group.
+fn bells(blueprint: &Blueprint) -> Vec<(u64, Vec<usize>)> {
+    let mut groups = Vec::new();
+    for steps in blueprint.steps.chunks(GROUP) {
+        let (mut bytes, mut bells) = ([0u8; GROUP], Vec::new());
+        for (byte, doing) in bytes.iter_mut().zip(steps) {
+            if let Doing::Pull(app) = *doing
+                && let Some(bell) = blueprint.apps[app].bell
+            {
+                *byte = u8::MAX;
+                bells.push(bell);
+            }
+        }
+        // Flags behind the last are never set.
+        if bells.len() == steps.len() {
+            bytes = [u8::MAX; GROUP];
+        }
+        groups.push((u64::from_ne_bytes(bytes), bells));
+    }
+    groups
 }
 
 fn blocks(body: &mut Body<'_>, count: usize) -> Vec<Block> {

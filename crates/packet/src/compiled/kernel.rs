@@ -1,16 +1,16 @@
 //! The steps of a kernel as code.
 //!
 //! Values of the kernel are values of the compiler. What a `need` asks is left out where it is
-//! known to hold, from the kernel itself or from those before it in the run.
+//! known to hold, from the kernel itself or from those before it in the run; bytes of the header
+//! and words that change are in registers (see `known`, `run`).
 
 use tidemill_jit::build::{Block as Code, InstBuilder, IntCC, Value as Number, types};
 use tidemill_stdx::id::IdVec;
 
-use super::chain::Writer;
+use super::known::Known;
+use super::run::Writer;
 use super::{address, load_word, loose, plain, store_word};
-use crate::kernel::{
-    BlockId, End, Expr, Facts, Kernel, Looked, Operator, Place, Step, Value, Width,
-};
+use crate::kernel::{BlockId, End, Expr, Facts, Kernel, Looked, Operator, Step, Value};
 use crate::packet::{BYTES_MAX, offsets as buffer};
 
 /// A kernel while it is written.
@@ -23,6 +23,9 @@ struct Scope<'p> {
     values: Vec<Option<Number>>,
     /// Drop the packet, by reason; made when they are needed.
     drops: Vec<Option<Code>>,
+    /// How many ways lead to each block, and what is known there if it is one.
+    ways: IdVec<BlockId, usize>,
+    known: IdVec<BlockId, Option<Known>>,
 }
 
 impl Scope<'_> {
@@ -32,67 +35,85 @@ impl Scope<'_> {
 }
 
 impl<'p> Writer<'_, '_, 'p> {
-    /// Writes kernel `at` of the run from the current block on; packets that go to the next kernel
-    /// enter it at `next`.
-    pub(super) fn steps(
-        &mut self,
-        at: usize,
-        facts: IdVec<BlockId, Option<Facts>>,
-        next: Option<Code>,
-    ) {
+    /// Writes kernel `at` of the run from the current block on.
+    pub(super) fn steps(&mut self, at: usize, facts: IdVec<BlockId, Option<Facts>>) {
         let (kernel, words): (&'p Kernel, usize) = self.kernel(at);
         let values = vec![None; kernel.values as usize];
         let drops = vec![None; kernel.reasons.len()];
-        let mut scope = Scope { at, kernel, words, values, drops };
+        let mut ways: IdVec<BlockId, usize> = kernel.blocks.iter().map(|_| 0).collect();
+        for (id, block) in kernel.blocks.iter_enumerated() {
+            if facts[id].is_some() {
+                block.end.targets().for_each(|to| ways[to] += 1);
+            }
+        }
+        let known = kernel.blocks.iter().map(|_| None).collect();
+        let mut scope = Scope { at, kernel, words, values, drops, ways, known };
         let blocks: IdVec<BlockId, Code> =
             kernel.blocks.iter().map(|_| self.body.create_block()).collect();
+        scope.known[BlockId::new(0)] = Some(std::mem::take(&mut self.known));
         self.body.ins().jump(blocks[BlockId::new(0)], &[]);
         for (id, block) in kernel.blocks.iter_enumerated() {
             // What no way leads to is not written.
-            let Some(mut known) = facts[id].clone() else { continue };
+            let Some(mut facts) = facts[id].clone() else { continue };
+            self.known = scope.known[id].take().unwrap_or_default();
             self.body.switch_to_block(blocks[id]);
             for &step in &block.steps {
-                self.step(&mut scope, &known, step);
-                known.step(kernel, step);
+                self.step(&mut scope, &facts, step);
+                facts.step(kernel, step);
             }
-            self.end_of(&mut scope, &blocks, block.end, next);
+            self.end_of(&mut scope, &blocks, block.end);
         }
         for (reason, block) in scope.drops.iter().enumerate() {
             let Some(block) = *block else { continue };
             self.body.switch_to_block(block);
             self.count_drop(words, kernel.words.len() + reason);
-            self.body.ins().jump(self.free, &[]);
+            let free = self.free_for(at);
+            self.body.ins().jump(free, &[]);
         }
     }
 
-    fn end_of(
-        &mut self,
-        scope: &mut Scope<'_>,
-        blocks: &IdVec<BlockId, Code>,
-        end: End,
-        next: Option<Code>,
-    ) {
+    /// What is known goes on to later blocks: as it is to those that have one way only.
+    fn hand_on(&mut self, scope: &mut Scope<'_>, to: &[BlockId]) {
+        if to.iter().any(|&to| scope.ways[to] > 1) {
+            self.write_known();
+        }
+        for &to in to {
+            let goes_on = scope.ways[to] == 1;
+            scope.known[to] = goes_on.then(|| self.known.clone());
+        }
+    }
+
+    fn end_of(&mut self, scope: &mut Scope<'_>, blocks: &IdVec<BlockId, Code>, end: End) {
         match end {
             End::Jump(to) => {
+                self.hand_on(scope, &[to]);
                 self.body.ins().jump(blocks[to], &[]);
             }
             End::If(value, yes, no) => {
+                self.hand_on(scope, &[yes, no]);
                 let value = scope.get(value);
                 self.body.ins().brif(value, blocks[yes], &[], blocks[no], &[]);
             }
             End::Test(test, yes, no) => {
+                // It looks at the packet itself.
+                self.write_known();
+                self.hand_on(scope, &[yes, no]);
                 let (data, length) = (self.body.use_var(self.data), self.body.use_var(self.length));
                 let packet = Looked { data, length };
                 let test = &scope.kernel.tests[test as usize];
                 test.write(self.body, packet, blocks[yes], blocks[no]);
             }
-            End::Emit(output) => self.emit(scope.at, output, next),
+            End::Emit(output) => self.emit(scope.at, output),
+            End::EmitAll => self.emit_all(scope.at),
             End::Drop(reason) => {
                 let block = self.drop_for(scope, reason);
                 self.body.ins().jump(block, &[]);
             }
             End::Take => {
-                self.body.ins().jump(self.free, &[]);
+                // Nobody reads it any more, but it has arrived, whole.
+                self.write_known();
+                let free = self.free_for(scope.at);
+                self.body.ins().jump(free, &[]);
             }
         }
     }
@@ -119,9 +140,10 @@ impl<'p> Writer<'_, '_, 'p> {
                 let number = self.expr(scope, expr);
                 scope.values[value.raw() as usize] = Some(number);
             }
-            Step::SetWord(word, value) => {
-                store_word(self.body, scope.get(value), scope.words, word as usize * 8);
-            }
+            Step::SetWord(word, value) => match self.places[scope.at].words[word as usize] {
+                Some(register) => self.body.def_var(register, scope.get(value)),
+                None => store_word(self.body, scope.get(value), scope.words, word as usize * 8),
+            },
             Step::SetMark(value) => {
                 let packet = self.body.use_var(self.buffer);
                 let value = scope.get(value);
@@ -129,7 +151,10 @@ impl<'p> Writer<'_, '_, 'p> {
             }
             Step::Store(width, place, value) => {
                 let value = scope.get(value);
-                self.store(scope, width, place, value);
+                match place.base {
+                    None => self.store_known(width, place.offset, value),
+                    Some(base) => self.store_behind(width, scope.get(base), place.offset, value),
+                }
             }
             Step::Need(place, _) if known.reach(place) => {}
             Step::Need(place, reason) => {
@@ -144,8 +169,12 @@ impl<'p> Writer<'_, '_, 'p> {
                 };
                 self.or_drop(scope, good, reason);
             }
-            Step::Prepend(bytes, reason) => self.prepend(scope, bytes, reason),
+            Step::Prepend(bytes, reason) => {
+                self.forget();
+                self.prepend(scope, bytes, reason);
+            }
             Step::Strip(bytes) => {
+                self.forget();
                 let bytes = i64::from(bytes);
                 let start = self.body.use_var(self.start);
                 let start = self.body.ins().iadd_imm_u(start, bytes);
@@ -156,6 +185,7 @@ impl<'p> Writer<'_, '_, 'p> {
                 self.moved(start, length, data);
             }
             Step::Truncate(value) => {
+                self.forget();
                 let (length, value) = (self.body.use_var(self.length), scope.get(value));
                 let length = self.body.ins().umin(length, value);
                 let (start, data) = (self.body.use_var(self.start), self.body.use_var(self.data));
@@ -234,53 +264,6 @@ impl<'p> Writer<'_, '_, 'p> {
         }
     }
 
-    /// Where bytes are: an address and an offset from it.
-    fn place(&mut self, scope: &Scope<'_>, place: Place) -> (Number, i32) {
-        let mut data = self.body.use_var(self.data);
-        if let Some(base) = place.base {
-            data = self.body.ins().iadd(data, scope.get(base));
-        }
-        match i32::try_from(place.offset) {
-            Ok(near) => (data, near),
-            Err(_) => (self.body.ins().iadd_imm_u(data, i64::from(place.offset)), 0),
-        }
-    }
-
-    fn load(&mut self, scope: &Scope<'_>, width: Width, place: Place) -> Number {
-        let (data, at) = self.place(scope, place);
-        let flags = loose();
-        // Loads and stores of one type: the compiler then sees when one gives what another put.
-        let narrow = match width {
-            Width::W8 => self.body.ins().load(types::I8, flags, data, at),
-            Width::W16 => self.body.ins().load(types::I16, flags, data, at),
-            Width::W32 => self.body.ins().load(types::I32, flags, data, at),
-            Width::W64 => self.body.ins().load(types::I64, flags, data, at),
-        };
-        let number = if width == Width::W8 { narrow } else { self.in_order(narrow) };
-        match width {
-            Width::W64 => number,
-            _ => self.body.ins().uextend(types::I64, number),
-        }
-    }
-
-    fn store(&mut self, scope: &Scope<'_>, width: Width, place: Place, value: Number) {
-        let (data, at) = self.place(scope, place);
-        let flags = loose();
-        let narrow = match width {
-            Width::W8 => self.body.ins().ireduce(types::I8, value),
-            Width::W16 => self.body.ins().ireduce(types::I16, value),
-            Width::W32 => self.body.ins().ireduce(types::I32, value),
-            Width::W64 => value,
-        };
-        let narrow = if width == Width::W8 { narrow } else { self.in_order(narrow) };
-        self.body.ins().store(flags, narrow, data, at);
-    }
-
-    /// From the order of the network to that of the machine, and back.
-    fn in_order(&mut self, number: Number) -> Number {
-        if cfg!(target_endian = "big") { number } else { self.body.ins().bswap(number) }
-    }
-
     fn expr(&mut self, scope: &Scope<'_>, expr: Expr) -> Number {
         match expr {
             Expr::Const(number) => self.body.ins().iconst(types::I64, number.cast_signed()),
@@ -290,16 +273,22 @@ impl<'p> Writer<'_, '_, 'p> {
                 let packet = self.body.use_var(self.buffer);
                 self.body.ins().load(types::I64, plain(), packet, buffer::MARK as i32)
             }
-            Expr::Word(word) => {
-                let base = address(self.body, scope.words);
-                self.body.ins().load(types::I64, plain(), base, word as i32 * 8)
-            }
+            Expr::Word(word) => match self.places[scope.at].words[word as usize] {
+                Some(register) => self.body.use_var(register),
+                None => {
+                    let base = address(self.body, scope.words);
+                    self.body.ins().load(types::I64, plain(), base, word as i32 * 8)
+                }
+            },
             Expr::Linked(output) => {
                 let outputs = &self.blueprint.apps[self.app(scope.at)].outputs;
                 let linked = outputs.get(output as usize).copied().flatten().is_some();
                 self.body.ins().iconst(types::I64, i64::from(linked))
             }
-            Expr::Load(width, place) => self.load(scope, width, place),
+            Expr::Load(width, place) => match place.base {
+                None => self.load_known(width, place.offset),
+                Some(base) => self.load_behind(width, scope.get(base), place.offset),
+            },
             Expr::Binary(operator, a, b) => {
                 let constant = scope.kernel.constant_of(b);
                 self.binary(operator, scope.get(a), scope.get(b), constant)

@@ -23,8 +23,12 @@
 //! | part | writes |
 //! |---|---|
 //! | `breath` | the breath: flags, calls, the tail that decides whether to go on |
-//! | `chain` | runs of kernels: the loop over packets |
+//! | `source` | sources that are given as code |
+//! | `chain` | which kernels make a run |
+//! | `run` | runs of kernels: what happens to each packet, and what is counted |
+//! | `feed` | where its packets come from and go: links, the pool |
 //! | `kernel` | the steps of one kernel |
+//! | `known` | bytes of headers that are in registers |
 //! | `listing` | the code as text, with names for addresses |
 //!
 //! It knows addresses, and nothing of the engine that they belong to: a [`Blueprint`] is plain
@@ -32,12 +36,16 @@
 
 mod breath;
 mod chain;
+mod feed;
 mod kernel;
+mod known;
 mod listing;
+mod run;
+mod source;
 
 use std::sync::Arc;
 
-use tidemill_jit::build::{CallConv, InstBuilder, MemFlagsData, Value, signature, types};
+use tidemill_jit::build::{CallConv, InstBuilder, IntCC, MemFlagsData, Value, signature, types};
 use tidemill_jit::{Body, Code, Error, FuncId, Module, Options};
 
 use crate::kernel::Kernel;
@@ -67,6 +75,30 @@ pub(crate) enum Doing {
     Push(usize),
 }
 
+impl Blueprint {
+    /// How many packets may come to be in a breath: those that links and apps can take.
+    fn growth(&self) -> usize {
+        let ends = |link: &&LinkPart| self.apps[link.to].kernel.is_none();
+        let kept = self.links.iter().filter(ends).count();
+        crate::link::SLOTS * (self.links.len() + kept + 1)
+    }
+
+    /// Whether the pool is large enough for code to make packets at another point of a breath than
+    /// the loop: where it cannot run out, nobody sees the difference.
+    fn has_room(&self) -> bool {
+        self.growth() < self.pool.limit
+    }
+
+    /// Whether as much room is left now.
+    fn write_has_room(&self, body: &mut Body<'_>) -> Value {
+        let allocated = load_word(body, self.pool.allocated, 0);
+        let freed = load_word(body, self.pool.freed, 0);
+        let alive = body.ins().isub(allocated, freed);
+        let most = self.pool.limit.saturating_sub(self.growth()) as i64;
+        body.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, alive, most)
+    }
+}
+
 /// An app.
 pub(crate) struct AppPart {
     pub name: String,
@@ -81,6 +113,8 @@ pub(crate) struct AppPart {
     /// Links by output number.
     pub outputs: Vec<Option<usize>>,
     pub is_sink: bool,
+    /// Where the word is that says whether a pull would bring anything.
+    pub bell: Option<usize>,
     /// A kernel, and where its words are.
     pub kernel: Option<(Arc<Kernel>, usize)>,
 }
@@ -101,6 +135,8 @@ pub(crate) struct PoolPart {
     pub free: usize,
     pub allocated: usize,
     pub freed: usize,
+    /// The most packets there may be.
+    pub limit: usize,
 }
 
 /// What code calls for what is rare. All are `extern "C"` and never unwind.
@@ -118,6 +154,16 @@ pub(crate) struct Helpers {
     pub notify: usize,
     /// `(buffer)`: the packet goes back to its pool.
     pub free: usize,
+    /// `(io)`: there was no packet for an app.
+    pub no_packet: usize,
+    /// `(pool) -> buffer`: more for the freelist, which is empty; 0 if that cannot be.
+    pub grow: usize,
+    /// `(buffer) -> buffer`: a copy from the pool that it came from, or 0.
+    pub duplicate: usize,
+    /// `(to, from, bytes)`: copies bytes.
+    pub copy: usize,
+    /// `(to, bytes)`: zeros.
+    pub clear: usize,
     /// `(buffer, bytes) -> u8`: puts zeros before the packet, if there is room.
     pub prepend: usize,
 }
@@ -157,6 +203,10 @@ mod frame {
     pub const BUSY: usize = offset_of!(Frame<()>, busy);
 }
 
+/// What code knows of an app besides its place, which stays: its kernel and where the words of that
+/// are, and where its bell is.
+pub(crate) type KnownApp = (Option<(Arc<Kernel>, usize)>, Option<usize>);
+
 /// The breath: the flags, breaths at most, breaths at most if nothing moves; breaths taken.
 pub(crate) type Breathe = unsafe extern "C" fn(flags: *const u8, breaths: u64, idle: u64) -> u64;
 
@@ -164,8 +214,8 @@ pub(crate) type Breathe = unsafe extern "C" fn(flags: *const u8, breaths: u64, i
 pub(crate) struct Native {
     code: Code,
     breathe: Breathe,
-    /// The kernels it was made of, by position in the graph.
-    kernels: Vec<Option<(Arc<Kernel>, usize)>>,
+    /// What it was made of, by position in the graph.
+    known: Vec<KnownApp>,
     names: listing::Names,
     functions: Vec<FuncId>,
 }
@@ -177,14 +227,16 @@ impl Native {
     }
 
     /// Whether an app is still what the code was made of.
-    pub fn fits(&self, app: usize, kernel: Option<(&Arc<Kernel>, usize)>) -> bool {
-        match (self.kernels.get(app), kernel) {
-            (Some(Some((known, words))), Some((kernel, address))) => {
-                Arc::ptr_eq(known, kernel) && *words == address
+    pub fn fits(&self, app: usize, is: &KnownApp) -> bool {
+        let Some((kernel, bell)) = self.known.get(app) else { return false };
+        let same = match (kernel, &is.0) {
+            (Some((known, words)), Some((kernel, address))) => {
+                Arc::ptr_eq(known, kernel) && words == address
             }
-            (Some(None), None) => true,
+            (None, None) => true,
             _ => false,
-        }
+        };
+        same && *bell == is.1
     }
 
     /// Bytes and compile time of each function, as a table.
@@ -207,6 +259,11 @@ struct Imports {
     waits: FuncId,
     notify: FuncId,
     free: FuncId,
+    no_packet: FuncId,
+    grow: FuncId,
+    duplicate: FuncId,
+    copy: FuncId,
+    clear: FuncId,
     prepend: FuncId,
 }
 
@@ -224,6 +281,11 @@ impl Imports {
             waits: import("engine.waits", helpers.waits, &[wide], &[byte]),
             notify: import("link.notify", helpers.notify, &[wide], &[]),
             free: import("packet.free", helpers.free, &[wide], &[]),
+            no_packet: import("app.no_packet", helpers.no_packet, &[wide], &[]),
+            grow: import("pool.grow", helpers.grow, &[wide], &[wide]),
+            duplicate: import("packet.duplicate", helpers.duplicate, &[wide], &[wide]),
+            copy: import("bytes.copy", helpers.copy, &[wide, wide, wide], &[]),
+            clear: import("bytes.clear", helpers.clear, &[wide, wide], &[]),
             prepend: import("packet.prepend", helpers.prepend, &[wide, wide], &[byte]),
         }
     }
@@ -243,21 +305,24 @@ pub(crate) fn compile(blueprint: &Blueprint) -> Result<Native, Error> {
     let imports = Imports::new(&mut module, &blueprint.helpers);
     let mut functions = Vec::new();
     let chains = chain::find(blueprint);
-    let mut calls = Vec::new();
+    let mut written = Vec::new();
     for chain in &chains {
-        let id = chain::define(&mut module, &imports, blueprint, chain)?;
-        functions.push(id);
-        calls.push(id);
+        let one = chain::write(&mut module, &imports, blueprint, chain)?;
+        functions.extend([one.links].into_iter().chain(one.pool));
+        written.push(one);
     }
-    let breathe = breath::define(&mut module, &imports, blueprint, &chains, &calls)?;
+    let sources = source::write(&mut module, &imports, blueprint, &chains)?;
+    functions.extend(sources.iter().filter_map(|source| source.alone));
+    let calls = breath::Calls { chains: &chains, written: &written, sources: &sources };
+    let breathe = breath::define(&mut module, &imports, blueprint, calls)?;
     functions.insert(0, breathe);
     let code = module.finish()?;
     let address = code.address(breathe);
     // SAFETY: the function was declared with this signature; the code stays beside the pointer.
     let breathe = unsafe { std::mem::transmute::<*const u8, Breathe>(address) };
-    let kernels = blueprint.apps.iter().map(|app| app.kernel.clone()).collect();
+    let known = blueprint.apps.iter().map(|app| (app.kernel.clone(), app.bell)).collect();
     let names = listing::Names::of(blueprint);
-    Ok(Native { code, breathe, kernels, names, functions })
+    Ok(Native { code, breathe, known, names, functions })
 }
 
 /// Loads and stores of what we know to be there.

@@ -112,6 +112,10 @@ impl Engine {
                 continue;
             }
             let Some(instance) = &mut slot.instance else { continue };
+            if slot.bell.as_ref().is_some_and(|bell| !bell.rings()) {
+                is_ready = true;
+                continue;
+            }
             let status = instance.call(instance.pull, &mut slot.io);
             if slot.pushes {
                 // It may have taken what waits for it to be pushed.

@@ -48,7 +48,7 @@ use std::rc::Rc;
 use tidemill_stat::Registry;
 use tidemill_stdx::hash::Map;
 
-use crate::app::{Common, Count, Direction, Fault, Instance};
+use crate::app::{Bell, Common, Count, Direction, Fault, Instance};
 use crate::compiled::{Frame, Native};
 use crate::flags::{Flags, flags};
 use crate::graph::Graph;
@@ -158,6 +158,7 @@ pub struct Engine {
     code: Option<Native>,
     /// The words of kernels that the code knows: they outlive it, whatever their apps do.
     held: Vec<Rc<[Cell<u64>]>>,
+    held_bells: Vec<Bell>,
     /// An app is no longer what the code was made of.
     is_stale: bool,
     /// A graph that is being compiled, to run next.
@@ -200,6 +201,7 @@ impl Engine {
             perf_map: options.perf_map,
             code: None,
             held: Vec::new(),
+            held_bells: Vec::new(),
             is_stale: false,
             next: None,
             frame: native::frame(),

@@ -16,7 +16,7 @@ use crate::compiled::{AppPart, Blueprint, Frame, Helpers, LinkPart, Native, Pool
 use crate::graph::Graph;
 use crate::kernel::Kernel;
 use crate::link::Ring;
-use crate::packet::{Buffer, Packet};
+use crate::packet::{Buffer, Packet, Shared};
 
 /// A graph that is being compiled.
 pub(super) struct Next {
@@ -145,7 +145,7 @@ impl Engine {
     /// all.
     pub(super) fn code_fits(&mut self, index: usize) {
         if let Some(code) = &self.code
-            && !code.fits(index, self.slots[index].kernel())
+            && !code.fits(index, &self.slots[index].known())
         {
             self.code = None;
             self.is_stale = true;
@@ -157,7 +157,13 @@ impl Engine {
         for index in 0..self.slots.len() {
             self.code_fits(index);
         }
+        self.hold();
+    }
+
+    /// Keeps what code knows the addresses of.
+    fn hold(&mut self) {
         self.held = self.slots.iter().filter_map(Slot::words).collect();
+        self.held_bells = self.slots.iter().filter_map(|slot| slot.bell.clone()).collect();
     }
 
     /// Makes code of the graph as it is now.
@@ -175,7 +181,7 @@ impl Engine {
         let blueprint = self.blueprint(&self.graph, &shape, &places, &rings);
         let made = compile(&blueprint).map_err(|error| error.to_string());
         self.code = self.unless_failed(made);
-        self.held = self.slots.iter().filter_map(Slot::words).collect();
+        self.hold();
     }
 
     fn blueprint_of(&self, plan: &Plan) -> Blueprint {
@@ -243,11 +249,13 @@ impl Engine {
                 oldest: (&raw const place.io.oldest_ns) as usize,
                 inputs: links(at, Direction::Input, &inputs[at]),
                 outputs: links(at, Direction::Output, &outputs[at]),
+                bell: place.instance.and_then(Instance::bell).map(|bell| bell.address()),
                 is_sink: graph.apps[at].kind.ports(Direction::Output).next().is_none(),
                 kernel: place.kernel.map(|(kernel, words)| (kernel.clone(), words)),
             }
         };
         let [itself, free, allocated, freed] = self.common.pool.addresses();
+        let limit = self.common.pool.limit();
         let link = |(at, link): (usize, &crate::graph::LinkSpec)| LinkPart {
             name: graph.link_name(link),
             ring: rings[at],
@@ -261,7 +269,7 @@ impl Engine {
             steps: shape.steps.clone(),
             frame: self.frame.as_ptr() as usize,
             now: (&raw const self.common.now_ns) as usize,
-            pool: PoolPart { itself, free, allocated, freed },
+            pool: PoolPart { itself, free, allocated, freed, limit },
             helpers: helpers(),
             listing: self.listing,
             perf_map: self.perf_map,
@@ -287,6 +295,11 @@ fn helpers() -> Helpers {
         waits: waits as *const () as usize,
         notify: notify_ring as *const () as usize,
         free: free as *const () as usize,
+        no_packet: no_packet as *const () as usize,
+        grow: grow as *const () as usize,
+        duplicate: duplicate as *const () as usize,
+        copy: copy as *const () as usize,
+        clear: clear as *const () as usize,
         prepend: prepend as *const () as usize,
     }
 }
@@ -340,6 +353,37 @@ unsafe extern "C" fn notify_ring(ring: NonNull<Ring>) {
 unsafe extern "C" fn free(buffer: NonNull<Buffer>) {
     // SAFETY: code calls this with a packet that it has taken from a link and gives up.
     drop(unsafe { Packet::from_raw(buffer) });
+}
+
+/// There was no packet for an app.
+unsafe extern "C" fn no_packet(mut io: NonNull<Io>) {
+    // SAFETY: as for `oldest`.
+    unsafe { io.as_mut() }.count_drop("no_packet");
+}
+
+/// More for a freelist that is empty.
+unsafe extern "C" fn grow(pool: NonNull<Shared>) -> Option<NonNull<Buffer>> {
+    // SAFETY: code calls this with the pool of its graph.
+    unsafe { pool.as_ref() }.grow()
+}
+
+/// A copy of a packet, from the pool that it came from.
+unsafe extern "C" fn duplicate(buffer: NonNull<Buffer>) -> Option<NonNull<Buffer>> {
+    // SAFETY: code calls this with a packet that it has, and keeps it.
+    let packet = std::mem::ManuallyDrop::new(unsafe { Packet::from_raw(buffer) });
+    packet.duplicate().map(Packet::into_raw)
+}
+
+/// Copies bytes from packet to packet.
+unsafe extern "C" fn copy(to: NonNull<u8>, from: NonNull<u8>, bytes: usize) {
+    // SAFETY: code calls this with two packets that have so many bytes there.
+    unsafe { to.copy_from_nonoverlapping(from, bytes) }
+}
+
+/// Zeros in a packet.
+unsafe extern "C" fn clear(to: NonNull<u8>, bytes: usize) {
+    // SAFETY: code calls this with a packet that has so many bytes there.
+    unsafe { to.write_bytes(0, bytes) }
 }
 
 /// Puts zeros before a packet; 0 if there is no room.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tidemill_stat::Registry;
 
 use super::meters::{AppMeters, LinkMeters};
-use crate::app::{Instance, Io};
+use crate::app::{Bell, Instance, Io};
 use crate::flags::Flag;
 use crate::graph::AppSpec;
 use crate::kernel::{Kernel, Running};
@@ -23,6 +23,8 @@ pub(super) struct Slot {
     pub vacant: Option<Instance>,
     /// Boxed, as generated code knows its address.
     pub io: Box<Io>,
+    /// The bell of a source that has one.
+    pub bell: Option<Bell>,
     /// The app is to be pulled. Shared with those who notify it.
     pub wake: Flag,
     /// Packets wait for the app; set by links as long as it runs.
@@ -55,6 +57,7 @@ impl Slot {
             name: spec.name.clone(),
             instance: None,
             vacant: None,
+            bell: None,
             io,
             wake: Flag::spare(),
             waiting: Flag::spare(),
@@ -93,6 +96,7 @@ impl Slot {
         self.restart_at_ns = u64::MAX;
         self.started_ns = now_ns;
         self.done = false;
+        self.bell = instance.bell();
         let seat = self.vacant.take();
         self.instance = Some(match seat {
             Some(mut seat) => match seat.adopt(instance) {
@@ -109,6 +113,7 @@ impl Slot {
             instance.vacate();
             self.vacant = Some(instance);
         }
+        self.bell = None;
         self.rings().for_each(|ring| ring.bind_waiting(None));
         self.waiting.set(false);
     }
@@ -142,6 +147,12 @@ impl Slot {
     /// The kernel of an app that is given as code, and where its words are.
     pub fn kernel(&self) -> Option<(&Arc<Kernel>, usize)> {
         kernel_of(self.instance.as_ref()?)
+    }
+
+    /// What generated code must know of an app that is made anew.
+    pub fn known(&self) -> crate::compiled::KnownApp {
+        let kernel = self.kernel().map(|(kernel, words)| (kernel.clone(), words));
+        (kernel, self.bell.as_ref().map(Bell::address))
     }
 
     pub fn due_ns(&self) -> u64 {

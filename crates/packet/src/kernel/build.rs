@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use tidemill_stdx::id::{Id, IdVec};
 
-use super::{Block, BlockId, End, Expr, Kernel, Operator, Place, Step, Test, Value, Width, Word};
+use super::{
+    Block, BlockId, End, Expr, Kernel, Operator, Place, Step, Supply, Test, Value, Width, Word,
+};
 
 /// Writes a kernel. Blocks are made with [`Builder::block`] and filled one after the other: what is
 /// written goes to the block that was chosen last with [`Builder::at`]; the first is there already.
@@ -41,6 +43,7 @@ impl Builder {
     pub fn new(name: &str) -> Builder {
         let kernel = Kernel {
             name: name.to_owned(),
+            supply: None,
             words: Vec::new(),
             reasons: Vec::new(),
             tests: Vec::new(),
@@ -62,6 +65,11 @@ impl Builder {
     pub fn counter(&mut self, name: &str) -> u32 {
         self.kernel.words.push(Word { name: name.to_owned(), initial: 0, is_counter: true });
         self.kernel.words.len() as u32 - 1
+    }
+
+    /// Makes it a source of packets of so many zeros, as many as a word says.
+    pub fn supply(&mut self, bytes: u32, burst: u32, left: u32) {
+        self.kernel.supply = Some(Supply { bytes, burst, left });
     }
 
     /// A reason to drop packets for.
@@ -194,6 +202,11 @@ impl Builder {
     /// Ends the block: the packet leaves by an output.
     pub fn emit(&mut self, output: u32) {
         self.end(End::Emit(output));
+    }
+
+    /// Ends the block: copies leave by all outputs but the last, the packet itself by that.
+    pub fn emit_all(&mut self) {
+        self.end(End::EmitAll);
     }
 
     /// Ends the block: the packet is dropped.

@@ -84,8 +84,10 @@ impl Facts {
 pub(crate) struct Flowing {
     /// At the beginning of blocks that can be reached.
     pub blocks: IdVec<BlockId, Option<Facts>>,
-    /// By output: the bytes that all packets have which leave there.
+    /// By output: the bytes that all packets have which leave there alone.
     pub emitted: Vec<(u32, u64)>,
+    /// The bytes that all packets have which leave by all outputs.
+    pub emitted_all: Option<u64>,
     /// Whether a packet may be dropped or taken in.
     pub may_end: bool,
     /// Whether it leaves every packet as long as it is.
@@ -94,18 +96,26 @@ pub(crate) struct Flowing {
 
 impl Flowing {
     pub fn emitted_by(&self, output: u32) -> u64 {
-        self.emitted.iter().find(|(of, _)| *of == output).map_or(0, |(_, bytes)| *bytes)
+        let alone = self.emitted.iter().find(|(of, _)| *of == output).map(|(_, bytes)| *bytes);
+        alone.into_iter().chain(self.emitted_all).min().unwrap_or(0)
+    }
+
+    /// Whether all packets that come leave by this output, alone or among others.
+    pub fn all_leave_by(&self, output: u32) -> bool {
+        !self.may_end && self.emitted.iter().all(|(to, _)| *to == output)
     }
 }
 
 /// Follows a kernel whose packets have `bytes` bytes at least. Blocks that lead back are not
 /// followed; the verifier finds them.
 pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> Flowing {
+    let bytes = kernel.supply.map_or(bytes, |supply| supply.bytes.into());
     let mut blocks: IdVec<BlockId, Option<Facts>> = kernel.blocks.iter().map(|_| None).collect();
     if let Some(first) = blocks.get_mut(BlockId::new(0)) {
         *first = Some(Facts::new(kernel, bytes));
     }
-    let (mut emitted, mut may_end, mut keeps_length) = (Vec::new(), false, true);
+    let (mut emitted, mut emitted_all) = (Vec::new(), None);
+    let (mut may_end, mut keeps_length) = (false, true);
     for (id, Block { steps, end }) in kernel.blocks.iter_enumerated() {
         let Some(mut facts) = blocks[id].clone() else { continue };
         for &step in steps {
@@ -119,6 +129,9 @@ pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> Flowing {
                 Some((_, least)) => *least = facts.bytes.min(*least),
                 None => emitted.push((output, facts.bytes)),
             },
+            End::EmitAll => {
+                emitted_all = Some(emitted_all.map_or(facts.bytes, |least| facts.bytes.min(least)));
+            }
             End::Drop(_) | End::Take => may_end = true,
             end => {
                 for to in end.targets().filter(|&to| to > id) {
@@ -131,7 +144,7 @@ pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> Flowing {
             }
         }
     }
-    Flowing { blocks, emitted, may_end, keeps_length }
+    Flowing { blocks, emitted, emitted_all, may_end, keeps_length }
 }
 
 impl Kernel {

@@ -21,6 +21,7 @@ pub(super) struct Around<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
     Emit(u32),
+    EmitAll,
     Drop(u32),
     Take,
 }
@@ -52,6 +53,7 @@ pub(super) fn interpret(kernel: &Kernel, packet: &mut Packet, around: &mut Aroun
                 }
             }
             End::Emit(output) => return Verdict::Emit(output),
+            End::EmitAll => return Verdict::EmitAll,
             End::Drop(reason) => return Verdict::Drop(reason),
             End::Take => return Verdict::Take,
         };

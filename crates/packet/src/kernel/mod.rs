@@ -20,6 +20,8 @@
 //!     store32 [12] v2
 //!     emit 0
 //! ```
+//! A kernel with a *supply* is a source: its packets are fresh ones of zeros.
+//!
 //! *Values* are numbers of 64 bits without sign; each is set once, before it is used, on every way.
 //! *Words* are what a kernel remembers: `state` words are its own, `counter` words are reported
 //! under their name. *Tests* are conditions that others bring along, such as filters: they have a
@@ -253,6 +255,8 @@ pub enum End {
     Test(u32, BlockId, BlockId),
     /// The packet leaves by an output, by number. Without a link it is dropped as `unlinked`.
     Emit(u32),
+    /// Copies of the packet leave by all outputs but the last, in order, and itself by the last.
+    EmitAll,
     /// The packet is dropped for a reason, by number.
     Drop(u32),
     /// The packet has arrived.
@@ -265,7 +269,7 @@ impl End {
         let (first, second) = match self {
             End::Jump(to) => (Some(to), None),
             End::If(_, yes, no) | End::Test(_, yes, no) => (Some(yes), Some(no)),
-            End::Emit(_) | End::Drop(_) | End::Take => (None, None),
+            End::Emit(_) | End::EmitAll | End::Drop(_) | End::Take => (None, None),
         };
         first.into_iter().chain(second)
     }
@@ -291,11 +295,25 @@ pub struct Word {
     pub is_counter: bool,
 }
 
+/// What makes a kernel a source: each pull brings as many packets as its output 0 has room for, up
+/// to a burst.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Supply {
+    /// Bytes of a fresh packet, all of them 0.
+    pub bytes: u32,
+    /// Packets of a pull at most.
+    pub burst: u32,
+    /// The word that says how many are left altogether; the greatest number: no end.
+    pub left: u32,
+}
+
 /// An app as code.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     /// What it is called, in listings.
     pub name: String,
+    /// Where its packets come from, if it has no inputs.
+    pub supply: Option<Supply>,
     /// What it remembers.
     pub words: Vec<Word>,
     /// Why it drops packets.
@@ -315,6 +333,7 @@ impl PartialEq for Kernel {
             kernel.tests.iter().map(|test| test.name().to_owned()).collect()
         };
         (&self.name, &self.words, &self.reasons) == (&other.name, &other.words, &other.reasons)
+            && self.supply == other.supply
             && (&self.blocks, self.values) == (&other.blocks, other.values)
             && names(self) == names(other)
     }

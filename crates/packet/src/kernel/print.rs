@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{End, Expr, Kernel, Operator, Place, Step};
+use super::{End, Expr, Kernel, Operator, Place, Step, Supply};
 
 impl Operator {
     pub(crate) fn name(self) -> &'static str {
@@ -60,6 +60,7 @@ impl fmt::Display for End {
             End::If(value, yes, no) => write!(f, "if {value} {yes} {no}"),
             End::Test(test, yes, no) => write!(f, "test {test} {yes} {no}"),
             End::Emit(output) => write!(f, "emit {output}"),
+            End::EmitAll => f.write_str("emit_all"),
             End::Drop(reason) => write!(f, "drop {reason}"),
             End::Take => f.write_str("take"),
         }
@@ -72,6 +73,9 @@ impl fmt::Display for Kernel {
         for (number, word) in self.words.iter().enumerate() {
             let kind = if word.is_counter { "counter" } else { "state" };
             writeln!(f, "  {kind} {number} {} = {}", word.name, word.initial)?;
+        }
+        if let Some(Supply { bytes, burst, left }) = self.supply {
+            writeln!(f, "  supply {bytes} bytes {burst} burst word {left}")?;
         }
         for (number, reason) in self.reasons.iter().enumerate() {
             writeln!(f, "  reason {number} {reason}")?;

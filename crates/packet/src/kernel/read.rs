@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use tidemill_stdx::id::IdVec;
 
-use super::{Block, BlockId, End, Expr, Kernel, Operator, Place, Step, Test, Value, Width, Word};
+use super::{
+    Block, BlockId, End, Expr, Kernel, Operator, Place, Step, Supply, Test, Value, Width, Word,
+};
 
 /// A text is no kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,6 +46,7 @@ pub fn parse(
         tests,
         kernel: Kernel {
             name: name.to_owned(),
+            supply: None,
             words: Vec::new(),
             reasons: Vec::new(),
             tests: Vec::new(),
@@ -167,13 +170,17 @@ impl Reader<'_> {
 
     /// A line before the first block.
     fn head(&mut self, first: &str, mut words: Words<'_>) -> Read<()> {
+        if first == "supply" {
+            self.kernel.supply = Some(supply(&mut words)?);
+            return words.end();
+        }
         let number: usize = words.number()?;
         let kernel = &mut self.kernel;
         let count = match first {
             "state" | "counter" => kernel.words.len(),
             "reason" => kernel.reasons.len(),
             "test" => kernel.tests.len(),
-            _ => return Err(format!("`{first}` is none of state, counter, reason, test")),
+            _ => return Err(format!("`{first}` is none of state, counter, supply, reason, test")),
         };
         if number != count || !kernel.blocks.is_empty() {
             return Err(format!("{first} {count} is expected, before the first block"));
@@ -225,6 +232,15 @@ impl Reader<'_> {
     }
 }
 
+fn supply(words: &mut Words<'_>) -> Read<Supply> {
+    let bytes = words.number()?;
+    words.is("bytes")?;
+    let burst = words.number()?;
+    words.is("burst")?;
+    words.is("word")?;
+    Ok(Supply { bytes, burst, left: words.number()? })
+}
+
 fn expr(words: &mut Words<'_>) -> Read<Expr> {
     let first = words.next()?;
     if let Some(width) = width(first, "load") {
@@ -250,6 +266,7 @@ fn end(first: &str, words: &mut Words<'_>) -> Read<Option<End>> {
         "jump" => End::Jump(words.block()?),
         "if" => End::If(words.value()?, words.block()?, words.block()?),
         "test" => End::Test(words.number()?, words.block()?, words.block()?),
+        "emit_all" => End::EmitAll,
         "emit" => End::Emit(words.number()?),
         "drop" => End::Drop(words.number()?),
         "take" => End::Take,

@@ -4,9 +4,10 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::Kernel;
 use super::interpret::{Around, Verdict, interpret};
-use crate::app::Io;
+use super::{Kernel, Supply};
+use crate::app::{Io, Progress};
+use crate::packet::Packet;
 
 /// A kernel that runs. An app given as code keeps one, hands it to the engine from
 /// [`App::kernel`](crate::app::App::kernel), and calls [`Running::push`] from its `push`, which is
@@ -14,7 +15,8 @@ use crate::app::Io;
 #[derive(Debug)]
 pub struct Running {
     kernel: Arc<Kernel>,
-    /// The words, then how many packets were dropped by reason, then those that were `unlinked`.
+    /// The words, then how many packets were dropped by reason, then those that were `unlinked`,
+    /// then those that a pull has promised to the push that follows it, which is for code only.
     /// Generated code knows the address, and whoever has such code holds them too.
     words: Rc<[Cell<u64>]>,
     values: Box<[u64]>,
@@ -24,7 +26,7 @@ impl Running {
     /// A kernel that has seen nothing.
     pub fn new(kernel: Arc<Kernel>) -> Running {
         let initial = kernel.words.iter().map(|word| word.initial);
-        let drops = std::iter::repeat_n(0, kernel.reasons.len() + 1);
+        let drops = std::iter::repeat_n(0, kernel.reasons.len() + 2);
         let words = initial.chain(drops).map(Cell::new).collect();
         let values = vec![0; kernel.values as usize].into();
         Running { kernel, words, values }
@@ -66,27 +68,57 @@ impl Running {
 
     /// Takes all packets of all inputs, one after the other.
     pub fn push(&mut self, io: &mut Io) {
+        for input in 0..io.inputs() {
+            while let Some(packet) = io.receive(input) {
+                self.take(io, packet);
+            }
+        }
+    }
+
+    /// Brings packets, if it is a source.
+    pub fn pull(&mut self, io: &mut Io) -> Progress {
+        let Some(Supply { bytes, burst, left }) = self.kernel.supply else { return Progress::Done };
+        let left = left as usize;
+        let count = (io.room(0) as u64).min(burst.into()).min(self.words[left].get());
+        for _ in 0..count {
+            let Some(mut packet) = io.packet() else { return Progress::Poll };
+            if packet.resize(bytes as usize).is_err() {
+                io.drop(packet, "too_long");
+                continue;
+            }
+            self.take(io, packet);
+            if self.words[left].get() != u64::MAX {
+                self.words[left].set(self.words[left].get() - 1);
+            }
+        }
+        if self.words[left].get() == 0 { Progress::Done } else { Progress::Ready }
+    }
+
+    /// One packet.
+    fn take(&mut self, io: &mut Io, mut packet: Packet) {
         let kernel = &self.kernel;
         let (words, drops) = self.words.split_at(kernel.words.len());
-        let count = |drops: &Cell<u64>| drops.set(drops.get() + 1);
-        for input in 0..io.inputs() {
-            while let Some(mut packet) = io.receive(input) {
-                let is_linked = |output: u32| io.is_linked(output as usize);
-                let mut around = Around {
-                    words,
-                    now_ns: io.now_ns(),
-                    is_linked: &is_linked,
-                    values: &mut self.values,
-                };
-                match interpret(kernel, &mut packet, &mut around) {
-                    Verdict::Emit(output) if io.is_linked(output as usize) => {
-                        io.send(output as usize, packet);
+        let is_linked = |output: u32| io.is_linked(output as usize);
+        let mut around =
+            Around { words, now_ns: io.now_ns(), is_linked: &is_linked, values: &mut self.values };
+        let drop = |number: usize| drops[number].set(drops[number].get() + 1);
+        let output = match interpret(kernel, &mut packet, &mut around) {
+            Verdict::Emit(output) => output as usize,
+            Verdict::EmitAll => {
+                let last = io.outputs().saturating_sub(1);
+                for output in 0..last {
+                    if let Some(copy) = io.duplicate(&packet) {
+                        io.send(output, copy);
                     }
-                    Verdict::Emit(_) => count(&drops[kernel.reasons.len()]),
-                    Verdict::Drop(reason) => count(&drops[reason as usize]),
-                    Verdict::Take => {}
                 }
+                last
             }
+            Verdict::Drop(reason) => return drop(reason as usize),
+            Verdict::Take => return,
+        };
+        match io.is_linked(output) {
+            true => io.send(output, packet),
+            false => drop(kernel.reasons.len()),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What can be wrong with a kernel.
 
-use super::{BlockId, End, Expr, Facts, HEADER_MAX, Kernel, Place, Step, Value, flow};
+use super::{BlockId, End, Expr, Facts, HEADER_MAX, Kernel, Place, Step, Supply, Value, flow};
+use crate::link::QUEUED_MAX;
+use crate::packet::BYTES_MAX;
 
 /// Limits of a kernel, beyond which it is no small thing any more.
 const BLOCKS_MAX: usize = 4096;
@@ -20,6 +22,7 @@ impl Kernel {
         }
         let mut wrong = Vec::new();
         self.verify_values(&mut wrong);
+        self.verify_supply(&mut wrong);
         let flowing = flow(self, 0);
         for (id, block) in self.blocks.iter_enumerated() {
             self.verify_end(id, block.end, &mut wrong);
@@ -38,6 +41,19 @@ impl Kernel {
             }
         }
         wrong
+    }
+
+    fn verify_supply(&self, wrong: &mut Vec<String>) {
+        let Some(Supply { bytes, burst, left }) = self.supply else { return };
+        if bytes as usize > BYTES_MAX {
+            wrong.push(format!("a packet has {BYTES_MAX} bytes at most"));
+        }
+        if burst == 0 || burst as usize > QUEUED_MAX {
+            wrong.push(format!("a burst is between 1 and {QUEUED_MAX}"));
+        }
+        if left as usize >= self.words.len() {
+            wrong.push(format!("there is no word {left}"));
+        }
     }
 
     /// Each value is set in one place.

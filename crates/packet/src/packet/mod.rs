@@ -24,6 +24,7 @@ mod pool;
 use std::fmt;
 use std::ptr::NonNull;
 
+pub(crate) use pool::Shared;
 pub use pool::{Pool, PoolStats};
 
 /// The most bytes of a packet.
@@ -41,7 +42,7 @@ pub(crate) struct Buffer {
     /// The next on the freelist, while it is there.
     next: *mut Buffer,
     /// The pool it came from; outlives the buffer.
-    home: *const pool::Shared,
+    home: *const Shared,
     /// Where the packet begins in `bytes`; never beyond `ROOM - length`.
     start: u32,
     /// Bytes of the packet, at most `BYTES_MAX`.
@@ -112,6 +113,8 @@ pub mod offsets {
     pub const HOME: usize = offset_of!(Buffer, home);
     /// When it was taken from its pool: `u64`.
     pub const BORN: usize = offset_of!(Buffer, born_ns);
+    /// When it was captured: `i64`.
+    pub const TIME: usize = offset_of!(Buffer, time_ns);
     /// The mark: `u64`.
     pub const MARK: usize = offset_of!(Buffer, mark);
     /// The bytes, headroom first.
@@ -308,7 +311,7 @@ impl Drop for Packet {
     fn drop(&mut self) {
         let home = self.head().home;
         // SAFETY: the pool outlives its buffers, and the only handle of this one ends here.
-        unsafe { pool::Shared::give_back(home, self.buffer) };
+        unsafe { Shared::give_back(home, self.buffer) };
     }
 }
 

@@ -76,7 +76,7 @@ impl Shared {
 
     /// Another block on the freelist; its first buffer.
     #[cold]
-    fn grow(&self) -> Option<NonNull<Buffer>> {
+    pub(crate) fn grow(&self) -> Option<NonNull<Buffer>> {
         let mut blocks = self.blocks.borrow_mut();
         if (blocks.len() + 1) * BLOCK > self.limit.next_multiple_of(BLOCK) {
             self.refused.set(self.refused.get() + 1);
@@ -198,6 +198,11 @@ impl Pool {
             (&raw const shared.allocated) as usize,
             (&raw const shared.freed) as usize,
         ]
+    }
+
+    /// The most packets there may be.
+    pub(crate) fn limit(&self) -> usize {
+        self.shared().limit
     }
 
     pub(crate) fn set_now(&self, now_ns: u64) {

@@ -2,10 +2,13 @@
 #![allow(dead_code, reason = "not every test that shares this module uses all of it")]
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tidemill_event::Loop;
 use tidemill_packet::Packet;
-use tidemill_packet::app::{App, Catalogue, Declared, Fault, Io, Progress, Reconfigured, Start};
+use tidemill_packet::app::{
+    App, Bell, Catalogue, Declared, Fault, Io, Progress, Reconfigured, Start,
+};
 use tidemill_packet::drive::{Driver, World};
 use tidemill_packet::engine::{Engine, Options};
 use tidemill_packet::flow;
@@ -321,6 +324,57 @@ impl App for Code {
 }
 
 app! {
+    /// A source that a text says.
+    Makes MakesConfig { text: String, } (output: Output(Push, Many)) (pulls, kernel)
+}
+pub struct Makes(Running);
+impl App for Makes {
+    fn new(config: MakesConfig, start: &mut Start) -> Result<Makes, Fault> {
+        let config = CodeConfig { text: config.text };
+        Ok(Makes(Code::new(config, start)?.0))
+    }
+    fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
+        Ok(self.0.pull(io))
+    }
+    fn kernel(&self) -> Option<&Running> {
+        Some(&self.0)
+    }
+}
+
+app! {
+    /// A source that is polled, and brings a packet whenever its bell rings: every so many ticks.
+    Rings RingsConfig { every_ms: u64, } (output: Output(Push, Many)) (pulls)
+}
+pub struct Rings(Bell, Duration, u64);
+impl App for Rings {
+    fn new(config: RingsConfig, _: &mut Start) -> Result<Rings, Fault> {
+        Ok(Rings(Bell::silent(), Duration::from_millis(config.every_ms), 0))
+    }
+    fn tick_every(&self) -> Option<Duration> {
+        Some(self.1)
+    }
+    fn tick(&mut self, _: &mut Io) -> Result<(), Fault> {
+        self.0.ring();
+        Ok(())
+    }
+    fn bell(&self) -> Option<&Bell> {
+        Some(&self.0)
+    }
+    fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
+        assert!(self.0.rings(), "it is not called before");
+        self.0.hush();
+        self.2 += 1;
+        if let Some(packet) = io.packet_of(&self.2.to_be_bytes()) {
+            io.send(0, packet);
+        }
+        match self.2 % 7 {
+            0 => Err(Fault::new("every seventh")),
+            _ => Ok(Progress::Poll),
+        }
+    }
+}
+
+app! {
     /// Copies what comes from anywhere to everywhere.
     Fork2 Fork2Config {} (input: Input(Either, Many), output: Output(Either, Many)) (passes)
 }
@@ -437,6 +491,8 @@ pub fn kinds() -> Catalogue {
         Noise::declaration(),
         Digest::declaration(),
         Code::declaration(),
+        Makes::declaration(),
+        Rings::declaration(),
         Fork2::declaration(),
         Shaky::declaration(),
         Takes::declaration(),

@@ -88,6 +88,7 @@ pub fn random_kernel(rng: &mut Rng) -> Kernel {
             }
             4 => builder.drop(of(rng, &reasons)),
             5 if rng.below(4) == 0 => builder.take(),
+            5 if rng.below(3) == 0 => builder.emit_all(),
             _ => builder.emit(rng.below(3).saturating_sub(1) as u32),
         }
     }
@@ -147,6 +148,31 @@ fn step(
     }
 }
 
+/// A kernel that does nothing but copy.
+const COPIES: &str = "kernel Copies\n b0:\n emit_all\n";
+
+/// A source of so many packets that puts something into each.
+fn source_kernel(rng: &mut Rng, packets: u64) -> Kernel {
+    let mut builder = Builder::new("Makes");
+    let (left, made) = (builder.state("left", packets), builder.counter("made"));
+    builder.supply(8 + rng.below(400) as u32, 1 + rng.below(300) as u32, left);
+    let one = builder.constant(1);
+    builder.count(made, one);
+    let number = builder.word(made);
+    builder.store(Width::W64, 0, number);
+    if rng.below(3) == 0 {
+        let (odd, [yes, no]) =
+            (builder.binary(Operator::And, number, one), [(); 2].map(|()| builder.block()));
+        builder.branch(odd, yes, no);
+        builder.at(no);
+        builder.take();
+        builder.at(yes);
+    }
+    builder.emit(0);
+    let kernel = builder.finish().unwrap_or_else(|wrong| panic!("{}", wrong.join("\n")));
+    Kernel::clone(&kernel)
+}
+
 /// A graph of so many apps and two ends, in which every app has an input, cycles are common, and
 /// runs of kernels too.
 pub fn random_graph(rng: &mut Rng, size: usize) -> Graph {
@@ -159,11 +185,19 @@ pub fn random_graph(rng: &mut Rng, size: usize) -> Graph {
     };
     for at in 0..size {
         let is_source = at == 0 || rng.below(12) == 0;
+        let copies = !is_source && rng.below(9) == 0;
         let kind = match rng.below(10) {
+            0..3 if is_source => {
+                let packets = rng.below(2500);
+                let kernel = source_kernel(rng, packets);
+                format!("Makes {{ text: {} }}", Text(&kernel.to_string()))
+            }
+            3 if is_source => format!("Rings {{ every_ms: {} }}", 1 + rng.below(200)),
             _ if is_source => {
                 let (seed, burst) = (rng.below(1000), 1 + rng.below(200));
                 format!("Noise {{ packets: {}, seed: {seed}, burst: {burst} }}", rng.below(2500))
             }
+            _ if copies => format!("Code {{ text: {} }}", Text(COPIES)),
             0 => "Fork2".to_owned(),
             1 => format!("Shaky {{ at: {} }}", 20 + rng.below(500)),
             2 => ["Takes", "Greedy"][rng.below(2) as usize].to_owned(),
@@ -180,7 +214,7 @@ pub fn random_graph(rng: &mut Rng, size: usize) -> Graph {
             }
             _ => "end0".to_owned(),
         };
-        for _ in 0..if is_source { 1 } else { rng.below(3) } {
+        for _ in 0..if is_source { 1 } else { rng.below(3) + 2 * u64::from(copies) } {
             let to = to(rng);
             link(&mut links, at, &to);
         }
@@ -188,7 +222,7 @@ pub fn random_graph(rng: &mut Rng, size: usize) -> Graph {
     // Sources take nothing: links that lead to one end elsewhere.
     let sources: Vec<String> = text
         .lines()
-        .filter(|line| line.contains(":: Noise"))
+        .filter(|line| [":: Noise", ":: Makes", ":: Rings"].iter().any(|kind| line.contains(kind)))
         .filter_map(|line| line.split(' ').next().map(|name| format!("-> {name}.")))
         .collect();
     let links: Vec<String> = links

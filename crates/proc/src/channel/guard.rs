@@ -19,6 +19,24 @@ const TAKEN: u8 = 2;
 /// Spins before the thread gives its core away.
 const SPINS: u32 = 200;
 
+/// The two steps, on an atomic byte of the machine or of the model checker.
+macro_rules! steps {
+    ($atomic:ty) => {
+        /// Takes a guard that is free. Acquire, with the release in `give_back`: what the other end
+        /// has done to the channel.
+        fn try_take(guard: &$atomic) -> bool {
+            guard.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        }
+
+        /// Release, with the acquire in `try_take`.
+        fn give_back(guard: &$atomic) {
+            guard.store(FREE, Ordering::Release);
+        }
+    };
+}
+
+steps!(std::sync::atomic::AtomicU8);
+
 /// Whether the ends are on different loops. Relaxed: it changes under the floor's mutex only.
 pub(crate) fn is_remote(worker: &Worker, channel: ChannelRef) -> bool {
     worker.machine.desk.is_some() && channel.guard().load(Ordering::Relaxed) != LOCAL
@@ -64,12 +82,7 @@ fn take(worker: &mut Worker, channel: ChannelRef) {
     debug_assert!(desk.held.is_null(), "one guard at a time");
     desk.crossings += 1;
     let mut spins = 0;
-    // Acquire, with the release in `release`: what the other end has done to the channel.
-    while channel
-        .guard()
-        .compare_exchange_weak(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed)
-        .is_err()
-    {
+    while !try_take(channel.guard()) {
         spins += 1;
         if spins < SPINS {
             std::hint::spin_loop();
@@ -87,7 +100,59 @@ pub(crate) fn release(worker: &mut Worker) {
         && let Some(channel) = desk.held.some()
     {
         desk.held = ChannelRef::NULL;
-        // Release, with the acquire in `take`.
-        channel.guard().store(FREE, Ordering::Release);
+        give_back(channel.guard());
+    }
+}
+
+/// Every order of what the two ends of a channel do.
+#[cfg(all(test, loom))]
+mod models {
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+    use loom::sync::atomic::{AtomicU8, Ordering};
+
+    use super::{FREE, TAKEN};
+
+    steps!(AtomicU8);
+
+    /// A channel: its guard, and what only who holds that touches.
+    struct Shared {
+        guard: AtomicU8,
+        entries: UnsafeCell<[u32; 2]>,
+    }
+
+    // SAFETY: that the guard keeps accesses apart is what the model looks at.
+    unsafe impl Sync for Shared {}
+    // SAFETY: as above.
+    unsafe impl Send for Shared {}
+
+    /// So many operations of one end, each on the whole channel.
+    fn operate(shared: &Shared, end: usize, count: u32) {
+        for _ in 0..count {
+            while !try_take(&shared.guard) {
+                loom::thread::yield_now();
+            }
+            shared.entries.with_mut(|entries| {
+                // SAFETY: the guard is held.
+                unsafe { (*entries)[end] += 1 };
+            });
+            give_back(&shared.guard);
+        }
+    }
+
+    #[test]
+    fn one_end_at_a_time() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
+            let guard = AtomicU8::new(FREE);
+            let shared = Arc::new(Shared { guard, entries: UnsafeCell::new([0; 2]) });
+            let client = shared.clone();
+            let other = loom::thread::spawn(move || operate(&client, 0, 2));
+            operate(&shared, 1, 2);
+            other.join().unwrap();
+            // SAFETY: the other end is done.
+            assert_eq!(shared.entries.with(|entries| unsafe { *entries }), [2, 2]);
+        });
     }
 }

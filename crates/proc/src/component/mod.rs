@@ -77,21 +77,33 @@ impl Life {
 }
 
 /// Told to end.
-const TOLD: u8 = 1;
+const TOLD: u16 = 1;
 /// To be torn down.
-const DOOMED: u8 = 2;
+const DOOMED: u16 = 2;
 /// Has the virtual time of its owner.
-const SYNCHRONOUS: u8 = 4;
+const SYNCHRONOUS: u16 = 4;
 /// Its conditions are to be looked at.
-const POKED: u8 = 8;
+const POKED: u16 = 8;
 /// Processes wait for a connection that is missing here.
-const PARKED: u8 = 16;
+const PARKED: u16 = 16;
 /// It has a virtual time of its own that somebody has used.
-const CLOCKED: u8 = 32;
+const CLOCKED: u16 = 32;
 /// It is in the list of those that may have come closer to their end.
-const ENDING: u8 = 64;
+const ENDING: u16 = 64;
 /// Its lock has been handed to a process that has not run since.
-const HANDED: u8 = crate::layout::HANDED;
+const HANDED: u16 = crate::layout::HANDED;
+/// See there.
+const CALM: u16 = crate::layout::CALM;
+/// One of those that await a condition has been woken and has not run since.
+const AWAKE: u16 = 512;
+/// Something that it has to do with may live on another loop.
+const TIED: u16 = 1024;
+/// Those that await a condition will be looked at by the looker.
+const DUE: u16 = 2048;
+/// Its lock has been given back since the looker came by.
+const BUSY: u16 = 4096;
+/// The first of those outside has been woken in vain too often: it is handed the lock.
+const URGENT: u16 = 8192;
 
 macro_rules! flags {
     ($($is:ident, $set:ident, $clear:ident = $flag:ident;)+) => {
@@ -121,6 +133,12 @@ flags! {
     is_clocked, set_clocked, clear_clocked = CLOCKED;
     is_ending, set_ending, clear_ending = ENDING;
     is_handed, set_handed, clear_handed = HANDED;
+    is_calm, set_calm, clear_calm = CALM;
+    is_awake, set_awake, clear_awake = AWAKE;
+    is_tied, set_tied, clear_tied = TIED;
+    is_due, set_due, clear_due = DUE;
+    is_busy, set_busy, clear_busy = BUSY;
+    is_urgent, set_urgent, clear_urgent = URGENT;
 }
 
 impl ComponentRef {

@@ -210,7 +210,7 @@ pub(crate) fn is_tied(worker: &Worker, component: ComponentRef) -> bool {
         Some(desk) => {
             !component.is_null()
                 && !desk.crew.is_alone()
-                && (component.worker() != desk.index || component.tied() != 0)
+                && (component.worker() != desk.index || component.is_tied())
         }
     }
 }
@@ -347,8 +347,8 @@ pub(crate) fn pass_on(worker: &mut Worker) {
 /// Ties two components that live on different loops.
 pub(crate) fn tie(left: ComponentRef, right: ComponentRef) {
     if !left.is_null() && !right.is_null() && left.worker() != right.worker() {
-        left.set_tied(1);
-        right.set_tied(1);
+        left.set_tied();
+        right.set_tied();
     }
 }
 

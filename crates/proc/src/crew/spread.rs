@@ -157,7 +157,7 @@ pub(super) fn gather(worker: &mut Worker) {
         relocate(worker, &there, from as u8, 0);
     }
     for component in worker.machine.table.iter() {
-        component.set_tied(0);
+        component.clear_tied();
     }
     crew.spread.store(false, Ordering::Relaxed);
     crew.wake(0);
@@ -302,6 +302,16 @@ fn relocate_queues(worker: &mut Worker, from: u8, to: u8) {
                 target.machine.attention = true;
             }
         };
+    }
+    let due = std::mem::take(worker.member(from).machine.looker.due_mut());
+    for one in due {
+        if worker.machine.table.get(one.component).is_some_and(has_moved) {
+            let target = worker.member(to);
+            target.machine.pokes.push(one.component);
+            target.machine.attention = true;
+        } else {
+            worker.member(from).machine.looker.due_mut().push(one);
+        }
     }
     split!(pokes);
     split!(ending);

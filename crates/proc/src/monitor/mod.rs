@@ -12,25 +12,29 @@
 //!
 //! * who finds the lock handed to a process that has not run yet gives way once, instead of
 //!   queueing: to be in the queue would mean to be handed the lock at the next release;
-//! * who went on from AWAIT gives way before it asks for the lock the next time: so a producer
-//!   finds a consumer not waiting but ready, and fills the buffer instead of waking it for each
-//!   item. Where that was of no use, as with many consumers and one producer, the process does so
-//!   only now and then.
+//! * who begins with a condition that does not hold is kept *outside*, before it has asked for the
+//!   lock. While all in the queue of conditions are outside, a release hands nothing over: the
+//!   [`looker`] comes by later, and the longest waiter whose condition holds is woken to ask for
+//!   the lock, one at a time. So a producer fills the buffer before a consumer runs, and of many
+//!   consumers as few run as can empty it. Who was woken in vain, because others came before it,
+//!   is the first again; after a few times it is handed the lock like those inside.
 
+mod condition;
+mod looker;
 mod queue;
+
+pub(crate) use condition::{await_change, await_condition, lock_when};
+pub(crate) use looker::Looker;
 
 use crate::crew;
 use crate::handle::{ComponentRef, ProcessRef};
 use crate::layout::{
-    CLOSED, DONE, EXCLUSIVE, Frame, GAVE_WAY, GIVES_WAY, GRANTED, OK, Process, SHARED, TRIES,
-    UNLOCKED, UNWINDING, Worker,
+    CLOSED, DONE, EXCLUSIVE, Frame, GAVE_WAY, GRANTED, OK, Process, SHARED, UNLOCKED, UNWINDING,
+    WOKEN, Worker,
 };
-use crate::process::{self, SAME, State};
+use crate::process::{self, OUTSIDE, SAME, State};
 use crate::worker::Context;
-use queue::{push, remove, remove_first};
-
-/// How often a process does not give way after it has done so in vain.
-const IN_VAIN: u8 = 15;
+use queue::{push, push_first, remove, remove_first};
 
 /// Code of a condition: 0, 1, or 2 after a fault.
 type Condition = unsafe extern "C" fn(*mut Frame, *mut Process, *mut Worker) -> u32;
@@ -43,19 +47,23 @@ pub(crate) fn lock_shared(cx: &mut Context) -> u32 {
     lock(cx, SHARED)
 }
 
+/// Takes what the process has been handed, if it has been.
+fn grant_is_taken(cx: &mut Context) -> bool {
+    let is_granted = cx.process.take_grant();
+    if is_granted {
+        cx.component().clear_handed();
+    }
+    is_granted
+}
+
 fn lock(cx: &mut Context, mode: u8) -> u32 {
     let (process, component) = (cx.process, cx.component());
-    if process.take_grant() {
-        component.clear_handed();
+    if grant_is_taken(cx) {
         return OK;
     }
     let before = process.granted();
     process.set_granted(0);
-    if before == GIVES_WAY && cx.worker.ready_count() > 0 {
-        process.set_patience(TRIES);
-        return process::pause(cx);
-    }
-    if is_free(component, mode) && component.lock_queue().is_null() {
+    if is_open(component, mode) {
         enter(component, process, mode);
         return OK;
     }
@@ -70,6 +78,11 @@ fn lock(cx: &mut Context, mode: u8) -> u32 {
 
 fn wait_for_lock(component: ComponentRef, process: ProcessRef) {
     component.set_lock_queue(push(component.lock_queue(), process));
+}
+
+/// Whether a process that asks now gets the lock.
+fn is_open(component: ComponentRef, mode: u8) -> bool {
+    is_free(component, mode) && component.lock_queue().is_null()
 }
 
 fn is_free(component: ComponentRef, mode: u8) -> bool {
@@ -132,15 +145,69 @@ pub(crate) fn pass(worker: &mut Worker, component: ComponentRef, turn: Turn) -> 
     if component.is_doomed() {
         return UNWINDING;
     }
-    if component.lock() == 0 && pass_to_awaiting(worker, component, turn) == UNWINDING {
+    if component.lock() == 0 && component.lock_queue().is_null() && all_outside(component) {
+        return pass_outside(worker, component, turn);
+    }
+    if component.lock() == 0 && serve(worker, component, Way::Grant(turn)) == UNWINDING {
         return UNWINDING;
     }
     pass_to_queue(worker, component, turn);
     OK
 }
 
-/// Wakes those whose condition holds, as long as the lock allows.
-fn pass_to_awaiting(worker: &mut Worker, component: ComponentRef, turn: Turn) -> u32 {
+/// Hands nothing on, unless the first has waited for its turn too often.
+fn pass_outside(worker: &mut Worker, component: ComponentRef, turn: Turn) -> u32 {
+    if component.is_urgent() {
+        let last = component.await_queue();
+        match condition::evaluate(worker, last.link()) {
+            0 => {}
+            1 => {
+                hand_over(worker, component, last, turn);
+                return OK;
+            }
+            _ => return UNWINDING,
+        }
+    } else {
+        component.set_calm();
+    }
+    if !component.is_awake() {
+        looker::call(worker, component);
+    }
+    OK
+}
+
+/// Gives the lock to the one after `previous`, of those that await a condition.
+fn hand_over(worker: &mut Worker, component: ComponentRef, previous: ProcessRef, turn: Turn) {
+    let process = take_out(component, previous);
+    grant(worker, component, process, turn);
+}
+
+/// Takes the one after `previous` out of those that await a condition.
+fn take_out(component: ComponentRef, previous: ProcessRef) -> ProcessRef {
+    let process = previous.link();
+    if previous == component.await_queue() {
+        component.clear_urgent();
+    }
+    component.set_await_queue(remove(component.await_queue(), previous));
+    process
+}
+
+/// Whether there are processes that await a condition, and none of them has asked for the lock.
+fn all_outside(component: ComponentRef) -> bool {
+    component.await_queue().some().is_some_and(|last| last.has(OUTSIDE))
+}
+
+/// What becomes of those that await a condition which holds now.
+#[derive(Clone, Copy)]
+enum Way {
+    /// They get the lock, as long as it allows.
+    Grant(Turn),
+    /// The first of them may ask for it.
+    Wake,
+}
+
+/// Goes through those that await a condition, the longest waiter first.
+fn serve(worker: &mut Worker, component: ComponentRef, way: Way) -> u32 {
     let last = component.await_queue();
     if last.is_null() {
         return DONE;
@@ -155,19 +222,26 @@ fn pass_to_awaiting(worker: &mut Worker, component: ComponentRef, turn: Turn) ->
         let holds = if is_known || !is_free(component, process.mode()) {
             0
         } else {
-            let holds = evaluate(worker, process);
+            let holds = condition::evaluate(worker, process);
             if holds == 0 && process.condition() & CLOSED != 0 {
                 known = process.wait();
             }
             holds
         };
-        match holds {
+        match (holds, way) {
             // So for all of them: see the last.
-            0 if known != 0 && component.await_queue().has(SAME) => return DONE,
-            0 => previous = process,
-            1 => {
-                component.set_await_queue(remove(component.await_queue(), previous));
-                grant(worker, component, process, turn);
+            (0, _) if known != 0 && component.await_queue().has(SAME) => return DONE,
+            (0, _) => previous = process,
+            (1, Way::Grant(turn)) => {
+                hand_over(worker, component, previous, turn);
+            }
+            (1, Way::Wake) => {
+                take_out(component, previous);
+                process.set_granted(WOKEN);
+                component.set_awake();
+                component.set_calm();
+                worker.wake(process);
+                return DONE;
             }
             _ => return UNWINDING,
         }
@@ -187,73 +261,6 @@ fn pass_to_queue(worker: &mut Worker, component: ComponentRef, turn: Turn) {
         component.set_lock_queue(remove_first(last));
         grant(worker, component, first, turn);
     }
-}
-
-fn evaluate(worker: &mut Worker, process: ProcessRef) -> u32 {
-    let address = std::ptr::with_exposed_provenance::<()>(process.wait() as usize);
-    // SAFETY: `await_condition` stored the address of a condition, which has this type.
-    let condition = unsafe { std::mem::transmute::<*const (), Condition>(address) };
-    // SAFETY: the frame awaits this condition and is live, and so are process and worker.
-    unsafe { condition(process.frame().0, process.0, worker) }
-}
-
-pub(crate) fn await_condition(cx: &mut Context, condition: *const u8, number: u32) -> u32 {
-    let (process, component) = (cx.process, cx.component());
-    if process.take_grant() {
-        component.clear_handed();
-        match process.patience() {
-            0 => process.set_granted(GIVES_WAY),
-            patience => process.set_patience(patience - 1),
-        }
-        return OK;
-    }
-    process.set_wait(condition.expose_provenance() as u64);
-    process.set_condition(number);
-    process.set_frame(cx.frame);
-    match evaluate(cx.worker, process) {
-        0 => await_change(cx, condition, number),
-        1 => {
-            process.set_patience(0);
-            OK
-        }
-        _ => UNWINDING,
-    }
-}
-
-pub(crate) fn await_change(cx: &mut Context, condition: *const u8, number: u32) -> u32 {
-    let (process, component) = (cx.process, cx.component());
-    if process.patience() == TRIES {
-        process.set_patience(IN_VAIN);
-    }
-    process.set_wait(condition.expose_provenance() as u64);
-    process.set_condition(number);
-    process.set_mode(process.holds());
-    let last = component.await_queue();
-    let is_same =
-        number & CLOSED != 0 && (last.is_null() || last.has(SAME) && is_like(last, process));
-    let status = process.block(State::Await, cx.frame);
-    let passed = if process.holds() == UNLOCKED {
-        status
-    } else if is_same && component.lock() == -1 && component.lock_queue().is_null() {
-        // What it awaits does not hold, and all the others await the same.
-        release(cx.worker, process);
-        status
-    } else {
-        give_up(cx)
-    };
-    // Only now: its own condition has just been found not to hold.
-    if is_same {
-        process.raise(SAME);
-    } else {
-        process.lower(SAME);
-    }
-    component.set_await_queue(push(component.await_queue(), process));
-    passed
-}
-
-/// Whether both await the same with the same lock.
-fn is_like(left: ProcessRef, right: ProcessRef) -> bool {
-    (left.wait(), left.mode()) == (right.wait(), right.mode())
 }
 
 /// Releases the lock for a passive wait. Answers 1, or 2 if a condition failed.
@@ -295,11 +302,30 @@ pub(crate) fn poke(worker: &mut Worker, component: ComponentRef) {
 
 /// Looks at the conditions of components that were poked.
 pub(crate) fn look(worker: &mut Worker) {
-    for id in std::mem::take(&mut worker.machine.pokes) {
+    let mut pokes = std::mem::take(&mut worker.machine.pokes);
+    for id in pokes.drain(..) {
         if let Some(component) = worker.machine.table.get(id) {
             component.clear_poked();
-            pass(worker, component, Turn::Last);
+            component.clear_due();
+            look_at(worker, component);
         }
+    }
+    if worker.machine.pokes.is_empty() {
+        // Its memory is used again.
+        worker.machine.pokes = pokes;
+    }
+}
+
+fn look_at(worker: &mut Worker, component: ComponentRef) {
+    if !all_outside(component) {
+        pass(worker, component, Turn::Last);
+        return;
+    }
+    // If the lock is taken now, its release looks again.
+    component.clear_calm();
+    let is_quiet = component.lock() == 0 && component.lock_queue().is_null();
+    if is_quiet && !component.is_awake() && !component.is_doomed() {
+        serve(worker, component, Way::Wake);
     }
 }
 

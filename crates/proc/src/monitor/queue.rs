@@ -13,6 +13,12 @@ pub(super) fn push(last: ProcessRef, process: ProcessRef) -> ProcessRef {
     process
 }
 
+/// Puts a process at the front; answers the last.
+pub(super) fn push_first(last: ProcessRef, process: ProcessRef) -> ProcessRef {
+    push(last, process);
+    if last.is_null() { process } else { last }
+}
+
 /// Takes out the one after `previous`; answers the new last.
 pub(super) fn remove(last: ProcessRef, previous: ProcessRef) -> ProcessRef {
     let process = previous.link();

@@ -52,7 +52,8 @@ fn made_by(program: &Program, id: ComponentId) -> impl Iterator<Item = Component
     })
 }
 
-/// The machine code of every function, then their sizes and how long each took to compile.
+/// The machine code of every function, as it is on one loop, then their sizes and how long each took
+/// to compile.
 ///
 /// # Errors
 /// If the program has errors, or no code can be made for this machine.
@@ -68,6 +69,9 @@ pub fn listing(loaded: &Loaded) -> Result<String, String> {
         let _ = writeln!(text, "{}", compiled.code.listing(*id).unwrap_or_default());
     }
     text.push_str(&compiled.code.report());
+    text.push_str(
+        "for one loop; with several, code of messages also asks where the other side is\n",
+    );
     Ok(text)
 }
 

@@ -2,12 +2,10 @@
 
 use std::io::{self, Read, Write};
 
-use tidemill_stdx::region::Bump;
-use tidemill_wire::encode::BinarySink;
-use tidemill_wire_arrow::{Engine as ReaderEngine, Format, Options, Output, Reader};
+use tidemill_wire_arrow::{Columns, Engine as ReaderEngine, Format, Options, Output, Reader};
 
-use super::convert::{Converter, Engine, KEPT_BYTES, Problem, Progress};
-use super::{ConvertError, Counts, Form, Frames};
+use super::convert::{Converter, Engine, Problem, Progress};
+use super::{ConvertError, Counts, Form};
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 65_536;
@@ -46,15 +44,8 @@ fn write_failed(error: impl std::fmt::Display) -> ConvertError {
 }
 
 impl Converter<'_> {
-    fn reader(&self) -> Result<Reader, ConvertError> {
-        let select = self.paths.clone();
-        let options = Options { select, ..Options::default() };
-        let engine = match self.engine {
-            Engine::Native => ReaderEngine::Native,
-            Engine::Table => ReaderEngine::Table,
-        };
-        Reader::new(self.schema, self.message, &options, engine)
-            .map_err(|error| ConvertError::Selection(error.to_string()))
+    fn options(&self) -> Options {
+        Options { select: self.paths.clone(), ..Options::default() }
     }
 
     /// Fields that have no column, because they lead back to a message around them.
@@ -62,7 +53,9 @@ impl Converter<'_> {
     /// # Errors
     /// A selection that cannot be had as columns.
     pub fn without_column(&self) -> Result<Vec<String>, ConvertError> {
-        Ok(self.reader()?.columns().left_out().to_vec())
+        let columns = Columns::new(self.schema, self.message, &self.options());
+        let columns = columns.map_err(|error| ConvertError::Selection(error.to_string()))?;
+        Ok(columns.left_out().to_vec())
     }
 
     /// Converts all messages of `input` into columns.
@@ -77,7 +70,12 @@ impl Converter<'_> {
         to: ColumnForm,
         progress: Progress<'_>,
     ) -> Result<Counts, ConvertError> {
-        let mut reader = self.reader()?;
+        let engine = match self.engine {
+            Engine::Native => ReaderEngine::Native,
+            Engine::Table => ReaderEngine::Table,
+        };
+        let reader = Reader::new(self.schema, self.message, &self.options(), engine);
+        let mut reader = reader.map_err(|error| ConvertError::Selection(error.to_string()))?;
         let format = match to {
             ColumnForm::Arrow => Format::Arrow,
             ColumnForm::Parquet => Format::Parquet,
@@ -85,43 +83,18 @@ impl Converter<'_> {
         let counted = Counted { to: output, bytes: 0 };
         let schema = reader.columns().arrow_schema().clone();
         let mut file = Output::new(counted, format, &schema).map_err(write_failed)?;
-        let mut frames = Frames::new(input, from);
-        let mut parsed = BinarySink::new(self.schema);
-        let mut arena = Bump::new();
-        let (mut counts, mut batch_bytes) = (Counts::default(), 0);
-        let mut done = Ok(());
-        loop {
-            let frame = match frames.next_frame() {
-                Ok(Some(frame)) => frame,
-                Ok(None) => break,
-                Err(error) => {
-                    done = Err(error);
-                    break;
-                }
-            };
-            let length = frame.len();
-            let bytes = self.bytes_of(frame, from, &arena, &mut parsed);
-            let read = bytes.and_then(|bytes| {
-                batch_bytes += bytes.len() as u64;
-                reader.append(bytes).map_err(Problem::from_display)
-            });
-            if let Err(problem) = read {
-                done = Err(problem.explain(&frames));
-                break;
-            }
-            if matches!(from, Form::Json | Form::Text) {
-                frames.pass_lines(length);
-            }
-            arena.reset_and_shrink(KEPT_BYTES);
-            counts.messages += 1;
-            counts.input_bytes = frames.bytes();
+        let mut batch_bytes = 0;
+        let walked = self.each(input, from, progress, |bytes, _| {
+            batch_bytes += bytes.len() as u64;
+            reader.append(bytes).map_err(Problem::from_display)?;
             if reader.columns().rows() >= BATCH_ROWS || batch_bytes >= BATCH_BYTES {
                 batch_bytes = 0;
                 let batch = reader.finish().map_err(write_failed)?;
                 file.write(&batch).map_err(write_failed)?;
             }
-            progress(counts);
-        }
+            Ok(())
+        });
+        let (mut counts, done) = walked?;
         // What came before a wrong message is written, in a file that is whole.
         if reader.columns().rows() > 0 {
             let batch = reader.finish().map_err(write_failed)?;

@@ -1,5 +1,6 @@
 //! One message after the other, from form to form.
 
+use std::cell::OnceCell;
 use std::io::{Read, Write};
 
 use tidemill_stdx::region::Bump;
@@ -15,7 +16,7 @@ use super::{ConvertError, Counts, Form, Frames};
 /// Output that is gathered before it is written.
 const OUTPUT_BYTES: usize = 64 << 10;
 /// Memory that is kept from one message to the next.
-pub(super) const KEPT_BYTES: usize = 1 << 20;
+const KEPT_BYTES: usize = 1 << 20;
 
 /// Is told after each message what was done so far.
 pub type Progress<'p> = &'p mut dyn FnMut(Counts);
@@ -27,7 +28,8 @@ pub struct Converter<'s> {
     mapping: Mapping<'s>,
     pub(super) message: MessageId,
     tables: Tables,
-    native: Option<Native>,
+    /// Compiled when it is first needed: columns have a decoder of their own.
+    native: OnceCell<Native>,
     /// None: all of each message.
     pub(super) paths: Vec<String>,
     pub(super) engine: Engine,
@@ -46,7 +48,7 @@ impl<'s> Converter<'s> {
     /// A converter of all of each message, or of what the paths select.
     ///
     /// # Errors
-    /// A path that leads nowhere; a processor for which no code can be generated.
+    /// A path that leads nowhere.
     pub fn new(
         schema: &'s Schema,
         message: MessageId,
@@ -60,30 +62,33 @@ impl<'s> Converter<'s> {
                 selected.map_err(|error| format!("--select: {error}"))?
             }
         };
-        let native = match engine {
-            Engine::Table => None,
-            Engine::Native => {
-                let compiled = Native::compile(schema, &tables, Wants::ALL);
-                Some(compiled.map_err(|error| format!("--engine native: {error}"))?)
-            }
-        };
         let paths = paths.unwrap_or_default().iter().map(|&path| path.to_owned()).collect();
         let mapping = Mapping::new(schema);
+        let native = OnceCell::new();
         Ok(Converter { schema, mapping, message, tables, native, paths, engine })
     }
 
-    fn decoder(&self) -> Decoder<'_> {
+    fn decoder(&self) -> Result<Decoder<'_>, ConvertError> {
         let decoder = Decoder::with(self.schema, &self.tables);
-        match &self.native {
-            Some(native) => decoder.native(native),
-            None => decoder,
+        if self.engine == Engine::Table {
+            return Ok(decoder);
         }
+        let native = match self.native.get() {
+            Some(native) => native,
+            None => {
+                let compiled = Native::compile(self.schema, &self.tables, Wants::ALL);
+                let compiled = compiled.map_err(|error| ConvertError::Engine(error.to_string()))?;
+                self.native.get_or_init(|| compiled)
+            }
+        };
+        Ok(decoder.native(native))
     }
 
     /// Converts all messages of `input`.
     ///
     /// # Errors
-    /// A message that is wrong, input or output that fails; what came before is written.
+    /// A message that is wrong, input or output that fails; what came before is written. A
+    /// processor for which no code can be generated.
     pub fn convert(
         &self,
         input: impl Read,
@@ -92,24 +97,52 @@ impl<'s> Converter<'s> {
         to: Form,
         progress: Progress<'_>,
     ) -> Result<Counts, ConvertError> {
-        let mut frames = Frames::new(input, from);
+        let decoder = self.decoder()?;
         let mut printer = self.printer(to);
+        let walked = self.each(input, from, progress, |bytes, counts| {
+            printer.print(&decoder, !self.paths.is_empty(), self.message, bytes)?;
+            if printer.out.len() >= OUTPUT_BYTES {
+                counts.output_bytes += printer.flush(output)?;
+            }
+            Ok(())
+        });
+        let (mut counts, done) = walked?;
+        counts.output_bytes += printer.flush(output)?;
+        done.map(|()| counts)
+    }
+
+    /// Hands the bytes of each message of `input` to `take`, and tells of the progress.
+    ///
+    /// What was done counts even if a message is wrong or the input fails, which is the inner
+    /// result.
+    ///
+    /// # Errors
+    /// An output that fails.
+    pub(super) fn each(
+        &self,
+        input: impl Read,
+        from: Form,
+        progress: Progress<'_>,
+        mut take: impl FnMut(&[u8], &mut Counts) -> Result<(), Failed>,
+    ) -> Result<(Counts, Result<(), ConvertError>), ConvertError> {
+        let mut frames = Frames::new(input, from);
+        let mut parsed = BinarySink::new(self.schema);
         let mut arena = Bump::new();
         let mut counts = Counts::default();
-        let mut done = Ok(());
         loop {
             let frame = match frames.next_frame() {
                 Ok(Some(frame)) => frame,
-                Ok(None) => break,
-                Err(error) => {
-                    done = Err(error);
-                    break;
-                }
+                Ok(None) => return Ok((counts, Ok(()))),
+                Err(error) => return Ok((counts, Err(error))),
             };
             let length = frame.len();
-            if let Err(problem) = self.one(frame, from, &arena, &mut printer) {
-                done = Err(problem.explain(&frames));
-                break;
+            let bytes = self.bytes_of(frame, from, &arena, &mut parsed);
+            match bytes.map_err(Failed::Message).and_then(|bytes| take(bytes, &mut counts)) {
+                Ok(()) => {}
+                Err(Failed::Message(problem)) => {
+                    return Ok((counts, Err(problem.explain(&frames))));
+                }
+                Err(Failed::Output(error)) => return Err(error),
             }
             if matches!(from, Form::Json | Form::Text) {
                 frames.pass_lines(length);
@@ -117,13 +150,8 @@ impl<'s> Converter<'s> {
             arena.reset_and_shrink(KEPT_BYTES);
             counts.messages += 1;
             counts.input_bytes = frames.bytes();
-            if printer.out.len() >= OUTPUT_BYTES {
-                counts.output_bytes += printer.flush(output)?;
-            }
             progress(counts);
         }
-        counts.output_bytes += printer.flush(output)?;
-        done.map(|()| counts)
     }
 
     fn printer(&self, to: Form) -> Printer<'_, 's> {
@@ -136,20 +164,8 @@ impl<'s> Converter<'s> {
         }
     }
 
-    fn one(
-        &self,
-        frame: &[u8],
-        from: Form,
-        arena: &Bump,
-        printer: &mut Printer<'_, 's>,
-    ) -> Result<(), Problem> {
-        let mut parsed = BinarySink::new(self.schema);
-        let bytes = self.bytes_of(frame, from, arena, &mut parsed)?;
-        printer.print(&self.decoder(), !self.paths.is_empty(), self.message, bytes)
-    }
-
     /// A message as bytes, which `parsed` makes of texts.
-    pub(super) fn bytes_of<'f>(
+    fn bytes_of<'f>(
         &self,
         frame: &'f [u8],
         from: Form,
@@ -171,6 +187,26 @@ impl<'s> Converter<'s> {
     }
 }
 
+/// Why a message was not taken.
+pub(super) enum Failed {
+    /// It is wrong.
+    Message(Problem),
+    /// There is no place for it.
+    Output(ConvertError),
+}
+
+impl From<Problem> for Failed {
+    fn from(problem: Problem) -> Failed {
+        Failed::Message(problem)
+    }
+}
+
+impl From<ConvertError> for Failed {
+    fn from(error: ConvertError) -> Failed {
+        Failed::Output(error)
+    }
+}
+
 /// What is wrong with a message, and where in its text.
 pub(super) struct Problem {
     place: Option<(usize, usize)>,
@@ -183,7 +219,7 @@ impl Problem {
     }
 
     /// As an error of the message that was read last.
-    pub(super) fn explain<R: Read>(self, frames: &Frames<R>) -> ConvertError {
+    fn explain<R: Read>(self, frames: &Frames<R>) -> ConvertError {
         let place = self.place.map(|(line, column)| frames.place(line, column));
         ConvertError::Message { place, number: frames.number(), message: self.message }
     }

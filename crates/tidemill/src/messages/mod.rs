@@ -58,6 +58,8 @@ pub enum ConvertError {
     },
     /// The selected fields cannot be had in that form.
     Selection(String),
+    /// There is no such decoder for this machine.
+    Engine(String),
     /// The input cannot be read.
     Read(std::io::Error),
     /// The output cannot be written.
@@ -72,6 +74,7 @@ impl fmt::Display for ConvertError {
                 write!(f, "message {number}: {message}")
             }
             ConvertError::Selection(what) => write!(f, "--select: {what}"),
+            ConvertError::Engine(what) => write!(f, "--engine native: {what}"),
             ConvertError::Read(error) => write!(f, "cannot be read: {error}"),
             ConvertError::Write(error) => write!(f, "cannot be written: {error}"),
         }

@@ -37,7 +37,7 @@ mod walk;
 
 pub use error::{DecodeError, ErrorKind};
 #[cfg(feature = "native")]
-pub use native::{Compiling, Listing, Native, NativeError};
+pub use native::{Compiling, Listing, Native, NativeError, Strings};
 pub use select::SelectError;
 pub use stream::Stream;
 pub use tables::Tables;
@@ -126,6 +126,7 @@ impl<'s> Decoder<'s> {
     ) -> Result<(), DecodeError> {
         let node = self.root(message);
         let mut state = State::new(self.tables, node, self.bytes_max);
+        let engine = self.engine(sink);
         let mut walk = Walk {
             schema: self.schema,
             tables: self.tables,
@@ -139,7 +140,7 @@ impl<'s> Decoder<'s> {
             held: None,
             depth_max: self.depth_max,
             root_end: State::root_end(self.bytes_max),
-            engine: self.engine::<S>(),
+            engine,
         };
         let result = match input.len() > self.bytes_max {
             true => Err(ErrorKind::TooLarge),
@@ -170,13 +171,15 @@ impl<'s> Decoder<'s> {
         error::error(kind, self.schema, self.tables, state, &tally)
     }
 
-    /// Who reads for sinks of a type.
+    /// Who reads for a sink.
     #[inline]
-    fn engine<'a, S: Sink<'a>>(&self) -> Engine<'s> {
+    fn engine<'a, S: Sink<'a>>(&self, sink: &mut S) -> Engine<'s> {
         #[cfg(feature = "native")]
-        if let Some(native) = self.native.filter(|native| native.wants().has(S::wants())) {
+        if let Some(native) = self.native.filter(|native| native.serves(sink)) {
             return Engine::Native(native);
         }
+        #[cfg(not(feature = "native"))]
+        let _ = sink;
         Engine::Table(std::marker::PhantomData)
     }
 }

@@ -16,6 +16,8 @@ pub(crate) struct Frame {
     pub(crate) start: usize,
     /// The required fields that the message outside has had.
     pub(crate) seen: u64,
+    /// The record outside, where generated code stores into a message in memory; anything else.
+    pub(crate) record: usize,
     /// The entry of the sub-message; its owner is the node outside.
     pub(crate) entry: u32,
 }
@@ -81,6 +83,14 @@ impl Frames {
         let used = &self.room()[..self.len];
         // SAFETY: the first `len` frames were written, by `push` or as `set_len` asks.
         unsafe { std::slice::from_raw_parts(used.as_ptr().cast(), used.len()) }
+    }
+
+    #[cfg(feature = "native")]
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [Frame] {
+        let len = self.len;
+        let used = &mut self.room_mut()[..len];
+        // SAFETY: the first `len` frames were written, by `push` or as `set_len` asks.
+        unsafe { std::slice::from_raw_parts_mut(used.as_mut_ptr().cast(), used.len()) }
     }
 
     /// Says how many frames there are.

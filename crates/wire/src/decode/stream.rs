@@ -127,6 +127,7 @@ impl<'s> Stream<'s> {
         held: &'a Held,
         sink: &'w mut S,
     ) -> Walk<'w, 'a, S> {
+        let engine = self.decoder.engine(sink);
         Walk {
             schema: self.decoder.schema,
             tables: self.decoder.tables,
@@ -140,7 +141,7 @@ impl<'s> Stream<'s> {
             held: Some(held),
             depth_max: self.decoder.depth_max,
             root_end: State::root_end(self.decoder.bytes_max),
-            engine: self.decoder.engine::<S>(),
+            engine,
         }
     }
 

@@ -173,7 +173,8 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
             return Err(ErrorKind::TooDeep);
         }
         told(self.sink.start_sub(entry.field))?;
-        state.frames.push(Frame { end: state.end, start, seen: state.seen, entry: place });
+        let (end, seen) = (state.end, state.seen);
+        state.frames.push(Frame { end, start, seen, record: 0, entry: place });
         (state.node, state.seen) = (entry.sub, 0);
         state.next = self.tables.node(entry.sub).first();
         Ok(())

@@ -3,9 +3,10 @@
 use super::mapping::Shape;
 use super::write::{AnyParts, JsonSink, WriteProblem};
 use crate::decode::{Decoder, ErrorKind};
+use crate::inside::{Inside, Opened};
 use crate::merge::walk_merged;
-use crate::schema::{FieldId, MessageId, Schema};
-use crate::sink::{Flow, Sink, Stop};
+use crate::schema::{MessageId, Schema};
+use crate::sink::{Flow, Stop};
 
 /// The message that a type URL names.
 pub(crate) fn message_of(schema: &Schema, type_url: &str) -> Option<MessageId> {
@@ -42,83 +43,8 @@ pub(super) fn write(sink: &mut JsonSink<'_, '_>, any: &AnyParts) -> Flow {
     walked.map_err(|_| Stop)
 }
 
-/// The sink, for a message that is already open.
-struct Inside<'k, 'm, 's>(&'k mut JsonSink<'m, 's>);
-
-impl<'a> Sink<'a> for Inside<'_, '_, '_> {
-    fn end_message(&mut self, _: MessageId) -> Flow {
-        self.0.close_in_any()
-    }
-
-    fn start_sub(&mut self, field: FieldId) -> Flow {
-        self.0.start_sub(field)
-    }
-
-    fn end_sub(&mut self, field: FieldId) -> Flow {
-        self.0.end_sub(field)
-    }
-
-    fn i64(&mut self, field: FieldId, value: i64) -> Flow {
-        self.0.i64(field, value)
-    }
-
-    fn u64(&mut self, field: FieldId, value: u64) -> Flow {
-        self.0.u64(field, value)
-    }
-
-    fn i32(&mut self, field: FieldId, value: i32) -> Flow {
-        self.0.i32(field, value)
-    }
-
-    fn u32(&mut self, field: FieldId, value: u32) -> Flow {
-        self.0.u32(field, value)
-    }
-
-    fn f64(&mut self, field: FieldId, value: f64) -> Flow {
-        self.0.f64(field, value)
-    }
-
-    fn f32(&mut self, field: FieldId, value: f32) -> Flow {
-        self.0.f32(field, value)
-    }
-
-    fn bool(&mut self, field: FieldId, value: bool) -> Flow {
-        self.0.bool(field, value)
-    }
-
-    fn start_string(&mut self, field: FieldId, length: usize) -> Flow {
-        self.0.start_string(field, length)
-    }
-
-    fn string(&mut self, field: FieldId, piece: &'a str) -> Flow {
-        self.0.string(field, piece)
-    }
-
-    fn raw_string(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
-        self.0.raw_string(field, piece)
-    }
-
-    fn end_string(&mut self, field: FieldId) -> Flow {
-        self.0.end_string(field)
-    }
-
-    fn start_bytes(&mut self, field: FieldId, length: usize) -> Flow {
-        self.0.start_bytes(field, length)
-    }
-
-    fn bytes(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
-        self.0.bytes(field, piece)
-    }
-
-    fn end_bytes(&mut self, field: FieldId) -> Flow {
-        self.0.end_bytes(field)
-    }
-
-    fn unknown(&mut self, number: u32, raw: &'a [u8]) -> Flow {
-        self.0.unknown(number, raw)
-    }
-
-    fn unknown_element(&mut self, number: u32, value: u64) -> Flow {
-        self.0.unknown_element(number, value)
+impl Opened for JsonSink<'_, '_> {
+    fn close_opened(&mut self) -> Flow {
+        self.close_in_any()
     }
 }

@@ -1,4 +1,7 @@
 //! What JSON calls the fields of a schema, made once for all messages that are printed or read.
+//!
+//! The names are kept with the schema, made by whoever first asks for them; a [`Mapping`] refers to
+//! them, and so costs nothing to make and to copy.
 
 use tidemill_stdx::hash::{combine, hash_bytes};
 
@@ -9,10 +12,22 @@ pub(crate) const NONE: u32 = u32::MAX;
 
 /// What JSON makes of a schema: names of fields and values, and which messages have forms of
 /// their own.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Mapping<'s> {
     pub(crate) schema: &'s Schema,
+    fields: &'s [FieldMap],
+    messages: &'s [MessageMap],
+    enums: &'s [EnumMap],
+    texts: &'s str,
+    table: &'s [u32],
+}
+
+/// What a schema keeps for its mappings.
+#[derive(Debug)]
+pub(crate) struct JsonNames {
+    /// By field.
     fields: Box<[FieldMap]>,
+    /// By message.
     messages: Box<[MessageMap]>,
     /// By enum.
     enums: Box<[EnumMap]>,
@@ -110,9 +125,9 @@ struct EnumMap {
 /// Enum numbers that are looked up without search.
 const DENSE_MAX: i32 = 256;
 
-impl<'s> Mapping<'s> {
-    /// The mapping of a schema.
-    pub fn new(schema: &'s Schema) -> Mapping<'s> {
+impl JsonNames {
+    /// The names of a schema, and the forms of its messages.
+    pub(crate) fn new(schema: &Schema) -> JsonNames {
         let mut texts = String::new();
         let count = schema.field_count();
         let shapes: Vec<Shape> = schema.messages().map(|id| shape(schema, id)).collect();
@@ -138,9 +153,43 @@ impl<'s> Mapping<'s> {
         }
         let enums = schema.enums().map(|id| enum_map(schema, id, &mut texts)).collect();
         let (fields, messages) = (fields.into(), messages.into());
-        let mut mapping = Mapping { schema, fields, messages, enums, texts, table: Box::default() };
-        mapping.fill_table();
-        mapping
+        let mut names = JsonNames { fields, messages, enums, texts, table: Box::default() };
+        names.fill_table();
+        names
+    }
+
+    fn key(&self, (start, end): (u32, u32)) -> &str {
+        &self.texts[start as usize..end as usize]
+    }
+
+    fn fill_table(&mut self) {
+        let size = (self.fields.len() * 4).next_power_of_two();
+        let mut table = vec![NONE; size].into_boxed_slice();
+        let mut insert = |message, name, id: usize| {
+            let mut at = hash(message, name) as usize & (size - 1);
+            while table[at] != NONE {
+                at = (at + 1) & (size - 1);
+            }
+            table[at] = id as u32;
+        };
+        // Names in JSON first: they win where another field's own name is the same.
+        for (id, field) in self.fields.iter().enumerate() {
+            insert(field.message, bare(self.key(field.json_key)), id);
+        }
+        for (id, field) in self.fields.iter().enumerate() {
+            if field.json_key != field.proto_key {
+                insert(field.message, bare(self.key(field.proto_key)), id);
+            }
+        }
+        self.table = table;
+    }
+}
+
+impl<'s> Mapping<'s> {
+    /// The mapping of a schema.
+    pub fn new(schema: &'s Schema) -> Mapping<'s> {
+        let JsonNames { fields, messages, enums, texts, table } = schema.json_names();
+        Mapping { schema, fields, messages, enums, texts, table }
     }
 
     /// The schema.
@@ -197,28 +246,6 @@ impl<'s> Mapping<'s> {
             }
             at = (at + 1) & mask;
         }
-    }
-
-    fn fill_table(&mut self) {
-        let size = (self.fields.len() * 4).next_power_of_two();
-        let mut table = vec![NONE; size].into_boxed_slice();
-        let mut insert = |message, name, id: usize| {
-            let mut at = hash(message, name) as usize & (size - 1);
-            while table[at] != NONE {
-                at = (at + 1) & (size - 1);
-            }
-            table[at] = id as u32;
-        };
-        // Names in JSON first: they win where another field's own name is the same.
-        for (id, field) in self.fields.iter().enumerate() {
-            insert(field.message, bare(self.json_key(field)), id);
-        }
-        for (id, field) in self.fields.iter().enumerate() {
-            if field.json_key != field.proto_key {
-                insert(field.message, bare(self.proto_key(field)), id);
-            }
-        }
-        self.table = table;
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) use any::message_of;
 pub use error::ReadError;
 pub(crate) use error::{Fault, utf8};
 pub use mapping::Mapping;
-pub(crate) use mapping::{EnumName, Kind, List, Shape};
+pub(crate) use mapping::{EnumName, JsonNames, Kind, List, Shape};
 pub use options::{Defaults, Enums, Names, PrintOptions, ReadOptions, Unknown};
 pub use read::read;
 pub use split::Splitter;

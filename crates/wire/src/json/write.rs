@@ -11,7 +11,8 @@
 //!            '--needs merge--> message in memory --walk--> JsonSink --> text
 //! ```
 
-use tidemill_stdx::hash::{Set, combine, hash_bytes};
+use tidemill_stdx::hash::{Set, combine};
+use tidemill_stdx::keyed::Secret;
 
 use super::mapping::{EnumName, Kind, List, Mapping, NONE, Shape};
 use super::options::{Defaults, Enums, Names, PrintOptions, Unknown};
@@ -327,7 +328,8 @@ impl<'m, 's> JsonSink<'m, 's> {
         }
         let map = self.frames.last().map_or(0, |outside| outside.map);
         // Two keys of one hash go the slow way for nothing, which does no harm.
-        match self.keys.insert(combine(hash_bytes(&self.out[start..]), map)) {
+        let hash = Secret::of_process().bytes(&self.out[start..]);
+        match self.keys.insert(combine(hash, map)) {
             true => Ok(()),
             false => Err(self.needs_merge()),
         }

@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 use super::arena::Arena;
 use super::layout::{FieldLayout, Kind, Layouts, RecordLayout, Shape};
 use super::record::{List, Record, View};
+use super::storage::Storage;
 use super::value::{AccessError, field, wrong_kind};
 use super::write::complete_entry;
 use crate::encode::table;
@@ -17,8 +18,14 @@ use crate::schema::{FieldId, FieldType, MessageId, Schema, Tag, WireType};
 use crate::sink::{Flow, Sink, Stop};
 use crate::varint;
 
+/// Whether a builder copies strings.
+pub trait Keeping {
+    /// It does.
+    const COPIES: bool;
+}
+
 /// What a builder does with the strings it is told.
-pub trait Keep<'a> {
+pub trait Keep<'a>: Keeping {
     /// A view of them that lives as long as the message; `None` where there is no room.
     fn keep(arena: &mut Arena, bytes: &'a [u8]) -> Option<View>;
 }
@@ -26,6 +33,10 @@ pub trait Keep<'a> {
 /// Strings stay where they are: the input outlives the message.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Views<'i>(PhantomData<&'i [u8]>);
+
+impl Keeping for Views<'_> {
+    const COPIES: bool = false;
+}
 
 impl<'i> Keep<'i> for Views<'i> {
     #[inline]
@@ -38,6 +49,10 @@ impl<'i> Keep<'i> for Views<'i> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Copies;
 
+impl Keeping for Copies {
+    const COPIES: bool = true;
+}
+
 impl Keep<'_> for Copies {
     #[inline]
     fn keep(arena: &mut Arena, bytes: &[u8]) -> Option<View> {
@@ -49,12 +64,12 @@ impl Keep<'_> for Copies {
 /// A message around the one that is being filled.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
-    record: Record,
-    message: MessageId,
+    pub(super) record: Record,
+    pub(super) message: MessageId,
     /// The field that the inner message is a value of.
-    field: FieldId,
+    pub(super) field: FieldId,
     /// The entry being filled has a value that its closed enum does not have.
-    odd_entry: bool,
+    pub(super) odd_entry: bool,
 }
 
 /// A string that comes in pieces.
@@ -74,14 +89,14 @@ impl Text {
 /// Fills one message; see the module. Events that no such message can give end in an error.
 #[derive(Debug)]
 pub struct Builder<'m, K> {
-    schema: &'m Schema,
-    layouts: &'m Layouts,
-    arena: &'m mut Arena,
+    pub(super) schema: &'m Schema,
+    pub(super) layouts: &'m Layouts,
+    pub(super) arena: &'m mut Arena,
     /// The message being filled.
-    record: Record,
-    layout: &'m RecordLayout,
-    odd_entry: bool,
-    frames: &'m mut Vec<Frame>,
+    pub(super) record: Record,
+    pub(super) layout: &'m RecordLayout,
+    pub(super) odd_entry: bool,
+    pub(super) frames: &'m mut Vec<Frame>,
     text: Text,
     error: Option<AccessError>,
     keep: PhantomData<K>,
@@ -128,7 +143,7 @@ impl<'m, K> Builder<'m, K> {
     }
 
     #[cold]
-    fn full(&mut self) -> Stop {
+    pub(super) fn full(&mut self) -> Stop {
         self.fail(AccessError::Full)
     }
 
@@ -227,7 +242,7 @@ impl<'m, K> Builder<'m, K> {
     }
 
     /// The end of an entry: into its map, or to the unknown fields.
-    fn end_entry(&mut self, map_id: FieldId, entry: Record, odd: bool) -> Flow {
+    pub(super) fn end_entry(&mut self, map_id: FieldId, entry: Record, odd: bool) -> Flow {
         let field = self.layouts.field(map_id);
         let Some(of) = field.record.map(|of| self.layouts.record(of)) else { return Err(Stop) };
         if odd {
@@ -263,6 +278,10 @@ impl<'a, K: Keep<'a>> Builder<'_, K> {
 }
 
 impl<'a, K: Keep<'a>> Sink<'a> for Builder<'_, K> {
+    fn storage(&mut self) -> Option<&mut dyn Storage> {
+        Some(self)
+    }
+
     fn start_message(&mut self, message: MessageId) -> Flow {
         if message == self.layout.message && self.frames.is_empty() {
             return Ok(());

@@ -4,10 +4,12 @@
 //!   Map.entries  -> [ record | record | record ... ]      key and value are always stored
 //!   Map.index    -> [ 0 | 3 | 0 | 1 | gone | 2 ... ]      place + 1, from the hash of the key
 //! ```
+//! The hash is secret, so no keys can be chosen to make decoding slow; what is walked are the entries,
+//! in their order, which does not depend on it.
 
 use std::ptr::NonNull;
 
-use tidemill_stdx::hash::{hash_bytes, hash_u64};
+use tidemill_stdx::keyed::Secret;
 
 use super::arena::Arena;
 use super::layout::{Cell, FieldLayout};
@@ -56,9 +58,10 @@ impl<'k> Key<'k> {
     }
 
     fn hash(self) -> u32 {
+        let secret = Secret::of_process();
         let hash = match self {
-            Key::Word(word) => hash_u64(word),
-            Key::Bytes(bytes) => hash_bytes(bytes),
+            Key::Word(word) => secret.word(word),
+            Key::Bytes(bytes) => secret.bytes(bytes),
         };
         (hash >> 32) as u32
     }

@@ -23,8 +23,10 @@ mod compare;
 pub mod layout;
 pub(crate) mod map;
 pub(crate) mod present;
+mod raw;
 pub(crate) mod read;
 pub mod record;
+pub(crate) mod storage;
 mod value;
 mod walk;
 mod write;
@@ -34,7 +36,10 @@ use std::marker::PhantomData;
 
 pub use arena::Arena;
 pub use build::{Builder, Copies, Keep, Views};
+#[doc(hidden)]
+pub use storage::Storage;
 pub use layout::{Cell, FieldLayout, Kind, Layouts, RecordLayout, Shape};
+pub use raw::Place;
 pub use read::{ListRef, MapRef, MessageRef};
 pub use value::{AccessError, FieldName, Value};
 pub use walk::MapOrder;
@@ -125,6 +130,19 @@ impl<'i> Message<'i> {
     ) -> Result<(), DecodeError> {
         self.clear();
         decoder.decode(self.message, input, &mut self.builder())
+    }
+
+    /// As [`Message::decode_copied`], by a decoder of the caller's.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn decode_copied_with(
+        &mut self,
+        decoder: &Decoder<'_>,
+        input: &[u8],
+    ) -> Result<(), DecodeError> {
+        self.clear();
+        decoder.decode(self.message, input, &mut self.copying_builder())
     }
 
     /// As [`Message::decode`], with copies of strings and bytes.

@@ -367,6 +367,14 @@ impl<'m> MapRef<'m> {
         Ok(Some(value_at(self.schema, value_layout, value)))
     }
 
+    /// Key and value at a place in the order of [`MapRef::iter`].
+    pub fn entry(&self, index: usize) -> Option<(Value<'m>, Value<'m>)> {
+        let (_, key, _, value) = entry_fields(self.schema, self.layout);
+        let entry = self.records().get(index)?;
+        let of = |layout: &FieldLayout| value_at(self.schema, layout, entry.place(layout));
+        Some((of(key), of(value)))
+    }
+
     /// Keys and values in the order in which the keys came, unless some were removed.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (Value<'m>, Value<'m>)> + use<'m> {
         let (_, key, _, value) = entry_fields(self.schema, self.layout);

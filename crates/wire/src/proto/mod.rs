@@ -21,12 +21,14 @@
 mod files;
 mod hint;
 mod lex;
+mod load;
 mod options;
 mod parse;
 mod places;
 mod wellknown;
 
 pub use files::{Files, Folders, Texts};
+pub use load::load;
 pub use wellknown::names as well_known_files;
 
 use tidemill_stdx::diag::{self, Diagnostic, Severity, Sources, Span};

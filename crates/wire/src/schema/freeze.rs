@@ -461,6 +461,7 @@ impl Graph {
             order: order.into(),
             layouts: OnceLock::new(),
             decoding: OnceLock::new(),
+            json_names: OnceLock::new(),
         };
         Schema { pool: Arc::new(pool) }
     }

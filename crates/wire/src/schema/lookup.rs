@@ -11,6 +11,7 @@ use super::{
     EnumId, FieldId, FieldType, FileId, Label, MessageId, OneofId, ServiceId, Tag, descriptor,
 };
 use crate::decode::Tables;
+use crate::json::JsonNames;
 use crate::message::Layouts;
 
 /// What a full name means.
@@ -76,6 +77,8 @@ pub(super) struct Pool {
     /// Made by the first decoder, because most schemas never meet one; two threads may come at
     /// once.
     pub(super) decoding: OnceLock<Tables>,
+    /// Made by whoever first needs JSON or text; two threads may come at once.
+    pub(super) json_names: OnceLock<JsonNames>,
 }
 
 macro_rules! def {
@@ -116,6 +119,16 @@ impl Schema {
     /// Number of fields, extensions among them: their ids are smaller.
     pub fn field_count(&self) -> usize {
         self.pool.wire.len()
+    }
+
+    /// The message type whose [`MessageId::index`] that is.
+    pub fn message_at(&self, index: usize) -> Option<MessageId> {
+        (index < self.messages().len()).then_some(MessageId(index as u32))
+    }
+
+    /// The field whose [`FieldId::index`] that is.
+    pub fn field_at(&self, index: usize) -> Option<FieldId> {
+        (index < self.field_count()).then_some(FieldId(index as u32))
     }
 
     /// A file.
@@ -262,6 +275,11 @@ impl Schema {
     #[inline]
     pub(crate) fn decoding(&self) -> &Tables {
         self.pool.decoding.get_or_init(|| Tables::new(self))
+    }
+
+    /// What JSON and text call things.
+    pub(crate) fn json_names(&self) -> &JsonNames {
+        self.pool.json_names.get_or_init(|| JsonNames::new(self))
     }
 
     #[inline]

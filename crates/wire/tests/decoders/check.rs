@@ -1,8 +1,8 @@
 //! All ways to decode a case must tell the same.
 
 use tidemill_stdx::rng::Rng;
-use tidemill_wire::decode::Native;
-use tidemill_wire::{DecodeError, Decoder, ErrorKind, MessageId, Schema, Tables, Wants};
+use tidemill_wire::decode::{Listing, Native, Strings};
+use tidemill_wire::{DecodeError, Decoder, ErrorKind, Message, MessageId, Schema, Tables, Wants};
 
 use crate::log::Log;
 
@@ -15,6 +15,9 @@ pub struct Engines<'s> {
     pub tables: &'s Tables,
     pub native: Native,
     pub checking: Native,
+    /// Into messages in memory.
+    pub viewed: Native,
+    pub copied: Native,
     pub depth_max: usize,
 }
 
@@ -23,7 +26,10 @@ impl<'s> Engines<'s> {
         let native = Native::compile(schema, tables, Wants::ALL).unwrap();
         let checking = Native::compile(schema, tables, Wants::NONE).unwrap();
         let depth_max = tidemill_wire::decode::DEPTH_MAX;
-        Engines { schema, tables, native, checking, depth_max }
+        let [viewed, copied] = [Strings::Viewed, Strings::Copied].map(|strings| {
+            Native::for_messages(schema, tables, strings, Listing::Dropped).unwrap()
+        });
+        Engines { schema, tables, native, checking, viewed, copied, depth_max }
     }
 
     fn table_decoder(&self) -> Decoder<'_> {
@@ -68,7 +74,35 @@ impl<'s> Engines<'s> {
                 same(&told, &streamed, || format!("cut at {cuts:?}, {bytes:02x?}"));
             }
         }
+        self.check_messages(message, bytes);
         told
+    }
+
+    /// Decodes into messages in memory in every way and compares.
+    fn check_messages(&self, message: MessageId, bytes: &[u8]) {
+        let table = self.table_decoder();
+        let new = || Message::new(self.schema, message).unwrap();
+        // A message that was in use has garbage where a new one has zeros.
+        let (mut expected, mut viewed, mut copied) = (new(), new(), new());
+        for round in 0..2 {
+            let told = expected.decode_with(&table, bytes);
+            let other = viewed.decode_with(&table.native(&self.viewed), bytes);
+            assert_eq!(told, other, "viewed, round {round}, {bytes:02x?}");
+            assert_same(&expected, &viewed, || format!("viewed, round {round}, {bytes:02x?}"));
+            let other = copied.decode_copied_with(&table.native(&self.copied), bytes);
+            assert_eq!(told, other, "copied, round {round}, {bytes:02x?}");
+            assert_same(&expected, &copied, || format!("copied, round {round}, {bytes:02x?}"));
+        }
+        let told = expected.decode_with(&table, bytes);
+        for cuts in cuts(bytes.len()) {
+            for decoder in [table, table.native(&self.copied)] {
+                let mut built = new();
+                let other = streamed_into(&decoder, message, bytes, &cuts, &mut built);
+                assert_eq!(told, other, "cut at {cuts:?}, {bytes:02x?}");
+                // Of a string that is not complete no piece is in the message.
+                assert_same(&expected, &built, || format!("cut at {cuts:?}, {bytes:02x?}"));
+            }
+        }
     }
 }
 
@@ -78,6 +112,30 @@ fn same(told: &Told, other: &Told, how: impl Fn() -> String) {
         let end = |text: &str| text.lines().rev().take(9).collect::<Vec<_>>().join("\n");
         panic!("{}\n{}{:?}\n--\n{}{:?}", how(), end(&told.0), told.1, end(&other.0), other.1);
     }
+}
+
+fn assert_same(one: &Message<'_>, other: &Message<'_>, how: impl Fn() -> String) {
+    if one != other || one.encode() != other.encode() {
+        panic!("{}\n{one:?}\n--\n{other:?}", how());
+    }
+}
+
+fn streamed_into(
+    decoder: &Decoder<'_>,
+    message: MessageId,
+    bytes: &[u8],
+    cuts: &[usize],
+    into: &mut Message<'_>,
+) -> Result<(), DecodeError> {
+    let mut builder = into.copying_builder();
+    let mut stream = decoder.stream(message);
+    let mut from = 0;
+    for &to in cuts.iter().chain([&bytes.len()]) {
+        let piece = bytes[from..to].to_vec();
+        stream.push(&piece, &mut builder)?;
+        from = to;
+    }
+    stream.finish(&mut builder)
 }
 
 fn whole(decoder: &Decoder<'_>, schema: &Schema, message: MessageId, bytes: &[u8]) -> Told {

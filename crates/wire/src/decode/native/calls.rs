@@ -3,31 +3,23 @@
 //! One table for each type of sink; the code takes the addresses from there, so it serves every
 //! sink. A sink that panics does so when the generated code has been left.
 
-use std::any::Any;
-use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::super::load::long_varint;
+use super::context::Context;
 use crate::schema::{FIELD_NUMBER_MAX, FieldId, WireType};
 use crate::sink::{Flow, Sink};
 use crate::varint;
 
-/// A sink while generated code runs.
-pub(super) struct Host<'k, S> {
-    pub(super) sink: &'k mut S,
-    pub(super) panic: Option<Box<dyn Any + Send>>,
-}
-
 /// Go on.
 pub(super) const GO_ON: u32 = 0;
 /// The sink stopped.
-const STOP: u32 = 1;
+pub(super) const STOP: u32 = 1;
 /// The string is not UTF-8.
 pub(super) const INVALID: u32 = 2;
 
-type Number<T> = unsafe extern "C" fn(*mut c_void, u32, T) -> u32;
-type Text = unsafe extern "C" fn(*mut c_void, u32, *const u8, usize) -> u32;
-type Sub = unsafe extern "C" fn(*mut c_void, u32) -> u32;
+type Number<T> = unsafe extern "C" fn(*mut Context, u32, T) -> u32;
+type Text = unsafe extern "C" fn(*mut Context, u32, *const u8, usize) -> u32;
+type Sub = unsafe extern "C" fn(*mut Context, u32) -> u32;
 
 /// See the module.
 #[repr(C)]
@@ -46,19 +38,20 @@ pub(super) struct Calls {
     pub(super) end_sub: Sub,
 }
 
-/// Calls the sink behind `host`.
+/// Calls the sink of `context`.
 ///
 /// # Safety
-/// `host` is the [`Host`] of a sink of this type, and nobody else uses it meanwhile.
+/// The host of `context` is a sink of this type, and nobody else uses it meanwhile.
 #[inline(always)]
-unsafe fn with<'a, S: Sink<'a>>(host: *mut c_void, call: impl FnOnce(&mut S) -> Flow) -> u32 {
+unsafe fn with<'a, S: Sink<'a>>(context: *mut Context, call: impl FnOnce(&mut S) -> Flow) -> u32 {
     // SAFETY: as the caller says.
-    let host = unsafe { &mut *host.cast::<Host<'_, S>>() };
-    match catch_unwind(AssertUnwindSafe(|| call(host.sink))) {
+    let sink = unsafe { &mut *(*context).host.cast::<S>() };
+    match catch_unwind(AssertUnwindSafe(|| call(sink))) {
         Ok(Ok(())) => GO_ON,
         Ok(Err(_)) => STOP,
         Err(panic) => {
-            host.panic = Some(panic);
+            // SAFETY: the code that calls does not touch it.
+            unsafe { (*context).panic = Some(panic) };
             STOP
         }
     }
@@ -67,12 +60,12 @@ unsafe fn with<'a, S: Sink<'a>>(host: *mut c_void, call: impl FnOnce(&mut S) -> 
 macro_rules! number {
     ($name:ident, $ty:ty, $value:ident => $made:expr) => {
         unsafe extern "C" fn $name<'a, S: Sink<'a>>(
-            host: *mut c_void,
+            context: *mut Context,
             field: u32,
             $value: $ty,
         ) -> u32 {
-            // SAFETY: the code was given the host of this table's sink.
-            unsafe { with(host, |sink: &mut S| sink.$name(FieldId(field), $made)) }
+            // SAFETY: the code was given the sink of this table's type.
+            unsafe { with(context, |sink: &mut S| sink.$name(FieldId(field), $made)) }
         }
     };
 }
@@ -86,7 +79,7 @@ number!(f32, u32, value => f32::from_bits(value));
 number!(bool, u64, value => value != 0);
 
 unsafe extern "C" fn string<'a, S: Sink<'a>>(
-    host: *mut c_void,
+    context: *mut Context,
     field: u32,
     start: *const u8,
     length: usize,
@@ -100,12 +93,12 @@ unsafe extern "C" fn string<'a, S: Sink<'a>>(
         sink.string(field, text)?;
         sink.end_string(field)
     };
-    // SAFETY: the code was given the host of this table's sink.
-    unsafe { with(host, call) }
+    // SAFETY: the code was given the sink of this table's type.
+    unsafe { with(context, call) }
 }
 
 unsafe extern "C" fn raw_string<'a, S: Sink<'a>>(
-    host: *mut c_void,
+    context: *mut Context,
     field: u32,
     start: *const u8,
     length: usize,
@@ -118,12 +111,12 @@ unsafe extern "C" fn raw_string<'a, S: Sink<'a>>(
         sink.raw_string(field, bytes)?;
         sink.end_string(field)
     };
-    // SAFETY: the code was given the host of this table's sink.
-    unsafe { with(host, call) }
+    // SAFETY: the code was given the sink of this table's type.
+    unsafe { with(context, call) }
 }
 
 unsafe extern "C" fn bytes<'a, S: Sink<'a>>(
-    host: *mut c_void,
+    context: *mut Context,
     field: u32,
     start: *const u8,
     length: usize,
@@ -136,18 +129,18 @@ unsafe extern "C" fn bytes<'a, S: Sink<'a>>(
         sink.bytes(field, bytes)?;
         sink.end_bytes(field)
     };
-    // SAFETY: the code was given the host of this table's sink.
-    unsafe { with(host, call) }
+    // SAFETY: the code was given the sink of this table's type.
+    unsafe { with(context, call) }
 }
 
-unsafe extern "C" fn start_sub<'a, S: Sink<'a>>(host: *mut c_void, field: u32) -> u32 {
-    // SAFETY: the code was given the host of this table's sink.
-    unsafe { with(host, |sink: &mut S| sink.start_sub(FieldId(field))) }
+unsafe extern "C" fn start_sub<'a, S: Sink<'a>>(context: *mut Context, field: u32) -> u32 {
+    // SAFETY: the code was given the sink of this table's type.
+    unsafe { with(context, |sink: &mut S| sink.start_sub(FieldId(field))) }
 }
 
-unsafe extern "C" fn end_sub<'a, S: Sink<'a>>(host: *mut c_void, field: u32) -> u32 {
-    // SAFETY: the code was given the host of this table's sink.
-    unsafe { with(host, |sink: &mut S| sink.end_sub(FieldId(field))) }
+unsafe extern "C" fn end_sub<'a, S: Sink<'a>>(context: *mut Context, field: u32) -> u32 {
+    // SAFETY: the code was given the sink of this table's type.
+    unsafe { with(context, |sink: &mut S| sink.end_sub(FieldId(field))) }
 }
 
 impl Calls {
@@ -168,20 +161,6 @@ impl Calls {
             end_sub: end_sub::<S>,
         }
     }
-}
-
-/// A varint and its length, 0 for none.
-#[repr(C)]
-pub(super) struct Read {
-    value: u64,
-    bytes: usize,
-}
-
-/// Reads a varint of three bytes or more.
-pub(super) unsafe extern "C" fn varint_at(at: *const u8) -> Read {
-    // SAFETY: the code is in the safe zone.
-    let (value, bytes) = unsafe { long_varint(at) };
-    Read { value, bytes }
 }
 
 /// Whether a string is UTF-8.

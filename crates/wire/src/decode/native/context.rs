@@ -1,10 +1,12 @@
 //! What generated code and the walk hand to each other.
 
+use std::any::Any;
 use std::ffi::c_void;
 use std::mem::offset_of;
 
 use super::super::state::Frame;
 use super::calls::Calls;
+use crate::message::Arena;
 
 /// Where the walk is, for one call of the generated code. Places are bytes from the start of the
 /// input, as everywhere.
@@ -29,9 +31,14 @@ pub(super) struct Context {
     pub(super) start: usize,
     pub(super) entry: u64,
     pub(super) list_end: usize,
-    /// Who is called.
+    /// The sink that is called, or the address of the storage that is stored into.
     pub(super) host: *mut c_void,
     pub(super) calls: *const Calls,
+    /// Of messages in memory: the memory, and the innermost record, in and out.
+    pub(super) arena: *mut Arena,
+    pub(super) record: usize,
+    /// A panic of the sink, to go on when the code has been left.
+    pub(super) panic: Option<Box<dyn Any + Send>>,
 }
 
 macro_rules! offsets {
@@ -52,14 +59,16 @@ offsets! {
     START: start,
     ENTRY: entry,
     LIST_END: list_end,
-    HOST: host,
     CALLS: calls,
+    ARENA: arena,
+    RECORD: record,
 }
 
 pub(super) const FRAME_BYTES: i64 = size_of::<Frame>() as i64;
 pub(super) const FRAME_END: i32 = offset_of!(Frame, end) as i32;
 pub(super) const FRAME_START: i32 = offset_of!(Frame, start) as i32;
 pub(super) const FRAME_SEEN: i32 = offset_of!(Frame, seen) as i32;
+pub(super) const FRAME_RECORD: i32 = offset_of!(Frame, record) as i32;
 pub(super) const FRAME_ENTRY: i32 = offset_of!(Frame, entry) as i32;
 
 /// How generated code ends.

@@ -20,6 +20,7 @@
 mod background;
 mod calls;
 mod context;
+mod records;
 mod scalar;
 mod target;
 mod write;
@@ -31,15 +32,20 @@ use tidemill_jit::build::{CallConv, signature, types};
 use tidemill_jit::{Code, Level, Module, Options};
 
 use super::load::SLACK;
-use super::state::{Frame, Within};
+use super::state::{Frame, State, Within};
 use super::tables::Tables;
 use super::walk::{Step, Walk, Zone};
 use super::{Decoder, ErrorKind};
+use crate::message::record::Record;
+use crate::message::storage::Outside;
 use crate::schema::Schema;
 use crate::sink::{Sink, Wants};
 pub use background::Compiling;
-use calls::{Calls, Host};
+use calls::Calls;
 use context::{Context, Exit};
+pub use records::Strings;
+use records::Records;
+use target::{SinkCalls, Target};
 
 /// Messages with more fields than this together stay partly with the table decoder.
 const ENTRIES_MAX: usize = 4000;
@@ -65,7 +71,7 @@ type Entry = unsafe extern "C" fn(*mut Context, u32) -> u32;
 /// Code that decodes; see the module. Shared freely between threads.
 pub struct Native {
     tables: Tables,
-    wants: Wants,
+    serves: Serves,
     entry: Entry,
     /// By node: whether there is code for it.
     compiled: Vec<bool>,
@@ -76,8 +82,17 @@ pub struct Native {
 
 impl fmt::Debug for Native {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Native").field("wants", &self.wants).finish_non_exhaustive()
+        f.debug_struct("Native").field("serves", &self.serves).finish_non_exhaustive()
     }
+}
+
+/// Whom the code is for.
+#[derive(Debug)]
+enum Serves {
+    /// Sinks that want no other events.
+    Sinks(Wants),
+    /// Messages in memory of a schema.
+    Messages(Schema, Strings),
 }
 
 /// Whether the text of the machine code is kept.
@@ -109,6 +124,38 @@ impl Native {
         wants: Wants,
         listing: Listing,
     ) -> Result<Native, NativeError> {
+        let target = |_: &mut Module| SinkCalls { wants };
+        Native::write(schema, tables, Serves::Sinks(wants), listing, target)
+    }
+
+    /// Compiles a decoder for `tables`, which were made from `schema`, that stores into messages
+    /// in memory by itself. Sinks, and messages that keep strings otherwise, are served by the
+    /// table decoder.
+    ///
+    /// # Errors
+    /// As [`Native::compile`].
+    pub fn for_messages(
+        schema: &Schema,
+        tables: &Tables,
+        strings: Strings,
+        listing: Listing,
+    ) -> Result<Native, NativeError> {
+        let layouts = schema.layouts();
+        let target = |module: &mut Module| {
+            let helpers = records::Helpers::import(module);
+            Records { layouts, strings, helpers }
+        };
+        let serves = Serves::Messages(schema.clone(), strings);
+        Native::write(schema, tables, serves, listing, target)
+    }
+
+    fn write<T: Target>(
+        schema: &Schema,
+        tables: &Tables,
+        serves: Serves,
+        listing: Listing,
+        target: impl FnOnce(&mut Module) -> T,
+    ) -> Result<Native, NativeError> {
         let kept = listing == Listing::Kept;
         let options = Options {
             optimise: Level::Speed,
@@ -118,22 +165,30 @@ impl Native {
         };
         let mut module = Module::new(options).map_err(NativeError)?;
         let helpers = write::Helpers::import(&mut module);
+        let target = target(&mut module);
         let parameters = [types::I64, types::I32];
         let id = module.declare("decode", signature(CallConv::SystemV, &parameters, &[types::I32]));
         let compiled = compiled(tables);
         module
-            .define(id, |body| write::write(body, schema, tables, wants, &compiled, &helpers))
+            .define(id, |body| write::write(body, schema, tables, &target, &compiled, &helpers))
             .map_err(NativeError)?;
         let code = module.finish().map_err(NativeError)?;
         // SAFETY: the function was declared with this signature, and `code` stays beside it.
         let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code.address(id)) };
         let listing = code.listing(id);
-        Ok(Native { tables: tables.clone(), wants, entry, compiled, listing, code })
+        Ok(Native { tables: tables.clone(), serves, entry, compiled, listing, code })
     }
 
-    /// The events that it has code for.
-    pub fn wants(&self) -> Wants {
-        self.wants
+    /// Whether a sink can do with it.
+    #[inline]
+    pub(super) fn serves<'a, S: Sink<'a>>(&self, sink: &mut S) -> bool {
+        match &self.serves {
+            Serves::Sinks(wants) => wants.has(S::wants()),
+            Serves::Messages(schema, strings) => sink.storage().is_some_and(|storage| {
+                storage.copies() == (*strings == Strings::Copied)
+                    && storage.schema().is_same(schema)
+            }),
+        }
     }
 
     /// The machine code as text, if it was kept.
@@ -158,6 +213,69 @@ fn compiled(tables: &Tables) -> Vec<bool> {
     chosen
 }
 
+/// Where the code may read.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The address of place 0 of the input.
+    base: *const u8,
+    /// Where no more field may begin.
+    safe: usize,
+    depth_max: usize,
+}
+
+impl Native {
+    /// Runs the code from where the walk is, and says where it came to.
+    #[inline]
+    fn execute(
+        &self,
+        state: &mut State,
+        at: Place,
+        prepare: impl FnOnce(&mut Context),
+    ) -> (u32, Context) {
+        let depth = state.frames.len();
+        let room = state.frames.room_mut();
+        let allowed = room.len().min(at.depth_max).max(depth);
+        let frames: *mut Frame = room.as_mut_ptr().cast();
+        let mut context = Context {
+            pos: state.pos,
+            end: state.end,
+            safe: at.safe,
+            base: at.base,
+            top: frames.wrapping_add(depth),
+            frames_end: frames.wrapping_add(allowed),
+            seen: state.seen,
+            node: 0,
+            start: 0,
+            entry: 0,
+            list_end: 0,
+            host: ptr::null_mut(),
+            calls: ptr::null(),
+            arena: ptr::null_mut(),
+            record: 0,
+            panic: None,
+        };
+        prepare(&mut context);
+        // SAFETY: the code was written for these tables; `Context` says what is where; the words
+        // it reads begin before `safe`, and so end on pages of the piece.
+        let code = unsafe { (self.entry)(&raw mut context, state.node) };
+        let depth = (context.top.addr() - frames.addr()) / size_of::<Frame>();
+        // SAFETY: the code wrote each frame that it pushed.
+        unsafe { state.frames.set_len(depth) };
+        (state.pos, state.end, state.seen) = (context.pos, context.end, context.seen);
+        state.node = context.node as u32;
+        state.next = self.tables.node(state.node).first();
+        (code, context)
+    }
+}
+
+/// The record at an address that code has told.
+fn record_at(address: usize) -> Record {
+    let address = ptr::with_exposed_provenance_mut(address);
+    let address = ptr::NonNull::new(address).expect("records are somewhere");
+    // SAFETY: the code was given this record, or made it, for the message of its node.
+    unsafe { Record::from_address(address) }
+}
+
 impl<'s> Decoder<'s> {
     /// Goes by the tables of a native decoder, and uses it for sinks that want no more events than
     /// it has code for.
@@ -179,7 +297,8 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         let safe = if same_page { have } else { have.saturating_sub(SLACK).max(self.piece_start) };
         loop {
             if self.state.within == Within::Fields {
-                if self.state.pos >= safe && self.state.pos != self.state.end {
+                let pos = self.state.pos;
+                if pos > safe || pos == safe && pos != self.state.end {
                     return Ok(());
                 }
                 if !native.compiled[self.state.node as usize] {
@@ -189,7 +308,17 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                     }
                     return Ok(());
                 }
-                self.run(native, safe)?;
+                if let Serves::Messages(..) = native.serves {
+                    if !self.fill(native, safe)? {
+                        // An entry of a map that came to the table decoder stays there.
+                        if !self.one_by_table()? {
+                            return Ok(());
+                        }
+                        continue;
+                    }
+                } else {
+                    self.run(native, safe)?;
+                }
                 if self.state.pos >= safe && self.state.pos != self.state.end {
                     return Ok(());
                 }
@@ -201,7 +330,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
     }
 
     fn piece_zone(&self, to: usize) -> Zone {
-        Zone { base: self.piece.as_ptr().wrapping_sub(self.piece_start), to }
+        Zone { base: self.piece_base(), to }
     }
 
     /// One field by the table decoder; false if the rest of the piece is for it.
@@ -219,48 +348,62 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         Ok(before != (self.state.pos, self.state.within, self.state.frames.len()))
     }
 
+    /// By code that calls the sink.
     fn run(&mut self, native: &Native, safe: usize) -> Step {
-        let state = &mut *self.state;
-        let depth = state.frames.len();
-        let room = state.frames.room_mut();
-        let allowed = room.len().min(self.depth_max).max(depth);
-        let frames: *mut Frame = room.as_mut_ptr().cast();
+        let (base, host) = (self.piece_base(), ptr::from_mut(&mut *self.sink).cast());
         let calls = const { &Calls::of::<S>() };
-        let mut host = Host { sink: &mut *self.sink, panic: None };
-        let mut context = Context {
-            pos: state.pos,
-            end: state.end,
-            safe,
-            base: self.piece.as_ptr().wrapping_sub(self.piece_start),
-            top: frames.wrapping_add(depth),
-            frames_end: frames.wrapping_add(allowed),
-            seen: state.seen,
-            node: 0,
-            start: 0,
-            entry: 0,
-            list_end: 0,
-            host: (&raw mut host).cast(),
-            calls: ptr::from_ref(calls),
-        };
-        // SAFETY: the code was written for these tables; `Context` says what is where; the words
-        // it reads begin before `safe`, and so end on pages of the piece.
-        let code = unsafe { (native.entry)(&raw mut context, state.node) };
-        if let Some(panic) = host.panic {
+        let at = Place { base, safe, depth_max: self.depth_max };
+        let (code, mut context) = native.execute(self.state, at, |context| {
+            (context.host, context.calls) = (host, ptr::from_ref(calls));
+        });
+        if let Some(panic) = context.panic.take() {
             std::panic::resume_unwind(panic);
         }
-        let depth = (context.top.addr() - frames.addr()) / size_of::<Frame>();
-        // SAFETY: the code wrote each frame that it pushed.
-        unsafe { state.frames.set_len(depth) };
-        (state.pos, state.end, state.seen) = (context.pos, context.end, context.seen);
-        state.node = context.node as u32;
-        state.next = self.tables.node(state.node).first();
+        self.left(code, &context)
+    }
+
+    /// By code that stores into the message that the sink fills; false if it cannot go on here.
+    fn fill(&mut self, native: &Native, safe: usize) -> Step<bool> {
+        let at = Place { base: self.piece_base(), safe, depth_max: self.depth_max };
+        let Some(mut storage) = self.sink.storage() else { return Ok(false) };
+        if !storage.is_plain() {
+            return Ok(false);
+        }
+        let state = &mut *self.state;
+        for (depth, frame) in state.frames.as_mut_slice().iter_mut().enumerate() {
+            let record = storage.outside(depth).ok_or(ErrorKind::Stopped)?;
+            frame.record = record.address().expose_provenance();
+        }
+        let (arena, record) = (storage.arena(), storage.record().address().expose_provenance());
+        let host = (&raw mut storage).cast();
+        let (code, context) = native.execute(state, at, |context| {
+            (context.host, context.arena, context.record) = (host, arena, record);
+        });
+        let tables = &native.tables;
+        let mut outside = state.frames.as_slice().iter().map(|frame| {
+            let entry = tables.entry(frame.entry);
+            let message = tables.node(entry.owner).message;
+            Outside { record: record_at(frame.record), message, field: entry.field }
+        });
+        let message = tables.node(state.node).message;
+        storage.go_on(record_at(context.record), message, &mut outside);
+        self.left(code, &context).map(|()| true)
+    }
+
+    fn piece_base(&self) -> *const u8 {
+        self.piece.as_ptr().wrapping_sub(self.piece_start)
+    }
+
+    /// What the end of the code asks for.
+    fn left(&mut self, code: u32, context: &Context) -> Step {
+        let state = &mut *self.state;
         let entry = context.entry as u32;
         match Exit::of(code) {
             Exit::AtField => Ok(()),
             Exit::Stopped => {
                 let number = self.tables.entry(entry).number();
                 if context.list_end != 0 {
-                    self.enter_list(&context);
+                    self.enter_list(context);
                 }
                 self.stopped(context.start, number)
             }
@@ -277,7 +420,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                 Err(ErrorKind::Stopped)
             }
             Exit::InPacked => {
-                self.enter_list(&context);
+                self.enter_list(context);
                 Ok(())
             }
         }

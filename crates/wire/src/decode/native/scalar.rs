@@ -44,9 +44,8 @@ impl Writer<'_, '_> {
         let start = self.body.ins().iadd_imm_u(pos, tag.length);
         let need = if self.needs(entry) { Need::Value } else { Need::Length };
         let (value, after) = self.number_at(start, form(wire_type), need);
-        let limit = self.limit();
-        let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, after, limit);
-        self.leave_if(over);
+        self.leave_behind(after);
+        self.seen(entry);
         if let (Some(value), Need::Value) = (value, need) {
             self.tell(place, entry, value);
         }
@@ -167,7 +166,7 @@ impl Writer<'_, '_> {
         self.found(done, end, value.map(|_| first));
         self.body.switch_to_block(two);
         let both = self.body.ins().uload16(types::I64, Self::flags(), at, 0);
-        let (two, long) = (self.body.create_block(), self.cold());
+        let (two, long) = (self.body.create_block(), self.body.create_block());
         let more = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, both, 0x8000);
         self.body.ins().brif(more, long, &[], two, &[]);
         self.body.switch_to_block(two);
@@ -190,8 +189,8 @@ impl Writer<'_, '_> {
         };
     }
 
-    /// Three to ten bytes: those of eight are pushed together in three steps, for more there is a
-    /// function.
+    /// Three to ten bytes: those of eight are pushed together in three steps, the last two are added.
+    /// Nine and ten bytes are told apart without a jump, as nobody could foresee it.
     fn long_varint(
         &mut self,
         start: Value,
@@ -203,7 +202,7 @@ impl Writer<'_, '_> {
         let tops = self.number(types::I64, 0x8080_8080_8080_8080u64 as i64);
         let ends = self.body.ins().bnot(word);
         let ends = self.body.ins().band(ends, tops);
-        let (near, far) = (self.body.create_block(), self.cold());
+        let (near, far) = (self.body.create_block(), self.body.create_block());
         self.body.ins().brif(ends, near, &[], far, &[]);
         self.body.switch_to_block(near);
         let bits = self.body.ins().ctz(ends);
@@ -218,13 +217,26 @@ impl Writer<'_, '_> {
         });
         self.found(done, end, value);
         self.body.switch_to_block(far);
-        let helper = self.helpers.varint;
-        let answer = self.body.call(helper, &[at]).to_vec();
-        let (value, bytes) = (answer[0], answer[1]);
-        let endless = self.body.ins().icmp_imm_u(IntCC::Equal, bytes, 0);
+        let last = self.body.ins().uload16(types::I64, Self::flags(), at, 8);
+        let endless = self.body.ins().band_imm_u(last, 0x8080);
+        let endless = self.body.ins().icmp_imm_u(IntCC::Equal, endless, 0x8080);
         self.leave_if(endless);
-        let end = self.body.ins().iadd(start, bytes);
-        self.found(done, end, (need == Need::Value).then_some(value));
+        let more = self.body.ins().ushr_imm_u(last, 7);
+        let more = self.body.ins().band_imm_u(more, 1);
+        let end = self.body.ins().iadd(start, more);
+        let end = self.body.ins().iadd_imm_u(end, 9);
+        let value = (need == Need::Value).then(|| {
+            let low = self.together(word);
+            let ninth = self.body.ins().band_imm_u(last, 0x7f);
+            let ninth = self.body.ins().ishl_imm_u(ninth, 56);
+            // Of the tenth byte only one bit has a place.
+            let tenth = self.body.ins().ushr_imm_u(last, 8);
+            let tenth = self.body.ins().band(tenth, more);
+            let tenth = self.body.ins().ishl_imm_u(tenth, 63);
+            let high = self.body.ins().bor(ninth, tenth);
+            self.body.ins().bor(low, high)
+        });
+        self.found(done, end, value);
     }
 
     /// The sevens of eight bytes in a row.
@@ -245,13 +257,13 @@ impl Writer<'_, '_> {
         value
     }
 
-    /// The length behind a tag, and where what it counts begins; lengths over 2^32 leave.
+    /// The length behind a tag, and where what it counts begins; lengths of 2^32 and more leave.
     pub(super) fn length(&mut self, pos: Value, tag_bytes: i64) -> (Value, Value) {
         let start = self.body.ins().iadd_imm_u(pos, tag_bytes);
         let (length, body) = self.varint(start, Need::Value);
         let length = length.unwrap_or(body);
-        // So that sums do not wrap.
-        let most = self.number(types::I64, 1 << 32);
+        // So that sums do not wrap, and lengths of strings have room.
+        let most = self.number(types::I64, i64::from(u32::MAX));
         let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, length, most);
         self.leave_if(over);
         (length, body)
@@ -262,20 +274,24 @@ impl Writer<'_, '_> {
         let pos = self.pos();
         let (length, body) = self.length(pos, tag.length);
         let end = self.body.ins().iadd(body, length);
-        let limit = self.limit();
-        let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, end, limit);
-        self.leave_if(over);
+        self.leave_behind(end);
+        self.seen(entry);
         if self.target.wants(entry) {
             let at = self.at(body);
             let target = self.target;
             target.text(self, place, entry, at, length);
         } else if entry.action == Action::String {
             let at = self.at(body);
-            let helper = self.helpers.is_utf8;
-            let answer = self.body.call(helper, &[at, length])[0];
-            self.stop_or_invalid(answer, place);
+            self.check_utf8(place, at, length);
         }
         self.body.def_var(self.pos, end);
+    }
+
+    /// Leaves where a string is not UTF-8.
+    pub(super) fn check_utf8(&mut self, place: u32, at: Value, length: Value) {
+        let helper = self.helpers.is_utf8;
+        let answer = self.body.call(helper, &[at, length])[0];
+        self.unless(answer, |writer| writer.fail(Exit::InvalidUtf8, place));
     }
 
     /// A group that nobody wants.
@@ -283,9 +299,8 @@ impl Writer<'_, '_> {
         let context = self.context;
         let pos = self.pos();
         let body = self.body.ins().iadd_imm_u(pos, tag.length);
+        self.leave_behind(body);
         let limit = self.limit();
-        let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, body, limit);
-        self.leave_if(over);
         let length = self.body.ins().isub(limit, body);
         let at = self.at(body);
         let top = self.load(types::I64, context, TOP);
@@ -299,6 +314,7 @@ impl Writer<'_, '_> {
         let wrong = self.body.ins().icmp_imm_u(IntCC::Equal, bytes, 0);
         self.leave_if(wrong);
         let end = self.body.ins().iadd(body, bytes);
+        self.seen(entry);
         self.body.def_var(self.pos, end);
     }
 
@@ -308,9 +324,8 @@ impl Writer<'_, '_> {
         let pos = self.pos();
         let (length, body) = self.length(pos, tag.length);
         let end = self.body.ins().iadd(body, length);
-        let limit = self.limit();
-        let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, end, limit);
-        self.leave_if(over);
+        self.leave_behind(end);
+        self.seen(entry);
         let form = form(entry.single_tag() & 7);
         if entry.action == Action::Skip || (form != Form::Varint && !self.needs(entry)) {
             if entry.action != Action::Skip {

@@ -8,6 +8,7 @@ use tidemill_jit::build::{InstBuilder, SigRef, Type, Value, signature, types};
 
 use super::super::tables::{Action, Entry};
 use super::calls::Calls;
+use super::context::CALLS;
 use super::write::Writer;
 use crate::sink::Wants;
 
@@ -33,11 +34,21 @@ pub(super) trait Target {
         length: Value,
     );
 
-    /// A sub-message begins; its frame is not pushed yet.
-    fn start_sub(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry);
+    /// A sub-message begins; its frame is not pushed yet. Gives its record, if records are filled.
+    fn start_sub(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry) -> Option<Value>;
 
     /// A sub-message ends; its frame is still there.
     fn end_sub(&self, writer: &mut Writer<'_, '_>, entry: &Entry);
+
+    /// Whether there is code for a field; the others are left to the table decoder.
+    fn takes(&self, _: &Entry) -> bool {
+        true
+    }
+
+    /// Whether the record at [`Writer::record`] is filled.
+    fn fills_records(&self) -> bool {
+        false
+    }
 }
 
 /// The methods of a sink, through the table of its type.
@@ -77,7 +88,7 @@ fn kind(action: Action) -> Wants {
 }
 
 impl SinkCalls {
-    /// Calls a function of the table with the host, a field, and arguments; gives its answer.
+    /// Calls a function of the table with the context, a field, and arguments; gives its answer.
     fn call(
         &self,
         writer: &mut Writer<'_, '_>,
@@ -89,9 +100,10 @@ impl SinkCalls {
         parameters.extend(arguments.iter().map(|(_, ty)| *ty));
         let signature = signature(CallConv::SystemV, &parameters, &[types::I32]);
         let signature: SigRef = writer.body.import_signature(signature);
-        let (calls, host) = (writer.calls, writer.host);
+        let context = writer.context;
+        let calls = writer.load(types::I64, context, CALLS);
         let function = writer.load(types::I64, calls, offset);
-        let mut values = vec![host, field];
+        let mut values = vec![context, field];
         values.extend(arguments.iter().map(|(value, _)| *value));
         let call = writer.body.ins().call_indirect(signature, function, &values);
         writer.body.inst_results(call)[0]
@@ -137,13 +149,14 @@ impl Target for SinkCalls {
         }
     }
 
-    fn start_sub(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry) {
+    fn start_sub(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry) -> Option<Value> {
         if self.wants.has(Wants::SUB) {
             let field = writer.body.ins().iconst(types::I32, i64::from(entry.field.0));
             let offset = std::mem::offset_of!(Calls, start_sub) as i32;
             let answer = self.call(writer, offset, field, &[]);
             writer.stop_if(answer, place);
         }
+        None
     }
 
     fn end_sub(&self, writer: &mut Writer<'_, '_>, entry: &Entry) {

@@ -1,15 +1,16 @@
 //! Writes the function: nodes, frames, tags, exits.
 //!
 //! ```text
-//!   resume(node):  at the end? -> ended      else dispatch
-//!   after(entry):  at the end? -> ended      its own tag, if a list? the next one's? else dispatch
-//!   dispatch(node): tag -> number -> one(entry), packed(entry), end of the group, else leave
+//!   resume(node):  the first tag? else dispatch
+//!   after(entry):  its own tag, if a list? the next one's? else dispatch
+//!   dispatch(node): at the end? -> ended     tag -> one(entry), packed(entry), end of the group
 //!   one(entry):    value -> after(entry);  sub-message: push a frame -> first tag of its node
+//!   edge(node):    no room for the value: at the end? -> ended     else leave
 //!   ended(node):   the end of a sub-message: pop the frame -> after(its entry);  else leave
 //! ```
 
 use tidemill_jit::build::{
-    Block, CallConv, InstBuilder, IntCC, MemFlagsData, Switch, Type, Value, Variable, signature,
+    Block, BlockCall, CallConv, InstBuilder, IntCC, JumpTableData, MemFlagsData, Switch, Type, Value, Variable, signature,
     types,
 };
 use tidemill_jit::{Body, FuncId, Module};
@@ -18,13 +19,11 @@ use super::super::tables::{Action, Entry, Node, Tables};
 use super::calls;
 use super::context::*;
 use super::scalar::ListExit;
-use super::target::{SinkCalls, Target};
+use super::target::Target;
 use crate::schema::Schema;
-use crate::sink::Wants;
 
 /// Functions that every decoder may call.
 pub(super) struct Helpers {
-    pub(super) varint: FuncId,
     pub(super) is_utf8: FuncId,
     pub(super) group_bytes: FuncId,
 }
@@ -32,12 +31,10 @@ pub(super) struct Helpers {
 impl Helpers {
     pub(super) fn import(module: &mut Module) -> Helpers {
         let c = CallConv::SystemV;
-        let varint = signature(c, &[types::I64], &[types::I64; 2]);
         let is_utf8 = signature(c, &[types::I64; 2], &[types::I32]);
         let group = [types::I64, types::I64, types::I32, types::I64];
         let group = signature(c, &group, &[types::I64]);
         Helpers {
-            varint: module.import("varint", varint, calls::varint_at as *const ()),
             is_utf8: module.import("is_utf8", is_utf8, calls::is_utf8 as *const ()),
             group_bytes: module.import("group_bytes", group, calls::group_bytes as *const ()),
         }
@@ -69,19 +66,35 @@ struct Check {
     tags: Vec<(u32, Block)>,
 }
 
+impl Check {
+    fn by_number(writer: &mut Writer<'_, '_>, tags: &[&(u32, Block)]) -> Vec<Check> {
+        let mut checks: Vec<Check> = Vec::new();
+        for &&(tag, found) in tags {
+            let number = tag >> 3;
+            match checks.iter_mut().find(|check| check.number == number) {
+                Some(check) => check.tags.push((tag, found)),
+                None => {
+                    let block = writer.body.create_block();
+                    checks.push(Check { number, block, tags: vec![(tag, found)] });
+                }
+            }
+        }
+        checks
+    }
+}
+
 /// Writes the body of the function.
 pub(super) fn write(
     body: &mut Body<'_>,
     schema: &Schema,
     tables: &Tables,
-    wants: Wants,
+    target: &dyn Target,
     compiled: &[bool],
     helpers: &Helpers,
 ) {
-    let target = SinkCalls { wants };
     let arguments = body.begin();
     let (context, node) = (arguments[0], arguments[1]);
-    let mut writer = Writer::new(body, schema, tables, compiled, helpers, &target, context);
+    let mut writer = Writer::new(body, schema, tables, compiled, helpers, target, context);
     let resumes: Vec<(u32, Block)> = writer
         .nodes()
         .map(|(place, _)| (place, writer.blocks_of_node[place as usize].resume))
@@ -107,6 +120,8 @@ pub(super) struct NodeBlocks {
     dispatch: Block,
     ended: Block,
     end_group: Block,
+    /// What is not for the code, or not there: the end of the message, or the way out.
+    edge: Block,
 }
 
 #[derive(Clone, Copy)]
@@ -127,11 +142,11 @@ pub(super) struct Writer<'w, 'm> {
     pub(super) target: &'w dyn Target,
     pub(super) context: Value,
     pub(super) base: Value,
-    pub(super) host: Value,
-    pub(super) calls: Value,
     pub(super) pos: Variable,
     pub(super) limit: Variable,
     seen: Variable,
+    /// The record that is filled, for targets that fill records.
+    pub(super) record: Variable,
     blocks_of_node: Vec<NodeBlocks>,
     blocks_of_entry: Vec<EntryBlocks>,
     /// By node: the entries that lead there.
@@ -157,6 +172,7 @@ impl<'w, 'm> Writer<'w, 'm> {
             dispatch: body.create_block(),
             ended: body.create_block(),
             end_group: body.create_block(),
+            edge: body.create_block(),
         });
         let blocks_of_node = blocks_of_node.collect();
         let blocks_of_entry = tables.entries().iter().map(|_| EntryBlocks {
@@ -175,7 +191,8 @@ impl<'w, 'm> Writer<'w, 'm> {
         let pos = body.declare_var(types::I64);
         let limit = body.declare_var(types::I64);
         let seen = body.declare_var(types::I64);
-        let (base, host, calls) = (context, context, context);
+        let record = body.declare_var(types::I64);
+        let base = context;
         let (node, target) = (0, target);
         let mut writer = Writer {
             body,
@@ -186,11 +203,10 @@ impl<'w, 'm> Writer<'w, 'm> {
             target,
             context,
             base,
-            host,
-            calls,
             pos,
             limit,
             seen,
+            record,
             blocks_of_node,
             blocks_of_entry,
             parents,
@@ -198,12 +214,14 @@ impl<'w, 'm> Writer<'w, 'm> {
             list: None,
         };
         writer.base = writer.load(types::I64, context, BASE);
-        writer.host = writer.load(types::I64, context, HOST);
-        writer.calls = writer.load(types::I64, context, CALLS);
         let pos = writer.load(types::I64, context, POS);
         writer.body.def_var(writer.pos, pos);
         let seen = writer.load(types::I64, context, SEEN);
         writer.body.def_var(writer.seen, seen);
+        if writer.target.fills_records() {
+            let record = writer.load(types::I64, context, RECORD);
+            writer.body.def_var(writer.record, record);
+        }
         let end = writer.load(types::I64, context, END);
         writer.set_limit(end);
         writer
@@ -281,6 +299,10 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.store(pos, context, POS);
         let seen = self.body.use_var(self.seen);
         self.store(seen, context, SEEN);
+        if self.target.fills_records() {
+            let record = self.body.use_var(self.record);
+            self.store(record, context, RECORD);
+        }
         let code = self.number(types::I32, i64::from(exit as u32));
         self.body.ins().return_(&[code]);
     }
@@ -293,7 +315,24 @@ impl<'w, 'm> Writer<'w, 'm> {
     /// Leaves at the field whose tag is at `pos`, or the element of a list, for the table decoder
     /// to read.
     pub(super) fn leave_if(&mut self, condition: Value) {
-        self.unless(condition, Self::give_up);
+        if self.list.is_some() {
+            self.unless(condition, Self::give_up);
+            return;
+        }
+        let (edge, next) = (self.edge(), self.body.create_block());
+        self.body.ins().brif(condition, edge, &[], next, &[]);
+        self.body.switch_to_block(next);
+    }
+
+    /// The same, if `end` lies behind the limit.
+    pub(super) fn leave_behind(&mut self, end: Value) {
+        let limit = self.limit();
+        let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, end, limit);
+        self.leave_if(over);
+    }
+
+    fn edge(&self) -> Block {
+        self.blocks_of_node[self.node as usize].edge
     }
 
     /// Says which element of a list it is.
@@ -307,7 +346,11 @@ impl<'w, 'm> Writer<'w, 'm> {
     }
 
     pub(super) fn give_up(&mut self) {
-        let Some(list) = self.list else { return self.leave(Exit::AtField) };
+        let Some(list) = self.list else {
+            let edge = self.edge();
+            self.body.ins().jump(edge, &[]);
+            return;
+        };
         self.point_into(list);
         self.leave(Exit::InPacked);
     }
@@ -351,7 +394,9 @@ impl<'w, 'm> Writer<'w, 'm> {
         let node = &self.tables.nodes()[place as usize];
         let blocks = self.blocks_of_node[place as usize];
         self.body.switch_to_block(blocks.resume);
-        self.or_ended(blocks);
+        if node.entries.0 < node.entries.1 {
+            self.expect_entry(node.entries.0);
+        }
         self.body.ins().jump(blocks.dispatch, &[]);
         self.dispatch(node, blocks);
         for entry in node.entries.0..node.entries.1 {
@@ -361,6 +406,10 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.ended(place, node);
         self.body.switch_to_block(blocks.end_group);
         self.end_group(place, node);
+        self.body.switch_to_block(blocks.edge);
+        self.body.set_cold_block(blocks.edge);
+        self.or_ended(blocks);
+        self.leave(Exit::AtField);
     }
 
     /// Goes on where a field may begin.
@@ -401,8 +450,10 @@ impl<'w, 'm> Writer<'w, 'm> {
         }
     }
 
+    /// Where any field may stand, or the end.
     fn dispatch(&mut self, node: &Node, blocks: NodeBlocks) {
         self.body.switch_to_block(blocks.dispatch);
+        self.or_ended(blocks);
         let entries = node.entries.0..node.entries.1;
         let mut tags = Vec::new();
         for place in entries {
@@ -417,31 +468,66 @@ impl<'w, 'm> Writer<'w, 'm> {
             tags.push((node.end_tag, blocks.end_group));
         }
         let leave = self.cold();
-        for length in 1..=5 {
+        let longest = tags.iter().map(|(tag, _)| TagBytes::of(*tag).length).max().unwrap_or(1);
+        for length in 1..=longest {
             let of_length: Vec<_> =
                 tags.iter().filter(|(tag, _)| TagBytes::of(*tag).length == length).collect();
-            let longer = tags.iter().any(|(tag, _)| TagBytes::of(*tag).length > length);
             let raw = self.raw_tag(length);
-            let other = if longer {
-                // Not the last byte of the tag?
-                let next = self.body.create_block();
-                let here = self.body.create_block();
-                let more = if length < 5 { 0x80i64 << (8 * (length - 1)) } else { 0 };
-                let more = self.body.ins().band_imm_u(raw, more);
-                self.body.ins().brif(more, next, &[], here, &[]);
-                self.body.switch_to_block(here);
-                Some(next)
-            } else {
-                None
-            };
-            self.choose(raw, &of_length, length, leave);
-            match other {
-                Some(next) => self.body.switch_to_block(next),
-                None => break,
+            let longer = if length == longest { leave } else { self.body.create_block() };
+            match length {
+                1 => self.choose_by_byte(raw, &of_length, longer, leave),
+                _ => {
+                    if longer != leave {
+                        // Not the last byte of the tag?
+                        let here = self.body.create_block();
+                        let more = self.body.ins().band_imm_u(raw, 0x80 << (8 * (length - 1)));
+                        self.body.ins().brif(more, longer, &[], here, &[]);
+                        self.body.switch_to_block(here);
+                    }
+                    self.choose(raw, &of_length, length, leave);
+                }
             }
+            self.body.switch_to_block(longer);
         }
-        self.body.switch_to_block(leave);
         self.leave(Exit::AtField);
+    }
+
+    /// From a byte to its block: a jump by its number, by the same table to longer tags.
+    fn choose_by_byte(
+        &mut self,
+        raw: Value,
+        tags: &[&(u32, Block)],
+        longer: Block,
+        otherwise: Block,
+    ) {
+        let checks = Check::by_number(self, tags);
+        let number = self.body.ins().ushr_imm_u(raw, 3);
+        let targets: Vec<BlockCall> = (0..0x10)
+            .map(|number| {
+                let check = checks.iter().find(|check| check.number == number);
+                let block = check.map_or(otherwise, |check| check.block);
+                self.body.func.dfg.block_call(block, &[])
+            })
+            .collect();
+        let longer = self.body.func.dfg.block_call(longer, &[]);
+        let table = self.body.create_jump_table(JumpTableData::new(longer, &targets));
+        self.body.ins().br_table(number, table);
+        self.tell_apart(raw, checks, otherwise);
+    }
+
+    /// Among the tags of one number.
+    fn tell_apart(&mut self, raw: Value, checks: Vec<Check>, otherwise: Block) {
+        for Check { block, tags, .. } in checks {
+            self.body.switch_to_block(block);
+            for (tag, block) in tags {
+                let wanted = TagBytes::of(tag).raw as i64;
+                let same = self.body.ins().icmp_imm_u(IntCC::Equal, raw, wanted);
+                let next = self.body.create_block();
+                self.body.ins().brif(same, block, &[], next, &[]);
+                self.body.switch_to_block(next);
+            }
+            self.body.ins().jump(otherwise, &[]);
+        }
     }
 
     /// From a tag of this length to its block: by number first, which is dense, so that the search
@@ -452,7 +538,6 @@ impl<'w, 'm> Writer<'w, 'm> {
             return;
         }
         let number = match length {
-            1 => self.body.ins().ushr_imm_u(raw, 3),
             2 => {
                 let high = self.body.ins().ushr_imm_u(raw, 8);
                 let high = self.body.ins().ishl_imm_u(high, 4);
@@ -470,30 +555,13 @@ impl<'w, 'm> Writer<'w, 'm> {
                 return;
             }
         };
+        let checks = Check::by_number(self, tags);
         let mut switch = Switch::new();
-        let mut checks: Vec<Check> = Vec::new();
-        for &&(tag, block) in tags {
-            match checks.iter_mut().find(|check| check.number == tag >> 3) {
-                Some(check) => check.tags.push((tag, block)),
-                None => {
-                    let check = self.body.create_block();
-                    switch.set_entry(u128::from(tag >> 3), check);
-                    checks.push(Check { number: tag >> 3, block: check, tags: vec![(tag, block)] });
-                }
-            }
+        for check in &checks {
+            switch.set_entry(u128::from(check.number), check.block);
         }
         switch.emit(self.body, number, otherwise);
-        for Check { block, tags, .. } in checks {
-            self.body.switch_to_block(block);
-            for (tag, block) in tags {
-                let wanted = TagBytes::of(tag).raw as i64;
-                let same = self.body.ins().icmp_imm_u(IntCC::Equal, raw, wanted);
-                let next = self.body.create_block();
-                self.body.ins().brif(same, block, &[], next, &[]);
-                self.body.switch_to_block(next);
-            }
-            self.body.ins().jump(otherwise, &[]);
-        }
+        self.tell_apart(raw, checks, otherwise);
     }
 
     // ---- entries
@@ -502,9 +570,9 @@ impl<'w, 'm> Writer<'w, 'm> {
         let entry = *self.tables.entry(place);
         let own = self.blocks_of_entry[place as usize];
         self.body.switch_to_block(own.one);
-        self.seen(&entry);
         let tag = TagBytes::of(entry.single_tag());
         match entry.action {
+            _ if !self.target.takes(&entry) => self.give_up(),
             Action::Message => self.sub_message(place, &entry, tag),
             Action::Group => self.group(place, &entry, tag),
             _ => {
@@ -513,18 +581,18 @@ impl<'w, 'm> Writer<'w, 'm> {
             }
         }
         self.body.switch_to_block(own.packed);
-        if entry.packed_tag() == 0 {
-            self.leave(Exit::AtField);
+        if entry.packed_tag() == 0 || !self.target.takes(&entry) {
+            self.give_up();
         } else {
-            self.seen(&entry);
             self.packed(place, &entry);
             self.body.ins().jump(own.after, &[]);
         }
         self.body.switch_to_block(own.back);
         self.back(&entry);
         self.body.ins().jump(own.after, &[]);
+        // The next tag is looked at before the end: behind the end nothing has room, so that what
+        // is found there by chance comes to the edge.
         self.body.switch_to_block(own.after);
-        self.or_ended(blocks);
         if entry.repeated && entry.tag == entry.single_tag() {
             self.expect(entry.tag, own.one);
         }
@@ -545,7 +613,7 @@ impl<'w, 'm> Writer<'w, 'm> {
     }
 
     /// Notes that a required field is there.
-    fn seen(&mut self, entry: &Entry) {
+    pub(super) fn seen(&mut self, entry: &Entry) {
         if let Some(bit) = entry.required {
             let seen = self.body.use_var(self.seen);
             let bit = self.number(types::I64, 1i64 << bit);
@@ -559,14 +627,12 @@ impl<'w, 'm> Writer<'w, 'm> {
     fn sub_message(&mut self, place: u32, entry: &Entry, tag: TagBytes) {
         let pos = self.pos();
         let (length, body) = self.length(pos, tag.length);
+        // The body itself must be there, or the table decoder waits for it.
+        self.leave_behind(body);
         let context = self.context;
         let outer = self.load(types::I64, context, END);
         let end = self.body.ins().iadd(body, length);
         let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, end, outer);
-        self.leave_if(over);
-        // The body itself must be there, or the table decoder waits for it.
-        let limit = self.limit();
-        let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, body, limit);
         self.leave_if(over);
         self.push_frame(place, entry, outer);
         self.store(end, context, END);
@@ -578,11 +644,7 @@ impl<'w, 'm> Writer<'w, 'm> {
     fn group(&mut self, place: u32, entry: &Entry, tag: TagBytes) {
         let pos = self.pos();
         let body = self.body.ins().iadd_imm_u(pos, tag.length);
-        if tag.length > 1 {
-            let limit = self.limit();
-            let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, body, limit);
-            self.leave_if(over);
-        }
+        self.leave_behind(body);
         self.push_frame(place, entry, pos);
         self.body.def_var(self.pos, body);
         self.enter(entry.sub);
@@ -594,7 +656,8 @@ impl<'w, 'm> Writer<'w, 'm> {
         let room = self.load(types::I64, context, FRAMES_END);
         let full = self.body.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, top, room);
         self.leave_if(full);
-        self.target.start_sub(self, place, entry);
+        let record = self.target.start_sub(self, place, entry);
+        self.seen(entry);
         let start = self.pos();
         let seen = self.body.use_var(self.seen);
         let place = self.number(types::I32, i64::from(place));
@@ -602,6 +665,11 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.store(start, top, FRAME_START);
         self.store(seen, top, FRAME_SEEN);
         self.store(place, top, FRAME_ENTRY);
+        if let Some(record) = record {
+            let outside = self.body.use_var(self.record);
+            self.store(outside, top, FRAME_RECORD);
+            self.body.def_var(self.record, record);
+        }
         let top = self.body.ins().iadd_imm_u(top, FRAME_BYTES);
         self.store(top, context, TOP);
         let none = self.number(types::I64, 0);
@@ -617,7 +685,6 @@ impl<'w, 'm> Writer<'w, 'm> {
             self.leave_in(Exit::AtField, node);
             return;
         }
-        self.or_ended(blocks);
         if node.entries.0 < node.entries.1 {
             self.expect_entry(node.entries.0);
         }
@@ -636,7 +703,7 @@ impl<'w, 'm> Writer<'w, 'm> {
             self.leave(Exit::AtField);
             return;
         }
-        self.leave_if(other);
+        self.unless(other, |writer| writer.leave(Exit::AtField));
         self.or_missing(node);
         self.return_to_parent(place);
     }
@@ -649,11 +716,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         let tag = TagBytes::of(node.end_tag);
         let pos = self.pos();
         let after = self.body.ins().iadd_imm_u(pos, tag.length);
-        if tag.length > 1 {
-            let limit = self.limit();
-            let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, after, limit);
-            self.leave_if(over);
-        }
+        self.leave_behind(after);
         self.or_missing(node);
         self.return_to_parent(place);
     }
@@ -665,7 +728,7 @@ impl<'w, 'm> Writer<'w, 'm> {
             let mask = self.number(types::I64, node.required_mask() as i64);
             let there = self.body.ins().band(seen, mask);
             let missing = self.body.ins().icmp(IntCC::NotEqual, there, mask);
-            self.leave_if(missing);
+            self.unless(missing, |writer| writer.leave(Exit::AtField));
         }
     }
 
@@ -709,6 +772,10 @@ impl<'w, 'm> Writer<'w, 'm> {
         let top = self.load(types::I64, context, TOP);
         let frame = self.body.ins().iadd_imm_s(top, -FRAME_BYTES);
         self.store(frame, context, TOP);
+        if self.target.fills_records() {
+            let record = self.load(types::I64, frame, FRAME_RECORD);
+            self.body.def_var(self.record, record);
+        }
         if self.tables.nodes()[self.node as usize].required > 0 {
             let seen = self.load(types::I64, frame, FRAME_SEEN);
             self.body.def_var(self.seen, seen);

@@ -1,0 +1,601 @@
+//! Runs of kernels as loops over packets.
+//!
+//! ```text
+//! for each packet: of the links into the first kernel, or fresh from the pool
+//!   kernel, kernel, ... kernel        the packet's start, length and header in registers
+//!   -> a ring behind the run, or the pool
+//! write indexes of rings, words of kernels, counters of the pool and of the links between
+//! ```
+//! A link between kernels has no ring to fill, but its counters are those that it would have. Where
+//! a kernel lets every packet through as long as it is, they are those of the link before, and cost
+//! nothing. What else is counted per packet is counted in registers, and written when the loop
+//! ends: nobody else looks meanwhile.
+//!
+//! Where a kernel copies a packet, each copy goes all its way before the next is made; the kernels
+//! on the ways share nothing, so that is the same as one kernel after the other.
+
+use tidemill_jit::build::{Block, CallConv, InstBuilder, IntCC, Value, Variable, signature, types};
+use tidemill_jit::{Body, Error, FuncId, Module};
+
+use super::known::Known;
+use super::{Blueprint, Imports, add_to_word, address, load_word, plain, store_word};
+use crate::kernel::{End, Flowing, Kernel, Step, flow};
+use crate::link::{QUEUED_MAX, SLOTS, offsets as ring};
+use crate::packet::offsets as buffer;
+
+/// Words of kernels that are kept in registers, at most: beyond that they would not fit.
+const WORDS_MAX: usize = 16;
+
+/// What is written as one function.
+pub(super) struct Run {
+    /// Positions of apps.
+    pub apps: Vec<usize>,
+    /// For each, from whom of the run it has its packets; the first from itself.
+    pub before: Vec<usize>,
+    pub feed: Feed,
+}
+
+/// Where packets come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Feed {
+    /// The links into the first kernel: all that lies there.
+    Links,
+    /// The pool: as many as the argument says, for the first kernel, which is a source.
+    Pool,
+}
+
+/// Defines the function of a run.
+pub(super) fn define(
+    module: &mut Module,
+    imports: &Imports,
+    blueprint: &Blueprint,
+    run: &Run,
+) -> Result<FuncId, Error> {
+    let names: Vec<&str> = run.apps.iter().map(|&app| blueprint.apps[app].name.as_str()).collect();
+    let parameters = if run.feed == Feed::Pool { &[types::I64][..] } else { &[] };
+    let id = module.declare(names.join("+"), signature(CallConv::SystemV, parameters, &[]));
+    module.define(id, |body| {
+        let count = body.begin().first().copied();
+        let mut writer = Writer::new(body, imports, blueprint, run);
+        writer.write(count);
+    })?;
+    Ok(id)
+}
+
+/// How many packets went over a link, or bytes.
+#[derive(Clone, Copy)]
+enum Count {
+    /// As many as a variable says that is counted elsewhere.
+    As(Variable),
+    /// So many bytes for each of the packets.
+    Each(Variable, u64),
+    /// It is counted where the packet passes.
+    Own(Variable),
+}
+
+/// A link between two kernels.
+#[derive(Clone, Copy)]
+struct Between {
+    link: usize,
+    packets: Count,
+    bytes: Count,
+}
+
+/// A ring behind the run.
+#[derive(Clone, Copy)]
+struct Out {
+    link: usize,
+    /// Whose output it is, in the run.
+    at: usize,
+    write: Variable,
+    bytes: Variable,
+    /// Both as the function begins: where to write, and where the ring is full.
+    begin: Value,
+    full: Value,
+    /// Sends the packet; used as soon as it is made.
+    block: Option<Block>,
+    is_used: bool,
+}
+
+/// What is known of a kernel in its run.
+pub(super) struct Place {
+    pub entry: Block,
+    /// Where to go on when a packet has ended that was here.
+    pub after: Block,
+    /// What is known of bytes as it begins; nothing, if it begins at several points.
+    pub known: Option<Known>,
+    /// Its words, as far as they are in registers.
+    pub words: Vec<Option<Variable>>,
+    /// When the oldest packet came, if it is a sink.
+    oldest: Option<Variable>,
+    flow: Flowing,
+    /// How long all packets are that come.
+    pub length: Option<u64>,
+}
+
+/// What a run is written with.
+pub(super) struct Writer<'w, 'm, 'p> {
+    pub body: &'w mut Body<'m>,
+    pub imports: &'p Imports,
+    pub blueprint: &'p Blueprint,
+    pub run: &'p Run,
+    /// The packet: its buffer, where its first byte is, and start and length as the buffer has
+    /// them, 64 bits wide.
+    pub buffer: Variable,
+    pub data: Variable,
+    pub start: Variable,
+    pub length: Variable,
+    /// Takes the next packet.
+    pub next: Block,
+    pub places: Vec<Place>,
+    between: Vec<Between>,
+    outs: Vec<Out>,
+    /// Packets that came to the first kernel.
+    pub taken: Variable,
+    /// The freelist, and what is counted of the pool.
+    pub first_free: Variable,
+    pub allocated: Variable,
+    pub freed: Variable,
+    /// Blocks that free the packet, by what comes after.
+    pub frees: Vec<(Block, Block)>,
+    /// What is known of the packet's bytes where code is being written.
+    pub known: Known,
+}
+
+impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
+    fn new(
+        body: &'w mut Body<'m>,
+        imports: &'p Imports,
+        blueprint: &'p Blueprint,
+        run: &'p Run,
+    ) -> Writer<'w, 'm, 'p> {
+        let [buffer, data, start, length] = [(); 4].map(|()| body.declare_var(types::I64));
+        let [taken, first_free, allocated, freed] = [(); 4].map(|()| body.declare_var(types::I64));
+        let next = body.create_block();
+        Writer {
+            body,
+            imports,
+            blueprint,
+            run,
+            buffer,
+            data,
+            start,
+            length,
+            next,
+            places: Vec::new(),
+            between: Vec::new(),
+            outs: Vec::new(),
+            taken,
+            first_free,
+            allocated,
+            freed,
+            frees: Vec::new(),
+            known: Known::default(),
+        }
+    }
+
+    pub fn kernel(&self, at: usize) -> (&'p Kernel, usize) {
+        let part = &self.blueprint.apps[self.run.apps[at]];
+        let (kernel, words) = part.kernel.as_ref().expect("runs are made of kernels");
+        (kernel, *words)
+    }
+
+    /// The position of the run's kernel `at` in the graph.
+    pub fn app(&self, at: usize) -> usize {
+        self.run.apps[at]
+    }
+
+    pub fn zero(&mut self) -> Variable {
+        let variable = self.body.declare_var(types::I64);
+        let none = self.body.ins().iconst(types::I64, 0);
+        self.body.def_var(variable, none);
+        variable
+    }
+
+    fn write(&mut self, count: Option<Value>) {
+        let none = self.body.ins().iconst(types::I64, 0);
+        for variable in [self.allocated, self.freed] {
+            self.body.def_var(variable, none);
+        }
+        let first = load_word(self.body, self.blueprint.pool.free, 0);
+        self.body.def_var(self.first_free, first);
+        self.body.def_var(self.taken, count.unwrap_or(none));
+        self.plan();
+        let done = self.body.create_block();
+        match count {
+            Some(count) => self.fresh(count, done),
+            None => self.packets(done),
+        }
+        for at in 0..self.run.apps.len() {
+            self.body.switch_to_block(self.places[at].entry);
+            self.note_oldest(at);
+            let facts = std::mem::take(&mut self.places[at].flow.blocks);
+            self.known = self.places[at].known.take().unwrap_or_default();
+            self.steps(at, facts);
+        }
+        for at in 0..self.outs.len() {
+            if let Some(block) = self.outs[at].block {
+                self.body.switch_to_block(block);
+                let after = self.places[self.outs[at].at].after;
+                self.send(at, after);
+            }
+        }
+        self.give_back();
+        self.body.switch_to_block(done);
+        self.end();
+    }
+
+    /// What is known of the packets of each kernel, and how links are counted.
+    fn plan(&mut self) {
+        let mut words = WORDS_MAX;
+        let mut counts: Vec<(Option<Variable>, Option<Variable>)> = Vec::new();
+        for at in 0..self.run.apps.len() {
+            let (kernel, _) = self.kernel(at);
+            let before = self.run.before[at];
+            let mut length = kernel.supply.map(|supply| supply.bytes.into());
+            let mut least = 0;
+            if at == 0 {
+                counts.push((Some(self.taken), None));
+            } else {
+                let link = self.link_into(at);
+                let output = self.output_of(before, link);
+                let place = &self.places[before];
+                let lets_all = place.flow.all_leave_by(output);
+                least = place.flow.emitted_by(output);
+                let keeps = lets_all && place.flow.keeps_length;
+                length = self.length_after(before);
+                let (packets_before, bytes_before) = counts[before];
+                let packets = match packets_before.filter(|_| lets_all) {
+                    Some(same) => Count::As(same),
+                    None => Count::Own(self.zero()),
+                };
+                let bytes = match (length, bytes_before.filter(|_| keeps)) {
+                    (Some(each), _) => Count::Each(variable_of(packets), each),
+                    (None, Some(same)) => Count::As(same),
+                    (None, None) => Count::Own(self.zero()),
+                };
+                counts.push((
+                    Some(variable_of(packets)),
+                    (!matches!(bytes, Count::Each(..))).then(|| variable_of(bytes)),
+                ));
+                self.between.push(Between { link, packets, bytes });
+            }
+            let flow = flow(kernel, least);
+            let place = Place {
+                entry: self.body.create_block(),
+                after: self.next,
+                known: None,
+                words: self.registers(at, &mut words),
+                oldest: self.oldest_of(at),
+                flow,
+                length,
+            };
+            self.places.push(place);
+            for link in self.rings_behind(at) {
+                self.open(link, at);
+            }
+        }
+    }
+
+    /// How long all packets are that leave a kernel.
+    pub fn length_after(&self, at: usize) -> Option<u64> {
+        self.places[at].length.filter(|_| self.places[at].flow.keeps_length)
+    }
+
+    /// The link from which kernel `at`, not the first, has its packets.
+    fn link_into(&self, at: usize) -> usize {
+        let inputs = self.blueprint.apps[self.app(at)].inputs.iter().flatten();
+        *inputs.into_iter().next().expect("kernels behind the first have one link")
+    }
+
+    /// The number of the output that a link comes from.
+    fn output_of(&self, at: usize, link: usize) -> u32 {
+        let outputs = &self.blueprint.apps[self.app(at)].outputs;
+        outputs.iter().position(|&of| of == Some(link)).unwrap_or(usize::MAX) as u32
+    }
+
+    /// The kernel of the run that a link leads to.
+    fn behind(&self, link: usize) -> Option<usize> {
+        let to = self.blueprint.links[link].to;
+        let at = self.run.apps.iter().skip(1).position(|&app| app == to)? + 1;
+        (self.link_into(at) == link).then_some(at)
+    }
+
+    /// Links of a kernel that do not lead on in the run.
+    fn rings_behind(&self, at: usize) -> Vec<usize> {
+        let outputs = self.blueprint.apps[self.app(at)].outputs.iter().flatten().copied();
+        outputs.filter(|&link| self.behind(link).is_none()).collect()
+    }
+
+    fn open(&mut self, link: usize, of: usize) {
+        let at = self.blueprint.links[link].ring;
+        let [write, bytes] = [(); 2].map(|()| self.zero());
+        let begin = load_word(self.body, at, ring::WRITE);
+        let read = load_word(self.body, at, ring::READ);
+        let full = self.body.ins().iadd_imm_u(read, QUEUED_MAX as i64);
+        self.body.def_var(write, begin);
+        let out = Out { link, at: of, write, bytes, begin, full, block: None, is_used: false };
+        self.outs.push(out);
+    }
+
+    /// Registers for the words that a kernel changes.
+    fn registers(&mut self, at: usize, left: &mut usize) -> Vec<Option<Variable>> {
+        let (kernel, words) = self.kernel(at);
+        let mut registers = vec![None; kernel.words.len()];
+        for step in kernel.blocks.iter().flat_map(|block| &block.steps) {
+            let Step::SetWord(word, _) = *step else { continue };
+            let register = &mut registers[word as usize];
+            if register.is_none() && *left > 0 {
+                *left -= 1;
+                let value = load_word(self.body, words, word as usize * 8);
+                *register = Some(variable(self.body, value));
+            }
+        }
+        registers
+    }
+
+    fn oldest_of(&mut self, at: usize) -> Option<Variable> {
+        let part = &self.blueprint.apps[self.app(at)];
+        if at == 0 || !part.is_sink {
+            return None;
+        }
+        let oldest = load_word(self.body, part.oldest, 0);
+        Some(variable(self.body, oldest))
+    }
+
+    /// Takes start and length from the buffer.
+    pub fn look(&mut self) {
+        let packet = self.body.use_var(self.buffer);
+        let start = self.body.ins().uload32(plain(), packet, buffer::START as i32);
+        let length = self.body.ins().uload32(plain(), packet, buffer::LENGTH as i32);
+        let data = self.body.ins().iadd(packet, start);
+        let data = self.body.ins().iadd_imm_u(data, buffer::BYTES as i64);
+        for (variable, value) in [(self.start, start), (self.length, length), (self.data, data)] {
+            self.body.def_var(variable, value);
+        }
+    }
+
+    /// The first packet of a batch that comes to a sink is the oldest.
+    fn note_oldest(&mut self, at: usize) {
+        let Some(oldest) = self.places[at].oldest else { return };
+        let (note, on) = (self.body.create_block(), self.body.create_block());
+        let known = self.body.use_var(oldest);
+        let first = self.body.ins().icmp_imm_s(IntCC::Equal, known, -1);
+        self.body.set_cold_block(note);
+        self.body.ins().brif(first, note, &[], on, &[]);
+        self.body.switch_to_block(note);
+        let packet = self.body.use_var(self.buffer);
+        let born = self.body.ins().load(types::I64, plain(), packet, buffer::BORN as i32);
+        self.body.def_var(oldest, born);
+        self.body.ins().jump(on, &[]);
+        self.body.switch_to_block(on);
+    }
+
+    /// Ends a block: the packet leaves kernel `at` by an output.
+    pub fn emit(&mut self, at: usize, output: u32) {
+        let Some(link) = self.link_of(at, output) else { return self.drop_unlinked(at) };
+        match self.behind(link) {
+            Some(next) => self.enter(next, self.places[at].after),
+            None => {
+                self.write_known();
+                let out = self.out_of(link);
+                self.outs[out].is_used = true;
+                let block = match self.outs[out].block {
+                    Some(block) => block,
+                    None => {
+                        let block = self.body.create_block();
+                        *self.outs[out].block.insert(block)
+                    }
+                };
+                self.body.ins().jump(block, &[]);
+            }
+        }
+    }
+
+    /// Ends a block: copies of the packet leave by all outputs but the last, itself by that.
+    pub fn emit_all(&mut self, at: usize) {
+        let outputs = self.blueprint.apps[self.app(at)].outputs.len();
+        let Some(last) = outputs.checked_sub(1) else { return self.drop_unlinked(at) };
+        self.write_known();
+        let variables = [self.buffer, self.data, self.start, self.length];
+        for output in 0..last as u32 {
+            let itself = variables.map(|variable| self.body.use_var(variable));
+            let known = self.known.clone();
+            let after = self.body.create_block();
+            match self.link_of(at, output) {
+                Some(link) => {
+                    self.copy(at, after);
+                    match self.behind(link) {
+                        Some(next) => self.enter(next, after),
+                        None => {
+                            let out = self.out_of(link);
+                            self.outs[out].is_used = true;
+                            self.send(out, after);
+                        }
+                    }
+                }
+                // What has no link is never declared with many; nothing is to be copied for it.
+                None => {
+                    self.body.ins().jump(after, &[]);
+                }
+            }
+            self.body.switch_to_block(after);
+            for (variable, value) in variables.into_iter().zip(itself) {
+                self.body.def_var(variable, value);
+            }
+            self.known = known;
+        }
+        self.emit(at, last as u32);
+    }
+
+    /// Ends a block: the packet goes on to another kernel of the run.
+    fn enter(&mut self, next: usize, after: Block) {
+        let link = self.link_into(next);
+        let between = self.between.iter().find(|between| between.link == link);
+        let Between { packets, bytes, .. } = *between.expect("it is planned");
+        if let Count::Own(variable) = packets {
+            let one = self.body.ins().iconst(types::I64, 1);
+            self.add(variable, one);
+        }
+        if let Count::Own(variable) = bytes {
+            let length = self.body.use_var(self.length);
+            self.add(variable, length);
+        }
+        self.places[next].after = after;
+        if self.ways_into(next) == 1 {
+            self.places[next].known = Some(self.known.clone());
+        } else {
+            self.write_known();
+        }
+        let entry = self.places[next].entry;
+        self.body.ins().jump(entry, &[]);
+    }
+
+    /// At how many points packets come to a kernel behind the first.
+    fn ways_into(&self, at: usize) -> usize {
+        let (kernel, _) = self.kernel(self.run.before[at]);
+        let output = self.output_of(self.run.before[at], self.link_into(at));
+        let ends = kernel.blocks.iter().map(|block| block.end);
+        ends.filter(|&end| end == End::Emit(output) || end == End::EmitAll).count()
+    }
+
+    fn link_of(&self, at: usize, output: u32) -> Option<usize> {
+        self.blueprint.apps[self.app(at)].outputs.get(output as usize).copied().flatten()
+    }
+
+    fn out_of(&self, link: usize) -> usize {
+        let out = self.outs.iter().position(|out| out.link == link);
+        out.expect("rings behind the run are open")
+    }
+
+    fn drop_unlinked(&mut self, at: usize) {
+        let (kernel, words) = self.kernel(at);
+        self.count_drop(words, kernel.words.len() + kernel.reasons.len());
+        let free = self.free_for(at);
+        self.body.ins().jump(free, &[]);
+    }
+
+    pub fn add(&mut self, variable: Variable, by: Value) {
+        let old = self.body.use_var(variable);
+        let new = self.body.ins().iadd(old, by);
+        self.body.def_var(variable, new);
+    }
+
+    /// Counts a drop of a kernel whose words are here.
+    pub fn count_drop(&mut self, words: usize, number: usize) {
+        let one = self.body.ins().iconst(types::I64, 1);
+        add_to_word(self.body, words, number * 8, one);
+    }
+
+    /// Puts the packet into a ring, or drops and counts it; goes on at `after`.
+    fn send(&mut self, out: usize, after: Block) {
+        let Out { link, write, bytes, full, .. } = self.outs[out];
+        let at = self.blueprint.links[link].ring;
+        let (room, none) = (self.body.create_block(), self.body.create_block());
+        let index = self.body.use_var(write);
+        let is_full = self.body.ins().icmp(IntCC::Equal, index, full);
+        self.body.set_cold_block(none);
+        self.body.ins().brif(is_full, none, &[], room, &[]);
+        self.body.switch_to_block(none);
+        let one = self.body.ins().iconst(types::I64, 1);
+        add_to_word(self.body, at, ring::DROPS, one);
+        let free = self.free_before(after);
+        self.body.ins().jump(free, &[]);
+        self.body.switch_to_block(room);
+        let base = address(self.body, at);
+        let slot = slot_of(self.body, base, index);
+        let packet = self.body.use_var(self.buffer);
+        self.body.ins().store(plain(), packet, slot, ring::SLOTS as i32);
+        let one = self.body.ins().iconst(types::I64, 1);
+        self.add(write, one);
+        let length = self.body.use_var(self.length);
+        self.add(bytes, length);
+        self.body.ins().jump(after, &[]);
+    }
+
+    /// Writes what was counted, and notifies of links that are no longer empty.
+    fn end(&mut self) {
+        self.close_pool();
+        for at in 0..self.between.len() {
+            let Between { link, packets, bytes } = self.between[at];
+            let ring_at = self.blueprint.links[link].ring;
+            let packets = self.body.use_var(variable_of(packets));
+            let bytes = match bytes {
+                Count::Each(_, each) => self.body.ins().imul_imm_u(packets, each as i64),
+                Count::As(variable) | Count::Own(variable) => self.body.use_var(variable),
+            };
+            add_to_word(self.body, ring_at, ring::READ, packets);
+            add_to_word(self.body, ring_at, ring::WRITE, packets);
+            add_to_word(self.body, ring_at, ring::TX_BYTES, bytes);
+        }
+        for at in 0..self.run.apps.len() {
+            let (_, words) = self.kernel(at);
+            for word in 0..self.places[at].words.len() {
+                let Some(register) = self.places[at].words[word] else { continue };
+                let value = self.body.use_var(register);
+                store_word(self.body, value, words, word * 8);
+            }
+            if let Some(oldest) = self.places[at].oldest {
+                let value = self.body.use_var(oldest);
+                store_word(self.body, value, self.blueprint.apps[self.app(at)].oldest, 0);
+            }
+        }
+        for at in 0..self.outs.len() {
+            self.close(at);
+        }
+        self.body.ins().return_(&[]);
+    }
+
+    fn close(&mut self, out: usize) {
+        let Out { link, write, bytes, begin, full, is_used, .. } = self.outs[out];
+        if !is_used {
+            return;
+        }
+        let part = &self.blueprint.links[link];
+        let now = self.body.use_var(write);
+        store_word(self.body, now, part.ring, ring::WRITE);
+        let bytes = self.body.use_var(bytes);
+        add_to_word(self.body, part.ring, ring::TX_BYTES, bytes);
+        // It was empty, and is no longer.
+        let empty = self.body.ins().iadd_imm_u(begin, QUEUED_MAX as i64);
+        let was_empty = self.body.ins().icmp(IntCC::Equal, empty, full);
+        let grew = self.body.ins().icmp(IntCC::NotEqual, now, begin);
+        let news = self.body.ins().band(was_empty, grew);
+        let (notify, on) = (self.body.create_block(), self.body.create_block());
+        self.body.ins().brif(news, notify, &[], on, &[]);
+        self.body.switch_to_block(notify);
+        let base = address(self.body, part.ring);
+        if part.is_watched {
+            self.body.call(self.imports.notify, &[base]);
+            self.body.ins().jump(on, &[]);
+        } else {
+            let flag = self.body.ins().load(types::I64, plain(), base, ring::WAITING as i32);
+            let set = self.body.create_block();
+            self.body.ins().brif(flag, set, &[], on, &[]);
+            self.body.switch_to_block(set);
+            let one = self.body.ins().iconst(types::I8, 1);
+            self.body.ins().store(plain(), one, flag, 0);
+            self.body.ins().jump(on, &[]);
+        }
+        self.body.switch_to_block(on);
+    }
+}
+
+fn variable_of(count: Count) -> Variable {
+    match count {
+        Count::As(variable) | Count::Each(variable, _) | Count::Own(variable) => variable,
+    }
+}
+
+fn variable(body: &mut Body<'_>, value: Value) -> Variable {
+    let variable = body.declare_var(types::I64);
+    body.def_var(variable, value);
+    variable
+}
+
+/// The address of a slot, less the offset of all slots.
+pub(super) fn slot_of(body: &mut Body<'_>, ring: Value, index: Value) -> Value {
+    let slot = body.ins().band_imm_u(index, SLOTS as i64 - 1);
+    let bytes = body.ins().ishl_imm_u(slot, 3);
+    body.ins().iadd(ring, bytes)
+}

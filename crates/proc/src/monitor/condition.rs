@@ -1,0 +1,165 @@
+//! Conditions: waiting for them with the lock given up meanwhile, or before asking for it.
+
+use super::{
+    Condition, all_outside, enter, grant_is_taken, is_open, lock, looker, poke, push, push_first,
+    release,
+};
+use crate::handle::ProcessRef;
+use crate::layout::{CLOSED, EXCLUSIVE, OK, UNLOCKED, UNWINDING, WOKEN, Worker};
+use crate::process::{OUTSIDE, SAME, State};
+use crate::worker::Context;
+
+/// How often a process is woken in vain before it is handed the lock.
+const VAIN_MAX: u8 = 3;
+
+pub(super) fn evaluate(worker: &mut Worker, process: ProcessRef) -> u32 {
+    let address = std::ptr::with_exposed_provenance::<()>(process.wait() as usize);
+    // SAFETY: `note` stored the address of a condition, which has this type.
+    let condition = unsafe { std::mem::transmute::<*const (), Condition>(address) };
+    // SAFETY: the frame awaits this condition and is live, and so are process and worker.
+    unsafe { condition(process.frame().0, process.0, worker) }
+}
+
+/// What the process awaits, and where.
+fn note(cx: &Context, condition: *const u8, number: u32) {
+    cx.process.set_wait(condition.expose_provenance() as u64);
+    cx.process.set_condition(number);
+    cx.process.set_frame(cx.frame);
+}
+
+pub(crate) fn await_condition(cx: &mut Context, condition: *const u8, number: u32) -> u32 {
+    if grant_is_taken(cx) {
+        return OK;
+    }
+    await_inside(cx, condition, number)
+}
+
+/// Awaits a condition with the lock held.
+fn await_inside(cx: &mut Context, condition: *const u8, number: u32) -> u32 {
+    note(cx, condition, number);
+    match evaluate(cx.worker, cx.process) {
+        0 => await_change(cx, condition, number),
+        1 => OK,
+        _ => UNWINDING,
+    }
+}
+
+pub(crate) fn await_change(cx: &mut Context, condition: *const u8, number: u32) -> u32 {
+    let (process, component) = (cx.process, cx.component());
+    note(cx, condition, number);
+    process.set_mode(process.holds());
+    let last = component.await_queue();
+    let is_same = is_same(last, process);
+    let status = process.block(State::Await, cx.frame);
+    let passed = if process.holds() == UNLOCKED {
+        status
+    } else if is_same && component.lock() == -1 && component.lock_queue().is_null() {
+        // What it awaits does not hold, and all the others await the same.
+        release(cx.worker, process);
+        status
+    } else {
+        super::give_up(cx)
+    };
+    // Only now: its own condition has just been found not to hold.
+    process.lower(OUTSIDE);
+    component.clear_calm();
+    join(process, is_same);
+    passed
+}
+
+/// Takes the lock for a sequence that begins with a condition, as soon as that holds.
+pub(crate) fn lock_when(cx: &mut Context, condition: *const u8, number: u32) -> u32 {
+    let (process, component) = (cx.process, cx.component());
+    let is_woken = process.granted() == WOKEN;
+    if is_woken {
+        process.set_granted(0);
+        component.clear_awake();
+        component.clear_calm();
+    }
+    if !grant_is_taken(cx) {
+        if is_open(component, EXCLUSIVE) {
+            note(cx, condition, number);
+            return match evaluate(cx.worker, process) {
+                0 => wait_outside(cx, is_woken),
+                1 => {
+                    process.set_granted(0);
+                    process.set_vain(0);
+                    enter(component, process, EXCLUSIVE);
+                    OK
+                }
+                _ => UNWINDING,
+            };
+        }
+        match lock(cx, EXCLUSIVE) {
+            OK => {}
+            status => return status,
+        }
+    }
+    process.set_vain(0);
+    await_inside(cx, condition, number)
+}
+
+/// Keeps a process outside whose condition does not hold.
+fn wait_outside(cx: &mut Context, is_woken: bool) -> u32 {
+    let (process, component) = (cx.process, cx.component());
+    process.set_granted(0);
+    process.set_mode(EXCLUSIVE);
+    let last = component.await_queue();
+    if !is_woken {
+        if last.is_null() || last.has(OUTSIDE) {
+            process.raise(OUTSIDE);
+        } else {
+            process.lower(OUTSIDE);
+        }
+        join(process, is_same(last, process));
+        return process.block(State::Await, cx.frame);
+    }
+    process.set_vain(process.vain() + 1);
+    process.raise(OUTSIDE);
+    go_first(process, is_same(last, process));
+    if process.vain() >= VAIN_MAX {
+        component.set_urgent();
+    }
+    // It was the one woken; now another may be.
+    if all_outside(component) {
+        looker::call(cx.worker, component);
+    } else {
+        poke(cx.worker, component);
+    }
+    process.block(State::Await, cx.frame)
+}
+
+/// Whether a process awaits what all others await.
+fn is_same(last: ProcessRef, process: ProcessRef) -> bool {
+    let is_like = |other: ProcessRef| {
+        (other.wait(), other.mode()) == (process.wait(), process.mode()) && other.has(SAME)
+    };
+    process.condition() & CLOSED != 0 && last.some().is_none_or(is_like)
+}
+
+/// Puts a process before all that await a condition.
+fn go_first(process: ProcessRef, is_same: bool) {
+    let component = process.component();
+    let last = component.await_queue();
+    component.set_await_queue(push_first(last, process));
+    process.raise(SAME);
+    if !is_same {
+        // What it awaits is not what those behind it do.
+        let mut other = process.link();
+        while other != process {
+            other.lower(SAME);
+            other = other.link();
+        }
+    }
+}
+
+/// Puts a process at the end of those that await a condition.
+fn join(process: ProcessRef, is_same: bool) {
+    if is_same {
+        process.raise(SAME);
+    } else {
+        process.lower(SAME);
+    }
+    let component = process.component();
+    component.set_await_queue(push(component.await_queue(), process));
+}

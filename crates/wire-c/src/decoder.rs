@@ -1,0 +1,201 @@
+//! Decoders, and messages with their lives.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tidemill_wire::decode::{BYTES_MAX, DEPTH_MAX, Native};
+use tidemill_wire::{Decoder, Message, Schema, Tables, Wants};
+
+use crate::error::{Code, Error, Failure};
+use crate::guard::{Outcome, bytes, free, given, given_mut, look, new, run};
+use crate::schema::type_of;
+use crate::view::{CMessage, View};
+
+/// The numbers are those of `tidemill_engine`.
+pub(crate) const NATIVE: u32 = 0;
+pub(crate) const TABLE: u32 = 1;
+pub(crate) const REQUIRED: u32 = 2;
+
+/// What is decoded by, shared with the streams that go by it.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) schema: Schema,
+    tables: Tables,
+    /// Compiled when the decoder was made, if that was asked for.
+    native: Option<Native>,
+    depth_max: usize,
+    bytes_max: usize,
+}
+
+impl Parts {
+    pub(crate) fn decoder(&self) -> Decoder<'_> {
+        let decoder = Decoder::with(&self.schema, &self.tables);
+        let decoder = decoder.depth_max(self.depth_max).bytes_max(self.bytes_max);
+        match &self.native {
+            Some(native) => decoder.native(native),
+            None => decoder,
+        }
+    }
+}
+
+/// The handle.
+#[derive(Debug)]
+pub struct CDecoder {
+    pub(crate) parts: Arc<Parts>,
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_decoder_new(
+    schema: *const Schema,
+    engine: u32,
+    depth_max: usize,
+    bytes_max: usize,
+    error: *mut *mut Error,
+) -> *mut CDecoder {
+    let work = || {
+        // SAFETY: the caller gives a handle.
+        let schema = unsafe { given(schema, "schema")? }.clone();
+        let (engine, required) = (engine & !REQUIRED, engine & REQUIRED != 0);
+        let tables = match required {
+            true => Tables::checking_required(&schema),
+            false => Tables::new(&schema),
+        };
+        let native = match engine {
+            NATIVE => {
+                let native = Native::compile(&schema, &tables, Wants::ALL);
+                Some(native.map_err(|error| Failure::new(Code::Internal, error.to_string()))?)
+            }
+            TABLE => None,
+            other => return Err(Failure::misuse(format!("there is no engine {other}"))),
+        };
+        let or = |given, usual| if given == 0 { usual } else { given };
+        let (depth_max, bytes_max) = (or(depth_max, DEPTH_MAX), or(bytes_max, BYTES_MAX));
+        let parts = Parts { schema, tables, native, depth_max, bytes_max };
+        Ok(new(CDecoder { parts: Arc::new(parts) }))
+    };
+    // SAFETY: the caller gives a place or null.
+    unsafe { run(error, std::ptr::null_mut(), work) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_decoder_free(decoder: *mut CDecoder) {
+    // SAFETY: the caller gives a handle that is not used again, or null.
+    unsafe { free(decoder) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_message_new(
+    schema: *const Schema,
+    of: u32,
+    memory_max: usize,
+    error: *mut *mut Error,
+) -> *mut CMessage {
+    let work = || {
+        // SAFETY: the caller gives a handle.
+        let schema = unsafe { given(schema, "schema")? };
+        let limit = if memory_max == 0 { usize::MAX } else { memory_max };
+        let message = Message::with_limit(schema, type_of(schema, of)?, limit)?;
+        Ok(new(CMessage { message, life: first_life() }))
+    };
+    // SAFETY: the caller gives a place or null.
+    unsafe { run(error, std::ptr::null_mut(), work) }
+}
+
+/// Lives begin with different numbers, so that the view of a freed message is probably noticed by
+/// one that was made in its place.
+fn first_life() -> u32 {
+    static LIVES: AtomicU32 = AtomicU32::new(1);
+    // Relaxed: nothing is told by it but a number.
+    LIVES.fetch_add(1 << 16, Ordering::Relaxed)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_message_free(message: *mut CMessage) {
+    // SAFETY: the caller gives a handle that is not used again, or null.
+    unsafe { free(message) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_message_clear(message: *mut CMessage) {
+    look((), || {
+        // SAFETY: the caller gives a handle or null.
+        let message = unsafe { message.as_mut() }?;
+        message.begin();
+        Some(())
+    });
+}
+
+impl CMessage {
+    /// Another life: empty, and views of the one before are stale.
+    pub(crate) fn begin(&mut self) {
+        self.life = self.life.wrapping_add(1);
+        self.message.clear();
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_message_used_bytes(message: *const CMessage) -> usize {
+    // SAFETY: the caller gives a handle or null.
+    look(0, || Some(unsafe { message.as_ref() }?.message.used_bytes()))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_message_view(message: *mut CMessage) -> View {
+    // SAFETY: the caller gives a handle or null.
+    look(View::NONE, || Some(View::whole(message, unsafe { message.as_ref() }?)))
+}
+
+/// The decoder and the message, which are of one schema.
+fn check(decoder: &CDecoder, message: &CMessage) -> Outcome<()> {
+    match decoder.parts.schema.is_same(message.message.schema()) {
+        true => Ok(()),
+        false => Err(Failure::misuse("decoder and message are of different schemas")),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_message_decode(
+    message: *mut CMessage,
+    decoder: *const CDecoder,
+    data: *const u8,
+    length: usize,
+    error: *mut *mut Error,
+) -> bool {
+    let work = || {
+        // SAFETY: the caller gives a message that is used nowhere else.
+        let message = unsafe { given_mut(message, "message")? };
+        // SAFETY: the caller gives a decoder and so many bytes.
+        let (decoder, data) = unsafe { (given(decoder, "decoder")?, bytes(data, length, "data")?) };
+        check(decoder, message)?;
+        message.begin();
+        let of = message.message.message_type();
+        let mut builder = message.message.copying_builder();
+        decoder.parts.decoder().decode(of, data, &mut builder)?;
+        Ok(true)
+    };
+    // SAFETY: the caller gives a place or null.
+    unsafe { run(error, false, work) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_message_decode_borrowed(
+    message: *mut CMessage,
+    decoder: *const CDecoder,
+    data: *const u8,
+    length: usize,
+    error: *mut *mut Error,
+) -> bool {
+    let work = || {
+        // SAFETY: the caller gives a message that is used nowhere else.
+        let message = unsafe { given_mut(message, "message")? };
+        // SAFETY: the caller gives a decoder, and bytes that stay until the message is cleared,
+        // decoded anew or freed: longer than anything refers to them.
+        let (decoder, data) = unsafe { (given(decoder, "decoder")?, bytes(data, length, "data")?) };
+        check(decoder, message)?;
+        message.begin();
+        message.message.decode_with(&decoder.parts.decoder(), data)?;
+        Ok(true)
+    };
+    // SAFETY: the caller gives a place or null.
+    unsafe { run(error, false, work) }
+}

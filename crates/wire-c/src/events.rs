@@ -1,0 +1,249 @@
+//! Decoding event by event, of whole messages and of messages in pieces.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+
+use tidemill_wire::sink::{Flow, Sink, Stop, stream_events};
+use tidemill_wire::{Event, FieldId, Stream};
+
+use crate::decoder::{CDecoder, Parts};
+use crate::error::{Error, Failure};
+use crate::guard::{Outcome, bytes, given, look, new, run};
+use crate::schema::{NONE, type_of};
+use crate::value::{CValue, Content, Kind};
+
+/// What an event is; the numbers are those of `tidemill_event_kind`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub(crate) enum EventKind {
+    StartMessage = 1,
+    EndMessage = 2,
+    StartSub = 3,
+    EndSub = 4,
+    Value = 5,
+    Unknown = 6,
+}
+
+/// `tidemill_event`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct CEvent {
+    kind: u32,
+    field: u32,
+    number: u32,
+    message_type: u32,
+    value: CValue,
+}
+
+type Callback = unsafe extern "C" fn(*mut c_void, *const CEvent) -> c_int;
+
+/// Whom to tell.
+#[derive(Clone, Copy)]
+struct Teller {
+    callback: Callback,
+    context: *mut c_void,
+}
+
+impl Teller {
+    fn new(callback: Option<Callback>, context: *mut c_void) -> Outcome<Teller> {
+        let callback = callback.ok_or_else(|| Failure::misuse("callback is null"))?;
+        Ok(Teller { callback, context })
+    }
+
+    fn tell(&self, event: Event<'_>) -> Flow {
+        let event = CEvent::of(event);
+        // SAFETY: the caller gave a function of this type, and a context that it knows.
+        match unsafe { (self.callback)(self.context, &raw const event) } {
+            0 => Ok(()),
+            _ => Err(Stop),
+        }
+    }
+
+    fn sink(self) -> impl for<'a> Sink<'a> {
+        stream_events(move |event: Event<'_>| self.tell(event))
+    }
+}
+
+impl CEvent {
+    fn of(event: Event<'_>) -> CEvent {
+        let empty =
+            CEvent { kind: 0, field: NONE, number: 0, message_type: NONE, value: CValue::NONE };
+        let at = |kind: EventKind, field: FieldId| CEvent {
+            kind: kind as u32,
+            field: field.index() as u32,
+            ..empty
+        };
+        let value = |field, kind, content| CEvent {
+            value: CValue::new(kind, content),
+            ..at(EventKind::Value, field)
+        };
+        let text = |field, kind, piece: &[u8]| CEvent {
+            value: CValue::text(kind, piece),
+            ..at(EventKind::Value, field)
+        };
+        match event {
+            Event::StartMessage(of) | Event::EndMessage(of) => {
+                let start = matches!(event, Event::StartMessage(_));
+                let kind = if start { EventKind::StartMessage } else { EventKind::EndMessage };
+                CEvent { kind: kind as u32, message_type: of.index() as u32, ..empty }
+            }
+            Event::StartSub(field) => at(EventKind::StartSub, field),
+            Event::EndSub(field) => at(EventKind::EndSub, field),
+            Event::I64(field, i64) => value(field, Kind::I64, Content { i64 }),
+            Event::U64(field, u64) => value(field, Kind::U64, Content { u64 }),
+            Event::I32(field, i32) => value(field, Kind::I32, Content { i32 }),
+            Event::U32(field, u32) => value(field, Kind::U32, Content { u32 }),
+            Event::F64(field, f64) => value(field, Kind::F64, Content { f64 }),
+            Event::F32(field, f32) => value(field, Kind::F32, Content { f32 }),
+            Event::Bool(field, is) => value(field, Kind::Bool, Content { boolean: is.into() }),
+            Event::String(field, piece) => text(field, Kind::String, piece.as_bytes()),
+            Event::Bytes(field, piece) => text(field, Kind::Bytes, piece),
+            Event::Unknown(number, raw) => CEvent {
+                kind: EventKind::Unknown as u32,
+                number,
+                value: CValue::text(Kind::Bytes, raw),
+                ..empty
+            },
+            Event::UnknownElement(number, u64) => CEvent {
+                kind: EventKind::Unknown as u32,
+                number,
+                value: CValue::new(Kind::U64, Content { u64 }),
+                ..empty
+            },
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_decode_events(
+    decoder: *const CDecoder,
+    of: u32,
+    data: *const u8,
+    length: usize,
+    callback: Option<Callback>,
+    context: *mut c_void,
+    error: *mut *mut Error,
+) -> bool {
+    let work = || {
+        // SAFETY: the caller gives a decoder and so many bytes.
+        let (decoder, data) = unsafe { (given(decoder, "decoder")?, bytes(data, length, "data")?) };
+        let teller = Teller::new(callback, context)?;
+        // The callback may free the decoder.
+        let parts = Arc::clone(&decoder.parts);
+        let of = type_of(&parts.schema, of)?;
+        parts.decoder().decode(of, data, &mut teller.sink())?;
+        Ok(true)
+    };
+    // SAFETY: the caller gives a place or null.
+    unsafe { run(error, false, work) }
+}
+
+/// The handle of a message in pieces.
+pub struct CStream {
+    /// None once it is finished. It refers to `parts`, and so is before it: fields are dropped in
+    /// order.
+    stream: RefCell<Option<Stream<'static>>>,
+    /// Kept for the stream.
+    _parts: Arc<Parts>,
+    teller: Teller,
+    /// Its own callback has freed it.
+    freed: Cell<bool>,
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_stream_new(
+    decoder: *const CDecoder,
+    of: u32,
+    callback: Option<Callback>,
+    context: *mut c_void,
+    error: *mut *mut Error,
+) -> *mut CStream {
+    let work = || {
+        // SAFETY: the caller gives a decoder.
+        let parts = Arc::clone(&unsafe { given(decoder, "decoder")? }.parts);
+        let teller = Teller::new(callback, context)?;
+        let of = type_of(&parts.schema, of)?;
+        // SAFETY: what the count is of stays where it is while the stream holds one.
+        let held: &'static Parts = unsafe { &*Arc::as_ptr(&parts) };
+        let stream = RefCell::new(Some(held.decoder().stream(of)));
+        Ok(new(CStream { stream, _parts: parts, teller, freed: Cell::new(false) }))
+    };
+    // SAFETY: the caller gives a place or null.
+    unsafe { run(error, std::ptr::null_mut(), work) }
+}
+
+/// Uses a stream; if its callback frees it, afterwards.
+///
+/// # Safety
+/// The stream is null or one that was not freed; `error` is null or can be written.
+unsafe fn with_stream(
+    stream: *mut CStream,
+    error: *mut *mut Error,
+    work: impl FnOnce(&mut Option<Stream<'static>>, Teller) -> Outcome<()>,
+) -> bool {
+    let guarded = || {
+        // SAFETY: the caller vouches for it; it is only shared, as its callback may come back.
+        let this = unsafe { given(stream, "stream")? };
+        let borrowed = this.stream.try_borrow_mut();
+        let mut inner =
+            borrowed.map_err(|_| Failure::misuse("the stream is in use: by its callback?"))?;
+        work(&mut inner, this.teller).map(|()| true)
+    };
+    // SAFETY: the caller gives a place or null.
+    let done = unsafe { run(error, false, guarded) };
+    // SAFETY: it is not freed yet, as that waits for us.
+    let last = look(false, || {
+        let this = unsafe { stream.as_ref() }?;
+        Some(this.freed.get() && this.stream.try_borrow_mut().is_ok())
+    });
+    if last {
+        // SAFETY: its callback said that nobody uses it again.
+        unsafe { crate::guard::free(stream) };
+    }
+    done
+}
+
+fn finished() -> Failure {
+    Failure::misuse("the stream is finished")
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_stream_push(
+    stream: *mut CStream,
+    data: *const u8,
+    length: usize,
+    error: *mut *mut Error,
+) -> bool {
+    // SAFETY: the caller gives a stream, so many bytes, and a place or null.
+    unsafe {
+        with_stream(stream, error, |stream, teller| {
+            let data = bytes(data, length, "data")?;
+            let stream = stream.as_mut().ok_or_else(finished)?;
+            Ok(stream.push(data, &mut teller.sink())?)
+        })
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_stream_finish(stream: *mut CStream, error: *mut *mut Error) -> bool {
+    // SAFETY: the caller gives a stream, and a place or null.
+    unsafe {
+        with_stream(stream, error, |stream, teller| {
+            let stream = stream.take().ok_or_else(finished)?;
+            Ok(stream.finish(&mut teller.sink())?)
+        })
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_stream_free(stream: *mut CStream) {
+    // SAFETY: the caller gives a stream that is not used again, or null.
+    let Some(this) = (unsafe { stream.as_ref() }) else { return };
+    if this.stream.try_borrow_mut().is_err() {
+        this.freed.set(true);
+        return;
+    }
+    // SAFETY: likewise, and it is not in use.
+    unsafe { crate::guard::free(stream) }
+}

@@ -1,0 +1,168 @@
+//! The border to C: nothing that comes in is trusted further than it must be, and no panic leaves.
+
+use std::any::Any;
+use std::ffi::{CStr, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::error::{Code, Error, Failure};
+
+pub(crate) type Outcome<T> = Result<T, Failure>;
+
+/// Runs what a function does; a failure becomes an error handle, if there is a place for it.
+///
+/// # Safety
+/// `error` is null or can be written.
+pub(crate) unsafe fn run<T>(
+    error: *mut *mut Error,
+    failed: T,
+    work: impl FnOnce() -> Outcome<T>,
+) -> T {
+    let outcome = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        Err(Failure::new(Code::Internal, format!("a defect: {}", words(&*panic))))
+    });
+    let (failure, value) = match outcome {
+        Ok(value) => (None, value),
+        Err(failure) => (Some(failure), failed),
+    };
+    if !error.is_null() {
+        let handle = |failure| Box::into_raw(Box::new(Error::from(failure)));
+        // SAFETY: the caller vouches for it.
+        unsafe { error.write(failure.map_or(std::ptr::null_mut(), handle)) };
+    }
+    value
+}
+
+/// Runs a look-up, which has nothing but its result.
+pub(crate) fn look<T>(nothing: T, work: impl FnOnce() -> Option<T>) -> T {
+    catch_unwind(AssertUnwindSafe(work)).ok().flatten().unwrap_or(nothing)
+}
+
+fn words(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic")
+}
+
+/// A handle, or whatever else is read through an address.
+///
+/// # Safety
+/// If not null, it is what it says for as long as `'h`, and nothing changes it meanwhile.
+pub(crate) unsafe fn given<'h, T>(pointer: *const T, what: &str) -> Outcome<&'h T> {
+    if !pointer.is_aligned() {
+        return Err(Failure::misuse(format!("{what} is no address of one")));
+    }
+    // SAFETY: the caller vouches for it.
+    unsafe { pointer.as_ref() }.ok_or_else(|| Failure::misuse(format!("{what} is null")))
+}
+
+/// A handle to be changed, or a place to be written.
+///
+/// # Safety
+/// If not null, it is what it says for as long as `'h`, and nothing else uses it meanwhile.
+pub(crate) unsafe fn given_mut<'h, T>(pointer: *mut T, what: &str) -> Outcome<&'h mut T> {
+    if !pointer.is_aligned() {
+        return Err(Failure::misuse(format!("{what} is no address of one")));
+    }
+    // SAFETY: the caller vouches for it.
+    unsafe { pointer.as_mut() }.ok_or_else(|| Failure::misuse(format!("{what} is null")))
+}
+
+/// Writes a result to where the caller wants it.
+///
+/// # Safety
+/// If not null, it can be written.
+pub(crate) unsafe fn put<T>(pointer: *mut T, value: T, what: &str) -> Outcome<()> {
+    if pointer.is_null() || !pointer.is_aligned() {
+        return Err(Failure::misuse(format!("{what} is no place to write to")));
+    }
+    // SAFETY: the caller vouches for it; what was there is C's and needs no drop.
+    unsafe { pointer.write(value) };
+    Ok(())
+}
+
+/// A name that ends in a zero byte.
+///
+/// # Safety
+/// If not null, it is one, for as long as `'n`.
+pub(crate) unsafe fn name<'n>(text: *const c_char, what: &str) -> Outcome<&'n str> {
+    if text.is_null() {
+        return Err(Failure::misuse(format!("{what} is null")));
+    }
+    // SAFETY: the caller vouches for it.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_str().map_err(|_| Failure::misuse(format!("{what} is not UTF-8")))
+}
+
+/// Bytes behind an address.
+///
+/// # Safety
+/// If not null, so many are there for as long as `'b`, and do not change.
+pub(crate) unsafe fn bytes<'b>(data: *const u8, length: usize, what: &str) -> Outcome<&'b [u8]> {
+    if length == 0 {
+        return Ok(&[]);
+    }
+    if data.is_null() || isize::try_from(length).is_err() {
+        return Err(Failure::misuse(format!("{what}: {length} bytes are not there")));
+    }
+    // SAFETY: the caller vouches for them.
+    Ok(unsafe { std::slice::from_raw_parts(data, length) })
+}
+
+/// Frees a handle.
+///
+/// # Safety
+/// It is null, or was made by [`new`] and is not used again.
+pub(crate) unsafe fn free<T>(handle: *mut T) {
+    if !handle.is_null() && handle.is_aligned() {
+        // SAFETY: the caller vouches for it.
+        let boxed = unsafe { Box::from_raw(handle) };
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(boxed)));
+    }
+}
+
+/// A new handle.
+pub(crate) fn new<T>(value: T) -> *mut T {
+    Box::into_raw(Box::new(value))
+}
+
+/// Bytes that belong to somebody else: `tidemill_bytes`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Bytes {
+    pub(crate) data: *const u8,
+    pub(crate) length: usize,
+}
+
+impl Bytes {
+    pub(crate) const NONE: Bytes = Bytes { data: std::ptr::null(), length: 0 };
+
+    pub(crate) fn of(bytes: &[u8]) -> Bytes {
+        Bytes { data: bytes.as_ptr(), length: bytes.len() }
+    }
+}
+
+/// Bytes that belong to the caller: `tidemill_buffer`.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Buffer {
+    data: *mut u8,
+    length: usize,
+}
+
+impl Buffer {
+    pub(crate) fn of(bytes: Vec<u8>) -> Buffer {
+        let length = bytes.len();
+        Buffer { data: Box::into_raw(bytes.into_boxed_slice()).cast(), length }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_buffer_free(buffer: *mut Buffer) {
+    // SAFETY: the caller gives a buffer or null.
+    let Ok(buffer) = (unsafe { given_mut(buffer, "buffer") }) else { return };
+    let (data, length) = (buffer.data, buffer.length);
+    (buffer.data, buffer.length) = (std::ptr::null_mut(), 0);
+    if !data.is_null() {
+        // SAFETY: the two came from a boxed slice, and are taken out of the buffer.
+        drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(data, length)) });
+    }
+}

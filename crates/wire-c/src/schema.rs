@@ -1,0 +1,300 @@
+//! Schemas: where they come from, and what they say of types and fields.
+
+use std::ffi::c_char;
+use std::path::PathBuf;
+
+use tidemill_wire::proto::{Compiled, Texts, compile, load};
+use tidemill_wire::schema::{Field, FieldType};
+use tidemill_wire::{FieldId, Label, MessageId, Schema};
+
+use crate::error::{Code, Error, Failure};
+use crate::guard::{Buffer, Bytes, Outcome, bytes, free, given, look, name, new, put, run};
+use crate::value::kind_of;
+
+/// No type, no field: `TIDEMILL_NONE`.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// The type of that number.
+pub(crate) fn type_of(schema: &Schema, number: u32) -> Outcome<MessageId> {
+    let found = schema.message_at(number as usize);
+    found.ok_or_else(|| Failure::misuse(format!("the schema has no message type {number}")))
+}
+
+/// The field of that number.
+pub(crate) fn field_of(schema: &Schema, number: u32) -> Outcome<FieldId> {
+    let found = schema.field_at(number as usize);
+    found.ok_or_else(|| Failure::misuse(format!("the schema has no field {number}")))
+}
+
+fn compiled(compiled: Compiled) -> Outcome<*mut Schema> {
+    let Compiled { sources, diagnostics, schema } = compiled;
+    schema.map(new).ok_or_else(|| {
+        let errors = diagnostics.iter().filter(|one| one.is_error());
+        let lines: Vec<String> =
+            errors.map(|one| sources.render(one).trim_end().to_owned()).collect();
+        Failure::new(Code::Schema, lines.join("\n"))
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_schema_from_text(
+    file: *const c_char,
+    text: *const u8,
+    length: usize,
+    error: *mut *mut Error,
+) -> *mut Schema {
+    let work = || {
+        // SAFETY: the caller gives a name and so many bytes.
+        let (file, text) = unsafe { (name(file, "file")?, bytes(text, length, "text")?) };
+        let text = std::str::from_utf8(text)
+            .map_err(|_| Failure::new(Code::Schema, format!("{file}: the text is not UTF-8")))?;
+        compiled(compile(&[file], &Texts::from_iter([(file, text)])))
+    };
+    // SAFETY: the caller gives a place or null.
+    unsafe { run(error, std::ptr::null_mut(), work) }
+}
+
+/// Names, one after the other.
+///
+/// # Safety
+/// So many are there.
+unsafe fn paths(names: *const *const c_char, count: usize, what: &str) -> Outcome<Vec<PathBuf>> {
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    if names.is_null() || !names.is_aligned() || count > isize::MAX as usize / 8 {
+        return Err(Failure::misuse(format!("{what}: {count} names are not there")));
+    }
+    // SAFETY: the caller vouches for them.
+    let names = unsafe { std::slice::from_raw_parts(names, count) };
+    // SAFETY: likewise.
+    names.iter().map(|&one| Ok(PathBuf::from(unsafe { name(one, what)? }))).collect()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_schema_from_files(
+    files: *const *const c_char,
+    file_count: usize,
+    folders: *const *const c_char,
+    folder_count: usize,
+    error: *mut *mut Error,
+) -> *mut Schema {
+    let work = || {
+        // SAFETY: the caller gives so many names.
+        let files = unsafe { paths(files, file_count, "files")? };
+        // SAFETY: likewise.
+        let folders = unsafe { paths(folders, folder_count, "folders")? };
+        compiled(load(&files, &folders))
+    };
+    // SAFETY: the caller gives a place or null.
+    unsafe { run(error, std::ptr::null_mut(), work) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_schema_from_descriptor_set(
+    data: *const u8,
+    length: usize,
+    error: *mut *mut Error,
+) -> *mut Schema {
+    let work = || {
+        // SAFETY: the caller gives so many bytes.
+        let data = unsafe { bytes(data, length, "data")? };
+        let schema = Schema::from_descriptor_set(data);
+        schema.map(new).map_err(|error| Failure::new(Code::Schema, error.to_string()))
+    };
+    // SAFETY: the caller gives a place or null.
+    unsafe { run(error, std::ptr::null_mut(), work) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_schema_clone(schema: *const Schema) -> *mut Schema {
+    // SAFETY: the caller gives a handle or null.
+    look(std::ptr::null_mut(), || Some(new(unsafe { schema.as_ref() }?.clone())))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_schema_free(schema: *mut Schema) {
+    // SAFETY: the caller gives a handle that is not used again, or null.
+    unsafe { free(schema) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_schema_descriptor_set(
+    schema: *const Schema,
+    out: *mut Buffer,
+    error: *mut *mut Error,
+) -> bool {
+    let work = || {
+        // SAFETY: the caller gives a handle and a place.
+        unsafe { put(out, Buffer::of(given(schema, "schema")?.descriptor_set()), "out")? };
+        Ok(true)
+    };
+    // SAFETY: the caller gives a place or null.
+    unsafe { run(error, false, work) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_schema_type_count(schema: *const Schema) -> u32 {
+    // SAFETY: the caller gives a handle or null.
+    look(0, || u32::try_from(unsafe { schema.as_ref() }?.messages().len()).ok())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_schema_find_type(
+    schema: *const Schema,
+    full_name: *const c_char,
+) -> u32 {
+    look(NONE, || {
+        // SAFETY: the caller gives a handle or null, and a name or null.
+        let (schema, full_name) = unsafe { (schema.as_ref()?, name(full_name, "").ok()?) };
+        Some(schema.message_by_name(full_name)?.index() as u32)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_schema_type_name(schema: *const Schema, of: u32) -> Bytes {
+    look(Bytes::NONE, || {
+        // SAFETY: the caller gives a handle or null.
+        let schema = unsafe { schema.as_ref() }?;
+        Some(Bytes::of(schema.full_name(type_of(schema, of).ok()?).as_bytes()))
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_schema_field_count(schema: *const Schema, of: u32) -> u32 {
+    look(0, || {
+        // SAFETY: the caller gives a handle or null.
+        let schema = unsafe { schema.as_ref() }?;
+        u32::try_from(schema.message(type_of(schema, of).ok()?).fields().len()).ok()
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_schema_field(schema: *const Schema, of: u32, place: u32) -> u32 {
+    look(NONE, || {
+        // SAFETY: the caller gives a handle or null.
+        let schema = unsafe { schema.as_ref() }?;
+        let fields = schema.message(type_of(schema, of).ok()?).fields();
+        Some(fields.get(place as usize)?.index() as u32)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_schema_find_field(
+    schema: *const Schema,
+    of: u32,
+    field_name: *const c_char,
+) -> u32 {
+    look(NONE, || {
+        // SAFETY: the caller gives a handle or null, and a name or null.
+        let (schema, field_name) = unsafe { (schema.as_ref()?, name(field_name, "").ok()?) };
+        let of = type_of(schema, of).ok()?;
+        Some(tidemill_wire::message::FieldName::find(field_name, schema, of)?.index() as u32)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_schema_find_field_by_number(
+    schema: *const Schema,
+    of: u32,
+    number: u32,
+) -> u32 {
+    look(NONE, || {
+        // SAFETY: the caller gives a handle or null.
+        let schema = unsafe { schema.as_ref() }?;
+        Some(schema.field_by_number(type_of(schema, of).ok()?, number)?.index() as u32)
+    })
+}
+
+/// What is to be known of a field: `tidemill_field_info`.
+#[derive(Debug)]
+#[repr(C)]
+pub struct FieldInfo {
+    name: Bytes,
+    json_name: Bytes,
+    number: u32,
+    kind: u32,
+    shape: u32,
+    message_type: u32,
+    owner: u32,
+    presence: u32,
+}
+
+fn info(schema: &Schema, field: &Field) -> FieldInfo {
+    let message_type = match field.field_type() {
+        FieldType::Message(of) | FieldType::Group(of) => Some(of),
+        _ => None,
+    };
+    let map = message_type.is_some_and(|of| schema.message(of).is_map_entry());
+    let shape = match field.label() {
+        Label::Repeated if map => 2,
+        Label::Repeated => 1,
+        _ => 0,
+    };
+    let name = field.extension_name().map_or(field.name(), |name| &**name);
+    FieldInfo {
+        name: Bytes::of(name.as_bytes()),
+        json_name: Bytes::of(field.json_name().as_bytes()),
+        number: field.number(),
+        kind: kind_of(field.field_type()) as u32,
+        shape,
+        message_type: message_type.map_or(NONE, |of| of.index() as u32),
+        owner: field.message().index() as u32,
+        presence: field.has_presence().into(),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_schema_field_info(
+    schema: *const Schema,
+    field: u32,
+    out: *mut FieldInfo,
+    error: *mut *mut Error,
+) -> bool {
+    let work = || {
+        // SAFETY: the caller gives a handle.
+        let schema = unsafe { given(schema, "schema")? };
+        let field = schema.field(field_of(schema, field)?);
+        // SAFETY: the caller gives a place.
+        unsafe { put(out, info(schema, field), "out")? };
+        Ok(true)
+    };
+    // SAFETY: the caller gives a place or null.
+    unsafe { run(error, false, work) }
+}
+
+fn enum_of(schema: &Schema, field: u32) -> Option<&tidemill_wire::schema::Enum> {
+    match schema.field(field_of(schema, field).ok()?).field_type() {
+        FieldType::Enum(of) => Some(schema.enum_def(of)),
+        _ => None,
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_schema_enum_name(
+    schema: *const Schema,
+    field: u32,
+    number: i32,
+) -> Bytes {
+    look(Bytes::NONE, || {
+        // SAFETY: the caller gives a handle or null.
+        let found = enum_of(unsafe { schema.as_ref() }?, field)?;
+        Some(Bytes::of(found.value_by_number(number)?.name().as_bytes()))
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_schema_enum_number(
+    schema: *const Schema,
+    field: u32,
+    value_name: *const c_char,
+    out: *mut i32,
+) -> bool {
+    look(false, || {
+        // SAFETY: the caller gives a handle or null, and a name or null.
+        let (schema, value_name) = unsafe { (schema.as_ref()?, name(value_name, "").ok()?) };
+        let value = enum_of(schema, field)?.value_by_name(value_name)?;
+        // SAFETY: the caller gives a place or null.
+        unsafe { put(out, value.number(), "out") }.ok().map(|()| true)
+    })
+}

@@ -1,0 +1,261 @@
+//! Messages into bytes, JSON and text, and from texts.
+
+use tidemill_stdx::region::Bump;
+use tidemill_wire::encode::BinarySink;
+use tidemill_wire::json::{self, Defaults, Enums, JsonSink, Mapping, Names, PrintOptions};
+use tidemill_wire::json::{ReadOptions, Unknown, WriteProblem};
+use tidemill_wire::text::{self, Layout, PrintUnknown, Required, TextPrintOptions};
+use tidemill_wire::text::{TextReadOptions, TextSink};
+use tidemill_wire::{Encoder, MapOrder, Schema};
+
+use crate::decoder::CDecoder;
+use crate::error::{Code, Error, Failure};
+use crate::guard::{Buffer, Outcome, bytes, given, given_mut, put, run};
+use crate::schema::type_of;
+use crate::view::{CMessage, View};
+
+/// The numbers are those of `tidemill_flags`.
+pub(crate) mod flags {
+    pub(crate) const SORTED: u32 = 1;
+    pub(crate) const CHECK_REQUIRED: u32 = 2;
+    pub(crate) const PROTO_NAMES: u32 = 4;
+    pub(crate) const ENUM_NUMBERS: u32 = 8;
+    pub(crate) const PRINT_DEFAULTS: u32 = 16;
+    pub(crate) const IGNORE_UNKNOWN: u32 = 32;
+    pub(crate) const PRINT_UNKNOWN: u32 = 64;
+    pub(crate) const ONE_LINE: u32 = 128;
+    const ALL: u32 = 255;
+
+    /// Flags that nothing means are a mistake.
+    pub(crate) fn check(flags: u32) -> super::Outcome<()> {
+        match flags & !ALL {
+            0 => Ok(()),
+            _ => Err(super::Failure::misuse(format!("there are no flags {flags:#x}"))),
+        }
+    }
+}
+
+fn chosen<T>(given: u32, flag: u32, with: T, without: T) -> T {
+    if given & flag != 0 { with } else { without }
+}
+
+fn json_options(given: u32) -> PrintOptions {
+    PrintOptions {
+        names: chosen(given, flags::PROTO_NAMES, Names::Proto, Names::Json),
+        enums: chosen(given, flags::ENUM_NUMBERS, Enums::Number, Enums::Name),
+        defaults: chosen(given, flags::PRINT_DEFAULTS, Defaults::Print, Defaults::Omit),
+        unknown: Unknown::Ignore,
+    }
+}
+
+fn read_options(given: u32) -> ReadOptions {
+    let unknown = chosen(given, flags::IGNORE_UNKNOWN, Unknown::Ignore, Unknown::Refuse);
+    ReadOptions { unknown, ..ReadOptions::default() }
+}
+
+fn refused(problem: Option<&WriteProblem>) -> Failure {
+    match problem {
+        Some(WriteProblem::Value(what)) => Failure::new(Code::Encode, what.clone()),
+        _ => Failure::new(Code::Encode, "the message cannot be written"),
+    }
+}
+
+/// Writes what `make` makes to `out`.
+///
+/// # Safety
+/// Both addresses are null or can be written.
+unsafe fn made(
+    out: *mut Buffer,
+    error: *mut *mut Error,
+    given: u32,
+    make: impl FnOnce() -> Outcome<Vec<u8>>,
+) -> bool {
+    let work = || {
+        flags::check(given)?;
+        if out.is_null() {
+            return Err(Failure::misuse("out is no place to write to"));
+        }
+        // SAFETY: the caller vouches for it.
+        unsafe { put(out, Buffer::of(make()?), "out")? };
+        Ok(true)
+    };
+    // SAFETY: likewise.
+    unsafe { run(error, false, work) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_encode(
+    view: View,
+    given: u32,
+    out: *mut Buffer,
+    error: *mut *mut Error,
+) -> bool {
+    let make = || {
+        let order = chosen(given, flags::SORTED, MapOrder::ByKey, MapOrder::default());
+        let encoder = Encoder::new().map_order(order);
+        let encoder = chosen(given, flags::CHECK_REQUIRED, encoder.check_required(), encoder);
+        // SAFETY: the caller gives a view.
+        Ok(encoder.encode(unsafe { view.read()? })?)
+    };
+    // SAFETY: the caller gives places or null.
+    unsafe { made(out, error, given, make) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_to_json(
+    view: View,
+    given: u32,
+    out: *mut Buffer,
+    error: *mut *mut Error,
+) -> bool {
+    let make = || {
+        // SAFETY: the caller gives a view.
+        let message = unsafe { view.read()? };
+        let mapping = Mapping::new(message.schema());
+        let mut sink = JsonSink::merged(&mapping, json_options(given));
+        message.walk(&mut sink).map_err(|_| refused(sink.problem()))?;
+        Ok(sink.into_bytes())
+    };
+    // SAFETY: the caller gives places or null.
+    unsafe { made(out, error, given, make) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_to_text(
+    view: View,
+    given: u32,
+    out: *mut Buffer,
+    error: *mut *mut Error,
+) -> bool {
+    let make = || {
+        // SAFETY: the caller gives a view.
+        let message = unsafe { view.read()? };
+        let mapping = Mapping::new(message.schema());
+        let options = TextPrintOptions {
+            layout: chosen(given, flags::ONE_LINE, Layout::OneLine, Layout::Lines),
+            unknown: chosen(given, flags::PRINT_UNKNOWN, PrintUnknown::Print, PrintUnknown::Ignore),
+        };
+        let mut sink = TextSink::new(&mapping, options);
+        message.walk(&mut sink).map_err(|_| refused(sink.problem()))?;
+        Ok(sink.into_bytes())
+    };
+    // SAFETY: the caller gives places or null.
+    unsafe { made(out, error, given, make) }
+}
+
+/// Which language a text is in.
+#[derive(Clone, Copy)]
+enum Language {
+    Json,
+    Text,
+}
+
+/// Fills a message from a text.
+///
+/// # Safety
+/// As of the functions that call it.
+unsafe fn read(
+    message: *mut CMessage,
+    text: *const u8,
+    length: usize,
+    given: u32,
+    language: Language,
+    error: *mut *mut Error,
+) -> bool {
+    let work = || {
+        flags::check(given)?;
+        // SAFETY: the caller gives a message that is used nowhere else.
+        let message = unsafe { given_mut(message, "message")? };
+        // SAFETY: the caller gives so many bytes.
+        let text = unsafe { bytes(text, length, "text")? };
+        message.begin();
+        let (schema, of) = (message.message.schema().clone(), message.message.message_type());
+        let (mapping, arena) = (Mapping::new(&schema), Bump::new());
+        let mut sink = message.message.copying_builder();
+        match language {
+            Language::Json => {
+                json::read(&mapping, of, text, &arena, read_options(given), &mut sink)?;
+            }
+            Language::Text => {
+                let usual = TextReadOptions::default();
+                let required =
+                    chosen(given, flags::CHECK_REQUIRED, Required::Check, Required::Ignore);
+                let options = TextReadOptions { required, ..usual };
+                text::read(&mapping, of, text, &arena, options, &mut sink)?;
+            }
+        }
+        Ok(true)
+    };
+    // SAFETY: the caller gives a place or null.
+    unsafe { run(error, false, work) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_message_from_json(
+    message: *mut CMessage,
+    text: *const u8,
+    length: usize,
+    given: u32,
+    error: *mut *mut Error,
+) -> bool {
+    // SAFETY: as the caller gives them.
+    unsafe { read(message, text, length, given, Language::Json, error) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_message_from_text(
+    message: *mut CMessage,
+    text: *const u8,
+    length: usize,
+    given: u32,
+    error: *mut *mut Error,
+) -> bool {
+    // SAFETY: as the caller gives them.
+    unsafe { read(message, text, length, given, Language::Text, error) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_json_to_bytes(
+    schema: *const Schema,
+    of: u32,
+    text: *const u8,
+    length: usize,
+    flags: u32,
+    out: *mut Buffer,
+    error: *mut *mut Error,
+) -> bool {
+    let make = || {
+        // SAFETY: the caller gives a schema and so many bytes.
+        let (schema, text) = unsafe { (given(schema, "schema")?, bytes(text, length, "text")?) };
+        let (mapping, arena) = (Mapping::new(schema), Bump::new());
+        let mut sink = BinarySink::new(schema);
+        let of = type_of(schema, of)?;
+        json::read(&mapping, of, text, &arena, read_options(flags), &mut sink)?;
+        Ok(sink.into_bytes())
+    };
+    // SAFETY: the caller gives places or null.
+    unsafe { made(out, error, flags, make) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidemill_bytes_to_json(
+    decoder: *const CDecoder,
+    of: u32,
+    data: *const u8,
+    length: usize,
+    flags: u32,
+    out: *mut Buffer,
+    error: *mut *mut Error,
+) -> bool {
+    let make = || {
+        // SAFETY: the caller gives a decoder and so many bytes.
+        let (decoder, data) = unsafe { (given(decoder, "decoder")?, bytes(data, length, "data")?) };
+        let schema = &decoder.parts.schema;
+        let mapping = Mapping::new(schema);
+        let mut sink = JsonSink::new(&mapping, json_options(flags));
+        json::print_with(&mut sink, &decoder.parts.decoder(), type_of(schema, of)?, data)?;
+        Ok(sink.into_bytes())
+    };
+    // SAFETY: the caller gives places or null.
+    unsafe { made(out, error, flags, make) }
+}

@@ -1,0 +1,76 @@
+//! Programs in C: the example, misuse of every function, and what a compiler of C makes of the header.
+//! Without a compiler (`CC`, or `cc`) nothing is tested, which is said.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn compiler() -> Option<String> {
+    let name = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    match Command::new(&name).arg("--version").output() {
+        Ok(output) if output.status.success() => Some(name),
+        _ => {
+            eprintln!("skipped: there is no compiler of C ({name})");
+            None
+        }
+    }
+}
+
+/// The newest library of that name beside this test.
+fn library(ending: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("a path");
+    let folder = test.parent().expect("a folder");
+    let libraries = std::fs::read_dir(folder).expect("a folder").flatten().filter(|entry| {
+        let name = entry.file_name().into_string().unwrap_or_default();
+        name.starts_with("libtidemill_wire_c") && name.ends_with(ending)
+    });
+    let time = |entry: &std::fs::DirEntry| entry.metadata().and_then(|data| data.modified()).ok();
+    libraries.max_by_key(time).expect("the library is built with the test").path()
+}
+
+/// Compiles and runs a program; gives what it prints. It must end with status 0.
+fn run(compiler: &str, source: &Path, arguments: &[&str]) -> String {
+    let name = source.file_stem().expect("a name").to_string_lossy().into_owned();
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let shared = library(".so");
+    let folder = shared.parent().expect("a folder");
+    let compiled = Command::new(compiler)
+        .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-g"])
+        .arg(format!("-I{}", root().join("crates/wire-c/include").display()))
+        .args(arguments)
+        .arg(source)
+        .arg(&shared)
+        .arg(format!("-Wl,-rpath,{}", folder.display()))
+        .arg("-o")
+        .arg(&program)
+        .output()
+        .expect("the compiler starts");
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let output = Command::new(&program).output().expect("the program starts");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{:?}: {told}", output.status);
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn the_example_prints_what_stands_beside_it() {
+    let Some(compiler) = compiler() else { return };
+    let folder = root().join("examples/c-decode");
+    let printed = run(&compiler, &folder.join("c-decode.c"), &[]);
+    let expected = folder.join("test.out");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&expected, &printed).expect("a file");
+    }
+    assert_eq!(printed, std::fs::read_to_string(&expected).expect("a file"));
+}
+
+#[test]
+fn misuse_ends_in_errors() {
+    let Some(compiler) = compiler() else { return };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let printed = run(&compiler, &folder.join("misuse.c"), &[]);
+    assert_eq!(printed, "all as it should be\n");
+}

@@ -1,0 +1,108 @@
+//! What a native decoder needs of the builder whose message it fills by itself.
+
+use super::arena::Arena;
+use super::build::{Builder, Frame, Keeping};
+use super::record::Record;
+use crate::schema::{FieldId, MessageId, Schema};
+use crate::sink::Flow;
+
+/// A message around the one that is being filled: its record, its type, and the field inside it.
+#[derive(Clone, Copy, Debug)]
+pub struct Outside {
+    pub(crate) record: Record,
+    pub(crate) message: MessageId,
+    pub(crate) field: FieldId,
+}
+
+/// See the module.
+pub trait Storage {
+    /// The schema of its records.
+    fn schema(&self) -> &Schema;
+
+    /// Whether strings are copied.
+    fn copies(&self) -> bool;
+
+    /// False while something is open that only events can go on with.
+    fn is_plain(&self) -> bool;
+
+    /// The memory of its records.
+    fn arena(&mut self) -> *mut Arena;
+
+    /// The record being filled.
+    fn record(&self) -> Record;
+
+    /// The record around so many others.
+    fn outside(&self, depth: usize) -> Option<Record>;
+
+    /// Goes on in a record of that type, which those of `outside` are around, outermost first.
+    fn go_on(
+        &mut self,
+        record: Record,
+        message: MessageId,
+        outside: &mut dyn Iterator<Item = Outside>,
+    );
+
+    /// The end of an entry of a map in the record `outer`.
+    ///
+    /// # Errors
+    /// There is no memory.
+    fn end_of_entry(&mut self, field: FieldId, entry: Record, outer: Record) -> Flow;
+
+    /// Notes that there was no memory.
+    fn full(&mut self);
+}
+
+impl<K: Keeping> Storage for Builder<'_, K> {
+    fn schema(&self) -> &Schema {
+        self.schema
+    }
+
+    fn copies(&self) -> bool {
+        K::COPIES
+    }
+
+    fn is_plain(&self) -> bool {
+        !self.odd_entry && self.frames.iter().all(|frame| !frame.odd_entry)
+    }
+
+    fn arena(&mut self) -> *mut Arena {
+        self.arena
+    }
+
+    fn record(&self) -> Record {
+        self.record
+    }
+
+    fn outside(&self, depth: usize) -> Option<Record> {
+        self.frames.get(depth).map(|frame| frame.record)
+    }
+
+    fn go_on(
+        &mut self,
+        record: Record,
+        message: MessageId,
+        outside: &mut dyn Iterator<Item = Outside>,
+    ) {
+        self.frames.clear();
+        self.frames.extend(outside.map(|Outside { record, message, field }| Frame {
+            record,
+            message,
+            field,
+            odd_entry: false,
+        }));
+        (self.record, self.layout) = (record, self.layouts.record(message));
+    }
+
+    fn end_of_entry(&mut self, field: FieldId, entry: Record, outer: Record) -> Flow {
+        let layout = self.layouts.record(self.layouts.field(field).message);
+        let inner = (self.record, self.layout);
+        (self.record, self.layout) = (outer, layout);
+        let flow = self.end_entry(field, entry, false);
+        (self.record, self.layout) = inner;
+        flow
+    }
+
+    fn full(&mut self) {
+        let _ = Builder::full(self);
+    }
+}

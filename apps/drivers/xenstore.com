@@ -39,6 +39,7 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     nul, head: TEXT;
     rest: TEXT; (* of a message that did not fit *)
     room: INTEGER; (* at least so many bytes would be accepted *)
+    seen, sent: INTEGER; (* room that an event told of, and what was sent since before that *)
     free[place: INTEGER]: INTEGER {ARRAY};
     freeCount: INTEGER;
     state[slot: INTEGER]: INTEGER {ARRAY};
@@ -101,8 +102,30 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     head[at + 3] := CHARACTER(number DIV 16777216 MOD 256)
   END SetNumber;
 
+  (* An event may come before the answer to what was asked, whenever one was armed for. *)
+  PROCEDURE Heed;
+    VARIABLE readable: INTEGER;
+  BEGIN
+    IF Pore?Event THEN
+      Pore?Event(readable, seen);
+      isEvent := TRUE
+    ELSIF Pore?Trouble THEN
+      Pore?Trouble(reason);
+      isBroken := TRUE
+    END
+  END Heed;
+
+  (* Messages to the pore wait behind an event that nobody takes: whoever has many takes it first. *)
+  PROCEDURE Listen;
+  BEGIN
+    IF INPUT(Pore, ANY) THEN
+      Heed
+    END
+  END Listen;
+
   PROCEDURE Arm;
   BEGIN
+    Listen;
     IF LENGTH(rest) > 0 THEN
       Pore!Arm(1, 1)
     ELSIF isRing AND (room < Enough) THEN
@@ -133,25 +156,10 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     END
   END Open;
 
-  (* An event may come before the answer to what was asked, whenever one was armed for. *)
-  PROCEDURE Heed;
-    VARIABLE readable, writable: INTEGER;
-  BEGIN
-    IF Pore?Event THEN
-      Pore?Event(readable, writable);
-      IF isRing THEN
-        room := writable
-      END;
-      isEvent := TRUE
-    ELSIF Pore?Trouble THEN
-      Pore?Trouble(reason);
-      isBroken := TRUE
-    END
-  END Heed;
-
   PROCEDURE SendRest;
     VARIABLE accepted: INTEGER;
   BEGIN
+    Listen;
     Pore!Write(rest);
     Heed;
     Pore?Accepted(accepted);
@@ -172,6 +180,8 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     head[13] := CHARACTER(length DIV 256 MOD 256);
     IF HeaderBytes + length <= room THEN
       DEC(room, HeaderBytes + length);
+      INC(sent, HeaderBytes + length);
+      Listen;
       Pore!Send(head, first, nul, second);
       IF room < Enough THEN
         Arm
@@ -179,8 +189,8 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     ELSE
       rest := Joined(Joined(head, first), Joined(nul, second));
       SendRest;
-      Arm;
-      Pore!Ring
+      Pore!Ring;
+      Arm
     END
   END Send;
 
@@ -332,7 +342,8 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
           !Fired(first, event)
         ELSE
           BEGIN {EXCLUSIVE}
-            AWAIT(isBroken OR (freeCount > 0) AND (LENGTH(rest) = 0) AND ((room >= Enough) OR ~isRing));
+            AWAIT(isBroken OR (freeCount > 0) AND (LENGTH(rest) = 0) AND ((room >= Enough)
+                OR ~isRing));
             IF isBroken THEN
               first := "EIO";
               isGood := FALSE
@@ -371,6 +382,21 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     END
   END Xenstore;
 
+  (* Nothing that was sent is under way to the pore now: what is sent from here on is counted. *)
+  PROCEDURE Learn;
+    VARIABLE readable: INTEGER;
+  BEGIN
+    IF isRing THEN
+      room := seen - sent;
+      sent := 0;
+      IF room < Enough THEN
+        Pore!Avail;
+        Heed;
+        Pore?Available(readable, room)
+      END
+    END
+  END Learn;
+
   PROCEDURE Serve;
     VARIABLE data: TEXT;
   BEGIN
@@ -382,6 +408,7 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
       Pore!Read(65536);
       Heed;
       Pore?Data(data);
+      Learn;
       Take(data);
       IF LENGTH(rest) > 0 THEN
         SendRest
@@ -400,6 +427,8 @@ BEGIN
   reason := "";
   rest := "";
   room := 0;
+  seen := 0;
+  sent := 0;
   input := "";
   NEW(nul, 1);
   NEW(head, HeaderBytes);

@@ -31,6 +31,7 @@
 //! | beginnings | [`source`], [`generator`], [`pcap_reader`] |
 //! | ends | [`sink`], [`pcap_writer`] |
 //! | the system | [`unix_socket`], [`wire`] (TAP devices, packet sockets) |
+//! | components | [`outside`] |
 //! | ways | [`tee`], [`join`], [`split`], [`repeater`], [`sample`], [`pcap_tap`], [`matching`] |
 //! | any packets | [`filter`], [`truncate`], [`rate_limiter`], [`mark`] |
 //! | Ethernet | [`vlan`], [`vlan_mux`], [`learning_bridge`], [`flooding_bridge`] |
@@ -55,6 +56,7 @@ pub mod mark;
 pub mod matching;
 pub mod nat44;
 pub mod net;
+pub mod outside;
 pub mod pcap_reader;
 pub mod pcap_tap;
 pub mod pcap_writer;
@@ -88,6 +90,7 @@ pub fn catalogue() -> Catalogue {
         mark::Mark::declaration(),
         matching::Match::declaration(),
         nat44::Nat44::declaration(),
+        outside::Outside::declaration(),
         pcap_reader::PcapReader::declaration(),
         pcap_tap::PcapTap::declaration(),
         pcap_writer::PcapWriter::declaration(),

@@ -1,6 +1,7 @@
 //! Frames between a TAP device and a packet ring on it; skipped, with the reason, without rights.
 
-use std::io::Write;
+mod common;
+
 use std::process::Command;
 use std::time::Duration;
 
@@ -40,11 +41,7 @@ fn next(pore: &mut dyn Pore) -> Vec<u8> {
 fn frames_go_both_ways_whole_and_in_order() {
     let (mut tap, mut ring) = match devices() {
         Ok(devices) => devices,
-        Err(reason) => {
-            // Not through the macros: the harness keeps to itself what they print.
-            let _ = writeln!(std::io::stderr(), "skipped: TAP and packet ring: {reason}");
-            return;
-        }
+        Err(reason) => return common::skipped("TAP and packet ring", &reason),
     };
     let frame = |number: u8, length: usize| {
         let mut frame = vec![number; length];

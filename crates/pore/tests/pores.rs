@@ -226,6 +226,64 @@ fn signals_are_due_only_if_they_tell_something() {
 }
 
 #[test]
+fn who_polls_need_not_be_rung() {
+    let (mut ours, mut theirs) = pair(Shape::Bytes, 64);
+    theirs.begin_polling();
+    assert!(ours.is_peer_polling() && !theirs.is_peer_polling());
+    ours.write(b"abc").expect("room");
+    assert!(!ours.is_ring_due(), "it looks by itself");
+    assert!(theirs.end_polling(), "it has to look once more");
+    assert!(!theirs.end_polling(), "once");
+    assert!(theirs.avail().expect("fine").readable == 3);
+    ours.write(b"def").expect("room");
+    assert!(ours.is_ring_due());
+}
+
+/// Both sides poll a little and then sleep at their bells, for long: if a ring were missed, one of
+/// them would sleep until its patience ends.
+#[test]
+fn no_ring_is_missed_between_polling_and_sleeping() {
+    const ROUNDS: u32 = 20_000;
+    fn receive(pore: &mut Memfd, looks: u32, into: &mut Vec<u8>) {
+        pore.begin_polling();
+        for _ in 0..looks {
+            if pore.read(4, into).expect("fine") > 0 {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        pore.end_polling();
+        while pore.read(4, into).expect("fine") == 0 {
+            let before = std::time::Instant::now();
+            pore.bell().wait(std::time::Duration::from_secs(20));
+            assert!(before.elapsed().as_secs() < 10, "nobody has rung");
+        }
+    }
+    fn send(pore: &mut Memfd, number: u32) {
+        assert_eq!(pore.write(&number.to_le_bytes()).expect("room"), 4);
+        if pore.is_ring_due() {
+            pore.ring().expect("it rings");
+        }
+    }
+    let (mut ours, mut theirs) = pair(Shape::Bytes, 64);
+    let other = std::thread::spawn(move || {
+        for number in 0..ROUNDS {
+            let mut read = Vec::new();
+            receive(&mut theirs, number % 97, &mut read);
+            assert_eq!(read, number.to_le_bytes());
+            send(&mut theirs, number);
+        }
+    });
+    for number in 0..ROUNDS {
+        send(&mut ours, number);
+        let mut read = Vec::new();
+        receive(&mut ours, number % 89, &mut read);
+        assert_eq!(read, number.to_le_bytes());
+    }
+    other.join().expect("it ends well");
+}
+
+#[test]
 fn descriptors_go_over_a_socket() {
     let (ours, theirs) = UnixStream::pair().expect("sockets");
     theirs.set_nonblocking(true).expect("set");

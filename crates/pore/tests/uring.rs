@@ -1,6 +1,7 @@
 //! Files through the rings of the kernel; skipped, with the reason, where there are none.
 
-use std::io::Write;
+mod common;
+
 use std::time::Duration;
 
 use tidemill_pore::uring::{COMPLETION_BYTES, REQUEST_BYTES, Uring, request};
@@ -15,8 +16,7 @@ fn uring(name: &str) -> Option<Uring> {
     match Uring::new(file.into()) {
         Ok(uring) => Some(uring),
         Err(reason) => {
-            // Not through the macros: the harness keeps to itself what they print.
-            let _ = writeln!(std::io::stderr(), "skipped: io_uring: {reason}");
+            common::skipped("io_uring", &reason.to_string());
             None
         }
     }

@@ -8,7 +8,7 @@ use crate::ir::InterfaceId;
 use crate::parse::parse_file;
 
 /// Their names.
-pub(super) const NAMES: [&str; 8] = [
+pub(super) const NAMES: [&str; 9] = [
     "SystemTime",
     "FileSystem",
     "GraphicView",
@@ -17,6 +17,7 @@ pub(super) const NAMES: [&str; 8] = [
     "Network",
     "Pore",
     "Xenstore",
+    "Packets",
 ];
 
 /// Ticks are milliseconds; colours are 0RRGGBBH; arguments count from 1.
@@ -109,6 +110,15 @@ INTERFACE Xenstore;
     | IN Next OUT Fired(path, token: TEXT) }
     IN Close )
 END Xenstore;
+
+INTERFACE Packets;
+  IN Open(app: TEXT)
+  ( OUT Failed(reason: TEXT)
+  | OUT Opened
+    { IN Send(packet: TEXT) OUT Sent(isSent: BOOLEAN)
+    | IN Receive OUT Packet(packet: TEXT) }
+    IN Close )
+END Packets;
 ";
 
 /// They have no file that a diagnostic could show.

@@ -13,6 +13,7 @@ use tidemill::graph;
 use tidemill::load::FileKind;
 
 use super::outside::{self, Interrupt};
+use super::packets;
 use crate::Status;
 use crate::args::{
     Engine as EngineOptions, EngineKind, ExplainArgs, Form, RunArgs, SimArgs, Sources,
@@ -38,7 +39,14 @@ pub fn load(sources: &Sources, report: Reporter) -> Loaded {
 /// Runs a program until it ends or is interrupted.
 pub fn run(args: RunArgs, report: Reporter) -> Status {
     idle_with_components(&args).iter().for_each(|note| report.warn(note));
+    let (graphs, others) = packets::apart(&args.sources);
+    let packets = match graphs.map(|graphs| packets::load(&graphs, report).graph) {
+        None => None,
+        Some(None) => return Status::Failed,
+        Some(graph) => graph,
+    };
     let options = RunOptions {
+        packets,
         memory_max: args.memory.or_else(most_of_memory),
         root: args.root,
         seed: args.seed,
@@ -50,7 +58,7 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         end_ns: args.end,
         ..RunOptions::default()
     };
-    go(&args.sources, &args.engine, options, report)
+    go(&others, &args.engine, options, report)
 }
 
 /// Runs a program in virtual time: it stands still while processes run, and jumps when all wait.

@@ -59,8 +59,11 @@ pub fn check(sources: &Sources, report: Reporter) -> Status {
         let files: Vec<PathBuf> = schemas.into_iter().map(PathBuf::from).collect();
         fine = proto::check_schemas(&files, &sources.includes, report);
     }
-    if !others.is_empty() {
-        let others = Sources { files: others, ..sources.clone() };
+    let (graphs, others) = packets::apart(&Sources { files: others, ..sources.clone() });
+    if let Some(graphs) = graphs {
+        fine &= matches!(packets::check(&graphs, report), Status::Fine);
+    }
+    if !others.files.is_empty() {
         fine &= match components::are_meant(&others) {
             true => components::load(&others, report).program.is_some(),
             false => !has_errors(&load(&others, report).diagnostics),

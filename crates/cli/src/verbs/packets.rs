@@ -25,8 +25,16 @@ pub fn are_meant(sources: &Sources) -> bool {
     sources.files.iter().all(is_flow)
 }
 
+/// The packet graph among files, if there is one, and the others.
+pub fn apart(sources: &Sources) -> (Option<Sources>, Sources) {
+    let is_flow = |file: &String| FileKind::of(Path::new(file)) == Some(FileKind::Packets);
+    let (graphs, others): (Vec<String>, _) = sources.files.iter().cloned().partition(is_flow);
+    let graphs = (!graphs.is_empty()).then(|| Sources { files: graphs, ..sources.clone() });
+    (graphs, Sources { files: others, ..sources.clone() })
+}
+
 /// Loads a graph and reports what was found.
-fn load(sources: &Sources, report: Reporter) -> Loaded {
+pub fn load(sources: &Sources, report: Reporter) -> Loaded {
     let files: Vec<PathBuf> = sources.files.iter().map(PathBuf::from).collect();
     let defines = sources.defines.iter().map(|define| format!("{}={}", define.name, define.value));
     let options =

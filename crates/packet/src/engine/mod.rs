@@ -36,6 +36,7 @@ mod configure;
 mod meters;
 mod native;
 mod notify;
+mod outside;
 mod slot;
 mod supervise;
 

@@ -17,6 +17,7 @@ use tidemill_cl::compile::{Checkpoints, Choices, Compiled, compile};
 use tidemill_cl::interpret::{Interpreted, interpret};
 use tidemill_event::{Handlers, Host, Interest, Loop, Os, Outcome, Sim, Time};
 use tidemill_jit::Code;
+use tidemill_packet::graph::Graph;
 use tidemill_proc::console::{Console, Lines};
 use tidemill_proc::fault;
 use tidemill_proc::interpret::Interpreter;
@@ -27,7 +28,7 @@ use tidemill_proc::{Counts, Home, Options, Request, Runner, arm};
 use super::load::Loaded;
 use super::output::{Failure, Tap};
 use super::report::{self, Notes, Reporter};
-use super::system::{self, Systems};
+use super::system::{self, Systems, packets};
 
 /// Steps and checkpoints of a slice, where slices are counted.
 const SLICE_STEPS: u64 = 10_000;
@@ -94,6 +95,8 @@ pub struct RunOptions {
     pub arguments: Vec<String>,
     /// What Input reads.
     pub input: Input,
+    /// The packet graph that runs beside the components, for Packets.
+    pub packets: Option<Graph>,
     /// When the run ends, nanoseconds after its start; `None`: when the program does.
     pub end_ns: Option<u64>,
     /// The run ends when this can be read.
@@ -238,6 +241,7 @@ impl Prepared {
         let mut world = World { runner, systems, _code: code };
         // What is wrong then has been reported, and is how the run ended.
         if world.runner.worker.start().is_ok() {
+            packets::start(&mut world, &mut lp)?;
             arm(&mut world, &mut lp);
             let stops = [Some(&heard), options.stop.as_ref()];
             let end = options.end_ns.map(|end| lp.now() + Duration::from_nanos(end));

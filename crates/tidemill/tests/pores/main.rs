@@ -8,13 +8,17 @@ use std::time::{Duration, Instant};
 
 use tidemill::components::run::{Engine, Prepared};
 use tidemill::components::{RunOptions, Streams, load_text};
+use tidemill::packets;
 use tidemill::tape::Tape;
+use tidemill_packet::flow;
 use tidemill_pore::uring::Uring;
 use tidemill_pore::xenstore::server::{Server, Settings};
+use tidemill_stdx::diag::Sources;
 
 const XENSTORE: &str = include_str!("../../../../apps/drivers/xenstore.com");
 const FILE: &str = include_str!("../../../../apps/drivers/file.com");
 const ETHERNET: &str = include_str!("../../../../apps/drivers/ethernet.com");
+const BRIDGE: &str = include_str!("../../../../apps/drivers/bridge.com");
 const EXCHANGE: &str = include_str!("../../../../examples/pore/pore.com");
 
 struct Folder(PathBuf);
@@ -36,13 +40,30 @@ impl Drop for Folder {
 
 /// What a program prints, and its faults.
 fn run(parts: &[&str], folder: &Folder, arguments: &[&str], engine: Engine) -> (String, String) {
+    run_in(&folder.0, None, parts, arguments, engine)
+}
+
+/// The same with a packet graph beside it.
+fn run_in(
+    folder: &Path,
+    graph: Option<&str>,
+    parts: &[&str],
+    arguments: &[&str],
+    engine: Engine,
+) -> (String, String) {
+    let packets = graph.map(|text| {
+        let (options, catalogue) = (flow::Options::default(), packets::catalogue());
+        let found = flow::load_text("a.flow", text, &options, &catalogue, &mut Sources::new());
+        found.graph.expect("a graph")
+    });
     let loaded = load_text("test.com", &parts.join("\n"));
     let wrong: String = loaded.diagnostics.iter().map(|one| loaded.sources.render(one)).collect();
     assert!(loaded.program.is_some(), "{wrong}");
     let options = RunOptions {
         engine,
-        root: Some(folder.0.clone()),
+        root: Some(folder.to_owned()),
         arguments: arguments.iter().map(|&one| one.to_owned()).collect(),
+        packets,
         end_ns: Some(60_000_000_000),
         ..RunOptions::default()
     };
@@ -71,6 +92,22 @@ fn both_drivers_say_the_same_over_pages_and_sockets() {
                 assert_eq!((out.as_str(), faults.as_str()), (expected, ""), "{driver} {kind}");
             }
         }
+    }
+}
+
+/// The distribution's daemon, where it listens: at `XENSTORED_PATH`, or where it does by itself.
+#[test]
+fn both_drivers_speak_to_a_daemon() {
+    let path = std::env::var("XENSTORED_PATH").unwrap_or("/var/run/xenstored/socket".to_owned());
+    if let Err(reason) = std::os::unix::net::UnixStream::connect(&path) {
+        return skipped("a daemon", &format!("{path}: {reason}"));
+    }
+    let (folder, name) = path.rsplit_once('/').expect("a path");
+    let program = [XENSTORE, include_str!("requests.com")];
+    for driver in ["pore", "outlet"] {
+        let words = [driver, "socket", name];
+        let (out, faults) = run_in(Path::new(folder), None, &program, &words, Engine::Native);
+        assert_eq!((out.as_str(), faults.as_str()), (include_str!("requests.out"), ""), "{driver}");
     }
 }
 
@@ -173,34 +210,35 @@ fn files_are_read_and_written_through_io_uring() {
     assert_eq!((out, faults), (format!("{}{}0\n", line(1), line(2)), String::new()));
 }
 
-struct Veth;
+/// The names of its two ends: the name, and 0 or 1.
+struct Veth(&'static str);
 
 impl Veth {
     /// Two devices that are connected, in the network of this process.
-    fn new() -> Result<Veth, String> {
+    fn new(name: &'static str) -> Result<Veth, String> {
         let ip = |words: &str| {
             let output = Command::new("ip").args(words.split(' ')).output();
             let output = output.map_err(|error| format!("ip: {error}"))?;
             let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
             if output.status.success() { Ok(()) } else { Err(said) }
         };
-        ip("link add tmpore0 type veth peer name tmpore1")?;
-        let veth = Veth;
-        ip("link set tmpore0 up")?;
-        ip("link set tmpore1 up")?;
+        ip(&format!("link add {name}0 type veth peer name {name}1"))?;
+        let veth = Veth(name);
+        ip(&format!("link set {name}0 up"))?;
+        ip(&format!("link set {name}1 up"))?;
         Ok(veth)
     }
 }
 
 impl Drop for Veth {
     fn drop(&mut self) {
-        let _ = Command::new("ip").args(["link", "del", "tmpore0"]).output();
+        let _ = Command::new("ip").args(["link", "del", &format!("{}0", self.0)]).output();
     }
 }
 
 #[test]
 fn frames_go_from_one_device_to_the_other() {
-    let _veth = match Veth::new() {
+    let _veth = match Veth::new("tmpore") {
         Ok(veth) => veth,
         Err(reason) => return skipped("packet ring", &reason),
     };
@@ -215,6 +253,35 @@ fn frames_go_from_one_device_to_the_other() {
         }
         assert_eq!((out.as_str(), faults.as_str()), (expected.as_str(), ""), "{kind}");
     }
+}
+
+#[test]
+fn packets_go_into_a_graph_and_out_of_it() {
+    let folder = Folder::new("graph");
+    let (graph, program) = (include_str!("graph.flow"), [include_str!("graph.com")]);
+    for engine in [Engine::Native, Engine::Interpreter] {
+        let (out, faults) = run_in(&folder.0, Some(graph), &program, &[], engine);
+        let expected = "the packet graph has no `nowhere :: Outside`\n0x2x4x6x8x\n";
+        assert_eq!((out.as_str(), faults.as_str()), (expected, ""));
+    }
+    let alone = "COMPONENT Main REQUIRES Packets; VARIABLE text: TEXT;
+        BEGIN Packets!Open(\"left\"); Packets?Failed(text); WRITE(text) END Main;";
+    let (out, faults) = run(&[alone], &folder, &[], Engine::Native);
+    let expected = "no packet graph runs beside the components";
+    assert_eq!((out.as_str(), faults.as_str()), (expected, ""));
+}
+
+#[test]
+fn a_device_is_bridged_to_a_graph() {
+    let _veth = match Veth::new("tmgraph") {
+        Ok(veth) => veth,
+        Err(reason) => return skipped("a device and a graph", &reason),
+    };
+    let folder = Folder::new("bridged");
+    let program = [ETHERNET, BRIDGE, include_str!("bridged.com")];
+    let (graph, words) = (Some(include_str!("graph.flow")), ["tmgraph0", "tmgraph1"]);
+    let (out, faults) = run_in(&folder.0, graph, &program, &words, Engine::Native);
+    assert_eq!((out.as_str(), faults.as_str()), ("60 Oy\n", ""));
 }
 
 /// The other side in C.

@@ -13,6 +13,7 @@
 //! | `arguments` | Arguments |
 //! | `network` | Network |
 //! | `pore` | Pore |
+//! | `packets` | Packets |
 //! | `xenstore` | Xenstore, the native driver; the one over a pore is a component |
 
 mod arguments;
@@ -21,6 +22,7 @@ mod files;
 mod glyphs;
 mod input;
 mod network;
+pub(super) mod packets;
 mod pore;
 mod time;
 mod view;
@@ -46,10 +48,11 @@ pub(super) enum System {
     Network,
     Pore,
     Xenstore,
+    Packets,
 }
 
 impl System {
-    const ALL: [System; 8] = [
+    const ALL: [System; 9] = [
         System::Time,
         System::Files,
         System::View,
@@ -58,6 +61,7 @@ impl System {
         System::Network,
         System::Pore,
         System::Xenstore,
+        System::Packets,
     ];
 
     fn interface(self) -> &'static str {
@@ -70,6 +74,7 @@ impl System {
             System::Network => "Network",
             System::Pore => "Pore",
             System::Xenstore => "Xenstore",
+            System::Packets => "Packets",
         }
     }
 }
@@ -89,6 +94,7 @@ pub(super) struct Systems {
     network: network::Network,
     pores: pore::PoreSystem,
     outlets: xenstore::Outlets,
+    packets: packets::Packets,
 }
 
 impl Systems {
@@ -122,6 +128,7 @@ impl Systems {
             network: network::Network::default(),
             pores: pore::PoreSystem::new(sockets.clone()),
             outlets: xenstore::Outlets::new(sockets),
+            packets: packets::Packets::new(options.packets.take()),
         })
     }
 
@@ -144,7 +151,9 @@ impl Systems {
 
     /// What went wrong behind the backs of the clients: files that could not be written.
     pub(super) fn problems(&mut self) -> Vec<String> {
-        self.files.take_problems()
+        let mut problems = self.files.take_problems();
+        problems.append(&mut self.packets.stop());
+        problems
     }
 
     /// Writes the picture.
@@ -213,6 +222,7 @@ pub(super) fn serve(world: &mut World, lp: &mut Loop<World>, request: Request) {
         System::Network => network::serve(world, lp, communication, &name, values),
         System::Pore => pore::serve(world, lp, communication, &name, values),
         System::Xenstore => xenstore::serve(world, lp, communication, &name, values),
+        System::Packets => packets::serve(world, lp, communication, &name, values),
     }
     world.systems.serving = false;
     world.systems.messages[system as usize][number as usize] = name;
@@ -227,6 +237,7 @@ pub(super) fn finished(world: &mut World, lp: &mut Loop<World>, communication: C
         Some(System::Network) => network::finished(world, lp, communication),
         Some(System::Pore) => pore::finished(world, lp, communication),
         Some(System::Xenstore) => xenstore::finished(world, lp, communication),
+        Some(System::Packets) => packets::finished(world, communication),
         Some(System::Time | System::Arguments) | None => {}
     }
 }

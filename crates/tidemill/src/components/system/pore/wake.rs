@@ -21,8 +21,8 @@ use tidemill_pore::patience::{Patience, pause};
 use tidemill_pore::{Error, PoreId, Signal, Wants};
 use tidemill_proc::{Communication, arm as arm_worker};
 
-use super::{PoreSystem, World};
 use super::open::send_event;
+use super::{PoreSystem, World};
 
 /// Looks between two looks at the clock.
 const LOOKS: u32 = 16;
@@ -51,7 +51,8 @@ pub(super) fn ring(world: &mut World, lp: &mut Loop<World>, from: Communication)
     // Who polls has seen it; whether it still does is looked at when the turn ends.
     let is_early = !line.has_rung && !line.pore.is_some_and(|id| system.pores.is_peer_polling(id));
     line.shall_ring = true;
-    if is_early && ring_if_due(system, from)
+    if is_early
+        && ring_if_due(system, from)
         && let Some(line) = system.lines.get_mut(&from)
     {
         line.has_rung = true;

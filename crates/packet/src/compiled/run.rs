@@ -8,8 +8,8 @@
 //! ```
 //! A link between kernels has no ring to fill, but its counters are those that it would have. Where
 //! a kernel lets every packet through as long as it is, they are those of the link before, and cost
-//! nothing; so it is with words of kernels that grow with each packet. What else is counted per packet is counted in registers, and written when the loop
-//! ends: nobody else looks meanwhile.
+//! nothing; so it is with words of kernels that grow with each packet. What else is counted per
+//! packet is counted in registers, and written when the loop ends: nobody else looks meanwhile.
 //!
 //! Where a kernel copies a packet, each copy goes all its way before the next is made; the kernels
 //! on the ways share nothing, so that is the same as one kernel after the other.

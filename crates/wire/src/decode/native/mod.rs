@@ -15,8 +15,9 @@
 //! through registers, no signal and no system call is in the loop.
 //!
 //! What happens with a value is a *target*'s: `target` calls the methods of a sink, `records`
-//! stores into a message in memory. The end of a message is not looked for behind each field: the bytes of
-//! the next tag are compared at once, and a value has no room behind the end, which is found then.
+//! stores into a message in memory. The end of a message is not looked for behind each field: the
+//! bytes of the next tag are compared at once, and a value has no room behind the end, which is
+//! found then.
 //!
 //! The code reads words that begin inside the input and may end up to [`SLACK`] bytes behind it,
 //! never over the end of a page; it uses no bit from there.

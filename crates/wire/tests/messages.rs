@@ -505,3 +505,32 @@ fn the_corpus_comes_back() {
         assert!(again == message && again.encode().unwrap() == bytes, "{name}");
     }
 }
+
+/// A stream whose pieces go into messages of different types: code stores at offsets, so it must
+/// not go on in the second.
+#[test]
+fn a_stream_keeps_to_the_type_of_its_message() {
+    use tidemill_wire::decode::{Listing, Strings};
+    use tidemill_wire::{Native, Tables};
+    let wide: String = (1..100).map(|at| format!("fixed64 f{at} = {at};")).collect();
+    let schema = schema_of(&format!(
+        "syntax = 'proto3'; message Wide {{ {wide} Wide inner = 100; }} message Thin {{ bool b = 1; }}"
+    ));
+    let [wide, thin] = ["Wide", "Thin"].map(|name| schema.message_by_name(name).unwrap());
+    let mut input = Vec::new();
+    for at in 50..100u32 {
+        tidemill_wire::varint::write(&mut input, u64::from(at) << 3 | 1);
+        input.extend([at as u8; 8]);
+    }
+    let tables = Tables::new(&schema);
+    let native = Native::for_messages(&schema, &tables, Strings::Copied, Listing::Dropped);
+    let native = native.unwrap();
+    let decoder = Decoder::with(&schema, &tables).native(&native);
+    for cut in [0, 90, 200, 460] {
+        let mut stream = decoder.stream(wide);
+        let [mut first, mut second] = [wide, thin].map(|of| Message::new(&schema, of).unwrap());
+        stream.push(&input[..cut], &mut first.copying_builder()).unwrap();
+        assert!(stream.push(&input[cut..], &mut second.copying_builder()).is_err(), "{cut}");
+        assert_eq!(second.encode().unwrap(), b"", "{cut}");
+    }
+}

@@ -14,8 +14,14 @@ pub struct Outside {
     pub(crate) field: FieldId,
 }
 
+mod sealed {
+    /// Code stores where these say: builders only.
+    pub trait Sealed {}
+    impl<K> Sealed for super::Builder<'_, K> {}
+}
+
 /// See the module.
-pub trait Storage {
+pub trait Storage: sealed::Sealed {
     /// The schema of its records.
     fn schema(&self) -> &Schema;
 
@@ -28,11 +34,11 @@ pub trait Storage {
     /// The memory of its records.
     fn arena(&mut self) -> *mut Arena;
 
-    /// The record being filled.
-    fn record(&self) -> Record;
+    /// The record being filled, and its type.
+    fn record(&self) -> (Record, MessageId);
 
-    /// The record around so many others.
-    fn outside(&self, depth: usize) -> Option<Record>;
+    /// The record that so many others are around, and its type.
+    fn outside(&self, depth: usize) -> Option<(Record, MessageId)>;
 
     /// Goes on in a record of that type, which those of `outside` are around, outermost first.
     fn go_on(
@@ -69,12 +75,12 @@ impl<K: Keeping> Storage for Builder<'_, K> {
         self.arena
     }
 
-    fn record(&self) -> Record {
-        self.record
+    fn record(&self) -> (Record, MessageId) {
+        (self.record, self.layout.message)
     }
 
-    fn outside(&self, depth: usize) -> Option<Record> {
-        self.frames.get(depth).map(|frame| frame.record)
+    fn outside(&self, depth: usize) -> Option<(Record, MessageId)> {
+        self.frames.get(depth).map(|frame| (frame.record, frame.message))
     }
 
     fn go_on(

@@ -343,15 +343,25 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
             return Ok(false);
         }
         let state = &mut *self.state;
+        let tables = &native.tables;
+        // Code stores at offsets: the records have the types that it was made for, or it stays away.
         for (depth, frame) in state.frames.as_mut_slice().iter_mut().enumerate() {
-            let record = storage.outside(depth).ok_or(ErrorKind::Stopped)?;
-            frame.record = record.address().expose_provenance();
+            let outer = tables.node(tables.entry(frame.entry).owner).message;
+            match storage.outside(depth) {
+                Some((record, message)) if message == outer => {
+                    frame.record = record.address().expose_provenance();
+                }
+                _ => return Ok(false),
+            }
+        }
+        let (record, message) = storage.record();
+        if message != tables.node(state.node).message {
+            return Ok(false);
         }
         context.arena = storage.arena();
-        context.record = storage.record().address().expose_provenance();
+        context.record = record.address().expose_provenance();
         context.host = (&raw mut storage).cast();
         let code = native.execute(state, &mut context, self.depth_max);
-        let tables = &native.tables;
         let mut outside = state.frames.as_slice().iter().map(|frame| {
             let entry = tables.entry(frame.entry);
             let message = tables.node(entry.owner).message;

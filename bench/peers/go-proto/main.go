@@ -62,8 +62,13 @@ func main() {
 	if who == "hyperpb" {
 		ty := hyperpb.CompileMessageDescriptor(descriptor)
 		shared := new(hyperpb.Shared)
+		used := false
 		decode = func() proto.Message {
-			shared.Free()
+			// Memory is used again; one that was never used cannot be freed.
+			if used {
+				shared.Free()
+			}
+			used = true
 			message := shared.NewMessage(ty)
 			must(message.Unmarshal(bytes))
 			return message

@@ -514,7 +514,8 @@ fn a_stream_keeps_to_the_type_of_its_message() {
     use tidemill_wire::{Native, Tables};
     let wide: String = (1..100).map(|at| format!("fixed64 f{at} = {at};")).collect();
     let schema = schema_of(&format!(
-        "syntax = 'proto3'; message Wide {{ {wide} Wide inner = 100; }} message Thin {{ bool b = 1; }}"
+        "syntax = 'proto3'; message Wide {{ {wide} Wide inner = 100; }}
+         message Thin {{ bool b = 1; }}"
     ));
     let [wide, thin] = ["Wide", "Thin"].map(|name| schema.message_by_name(name).unwrap());
     let mut input = Vec::new();

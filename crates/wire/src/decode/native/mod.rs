@@ -344,7 +344,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         }
         let state = &mut *self.state;
         let tables = &native.tables;
-        // Code stores at offsets: the records have the types that it was made for, or it stays away.
+        // Code stores at offsets: where records have not the types it was made for, it stays away.
         for (depth, frame) in state.frames.as_mut_slice().iter_mut().enumerate() {
             let outer = tables.node(tables.entry(frame.entry).owner).message;
             match storage.outside(depth) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tidemill_wire::decode::{BYTES_MAX, DEPTH_MAX, Native};
+use tidemill_wire::decode::{BYTES_MAX, DEPTH_MAX, Native, Strings};
 use tidemill_wire::{Decoder, Message, Schema, Tables, Wants};
 
 use crate::error::{Code, Error, Failure};
@@ -153,6 +153,39 @@ fn check(decoder: &CDecoder, message: &CMessage) -> Outcome<()> {
     }
 }
 
+/// Fills a message with what the bytes say.
+///
+/// # Safety
+/// The caller gives a message that is used nowhere else, a decoder, so many bytes, and a place for
+/// an error or null. Bytes that strings are to view stay until the message is cleared, decoded anew
+/// or freed: longer than anything refers to them.
+unsafe fn decode(
+    message: *mut CMessage,
+    decoder: *const CDecoder,
+    data: *const u8,
+    length: usize,
+    strings: Strings,
+    error: *mut *mut Error,
+) -> bool {
+    let work = || {
+        // SAFETY: as the caller says.
+        let message = unsafe { given_mut(message, "message")? };
+        // SAFETY: as the caller says.
+        let (decoder, data) = unsafe { (given(decoder, "decoder")?, bytes(data, length, "data")?) };
+        check(decoder, message)?;
+        message.begin();
+        let of = message.message.message_type();
+        let parts = decoder.parts.decoder();
+        match strings {
+            Strings::Copied => parts.decode(of, data, &mut message.message.copying_builder())?,
+            Strings::Viewed => message.message.decode_with(&parts, data)?,
+        }
+        Ok(true)
+    };
+    // SAFETY: as the caller says.
+    unsafe { run(error, false, work) }
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_message_decode(
     message: *mut CMessage,
@@ -161,20 +194,8 @@ unsafe extern "C" fn tidemill_message_decode(
     length: usize,
     error: *mut *mut Error,
 ) -> bool {
-    let work = || {
-        // SAFETY: the caller gives a message that is used nowhere else.
-        let message = unsafe { given_mut(message, "message")? };
-        // SAFETY: the caller gives a decoder and so many bytes.
-        let (decoder, data) = unsafe { (given(decoder, "decoder")?, bytes(data, length, "data")?) };
-        check(decoder, message)?;
-        message.begin();
-        let of = message.message.message_type();
-        let mut builder = message.message.copying_builder();
-        decoder.parts.decoder().decode(of, data, &mut builder)?;
-        Ok(true)
-    };
-    // SAFETY: the caller gives a place or null.
-    unsafe { run(error, false, work) }
+    // SAFETY: the header asks for all of it, and no string views the bytes.
+    unsafe { decode(message, decoder, data, length, Strings::Copied, error) }
 }
 
 #[unsafe(no_mangle)]
@@ -185,17 +206,6 @@ unsafe extern "C" fn tidemill_message_decode_borrowed(
     length: usize,
     error: *mut *mut Error,
 ) -> bool {
-    let work = || {
-        // SAFETY: the caller gives a message that is used nowhere else.
-        let message = unsafe { given_mut(message, "message")? };
-        // SAFETY: the caller gives a decoder, and bytes that stay until the message is cleared,
-        // decoded anew or freed: longer than anything refers to them.
-        let (decoder, data) = unsafe { (given(decoder, "decoder")?, bytes(data, length, "data")?) };
-        check(decoder, message)?;
-        message.begin();
-        message.message.decode_with(&decoder.parts.decoder(), data)?;
-        Ok(true)
-    };
-    // SAFETY: the caller gives a place or null.
-    unsafe { run(error, false, work) }
+    // SAFETY: the header asks for all of it.
+    unsafe { decode(message, decoder, data, length, Strings::Viewed, error) }
 }

@@ -1,8 +1,8 @@
 //! Values as C has them.
 
-use tidemill_wire::message::Value;
+use tidemill_wire::Message;
+use tidemill_wire::message::{self, Value};
 use tidemill_wire::schema::FieldType;
-use tidemill_wire::{Message, Scalar};
 
 use crate::error::Failure;
 use crate::guard::{Bytes, Outcome, bytes};
@@ -30,20 +30,18 @@ pub(crate) enum Kind {
 
 /// The kind of one value of a field.
 pub(crate) fn kind_of(ty: FieldType) -> Kind {
-    match ty {
-        FieldType::Message(_) | FieldType::Group(_) => Kind::Message,
-        FieldType::Enum(_) => Kind::Enum,
-        FieldType::Scalar(scalar) => match scalar {
-            Scalar::Double => Kind::F64,
-            Scalar::Float => Kind::F32,
-            Scalar::Int64 | Scalar::Sint64 | Scalar::Sfixed64 => Kind::I64,
-            Scalar::Uint64 | Scalar::Fixed64 => Kind::U64,
-            Scalar::Int32 | Scalar::Sint32 | Scalar::Sfixed32 => Kind::I32,
-            Scalar::Uint32 | Scalar::Fixed32 => Kind::U32,
-            Scalar::Bool => Kind::Bool,
-            Scalar::String => Kind::String,
-            Scalar::Bytes => Kind::Bytes,
-        },
+    match message::Kind::of(ty) {
+        message::Kind::F64 => Kind::F64,
+        message::Kind::F32 => Kind::F32,
+        message::Kind::I64 => Kind::I64,
+        message::Kind::U64 => Kind::U64,
+        message::Kind::I32 => Kind::I32,
+        message::Kind::U32 => Kind::U32,
+        message::Kind::Bool => Kind::Bool,
+        message::Kind::String => Kind::String,
+        message::Kind::Bytes => Kind::Bytes,
+        message::Kind::Enum => Kind::Enum,
+        message::Kind::Message => Kind::Message,
     }
 }
 

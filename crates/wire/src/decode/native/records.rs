@@ -173,6 +173,23 @@ impl Records<'_> {
         }
     }
 
+    /// A value of a single field, or the next of a list; `put` stores it behind an address.
+    fn keep(
+        &self,
+        writer: &mut Writer<'_, '_>,
+        place: u32,
+        field: &FieldLayout,
+        put: impl FnOnce(&mut Writer<'_, '_>, Value, i32),
+    ) {
+        if field.shape == Shape::List {
+            self.append(writer, place, field, |writer, at| put(writer, at, 0));
+            return;
+        }
+        let record = writer.body.use_var(writer.record);
+        put(writer, record, field.offset as i32);
+        self.mark(writer, field);
+    }
+
     /// Where the next value of a list goes, and then `store` is called.
     fn append(
         &self,
@@ -323,13 +340,7 @@ impl Target for Records<'_> {
             }
             _ => writer.store(value, to, offset),
         };
-        if field.shape == Shape::List {
-            self.append(writer, place, field, |writer, at| put(writer, at, 0));
-            return;
-        }
-        let record = writer.body.use_var(writer.record);
-        put(writer, record, field.offset as i32);
-        self.mark(writer, field);
+        self.keep(writer, place, field, put);
     }
 
     fn text(
@@ -354,14 +365,7 @@ impl Target for Records<'_> {
             writer.store(at, to, offset + start);
             writer.store(length, to, offset + len);
         };
-        let field = self.layout(entry);
-        if field.shape == Shape::List {
-            self.append(writer, place, field, |writer, at| put(writer, at, 0));
-            return;
-        }
-        let record = writer.body.use_var(writer.record);
-        put(writer, record, field.offset as i32);
-        self.mark(writer, field);
+        self.keep(writer, place, self.layout(entry), put);
     }
 
     fn start_sub(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry) -> Option<Value> {

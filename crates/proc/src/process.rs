@@ -480,6 +480,7 @@ pub(crate) fn kill(worker: &mut Worker, process: ProcessRef) {
     match State::of(process) {
         State::Connect => channel::unpark(worker, process),
         State::Passive => crate::clock::forget(worker, process),
+        State::Delete => crate::pieces::forget(worker, process),
         _ => {}
     }
     let ready = process.is_ready();

@@ -81,6 +81,7 @@ impl Declaration {
         self.ports.iter().for_each(|port| port.describe(&mut out));
         let traits = [
             (self.pulls, "brings packets in"),
+            (self.begins, "begins before anything has come"),
             (self.passes, "passes packets on"),
             (self.kernel, "given as code"),
         ];

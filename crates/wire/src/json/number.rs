@@ -1,5 +1,7 @@
 //! Numbers as JSON writes them, without loss until their type is known.
 
+use super::digits;
+
 /// A number of the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Number<'a> {
@@ -36,12 +38,9 @@ impl<'a> Number<'a> {
         let negative = bytes.get(at) == Some(&b'-');
         at += usize::from(negative);
         let first = at;
-        let mut mantissa = 0u64;
-        while let Some(digit) = digit(bytes, at) {
-            // May overflow: then there are too many digits, which is seen below.
-            mantissa = mantissa.wrapping_mul(10).wrapping_add(digit);
-            at += 1;
-        }
+        // May be wrong if there are too many digits, which is seen below.
+        let (mantissa, end) = digits::read(bytes, at, 0);
+        at = end;
         let digits = at - first;
         if digits == 0 {
             return Err(BadNumber { at, what: "a digit is expected" });
@@ -49,10 +48,20 @@ impl<'a> Number<'a> {
         if digits > 1 && bytes[first] == b'0' {
             return Err(BadNumber { at: first, what: "a number begins with a useless 0" });
         }
-        let more = matches!(bytes.get(at), Some(b'.' | b'e' | b'E'));
-        if !more && digits <= DIGITS_MAX {
+        let next = bytes.get(at);
+        if !matches!(next, Some(b'.' | b'e' | b'E')) && digits <= DIGITS_MAX {
             let (text, exponent, exact, whole) = (&text[start..at], 0, true, true);
             return Ok((Number { text, negative, mantissa, exponent, exact, whole }, at));
+        }
+        if next == Some(&b'.') {
+            let (mantissa, end) = digits::read(bytes, at + 1, mantissa);
+            let fraction = end - at - 1;
+            let more = matches!(bytes.get(end), Some(b'e' | b'E'));
+            if fraction > 0 && digits + fraction <= DIGITS_MAX && !more {
+                let (text, exponent, exact, whole) =
+                    (&text[start..end], -(fraction as i32), true, false);
+                return Ok((Number { text, negative, mantissa, exponent, exact, whole }, end));
+            }
         }
         Number::read_rest(text, start, (first, at))
     }

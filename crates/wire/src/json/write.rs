@@ -15,7 +15,7 @@ use tidemill_stdx::hash::{Set, combine};
 use tidemill_stdx::keyed::Secret;
 
 use super::mapping::{EnumName, Kind, List, Mapping, NONE, Shape};
-use super::options::{Defaults, Enums, Names, PrintOptions, Unknown};
+use super::options::{Defaults, Enums, PrintOptions, Unknown};
 use super::print::{self, Base64};
 use super::scan;
 use super::time;
@@ -242,13 +242,9 @@ impl<'m, 's> JsonSink<'m, 's> {
             Some(word) if *word & bit == 0 => *word |= bit,
             _ => return Err(self.needs_merge()),
         }
-        let key = match self.options.names {
-            Names::Json => mapping.json_key_after_comma(map),
-            Names::Proto => mapping.proto_key_after_comma(map),
-        };
-        let from = usize::from(!self.top.comma);
-        self.top.comma = true;
-        scan::push(&mut self.out, &key.as_bytes()[from..]);
+        let first = !std::mem::replace(&mut self.top.comma, true);
+        let (key, length) = mapping.key(map, self.options.names, usize::from(first));
+        scan::push_front(&mut self.out, key, length);
         if map.list != List::Single {
             self.open_list(field, map.list);
         }

@@ -33,6 +33,24 @@ pub(crate) unsafe fn write(mut at: *mut u8, negative: bool, amount: u64) -> *mut
     }
 }
 
+/// Writes a point and four digits, but none of the zeros at their end, nor a point without digits.
+///
+/// # Safety
+/// [`ROOM`] bytes at `at` may be written.
+#[inline]
+pub(crate) unsafe fn write_places(at: *mut u8, amount: u64) -> *mut u8 {
+    if amount == 0 {
+        return at;
+    }
+    let digits = (digits(amount) >> 32) as u32;
+    // SAFETY: a point and four digits.
+    unsafe {
+        at.write(b'.');
+        at.add(1).cast::<[u8; 4]>().write((digits | ZEROS as u32).to_le_bytes());
+        at.add(5 - digits.leading_zeros() as usize / 8)
+    }
+}
+
 /// Writes a number below [`BLOCK`] without zeros in front.
 ///
 /// # Safety

@@ -82,8 +82,17 @@ impl<'a> Lexer<'a> {
         there
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn expect(&mut self, byte: u8) -> Lex {
+        if self.byte() == Some(byte) {
+            self.at += 1;
+            return Ok(());
+        }
+        self.expect_after_blanks(byte)
+    }
+
+    #[inline(never)]
+    fn expect_after_blanks(&mut self, byte: u8) -> Lex {
         match self.take(byte) {
             true => Ok(()),
             false => Err(self.expected(&format!("`{}`", char::from(byte)))),
@@ -103,8 +112,23 @@ impl<'a> Lexer<'a> {
     }
 
     /// After an element: true if another follows, false if `end` does.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn more(&mut self, end: u8) -> Lex<bool> {
+        match self.byte() {
+            Some(b',') => {
+                self.at += 1;
+                Ok(true)
+            }
+            Some(byte) if byte == end => {
+                self.at += 1;
+                Ok(false)
+            }
+            _ => self.more_after_blanks(end),
+        }
+    }
+
+    #[inline(never)]
+    fn more_after_blanks(&mut self, end: u8) -> Lex<bool> {
         match self.peek() {
             b',' => {
                 self.at += 1;
@@ -215,7 +239,7 @@ impl<'a> Lexer<'a> {
         let first = start + usize::from(negative);
         let (amount, end) = digits::read(bytes, first, 0);
         let count = end - first;
-        if count == 0 || count > DIGITS_MAX || count > 1 && bytes[first] == b'0' {
+        if count == 0 || count > DIGITS_MAX || bytes[first] == b'0' && (count > 1 || negative) {
             return None;
         }
         let next = bytes.get(end).copied().unwrap_or(0);
@@ -232,11 +256,11 @@ impl<'a> Lexer<'a> {
     pub(crate) fn number(&mut self) -> Lex<Number<'a>> {
         self.peek();
         match Number::read(self.text, self.at) {
-            Ok((number, end)) => {
-                self.at = end;
+            Ok(number) => {
+                self.at = number.end();
                 Ok(number)
             }
-            Err(bad) => Err(Fault::new(bad.at, bad.what)),
+            Err(bad) => Err(bad.fault()),
         }
     }
 

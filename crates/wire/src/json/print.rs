@@ -25,7 +25,7 @@ pub(crate) fn quote_into(out: &mut String, text: &str) {
 #[inline]
 pub(crate) fn integer(out: &mut Vec<u8>, value: impl Integer) {
     let (negative, amount) = value.split();
-    out.reserve(digits::ROOM);
+    scan::reserve(out, digits::ROOM);
     // SAFETY: there is the room; all up to the end is written.
     unsafe {
         let end = digits::write(out.as_mut_ptr().add(out.len()), negative, amount);
@@ -37,7 +37,7 @@ pub(crate) fn integer(out: &mut Vec<u8>, value: impl Integer) {
 #[inline]
 pub(crate) fn quoted_integer(out: &mut Vec<u8>, value: impl Integer) {
     let (negative, amount) = value.split();
-    out.reserve(digits::ROOM + 2);
+    scan::reserve(out, digits::ROOM + 2);
     // SAFETY: as above, and for both quotes.
     unsafe {
         let at = out.as_mut_ptr().add(out.len());
@@ -85,6 +85,16 @@ impl Integer for u32 {
 /// Appends the shortest decimal that is read as the same double.
 #[inline]
 pub(crate) fn double(out: &mut Vec<u8>, value: f64) {
+    // Decimals of up to fifteen digits are read as different doubles. So one that is read as this
+    // double is the shortest: there is no other so short.
+    let scaled = value * f64::from(SCALE);
+    if scaled.abs() < 1e15 {
+        let rounded = (scaled + 0.5f64.copysign(scaled)) as i64;
+        // Both operands are exact, so the quotient is what the decimal is read as.
+        if rounded as f64 / f64::from(SCALE) == value && rounded != 0 {
+            return short_decimal(out, rounded);
+        }
+    }
     match value.is_finite() {
         true => decimal(out, zmij::Buffer::new().format_finite(value)),
         false => out.extend_from_slice(not_finite(value)),
@@ -94,9 +104,36 @@ pub(crate) fn double(out: &mut Vec<u8>, value: f64) {
 /// Appends the shortest decimal that is read as the same single.
 #[inline]
 pub(crate) fn float(out: &mut Vec<u8>, value: f32) {
+    // As above: decimals of up to six digits are read as different singles.
+    let scaled = value * f32::from(SCALE);
+    if scaled.abs() < 1e6 {
+        let rounded = (scaled + 0.5f32.copysign(scaled)) as i32;
+        if rounded as f32 / f32::from(SCALE) == value
+            && (1..1_000_000).contains(&rounded.unsigned_abs())
+        {
+            return short_decimal(out, rounded.into());
+        }
+    }
     match value.is_finite() {
         true => decimal(out, zmij::Buffer::new().format_finite(value)),
         false => out.extend_from_slice(not_finite(f64::from(value))),
+    }
+}
+
+/// What decimals that are written quickly are multiplied with to be whole.
+const SCALE: u16 = 10_000;
+
+/// Appends a decimal of at most four places behind the point.
+#[inline]
+fn short_decimal(out: &mut Vec<u8>, scaled: i64) {
+    let (amount, scale) = (scaled.unsigned_abs(), u64::from(SCALE));
+    scan::reserve(out, 2 * digits::ROOM);
+    // SAFETY: there is room for both parts; all up to the end is written.
+    unsafe {
+        let start = out.as_mut_ptr().add(out.len());
+        let whole = digits::write(start, scaled < 0, amount / scale);
+        let end = digits::write_places(whole, amount % scale);
+        out.set_len(end.offset_from_unsigned(out.as_ptr()));
     }
 }
 
@@ -247,6 +284,32 @@ mod tests {
         }
     }
 
+    /// What is written quickly is what is written slowly.
+    #[test]
+    fn decimals_are_the_shortest() {
+        let mut rng = tidemill_stdx::rng::Rng::new(1);
+        let plain = |text: &str| text.strip_suffix(".0").unwrap_or(text).to_owned();
+        for round in 0..400_000u64 {
+            let digits = rng.below(10u64.pow(1 + (round % 17) as u32)) as f64;
+            let near = digits / 10f64.powi((round % 7) as i32);
+            let next = f64::from_bits(near.to_bits() + round % 3);
+            let any = f64::from_bits(rng.next_u64());
+            for value in [near, -near, next, any].into_iter().filter(|value| value.is_finite()) {
+                let mut out = Vec::new();
+                double(&mut out, value);
+                let slow = plain(zmij::Buffer::new().format_finite(value));
+                assert_eq!(String::from_utf8(out), Ok(slow));
+                let single = value as f32;
+                if single.is_finite() {
+                    let mut out = Vec::new();
+                    float(&mut out, single);
+                    let slow = plain(zmij::Buffer::new().format_finite(single));
+                    assert_eq!(String::from_utf8(out), Ok(slow));
+                }
+            }
+        }
+    }
+
     #[test]
     fn numbers_are_short() {
         let text = |write: &dyn Fn(&mut Vec<u8>)| {
@@ -255,6 +318,11 @@ mod tests {
             String::from_utf8(out).unwrap()
         };
         assert_eq!(text(&|out| double(out, 1.0)), "1");
+        assert_eq!(text(&|out| double(out, -463.2)), "-463.2");
+        assert_eq!(text(&|out| double(out, 0.0001)), "0.0001");
+        assert_eq!(text(&|out| double(out, 99_999_999_999.5)), "99999999999.5");
+        assert_eq!(text(&|out| float(out, -12.125)), "-12.125");
+        assert_eq!(text(&|out| float(out, 0.0)), "0");
         assert_eq!(text(&|out| double(out, -0.0)), "-0");
         assert_eq!(text(&|out| float(out, 0.1)), "0.1");
         assert_eq!(text(&|out| double(out, f64::NAN)), "\"NaN\"");

@@ -116,7 +116,10 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
         if !self.lexer.take(b'}') {
             let map = self.mapping.message(message);
             let seen = self.seen.len();
-            self.seen.resize(seen + map.seen.div_ceil(64) as usize, 0);
+            // Almost always one.
+            for _ in 0..map.seen.div_ceil(64) {
+                self.seen.push(0);
+            }
             let mut guess = map.first;
             loop {
                 guess = self.member(message, place, guess, seen)?;
@@ -389,11 +392,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
 
     #[inline]
     pub(super) fn emit_string(&mut self, field: FieldId, text: &'a str) -> Lex {
-        let flow = self.sink.start_string(field, text.len());
-        self.told(flow)?;
-        let flow = self.sink.string(field, text);
-        self.told(flow)?;
-        let flow = self.sink.end_string(field);
+        let flow = self.sink.whole_string(field, text);
         self.told(flow)
     }
 
@@ -432,11 +431,14 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
         };
         match flow {
             Some(flow) => self.told(flow),
-            None => {
-                let (text, kind) = (number.text, format!("{kind:?}").to_lowercase());
-                Err(self.fault(format!("{text} is no {kind}")))
-            }
+            None => Err(self.misfit(kind, number)),
         }
+    }
+
+    #[cold]
+    fn misfit(&self, kind: Kind, number: Number<'_>) -> Fault {
+        let (text, kind) = (number.text(), format!("{kind:?}").to_lowercase());
+        self.fault(format!("{text} is no {kind}"))
     }
 
     /// A number, or a string with one in it.
@@ -529,6 +531,6 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
 
 /// A text that is a number and nothing else.
 pub(super) fn whole_number(text: &str) -> Option<Number<'_>> {
-    let (number, end) = Number::read(text, 0).ok()?;
-    (end == text.len()).then_some(number)
+    let number = Number::read(text, 0).ok()?;
+    (number.end() == text.len()).then_some(number)
 }

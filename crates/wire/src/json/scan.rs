@@ -7,14 +7,14 @@
 /// Bytes of `bytes` up to the first that is not plain.
 #[inline]
 pub(crate) fn plain(bytes: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
+    let (blocks, _) = bytes.as_chunks::<LANES>();
+    for (at, block) in blocks.iter().enumerate() {
         let found = block_mask(block);
         if found != 0 {
-            return at + first(found);
+            return at * LANES + first(found);
         }
-        at += LANES;
     }
+    let mut at = blocks.len() * LANES;
     while at < bytes.len() && is_plain(bytes[at]) {
         at += 1;
     }
@@ -25,7 +25,7 @@ pub(crate) fn plain(bytes: &[u8]) -> usize {
 #[inline]
 pub(crate) fn escape(out: &mut Vec<u8>, text: &[u8], before: Option<u8>, after: Option<u8>) {
     let mut rest = text;
-    out.reserve(rest.len() + SLACK);
+    reserve(out, rest.len() + SLACK);
     // SAFETY: within what was reserved; what is beyond the length may be anything.
     let mut to = unsafe { out.as_mut_ptr().add(out.len()) };
     if let Some(byte) = before {
@@ -51,7 +51,7 @@ pub(crate) fn escape(out: &mut Vec<u8>, text: &[u8], before: Option<u8>, after: 
             to = to.add(usize::from(length));
             out.set_len(to.offset_from_unsigned(out.as_ptr()));
         }
-        out.reserve(rest.len() + SLACK);
+        reserve(out, rest.len() + SLACK);
         // SAFETY: as at the beginning.
         to = unsafe { out.as_mut_ptr().add(out.len()) };
     }
@@ -62,6 +62,19 @@ pub(crate) fn escape(out: &mut Vec<u8>, text: &[u8], before: Option<u8>, after: 
             to = to.add(1);
         }
         out.set_len(to.offset_from_unsigned(out.as_ptr()));
+    }
+}
+
+/// Room for that many bytes more. What is rarely done is kept out of the way.
+#[inline(always)]
+pub(crate) fn reserve(out: &mut Vec<u8>, more: usize) {
+    #[cold]
+    #[inline(never)]
+    fn grow(out: &mut Vec<u8>, more: usize) {
+        out.reserve(more);
+    }
+    if out.capacity() - out.len() < more {
+        grow(out, more);
     }
 }
 
@@ -76,17 +89,17 @@ const SLACK: usize = 2 * LANES;
 /// As many bytes at `to` as there are may be written.
 #[inline]
 unsafe fn copy_plain(to: *mut u8, bytes: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
+    let (blocks, rest) = bytes.as_chunks::<LANES>();
+    for (at, block) in blocks.iter().enumerate() {
+        let at = at * LANES;
         // SAFETY: the block is of the bytes, for which there is room.
         unsafe { to.add(at).cast::<[u8; LANES]>().write(*block) };
         let found = block_mask(block);
         if found != 0 {
             return at + first(found);
         }
-        at += LANES;
     }
-    let rest = &bytes[at..];
+    let at = blocks.len() * LANES;
     let plain = if few_are_plain(rest) { rest.len() } else { plain(rest) };
     // SAFETY: as above.
     unsafe { copy_few(to.add(at), &rest[..plain]) };
@@ -149,7 +162,7 @@ unsafe fn copy_pair<const N: usize>(to: *mut u8, bytes: &[u8]) {
 /// Appends bytes, few of them without a call.
 #[inline]
 pub(crate) fn push(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.reserve(bytes.len());
+    reserve(out, bytes.len());
     // SAFETY: there is room for them, and they are written then.
     unsafe {
         copy_few(out.as_mut_ptr().add(out.len()), bytes);
@@ -165,7 +178,7 @@ pub(crate) const WIDE: usize = 32;
 pub(crate) fn push_front(out: &mut Vec<u8>, bytes: &[u8], length: usize) {
     match bytes.first_chunk::<WIDE>() {
         Some(block) if length <= WIDE => {
-            out.reserve(WIDE);
+            reserve(out, WIDE);
             // SAFETY: there is room for the block, of which as many count.
             unsafe {
                 out.as_mut_ptr().add(out.len()).cast::<[u8; WIDE]>().write(*block);

@@ -157,7 +157,10 @@ impl<'m, 's> JsonSink<'m, 's> {
         let seen = self.seen.len();
         let plain = map.shape == Shape::Plain;
         if plain {
-            self.seen.resize(seen + map.seen.div_ceil(64) as usize, 0);
+            // Almost always one.
+            for _ in 0..map.seen.div_ceil(64) {
+                self.seen.push(0);
+            }
         }
         self.top = Frame::new(message, map.shape, seen as u32);
         match map.shape {
@@ -642,7 +645,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
     }
 
     fn raw_string(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
-        match std::str::from_utf8(piece) {
+        match crate::utf8::text(piece) {
             Ok(text) => self.string(field, text),
             Err(_) => Err(self.no_utf8(field)),
         }
@@ -670,6 +673,17 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
                 Ok(())
             }
         }
+    }
+
+    fn whole_string(&mut self, field: FieldId, text: &'a str) -> Flow {
+        if self.top.shape == Shape::Plain {
+            self.begin(field)?;
+            print::quote(&mut self.out, text);
+            return Ok(());
+        }
+        self.start_string(field, text.len())?;
+        self.string(field, text)?;
+        self.end_string(field)
     }
 
     fn start_bytes(&mut self, field: FieldId, _: usize) -> Flow {

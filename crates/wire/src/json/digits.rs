@@ -85,7 +85,7 @@ unsafe fn write_block(at: *mut u8, amount: u64) -> *mut u8 {
 /// Division by 100 and 10 is multiplication and shift, exact for numbers as small as these.
 #[inline]
 fn digits(amount: u64) -> u64 {
-    let fours = amount / 10_000 | (amount % 10_000) << 32;
+    let fours = (amount / 10_000) | ((amount % 10_000) << 32);
     let hundreds = (fours * 10_486) >> 20 & 0x7f_0000_007f;
     let twos = (fours - 100 * hundreds) << 16 | hundreds;
     let tens = (twos * 103) >> 10 & 0x000f_000f_000f_000f;

@@ -97,7 +97,7 @@ impl<'m, S: Sink<'m>> Walk<'m, '_, S> {
                 self.frames.push(inner);
                 continue;
             }
-            while let Some((id, field, slot)) = top.present.next() {
+            for (id, field, slot) in top.present.by_ref() {
                 if let Some(of) = field.record {
                     let items = items(self.schema, self.order, field, slot);
                     (top.items, top.field, top.of) = (items, id, self.layouts.record(of));

@@ -19,6 +19,7 @@
 //! | message | `Struct`, null where absent |
 //! | `repeated` | `List`, empty where absent |
 //! | `map` | `Map`; of an entry that comes twice both stay |
+//! | `map` of which keys or values have no column | `List` of what has |
 //! | `google.protobuf.Timestamp`, `Duration` | nanoseconds: `Timestamp(UTC)`, `Duration` |
 //! | `google.protobuf.Int64Value` and the like | the value's type, null where absent |
 //!

@@ -224,7 +224,10 @@ impl Planner<'_> {
             self.plan.paths.push(self.path.join("."));
         }
         self.path.pop();
-        let form = self.form(field);
+        let form = match self.form(field) {
+            Form::Map if !is_entry(&ty) => Form::List,
+            form => form,
+        };
         let (ty, nullable) = match form {
             Form::One { nullable } => (ty, nullable),
             Form::List => (DataType::List(Arc::new(ArrowField::new("item", ty, false))), false),
@@ -303,6 +306,12 @@ fn shape(full_name: &str) -> Shape {
         | "UInt32Value" | "BoolValue" | "StringValue" | "BytesValue" => Shape::Wrapper,
         _ => Shape::Struct,
     }
+}
+
+/// Whether entries of a map have both their columns: else the map is a list of what they have, when
+/// only keys are selected, or values lead back to a message around them.
+fn is_entry(ty: &DataType) -> bool {
+    matches!(ty, DataType::Struct(fields) if fields.len() == 2)
 }
 
 /// What of the paths is left inside the field; nothing if one of them wants all of it.

@@ -183,6 +183,55 @@ fn a_selection_has_its_columns_alone() {
     );
 }
 
+/// Rows of a schema of its own as both engines and the plain columns read them, and as files.
+fn read_all(text: &str, options: &Options, input: &[u8]) -> (String, Vec<String>) {
+    let schema = compile(&["m.proto"], &Texts::from_iter([("m.proto", text)])).schema;
+    let schema = schema.expect("it is right");
+    let message = schema.message_by_name("M").expect("it is there");
+    let mut columns = Columns::new(&schema, message, options).expect("a plan");
+    Decoder::new(&schema).decode(message, input, &mut columns).expect("valid");
+    let left_out = columns.left_out().to_vec();
+    let batch = columns.finish().expect("a batch");
+    for engine in [Engine::Native, Engine::Table] {
+        let mut reader = Reader::new(&schema, message, options, engine).expect("a plan");
+        reader.append(input).expect("valid");
+        assert_eq!(reader.finish().expect("a batch"), batch);
+    }
+    for format in [Format::Arrow, Format::Parquet] {
+        let mut output = Output::new(Vec::new(), format, &batch.schema()).expect("a file");
+        output.write(&batch).expect("written");
+        output.finish().expect("ended");
+    }
+    (row_text(&batch, 0), left_out)
+}
+
+#[test]
+fn a_map_without_keys_or_values_is_a_list_of_what_it_has() {
+    let text = r#"syntax = "proto3"; message M { int32 a = 1; map<string, M> kids = 2; }"#;
+    let input = [8, 1, 0x12, 7, 0x0a, 1, b'k', 0x12, 2, 8, 2];
+    let (row, left_out) = read_all(text, &Options::default(), &input);
+    assert_eq!(
+        (row.as_str(), left_out),
+        ("{a: 1, kids: [{key: \"k\"}]}", vec!["kids.value".into()])
+    );
+
+    let text = r#"syntax = "proto3"; message M { int32 a = 1; map<string, bool> kids = 2; }"#;
+    let input = [0x12, 5, 0x0a, 1, b'k', 0x10, 1];
+    let only = |path: &str| Options { select: vec![path.into()], ..Options::default() };
+    assert_eq!(read_all(text, &only("kids.value"), &input).0, "{kids: [{value: true}]}");
+    assert_eq!(read_all(text, &only("kids.key"), &input).0, "{kids: [{key: \"k\"}]}");
+    let whole = "{kids: [{key: \"k\", value: true}]}";
+    assert_eq!(read_all(text, &only("kids"), &input).0, whole);
+}
+
+#[test]
+fn messages_without_columns_are_written() {
+    let text =
+        r#"syntax = "proto3"; message E {} message M { E e = 1; repeated E es = 2; int32 a = 3; }"#;
+    let (row, _) = read_all(text, &Options::default(), &[0x0a, 0, 0x12, 0, 0x12, 0, 0x18, 9]);
+    assert_eq!(row, "{e: {}, es: [{}, {}], a: 9}");
+}
+
 #[test]
 fn text_that_is_not_utf8_says_so() {
     let text = r#"syntax = "proto2"; message Old { optional string s = 1; }"#;

@@ -72,7 +72,7 @@ fn what_is_spread_prints_the_same() {
     assert!(given > 1000, "only {given} components were given away");
 }
 
-/// How many components a program of the benchmarks gives to the other one of two loops.
+/// How often a program of the benchmarks gives a component from one of two loops to the other.
 fn given(name: &str, arguments: &[&str]) -> u64 {
     let loaded = load(&[root().join("bench/cl").join(name).with_extension("com")]);
     let options = RunOptions {
@@ -99,7 +99,7 @@ fn who_waits_for_each_other_stays_together() {
 #[test]
 fn who_can_run_apart_is_given() {
     let spin = given("spin", &["16", "5000000"]);
-    assert!((4..16).contains(&spin), "{spin} of 16 hot loops");
+    assert!(spin >= 4, "{spin} of 16 hot loops");
     let sieve = given("sieve", &["30000"]);
     assert!(sieve > 100, "{sieve} of 3245 filters");
 }

@@ -256,8 +256,8 @@ impl<W: 'static> Loop<W> {
         self.run_to(world, Some(end))
     }
 
-    /// As [`Loop::run_until`], but [`Outcome::Stopped`] as soon as so many steps were run and not all
-    /// that is due by `end` has happened: calling it again goes on. For loops inside something
+    /// As [`Loop::run_until`], but [`Outcome::Stopped`] as soon as so many steps were run and not
+    /// all that is due by `end` has happened: calling it again goes on. For loops inside something
     /// else, which has other things to do.
     pub fn run_within(&mut self, world: &mut W, end: Time, steps: u64) -> Outcome {
         if self.running {

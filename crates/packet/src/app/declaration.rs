@@ -199,7 +199,8 @@ pub fn construct<T: App>(config: &Config, start: &mut Start) -> Result<Instance,
 ///
 /// The parts are `config`, a struct with a documented field per key, of a type that is a
 /// [`Setting`](crate::app::Setting), with its default unless it must be given; `ports`, with
-/// direction, flow and count; and `traits`, of which there are `pulls`, `begins`, `passes` and `kernel`.
+/// direction, flow and count; and `traits`, of which there are `pulls`, `begins`, `passes` and
+/// `kernel`.
 #[macro_export]
 macro_rules! declare {
     (

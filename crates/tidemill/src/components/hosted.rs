@@ -1,8 +1,8 @@
 //! A program of components inside something else, which gives it time and packets: the app `Script`
 //! of packet graphs.
 //!
-//! It runs on a loop of its own, in virtual time that whoever hosts it moves on. Nothing of it blocks
-//! and nothing runs longer than the steps it is given; what it writes goes to the log.
+//! It runs on a loop of its own, in virtual time that whoever hosts it moves on. Nothing of it
+//! blocks and nothing runs longer than the steps it is given; what it writes goes to the log.
 
 use std::cell::RefCell;
 use std::rc::Rc;

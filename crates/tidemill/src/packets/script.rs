@@ -60,10 +60,11 @@ tidemill_packet::declare! {
     /// `Open("left -> right")` receives from the one and sends to the other.
     ///
     /// Time is that of the graph and begins at 0 when the program does; a program that waits for a
-    /// time is a source that is not done. What it writes goes to the log, as `script`. When its main
-    /// component fails the app does, and is started again; when that ends in order, packets are
-    /// dropped as `ended`. What it had not received when it failed is dropped as `failed`; what was
-    /// still on its links is there for the next.
+    /// time is a source that is not done. What it writes goes to the log, as `script`.
+    ///
+    /// When its main component fails the app does, and is started again: what it had not received
+    /// by then is dropped as `failed`, what is still on its links is there for the next. When its
+    /// main component ends in order, packets are dropped as `ended`.
     ///
     /// A packet that is sent bears the time of the one received before it at the same port.
     ///

@@ -2,7 +2,7 @@
 //! graph, and not beside it.
 //!
 //! ```text
-//! link -> input: a queue -> a client that receives ... a client that sends -> output: a queue -> link
+//! link -> input: a queue -> a client receives  ...  a client sends -> output: a queue -> link
 //! ```
 //! The app fills the inputs and empties the outputs between two stretches of the program. Both
 //! have a limit: what an input has no room for stays on its link, and what an output has no room

@@ -418,6 +418,13 @@ impl<'a, K: Keep<'a>> Sink<'a> for Builder<'_, K> {
     }
 
     #[inline]
+    fn whole_string(&mut self, id: FieldId, text: &'a str) -> Flow {
+        let field = self.field(id, Kind::String)?;
+        let Some(view) = K::keep(self.arena, text.as_bytes()) else { return Err(self.full()) };
+        self.store(id, field, view)
+    }
+
+    #[inline]
     fn start_bytes(&mut self, _: FieldId, _: usize) -> Flow {
         self.text = Text::NONE;
         Ok(())

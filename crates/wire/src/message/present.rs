@@ -72,6 +72,26 @@ impl<'m> Iterator for Present<'m> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
+        if !self.extensions.is_empty() {
+            return self.next_among_extensions();
+        }
+        let record = self.record?;
+        loop {
+            let id = self.layout.fields[self.next_bit()?];
+            let field = self.layouts.field(id);
+            self.left &= self.left - 1;
+            let slot = record.place(field);
+            if self.layout.map_entry || counts(field, slot) {
+                return Some((id, field, slot));
+            }
+        }
+    }
+}
+
+impl<'m> Present<'m> {
+    /// The next one, while there are extensions left.
+    #[inline(never)]
+    fn next_among_extensions(&mut self) -> Option<(FieldId, &'m FieldLayout, Slot)> {
         let record = self.record?;
         loop {
             let own = self.next_bit().map(|bit| self.layout.fields[bit]);

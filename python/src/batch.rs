@@ -1,11 +1,13 @@
 //! Arrow columns for Python, over the C data interface.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use arrow_array::{Array, RecordBatch, StructArray, ffi};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use tidemill_wire::{MessageId, Schema};
-use tidemill_wire_arrow::{Engine, EnumForm, Options, Reader};
+use tidemill_wire_arrow::{Engine, EnumForm, Options, Reader, ReaderCode};
 
 use crate::error;
 
@@ -15,8 +17,44 @@ pub(crate) struct PyBatch {
     batch: RecordBatch,
 }
 
+/// Code that is kept for later calls, at most.
+const KEPT: usize = 32;
+
+/// The decoders that were compiled for columns of a schema, the latest last.
+#[derive(Default)]
+pub(crate) struct Codes {
+    kept: Mutex<Vec<(MessageId, Options, Arc<ReaderCode>)>>,
+}
+
+impl Codes {
+    /// The code for a message type and its options, compiled if it is not kept.
+    fn get(
+        &self,
+        schema: &Schema,
+        message: MessageId,
+        options: &Options,
+    ) -> PyResult<Arc<ReaderCode>> {
+        // Whoever panicked has left the list whole: it is changed as the last thing.
+        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept().iter().find(|(of, with, _)| (*of, with) == (message, options)).cloned();
+        if let Some((_, _, code)) = known {
+            return Ok(code);
+        }
+        let code = ReaderCode::new(schema, message, options, Engine::Native)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let code = Arc::new(code);
+        let mut kept = kept();
+        if kept.len() >= KEPT {
+            kept.remove(0);
+        }
+        kept.push((message, options.clone(), code.clone()));
+        Ok(code)
+    }
+}
+
 /// Walks all messages into columns.
 pub(crate) fn fill(
+    codes: &Codes,
     schema: &Schema,
     message: MessageId,
     messages: &Bound<'_, PyAny>,
@@ -32,8 +70,7 @@ pub(crate) fn fill(
         }
     };
     let options = Options { select, enums };
-    let mut reader = Reader::new(schema, message, &options, Engine::Native)
-        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let mut reader = Reader::with(codes.get(schema, message, &options)?);
     for one in messages.try_iter()? {
         let one = one?;
         let bytes: &[u8] = one.extract()?;

@@ -1,5 +1,7 @@
 //! Messages, repeated fields and maps as Python objects.
 
+use std::sync::Arc;
+
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -8,6 +10,7 @@ use tidemill_wire::json::{JsonSink, Mapping, PrintOptions, WriteProblem};
 use tidemill_wire::message::{ListRef, MapRef, Message, MessageMut, MessageRef, Value};
 use tidemill_wire::{FieldId, MessageId};
 
+use crate::batch::Codes;
 use crate::convert;
 use crate::error::{self, EncodeError};
 use crate::path::{self, Key, Step};
@@ -17,6 +20,7 @@ use crate::schema::PyMessageType;
 #[pyclass(module = "tidemill")]
 pub(crate) struct Tree {
     pub(crate) message: Message<'static>,
+    pub(crate) codes: Arc<Codes>,
 }
 
 /// A message in a tree.
@@ -187,7 +191,8 @@ impl PyMessage {
     /// The message type.
     fn r#type(&self, py: Python<'_>) -> PyResult<PyMessageType> {
         let tree = self.tree.borrow(py);
-        Ok(PyMessageType { schema: tree.message.schema().clone(), message: self.ty })
+        let (schema, codes) = (tree.message.schema().clone(), tree.codes.clone());
+        Ok(PyMessageType { schema, message: self.ty, codes })
     }
 
     /// Plain values of the fields that are set.

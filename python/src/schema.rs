@@ -1,6 +1,7 @@
 //! Schemas and message types.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -13,7 +14,7 @@ use tidemill_wire::message::Message;
 use tidemill_wire::proto::{Compiled, Texts, compile, load};
 use tidemill_wire::{MessageId, Schema, Sink};
 
-use crate::batch::{PyBatch, fill};
+use crate::batch::{Codes, PyBatch, fill};
 use crate::convert::{assign_fields, to_dict};
 use crate::error::{self, EncodeError, ParseError, SchemaError};
 use crate::message::{PyMessage, Tree};
@@ -22,12 +23,19 @@ use crate::message::{PyMessage, Tree};
 #[pyclass(name = "Schema", module = "tidemill", frozen)]
 pub(crate) struct PySchema {
     schema: Schema,
+    codes: Arc<Codes>,
+}
+
+impl PySchema {
+    fn new(schema: Schema) -> PySchema {
+        PySchema { schema, codes: Arc::default() }
+    }
 }
 
 fn compiled(compiled: Compiled) -> PyResult<PySchema> {
     let Compiled { sources, diagnostics, schema } = compiled;
     match schema {
-        Some(schema) => Ok(PySchema { schema }),
+        Some(schema) => Ok(PySchema::new(schema)),
         None => {
             let lines: Vec<String> = diagnostics
                 .iter()
@@ -71,7 +79,7 @@ impl PySchema {
     fn from_descriptor_set(data: &[u8]) -> PyResult<PySchema> {
         let schema = Schema::from_descriptor_set(data);
         let schema = schema.map_err(|error| SchemaError::new_err(error.to_string()))?;
-        Ok(PySchema { schema })
+        Ok(PySchema::new(schema))
     }
 
     /// The definitions as a serialized ``google.protobuf.FileDescriptorSet``.
@@ -86,7 +94,10 @@ impl PySchema {
 
     fn __getitem__(&self, full_name: &str) -> PyResult<PyMessageType> {
         match self.schema.message_by_name(full_name) {
-            Some(message) => Ok(PyMessageType { schema: self.schema.clone(), message }),
+            Some(message) => {
+                let (schema, codes) = (self.schema.clone(), self.codes.clone());
+                Ok(PyMessageType { schema, message, codes })
+            }
             None => Err(PyKeyError::new_err(format!("no message type is named {full_name}"))),
         }
     }
@@ -106,6 +117,8 @@ impl PySchema {
 pub(crate) struct PyMessageType {
     pub(crate) schema: Schema,
     pub(crate) message: MessageId,
+    /// Shared by all types of the schema.
+    pub(crate) codes: Arc<Codes>,
 }
 
 impl PartialEq for PyMessageType {
@@ -120,7 +133,10 @@ impl PyMessageType {
     }
 
     fn whole(&self, py: Python<'_>, message: Message<'static>) -> PyResult<PyMessage> {
-        Ok(PyMessage::whole(Py::new(py, Tree { message })?, self.message))
+        Ok(PyMessage::whole(
+            Py::new(py, Tree { message, codes: self.codes.clone() })?,
+            self.message,
+        ))
     }
 
     /// Tells a sink what a JSON text says.
@@ -242,7 +258,7 @@ impl PyMessageType {
         select: Option<Vec<String>>,
         enums: &str,
     ) -> PyResult<PyBatch> {
-        fill(&self.schema, self.message, messages, select.unwrap_or_default(), enums)
+        fill(&self.codes, &self.schema, self.message, messages, select.unwrap_or_default(), enums)
     }
 
     fn __repr__(&self) -> String {

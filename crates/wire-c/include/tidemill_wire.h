@@ -177,7 +177,9 @@ bool tidemill_schema_enum_number(const tidemill_schema *schema, uint32_t field, 
 /* ---- decoders and messages ---- */
 
 typedef enum tidemill_engine {
-    TIDEMILL_NATIVE = 0,  /* compiles code for the schema, some microseconds a field */
+    /* Compiles code for the schema when events, or messages, first ask for it: some microseconds a
+     * field. Where no code can be made it is as TIDEMILL_TABLE. */
+    TIDEMILL_NATIVE = 0,
     TIDEMILL_TABLE = 1,   /* starts at once */
     TIDEMILL_REQUIRED = 2 /* `TIDEMILL_TABLE | TIDEMILL_REQUIRED`: lack of required fields is an error */
 } tidemill_engine;

@@ -1,12 +1,12 @@
 //! Decoders, and messages with their lives.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use tidemill_wire::decode::{BYTES_MAX, DEPTH_MAX, Native, Strings};
+use tidemill_wire::decode::{BYTES_MAX, DEPTH_MAX, Listing, Native, Strings};
 use tidemill_wire::{Decoder, Message, Schema, Tables, Wants};
 
-use crate::error::{Code, Error, Failure};
+use crate::error::{Error, Failure};
 use crate::guard::{Outcome, bytes, free, given, given_mut, look, new, run};
 use crate::schema::type_of;
 use crate::view::{CMessage, View};
@@ -21,20 +21,53 @@ pub(crate) const REQUIRED: u32 = 2;
 pub(crate) struct Parts {
     pub(crate) schema: Schema,
     tables: Tables,
-    /// Compiled when the decoder was made, if that was asked for.
-    native: Option<Native>,
+    /// Native code, if that was asked for.
+    codes: Option<Codes>,
     depth_max: usize,
     bytes_max: usize,
 }
 
+/// Native code by what it does with what it reads, compiled by whoever first needs it; nothing
+/// where no code can be made.
+#[derive(Debug, Default)]
+struct Codes {
+    events: OnceLock<Option<Native>>,
+    copied: OnceLock<Option<Native>>,
+    viewed: OnceLock<Option<Native>>,
+}
+
+/// What a decoder does with what it reads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Task {
+    /// It tells it.
+    Tell,
+    /// It fills messages.
+    Fill(Strings),
+}
+
 impl Parts {
-    pub(crate) fn decoder(&self) -> Decoder<'_> {
+    pub(crate) fn decoder(&self, task: Task) -> Decoder<'_> {
         let decoder = Decoder::with(&self.schema, &self.tables);
         let decoder = decoder.depth_max(self.depth_max).bytes_max(self.bytes_max);
-        match &self.native {
+        match self.code(task) {
             Some(native) => decoder.native(native),
             None => decoder,
         }
+    }
+
+    fn code(&self, task: Task) -> Option<&Native> {
+        let codes = self.codes.as_ref()?;
+        let (schema, tables) = (&self.schema, &self.tables);
+        let code = match task {
+            Task::Tell => &codes.events,
+            Task::Fill(Strings::Copied) => &codes.copied,
+            Task::Fill(Strings::Viewed) => &codes.viewed,
+        };
+        let compile = || match task {
+            Task::Tell => Native::compile(schema, tables, Wants::ALL),
+            Task::Fill(strings) => Native::for_messages(schema, tables, strings, Listing::Dropped),
+        };
+        code.get_or_init(|| compile().ok()).as_ref()
     }
 }
 
@@ -60,17 +93,14 @@ unsafe extern "C" fn tidemill_decoder_new(
             true => Tables::checking_required(&schema),
             false => Tables::new(&schema),
         };
-        let native = match engine {
-            NATIVE => {
-                let native = Native::compile(&schema, &tables, Wants::ALL);
-                Some(native.map_err(|error| Failure::new(Code::Internal, error.to_string()))?)
-            }
+        let codes = match engine {
+            NATIVE => Some(Codes::default()),
             TABLE => None,
             other => return Err(Failure::misuse(format!("there is no engine {other}"))),
         };
         let or = |given, usual| if given == 0 { usual } else { given };
         let (depth_max, bytes_max) = (or(depth_max, DEPTH_MAX), or(bytes_max, BYTES_MAX));
-        let parts = Parts { schema, tables, native, depth_max, bytes_max };
+        let parts = Parts { schema, tables, codes, depth_max, bytes_max };
         Ok(new(CDecoder { parts: Arc::new(parts) }))
     };
     // SAFETY: the caller gives a place or null.
@@ -174,10 +204,9 @@ unsafe fn decode(
         let (decoder, data) = unsafe { (given(decoder, "decoder")?, bytes(data, length, "data")?) };
         check(decoder, message)?;
         message.begin();
-        let of = message.message.message_type();
-        let parts = decoder.parts.decoder();
+        let parts = decoder.parts.decoder(Task::Fill(strings));
         match strings {
-            Strings::Copied => parts.decode(of, data, &mut message.message.copying_builder())?,
+            Strings::Copied => message.message.decode_copied_with(&parts, data)?,
             Strings::Viewed => message.message.decode_with(&parts, data)?,
         }
         Ok(true)

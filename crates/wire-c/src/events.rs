@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tidemill_wire::sink::{Flow, Sink, Stop, stream_events};
 use tidemill_wire::{Event, FieldId, Stream};
 
-use crate::decoder::{CDecoder, Parts};
+use crate::decoder::{CDecoder, Parts, Task};
 use crate::error::{Error, Failure};
 use crate::guard::{Outcome, bytes, given, look, new, run};
 use crate::schema::{NONE, type_of};
@@ -132,7 +132,7 @@ unsafe extern "C" fn tidemill_decode_events(
         // The callback may free the decoder.
         let parts = Arc::clone(&decoder.parts);
         let of = type_of(&parts.schema, of)?;
-        parts.decoder().decode(of, data, &mut teller.sink())?;
+        parts.decoder(Task::Tell).decode(of, data, &mut teller.sink())?;
         Ok(true)
     };
     // SAFETY: the caller gives a place or null.
@@ -166,7 +166,7 @@ unsafe extern "C" fn tidemill_stream_new(
         let of = type_of(&parts.schema, of)?;
         // SAFETY: what the count is of stays where it is while the stream holds one.
         let held: &'static Parts = unsafe { &*Arc::as_ptr(&parts) };
-        let stream = RefCell::new(Some(held.decoder().stream(of)));
+        let stream = RefCell::new(Some(held.decoder(Task::Tell).stream(of)));
         Ok(new(CStream { stream, _parts: parts, teller, freed: Cell::new(false) }))
     };
     // SAFETY: the caller gives a place or null.

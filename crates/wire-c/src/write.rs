@@ -8,7 +8,7 @@ use tidemill_wire::text::{self, Layout, PrintUnknown, Required, TextPrintOptions
 use tidemill_wire::text::{TextReadOptions, TextSink};
 use tidemill_wire::{Encoder, MapOrder, Schema};
 
-use crate::decoder::CDecoder;
+use crate::decoder::{CDecoder, Task};
 use crate::error::{Code, Error, Failure};
 use crate::guard::{Buffer, Outcome, bytes, given, given_mut, put, run};
 use crate::schema::type_of;
@@ -253,7 +253,12 @@ unsafe extern "C" fn tidemill_bytes_to_json(
         let schema = &decoder.parts.schema;
         let mapping = Mapping::new(schema);
         let mut sink = JsonSink::new(&mapping, json_options(flags));
-        json::print_with(&mut sink, &decoder.parts.decoder(), type_of(schema, of)?, data)?;
+        json::print_with(
+            &mut sink,
+            &decoder.parts.decoder(Task::Tell),
+            type_of(schema, of)?,
+            data,
+        )?;
         Ok(sink.into_bytes())
     };
     // SAFETY: the caller gives places or null.

@@ -21,9 +21,10 @@
 //! components it may read what does not change: type, number, which loop. A component that has to
 //! do with any on another loop is marked as *tied*; its life goes on under the floor.
 //!
-//! Which components live where: see [`spread`] and [`policy`]. Virtual time, and the search for deadlocks and
-//! circles, are matters of all processes; for them everything is gathered on the first loop.
-//! System components belong to the first loop, and so does, meanwhile, who talks with them.
+//! Which components live where: see [`spread`] and [`policy`]. Virtual time, and the search for
+//! deadlocks and circles, are matters of all processes; for them everything is gathered on the
+//! first loop. System components belong to the first loop, and so does, meanwhile, who talks with
+//! them.
 
 pub(crate) mod floor;
 mod policy;

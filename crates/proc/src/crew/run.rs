@@ -157,6 +157,7 @@ fn stretch(worker: &mut Worker, crew: &Crew) -> Stretch {
     let start = crew.now_ns().max(1);
     member.busy_since_ns.store(start, Ordering::Relaxed);
     let (result, steps) = processes(worker, crew);
+    monitor::settle(worker);
     let end = crew.now_ns();
     member.busy_since_ns.store(0, Ordering::Relaxed);
     member.busy_ns.fetch_add(end.saturating_sub(start), Ordering::Relaxed);

@@ -8,7 +8,7 @@ use super::{digits, scan};
 
 pub(crate) type Lex<T = ()> = Result<T, Fault>;
 
-/// What the letter after a backslash stands for; 0 for letters that stand for nothing by themselves.
+/// What the letter after a backslash stands for; 0 where it stands for nothing by itself.
 const LETTERS: [u8; 256] = {
     let mut table = [0; 256];
     table[b'"' as usize] = b'"';

@@ -128,6 +128,8 @@ pub struct Machine {
     pub(crate) doomed: Vec<ComponentId>,
     /// Components that may have come further towards their end.
     pub(crate) ending: Vec<ComponentId>,
+    /// Some components may have been told to end, and not have ended.
+    pub(crate) has_told: bool,
     /// Components some of whose conditions may hold now.
     pub(crate) pokes: Vec<ComponentId>,
     /// Whose conditions are looked at later.
@@ -160,6 +162,7 @@ pub(crate) struct Context<'a> {
 impl<'a> Context<'a> {
     /// # Safety
     /// All are live, and no other reference to the worker is in use.
+    #[inline]
     pub(crate) unsafe fn new(
         frame: *mut Frame,
         process: *mut Process,
@@ -211,6 +214,7 @@ impl Worker {
                 halted: false,
                 doomed: Vec::new(),
                 ending: Vec::new(),
+                has_told: false,
                 pokes: Vec::new(),
                 looker: Looker::default(),
                 parked: BTreeMap::new(),
@@ -239,6 +243,7 @@ impl Worker {
     }
 
     /// The program.
+    #[inline]
     pub fn program<'a>(&self) -> &'a Program {
         // SAFETY: the machine keeps the program, unchanged, until the worker is dropped, and
         // nobody keeps the reference beyond a call.

@@ -12,9 +12,9 @@ use tidemill_packet::drive::{self, Driver};
 use tidemill_packet::engine::{Engine, Options, Rest};
 use tidemill_packet::graph::Graph;
 use tidemill_packet::packet::Packet;
-use tidemill_proc::{Communication, Value};
+use tidemill_proc::{Communication, Value, Values};
 
-use super::{Values, World, text};
+use super::{World, lent, text};
 
 /// Packets that wait for a client at one app.
 const QUEUED_MAX: usize = 1024;
@@ -76,11 +76,11 @@ pub(super) fn serve(
     lp: &mut Loop<World>,
     from: Communication,
     message: &str,
-    mut values: Values,
+    values: &Values,
 ) {
     match message {
-        "Open" => open(world, lp, from, &String::from_utf8_lossy(&values.text())),
-        "Send" => send(world, lp, from, &values.bytes()),
+        "Open" => open(world, lp, from, &String::from_utf8_lossy(values.text())),
+        "Send" => send(world, lp, from, values.bytes()),
         "Receive" => {
             let packets = &mut world.systems.packets;
             let Some(name) = packets.clients.get(&from).cloned() else { return };
@@ -100,11 +100,11 @@ fn open(world: &mut World, lp: &mut Loop<World>, from: Communication, name: &str
             true => "no packet graph runs beside the components".to_owned(),
             false => format!("the packet graph has no `{name} :: {OUTSIDE}`"),
         };
-        return world.answer(lp, from, "Failed", vec![text(reason)]);
+        return world.answer(lp, from, "Failed", &[text(reason)]);
     }
     packets.doors.entry(name.to_owned()).or_default().clients += 1;
     packets.clients.insert(from, name.to_owned());
-    world.answer(lp, from, "Opened", Vec::new());
+    world.answer(lp, from, "Opened", &[]);
 }
 
 fn send(world: &mut World, lp: &mut Loop<World>, from: Communication, bytes: &[u8]) {
@@ -118,7 +118,7 @@ fn send(world: &mut World, lp: &mut Loop<World>, from: Communication, bytes: &[u
     if is_sent {
         drive::wake(world, lp);
     }
-    world.answer(lp, from, "Sent", vec![Value::Word(u64::from(is_sent))]);
+    world.answer(lp, from, "Sent", &[Value::Word(u64::from(is_sent))]);
 }
 
 /// Takes what has come to an app, and gives it to those who wait.
@@ -134,7 +134,7 @@ fn deliver(world: &mut World, lp: &mut Loop<World>, name: &str) {
     let whom: Vec<Communication> = door.waiting.drain(..count).collect();
     let what: Vec<Packet> = door.packets.drain(..count).collect();
     for (to, packet) in whom.into_iter().zip(what) {
-        world.answer(lp, to, "Packet", vec![text(packet.bytes())]);
+        world.answer(lp, to, "Packet", &[lent(packet.bytes())]);
     }
 }
 

@@ -112,3 +112,18 @@ pub fn catalogue() -> Catalogue {
         wire::Tap::declaration(),
     ])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Declared;
+
+    #[test]
+    fn the_list_of_types_has_a_whole_sentence_for_each() {
+        for declaration in super::catalogue().types() {
+            let summary = declaration.summary();
+            assert!(summary.ends_with('.') && !summary.contains('\n'), "{summary}");
+        }
+        let nat = super::nat44::Nat44::declaration().summary();
+        assert!(nat.ends_with("(TCP, UDP, ICMP echo)."), "{nat}");
+    }
+}

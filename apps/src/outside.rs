@@ -1,6 +1,6 @@
 //! Packets to and from what runs beside the graph.
 
-use tidemill_packet::app::{App, Fault, Io, Start};
+use tidemill_packet::app::{App, Fault, Io, Progress, Start};
 
 tidemill_packet::declare! {
     /// Where packets leave the graph for a component, and come in from one.
@@ -12,11 +12,11 @@ tidemill_packet::declare! {
         config OutsideConfig {}
         ports {
             /// Packets for components.
-            input: Input(Push, Optional),
+            input: Input(Pull, Optional),
             /// Packets of components.
             output: Output(Push, Optional),
         }
-        traits { }
+        traits { pulls }
     }
 }
 
@@ -29,8 +29,8 @@ impl App for Outside {
         Ok(Outside)
     }
 
-    fn push(&mut self, _: &mut Io) -> Result<(), Fault> {
-        // They stay where they are: see `Engine::take_from`.
-        Ok(())
+    fn pull(&mut self, _: &mut Io) -> Result<Progress, Fault> {
+        // They stay where they are: see `Engine::take_from`. The graph rests meanwhile.
+        Ok(Progress::Asleep)
     }
 }

@@ -140,7 +140,8 @@ pub enum Verb {
     #[command(after_help = "Examples:\n  \
         tidemill top\n  \
         tidemill top 4711\n  \
-        tidemill top 4711 --form prometheus")]
+        tidemill top 4711 --form prometheus\n  \
+        tidemill top localhost:10000")]
     Top(TopArgs),
     /// Print completions for a shell
     #[command(after_help = "Example:\n  tidemill completions bash > \
@@ -154,11 +155,28 @@ pub enum Verb {
 /// `top`.
 #[derive(Args, Debug)]
 pub struct TopArgs {
-    /// The process; without it, the only one that runs
-    pub pid: Option<u32>,
+    /// A process of this machine, or a node anywhere; without it, the only process that runs
+    #[arg(value_name = "PID|ADDR", value_parser = whom)]
+    pub whom: Option<Whom>,
     /// Rates, refreshed each second on a terminal; or counts, once, as Prometheus reads them
     #[arg(long, value_name = "FORM", value_enum, default_value_t = TopForm::Text)]
     pub form: TopForm,
+}
+
+/// Whose counters are shown.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Whom {
+    /// Those of a process, from its files.
+    Process(u32),
+    /// Those that the process of a node tells over the node's port.
+    Node(String),
+}
+
+fn whom(text: &str) -> Result<Whom, String> {
+    match text.parse() {
+        Ok(pid) => Ok(Whom::Process(pid)),
+        Err(_) => values::address(text).map(Whom::Node),
+    }
 }
 
 /// How counters are printed.

@@ -125,6 +125,10 @@ fn examples_print_what_they_say() {
     for folder in fs::read_dir(root().join("examples")).expect("the folder") {
         let folder = folder.expect("an entry").path();
         let Ok(expected) = fs::read_to_string(folder.join("test.out")) else { continue };
+        // Their components are apps of a graph, which is run elsewhere.
+        if folder.join("sample.flow").exists() {
+            continue;
+        }
         for path in components(&folder) {
             let files = Folder::new();
             let at = files.path().to_str().expect("text").to_owned();
@@ -137,4 +141,52 @@ fn examples_print_what_they_say() {
         }
     }
     assert!(count >= 15, "{count} examples");
+}
+
+/// Options that concern the graph beside components reach it.
+#[test]
+fn a_graph_beside_components_gets_its_options() {
+    let folder = Folder::new();
+    let program = folder.file(
+        "a.com",
+        "COMPONENT Main REQUIRES Packets; VARIABLE packet: TEXT;
+        BEGIN Packets!Open(\"end\"); Packets?Opened;
+          Packets!Receive; Packets?Packet(packet); WRITE(packet); WRITELINE
+        END Main;",
+    );
+    fs::create_dir(folder.path().join("parts")).expect("a folder");
+    folder.file("parts/src.flow", "src :: Generator { frames: [$FRAME] }\n");
+    let graph = folder.file(
+        "a.flow",
+        "#define FRAME \"hex 61\"\n#include \"src.flow\"\nend :: Outside\nsrc -> end.input\n",
+    );
+    let parts = folder.path().join("parts").display().to_string();
+    for engine in ["compiled", "dispatch"] {
+        let mut command = tidemill();
+        command.args(["run", &program, &graph, "--stats", "--busy-wait", "--engine", engine]);
+        command.args(["-I", &parts, "-D", "FRAME=\"hex 62\""]);
+        let output = command.stdin(Stdio::null()).output().expect("it starts");
+        let said = stderr(&output);
+        assert_eq!((status(&output), stdout(&output).as_str()), (0, "b\n"), "{said}");
+        assert!(said.contains("link src.output->end.input: "), "{said}");
+        assert!(!said.contains("has no effect"), "{said}");
+    }
+}
+
+/// An app that fails beside components is told by name, as it is in a graph alone.
+#[test]
+fn an_app_that_fails_beside_components_is_told() {
+    let folder = Folder::new();
+    let program = folder.file(
+        "a.com",
+        "COMPONENT Main REQUIRES SystemTime;
+        BEGIN SystemTime!Wait(300); SystemTime?Passed END Main;",
+    );
+    let script = folder.file("b.com", "COMPONENT Main; BEGIN HALT(3) END Main;");
+    let graph = folder.file("a.flow", &format!("bad :: Script {{ file: \"{script}\" }}\n"));
+    let mut command = tidemill();
+    let output = command.args(["run", &program, &graph]).output().expect("it starts");
+    let said = stderr(&output);
+    assert!(said.contains("tidemill: app bad: "), "{said}");
+    assert!(said.contains("fault[halt]: HALT(3)") && said.contains("bad: restarted"), "{said}");
 }

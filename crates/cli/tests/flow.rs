@@ -90,11 +90,25 @@ fn a_file_that_is_not_there_ends_with_status_1() {
 
 #[test]
 fn a_hangup_reloads_by_difference() {
+    hang_up("reload.flow", &[]);
+}
+
+#[test]
+fn so_it_does_beside_components() {
+    let waits = "COMPONENT Main REQUIRES SystemTime;
+        BEGIN SystemTime!Wait(60000); SystemTime?Passed END Main;";
+    let path = file("reload.com", waits).display().to_string();
+    hang_up("beside.flow", &[&path]);
+}
+
+/// A graph goes on with another config, alone or beside programs.
+fn hang_up(name: &str, beside: &[&str]) {
     let before = "src :: Generator { frames: [\"hex 00\"], packets: 1000000, rate: 1000 }\n\
         cut :: Truncate { length: 14 }\nend :: Sink\nsrc -> cut -> end\n";
-    let path = file("reload.flow", before);
+    let path = file(name, before);
     let mut child = Command::new(env!("CARGO_BIN_EXE_tidemill"))
         .args(["run", &path.display().to_string(), "--for", "3", "--stats"])
+        .args(beside)
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");

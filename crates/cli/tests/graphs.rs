@@ -70,9 +70,21 @@ fn written(folder: &Path, samples: &[PathBuf]) -> BTreeMap<String, Vec<u8>> {
     names.map(read).collect()
 }
 
+/// Brings what apps of an example read beside captures: programs.
+fn bring_programs(example: &str, folder: &Folder) {
+    let entries = std::fs::read_dir(file(example, "")).expect("a folder");
+    for path in entries.map(|entry| entry.expect("it").path()) {
+        if path.extension().is_some_and(|it| it == "com" || it == "olg") {
+            let to = folder.path().join(path.file_name().expect("a name"));
+            std::fs::copy(&path, to).expect("copied");
+        }
+    }
+}
+
 /// An example from captures to captures, with both engines.
 fn check(example: &str, more: &[&str]) {
     let folder = Folder::new();
+    bring_programs(example, &folder);
     run(&folder, &file(example, "sample.flow"), &[]);
     let samples = captures(folder.path());
     let graph = file(example, &format!("{example}.flow"));
@@ -117,6 +129,11 @@ fn nat_translates_there_and_back() {
 #[test]
 fn a_rate_limiter_passes_its_burst() {
     check("rate-limiter", &["-D", "RATE=1"]);
+}
+
+#[test]
+fn a_component_opens_a_port_to_those_who_knock() {
+    check("port-knocker", &[]);
 }
 
 #[test]

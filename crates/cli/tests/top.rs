@@ -91,6 +91,30 @@ fn rates_of_rules_are_listed() {
     child.wait().expect("ends");
 }
 
+/// Over the node's own port, so from any machine: what its process counts.
+#[test]
+fn a_node_tells_its_counters() {
+    let folder = Folder::new();
+    let rules = folder.file("a.olg", "r1 tick(@N, E) :- periodic(@N, E, 0.01).\n");
+    let mut command = tidemill();
+    command.args(["run", &rules, "--nodes", "1", "--for", "60"]);
+    command.env("XDG_RUNTIME_DIR", folder.path()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut line = String::new();
+    let mut said = std::io::BufReader::new(child.stderr.take().expect("piped"));
+    std::io::BufRead::read_line(&mut said, &mut line).expect("it says its address");
+    let address = line.split_whitespace().nth(1).expect("INDEX ADDR");
+    let rate = |text: &str| cells(text, "rule/r1/fired").first().copied();
+    let text = top_until(&folder, &[address], |text| rate(text) > Some(10.0));
+    assert!(text.starts_with(&format!("node {address}\n")), "{text}");
+    let text = top_until(&folder, &[address, "--form", "prometheus"], |_| true);
+    assert!(text.contains("tidemill_rule_fired{name=\"r1\"} "), "{text}");
+    child.kill().expect("killed");
+    child.wait().expect("ends");
+    let nobody = top(&folder, &["localhost"]);
+    assert_eq!(status(&nobody), 2, "{}", stderr(&nobody));
+}
+
 #[test]
 fn of_several_one_must_be_chosen() {
     let folder = Folder::new();

@@ -256,6 +256,37 @@ impl<W: 'static> Loop<W> {
         self.run_to(world, Some(end))
     }
 
+    /// As [`Loop::run_until`], but [`Outcome::Stopped`] as soon as so many steps were run and not all
+    /// that is due by `end` has happened: calling it again goes on. For loops inside something
+    /// else, which has other things to do.
+    pub fn run_within(&mut self, world: &mut W, end: Time, steps: u64) -> Outcome {
+        if self.running {
+            return Outcome::Failed(runs_already());
+        }
+        self.running = true;
+        self.stopping = false;
+        let outcome = self.rounds_within(world, end, self.stats.steps.saturating_add(steps));
+        self.running = false;
+        outcome
+    }
+
+    fn rounds_within(&mut self, world: &mut W, end: Time, steps_end: u64) -> Outcome {
+        loop {
+            let wait = self.may_wait(Some(end));
+            if let Err(error) = self.look(world, wait) {
+                return Outcome::Failed(error);
+            }
+            self.turns(world, 1);
+            let is_quiet = self.is_quiet(wait);
+            if is_quiet && self.now >= end {
+                return Outcome::Reached;
+            }
+            if self.stopping || !is_quiet && self.stats.steps >= steps_end {
+                return Outcome::Stopped;
+            }
+        }
+    }
+
     /// Serves what is ready without waiting and runs at most one turn or one slice of it; false
     /// if there was nothing to do. For tests that look between turns.
     pub fn step(&mut self, world: &mut W) -> io::Result<bool> {
@@ -267,8 +298,7 @@ impl<W: 'static> Loop<W> {
 
     fn run_to(&mut self, world: &mut W, end: Option<Time>) -> Outcome {
         if self.running {
-            let inside = io::Error::new(io::ErrorKind::Deadlock, "the loop is already running");
-            return Outcome::Failed(inside);
+            return Outcome::Failed(runs_already());
         }
         self.running = true;
         self.stopping = false;
@@ -299,10 +329,14 @@ impl<W: 'static> Loop<W> {
     /// Whether `end` has come. What is due exactly then still happens first, and what it causes
     /// at that very time; a flood that outlasts it does not hold the loop back.
     fn is_past(&self, end: Time, waited: Wait) -> bool {
-        let quiet = self.queue.is_idle()
+        self.now > end || self.now == end && self.is_quiet(waited)
+    }
+
+    /// Whether nothing is left to do at this time.
+    fn is_quiet(&self, waited: Wait) -> bool {
+        self.queue.is_idle()
             && waited == Wait::Poll
-            && self.timers.next().is_none_or(|at| at > self.now);
-        self.now > end || self.now == end && quiet
+            && self.timers.next().is_none_or(|at| at > self.now)
     }
 
     /// Whether nothing is queued and nothing can come that would be.
@@ -447,4 +481,8 @@ impl<W: 'static> Loop<W> {
     fn kind_of(&self, owner: Owner) -> usize {
         self.owners.get(owner.0 as usize).map_or(0, |&kind| usize::from(kind))
     }
+}
+
+fn runs_already() -> io::Error {
+    io::Error::new(io::ErrorKind::Deadlock, "the loop is already running")
 }

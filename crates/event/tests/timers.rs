@@ -137,6 +137,29 @@ fn run_until_reaches_its_end_and_does_what_is_due_then() {
     assert_eq!((&log[..], lp.now()), (&[10, 20, 21][..], Time(100)));
 }
 
+/// A flood is cut off and goes on with the next call; time stands still for it until then.
+#[test]
+fn run_within_ends_after_so_many_steps() {
+    let mut lp = sim::<u32>();
+    fn flood(count: &mut u32, lp: &mut Loop<u32>) {
+        *count += 1;
+        if *count < 1000 {
+            lp.event(Owner::LOOP, flood).unwrap();
+        }
+    }
+    lp.event(Owner::LOOP, flood).unwrap();
+    lp.timer(Time(20), |count: &mut u32, _| *count += 1_000_000);
+    let mut count = 0;
+    for _ in 0..2 {
+        assert!(matches!(lp.run_within(&mut count, Time(10), 400), Outcome::Stopped));
+    }
+    assert!((800..820).contains(&count) && lp.now() == Time(0), "{count} at {:?}", lp.now());
+    assert!(matches!(lp.run_within(&mut count, Time(10), 400), Outcome::Reached));
+    assert_eq!((count, lp.now()), (1000, Time(10)));
+    assert!(matches!(lp.run_within(&mut count, Time(20), 400), Outcome::Reached));
+    assert_eq!((count, lp.now()), (1_001_000, Time(20)));
+}
+
 /// The old loop waited when it had work and polled when it had none.
 #[test]
 fn the_timeout_is_not_inverted_between_idle_and_busy() {

@@ -146,7 +146,7 @@ fn answers_are_kept_for_those_who_ask_for_the_rest() {
     let mut network = Network::new(&program, 1, 1);
     network.run_to(1.0);
     let node = node(&mut network);
-    let mut answers = Answers::new();
+    let mut answers = Answers::new(None);
     let mut query =
         message::Query { node: "n0:1".to_owned(), id: 1, text: "edge".to_owned(), first: 0 };
     let mut rows = 0;

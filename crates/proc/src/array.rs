@@ -7,6 +7,7 @@
 use crate::fault::Reason;
 use crate::handle::Words;
 use crate::layout::{OK, Worker};
+use crate::pieces;
 use crate::program::{Kind, Shape};
 use crate::words;
 use crate::worker::Context;
@@ -78,12 +79,34 @@ pub(crate) fn free(worker: &mut Worker, word: u64) {
         return;
     }
     let view = View::new(worker, word);
-    if !matches!(view.element, Kind::Scalar | Kind::Reference | Kind::Component) {
-        for i in 0..view.count {
+    let count = if is_plain(view.element) { 0 } else { view.count };
+    if !pieces::litter(worker, Kind::Array, word, count) {
+        free_some(worker, word, usize::MAX);
+    }
+}
+
+/// Whether an element owns nothing that goes with it.
+fn is_plain(element: Kind) -> bool {
+    matches!(element, Kind::Scalar | Kind::Reference | Kind::Component)
+}
+
+/// Frees the last elements, at most so many, of an array that nobody uses any more, and at the end
+/// itself; whether it is gone.
+pub(crate) fn free_some(worker: &mut Worker, word: u64, most: usize) -> bool {
+    let view = View::new(worker, word);
+    if !is_plain(view.element) {
+        let rest = view.count.saturating_sub(most);
+        for i in rest..view.count {
             words::free_word(worker, view.element, view.elements.at(i));
         }
+        block(word).set(1, rest as u64);
+        if rest > 0 {
+            return false;
+        }
     }
-    worker.memory.give(block(word).0.cast(), size_of(view.extents.len(), view.count));
+    let count = view.extents.iter().product();
+    worker.memory.give(block(word).0.cast(), size_of(view.extents.len(), count));
+    true
 }
 
 pub(crate) fn new(

@@ -7,7 +7,7 @@ use crate::component;
 use crate::fault::Ended;
 use crate::layout::Worker;
 use crate::process::{Role, State};
-use crate::{clock, crew, fault, monitor, system, tear};
+use crate::{clock, crew, fault, monitor, pieces, system, tear};
 
 /// Why [`Worker::run`] came back.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,7 +23,7 @@ pub enum Paused {
 }
 
 /// Components that are taken further towards their end at a stretch.
-const ENDS: usize = 1024;
+const ENDS: usize = 256;
 
 /// Names of waiting processes in a report of a deadlock.
 const NAMES: usize = 20;
@@ -37,6 +37,7 @@ impl Worker {
         }
         self.flag.store(0, Ordering::Relaxed);
         monitor::begin(self, budget);
+        pieces::begin(self, budget);
         let paused = self.run_slice();
         monitor::settle(self);
         paused
@@ -100,6 +101,7 @@ impl Worker {
                 return;
             }
             monitor::look(self);
+            pieces::tell_some(self);
             for _ in 0..ENDS {
                 let Some(id) = self.machine.ending.pop() else { break };
                 if let Some(component) = self.machine.table.get(id) {
@@ -107,7 +109,8 @@ impl Worker {
                     self.budget -= 1;
                 }
             }
-            if !self.machine.ending.is_empty() {
+            pieces::sweep(self);
+            if !self.machine.ending.is_empty() || pieces::are_left(self) {
                 self.machine.attention = true;
                 return;
             }
@@ -168,6 +171,7 @@ impl Worker {
     }
 
     /// Whether the flag is up.
+    #[inline(always)]
     pub(crate) fn is_cut_off(&self) -> bool {
         self.flag.load(Ordering::Relaxed) != 0
     }

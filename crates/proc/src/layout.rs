@@ -132,6 +132,7 @@ pub const BUSY: u16 = 7 << 13;
 
 /// In [`Component::flags`]: who locks when the condition of this number holds has found that it
 /// does, and has not waited since.
+#[inline(always)]
 pub const fn busy(condition: u32) -> u16 {
     1 << (13 + (condition & !CLOSED) % 3)
 }
@@ -294,7 +295,7 @@ pub struct Component {
     pub first_child: *mut Component,
     /// Neighbours among the owner's sub-components.
     pub next_sibling: *mut Component,
-    /// See `next_sibling`.
+    /// See `next_sibling`; of the first one it is the last.
     pub previous_sibling: *mut Component,
     /// The process that waits for its end.
     pub deleter: *mut Process,

@@ -43,6 +43,7 @@ mod lines;
 mod memory;
 mod monitor;
 mod number;
+mod pieces;
 mod process;
 pub mod program;
 mod ready;

@@ -10,6 +10,7 @@ use crate::channel;
 use crate::handle::{ChannelRef, ComponentRef, LineRef, ProcessRef, SlotRef};
 use crate::layout::{CLIENT_FAILED, CLIENT_FINISHED, Line, PORT_LINE, Worker, port};
 use crate::memory::OutOfMemory;
+use crate::program::Port;
 
 /// Lines searched in order.
 const FEW: usize = 8;
@@ -157,10 +158,21 @@ pub(crate) fn close_all(worker: &mut Worker, process: ProcessRef, how: Leave) {
 /// Ends the communications that a process has with a component which it deletes: it cannot reach
 /// it any more, and the servers there would wait for it.
 pub(crate) fn close_with(worker: &mut Worker, process: ProcessRef, component: ComponentRef) {
+    let target = component.id().raw();
+    let offered = &component.descriptor().offered;
+    if process.has(MANY) && !offered.iter().any(Port::is_set) {
+        for known in offered {
+            let wanted = (process.0.addr(), target, port(PORT_LINE, known.interface, 1));
+            if let Some(line) = worker.machine.lines.find(wanted) {
+                close(worker, line, CLIENT_FINISHED);
+            }
+        }
+        return;
+    }
     let mut line = process.lines();
     while let Some(here) = line.some() {
         line = here.next();
-        if here.slot().target() == component.id().raw() {
+        if here.slot().target() == target {
             close(worker, here, CLIENT_FINISHED);
         }
     }

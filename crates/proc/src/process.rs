@@ -10,12 +10,13 @@
 //! A process is in at most one queue. A process that waits for a channel and is woken by inlined
 //! code keeps its old state: it is ready all the same when the channel's flag is down.
 
-use crate::channel;
+use crate::channel::{self, Unread};
 use crate::component::{self, Life};
 use crate::handle::{ChannelRef, ComponentRef, FrameRef, ProcessRef, SlotRef};
 use crate::layout::{
     CHANNEL_ENTRIES, CLIENT_FINISHED, CLIENT_WAITS, CLIENT_WATCHES, DONE, ENTRIES, EXCLUSIVE,
-    FAILED, Frame, GRANTED, PROCESS_CHANNEL, SERVER_ENDED, SERVER_WAITS, SUSPENDED, Worker,
+    FAILED, FROM_CLIENT, Frame, GRANTED, PROCESS_CHANNEL, SERVER_ENDED, SERVER_WAITS, SUSPENDED,
+    Worker,
 };
 use crate::memory::OutOfMemory;
 use crate::words;
@@ -139,6 +140,7 @@ const FAVOURS: u32 = 32;
 const MODE_SHIFT: u16 = 4;
 
 impl ProcessRef {
+    #[inline(always)]
     pub(crate) fn has(self, flag: u16) -> bool {
         self.flags() & flag != 0
     }
@@ -478,6 +480,7 @@ pub(crate) fn kill(worker: &mut Worker, process: ProcessRef) {
     match State::of(process) {
         State::Connect => channel::unpark(worker, process),
         State::Passive => crate::clock::forget(worker, process),
+        State::Delete => crate::pieces::forget(worker, process),
         _ => {}
     }
     let ready = process.is_ready();
@@ -486,6 +489,7 @@ pub(crate) fn kill(worker: &mut Worker, process: ProcessRef) {
     unwind(worker, process);
     if Role::of(process) == Role::Server {
         channel::close_failed(worker, process.channel());
+        channel::take_unread(worker, process.channel(), FROM_CLIENT, Unread::IsGone);
     }
     if !ready {
         forget(worker, process);
@@ -502,14 +506,15 @@ pub(crate) fn kill(worker: &mut Worker, process: ProcessRef) {
     process.raise(DEAD);
 }
 
-/// Drops what the frames own, and frees those that have blocks of their own.
+/// Frees what the frames own, and those that have blocks of their own. Components in them are gone
+/// already: whoever is killed is torn down after all that is below.
 fn unwind(worker: &mut Worker, process: ProcessRef) {
     let mut frame = process.frame();
     while !frame.is_null() {
         let parent = frame.parent();
         let function = frame.function() as usize;
         for variable in &worker.program().functions[function].owned {
-            words::drop_word(worker, variable.kind, frame.word(variable.offset));
+            words::free_word(worker, variable.kind, frame.word(variable.offset));
         }
         if !parent.is_null() {
             free_frame(worker, frame);

@@ -84,6 +84,6 @@ pub(crate) fn owns_tied(worker: &Worker, kind: Kind, word: Words) -> bool {
 }
 
 /// Whether components may be inside.
-fn owns(kind: Kind) -> bool {
+pub(crate) fn owns(kind: Kind) -> bool {
     matches!(kind, Kind::Component | Kind::Array | Kind::Collection)
 }

@@ -19,6 +19,7 @@ use crate::layout::{Frame, Process, Worker};
 use crate::lines::LineMap;
 use crate::memory::Memory;
 use crate::monitor::Looker;
+use crate::pieces::{self, Pieces};
 use crate::process;
 use crate::program::Program;
 use crate::system::{self, Systems};
@@ -144,6 +145,8 @@ pub struct Machine {
     pub(crate) favours: u32,
     /// Counts sleepers, for their order.
     pub(crate) sleeps: u64,
+    /// What is done piece by piece.
+    pub(crate) pieces: Pieces,
     /// What outside may still wake a process.
     pub(crate) holds: u64,
     /// Its place among several workers; none if there is one only.
@@ -222,6 +225,7 @@ impl Worker {
                 clocks: BTreeMap::new(),
                 favours: 0,
                 sleeps: 0,
+                pieces: Pieces::default(),
                 holds: 0,
                 desk: None,
                 program: None,
@@ -315,6 +319,7 @@ impl Worker {
         while let Some(process) = self.pop_ready() {
             process::bury(self, process);
         }
+        pieces::sweep_all(self);
         self.machine.looker = Looker::default();
         self.machine.console.flush();
     }

@@ -391,3 +391,157 @@ fn who_waits_for_ever_is_named() {
     assert_eq!(heard.borrow().deadlocks, ["Lonely, ACTIVITY, waits to be connected"]);
     assert_empty(&worker);
 }
+
+// --- The end of very many components holds nobody up.
+
+const MANY: u64 = 500_000;
+const FEW: u64 = 3000;
+/// Texts beside the components.
+const NAMES: u32 = CHILDREN + 8;
+const OWNER: u32 = NAMES + 8;
+
+// FOR i := 0 TO n - 1 DO NEW(c[i]); names[i] := "name" END, where n is in local 1
+code!(make_many(f, p, w) {
+    let n = local(f, 0);
+    while *n < *local(f, 1) {
+        let word = op::collection_at(f, p, w, variable(p, CHILDREN), 0, n, 0);
+        if op::component_new(f, p, w, word, 1, 0, 0) == 2 {
+            return 2;
+        }
+        let name = op::collection_at(f, p, w, variable(p, NAMES), 1, n, 0);
+        if op::text_literal(f, p, w, b"name".as_ptr(), 4, 0) == 2 {
+            return 2;
+        }
+        *name = (*f).result;
+        *n += 1;
+        if (*n).is_multiple_of(16) {
+            return op::pause(f, p, w);
+        }
+    }
+    0
+});
+
+// The same, then DELETE(c); DELETE(names)
+code!(make_and_delete(f, p, w) {
+    wait!(f, 0, make_many(f, p, w));
+    wait!(f, 0, op::delete(f, p, w, variable(p, CHILDREN), Kind::Collection as u32));
+    op::delete(f, p, w, variable(p, NAMES), Kind::Collection as u32)
+});
+
+code!(delete_many(f, p, w) {
+    *local(f, 1) = MANY;
+    make_and_delete(f, p, w)
+});
+
+code!(delete_few(f, p, w) {
+    *local(f, 1) = FEW;
+    make_and_delete(f, p, w)
+});
+
+// They go with the component.
+code!(leave_many(f, p, w) {
+    *local(f, 1) = MANY;
+    make_many(f, p, w)
+});
+
+code!(leave_few(f, p, w) {
+    *local(f, 1) = FEW;
+    make_many(f, p, w)
+});
+
+// NEW(owner); DELETE(owner)
+code!(delete_owner(f, p, w) {
+    if *local(f, 0) == 0 {
+        *local(f, 0) = 1;
+        if op::component_new(f, p, w, variable(p, OWNER), 2, 0, 0) == 2 {
+            return 2;
+        }
+    }
+    op::delete(f, p, w, variable(p, OWNER), Kind::Component as u32)
+});
+
+code!(nothing(f, p, w) {
+    0
+});
+
+/// A component has many more, which it deletes; or another one has them, and is deleted.
+fn with_many(code: tidemill_proc::layout::Code, is_owner_deleted: bool) -> Program {
+    let mut b = Builder::new();
+    let many = b.function("BEGIN", code, 2, &[]);
+    let nothing = b.function("BEGIN", nothing, 0, &[]);
+    let root = b.function("BEGIN", delete_owner, 1, &[]);
+    let collection = |element| Shape::Collection { keys: vec![Key::Integer], element };
+    b.program.shapes = vec![collection(Kind::Component), collection(Kind::Text)];
+    let mut component = |name: &str, begin, variables| {
+        b.component(ComponentType {
+            name: name.into(),
+            size: OWNER + 8,
+            variables,
+            begin: Some(begin),
+            ..ComponentType::default()
+        })
+    };
+    component("Root", root, vec![owned("owner", OWNER, Kind::Component, 0)]);
+    component("One", nothing, vec![]);
+    let all =
+        vec![owned("c", CHILDREN, Kind::Collection, 0), owned("names", NAMES, Kind::Collection, 1)];
+    component("Owner", many, all);
+    b.program.entry = if is_owner_deleted { 0 } else { 2 };
+    b.program
+}
+
+/// Keeps how late timers of a millisecond are, as long as the run lasts.
+fn watch(lp: &mut Loop<World>, late: Rc<RefCell<Vec<Duration>>>) {
+    const PERIOD: Duration = Duration::from_millis(1);
+    let start = cpu();
+    lp.timer(lp.now() + PERIOD, move |_: &mut World, lp| {
+        late.borrow_mut().push((cpu() - start).saturating_sub(PERIOD));
+        watch(lp, late);
+    });
+}
+
+#[test]
+fn the_end_of_very_many_delays_timers_by_two_slices_at_most() {
+    for (code, is_owner_deleted) in [(delete_many as _, false), (leave_many as _, true)] {
+        let (options, _heard) = listening();
+        let mut worker = Worker::new(with_many(code, is_owner_deleted), options);
+        worker.start().unwrap();
+        let mut lp = Loop::new(Box::new(Os::with_seed(1).unwrap()));
+        let Slice::Span(slice) = lp.slice() else { panic!("slices of the system are spans") };
+        let mut world = World { runner: Runner::new(worker), requests: Vec::new() };
+        let late = Rc::new(RefCell::new(Vec::new()));
+        watch(&mut lp, late.clone());
+        arm(&mut world, &mut lp);
+        assert!(matches!(lp.run(&mut world), Outcome::Stopped));
+        assert!(world.runner.worker.counts().components.created > MANY);
+        assert_empty(&world.runner.worker);
+        let mut late = late.borrow().clone();
+        late.sort();
+        let (typical, longest) = (late[late.len() / 2], late[late.len() - 1]);
+        assert!(typical <= 2 * slice, "{typical:?} late, slices are {slice:?}");
+        // The thread that ends slices waits for a core like everybody else.
+        assert!(longest <= 10 * slice, "{longest:?} late, slices are {slice:?}");
+    }
+}
+
+#[test]
+fn the_end_of_very_many_can_be_broken_off() {
+    for (code, is_owner_deleted) in [(delete_few as _, false), (leave_few as _, true)] {
+        for slices in 0..120 {
+            // Without a limit to a slice memory is left to be freed.
+            for budget in [20, i64::MAX] {
+                let (options, _heard) = listening();
+                let mut worker = Worker::new(with_many(code, is_owner_deleted), options);
+                worker.start().unwrap();
+                while worker.counts().components.created < FEW {
+                    worker.run(20);
+                }
+                for _ in 0..slices.min(if budget == 20 { slices } else { 6 }) {
+                    worker.run(budget);
+                }
+                worker.clear();
+                assert_empty(&worker);
+            }
+        }
+    }
+}

@@ -17,7 +17,9 @@
 //! ```
 
 pub mod rules;
+pub mod script;
 
+use std::fmt;
 use std::io::{ErrorKind, Read};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
@@ -28,7 +30,7 @@ use tidemill_event::{Handlers, Host, Interest, Loop, Os, Outcome};
 use tidemill_packet::app::{Catalogue, Declared};
 use tidemill_packet::drive::{self, Driver, World};
 pub use tidemill_packet::engine::EngineKind;
-use tidemill_packet::engine::{self, Changes, Engine, EngineStats, Note, Rest};
+use tidemill_packet::engine::{self, Changes, Engine, EngineStats, Note, Refused, Rest};
 use tidemill_packet::flow;
 use tidemill_packet::graph::Graph;
 use tidemill_packet::link::LinkStats;
@@ -42,6 +44,7 @@ use crate::graph;
 pub fn catalogue() -> Catalogue {
     let mut all = tidemill_apps::catalogue();
     all.add(rules::Rules::declaration());
+    all.add(script::Script::declaration());
     all
 }
 
@@ -93,6 +96,32 @@ pub fn drawing(packets: &Graph) -> graph::Graph {
 /// What `reload` gives: the new graph, or nothing if it is not to be had, which has been told.
 pub type Reload = Box<dyn FnMut() -> Option<Graph>>;
 
+/// The wish to read a graph again.
+pub struct Signal {
+    /// A byte that comes here is the wish.
+    pub stream: UnixStream,
+    /// What fulfils it.
+    pub reload: Reload,
+}
+
+impl fmt::Debug for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Signal").field("stream", &self.stream).finish_non_exhaustive()
+    }
+}
+
+impl Signal {
+    /// Takes all wishes that have come; what fulfils them.
+    pub(crate) fn graph(&mut self) -> Option<Graph> {
+        let mut bytes = [0; 64];
+        while match self.stream.read(&mut bytes) {
+            Ok(count) => count > 0,
+            Err(error) => error.kind() == ErrorKind::Interrupted,
+        } {}
+        (self.reload)()
+    }
+}
+
 /// What is told while a graph runs, a line each.
 pub type Tell = Box<dyn FnMut(String)>;
 
@@ -110,8 +139,8 @@ pub struct RunOptions {
     pub registry: Registry,
     /// The run ends when this can be read. Its owner keeps it open until then.
     pub stop: Option<RawFd>,
-    /// When a byte comes here, the graph is replaced by what `reload` gives.
-    pub signal: Option<(UnixStream, Reload)>,
+    /// What replaces the graph, and when.
+    pub signal: Option<Signal>,
 }
 
 impl Default for RunOptions {
@@ -143,7 +172,35 @@ pub struct Ended {
     pub out_of_order: Vec<String>,
 }
 
+/// What happened to an app, as it is told.
+pub(crate) fn noted(note: &Note) -> String {
+    match note {
+        Note::Failed { .. } => format!("app {note}"),
+        Note::Restarted { .. } | Note::Dispatched { .. } => note.to_string(),
+    }
+}
+
 impl Ended {
+    /// Stops an engine, and says what its run amounts to.
+    pub(crate) fn of(engine: &mut Engine) -> Ended {
+        let out_of_order = engine.out_of_order();
+        let graph = engine.graph().clone();
+        let names = graph.links.iter().map(|link| graph.link_name(link));
+        let links = names.filter_map(|name| {
+            let stats = engine.link_stats(&name)?;
+            Some((name, stats))
+        });
+        let links = links.collect();
+        let apps = graph
+            .apps
+            .iter()
+            .filter_map(|app| Some((app.name.clone(), engine.app_stats(&app.name)?)));
+        let apps = apps.collect();
+        engine.stop();
+        let (stats, packets) = (engine.stats(), engine.pool_stats());
+        Ended { links, apps, engine: stats, packets, out_of_order }
+    }
+
     /// Whether all apps were in order at the end.
     pub fn is_well(&self) -> bool {
         self.out_of_order.is_empty()
@@ -153,7 +210,7 @@ impl Ended {
 struct RunWorld {
     driver: Driver,
     tell: Tell,
-    signal: Option<(UnixStream, Reload)>,
+    signal: Option<Signal>,
 }
 
 impl World for RunWorld {
@@ -176,33 +233,14 @@ impl World for RunWorld {
 impl RunWorld {
     fn tell_notes(&mut self) {
         for note in self.driver.engine.take_notes() {
-            let text = match &note {
-                Note::Failed { .. } => format!("app {note}"),
-                Note::Restarted { .. } | Note::Dispatched { .. } => note.to_string(),
-            };
-            (self.tell)(text);
+            (self.tell)(noted(&note));
         }
     }
 
     fn ended(&mut self) -> Ended {
-        let out_of_order = self.driver.engine.out_of_order();
-        let engine = &mut self.driver.engine;
-        let graph = engine.graph().clone();
-        let names: Vec<String> = graph.links.iter().map(|link| graph.link_name(link)).collect();
-        let links = names.into_iter().filter_map(|name| {
-            let stats = engine.link_stats(&name)?;
-            Some((name, stats))
-        });
-        let links = links.collect();
-        let apps = graph
-            .apps
-            .iter()
-            .filter_map(|app| Some((app.name.clone(), engine.app_stats(&app.name)?)));
-        let apps = apps.collect();
-        engine.stop();
-        let (stats, packets) = (engine.stats(), engine.pool_stats());
+        let ended = Ended::of(&mut self.driver.engine);
         self.tell_notes();
-        Ended { links, apps, engine: stats, packets, out_of_order }
+        ended
     }
 }
 
@@ -250,7 +288,7 @@ fn watch(
             Handlers::new().read(|_: &mut RunWorld, events: &mut Loop<RunWorld>, _| events.stop());
         events.watch(stop, Interest::Read, handlers)?;
     }
-    if let Some((stream, _)) = &world.signal {
+    if let Some(Signal { stream, .. }) = &world.signal {
         stream.set_nonblocking(true)?;
         let handlers =
             Handlers::new().read(|world: &mut RunWorld, events: &mut Loop<RunWorld>, _| {
@@ -262,19 +300,19 @@ fn watch(
 }
 
 fn reload(world: &mut RunWorld, events: &mut Loop<RunWorld>) {
-    let Some((stream, reload)) = &mut world.signal else { return };
-    let mut bytes = [0; 64];
-    while match stream.read(&mut bytes) {
-        Ok(count) => count > 0,
-        Err(error) => error.kind() == ErrorKind::Interrupted,
-    } {}
-    let Some(graph) = reload() else { return };
+    let Some(graph) = world.signal.as_mut().and_then(Signal::graph) else { return };
     if let Err(refused) = drive::prepare(world, events, graph) {
-        (world.tell)(format!("the old graph goes on: {refused}"));
+        (world.tell)(kept(&refused));
     }
 }
 
-fn reloaded(changes: &Changes) -> String {
+/// Why what ran goes on, as it is told.
+pub(crate) fn kept(refused: &Refused) -> String {
+    format!("the old graph goes on: {refused}")
+}
+
+/// What a new graph has changed, as it is told.
+pub(crate) fn reloaded(changes: &Changes) -> String {
     let count = |names: &[String]| names.len();
     format!(
         "reloaded: {} apps kept, {} reconfigured, {} restarted, {} started, {} stopped; \

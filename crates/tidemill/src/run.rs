@@ -14,6 +14,7 @@ use tidemill_overlog::fleet::{self, Extra, Fleet, Ports, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Identity, Program};
 use tidemill_overlog::program::Compiled;
+use tidemill_overlog::query::Shown;
 use tidemill_overlog::stage;
 use tidemill_stat::Registry;
 use tidemill_stdx::log::Level;
@@ -102,6 +103,8 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
     let mut fleet = Fleet::new(program, options.fabric, seed, Box::new(journal.clone()));
     options.extra.iter().for_each(|extra| fleet.add_extra(extra.clone()));
     let meters = Meters::new(options.registry.clone());
+    let registry = options.registry.clone();
+    fleet.show(Shown::new(move || registry.snapshot().counters.into_iter().collect()));
     let mut world = RunWorld { fleet, journal, meters, flush_is_set: false };
     start(&mut world, &mut events, &options)?;
     show_counters(&mut world, &mut events);

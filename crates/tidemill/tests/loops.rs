@@ -71,3 +71,35 @@ fn what_is_spread_prints_the_same() {
     assert!(wrong.is_empty(), "{wrong}");
     assert!(given > 1000, "only {given} components were given away");
 }
+
+/// How many components a program of the benchmarks gives to the other one of two loops.
+fn given(name: &str, arguments: &[&str]) -> u64 {
+    let loaded = load(&[root().join("bench/cl").join(name).with_extension("com")]);
+    let options = RunOptions {
+        workers: Some(2),
+        arguments: arguments.iter().map(|&it| it.to_owned()).collect(),
+        ..RunOptions::default()
+    };
+    let streams = Streams {
+        data: Box::new(Tape::default()),
+        notes: Box::new(Tape::default()),
+        is_watched: false,
+    };
+    run(&loaded, options, streams).expect("it runs").components_given
+}
+
+#[test]
+fn who_waits_for_each_other_stays_together() {
+    assert_eq!(given("ring", &["1000", "500"]), 0);
+    assert_eq!(given("prodcons", &["1", "1", "300000"]), 0);
+    assert_eq!(given("prodcons", &["1", "10", "300000"]), 0);
+    assert_eq!(given("prodcons", &["10", "10", "50000"]), 0);
+}
+
+#[test]
+fn who_can_run_apart_is_given() {
+    let spin = given("spin", &["16", "5000000"]);
+    assert!((4..16).contains(&spin), "{spin} of 16 hot loops");
+    let sieve = given("sieve", &["30000"]);
+    assert!(sieve > 100, "{sieve} of 3245 filters");
+}

@@ -65,16 +65,7 @@ fn rules_send_what_they_derive_of_packets() {
         let expected: Vec<(String, u64)> =
             expected.map(|(name, count)| (name.to_owned(), count)).to_vec();
         assert_eq!(*counts, expected);
-        let read = |name: &str| {
-            use tidemill_apps::capture::{Frame, Reader};
-            let file = fs::File::open(folder.join(name)).expect("written");
-            let (mut reader, mut frame) = (Reader::new(file).expect("a capture"), Frame::default());
-            let mut frames = Vec::new();
-            while reader.next(&mut frame).is_ok() {
-                frames.push(frame.bytes.clone());
-            }
-            frames
-        };
+        let read = |name: &str| frames(&folder.join(name));
         assert_eq!(read("copy.pcap"), [[2, 2]]);
         captures.push(read("out.pcap"));
     }
@@ -99,5 +90,212 @@ fn programs_that_do_not_fit_are_refused() {
     assert!(none.contains("has no relation packet of 3 columns"), "{none}");
     let wrong = refused("r1 send(@N, \"out\", Bytes :- packet(@N, \"src\", Bytes).");
     assert!(wrong.contains("error["), "{wrong}");
+    fs::remove_dir_all(folder).expect("removed");
+}
+
+/// A graph of frames, a script between them and one or two captures.
+fn scripted(folder: &Path, program: &str, config: &str, links: &str) -> String {
+    fs::write(folder.join("script.com"), program).expect("writable");
+    format!(
+        "src :: Generator {{ frames: [\"hex 01\", \"hex 0202\", \"hex 030303\"] }}
+         script :: Script {{ file: \"{0}/script.com\", root: \"{0}\" {config} }}
+         out :: PcapWriter {{ file: \"{0}/out.pcap\" }}
+         src -> script
+         {links}",
+        folder.display()
+    )
+}
+
+fn frames(file: &Path) -> Vec<Vec<u8>> {
+    use tidemill_apps::capture::{Frame, Reader};
+    let file = fs::File::open(file).expect("written");
+    let (mut reader, mut frame) = (Reader::new(file).expect("a capture"), Frame::default());
+    let mut frames = Vec::new();
+    while reader.next(&mut frame).is_ok() {
+        frames.push(frame.bytes.clone());
+    }
+    frames
+}
+
+fn count(ended: &packets::Ended, app: &str, name: &str) -> u64 {
+    let (_, counts) = ended.apps.iter().find(|(one, _)| one == app).expect("it ran");
+    counts.iter().find(|(one, _)| one == name).map_or(0, |(_, count)| *count)
+}
+
+/// Two components, one for each way out; the first gets its bytes changed, the second waits.
+const TWO_WAYS: &str = r#"
+INTERFACE Take; { IN Take(packet: TEXT) } IN Done END Take;
+COMPONENT Late OFFERS Take REQUIRES Packets, SystemTime;
+  IMPLEMENTATION Take;
+    VARIABLE packet: TEXT; isSent: BOOLEAN;
+    BEGIN {EXCLUSIVE}
+      Packets!Open("copy"); Packets?Opened;
+      WHILE ?Take DO
+        ?Take(packet);
+        SystemTime!Wait(20); SystemTime?Passed;
+        Packets!Send(packet); Packets?Sent(isSent)
+      END;
+      ?Done
+  END Take;
+END Late;
+COMPONENT {ENTRYPOINT} Main REQUIRES Packets, SystemTime;
+  VARIABLE late: Late; packet: TEXT; isSent: BOOLEAN;
+  BEGIN
+    NEW(late); CONNECT(Packets(late), Packets); CONNECT(SystemTime(late), SystemTime);
+    Packets!Open("src -> out"); Packets?Opened
+  ACTIVITY {EXCLUSIVE}
+    WHILE TRUE DO
+      Packets!Receive; Packets?Packet(packet);
+      late!Take(packet);
+      packet[0] := "x";
+      Packets!Send(packet); Packets?Sent(isSent);
+      ASSERT(isSent)
+    END
+END Main;
+"#;
+
+#[test]
+fn scripts_receive_and_send_in_both_engines() {
+    let folder = folder("script");
+    let graph = scripted(&folder, TWO_WAYS, "", "script -> out");
+    let graph = format!(
+        "{graph}\n copy :: PcapWriter {{ file: \"{}/copy.pcap\" }}\n script -> copy",
+        folder.display()
+    );
+    let mut engines = Vec::new();
+    for kind in [EngineKind::Compiled, EngineKind::Dispatch] {
+        let ended = run(&graph, kind);
+        assert!(ended.is_well() && ended.packets.alive() == 0);
+        assert_eq!((count(&ended, "script", "packets_taken")), 3);
+        assert_eq!((count(&ended, "script", "packets_sent")), 6);
+        let captures = ["out.pcap", "copy.pcap"].map(|name| frames(&folder.join(name)));
+        engines.push(captures);
+    }
+    let [out, copy] = &engines[0];
+    assert_eq!(*out, [b"x".to_vec(), b"x\x02".to_vec(), b"x\x03\x03".to_vec()]);
+    assert_eq!(*copy, [vec![1], vec![2, 2], vec![3, 3, 3]]);
+    assert_eq!(engines[0], engines[1]);
+    fs::remove_dir_all(folder).expect("removed");
+}
+
+/// Runs a graph whose script may fail; what was told.
+fn run_noting(text: &str, kind: EngineKind, end_ms: u64) -> (packets::Ended, Vec<String>) {
+    let (options, mut sources) = (flow::Options::default(), Sources::new());
+    let loaded = flow::load_text("test.flow", text, &options, &packets::catalogue(), &mut sources);
+    let graph = loaded.graph.expect("the graph is right");
+    let notes = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let kept = notes.clone();
+    let end_ns = Some(end_ms * 1_000_000);
+    let options = RunOptions { kind, end_ns, seed: Some(1), ..RunOptions::default() };
+    let tell = Box::new(move |note| kept.borrow_mut().push(note));
+    let ended = packets::run(graph, options, tell).expect("it runs");
+    let notes = notes.borrow().clone();
+    (ended, notes)
+}
+
+/// Takes a packet a life, and fails at the second.
+const FAILS: &str = r#"
+COMPONENT Main REQUIRES Packets;
+  VARIABLE packet: TEXT; isSent: BOOLEAN; n: INTEGER;
+  BEGIN
+    n := 0;
+    Packets!Open("src -> out"); Packets?Opened
+  ACTIVITY {EXCLUSIVE}
+    WHILE TRUE DO
+      Packets!Receive; Packets?Packet(packet); INC(n);
+      IF n = 2 THEN HALT(7) END;
+      Packets!Send(packet); Packets?Sent(isSent)
+    END
+END Main;
+"#;
+
+#[test]
+fn a_script_that_fails_is_started_again_and_told_with_its_reason() {
+    let folder = folder("failing-script");
+    let graph = scripted(&folder, FAILS, "", "script -> out");
+    for kind in [EngineKind::Compiled, EngineKind::Dispatch] {
+        let (ended, notes) = run_noting(&graph, kind, 1000);
+        assert!(ended.is_well(), "{notes:?}");
+        let [failed, restarted] = &notes[..] else { panic!("{notes:?}") };
+        assert!(failed.contains("script.com:10:21: fault[halt]: HALT(7) (Main, "), "{failed}");
+        assert!(restarted.contains("script: restarted"), "{restarted}");
+        assert_eq!(count(&ended, "script", "drop_failed"), 1);
+        assert_eq!(frames(&folder.join("out.pcap")).len(), 1);
+    }
+    fs::remove_dir_all(folder).expect("removed");
+}
+
+#[test]
+fn a_script_has_so_many_steps_a_breath_and_no_more() {
+    let folder = folder("busy-script");
+    // It opens nothing and never rests; the other apps go on.
+    let program = "COMPONENT Main REQUIRES Packets; VARIABLE i: INTEGER;
+        ACTIVITY {EXCLUSIVE} WHILE TRUE DO i := (i + 1) MOD 10 END END Main;";
+    let graph = scripted(&folder, program, ", steps: 1000", "script -> out");
+    let graph = format!("{graph}\n other :: Source {{ packets: 5000 }} -> end :: Sink");
+    for kind in [EngineKind::Compiled, EngineKind::Dispatch] {
+        let (ended, notes) = run_noting(&graph, kind, 300);
+        assert_eq!(notes, [""; 0]);
+        let (_, link) = ended.links.iter().find(|(name, _)| name.contains("end")).expect("a link");
+        assert_eq!(link.rx_packets, 5000);
+        assert!(ended.engine.breaths > 20, "{:?}", ended.engine);
+    }
+    fs::remove_dir_all(folder).expect("removed");
+}
+
+#[test]
+fn what_a_script_does_not_take_is_counted() {
+    let folder = folder("dropping-script");
+    let ends = "COMPONENT Main REQUIRES Packets; BEGIN WRITE(1) END Main;";
+    let opens = r#"COMPONENT Main REQUIRES Packets; VARIABLE why: TEXT;
+        BEGIN Packets!Open("nobody"); Packets?Failed(why);
+          ASSERT(why = "no link leads from or to `nobody`");
+          Packets!Open("out"); Packets?Opened; Packets!Receive; Packets?Packet(why)
+        END Main;"#;
+    for (program, reason) in [(ends, "drop_ended"), (opens, "drop_not_open")] {
+        let graph = scripted(&folder, program, "", "script -> out");
+        let ended = run(&graph, EngineKind::Compiled);
+        assert_eq!(count(&ended, "script", reason), 3, "{:?}", ended.apps);
+        assert_eq!(ended.packets.alive(), 0);
+    }
+    fs::remove_dir_all(folder).expect("removed");
+}
+
+/// Ten packets for each: more than the way out holds.
+#[test]
+fn what_cannot_leave_is_told_and_counted() {
+    let folder = folder("flooding-script");
+    let floods = r#"COMPONENT Main REQUIRES Packets;
+        VARIABLE packet: TEXT; isSent: BOOLEAN; i, sent: INTEGER;
+        BEGIN Packets!Open("src -> out"); Packets?Opened; Packets!Receive; Packets?Packet(packet);
+          sent := 0;
+          FOR i := 1 TO 3000 DO
+            Packets!Send(packet); Packets?Sent(isSent); IF isSent THEN INC(sent) END
+          END;
+          ASSERT(sent = 1024)
+        END Main;"#;
+    let graph = scripted(&folder, floods, "", "script -> out");
+    let ended = run(&graph, EngineKind::Compiled);
+    assert_eq!(count(&ended, "script", "drop_queue_full"), 3000 - 1024);
+    let link = ended.links.iter().find(|(name, _)| name.ends_with("out.script"));
+    let (_, link) = link.expect("a link");
+    assert_eq!((link.rx_packets, link.tx_drops), (1023, 1));
+    fs::remove_dir_all(folder).expect("removed");
+}
+
+#[test]
+fn scripts_that_do_not_fit_are_refused() {
+    let folder = folder("no-script");
+    let graph = scripted(&folder, "COMPONENT Main; BEGIN x := 1 END Main;", "", "script -> out");
+    let (options, mut sources) = (flow::Options::default(), Sources::new());
+    let catalogue = packets::catalogue();
+    let loaded = flow::load_text("test.flow", &graph, &options, &catalogue, &mut sources);
+    let refused =
+        packets::run(loaded.graph.expect("right"), RunOptions::default(), Box::new(|_| {}));
+    let refused = refused.expect_err("refused");
+    assert!(refused.contains("script.com:1:23: error["), "{refused}");
+    let graph = graph.replace("root:", "steps: 0, root:");
+    let loaded = flow::load_text("test.flow", &graph, &options, &catalogue, &mut sources);
+    assert!(loaded.graph.is_none() && loaded.diagnostics[0].message.contains("1 at least"));
     fs::remove_dir_all(folder).expect("removed");
 }

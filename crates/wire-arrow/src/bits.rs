@@ -33,6 +33,24 @@ impl Bits {
         self.words.resize(self.len.div_ceil(64), 0);
     }
 
+    /// Appends bits.
+    pub(crate) fn extend(&mut self, bits: impl ExactSizeIterator<Item = bool>) {
+        let mut at = self.len;
+        self.pad(at + bits.len());
+        // The word that is being filled, which comes to memory when it is full.
+        let mut word = self.words.get(at / 64).copied().unwrap_or(0);
+        for bit in bits {
+            word |= u64::from(bit) << (at % 64);
+            at += 1;
+            if at.is_multiple_of(64) {
+                self.words[at / 64 - 1] = std::mem::take(&mut word);
+            }
+        }
+        if let Some(last) = self.words.get_mut(at / 64) {
+            *last = word;
+        }
+    }
+
     pub(crate) fn truncate(&mut self, count: usize) {
         if count >= self.len {
             return;
@@ -83,5 +101,27 @@ mod tests {
         let set: Vec<usize> = taken.set_indices().collect();
         assert_eq!((set, taken.len()), (vec![0, 63, 64, 130], 300));
         assert_eq!(bits.finish(1).count_set_bits(), 0);
+    }
+
+    #[test]
+    fn bits_are_appended_anywhere() {
+        for (before, count) in [(0, 0), (0, 64), (3, 61), (5, 200), (64, 1), (63, 2), (70, 0)] {
+            let mut bits = Bits::default();
+            bits.pad(before);
+            if before > 0 {
+                bits.set(before - 1, true);
+            }
+            let third = |at: usize| at.is_multiple_of(3);
+            bits.extend((0..count).map(third));
+            let taken = bits.finish(before + count);
+            let wanted = |at: usize| match at.checked_sub(before) {
+                Some(at) => third(at),
+                None => at + 1 == before,
+            };
+            assert!(
+                (0..before + count).all(|at| taken.value(at) == wanted(at)),
+                "{before} {count}"
+            );
+        }
     }
 }

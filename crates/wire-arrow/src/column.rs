@@ -4,7 +4,7 @@
 //! absent just before the next value, or at the end of the batch. So a row costs only the fields
 //! that it has.
 
-use tidemill_wire::EnumId;
+use tidemill_wire::{EnumId, FieldId};
 
 use crate::bits::Bits;
 
@@ -18,6 +18,7 @@ pub(crate) enum Form {
 
 /// A field at one place of the tree of messages.
 pub(crate) struct Column {
+    pub(crate) field: FieldId,
     pub(crate) rows: Rows,
     pub(crate) items: Items,
     /// Which oneof of the record it is a member of.
@@ -43,44 +44,25 @@ pub(crate) enum Items {
     F32(Vec<f32>),
     Bool(Bits),
     Enum(EnumId, Vec<i32>),
-    Text(Texts<String>),
-    Bytes(Texts<Vec<u8>>),
+    Text(Texts, Checked),
+    Bytes(Texts),
     /// Rows of that record; how many it knows.
     Record(usize),
 }
 
+/// Whether the strings of a field are known to be UTF-8.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Checked {
+    ByDecoder,
+    No,
+}
+
 /// Strings or bytes, one behind the other.
 #[derive(Default)]
-pub(crate) struct Texts<B> {
-    pub(crate) data: B,
+pub(crate) struct Texts {
+    pub(crate) data: Vec<u8>,
     /// By item: where it ends.
     pub(crate) ends: Vec<i32>,
-}
-
-/// A buffer that strings or bytes are appended to.
-pub(crate) trait Buffer {
-    fn length(&self) -> usize;
-    fn cut(&mut self, length: usize);
-}
-
-impl Buffer for String {
-    fn length(&self) -> usize {
-        self.len()
-    }
-
-    fn cut(&mut self, length: usize) {
-        self.truncate(length);
-    }
-}
-
-impl Buffer for Vec<u8> {
-    fn length(&self) -> usize {
-        self.len()
-    }
-
-    fn cut(&mut self, length: usize) {
-        self.truncate(length);
-    }
 }
 
 /// The columns of a batch hold more than 2 GiB of text, or lists of more items than that.
@@ -92,7 +74,7 @@ pub(crate) fn end(length: usize) -> Result<i32, Full> {
     i32::try_from(length).map_err(|_| Full)
 }
 
-impl<B: Buffer> Texts<B> {
+impl Texts {
     pub(crate) fn pad(&mut self, count: usize) {
         let end = self.ends.last().copied().unwrap_or(0);
         self.ends.resize(self.ends.len().max(count), end);
@@ -100,13 +82,13 @@ impl<B: Buffer> Texts<B> {
 
     pub(crate) fn truncate(&mut self, count: usize) {
         self.ends.truncate(count);
-        self.data.cut(self.ends.last().copied().unwrap_or(0) as usize);
+        self.data.truncate(self.ends.last().copied().unwrap_or(0) as usize);
     }
 
     /// The item whose pieces were appended to the data is complete.
     #[inline]
     pub(crate) fn close(&mut self) -> Result<(), Full> {
-        self.ends.push(end(self.data.length())?);
+        self.ends.push(end(self.data.len())?);
         Ok(())
     }
 }
@@ -144,8 +126,7 @@ impl Items {
             Items::F64(values) => values.len(),
             Items::F32(values) => values.len(),
             Items::Bool(values) => values.len(),
-            Items::Text(texts) => texts.ends.len(),
-            Items::Bytes(texts) => texts.ends.len(),
+            Items::Text(texts, _) | Items::Bytes(texts) => texts.ends.len(),
             Items::Record(_) => return None,
         })
     }
@@ -160,8 +141,7 @@ impl Items {
             Items::F64(values) => pad(values, count),
             Items::F32(values) => pad(values, count),
             Items::Bool(values) => values.pad(count),
-            Items::Text(texts) => texts.pad(count),
-            Items::Bytes(texts) => texts.pad(count),
+            Items::Text(texts, _) | Items::Bytes(texts) => texts.pad(count),
             Items::Record(_) => {}
         }
     }
@@ -175,8 +155,7 @@ impl Items {
             Items::F64(values) => values.truncate(count),
             Items::F32(values) => values.truncate(count),
             Items::Bool(values) => values.truncate(count),
-            Items::Text(texts) => texts.truncate(count),
-            Items::Bytes(texts) => texts.truncate(count),
+            Items::Text(texts, _) | Items::Bytes(texts) => texts.truncate(count),
             Items::Record(_) => {}
         }
     }

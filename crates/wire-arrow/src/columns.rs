@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema as ArrowSchema, SchemaRef};
+use tidemill_wire::message::batch::Rows;
 use tidemill_wire::{FieldId, Flow, MessageId, Schema, Sink, Stop, Wants};
 
+use crate::append::append;
 use crate::column::{Column, Form, Full, Items, put};
 use crate::export;
 use crate::plan::{Options, Plan, PlanError, Record, plan};
@@ -99,6 +101,15 @@ impl Columns {
         export::batch(&self.schema, &mut self.plan, &self.arrow)
     }
 
+    /// Appends a row per message, which are of this type.
+    ///
+    /// # Errors
+    /// A column would hold more than Arrow counts.
+    pub(crate) fn append(&mut self, rows: &Rows<'_>) -> Result<(), Full> {
+        self.drop_row();
+        append(&mut self.plan, 0, rows)
+    }
+
     /// Forgets what a failed walk left of its row.
     fn drop_row(&mut self) {
         if !std::mem::take(&mut self.begun) {
@@ -149,8 +160,7 @@ impl Columns {
         self.open = None;
         let Some(Column { rows, items, .. }) = self.place(field) else { return Ok(()) };
         let count = match items {
-            Items::Text(texts) => texts.ends.len(),
-            Items::Bytes(texts) => texts.ends.len(),
+            Items::Text(texts, _) | Items::Bytes(texts) => texts.ends.len(),
             _ => return Ok(()),
         };
         rows.enter(row, count).map_err(stop)?;
@@ -303,16 +313,16 @@ impl<'a> Sink<'a> for Columns {
     #[inline]
     fn string(&mut self, _: FieldId, piece: &'a str) -> Flow {
         if let Some(column) = self.open
-            && let Items::Text(texts) = &mut self.plan.columns[column].items
+            && let Items::Text(texts, _) = &mut self.plan.columns[column].items
         {
-            texts.data.push_str(piece);
+            texts.data.extend_from_slice(piece.as_bytes());
         }
         Ok(())
     }
 
     fn end_string(&mut self, _: FieldId) -> Flow {
         match self.open.take().map(|column| &mut self.plan.columns[column].items) {
-            Some(Items::Text(texts)) => texts.close().map_err(stop),
+            Some(Items::Text(texts, _)) => texts.close().map_err(stop),
             _ => Ok(()),
         }
     }
@@ -326,7 +336,9 @@ impl<'a> Sink<'a> for Columns {
         match self.open.map(|column| &mut self.plan.columns[column].items) {
             Some(Items::Bytes(texts)) => texts.data.extend_from_slice(piece),
             // Of a string that need not be UTF-8, and is not.
-            Some(Items::Text(texts)) => texts.data.push_str(&String::from_utf8_lossy(piece)),
+            Some(Items::Text(texts, _)) => {
+                texts.data.extend_from_slice(String::from_utf8_lossy(piece).as_bytes());
+            }
             _ => {}
         }
         Ok(())

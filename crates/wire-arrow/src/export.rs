@@ -113,9 +113,8 @@ fn items(
             let numbers = Int32Array::try_new(ScalarBuffer::from(taken(values)), nulls)?;
             Arc::new(names(schema.enum_def(*id), &numbers)?)
         }
-        Items::Text(texts) => {
-            let next = String::with_capacity(texts.data.len());
-            let data = Buffer::from_vec(std::mem::replace(&mut texts.data, next).into_bytes());
+        Items::Text(texts, _) => {
+            let data = Buffer::from_vec(taken(&mut texts.data));
             Arc::new(StringArray::try_new(offsets(&mut texts.ends), data, nulls)?)
         }
         Items::Bytes(texts) => {

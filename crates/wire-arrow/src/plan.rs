@@ -8,10 +8,10 @@ use tidemill_wire::schema::Field;
 use tidemill_wire::{EnumId, FieldType, Label, MessageId, Scalar, Schema};
 
 use crate::bits::Bits;
-use crate::column::{Column, Form, Items, Rows, Texts};
+use crate::column::{Checked, Column, Form, Items, Rows, Texts};
 
 /// What enums become.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum EnumForm {
     /// Names; a number without one as digits.
     #[default]
@@ -21,7 +21,7 @@ pub enum EnumForm {
 }
 
 /// What is to become columns, and how.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Options {
     /// Paths of wanted fields, as `name` or `position.latitude`; with a message all its fields
     /// are. None: all.
@@ -203,7 +203,7 @@ impl Planner<'_> {
     ) -> Result<Option<FieldRef>, PlanError> {
         self.path.push(field.name().into());
         let (items, ty) = match field.field_type() {
-            FieldType::Scalar(scalar) => scalar_items(scalar),
+            FieldType::Scalar(scalar) => scalar_items(field, scalar),
             FieldType::Enum(id) => self.enum_items(id),
             FieldType::Message(message) | FieldType::Group(message) => {
                 if self.around.contains(&message) {
@@ -237,7 +237,7 @@ impl Planner<'_> {
         let oneof = oneof.and_then(|id| {
             self.schema.message(field.message()).oneofs().iter().position(|&known| known == id)
         });
-        self.plan.columns.push(Column { rows: Rows::new(form), items, oneof });
+        self.plan.columns.push(Column { field: field.id(), rows: Rows::new(form), items, oneof });
         let record = &mut self.plan.records[record];
         record.columns.push(column);
         let place = record.lookup + field.id().index() - record.first;
@@ -316,7 +316,7 @@ fn find<'a>(fields: &'a [Field], name: &str) -> Option<&'a Field> {
     fields.iter().find(|field| field.name() == name)
 }
 
-fn scalar_items(scalar: Scalar) -> (Items, DataType) {
+fn scalar_items(field: &Field, scalar: Scalar) -> (Items, DataType) {
     match scalar {
         Scalar::Double => (Items::F64(Vec::new()), DataType::Float64),
         Scalar::Float => (Items::F32(Vec::new()), DataType::Float32),
@@ -329,7 +329,10 @@ fn scalar_items(scalar: Scalar) -> (Items, DataType) {
         }
         Scalar::Uint32 | Scalar::Fixed32 => (Items::U32(Vec::new()), DataType::UInt32),
         Scalar::Bool => (Items::Bool(Bits::default()), DataType::Boolean),
-        Scalar::String => (Items::Text(Texts::default()), DataType::Utf8),
+        Scalar::String => {
+            let checked = if field.checks_utf8() { Checked::ByDecoder } else { Checked::No };
+            (Items::Text(Texts::default(), checked), DataType::Utf8)
+        }
         Scalar::Bytes => (Items::Bytes(Texts::default()), DataType::Binary),
     }
 }

@@ -1,14 +1,18 @@
 //! A decoder and columns that fit each other: fields without a column are skipped.
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
-use arrow_schema::ArrowError;
-use tidemill_wire::{DecodeError, Decoder, MessageId, Native, Schema, Sink, Tables};
+use arrow_schema::{ArrowError, SchemaRef};
+use tidemill_wire::decode::Listing;
+use tidemill_wire::message::Batch;
+use tidemill_wire::{DecodeError, Decoder, MessageId, Native, Schema, Tables};
 
 use crate::columns::Columns;
 use crate::plan::{Options, PlanError};
 
 /// How messages are decoded.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Engine {
     /// By native code, which is compiled first; by tables on machines that it cannot be made for.
     #[default]
@@ -17,13 +21,61 @@ pub enum Engine {
     Table,
 }
 
-/// Turns serialized messages into batches.
-pub struct Reader {
+/// So many messages are stored before they go into columns, or fewer that take so many bytes: what
+/// the caches nearest to the processor hold.
+const STORED_MESSAGES: usize = 256;
+const STORED_BYTES: usize = 128 << 10;
+
+/// Memory for messages that is kept, if a large one has taken more.
+const KEPT_BYTES: usize = 4 << 20;
+
+/// Bytes of messages of a batch from which on they are told to the columns one by one: before, no
+/// column can be full, as no byte makes more than three of text.
+const CAREFUL_BYTES: usize = i32::MAX as usize / 3;
+
+/// What readers of a message type with the same columns share: the decoder for them.
+pub struct ReaderCode {
     schema: Schema,
     message: MessageId,
-    columns: Columns,
+    options: Options,
     tables: Tables,
     native: Option<Native>,
+}
+
+impl ReaderCode {
+    /// Makes the decoder for messages of one type.
+    ///
+    /// # Errors
+    /// A selection that cannot be had.
+    pub fn new(
+        schema: &Schema,
+        message: MessageId,
+        options: &Options,
+        engine: Engine,
+    ) -> Result<ReaderCode, PlanError> {
+        let columns = Columns::new(schema, message, options)?;
+        let tables = match Tables::select(schema, message, columns.paths()) {
+            Ok(tables) => tables,
+            // The paths come from the schema; a message without fields has none.
+            Err(_) => Tables::new(schema),
+        };
+        let native = match engine {
+            Engine::Native => Native::for_batches(schema, &tables, Listing::Dropped).ok(),
+            Engine::Table => None,
+        };
+        let (schema, options) = (schema.clone(), options.clone());
+        Ok(ReaderCode { schema, message, options, tables, native })
+    }
+}
+
+/// Turns serialized messages into batches.
+pub struct Reader {
+    code: Arc<ReaderCode>,
+    columns: Columns,
+    /// Messages that are not in the columns yet, if native code stores them.
+    stored: Option<Batch>,
+    /// Bytes of messages since the last batch.
+    bytes: usize,
 }
 
 impl Reader {
@@ -37,22 +89,25 @@ impl Reader {
         options: &Options,
         engine: Engine,
     ) -> Result<Reader, PlanError> {
-        let columns = Columns::new(schema, message, options)?;
-        let tables = match Tables::select(schema, message, columns.paths()) {
-            Ok(tables) => tables,
-            // The paths come from the schema; a message without fields has none.
-            Err(_) => Tables::new(schema),
-        };
-        let native = match engine {
-            Engine::Native => Native::compile(schema, &tables, Columns::wants()).ok(),
-            Engine::Table => None,
-        };
-        Ok(Reader { schema: schema.clone(), message, columns, tables, native })
+        Ok(Reader::with(Arc::new(ReaderCode::new(schema, message, options, engine)?)))
     }
 
-    /// The columns.
-    pub fn columns(&self) -> &Columns {
-        &self.columns
+    /// A reader that uses code which was made before.
+    pub fn with(code: Arc<ReaderCode>) -> Reader {
+        let columns = Columns::new(&code.schema, code.message, &code.options);
+        let columns = columns.expect("the same selection could be had before");
+        let stored = code.native.as_ref().and_then(|_| Batch::new(&code.schema, code.message).ok());
+        Reader { code, columns, stored, bytes: 0 }
+    }
+
+    /// The schema of the batches.
+    pub fn arrow_schema(&self) -> &SchemaRef {
+        self.columns.arrow_schema()
+    }
+
+    /// Rows since the last batch.
+    pub fn rows(&self) -> usize {
+        self.columns.rows() + self.stored.as_ref().map_or(0, Batch::len)
     }
 
     /// Appends the row of a message.
@@ -61,12 +116,21 @@ impl Reader {
     /// Bytes that are no such message: there is no row then. A column that would hold more than
     /// 2 GiB, as `stopped`: [`Reader::finish`] more often.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), DecodeError> {
-        let decoder = Decoder::with(&self.schema, &self.tables);
-        let decoder = match &self.native {
-            Some(native) => decoder.native(native),
-            None => decoder,
+        let ReaderCode { schema, message, tables, native, .. } = &*self.code;
+        let decoder = Decoder::with(schema, tables);
+        self.bytes = self.bytes.saturating_add(bytes.len());
+        let Some(stored) = &mut self.stored else {
+            return decoder.decode(*message, bytes, &mut self.columns);
         };
-        decoder.decode(self.message, bytes, &mut self.columns)
+        if let Some(native) = native.as_ref().filter(|_| self.bytes < CAREFUL_BYTES) {
+            let pushed = stored.push(&decoder.native(native), bytes);
+            if stored.len() >= STORED_MESSAGES || stored.used_bytes() >= STORED_BYTES {
+                unload(stored, &mut self.columns);
+            }
+            return pushed;
+        }
+        unload(stored, &mut self.columns);
+        decoder.decode(*message, bytes, &mut self.columns)
     }
 
     /// The rows since the last batch.
@@ -74,6 +138,20 @@ impl Reader {
     /// # Errors
     /// None that is known; Arrow checks what it is given.
     pub fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
+        if let Some(stored) = &mut self.stored {
+            unload(stored, &mut self.columns);
+        }
+        self.bytes = 0;
         self.columns.finish()
     }
+}
+
+/// Stored messages into the columns.
+fn unload(stored: &mut Batch, columns: &mut Columns) {
+    if !stored.is_empty() {
+        let unloaded = columns.append(&stored.rows());
+        unloaded.expect("messages of so few bytes fill no column");
+    }
+    stored.clear();
+    stored.shrink(KEPT_BYTES);
 }

@@ -125,6 +125,49 @@ fn a_failed_message_leaves_no_row() {
 }
 
 #[test]
+fn many_rows_are_those_of_the_table_decoder() {
+    let (schema, row) = schema();
+    let point = |x: f64| [&[0x09][..], &x.to_le_bytes()].concat();
+    let message = |at: usize| {
+        let mut bytes = vec![0x08, at as u8 & 0x7f];
+        for part in 0..at % 4 {
+            let inner = if part == 1 { Vec::new() } else { point(at as f64) };
+            // A point in a list, a name, an entry of a map, a member of the oneof.
+            bytes.extend([&[0x42, inner.len() as u8], &inner[..]].concat());
+            bytes.extend([0x4a, 2, b'n', b'0' + part as u8]);
+            bytes.extend(
+                [
+                    &[0x52, inner.len() as u8 + 5, 0x0a, 1, b'k', 0x12],
+                    &[inner.len() as u8][..],
+                    &inner[..],
+                ]
+                .concat(),
+            );
+            bytes.extend([0x60, part as u8]);
+        }
+        if at.is_multiple_of(5) {
+            bytes.extend([&[0x1a, 100][..], &[b'a' + (at % 26) as u8; 100]].concat());
+            bytes.extend([0x3a, 0]);
+        }
+        // What ends too early has no row.
+        if at.is_multiple_of(97) {
+            bytes.push(0x1a);
+        }
+        bytes
+    };
+    let mut readers = [Engine::Native, Engine::Table]
+        .map(|engine| Reader::new(&schema, row, &Options::default(), engine).expect("a plan"));
+    for count in [3_000, 300] {
+        let batches = readers.each_mut().map(|reader| {
+            let good = (0..count).filter(|&at| reader.append(&message(at)).is_ok()).count();
+            assert_eq!((reader.rows(), good < count), (good, true));
+            reader.finish().expect("a batch")
+        });
+        assert_eq!(batches[0], batches[1]);
+    }
+}
+
+#[test]
 fn a_selection_has_its_columns_alone() {
     let (schema, row) = schema();
     let select = ["point.x", "a", "points"].map(String::from).to_vec();

@@ -11,9 +11,9 @@
 //! checked against the schema's types; a mismatch is a fault of the program, no input can cause
 //! it, and panics.
 
+mod back;
 #[cfg(feature = "native")]
 pub mod native;
-mod room;
 mod sink;
 pub mod table;
 

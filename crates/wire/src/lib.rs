@@ -99,6 +99,7 @@ pub mod proto;
 pub mod schema;
 pub mod sink;
 pub mod text;
+mod utf8;
 pub mod varint;
 mod wants;
 

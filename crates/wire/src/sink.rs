@@ -125,6 +125,14 @@ pub trait Sink<'a> {
         Ok(())
     }
 
+    /// A string that is there as a whole: the three events of one piece, unless the sink can do
+    /// better.
+    fn whole_string(&mut self, field: FieldId, text: &'a str) -> Flow {
+        self.start_string(field, text.len())?;
+        self.string(field, text)?;
+        self.end_string(field)
+    }
+
     /// Bytes, `length` of them, begin.
     fn start_bytes(&mut self, field: FieldId, length: usize) -> Flow {
         Ok(())

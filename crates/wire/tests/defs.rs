@@ -192,28 +192,3 @@ fn custom_options_are_fields_of_options_messages() {
     tidemill_wire::Decoder::new(&schema).decode(ty, options.bytes, &mut sink).unwrap();
     assert!(seen.contains(&format!("String({note:?}, \"hello\")")), "{seen:?}");
 }
-
-/// Loading is quick; measured with `cargo test --release -- --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement"]
-fn five_thousand_messages_load_quickly() {
-    let mut text = String::from("syntax = 'proto3'; package p;\n");
-    for i in 0..5000 {
-        text += &format!("message M{i} {{\n  int32 id = 1;\n  string name = 2;\n");
-        text +=
-            &format!("  repeated M{} next = 3;\n  map<string, int64> counts = 4;\n", i * 7 % 5000);
-        text +=
-            "  optional double value = 5;\n  oneof choice { bytes raw = 6; bool flag = 7; }\n}\n";
-    }
-    let texts = Texts::from_iter([("a.proto", &text)]);
-    let set = compile(&["a.proto"], &texts).schema.unwrap().descriptor_set();
-    for _ in 0..5 {
-        let start = std::time::Instant::now();
-        let from_text = compile(&["a.proto"], &texts).schema.unwrap();
-        let text_time = start.elapsed();
-        let start = std::time::Instant::now();
-        let from_set = Schema::from_descriptor_set(&set).unwrap();
-        println!("text {text_time:?}, descriptors {:?}", start.elapsed());
-        assert_eq!(from_text.messages().len(), from_set.messages().len());
-    }
-}

@@ -13,6 +13,8 @@ fn check(encoders: &mut [(Encoder, NativeEncoder)], message: &Message<'_>, what:
         let expected = table.encode(message.as_ref());
         let found = native.encode(message.as_ref()).map(<[u8]>::to_vec);
         assert_eq!(found, expected, "{what}");
+        // The length is found by a walk of its own.
+        assert_eq!(table.len(message.as_ref()), expected.map(|bytes| bytes.len()), "{what}");
     }
 }
 

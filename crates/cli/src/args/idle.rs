@@ -19,6 +19,7 @@ fn note((option, why): (&str, &str)) -> String {
 
 const COMPONENTS: &str = "it concerns components, and the program has rules only";
 const RULES: &str = "it concerns rules, and the program has components only";
+const TEXTS: &str = "it concerns rules and packet graphs, and the program has components only";
 const GRAPHS: &str = "it concerns packet graphs, and the program has components only";
 const ONE_LOOP: &str = "a run with a seed is on one loop";
 const PACKETS: &str = "it concerns packet graphs, and the program has rules only";
@@ -57,19 +58,21 @@ impl Idle for ExplainArgs {
     }
 }
 
-/// The notes about options that have nothing to act on in a program of components.
-pub fn idle_with_components(args: &RunArgs) -> Vec<String> {
+/// The notes about options that have nothing to act on in a program of components, alone or beside
+/// a packet graph.
+pub fn idle_with_components(args: &RunArgs, has_graph: bool) -> Vec<String> {
+    let alone = !has_graph;
     let given = [
         (args.seed.is_some() && args.workers.is_some_and(|count| count > 1), "--workers", ONE_LOOP),
         (args.listen.is_some(), "--listen", RULES),
         (args.nodes.is_some(), "--nodes", RULES),
         (!args.tuples.fact.is_empty(), "--fact", RULES),
         (!args.tuples.inject.is_empty(), "--inject", RULES),
-        (!args.sources.defines.is_empty(), "-D", RULES),
-        (!args.sources.includes.is_empty(), "-I", RULES),
+        (alone && !args.sources.defines.is_empty(), "-D", TEXTS),
+        (alone && !args.sources.includes.is_empty(), "-I", TEXTS),
         (args.engine.json, "--json", RULES),
-        (args.engine.engine == Some(EngineKind::Dispatch), "--engine dispatch", GRAPHS),
-        (args.busy_wait, "--busy-wait", GRAPHS),
+        (alone && args.engine.engine == Some(EngineKind::Dispatch), "--engine dispatch", GRAPHS),
+        (alone && args.busy_wait, "--busy-wait", GRAPHS),
         (args.ui.is_some(), "--ui", "there is no web view in this version"),
         (args.token.is_some(), "--token", "this version lets nobody change a running program"),
     ];

@@ -38,15 +38,26 @@ pub fn load(sources: &Sources, report: Reporter) -> Loaded {
 
 /// Runs a program until it ends or is interrupted.
 pub fn run(args: RunArgs, report: Reporter) -> Status {
-    idle_with_components(&args).iter().for_each(|note| report.warn(note));
     let (graphs, others) = packets::apart(&args.sources);
-    let packets = match graphs.map(|graphs| packets::load(&graphs, report).graph) {
-        None => None,
-        Some(None) => return Status::Failed,
-        Some(graph) => graph,
-    };
+    idle_with_components(&args, graphs.is_some()).iter().for_each(|note| report.warn(note));
+    let (mut packets, mut signal) = (None, None);
+    if let Some(graphs) = graphs {
+        packets = packets::load(&graphs, report).graph;
+        if packets.is_none() {
+            return Status::Failed;
+        }
+        signal = match packets::signal(graphs, report) {
+            Ok(signal) => Some(signal),
+            Err(error) => return outside::failed(report, &format!("no signals: {error}")),
+        };
+    }
     let options = RunOptions {
+        // Only the graph has counters that others can read.
+        registry: packets.is_some().then(|| super::run::registry(report)),
         packets,
+        signal,
+        packet_engine: packets::kind(args.engine.engine),
+        busy_wait: args.busy_wait,
         memory_max: args.memory.or_else(most_of_memory),
         root: args.root,
         seed: args.seed,
@@ -157,6 +168,7 @@ fn print_stats(ended: &Ended) {
     ] {
         text.push_str(&format!("{name}: {} created, {} alive\n", count.created, count.alive));
     }
+    text.push_str(&ended.packets.as_ref().map_or(String::new(), packets::stats));
     text.push_str(&format!("peak memory: {} bytes\n", ended.peak_bytes));
     // If standard error is gone there is nobody to tell.
     let _ = io::stderr().write_all(text.as_bytes());

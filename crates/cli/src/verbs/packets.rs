@@ -9,7 +9,7 @@ use signal_hook::consts::SIGHUP;
 use signal_hook::low_level::pipe;
 use tidemill::graph;
 use tidemill::load::FileKind;
-use tidemill::packets::{self, Ended, Loaded, Reload, RunOptions};
+use tidemill::packets::{self, Ended, Loaded, RunOptions, Signal};
 use tidemill_packet::flow;
 use tidemill_stdx::diag::has_errors;
 
@@ -81,30 +81,19 @@ pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
 pub fn run(args: RunArgs, report: Reporter) -> Status {
     idle(&args, report);
     let Some(graph) = load(&args.sources, report).graph else { return Status::Failed };
-    let (interrupt, hangup) = match Interrupt::new().and_then(|one| Ok((one, hangup()?))) {
+    let signals = Interrupt::new().and_then(|one| Ok((one, signal(args.sources.clone(), report)?)));
+    let (interrupt, signal) = match signals {
         Ok(signals) => signals,
         Err(error) => return outside::failed(report, &format!("no signals: {error}")),
     };
-    let sources = args.sources;
-    let reload: Reload = Box::new(move || {
-        let graph = load(&sources, report).graph;
-        if graph.is_none() {
-            report.error("the old graph goes on");
-        }
-        graph
-    });
-    let kind = match args.engine.engine {
-        Some(EngineKind::Dispatch) => packets::EngineKind::Dispatch,
-        _ => packets::EngineKind::Compiled,
-    };
     let options = RunOptions {
-        kind,
+        kind: kind(args.engine.engine),
         end_ns: args.end,
         seed: args.seed,
         busy_wait: args.busy_wait,
         registry: super::run::registry(report),
         stop: Some(interrupt.stream.as_raw_fd()),
-        signal: Some((hangup, reload)),
+        signal: Some(signal),
     };
     match packets::run(graph, options, Box::new(move |text| report.note(&text))) {
         Err(message) => outside::failed(report, &message),
@@ -145,15 +134,32 @@ fn idle(args: &RunArgs, report: Reporter) {
     }
 }
 
-/// Becomes readable when the graph is to be read again.
-fn hangup() -> io::Result<UnixStream> {
+/// On SIGHUP a graph is read again.
+pub fn signal(sources: Sources, report: Reporter) -> io::Result<Signal> {
     let (stream, write) = UnixStream::pair()?;
     pipe::register(SIGHUP, write)?;
-    Ok(stream)
+    let reload = Box::new(move || {
+        let graph = load(&sources, report).graph;
+        if graph.is_none() {
+            report.error("the old graph goes on");
+        }
+        graph
+    });
+    Ok(Signal { stream, reload })
 }
 
 /// `--stats`.
 fn print_stats(ended: &Ended) {
+    let mut text = stats(ended);
+    if let Some(bytes) = outside::peak_memory_bytes() {
+        text.push_str(&format!("peak memory: {bytes} bytes\n"));
+    }
+    // If standard error is gone there is nobody to tell.
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// Packets, links and apps, a line each.
+pub fn stats(ended: &Ended) -> String {
     let (created, alive) = (ended.packets.allocated, ended.packets.alive());
     let mut text = format!("packets: {created} created, {alive} alive\n");
     for (name, link) in &ended.links {
@@ -167,11 +173,15 @@ fn print_stats(ended: &Ended) {
             text.push_str(&format!("app {name}: {what} {count}\n"));
         }
     }
-    if let Some(bytes) = outside::peak_memory_bytes() {
-        text.push_str(&format!("peak memory: {bytes} bytes\n"));
+    text
+}
+
+/// What runs a graph.
+pub fn kind(engine: Option<EngineKind>) -> packets::EngineKind {
+    match engine {
+        Some(EngineKind::Dispatch) => packets::EngineKind::Dispatch,
+        _ => packets::EngineKind::Compiled,
     }
-    // If standard error is gone there is nobody to tell.
-    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 /// `apps`.

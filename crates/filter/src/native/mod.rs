@@ -1,17 +1,19 @@
 //! Native code of filters, and the safe way to run it.
 
+mod compound;
 mod dominance;
 mod write;
 
 use std::fmt::{self, Debug, Display, Formatter};
 
-use tidemill_jit::build::{CallConv, InstBuilder, signature, types};
+use tidemill_jit::build::{CallConv, signature, types};
 use tidemill_jit::{Code, Module, Options};
 use tidemill_stdx::diag::{Diagnostic, FileId, Sources, Span};
 
 use crate::graph::Graph;
 use crate::lower::{Settings, compile};
 use crate::optimise::optimise;
+use write::{Ends, write_to};
 pub use write::{Packet, write};
 
 /// What keeps a graph from becoming code.
@@ -99,13 +101,7 @@ impl Filter {
                 let arguments = body.begin();
                 let packet =
                     Packet { data: arguments[0], length: arguments[1], wire_length: arguments[2] };
-                let (accept, reject) = (body.create_block(), body.create_block());
-                write(body, &graph, packet, accept, reject);
-                for (block, result) in [(accept, 1), (reject, 0)] {
-                    body.switch_to_block(block);
-                    let result = body.ins().iconst(types::I8, result);
-                    body.ins().return_(&[result]);
-                }
+                write_to(body, &graph, packet, Ends::Return);
             })
             .map_err(Error::Machine)?;
         let code = module.finish().map_err(Error::Machine)?;

@@ -1,6 +1,7 @@
 //! Writes a graph as code.
 //!
-//! A node is a block, or several with its checks between them. A value is computed where it is
+//! A node is a block, or several with its checks between them; for packets that are long enough, as
+//! most are, it is written once more with decisions [put together](super::compound). A value is computed where it is
 //! first used, and known from there on below in the dominator tree. Loads are compared as they lie
 //! in memory where only equality or bits are asked: the constant is swapped instead.
 
@@ -8,6 +9,7 @@ use tidemill_jit::Body;
 use tidemill_jit::build::{Block, InstBuilder, IntCC, MemFlagsData, Value as Number, types};
 use tidemill_stdx::id::IdVec;
 
+use super::compound::{Compounds, Condition, early_bound};
 use super::dominance::Dominance;
 use crate::ast::Operator;
 use crate::graph::{Check, Comparison, Family, Graph, NodeId, Target, Test, Value, ValueId, Width};
@@ -26,27 +28,69 @@ pub struct Packet {
 /// So many places of one value are remembered; more cost time to look through.
 const PLACES_MAX: usize = 16;
 
+/// Where the code goes when the packet is decided.
+#[derive(Clone, Copy)]
+pub(super) enum Ends {
+    /// To blocks without parameters: that for a match, that for none.
+    Blocks(Block, Block),
+    /// Back to the caller of the function, with 1 for a match, else 0.
+    Return,
+}
+
 /// Writes code that goes to `accept` if the packet matches and to `reject` if not, from the block
 /// that is being written on. The graph must be [verified](Graph::verify); neither block gets
 /// parameters.
 pub fn write(body: &mut Body<'_>, graph: &Graph, packet: Packet, accept: Block, reject: Block) {
-    let blocks = graph.nodes.ids().map(|_| body.create_block()).collect();
-    let mut writer = Writer {
-        body,
-        graph,
-        packet,
-        accept,
-        reject,
-        blocks,
-        dominance: Dominance::of(graph),
-        node: NodeId::new(0),
-        swapped: graph.values.iter().map(|_| Vec::new()).collect(),
-        raw: graph.values.iter().map(|_| Vec::new()).collect(),
+    write_to(body, graph, packet, Ends::Blocks(accept, reject));
+}
+
+/// As [`write`], to any ends.
+pub(super) fn write_to(body: &mut Body<'_>, graph: &Graph, packet: Packet, ends: Ends) {
+    let (accept, reject) = match ends {
+        Ends::Blocks(accept, reject) => (accept, reject),
+        Ends::Return => (body.create_block(), body.create_block()),
     };
-    let begin = writer.block(graph.begin);
-    writer.body.ins().jump(begin, &[]);
-    for id in graph.reached() {
-        writer.node(id);
+    let dominance = Dominance::of(graph);
+    let compounds = Compounds::of(graph);
+    let version = |body: &mut Body<'_>, compounds: Option<&Compounds>| {
+        let blocks = graph.nodes.ids().map(|_| body.create_block()).collect();
+        let mut writer = Writer {
+            body,
+            graph,
+            packet,
+            accept,
+            reject,
+            returns: matches!(ends, Ends::Return),
+            compounds,
+            blocks,
+            dominance: &dominance,
+            node: NodeId::new(0),
+            swapped: graph.values.iter().map(|_| Vec::new()).collect(),
+            raw: graph.values.iter().map(|_| Vec::new()).collect(),
+        };
+        let begin = writer.block(graph.begin);
+        writer.body.ins().jump(begin, &[]);
+        for id in graph.reached() {
+            writer.node(id);
+        }
+    };
+    if let Some(compounds) = &compounds {
+        let (long, short) = (body.create_block(), body.create_block());
+        let bound = i64::from(compounds.bound);
+        let is_long =
+            body.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, packet.length, bound);
+        body.ins().brif(is_long, long, &[], short, &[]);
+        body.switch_to_block(long);
+        version(body, Some(compounds));
+        body.switch_to_block(short);
+    }
+    version(body, None);
+    if matches!(ends, Ends::Return) {
+        for (block, result) in [(accept, 1), (reject, 0)] {
+            body.switch_to_block(block);
+            let result = body.ins().iconst(types::I8, result);
+            body.ins().return_(&[result]);
+        }
     }
 }
 
@@ -59,8 +103,12 @@ struct Writer<'w, 'm, 'g> {
     packet: Packet,
     accept: Block,
     reject: Block,
+    /// A condition that decides the packet is returned.
+    returns: bool,
+    /// For packets that have the bytes of their bound.
+    compounds: Option<&'w Compounds>,
     blocks: IdVec<NodeId, Block>,
-    dominance: Dominance,
+    dominance: &'w Dominance,
     /// The node that is being written.
     node: NodeId,
     /// Values as numbers.
@@ -95,15 +143,71 @@ impl Writer<'_, '_, '_> {
     }
 
     fn node(&mut self, id: NodeId) {
+        let compounds = self.compounds;
+        let compound = compounds.map(|compounds| compounds.get(id));
+        if matches!(compound, Some(None)) {
+            // Its test is part of another's.
+            return;
+        }
         let node = &self.graph.nodes[id];
         self.node = id;
         self.body.switch_to_block(self.blocks[id]);
         for &check in &node.checks {
-            self.check(check);
+            if compound.is_none() || early_bound(&check).is_none() {
+                self.check(check);
+            }
         }
-        let holds = self.test(node.test);
-        let (yes, no) = (self.block(node.yes), self.block(node.no));
-        self.body.ins().brif(holds, yes, &[], no, &[]);
+        let Some(Some(compound)) = compound else {
+            let holds = self.test(node.test);
+            let (yes, no) = (self.block(node.yes), self.block(node.no));
+            self.body.ins().brif(holds, yes, &[], no, &[]);
+            return;
+        };
+        let holds = self.condition(&compound.condition);
+        match (compound.yes, compound.no) {
+            (Target::Accept, Target::Reject) if self.returns => {
+                self.body.ins().return_(&[holds]);
+            }
+            (Target::Reject, Target::Accept) if self.returns => {
+                let not = self.body.ins().bxor_imm_u(holds, 1);
+                self.body.ins().return_(&[not]);
+            }
+            (yes, no) => {
+                let (yes, no) = (self.block(yes), self.block(no));
+                self.body.ins().brif(holds, yes, &[], no, &[]);
+            }
+        }
+    }
+
+    /// 1 where it holds, 0 where not; without branches.
+    fn condition(&mut self, condition: &Condition) -> Number {
+        match condition {
+            Condition::Test(id) => {
+                let test = self.graph.nodes[*id].test;
+                let holds = self.test(test);
+                match test.comparison {
+                    // These are the common bits.
+                    Comparison::Set => self.body.ins().icmp_imm_u(IntCC::NotEqual, holds, 0),
+                    _ => holds,
+                }
+            }
+            Condition::Not(one) => {
+                let one = self.condition(one);
+                self.body.ins().bxor_imm_u(one, 1)
+            }
+            Condition::And(a, b) => {
+                let (a, b) = (self.condition(a), self.condition(b));
+                self.body.ins().band(a, b)
+            }
+            Condition::Or(a, b) => {
+                let (a, b) = (self.condition(a), self.condition(b));
+                self.body.ins().bor(a, b)
+            }
+            Condition::Choose(a, b, c) => {
+                let (a, b, c) = (self.condition(a), self.condition(b), self.condition(c));
+                self.body.ins().select(a, b, c)
+            }
+        }
     }
 
     fn check(&mut self, check: Check) {

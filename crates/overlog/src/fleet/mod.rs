@@ -30,7 +30,7 @@ use tidemill_stdx::say;
 use crate::net::mail::{Delivery, Fabric, Fate, Mail};
 use crate::node::{Event, Identity, Node, Observer, Program};
 use crate::query::message::is_query;
-use crate::query::{Answers, QueryCounters};
+use crate::query::{Answers, QueryCounters, Shown};
 use streams::Streams;
 
 /// What this file says at most.
@@ -141,6 +141,8 @@ pub struct Fleet {
     observer: Box<dyn Observer>,
     /// Tuples given on the command line: put in after the program's facts.
     extra: Vec<Extra>,
+    /// What nodes answer who asks for the counters.
+    shown: Option<Shown>,
     buffer: Vec<u8>,
 }
 
@@ -172,6 +174,7 @@ impl Fleet {
             slots: Vec::new(),
             observer,
             extra: Vec::new(),
+            shown: None,
             buffer: vec![0; 1 << 16],
         }
     }
@@ -179,6 +182,11 @@ impl Fleet {
     /// Adds a tuple to what nodes get when they start, after the facts.
     pub fn add_extra(&mut self, extra: Extra) {
         self.extra.push(extra);
+    }
+
+    /// Has nodes that start from now on answer queries for the counters of the process.
+    pub fn show(&mut self, shown: Shown) {
+        self.shown = Some(shown);
     }
 
     /// The program.
@@ -322,6 +330,7 @@ fn bring_up<W: World>(
         }
     }
     let first = node.waiting();
+    let answers = Answers::new(fleet.shown.clone());
     let streams = match fleet.fabric {
         Fabric::Tcp => Some(open_streams(events, ports, (id, life), &identity, &mail)?),
         Fabric::Udp | Fabric::Reliable => None,
@@ -336,7 +345,7 @@ fn bring_up<W: World>(
     let alive = Alive {
         node,
         mail,
-        answers: Answers::new(),
+        answers,
         endpoint: ports.datagrams,
         watch,
         streams,

@@ -139,13 +139,18 @@ impl Evaluation {
                 (name, plan, sources)
             }
         };
-        Ok(Evaluation {
+        Ok(Evaluation { sources, ..Evaluation::of(node, name, plan) })
+    }
+
+    /// Nothing is copied yet, or ever will be.
+    fn of(node: &Node, name: String, plan: Plan) -> Evaluation {
+        Evaluation {
             name,
             identity: node.identity().clone(),
             database: Database::new(&plan),
             plan: Arc::new(plan),
             scratch: Bump::new(),
-            sources,
+            sources: Vec::new(),
             next_row: 0,
             rows_read: 0,
             part: Part::Derive { rule: 0, rest: Rest::new() },
@@ -153,7 +158,18 @@ impl Evaluation {
             derived: 0,
             steps: 0,
             rows: TupleBuf::new(),
-        })
+        }
+    }
+
+    /// An answer of rows that are in no table: all it still needs is their order.
+    pub(super) fn of_rows<'r>(
+        node: &Node,
+        name: &str,
+        rows: impl IntoIterator<Item = [Value<'r>; 3]>,
+    ) -> Evaluation {
+        let mut evaluation = Evaluation::of(node, name.to_owned(), Plan::default());
+        rows.into_iter().for_each(|columns| evaluation.rows.push((), &columns));
+        evaluation
     }
 
     /// Copies at most `rows` rows of the node's tables, which must not change before this is done;

@@ -28,5 +28,5 @@ pub mod message;
 mod question;
 mod sorting;
 
-pub use answers::{Answers, QueryCounters, Ticket, Worked};
+pub use answers::{Answers, QueryCounters, Shown, Ticket, Worked};
 pub use evaluate::{Answer, evaluate};

@@ -58,9 +58,14 @@ fn lines(about: &'static str) -> impl Iterator<Item = &'static str> {
 }
 
 impl Declaration {
-    /// The first line of what it does.
-    pub fn summary(&self) -> &'static str {
-        lines(self.about).next().unwrap_or("")
+    /// The first sentence of what it does, on one line.
+    pub fn summary(&self) -> String {
+        let paragraph = lines(self.about).take_while(|line| !line.is_empty());
+        let text = paragraph.collect::<Vec<_>>().join(" ");
+        match text.split_once(". ") {
+            Some((sentence, _)) => format!("{sentence}."),
+            None => text,
+        }
     }
 
     /// All that graphs need to know of it.
@@ -76,6 +81,7 @@ impl Declaration {
         self.ports.iter().for_each(|port| port.describe(&mut out));
         let traits = [
             (self.pulls, "brings packets in"),
+            (self.begins, "begins before anything has come"),
             (self.passes, "passes packets on"),
             (self.kernel, "given as code"),
         ];

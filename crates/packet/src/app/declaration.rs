@@ -87,6 +87,8 @@ pub struct Declaration {
     pub ports: &'static [Port],
     /// It brings packets in: `pull` is called.
     pub pulls: bool,
+    /// It is pulled before anything has come for it, even if it takes what it brings from inputs.
+    pub begins: bool,
     /// It merely passes packets on, so notifications leap over it.
     pub passes: bool,
     /// It is given as code: [`App::kernel`] says how, and making one touches nothing outside.
@@ -197,7 +199,7 @@ pub fn construct<T: App>(config: &Config, start: &mut Start) -> Result<Instance,
 ///
 /// The parts are `config`, a struct with a documented field per key, of a type that is a
 /// [`Setting`](crate::app::Setting), with its default unless it must be given; `ports`, with
-/// direction, flow and count; and `traits`, of which there are `pulls`, `passes` and `kernel`.
+/// direction, flow and count; and `traits`, of which there are `pulls`, `begins`, `passes` and `kernel`.
 #[macro_export]
 macro_rules! declare {
     (
@@ -260,6 +262,7 @@ macro_rules! declare {
                         count: $crate::app::Count::$count,
                     }),*],
                     pulls: $crate::declare!(@has pulls $($trait)*),
+                    begins: $crate::declare!(@has begins $($trait)*),
                     passes: $crate::declare!(@has passes $($trait)*),
                     kernel: $crate::declare!(@has kernel $($trait)*),
                     validate: $crate::app::validate::<$App>,
@@ -282,6 +285,7 @@ macro_rules! declare {
     };
     (@default $Type:ty;) => { None };
     (@has pulls pulls $($rest:ident)*) => { true };
+    (@has begins begins $($rest:ident)*) => { true };
     (@has passes passes $($rest:ident)*) => { true };
     (@has kernel kernel $($rest:ident)*) => { true };
     (@has $wanted:ident $other:ident $($rest:ident)*) => {

@@ -285,7 +285,7 @@ impl Engine {
                 }
             }
             slot.pushes = spec.kind.pushes();
-            slot.takes = !first_wake(spec.kind) && spec.kind.pulls;
+            slot.takes = takes(spec.kind);
             slot.is_sink = spec.kind.ports(Direction::Output).next().is_none();
             if slot.is_sink {
                 slot.meters.measure_latency(&self.registry, &slot.name);
@@ -357,10 +357,14 @@ impl Engine {
     }
 }
 
-/// Whether an app is pulled before anything has come for it: not if it takes what it brings from
-/// inputs of its own.
+/// Whether an app takes what it brings from inputs of its own.
+fn takes(kind: &crate::app::Declaration) -> bool {
+    kind.pulls && kind.ports(Direction::Input).any(|port| port.flow == Flow::Pull)
+}
+
+/// Whether an app is pulled before anything has come for it.
 fn first_wake(kind: &crate::app::Declaration) -> bool {
-    kind.pulls && kind.ports(Direction::Input).all(|port| port.flow != Flow::Pull)
+    kind.pulls && (kind.begins || !takes(kind))
 }
 
 /// Offers a new config; an app that declines ends here.

@@ -98,6 +98,9 @@ struct Places {
     links: Vec<(Span, Span)>,
 }
 
+/// Problems of a graph that no other mistake leads to.
+const STANDS: [&str; 4] = ["no-such-key", "bad-value", "no-such-port", "two-links"];
+
 struct Loader<'l> {
     options: &'l Options,
     catalogue: &'l Catalogue,
@@ -224,10 +227,11 @@ impl<'l> Loader<'l> {
         for chain in &chains {
             self.link(chain, &names, &mut graph, &mut places);
         }
-        if !has_errors(&self.found) {
-            let problems = graph.verify();
-            self.found.extend(problems.into_iter().map(|problem| report(problem, &places)));
-        }
+        // What is missing may be missing because of what was found; the rest is wrong by itself.
+        let is_whole = !has_errors(&self.found);
+        let problems = graph.verify().into_iter();
+        let problems = problems.filter(|problem| is_whole || STANDS.contains(&problem.code));
+        self.found.extend(problems.map(|problem| report(problem, &places)));
         if graph.apps.is_empty() && !has_errors(&self.found) {
             let span = Span { file: FileId(0), start: 0, end: 0 };
             let empty = Diagnostic::warning("empty-graph", span, "there are no apps");

@@ -134,6 +134,38 @@ fn drop_head(worker: &mut Worker, channel: ChannelRef) {
     pass_head(channel);
 }
 
+/// What becomes of components in messages that their receiver does not read.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Unread {
+    /// They are told to end.
+    Ends,
+    /// They have gone with their owner.
+    IsGone,
+}
+
+/// Takes components out of the messages of one side, before the end of their owner, the receiver:
+/// later nobody could tell whether they still exist.
+pub(crate) fn take_unread(worker: &mut Worker, channel: ChannelRef, sender: u16, what: Unread) {
+    let interface = interface_of(worker, channel);
+    for place in 0..channel.count() {
+        let place = (channel.head() + place) & 3;
+        let tag = channel.tag(place);
+        if tag & 1 != sender {
+            continue;
+        }
+        let entry = channel.entry(place, interface);
+        for (index, &kind) in
+            interface.messages[usize::from(tag >> 1)].parameters.iter().enumerate()
+        {
+            match what {
+                _ if kind != Kind::Component => {}
+                Unread::Ends => words::drop_word(worker, kind, entry.at(index)),
+                Unread::IsGone => words::free_word(worker, kind, entry.at(index)),
+            }
+        }
+    }
+}
+
 /// Drops what nobody will read.
 pub(crate) fn drop_entries(worker: &mut Worker, channel: ChannelRef) {
     while channel.count() > 0 {
@@ -194,6 +226,9 @@ pub(crate) fn finish(worker: &mut Worker, slot: SlotRef, how: u32) {
         channel.clear(CLIENT_WAITS);
         worker.wake(channel.client_process());
     }
+    let is_torn = channel.client_component().some().is_some_and(ComponentRef::is_doomed);
+    let unread = if is_torn { Unread::IsGone } else { Unread::Ends };
+    take_unread(worker, channel, FROM_SERVER, unread);
     channel.raise(CLIENT_FINISHED | how);
     channel.set_client(std::ptr::null_mut());
     channel.set_client_component(ComponentRef::NULL);

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! 0 shape   1 count   2 random   3 heads of the skip list   4 directory   5 its length   6 pages
+//! 7 places of the directory that have been freed
 //! ```
 
 use super::skip::{LEVELS, at, word_of};
@@ -16,7 +17,8 @@ const HEADS: usize = 3;
 const DIRECTORY: usize = 4;
 const DIRECTORY_LENGTH: usize = 5;
 const PAGES: usize = 6;
-const SIZE: usize = 8 * 7;
+const FREED: usize = 7;
+const SIZE: usize = 8 * 8;
 
 /// A collection.
 #[derive(Copy, Clone)]
@@ -95,6 +97,15 @@ impl Head {
     pub(super) fn set_directory(self, directory: Words, length: u64) {
         self.0.set(DIRECTORY, word_of(directory));
         self.0.set(DIRECTORY_LENGTH, length);
+    }
+
+    /// How many places of the directory have been freed, where the whole collection goes.
+    pub(super) fn freed(self) -> u64 {
+        self.0.get(FREED)
+    }
+
+    pub(super) fn set_freed(self, freed: u64) {
+        self.0.set(FREED, freed);
     }
 
     pub(super) fn pages(self) -> u64 {

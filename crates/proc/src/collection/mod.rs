@@ -14,6 +14,7 @@ use crate::fault::Reason;
 use crate::handle::Words;
 use crate::layout::{OK, Worker};
 use crate::memory::OutOfMemory;
+use crate::pieces;
 use crate::program::{Key, Kind, Shape};
 use crate::text;
 use crate::words;
@@ -148,32 +149,99 @@ pub(crate) fn for_each(worker: &Worker, word: u64, mut f: impl FnMut(Words, Word
     }
 }
 
-/// Frees a collection and what its elements own, components excepted.
-pub(crate) fn free(worker: &mut Worker, word: u64) {
+/// How far one has come through a collection that does not change.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Cursor {
+    Start,
+    /// A key, or the address of a node; of arrays the next place.
+    After(u64),
+}
+
+impl Cursor {
+    /// The place where to go on in an array.
+    pub(crate) fn place(self) -> usize {
+        match self {
+            Cursor::Start => 0,
+            Cursor::After(place) => place as usize,
+        }
+    }
+}
+
+/// The values of at most so many elements behind the cursor, which goes on.
+pub(crate) fn values_from(
+    worker: &Worker,
+    word: u64,
+    cursor: &mut Cursor,
+    most: usize,
+    into: &mut Vec<Words>,
+) {
     let Some(head) = Head::of(word) else { return };
-    let element = element_of(worker, word);
-    if !matches!(element, Kind::Scalar | Kind::Reference | Kind::Component) {
-        let mut values = Vec::new();
-        for_each(worker, word, |_, value| {
-            values.push(value);
-            true
-        });
-        for value in values {
-            words::free_word(worker, element, value);
-        }
-    }
     let keys = keys_of(worker, head);
-    if is_paged(keys) {
-        pages::free(worker, head);
-    } else if let Some(list) = list(head, keys) {
-        let mut node = list.first();
-        while let Some(here) = node {
-            node = list.after(here);
-            free_keys(worker, keys, skip::keys_of(here));
-            list.free_node(worker, here);
-        }
+    for _ in 0..most {
+        let next = if is_paged(keys) {
+            let after = match *cursor {
+                Cursor::Start => None,
+                Cursor::After(key) => Some(key as i64),
+            };
+            pages::next(head, after).map(|(key, value)| (key as u64, value))
+        } else {
+            let node = list(head, keys).and_then(|list| match *cursor {
+                Cursor::Start => list.first(),
+                Cursor::After(node) => list.after(skip::at(node)),
+            });
+            node.map(|node| (skip::word_of(node), skip::value_of(node)))
+        };
+        let Some((here, value)) = next else { return };
+        *cursor = Cursor::After(here);
+        into.push(value);
     }
-    head.free(worker);
+}
+
+/// How many elements a collection has.
+pub(crate) fn count(word: u64) -> usize {
+    Head::of(word).map_or(0, |head| head.count() as usize)
+}
+
+/// Frees a collection and what its elements own, components excepted; a large one in pieces.
+pub(crate) fn free(worker: &mut Worker, word: u64) {
+    if word != 0 && !pieces::litter(worker, Kind::Collection, word, count(word)) {
+        while !free_some(worker, word, usize::MAX) {}
+    }
+}
+
+/// Frees at most about so many elements of a collection that nobody uses any more, and at the end
+/// itself; whether it is gone.
+pub(crate) fn free_some(worker: &mut Worker, word: u64, most: usize) -> bool {
+    let Some(head) = Head::of(word) else { return true };
+    let element = element_of(worker, word);
+    let owned = if is_plain(element) { Kind::Scalar } else { element };
+    let keys = keys_of(worker, head);
+    let is_over = if is_paged(keys) {
+        pages::free_some(worker, head, owned, most)
+    } else if let Some(list) = list(head, keys) {
+        let mut left = most;
+        while let Some(node) = list.first()
+            && left > 0
+        {
+            left -= 1;
+            list.forget_first(node);
+            words::free_word(worker, owned, skip::value_of(node));
+            free_keys(worker, keys, skip::keys_of(node));
+            list.free_node(worker, node);
+        }
+        list.first().is_none()
+    } else {
+        true
+    };
+    if is_over {
+        head.free(worker);
+    }
+    is_over
+}
+
+/// Whether an element owns nothing that goes with it.
+fn is_plain(element: Kind) -> bool {
+    matches!(element, Kind::Scalar | Kind::Reference | Kind::Component)
 }
 
 fn words_of(keys: *const u64) -> Words {
@@ -244,7 +312,7 @@ pub(crate) fn delete(cx: &mut Context, collection: u64, keys: *const u64) -> u32
     words::take_components(cx.worker, element, value, &mut components);
     words::free_word(cx.worker, element, value);
     remove(cx.worker, head, words_of(keys));
-    component::wait_for(cx, &components)
+    component::wait_for(cx, &components, 0)
 }
 
 pub(crate) fn next(

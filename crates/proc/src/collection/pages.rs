@@ -11,7 +11,8 @@ use super::skip::{self, List};
 use crate::handle::Words;
 use crate::layout::Worker;
 use crate::memory::OutOfMemory;
-use crate::program::Key;
+use crate::program::{Key, Kind};
+use crate::words;
 
 const PAGE: i64 = 16;
 const PAGE_SIZE: usize = 8 * (1 + PAGE as usize);
@@ -202,26 +203,45 @@ pub(super) fn next(head: Head, after: Option<i64>) -> Option<(i64, Words)> {
     }
 }
 
-/// Frees all pages, the directory and the list.
-pub(super) fn free(worker: &mut Worker, head: Head) {
-    let directory = head.directory();
-    for place in 0..head.directory_length() as usize {
-        let word = directory.get(place);
+/// Frees at most about so many elements, what they own with them; at the end the directory and the
+/// list. Whether that is so.
+pub(super) fn free_some(worker: &mut Worker, head: Head, owned: Kind, most: usize) -> bool {
+    let mut left = most.div_ceil(PAGE as usize);
+    let length = head.directory_length();
+    while head.freed() < length && left > 0 {
+        let word = head.directory().get(head.freed() as usize);
+        head.set_freed(head.freed() + 1);
         if word != 0 {
-            worker.memory.give(skip::at(word).0.cast(), PAGE_SIZE);
+            left -= 1;
+            free_page(worker, skip::at(word), owned);
         }
     }
-    if head.directory_length() > 0 {
-        worker.memory.give(directory.0.cast(), 8 * head.directory_length() as usize);
+    if head.freed() < length {
+        return false;
     }
-    if !head.has_heads() {
-        return;
+    let list = head.has_heads().then(|| far(head));
+    while let Some(list) = list
+        && let Some(node) = list.first()
+    {
+        if left == 0 {
+            return false;
+        }
+        left -= 1;
+        list.forget_first(node);
+        free_page(worker, skip::at(skip::value_of(node).get(0)), owned);
+        list.free_node(worker, node);
     }
-    let list = far(head);
-    let mut node = list.first();
-    while let Some(here) = node {
-        node = list.after(here);
-        worker.memory.give(skip::at(skip::value_of(here).get(0)).0.cast(), PAGE_SIZE);
-        list.free_node(worker, here);
+    if length > 0 {
+        worker.memory.give(head.directory().0.cast(), 8 * length as usize);
     }
+    true
+}
+
+fn free_page(worker: &mut Worker, page: Words, owned: Kind) {
+    let mut bits = if owned == Kind::Scalar { 0 } else { page.get(0) };
+    while bits != 0 {
+        words::free_word(worker, owned, page.at(1 + bits.trailing_zeros() as usize));
+        bits &= bits - 1;
+    }
+    worker.memory.give(page.0.cast(), PAGE_SIZE);
 }

@@ -154,6 +154,11 @@ impl List<'_> {
         self.free_node(worker, node);
     }
 
+    /// Takes the first node off the lowest level, where the whole list goes.
+    pub(super) fn forget_first(&self, node: Words) {
+        self.heads.set(0, self.links(word_of(node)).get(0));
+    }
+
     /// Frees a node without taking it out, where the whole list goes.
     pub(super) fn free_node(&self, worker: &mut Worker, node: Words) {
         let size = self.node_size(node.get(LEVEL) as usize);

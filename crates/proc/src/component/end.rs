@@ -5,6 +5,7 @@ use crate::crew;
 use crate::fault::{self, Ended, Reason};
 use crate::handle::{ComponentRef, ProcessRef, Words};
 use crate::layout::{CLIENT_FINISHED, GRANTED, OK, Worker};
+use crate::pieces;
 use crate::process::{self, INNER, Role, State};
 use crate::words;
 use crate::worker::Context;
@@ -169,6 +170,9 @@ fn close(worker: &mut Worker, component: ComponentRef) {
 }
 
 fn tell_children(worker: &mut Worker, component: ComponentRef) {
+    if pieces::tell_children(worker, component) {
+        return;
+    }
     let mut child = component.first_child();
     while !child.is_null() {
         if !child.is_told() {
@@ -204,7 +208,7 @@ pub(crate) fn release(worker: &mut Worker, component: ComponentRef) {
 }
 
 /// One of the components that a process waits for is gone.
-fn one_less(worker: &mut Worker, deleter: ProcessRef) {
+pub(crate) fn one_less(worker: &mut Worker, deleter: ProcessRef) {
     deleter.set_wait(deleter.wait() - 1);
     if deleter.wait() == 0 {
         deleter.set_granted(GRANTED);
@@ -222,24 +226,29 @@ fn delete_words(cx: &mut Context, all: impl Iterator<Item = (u32, Words)> + Clon
     {
         return crew::later(cx);
     }
-    let mut components = Vec::new();
+    let (mut components, mut large) = (Vec::new(), 0);
     for (kind, word) in all {
-        words::take_components(cx.worker, words::kind_of(kind), word, &mut components);
-        words::free_word(cx.worker, words::kind_of(kind), word);
+        let kind = words::kind_of(kind);
+        if pieces::delete(cx.worker, cx.process, kind, word) {
+            large += 1;
+        } else {
+            words::take_components(cx.worker, kind, word, &mut components);
+            words::free_word(cx.worker, kind, word);
+        }
     }
-    wait_for(cx, &components)
+    wait_for(cx, &components, large)
 }
 
-/// Tells components to end and waits for them.
-pub(crate) fn wait_for(cx: &mut Context, components: &[ComponentRef]) -> u32 {
-    if components.is_empty() {
+/// Tells components to end and waits for them, and for what goes in pieces.
+pub(crate) fn wait_for(cx: &mut Context, components: &[ComponentRef], large: u64) -> u32 {
+    if components.is_empty() && large == 0 {
         return OK;
     }
     for &component in components {
         lines::close_with(cx.worker, cx.process, component);
     }
     let count = tell_all(cx.worker, components, cx.process);
-    cx.process.set_wait(count);
+    cx.process.set_wait(count + large);
     cx.process.block(State::Delete, cx.frame)
 }
 

@@ -18,8 +18,8 @@ mod slots;
 
 pub(crate) use connect::{connect, disconnect};
 pub(crate) use end::{
-    advance, begun, break_circles, delete, end_scope, finally_done, may_end, release, tell_all,
-    tell_end, wait_for,
+    advance, begun, break_circles, delete, end_scope, finally_done, may_end, one_less, release,
+    tell_all, tell_end, wait_for,
 };
 pub use id::ComponentId;
 pub(crate) use id::Table;
@@ -214,12 +214,27 @@ pub(crate) fn adopt(owner: ComponentRef, component: ComponentRef) {
     }
     let first = owner.first_child();
     component.set_next_sibling(first);
-    component.set_previous_sibling(ComponentRef::NULL);
-    if !first.is_null() {
+    // Before the first is the last.
+    if first.is_null() {
+        component.set_previous_sibling(component);
+    } else {
+        component.set_previous_sibling(first.previous_sibling());
         first.set_previous_sibling(component);
     }
     owner.set_first_child(component);
     owner.set_child_count(owner.child_count() + 1);
+}
+
+/// Puts the first of a component's sub-components behind the others, and answers which that is.
+pub(crate) fn rotate(owner: ComponentRef) -> ComponentRef {
+    let first = owner.first_child();
+    if let Some(second) = first.some().and_then(|first| first.next_sibling().some()) {
+        first.previous_sibling().set_next_sibling(first);
+        first.set_next_sibling(ComponentRef::NULL);
+        second.set_previous_sibling(first);
+        owner.set_first_child(second);
+    }
+    first
 }
 
 /// Takes a component out of its owner's list.
@@ -229,13 +244,14 @@ pub(crate) fn orphan(component: ComponentRef) {
         return;
     }
     let (next, previous) = (component.next_sibling(), component.previous_sibling());
-    if !next.is_null() {
-        next.set_previous_sibling(previous);
-    }
-    if previous.is_null() {
+    if owner.first_child() == component {
         owner.set_first_child(next);
     } else {
         previous.set_next_sibling(next);
+    }
+    // The last one's neighbour is the first.
+    if let Some(neighbour) = next.some().or(owner.first_child().some()) {
+        neighbour.set_previous_sibling(previous);
     }
     owner.set_child_count(owner.child_count() - 1);
     component.set_owner(ComponentRef::NULL);

@@ -21,11 +21,13 @@
 //! components it may read what does not change: type, number, which loop. A component that has to
 //! do with any on another loop is marked as *tied*; its life goes on under the floor.
 //!
-//! Which components live where: see [`spread`]. Virtual time, and the search for deadlocks and
-//! circles, are matters of all processes; for them everything is gathered on the first loop.
-//! System components belong to the first loop, and so does, meanwhile, who talks with them.
+//! Which components live where: see [`spread`] and [`policy`]. Virtual time, and the search for
+//! deadlocks and circles, are matters of all processes; for them everything is gathered on the
+//! first loop. System components belong to the first loop, and so does, meanwhile, who talks with
+//! them.
 
 pub(crate) mod floor;
+mod policy;
 pub(crate) mod ring;
 mod route;
 mod run;
@@ -87,7 +89,7 @@ pub(crate) struct Crew {
     over: AtomicBool,
     /// What other loops have written.
     spool: Mutex<Vec<u8>>,
-    policy: Mutex<spread::Policy>,
+    policy: Mutex<policy::Policy>,
     /// Components may be spread at all. Changed under the floor; relaxed.
     may_spread: AtomicBool,
     /// They are spread whether it pays or not. Set before the threads start; relaxed.
@@ -110,6 +112,8 @@ pub(crate) struct Desk {
     home: ComponentRef,
     /// It is on the floor.
     inside: bool,
+    /// Whether it has had much to run.
+    crowd: policy::Crowd,
     /// Posts for which there was no room.
     overflow: Vec<(u8, Post)>,
 }
@@ -362,6 +366,7 @@ impl Desk {
             later: false,
             home: ComponentRef::NULL,
             inside: false,
+            crowd: policy::Crowd::default(),
             overflow: Vec::new(),
         }
     }

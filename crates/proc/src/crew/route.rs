@@ -151,9 +151,10 @@ pub(super) fn deliver_all(worker: &mut Worker, crew: &Crew) {
 }
 
 /// A process that was woken only because its client has finished meanwhile is at its end.
+#[inline(always)]
 pub(super) fn is_finished(process: ProcessRef) -> bool {
-    Role::of(process) == Role::Server
-        && State::of(process) == State::Finish
+    process.state() == State::Finish as u8
+        && process.role() == Role::Server as u8
         && process.channel().has(CLIENT_FINISHED)
 }
 

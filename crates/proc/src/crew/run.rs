@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{Ordering, fence};
 
+use super::policy::{Run, Share};
 use super::{Crew, between, pass_on, route, spread};
 use crate::attend::Paused;
 use crate::clock;
@@ -13,12 +14,9 @@ use crate::ticker::Ticker;
 
 /// Processes run between two looks at the rings; of who has everything on its loop, when nobody
 /// posts.
-const STEPS: [u32; 2] = [8, 64];
+const STEPS: [u64; 2] = [8, 64];
 /// Looks at the rings before a worker with nothing to run goes to sleep.
 const LOOKS: u32 = 300;
-
-/// What is a slice, and not one that was cut short because another worker wanted the floor.
-const BUSY_NS: u64 = 900_000;
 
 /// Why a stretch of running ended.
 enum Stretch {
@@ -150,7 +148,7 @@ impl Crew {
 fn stretch(worker: &mut Worker, crew: &Crew) -> Stretch {
     // SeqCst, with the addition in `Floor::acquire`.
     worker.flag.swap(0, Ordering::SeqCst);
-    worker.budget = i64::MAX;
+    monitor::begin(worker, i64::MAX);
     if crew.is_over() {
         return Stretch::Slice;
     }
@@ -158,7 +156,8 @@ fn stretch(worker: &mut Worker, crew: &Crew) -> Stretch {
     let member = &crew.members[index];
     let start = crew.now_ns().max(1);
     member.busy_since_ns.store(start, Ordering::Relaxed);
-    let result = processes(worker, crew);
+    let (result, steps) = processes(worker, crew);
+    monitor::settle(worker);
     let end = crew.now_ns();
     member.busy_since_ns.store(0, Ordering::Relaxed);
     member.busy_ns.fetch_add(end.saturating_sub(start), Ordering::Relaxed);
@@ -168,32 +167,48 @@ fn stretch(worker: &mut Worker, crew: &Crew) -> Stretch {
     }
     worker.memory.trim();
     crew.judge();
+    let run = Run { ns: end.saturating_sub(start), steps, ready: worker.ready_count() };
+    let surplus = surplus(worker, crew, &result, run);
     if crew.shall_gather() {
         spread::gather_for_now(worker);
-    } else if matches!(result, Stretch::Slice)
-        && (crew.is_eager() || end.saturating_sub(start) >= BUSY_NS)
-    {
-        spread::share(worker);
+    } else if let Some(what) = surplus {
+        spread::share(worker, what);
     }
     if matches!(result, Stretch::Idle) { await_posts(worker, crew) } else { result }
 }
 
-fn processes(worker: &mut Worker, crew: &Crew) -> Stretch {
-    let eager = crew.is_eager();
+/// What may be given to another loop after this stretch.
+fn surplus(worker: &mut Worker, crew: &Crew, result: &Stretch, run: Run) -> Option<Share> {
+    let desk = worker.machine.desk.as_mut()?;
+    match result {
+        Stretch::Slice if crew.is_eager() => Some(Share::Any),
+        Stretch::Slice => desk.crowd.after(run),
+        _ => {
+            desk.crowd.idle();
+            None
+        }
+    }
+}
+
+/// Runs processes; why that is over, and how many ran.
+fn processes(worker: &mut Worker, crew: &Crew) -> (Stretch, u64) {
+    let (eager, mut steps) = (crew.is_eager(), 0);
     loop {
         if worker.machine.attention
             && let Some(ended) = attend(worker)
         {
-            return ended;
+            return (ended, steps);
         }
         if crew.floor.is_wanted() {
             crew.floor.step_aside();
             if crew.is_over() {
-                return Stretch::Slice;
+                return (Stretch::Slice, steps);
             }
         }
         worker.take_posts();
-        monitor::look_due(worker);
+        if worker.ready_count() == 0 || worker.budget <= 0 {
+            monitor::look_due(worker);
+        }
         if worker.ready_count() == 0 {
             if !worker.post_overflow() {
                 // Delivered on the way.
@@ -202,33 +217,36 @@ fn processes(worker: &mut Worker, crew: &Crew) -> Stretch {
             if worker.is_ready() {
                 continue;
             }
-            return Stretch::Idle;
+            return (Stretch::Idle, steps);
         }
         let most = if eager { 1 } else { STEPS[usize::from(!crew.is_spread())] };
-        some_processes(worker, most);
+        steps += some_processes(worker, most);
         after_steps(worker);
         let is_over = worker.is_cut_off() || eager && shall_share(worker);
         if is_over {
             if !worker.machine.clocks.is_empty() && !crew.is_spread() {
                 clock::advance(worker);
             }
-            return Stretch::Slice;
+            return (Stretch::Slice, steps);
         }
     }
 }
 
-/// Runs so many processes, or fewer if there is something else to be done. Who wants the floor
-/// ends the slice of this worker.
+/// Runs so many processes, or fewer if there is something else to be done; how many. Who wants the
+/// floor ends the slice of this worker.
 #[inline]
-fn some_processes(worker: &mut Worker, most: u32) {
-    for _ in 0..most {
-        let Some(process) = worker.pop_ready() else { return };
+fn some_processes(worker: &mut Worker, most: u64) -> u64 {
+    for ran in 0..most {
+        let Some(process) = worker.pop_ready() else { return ran };
         worker.prefetch_next();
         route::step(worker, process);
-        if worker.machine.attention || worker.machine.left_over || worker.is_cut_off() {
-            return;
+        worker.budget -= 1;
+        let machine = &worker.machine;
+        if machine.attention || machine.left_over || worker.budget <= 0 || worker.is_cut_off() {
+            return ran + 1;
         }
     }
+    most
 }
 
 /// Whether there is something to give, and somebody to take it.

@@ -1,20 +1,18 @@
 //! Which component lives on which loop.
 //!
-//! Everything begins on the first loop. A loop that has been busy for a slice and has at least
-//! two components with something to run gives half of them to a loop that sleeps: those made
+//! Everything begins on the first loop. A loop that has too much to run for some time ([`policy`])
+//! gives half of the components with something to run to a loop that sleeps: those made
 //! later, or those made earlier, whichever lie nearer to what that loop has already. Components
-//! that were made one after the other mostly talk with each other, so few messages cross.
+//! that were made one after the other mostly talk with each other, so few messages cross; where
+//! that is not so, they stay.
 //!
-//! Whether it was worth it is judged from time to time: what the loops ran, less what crossing
-//! cost, against the time that has passed. If two loops did little more than one would have done,
-//! all is gathered on the first again, and it stays there for a while that doubles each time. So
-//! programs in which one process waits for the other (a ring) run as with one loop. Tests have
-//! components spread *eagerly*: at the end of each stretch, however short, and for good.
+//! Tests have components spread *eagerly*: at the end of each stretch, however short, and for good.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use super::{Crew, between, tie};
+use super::policy::{CUT_PART, Share};
+use super::{between, tie};
 use crate::channel::set_remote;
 use crate::component::slots_of;
 use crate::handle::{ChannelRef, ComponentRef, ProcessRef};
@@ -22,108 +20,13 @@ use crate::layout::{FAILED, SYSTEM, Worker};
 use crate::lines::{self, lines_of};
 use crate::process::Role;
 
-/// Nanoseconds between two judgements.
-const WINDOW_NS: u64 = 3_000_000;
-/// What an operation on a channel to another loop costs more than another one.
-const CROSSING_NS: u64 = 250;
-/// What it costs all loops if one wants the floor.
-const FLOOR_NS: u64 = 12_000;
-/// Judgements against spreading, one after the other, before all is gathered.
-const BAD_MAX: u32 = 2;
-/// How long all stays gathered, first and at most.
-const PAUSE_NS: (u64, u64) = (60_000_000, 2_000_000_000);
-/// Spreading takes at most one part in so many of the time.
-const SHARE_PART: u64 = 25;
-/// Judgements for spreading after which earlier ones against it are forgotten.
-const GOOD_MAX: u32 = 100;
-
-/// What is remembered for the next decision.
-#[derive(Default)]
-pub(super) struct Policy {
-    window_start_ns: u64,
-    busy_ns: u64,
-    crossings: u64,
-    floors: u64,
-    bad: u32,
-    good: u32,
-    pause_ns: u64,
-    /// Not earlier is anything spread again.
-    share_at_ns: u64,
-    gather: bool,
-}
-
-impl super::Member {
-    /// How long it has run processes, the stretch that is not over included. The two counts are
-    /// read one after the other: a judgement may be wrong once.
-    fn busy_until(&self, now_ns: u64) -> u64 {
-        let since = self.busy_since_ns.load(Ordering::Relaxed);
-        let running = if since == 0 { 0 } else { now_ns.saturating_sub(since) };
-        self.busy_ns.load(Ordering::Relaxed) + running
-    }
-}
-
-impl Crew {
-    fn total(&self, count: impl Fn(&super::Member) -> u64) -> u64 {
-        self.members.iter().map(count).sum()
-    }
-
-    /// Judges whether it is worth while that components are spread.
-    pub(super) fn judge(&self) {
-        let Ok(mut policy) = self.policy.try_lock() else { return };
-        let now = self.now_ns();
-        let passed = now.saturating_sub(policy.window_start_ns);
-        if passed < WINDOW_NS {
-            return;
-        }
-        let busy = self.total(|member| member.busy_until(now));
-        let crossings = self.total(|member| member.crossings.load(Ordering::Relaxed));
-        let floors = self.total(|member| member.floors.load(Ordering::Relaxed));
-        let cost =
-            (crossings - policy.crossings) * CROSSING_NS + (floors - policy.floors) * FLOOR_NS;
-        let useful = busy.saturating_sub(policy.busy_ns).saturating_sub(cost);
-        (policy.busy_ns, policy.crossings, policy.floors) = (busy, crossings, floors);
-        policy.window_start_ns = now;
-        if !self.is_spread() || self.is_eager() {
-            policy.bad = 0;
-        } else if useful * 5 < passed * 6 {
-            policy.bad += 1;
-            policy.good = 0;
-            policy.gather |= policy.bad >= BAD_MAX;
-        } else {
-            policy.bad = 0;
-            policy.good += 1;
-            if policy.good > GOOD_MAX {
-                policy.pause_ns = 0;
-            }
-        }
-    }
-
-    /// Whether the last judgement was that all should be gathered.
-    pub(super) fn shall_gather(&self) -> bool {
-        self.policy.try_lock().is_ok_and(|policy| policy.gather)
-    }
-
-    fn may_share_now(&self) -> bool {
-        let now = self.now_ns();
-        let is_time = |policy: &Policy| self.is_eager() || now >= policy.share_at_ns;
-        self.may_spread.load(Ordering::Relaxed)
-            && self.policy.try_lock().is_ok_and(|policy| is_time(&policy))
-    }
-
-    pub(super) fn is_eager(&self) -> bool {
-        self.eager.load(Ordering::Relaxed)
-    }
-}
-
 /// Gathers everything on the first loop, for a while.
 pub(super) fn gather_for_now(worker: &mut Worker) {
     between(worker, |worker| {
         gather(worker);
         let Some(desk) = &worker.machine.desk else { return };
         let mut policy = desk.crew.policy.lock().unwrap_or_else(PoisonError::into_inner);
-        let pause = (policy.pause_ns * 2).clamp(PAUSE_NS.0, PAUSE_NS.1);
-        (policy.gather, policy.bad, policy.pause_ns) = (false, 0, pause);
-        policy.share_at_ns = desk.crew.now_ns() + pause;
+        policy.pause(desk.crew.now_ns());
     });
 }
 
@@ -180,7 +83,7 @@ pub(super) fn bring_home(worker: &mut Worker, component: ComponentRef) {
 }
 
 /// Gives part of what this worker has to run to a loop that sleeps, if there is one.
-pub(super) fn share(worker: &mut Worker) {
+pub(super) fn share(worker: &mut Worker, what: Share) {
     let Some(desk) = &worker.machine.desk else { return };
     let (crew, own) = (desk.crew.clone(), usize::from(desk.index));
     if worker.ready_count() < 2 || !crew.may_share_now() {
@@ -193,17 +96,20 @@ pub(super) fn share(worker: &mut Worker) {
     between(worker, |worker| {
         let start = crew.now_ns();
         // Meanwhile it may have been given something.
-        if worker.member(to as u8).ready_count() == 0 {
-            give_half(worker, own as u8, to as u8);
-        }
+        let is_free = worker.member(to as u8).ready_count() == 0;
+        let is_cut = is_free && !give_half(worker, own as u8, to as u8, what);
         let end = crew.now_ns();
         let mut policy = crew.policy.lock().unwrap_or_else(PoisonError::into_inner);
-        policy.share_at_ns = end + (end - start) * SHARE_PART;
+        if is_cut {
+            policy.pause(end);
+        }
+        policy.took(start, end);
     });
     crew.wake(to);
 }
 
-fn give_half(worker: &mut Worker, own: u8, to: u8) {
+/// Gives half away; false if that would cut too many communications.
+fn give_half(worker: &mut Worker, own: u8, to: u8, what: Share) -> bool {
     let mut active: Vec<u32> = (worker.ready_head..worker.ready_tail)
         .filter_map(|at| worker.ready_at(at).component().some())
         .map(ComponentRef::number)
@@ -211,7 +117,7 @@ fn give_half(worker: &mut Worker, own: u8, to: u8) {
     active.sort_unstable();
     active.dedup();
     if active.len() < 2 {
-        return;
+        return true;
     }
     let middle = active[active.len() / 2];
     let (mine, theirs) = (mean(worker, own), mean(worker, to));
@@ -222,13 +128,39 @@ fn give_half(worker: &mut Worker, own: u8, to: u8) {
         .filter(|&component| is_movable(worker, component))
         .collect();
     if chosen.is_empty() {
-        return;
+        return true;
+    }
+    if what == Share::Neighbours && cuts_much(&chosen, own, |it| (it.number() < middle) == lower) {
+        return false;
     }
     relocate(worker, &chosen, own, to);
     if let Some(desk) = &worker.machine.desk {
         desk.crew.given.fetch_add(chosen.len() as u64, Ordering::Relaxed);
         desk.crew.spread.store(true, Ordering::Relaxed);
     }
+    true
+}
+
+/// Whether of the communications of those that would go many lead to others that would stay.
+fn cuts_much(chosen: &[ComponentRef], own: u8, goes: impl Fn(ComponentRef) -> bool) -> bool {
+    let (mut all, mut cut) = (0, 0);
+    let mut count = |other: ComponentRef| {
+        if !other.is_null() {
+            all += 1;
+            cut += usize::from(other.worker() == own && !goes(other));
+        }
+    };
+    for &component in chosen {
+        for process in processes_of(component) {
+            if Role::of(process) == Role::Server {
+                count(process.channel().client_component());
+            }
+        }
+        for channel in client_channels(component) {
+            count(channel.server().component());
+        }
+    }
+    cut * CUT_PART > all
 }
 
 fn components_of(worker: &Worker, index: u8) -> Vec<ComponentRef> {

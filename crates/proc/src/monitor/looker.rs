@@ -60,9 +60,9 @@ pub(super) fn call(worker: &mut Worker, component: ComponentRef) {
     lend(home, round.min(STEPS_FIRST));
 }
 
-/// Ends what is seen as the slice at the next look. Among several loops each looks now and then.
+/// Ends what is seen as the slice at the next look.
 fn lend(worker: &mut Worker, steps: i64) {
-    if worker.machine.desk.is_none() && worker.budget > steps {
+    if worker.budget > steps {
         worker.machine.looker.lent = worker.budget - steps;
         worker.budget = steps;
     }

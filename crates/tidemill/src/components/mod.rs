@@ -8,17 +8,19 @@
 //! |---|---|
 //! | [`load`](mod@load) | files to a checked program, with diagnostics |
 //! | [`run`](mod@run) | a program with its options, from start to end |
+//! | `hosted` | a program inside something else, which gives it time |
 //! | [`explain`] | the program drawn, and its machine code listed |
 //! | `report` | faults in the form that users read |
 //! | `output` | what the program writes |
 //! | `system/` | the components that the system offers: files, time, a screen, the network |
 
 pub mod explain;
+pub(crate) mod hosted;
 pub mod load;
 mod output;
 mod report;
 pub mod run;
-mod system;
+pub(crate) mod system;
 
 pub use load::{Loaded, load, load_text};
 pub use run::{Clock, Ended, Engine, Input, RunOptions, Streams, run};

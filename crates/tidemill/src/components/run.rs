@@ -17,18 +17,21 @@ use tidemill_cl::compile::{Checkpoints, Choices, Compiled, compile};
 use tidemill_cl::interpret::{Interpreted, interpret};
 use tidemill_event::{Handlers, Host, Interest, Loop, Os, Outcome, Sim, Time};
 use tidemill_jit::Code;
+use tidemill_packet::engine::EngineKind;
 use tidemill_packet::graph::Graph;
 use tidemill_proc::console::{Console, Lines};
-use tidemill_proc::fault;
+use tidemill_proc::fault::{self, Reports};
 use tidemill_proc::interpret::Interpreter;
 use tidemill_proc::layout::Worker;
 use tidemill_proc::program::Program;
 use tidemill_proc::{Counts, Home, Options, Request, Runner, arm};
+use tidemill_stat::Registry;
 
 use super::load::Loaded;
 use super::output::{Failure, Tap};
 use super::report::{self, Notes, Reporter};
-use super::system::{self, Systems, packets};
+use super::system::{self, Systems, packets as graph};
+use crate::packets;
 
 /// Steps and checkpoints of a slice, where slices are counted.
 const SLICE_STEPS: u64 = 10_000;
@@ -97,6 +100,14 @@ pub struct RunOptions {
     pub input: Input,
     /// The packet graph that runs beside the components, for Packets.
     pub packets: Option<Graph>,
+    /// What runs that graph.
+    pub packet_engine: EngineKind,
+    /// What replaces the graph, and when.
+    pub signal: Option<packets::Signal>,
+    /// The graph makes no pauses when nothing moves.
+    pub busy_wait: bool,
+    /// Where the graph's counters are shown; nowhere, if nothing.
+    pub registry: Option<Registry>,
     /// When the run ends, nanoseconds after its start; `None`: when the program does.
     pub end_ns: Option<u64>,
     /// The run ends when this can be read.
@@ -122,6 +133,8 @@ pub struct Ended {
     pub counts: Counts,
     /// The most bytes that components used.
     pub peak_bytes: u64,
+    /// What came of the packet graph, if there was one.
+    pub packets: Option<packets::Ended>,
     /// The most that a timer of the loop was late.
     pub timer_late_max: Duration,
     /// How many components were given to another loop than they were on.
@@ -197,13 +210,9 @@ impl Prepared {
     /// # Errors
     /// What keeps it from running: no folder to confine it to, no event queue.
     pub fn run(self, streams: Streams) -> Result<Ended, String> {
-        let Prepared { program, code, mut options } = self;
-        let (code, interpreter) = match code {
-            Engines::Compiled(code) => (Some(code), None),
-            Engines::Interpreted(interpreter) => (None, Some(interpreter)),
-        };
         let no_queue = |error: io::Error| format!("the system gives no event queue: {error}");
-        let mut host: Box<dyn Host> = match (options.clock, options.seed) {
+        let options = &self.options;
+        let host: Box<dyn Host> = match (options.clock, options.seed) {
             (Clock::Virtual, seed) => Box::new(Sim::new(seed.unwrap_or(1))),
             (Clock::Real, None) => Box::new(Os::new().map_err(no_queue)?),
             (Clock::Real, Some(seed)) => {
@@ -211,15 +220,39 @@ impl Prepared {
                 Box::new(host.with_counted_slices(SLICE_STEPS))
             }
         };
-        let random_seed = options.seed.unwrap_or_else(|| host.random());
-        let mut lp = Loop::new(host);
         let notes: Notes = Rc::new(RefCell::new(streams.notes));
         let failure = Failure::default();
         let (heard, bell) = io::pipe().map_err(no_queue)?;
         let heard = OwnedFd::from(heard);
         let lines = if streams.is_watched { Lines::Each } else { Lines::Together };
         let tap = Tap::new(streams.data, failure.clone(), bell);
-        let reports = Reporter { files: program.files.clone(), notes: notes.clone() };
+        let reports = Reporter { files: self.files().to_vec(), notes: notes.clone() };
+        let console = Console::new(Box::new(tap), lines);
+        let Set { mut world, mut lp, mut options } = self.set(host, Box::new(reports), console)?;
+        // What is wrong then has been reported, and is how the run ended.
+        if world.runner.worker.start().is_ok() {
+            graph::start(&mut world, &mut lp, &mut options, &notes)?;
+            arm(&mut world, &mut lp);
+            let stops = [Some(&heard), options.stop.as_ref()];
+            let end = options.end_ns.map(|end| lp.now() + Duration::from_nanos(end));
+            world.go(&mut lp, options.clock, end, stops)?;
+        }
+        world.finish(&mut lp, &options, &failure, &notes)
+    }
+
+    /// Makes the world that it runs in; nothing has begun then.
+    pub(super) fn set(
+        self,
+        mut host: Box<dyn Host>,
+        reports: Box<dyn Reports>,
+        console: Console,
+    ) -> Result<Set, String> {
+        let Prepared { program, code, mut options } = self;
+        let (code, interpreter) = match code {
+            Engines::Compiled(code) => (Some(code), None),
+            Engines::Interpreted(interpreter) => (None, Some(interpreter)),
+        };
+        let random_seed = options.seed.unwrap_or_else(|| host.random());
         let systems = Systems::new(&program, &mut options)?;
         let mut worker = Worker::new(
             program,
@@ -227,8 +260,8 @@ impl Prepared {
                 memory_max: options.memory_max.unwrap_or(u64::MAX),
                 schedule_seed: options.seed,
                 random_seed,
-                reports: Box::new(reports),
-                console: Console::new(Box::new(tap), lines),
+                reports,
+                console,
                 interpreter,
             },
         );
@@ -238,17 +271,21 @@ impl Prepared {
         if options.spread_eagerly {
             runner.spread_eagerly();
         }
-        let mut world = World { runner, systems, _code: code };
-        // What is wrong then has been reported, and is how the run ended.
-        if world.runner.worker.start().is_ok() {
-            packets::start(&mut world, &mut lp)?;
-            arm(&mut world, &mut lp);
-            let stops = [Some(&heard), options.stop.as_ref()];
-            let end = options.end_ns.map(|end| lp.now() + Duration::from_nanos(end));
-            world.go(&mut lp, options.clock, end, stops)?;
-        }
-        world.finish(&mut lp, &options, &failure, &notes)
+        let world = World { runner, systems, _code: code };
+        Ok(Set { world, lp: Loop::new(host), options })
     }
+
+    /// The names of its source files, for reports.
+    pub(super) fn files(&self) -> &[String] {
+        &self.program.files
+    }
+}
+
+/// A program in its world, before it begins.
+pub(super) struct Set {
+    pub(super) world: World,
+    pub(super) lp: Loop<World>,
+    pub(super) options: RunOptions,
 }
 
 /// What the loop of a run works on.
@@ -343,7 +380,10 @@ impl World {
             // Whatever became of it, nobody waits any longer.
             let _ = lp.run_until(&mut self, end);
         }
+        let packets = self.systems.stop_packets();
+        let out_of_order = packets.iter().flat_map(|packets| &packets.out_of_order);
         let mut problems = self.systems.problems();
+        problems.extend(out_of_order.map(|app| format!("app {app} was out of order at the end")));
         if let Some(path) = &options.png
             && let Err(error) = self.systems.write_png(path)
         {
@@ -357,7 +397,16 @@ impl World {
         }
         let failure = failure.borrow_mut().take();
         let timer_late_max = lp.stats().timer_late_max;
-        Ok(Ended { how, counts, peak_bytes, timer_late_max, components_given, failure, problems })
+        Ok(Ended {
+            how,
+            counts,
+            peak_bytes,
+            packets,
+            timer_late_max,
+            components_given,
+            failure,
+            problems,
+        })
     }
 }
 

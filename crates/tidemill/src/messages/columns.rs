@@ -81,13 +81,13 @@ impl Converter<'_> {
             ColumnForm::Parquet => Format::Parquet,
         };
         let counted = Counted { to: output, bytes: 0 };
-        let schema = reader.columns().arrow_schema().clone();
+        let schema = reader.arrow_schema().clone();
         let mut file = Output::new(counted, format, &schema).map_err(write_failed)?;
         let mut batch_bytes = 0;
         let walked = self.each(input, from, progress, |bytes, _| {
             batch_bytes += bytes.len() as u64;
             reader.append(bytes).map_err(Problem::from_display)?;
-            if reader.columns().rows() >= BATCH_ROWS || batch_bytes >= BATCH_BYTES {
+            if reader.rows() >= BATCH_ROWS || batch_bytes >= BATCH_BYTES {
                 batch_bytes = 0;
                 let batch = reader.finish().map_err(write_failed)?;
                 file.write(&batch).map_err(write_failed)?;
@@ -96,7 +96,7 @@ impl Converter<'_> {
         });
         let (mut counts, done) = walked?;
         // What came before a wrong message is written, in a file that is whole.
-        if reader.columns().rows() > 0 {
+        if reader.rows() > 0 {
             let batch = reader.finish().map_err(write_failed)?;
             file.write(&batch).map_err(write_failed)?;
         }

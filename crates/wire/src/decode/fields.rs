@@ -19,6 +19,7 @@ use super::tables::Action;
 use super::walk::{Step, Walk, Zone, told};
 use crate::schema::{EnumId, FIELD_NUMBER_MAX, WireType};
 use crate::sink::Sink;
+use crate::utf8;
 use crate::varint::unzigzag;
 
 impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
@@ -241,10 +242,8 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                 told(self.sink.end_bytes(field))
             }
             Action::String => {
-                let text = std::str::from_utf8(text).map_err(|_| ErrorKind::InvalidUtf8)?;
-                told(self.sink.start_string(field, text.len()))?;
-                told(self.sink.string(field, text))?;
-                told(self.sink.end_string(field))
+                let text = utf8::text(text).map_err(|_| ErrorKind::InvalidUtf8)?;
+                told(self.sink.whole_string(field, text))
             }
             _ => {
                 told(self.sink.start_string(field, text.len()))?;

@@ -46,6 +46,8 @@ use state::State;
 use tally::Tally;
 use walk::Walk;
 
+#[cfg(not(feature = "native"))]
+use crate::message::Storage;
 use crate::schema::{MessageId, Schema};
 use crate::sink::Sink;
 
@@ -162,6 +164,12 @@ impl<'s> Decoder<'s> {
     /// If the decoder's tables are a selection for another message.
     pub fn stream(&self, message: MessageId) -> Stream<'s> {
         Stream::new(*self, message)
+    }
+
+    /// What the native decoder does instead: nothing.
+    #[cfg(not(feature = "native"))]
+    pub(crate) fn fill_whole(&self, _: MessageId, _: &[u8], _: &mut dyn Storage) -> bool {
+        false
     }
 
     #[inline]

@@ -1,21 +1,16 @@
-//! Messages into bytes by the schema's tables, in two passes: the first measures, the second
-//! writes exactly as many bytes.
+//! Messages into bytes by the schema's tables, backwards in one pass: what is in a sub-message is
+//! written before its length, which is known then.
 //!
 //! It needs no compilation and is the reference for the native encoder. Fields are written
 //! ascending by number, extensions among them, then unknown fields as they came. Entries of maps
 //! have key and value always; extensions of a set of messages are its items.
-//!
-//! ```text
-//! measure   sizes of sub-messages and packed lists, outermost first:  [ 12 | 3 | 5 | ... ]
-//! write     takes them in the same order
-//! ```
 
 use std::fmt;
 
-use super::room::Room;
+use super::back::Back;
 use crate::message::layout::{FieldLayout, Layouts, RecordLayout, Shape};
 use crate::message::map::map_of;
-use crate::message::present::Present;
+use crate::message::present::{Backwards, Present};
 use crate::message::read::{cell_at, entry_fields, sorted_entries};
 use crate::message::record::{List, Record, Slot, View};
 use crate::message::{MapOrder, MessageRef};
@@ -97,11 +92,9 @@ impl Encoder {
     /// # Errors
     /// As [`Encoder::encode`].
     pub fn append(&self, message: MessageRef<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-        let mut pass = self.pass(message)?;
+        let pass = self.pass(message)?;
         let Some(record) = message.record else { return Ok(()) };
-        let size = pass.measure(message.layout, record, 0)?;
-        pass.append(message.layout, record, size, out);
-        Ok(())
+        pass.append(message.layout, record, 0, out)
     }
 
     /// Bytes that the encoded message takes.
@@ -109,7 +102,7 @@ impl Encoder {
     /// # Errors
     /// As [`Encoder::encode`].
     pub fn len(&self, message: MessageRef<'_>) -> Result<usize, EncodeError> {
-        let mut pass = self.pass(message)?;
+        let pass = self.pass(message)?;
         message.record.map_or(Ok(0), |record| pass.measure(message.layout, record, 0))
     }
 
@@ -123,24 +116,22 @@ impl Encoder {
     }
 }
 
-/// Both passes over one message.
+/// What a walk over one message goes by.
+#[derive(Clone, Copy)]
 pub(crate) struct Pass<'s> {
     schema: &'s Schema,
     layouts: &'s Layouts,
     order: MapOrder,
-    /// Sizes of sub-messages and packed lists in the order in which they begin.
-    sizes: Vec<usize>,
-    /// The next of `sizes` to be written.
-    next: usize,
 }
 
 impl<'s> Pass<'s> {
     pub(crate) fn new(schema: &'s Schema, order: MapOrder) -> Pass<'s> {
-        Pass { schema, layouts: schema.layouts(), order, sizes: Vec::new(), next: 0 }
+        Pass { schema, layouts: schema.layouts(), order }
     }
 
-    pub(crate) fn measure(
-        &mut self,
+    /// Bytes that a record takes.
+    fn measure(
+        self,
         layout: &RecordLayout,
         record: Record,
         depth: usize,
@@ -162,8 +153,7 @@ impl<'s> Pass<'s> {
                 }
                 (None, Shape::Single) => tag + cell_len(field.ty, slot),
                 (None, _) if self.schema.wire_field(id).packed => {
-                    let inner = cells(field, slot).map(|at| cell_len(field.ty, at)).sum();
-                    self.sizes.push(inner);
+                    let inner: usize = cells(field, slot).map(|at| cell_len(field.ty, at)).sum();
                     tag + varint::len(inner as u64) + inner
                 }
                 (None, _) => cells(field, slot).map(|at| tag + cell_len(field.ty, at)).sum(),
@@ -173,7 +163,7 @@ impl<'s> Pass<'s> {
     }
 
     fn measure_sub(
-        &mut self,
+        self,
         outer: &RecordLayout,
         field: &FieldLayout,
         of: &RecordLayout,
@@ -184,96 +174,101 @@ impl<'s> Pass<'s> {
         if let FieldType::Group(_) = field.ty {
             return Ok(2 * tag + self.measure(of, record, depth + 1)?);
         }
-        let place = self.sizes.len();
-        self.sizes.push(0);
         let inner = self.measure(of, record, depth + 1)?;
-        self.sizes[place] = inner;
         let around = if outer.message_set { 4 + varint::len(field.number.into()) } else { tag };
         Ok(around + varint::len(inner as u64) + inner)
     }
 
-    /// Appends what was measured just before, with the same fields, to `out`.
+    /// Appends a record, inside of so many others, to `out`.
     pub(crate) fn append(
-        &mut self,
+        self,
         layout: &RecordLayout,
         record: Record,
-        size: usize,
+        depth: usize,
         out: &mut Vec<u8>,
-    ) {
-        let mut room = Room::behind(out, size);
-        self.write(layout, record, &mut room);
-        room.filled();
+    ) -> Result<(), EncodeError> {
+        let mut back = Back::behind(out);
+        self.write(layout, record, depth, &mut back)?;
+        back.finish()
     }
 
-    fn write(&mut self, layout: &RecordLayout, record: Record, out: &mut Room<'_>) {
-        for (id, field, slot) in Present::of(self.layouts, layout, Some(record)) {
+    fn write(
+        self,
+        layout: &RecordLayout,
+        record: Record,
+        depth: usize,
+        out: &mut Back<'_>,
+    ) -> Result<(), EncodeError> {
+        if depth > DEPTH_MAX {
+            return Err(EncodeError::TooDeep);
+        }
+        for view in record.unknown().iter().rev() {
+            // SAFETY: views live as long as the message.
+            out.bytes(unsafe { view.bytes() })?;
+        }
+        for (id, field, slot) in Backwards::of(self.layouts, layout, record) {
             let wire = self.schema.wire_field(id);
             let tag = &wire.tag;
             match (field.record, field.shape) {
                 (Some(of), _) => {
                     let of = self.layouts.record(of);
-                    for &inner in self.records(field, slot).iter() {
-                        self.write_sub(layout, field, of, inner, tag, out);
+                    for &inner in self.records(field, slot).iter().rev() {
+                        self.write_sub(layout, field, of, inner, tag, depth, out)?;
                     }
                 }
                 (None, Shape::Single) => {
-                    out.tag(tag);
-                    write_cell(field.ty, slot, out);
+                    write_cell(field.ty, slot, out)?;
+                    out.tag(tag)?;
                 }
                 (None, _) if wire.packed => {
-                    out.tag(tag);
-                    out.varint(self.next_size() as u64);
-                    cells(field, slot).for_each(|at| write_cell(field.ty, at, out));
+                    let behind = out.len();
+                    cells(field, slot).rev().try_for_each(|at| write_cell(field.ty, at, out))?;
+                    out.varint((out.len() - behind) as u64)?;
+                    out.tag(tag)?;
                 }
-                (None, _) => cells(field, slot).for_each(|at| {
-                    out.tag(tag);
-                    write_cell(field.ty, at, out);
-                }),
+                (None, _) => {
+                    for at in cells(field, slot).rev() {
+                        write_cell(field.ty, at, out)?;
+                        out.tag(tag)?;
+                    }
+                }
             }
         }
-        for view in record.unknown() {
-            // SAFETY: views live as long as the message.
-            out.bytes(unsafe { view.bytes() });
-        }
+        Ok(())
     }
 
+    #[allow(clippy::too_many_arguments, reason = "a value at its place, and where it goes")]
     fn write_sub(
-        &mut self,
+        self,
         outer: &RecordLayout,
         field: &FieldLayout,
         of: &RecordLayout,
         record: Record,
         tag: &Tag,
-        out: &mut Room<'_>,
-    ) {
+        depth: usize,
+        out: &mut Back<'_>,
+    ) -> Result<(), EncodeError> {
         if let FieldType::Group(_) = field.ty {
-            out.tag(tag);
-            self.write(of, record, out);
-            out.tag(&Tag::new(field.number, WireType::EndGroup));
-            return;
+            out.tag(&Tag::new(field.number, WireType::EndGroup))?;
+            self.write(of, record, depth + 1, out)?;
+            return out.tag(tag);
         }
-        let size = self.next_size() as u64;
+        if outer.message_set {
+            out.bytes(&[0x0c])?;
+        }
+        let behind = out.len();
+        self.write(of, record, depth + 1, out)?;
+        out.varint((out.len() - behind) as u64)?;
         if outer.message_set {
             // group Item = 1 { required uint32 type_id = 2; required bytes message = 3; }
-            out.bytes(&[0x0b, 0x10]);
-            out.varint(field.number.into());
-            out.bytes(&[0x1a]);
-            out.varint(size);
-            self.write(of, record, out);
-            out.bytes(&[0x0c]);
-            return;
+            out.bytes(&[0x1a])?;
+            out.varint(field.number.into())?;
+            return out.bytes(&[0x0b, 0x10]);
         }
-        out.tag(tag);
-        out.varint(size);
-        self.write(of, record, out);
+        out.tag(tag)
     }
 
-    fn next_size(&mut self) -> usize {
-        self.next += 1;
-        self.sizes.get(self.next - 1).copied().unwrap_or(0)
-    }
-
-    fn records(&self, field: &FieldLayout, slot: Slot) -> Records<'s> {
+    fn records(self, field: &FieldLayout, slot: Slot) -> Records<'s> {
         // SAFETY: the slot is stored and holds what its shape says.
         unsafe {
             match field.shape {
@@ -307,7 +302,7 @@ impl std::ops::Deref for Records<'_> {
     }
 }
 
-fn cells(field: &FieldLayout, slot: Slot) -> impl Iterator<Item = Slot> + use<> {
+fn cells(field: &FieldLayout, slot: Slot) -> impl DoubleEndedIterator<Item = Slot> + use<> {
     // SAFETY: the slot of a repeated field that is stored holds a list.
     let list: List = unsafe { slot.cast().read() };
     let cell = field.cell;
@@ -360,14 +355,14 @@ fn cell_len(ty: FieldType, at: Slot) -> usize {
 }
 
 #[inline]
-fn write_cell(ty: FieldType, at: Slot, out: &mut Room<'_>) {
+fn write_cell(ty: FieldType, at: Slot, out: &mut Back<'_>) -> Result<(), EncodeError> {
     match raw(ty, at) {
         Raw::Varint(value) => out.varint(value),
-        Raw::Fixed32(value) => out.bytes(&value.to_le_bytes()),
-        Raw::Fixed64(value) => out.bytes(&value.to_le_bytes()),
+        Raw::Fixed32(value) => out.fixed32(value),
+        Raw::Fixed64(value) => out.fixed64(value),
         Raw::Bytes(bytes) => {
-            out.varint(bytes.len() as u64);
-            out.bytes(bytes);
+            out.bytes(bytes)?;
+            out.varint(bytes.len() as u64)
         }
     }
 }
@@ -379,23 +374,21 @@ pub(crate) fn odd_entry(
     map: &FieldLayout,
     of: &RecordLayout,
     entry: Record,
-) -> Vec<u8> {
-    let mut inside = Vec::new();
-    let stored = |id: &&FieldId| entry.bit(schema.layouts().field(**id));
-    for &id in of.fields.iter().filter(stored) {
-        let field = schema.layouts().field(id);
-        let (tag, place) = (&schema.wire_field(id).tag, entry.place(field));
-        let mut room = Room::behind(&mut inside, tag.as_bytes().len() + cell_len(field.ty, place));
-        room.tag(tag);
-        write_cell(field.ty, place, &mut room);
-        room.filled();
-    }
-    for view in entry.unknown() {
+) -> Result<Vec<u8>, EncodeError> {
+    let mut raw = Vec::new();
+    let mut out = Back::behind(&mut raw);
+    for view in entry.unknown().iter().rev() {
         // SAFETY: views live as long as the message.
-        inside.extend_from_slice(unsafe { view.bytes() });
+        out.bytes(unsafe { view.bytes() })?;
     }
-    let mut raw = Tag::new(map.number, WireType::Length).as_bytes().to_vec();
-    varint::write(&mut raw, inside.len() as u64);
-    raw.extend_from_slice(&inside);
-    raw
+    let stored = |id: &&FieldId| entry.bit(schema.layouts().field(**id));
+    for &id in of.fields.iter().rev().filter(stored) {
+        let field = schema.layouts().field(id);
+        write_cell(field.ty, entry.place(field), &mut out)?;
+        out.tag(&schema.wire_field(id).tag)?;
+    }
+    out.varint(out.len() as u64)?;
+    out.tag(&Tag::new(map.number, WireType::Length))?;
+    out.finish()?;
+    Ok(raw)
 }

@@ -77,6 +77,6 @@ impl Fault {
 
 /// The text, if it is UTF-8.
 pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, ReadError> {
-    std::str::from_utf8(bytes)
+    crate::utf8::text(bytes)
         .map_err(|error| Fault::new(error.valid_up_to(), "this is not UTF-8").explain(bytes))
 }

@@ -4,22 +4,38 @@ use tidemill_stdx::region::Bump;
 
 use super::error::Fault;
 use super::number::Number;
-use super::scan;
+use super::{digits, scan};
 
 pub(crate) type Lex<T = ()> = Result<T, Fault>;
 
+/// What the letter after a backslash stands for; 0 for letters that stand for nothing by themselves.
+const LETTERS: [u8; 256] = {
+    let mut table = [0; 256];
+    table[b'"' as usize] = b'"';
+    table[b'\\' as usize] = b'\\';
+    table[b'/' as usize] = b'/';
+    table[b'b' as usize] = 0x08;
+    table[b'f' as usize] = 0x0c;
+    table[b'n' as usize] = b'\n';
+    table[b'r' as usize] = b'\r';
+    table[b't' as usize] = b'\t';
+    table
+};
+
 /// A place in a text.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Lexer<'a> {
     pub(crate) text: &'a str,
     pub(crate) at: usize,
     /// Where strings with escapes are kept without.
     pub(crate) arena: &'a Bump,
+    /// A string on its way there.
+    plain: Vec<u8>,
 }
 
 impl<'a> Lexer<'a> {
     pub(crate) fn new(text: &'a str, arena: &'a Bump) -> Lexer<'a> {
-        Lexer { text, at: 0, arena }
+        Lexer { text, at: 0, arena, plain: Vec::new() }
     }
 
     #[inline]
@@ -66,8 +82,17 @@ impl<'a> Lexer<'a> {
         there
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn expect(&mut self, byte: u8) -> Lex {
+        if self.byte() == Some(byte) {
+            self.at += 1;
+            return Ok(());
+        }
+        self.expect_after_blanks(byte)
+    }
+
+    #[inline(never)]
+    fn expect_after_blanks(&mut self, byte: u8) -> Lex {
         match self.take(byte) {
             true => Ok(()),
             false => Err(self.expected(&format!("`{}`", char::from(byte)))),
@@ -87,8 +112,23 @@ impl<'a> Lexer<'a> {
     }
 
     /// After an element: true if another follows, false if `end` does.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn more(&mut self, end: u8) -> Lex<bool> {
+        match self.byte() {
+            Some(b',') => {
+                self.at += 1;
+                Ok(true)
+            }
+            Some(byte) if byte == end => {
+                self.at += 1;
+                Ok(false)
+            }
+            _ => self.more_after_blanks(end),
+        }
+    }
+
+    #[inline(never)]
+    fn more_after_blanks(&mut self, end: u8) -> Lex<bool> {
         match self.peek() {
             b',' => {
                 self.at += 1;
@@ -112,8 +152,8 @@ impl<'a> Lexer<'a> {
         let end = start + scan::plain(&self.text.as_bytes()[start..]);
         if self.text.as_bytes().get(end) == Some(&b'"') {
             self.at = end + 1;
-            // Both ends are beside quotes, so between characters.
-            return Ok(&self.text[start..end]);
+            // SAFETY: both ends are beside quotes, so between characters, and inside of the text.
+            return Ok(unsafe { self.text.get_unchecked(start..end) });
         }
         self.string_with_escapes(start, end)
     }
@@ -121,16 +161,19 @@ impl<'a> Lexer<'a> {
     #[inline(never)]
     fn string_with_escapes(&mut self, start: usize, mut end: usize) -> Lex<&'a str> {
         let bytes = self.text.as_bytes();
-        let mut out = String::new();
+        self.plain.clear();
         let mut from = start;
         loop {
-            out.push_str(&self.text[from..end]);
+            scan::push(&mut self.plain, &bytes[from..end]);
             match bytes.get(end) {
                 Some(b'"') => {
                     self.at = end + 1;
-                    return Ok(self.arena.alloc_str(&out));
+                    let plain = self.arena.alloc_bytes(&self.plain);
+                    // SAFETY: parts of a text, cut before quotes and backslashes and so between
+                    // characters, and whole characters.
+                    return Ok(unsafe { std::str::from_utf8_unchecked(plain) });
                 }
-                Some(b'\\') => from = self.escape(end, &mut out)?,
+                Some(b'\\') => from = self.escape(end)?,
                 Some(_) => return Err(Fault::new(end, "a control character stands in a string")),
                 None => return Err(Fault::new(start - 1, "a string does not end")),
             }
@@ -139,23 +182,21 @@ impl<'a> Lexer<'a> {
     }
 
     /// Reads the escape at `at`; gives where it ends.
-    fn escape(&self, at: usize, out: &mut String) -> Lex<usize> {
-        let bytes = self.text.as_bytes();
-        out.push(match bytes.get(at + 1) {
-            Some(&byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
-            Some(b'n') => '\n',
-            Some(b'r') => '\r',
-            Some(b't') => '\t',
-            Some(b'u') => {
+    #[inline]
+    fn escape(&mut self, at: usize) -> Lex<usize> {
+        let letter = self.text.as_bytes().get(at + 1).copied().unwrap_or(0);
+        match LETTERS[usize::from(letter)] {
+            0 if letter == b'u' => {
                 let (c, end) = self.unicode(at)?;
-                out.push(c);
-                return Ok(end);
+                self.plain.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                Ok(end)
             }
-            _ => return Err(Fault::new(at, "there is no such escape")),
-        });
-        Ok(at + 2)
+            0 => Err(Fault::new(at, "there is no such escape")),
+            byte => {
+                self.plain.push(byte);
+                Ok(at + 2)
+            }
+        }
     }
 
     /// `\uXXXX`, or two of them for characters that need it.
@@ -186,16 +227,40 @@ impl<'a> Lexer<'a> {
             .ok_or_else(|| Fault::new(at - 2, "an escape needs four hexadecimal digits"))
     }
 
+    /// An integer of few digits, bare or in quotes, without fraction and exponent. What is none is
+    /// left where it is.
+    #[inline]
+    pub(crate) fn short_integer(&mut self) -> Option<i64> {
+        const DIGITS_MAX: usize = 18;
+        let quoted = self.peek() == b'"';
+        let bytes = self.text.as_bytes();
+        let start = self.at + usize::from(quoted);
+        let negative = bytes.get(start) == Some(&b'-');
+        let first = start + usize::from(negative);
+        let (amount, end) = digits::read(bytes, first, 0);
+        let count = end - first;
+        if count == 0 || count > DIGITS_MAX || bytes[first] == b'0' && (count > 1 || negative) {
+            return None;
+        }
+        let next = bytes.get(end).copied().unwrap_or(0);
+        if quoted && next != b'"' || matches!(next, b'.' | b'e' | b'E') {
+            return None;
+        }
+        self.at = end + usize::from(quoted);
+        let value = amount as i64;
+        Some(if negative { -value } else { value })
+    }
+
     /// A number.
     #[inline]
     pub(crate) fn number(&mut self) -> Lex<Number<'a>> {
         self.peek();
         match Number::read(self.text, self.at) {
-            Ok((number, end)) => {
-                self.at = end;
+            Ok(number) => {
+                self.at = number.end();
                 Ok(number)
             }
-            Err(bad) => Err(Fault::new(bad.at, bad.what)),
+            Err(bad) => Err(bad.fault()),
         }
     }
 

@@ -5,6 +5,8 @@
 
 use tidemill_stdx::hash::{combine, hash_bytes};
 
+use super::options::Names;
+use super::scan;
 use crate::schema::{EnumId, FieldId, FieldType, Label, MessageId, Scalar, Schema};
 
 /// No field.
@@ -31,7 +33,7 @@ pub(crate) struct JsonNames {
     messages: Box<[MessageMap]>,
     /// By enum.
     enums: Box<[EnumMap]>,
-    /// Names as they are printed: keys with quotes and colon.
+    /// Names as they are printed: keys with quotes and colon. [`scan::WIDE`] bytes follow the last.
     texts: String,
     /// Field ids by name, probed one after the other; a power of two.
     table: Box<[u32]>,
@@ -152,6 +154,8 @@ impl JsonNames {
             map.seen += 1;
         }
         let enums = schema.enums().map(|id| enum_map(schema, id, &mut texts)).collect();
+        // So the last key too can be copied and compared as a block.
+        texts.extend([' '; scan::WIDE]);
         let (fields, messages) = (fields.into(), messages.into());
         let mut names = JsonNames { fields, messages, enums, texts, table: Box::default() };
         names.fill_table();
@@ -207,16 +211,16 @@ impl<'s> Mapping<'s> {
         &self.messages[id.index()]
     }
 
-    /// `,"name":` as JSON has it.
+    /// `,"name":` as the options ask for it, what follows it in memory, and its length; `skip` is
+    /// 1 where there is to be no comma.
     #[inline]
-    pub(crate) fn json_key_after_comma(&self, field: &FieldMap) -> &str {
-        &self.texts[field.json_key.0 as usize - 1..field.json_key.1 as usize]
-    }
-
-    /// `,"name":` as the source has it.
-    #[inline]
-    pub(crate) fn proto_key_after_comma(&self, field: &FieldMap) -> &str {
-        &self.texts[field.proto_key.0 as usize - 1..field.proto_key.1 as usize]
+    pub(crate) fn key(&self, field: &FieldMap, names: Names, skip: usize) -> (&'s [u8], usize) {
+        let (start, end) = match names {
+            Names::Json => field.json_key,
+            Names::Proto => field.proto_key,
+        };
+        let start = start as usize - 1 + skip;
+        (&self.texts.as_bytes()[start..], end as usize - start)
     }
 
     /// `"name":` as JSON has it.

@@ -12,7 +12,8 @@
 //! | [`JsonSink`], [`print()`] | events into text |
 //! | [`read()`], [`parse`] | text into events |
 //! | [`plain`] | JSON without a schema |
-//! | `lex`, `number`, `scan` | words, numbers, the inner loop over strings |
+//! | `lex`, `number` | words and numbers |
+//! | `digits`, `scan` | the inner loops over digits and strings |
 //!
 //! ```
 //! use tidemill_wire::json::{self, Mapping};
@@ -32,6 +33,7 @@
 //! ```
 
 mod any;
+pub(crate) mod digits;
 mod error;
 mod lex;
 mod mapping;

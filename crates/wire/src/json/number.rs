@@ -1,9 +1,15 @@
 //! Numbers as JSON writes them, without loss until their type is known.
 
+use super::digits;
+use super::error::Fault;
+
 /// A number of the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Number<'a> {
-    pub(crate) text: &'a str,
+    /// What it is a part of, and where.
+    source: &'a str,
+    start: usize,
+    end: usize,
     pub(crate) negative: bool,
     /// The digits, as one integer, if [`Number::exact`].
     mantissa: u64,
@@ -28,20 +34,14 @@ const POWERS: [f64; 23] = [
 const SINGLE_POWERS: [f32; 11] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10];
 
 impl<'a> Number<'a> {
-    /// The number at `start`, and where it ends; else what is wrong and where.
+    /// The number at `start`; else what is wrong and where.
     #[inline]
-    pub(crate) fn read(text: &'a str, start: usize) -> Result<(Number<'a>, usize), BadNumber> {
-        let bytes = text.as_bytes();
-        let mut at = start;
-        let negative = bytes.get(at) == Some(&b'-');
-        at += usize::from(negative);
-        let first = at;
-        let mut mantissa = 0u64;
-        while let Some(digit) = digit(bytes, at) {
-            // May overflow: then there are too many digits, which is seen below.
-            mantissa = mantissa.wrapping_mul(10).wrapping_add(digit);
-            at += 1;
-        }
+    pub(crate) fn read(source: &'a str, start: usize) -> Result<Number<'a>, BadNumber> {
+        let bytes = source.as_bytes();
+        let negative = bytes.get(start) == Some(&b'-');
+        let first = start + usize::from(negative);
+        // May be wrong if there are too many digits, which is seen below.
+        let (mantissa, at) = digits::read(bytes, first, 0);
         let digits = at - first;
         if digits == 0 {
             return Err(BadNumber { at, what: "a digit is expected" });
@@ -49,47 +49,76 @@ impl<'a> Number<'a> {
         if digits > 1 && bytes[first] == b'0' {
             return Err(BadNumber { at: first, what: "a number begins with a useless 0" });
         }
-        let more = matches!(bytes.get(at), Some(b'.' | b'e' | b'E'));
-        if !more && digits <= DIGITS_MAX {
-            let (text, exponent, exact, whole) = (&text[start..at], 0, true, true);
-            return Ok((Number { text, negative, mantissa, exponent, exact, whole }, at));
+        let next = bytes.get(at).copied().unwrap_or(0);
+        if !matches!(next, b'.' | b'e' | b'E') && digits <= DIGITS_MAX {
+            let (end, exponent, exact, whole) = (at, 0, true, true);
+            return Ok(Number { source, start, end, negative, mantissa, exponent, exact, whole });
         }
-        Number::read_rest(text, start, (first, at))
+        if next == b'.' {
+            let (mantissa, end) = digits::read(bytes, at + 1, mantissa);
+            let fraction = end - at - 1;
+            let more = matches!(bytes.get(end), Some(b'e' | b'E'));
+            if fraction > 0 && digits + fraction <= DIGITS_MAX && !more {
+                let (exponent, exact, whole) = (-(fraction as i32), true, false);
+                return Ok(Number {
+                    source,
+                    start,
+                    end,
+                    negative,
+                    mantissa,
+                    exponent,
+                    exact,
+                    whole,
+                });
+            }
+        }
+        Number::read_rest(source, start, (first, at))
     }
 
     /// Reads on after the whole part.
+    #[inline(never)]
     fn read_rest(
-        text: &'a str,
+        source: &'a str,
         start: usize,
         whole: (usize, usize),
-    ) -> Result<(Number<'a>, usize), BadNumber> {
-        let bytes = text.as_bytes();
+    ) -> Result<Number<'a>, BadNumber> {
+        let bytes = source.as_bytes();
         let mut digits = Digits::default();
         digits.add(&bytes[whole.0..whole.1]);
-        let mut at = whole.1;
+        let mut end = whole.1;
         let mut exponent = 0i32;
-        if bytes.get(at) == Some(&b'.') {
-            let fraction = at + 1;
-            at = after_digits(bytes, fraction)?;
-            digits.add(&bytes[fraction..at]);
-            exponent = i32::try_from(at - fraction).map_or(i32::MIN, |count| -count);
+        if bytes.get(end) == Some(&b'.') {
+            let fraction = end + 1;
+            end = after_digits(bytes, fraction)?;
+            digits.add(&bytes[fraction..end]);
+            exponent = i32::try_from(end - fraction).map_or(i32::MIN, |count| -count);
         }
-        if matches!(bytes.get(at), Some(b'e' | b'E')) {
-            at += 1;
-            let negative = bytes.get(at) == Some(&b'-');
-            at += usize::from(matches!(bytes.get(at), Some(b'-' | b'+')));
-            let end = after_digits(bytes, at)?;
+        if matches!(bytes.get(end), Some(b'e' | b'E')) {
+            end += 1;
+            let negative = bytes.get(end) == Some(&b'-');
+            end += usize::from(matches!(bytes.get(end), Some(b'-' | b'+')));
+            let first = end;
+            end = after_digits(bytes, first)?;
             // Beyond any type there is no need to be exact.
-            let value = bytes[at..end].iter().fold(0i32, |value, digit| {
+            let value = bytes[first..end].iter().fold(0i32, |value, digit| {
                 value.saturating_mul(10).saturating_add(i32::from(digit - b'0'))
             });
             exponent = exponent.saturating_add(if negative { -value } else { value });
-            at = end;
         }
         let Digits { mantissa, exact, .. } = digits;
-        let negative = bytes[start] == b'-';
-        let (text, whole) = (&text[start..at], at == whole.1);
-        Ok((Number { text, negative, mantissa, exponent, exact, whole }, at))
+        let (negative, whole) = (bytes[start] == b'-', end == whole.1);
+        Ok(Number { source, start, end, negative, mantissa, exponent, exact, whole })
+    }
+
+    /// Where it ends.
+    #[inline]
+    pub(crate) fn end(self) -> usize {
+        self.end
+    }
+
+    /// As it is written.
+    pub(crate) fn text(self) -> &'a str {
+        &self.source[self.start..self.end]
     }
 
     /// The double next to it; `None` if it is too large for any.
@@ -105,9 +134,16 @@ impl<'a> Number<'a> {
             };
             if self.negative { -value } else { value }
         } else {
-            self.text.parse().ok()?
+            return self.parse();
         };
-        value.is_finite().then_some(value)
+        Some(value)
+    }
+
+    /// What std makes of it, if it is not too large.
+    #[inline(never)]
+    fn parse<F: std::str::FromStr + Into<f64> + Copy>(self) -> Option<F> {
+        let value: F = self.text().parse().ok()?;
+        value.into().is_finite().then_some(value)
     }
 
     /// The single next to it; `None` if it is too large for any.
@@ -124,9 +160,9 @@ impl<'a> Number<'a> {
             };
             if self.negative { -value } else { value }
         } else {
-            self.text.parse().ok()?
+            return self.parse();
         };
-        value.is_finite().then_some(value)
+        Some(value)
     }
 
     /// Its amount as an integer; `None` if it is none or too large.
@@ -138,6 +174,7 @@ impl<'a> Number<'a> {
         self.shifted_amount()
     }
 
+    #[inline(never)]
     fn shifted_amount(self) -> Option<u64> {
         if !self.exact {
             return None;
@@ -180,6 +217,13 @@ impl<'a> Number<'a> {
 pub(crate) struct BadNumber {
     pub(crate) at: usize,
     pub(crate) what: &'static str,
+}
+
+impl BadNumber {
+    #[cold]
+    pub(crate) fn fault(self) -> Fault {
+        Fault::new(self.at, self.what)
+    }
 }
 
 #[inline]
@@ -236,8 +280,8 @@ mod tests {
     use super::*;
 
     fn number(text: &str) -> Number<'_> {
-        let (number, end) = Number::read(text, 0).unwrap();
-        assert_eq!(end, text.len(), "{text}");
+        let number = Number::read(text, 0).unwrap();
+        assert_eq!(number.text(), text);
         number
     }
 

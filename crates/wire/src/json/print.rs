@@ -1,57 +1,17 @@
 //! Strings, bytes and numbers as JSON has them.
 
-use super::scan;
-
-/// What follows the backslash for control characters, quotes and backslashes; 0 for none, `u`
-/// for those that are written by number.
-const ESCAPES: [u8; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 0x20 {
-        table[byte] = b'u';
-        byte += 1;
-    }
-    table[0x08] = b'b';
-    table[b'\t' as usize] = b't';
-    table[b'\n' as usize] = b'n';
-    table[0x0c] = b'f';
-    table[b'\r' as usize] = b'r';
-    table[b'"' as usize] = b'"';
-    table[b'\\' as usize] = b'\\';
-    table
-};
-
-const HEX: &[u8; 16] = b"0123456789abcdef";
+use super::{digits, scan};
 
 /// Appends a text without quotes around it.
 #[inline]
 pub(crate) fn escape(out: &mut Vec<u8>, text: &str) {
-    let mut rest = text.as_bytes();
-    loop {
-        let plain = scan::copy_plain(out, rest);
-        let Some(&byte) = rest.get(plain) else { return };
-        escape_byte(out, byte);
-        rest = &rest[plain + 1..];
-    }
-}
-
-#[cold]
-fn escape_byte(out: &mut Vec<u8>, byte: u8) {
-    match ESCAPES[usize::from(byte)] {
-        b'u' => {
-            let (high, low) = (HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]);
-            out.extend_from_slice(&[b'\\', b'u', b'0', b'0', high, low]);
-        }
-        letter => out.extend_from_slice(&[b'\\', letter]),
-    }
+    scan::escape(out, text.as_bytes(), None, None);
 }
 
 /// Appends a text in quotes.
 #[inline]
 pub(crate) fn quote(out: &mut Vec<u8>, text: &str) {
-    out.push(b'"');
-    escape(out, text);
-    out.push(b'"');
+    scan::escape(out, text.as_bytes(), Some(b'"'), Some(b'"'));
 }
 
 /// Likewise, to a `String`.
@@ -63,21 +23,78 @@ pub(crate) fn quote_into(out: &mut String, text: &str) {
 
 /// Appends a decimal.
 #[inline]
-pub(crate) fn integer<I: itoa::Integer>(out: &mut Vec<u8>, value: I) {
-    scan::push(out, itoa::Buffer::new().format(value).as_bytes());
+pub(crate) fn integer(out: &mut Vec<u8>, value: impl Integer) {
+    let (negative, amount) = value.split();
+    scan::reserve(out, digits::ROOM);
+    // SAFETY: there is the room; all up to the end is written.
+    unsafe {
+        let end = digits::write(out.as_mut_ptr().add(out.len()), negative, amount);
+        out.set_len(end.offset_from_unsigned(out.as_ptr()));
+    }
 }
 
 /// Appends a decimal in quotes, as 64-bit numbers are written.
 #[inline]
-pub(crate) fn quoted_integer<I: itoa::Integer>(out: &mut Vec<u8>, value: I) {
-    out.push(b'"');
-    integer(out, value);
-    out.push(b'"');
+pub(crate) fn quoted_integer(out: &mut Vec<u8>, value: impl Integer) {
+    let (negative, amount) = value.split();
+    scan::reserve(out, digits::ROOM + 2);
+    // SAFETY: as above, and for both quotes.
+    unsafe {
+        let at = out.as_mut_ptr().add(out.len());
+        at.write(b'"');
+        let end = digits::write(at.add(1), negative, amount);
+        end.write(b'"');
+        out.set_len(end.add(1).offset_from_unsigned(out.as_ptr()));
+    }
+}
+
+/// A number without fraction.
+pub(crate) trait Integer {
+    /// True if it is below zero, and its amount.
+    fn split(self) -> (bool, u64);
+}
+
+impl Integer for i64 {
+    #[inline]
+    fn split(self) -> (bool, u64) {
+        (self < 0, self.unsigned_abs())
+    }
+}
+
+impl Integer for i32 {
+    #[inline]
+    fn split(self) -> (bool, u64) {
+        i64::from(self).split()
+    }
+}
+
+impl Integer for u64 {
+    #[inline]
+    fn split(self) -> (bool, u64) {
+        (false, self)
+    }
+}
+
+impl Integer for u32 {
+    #[inline]
+    fn split(self) -> (bool, u64) {
+        (false, self.into())
+    }
 }
 
 /// Appends the shortest decimal that is read as the same double.
 #[inline]
 pub(crate) fn double(out: &mut Vec<u8>, value: f64) {
+    // Decimals of up to fifteen digits are read as different doubles. So one that is read as this
+    // double is the shortest: there is no other so short.
+    let scaled = value * f64::from(SCALE);
+    if scaled.abs() < 1e15 {
+        let rounded = (scaled + 0.5f64.copysign(scaled)) as i64;
+        // Both operands are exact, so the quotient is what the decimal is read as.
+        if rounded as f64 / f64::from(SCALE) == value && rounded != 0 {
+            return short_decimal(out, rounded);
+        }
+    }
     match value.is_finite() {
         true => decimal(out, zmij::Buffer::new().format_finite(value)),
         false => out.extend_from_slice(not_finite(value)),
@@ -87,9 +104,36 @@ pub(crate) fn double(out: &mut Vec<u8>, value: f64) {
 /// Appends the shortest decimal that is read as the same single.
 #[inline]
 pub(crate) fn float(out: &mut Vec<u8>, value: f32) {
+    // As above: decimals of up to six digits are read as different singles.
+    let scaled = value * f32::from(SCALE);
+    if scaled.abs() < 1e6 {
+        let rounded = (scaled + 0.5f32.copysign(scaled)) as i32;
+        if rounded as f32 / f32::from(SCALE) == value
+            && (1..1_000_000).contains(&rounded.unsigned_abs())
+        {
+            return short_decimal(out, rounded.into());
+        }
+    }
     match value.is_finite() {
         true => decimal(out, zmij::Buffer::new().format_finite(value)),
         false => out.extend_from_slice(not_finite(f64::from(value))),
+    }
+}
+
+/// What decimals that are written quickly are multiplied with to be whole.
+const SCALE: u16 = 10_000;
+
+/// Appends a decimal of at most four places behind the point.
+#[inline]
+fn short_decimal(out: &mut Vec<u8>, scaled: i64) {
+    let (amount, scale) = (scaled.unsigned_abs(), u64::from(SCALE));
+    scan::reserve(out, 2 * digits::ROOM);
+    // SAFETY: there is room for both parts; all up to the end is written.
+    unsafe {
+        let start = out.as_mut_ptr().add(out.len());
+        let whole = digits::write(start, scaled < 0, amount / scale);
+        let end = digits::write_places(whole, amount % scale);
+        out.set_len(end.offset_from_unsigned(out.as_ptr()));
     }
 }
 
@@ -131,10 +175,12 @@ impl Base64 {
             out.extend_from_slice(&triple(self.left));
             self.count = 0;
         }
-        out.reserve(piece.len() / 3 * 4);
         let (triples, rest) = piece.as_chunks::<3>();
-        for &bytes in triples {
-            out.extend_from_slice(&triple(bytes));
+        let start = out.len();
+        out.resize(start + triples.len() * 4, 0);
+        let (letters, _) = out[start..].as_chunks_mut::<4>();
+        for (to, &bytes) in letters.iter_mut().zip(triples) {
+            *to = triple(bytes);
         }
         self.left[..rest.len()].copy_from_slice(rest);
         self.count = rest.len();
@@ -179,16 +225,20 @@ pub(crate) fn unbase64(out: &mut Vec<u8>, text: &str) -> Option<()> {
         return None;
     }
     let bytes = &bytes[..bytes.len() - padding];
-    out.reserve(bytes.len() / 4 * 3 + 3);
     let (groups, rest) = bytes.as_chunks::<4>();
-    for group in groups {
+    let start = out.len();
+    out.resize(start + groups.len() * 3, 0);
+    let (triples, _) = out[start..].as_chunks_mut::<3>();
+    let mut odd = 0;
+    for (to, group) in triples.iter_mut().zip(groups) {
         let [a, b, c, d] = group.map(|letter| LETTERS[usize::from(letter)]);
-        if (a | b | c | d) >= 64 {
-            return None;
-        }
+        odd |= a | b | c | d;
         let bits = u32::from(a) << 18 | u32::from(b) << 12 | u32::from(c) << 6 | u32::from(d);
         let [_, x, y, z] = bits.to_be_bytes();
-        out.extend_from_slice(&[x, y, z]);
+        *to = [x, y, z];
+    }
+    if odd >= 64 {
+        return None;
     }
     let mut bits = 0u32;
     for &letter in rest {
@@ -234,6 +284,32 @@ mod tests {
         }
     }
 
+    /// What is written quickly is what is written slowly.
+    #[test]
+    fn decimals_are_the_shortest() {
+        let mut rng = tidemill_stdx::rng::Rng::new(1);
+        let plain = |text: &str| text.strip_suffix(".0").unwrap_or(text).to_owned();
+        for round in 0..400_000u64 {
+            let digits = rng.below(10u64.pow(1 + (round % 17) as u32)) as f64;
+            let near = digits / 10f64.powi((round % 7) as i32);
+            let next = f64::from_bits(near.to_bits() + round % 3);
+            let any = f64::from_bits(rng.next_u64());
+            for value in [near, -near, next, any].into_iter().filter(|value| value.is_finite()) {
+                let mut out = Vec::new();
+                double(&mut out, value);
+                let slow = plain(zmij::Buffer::new().format_finite(value));
+                assert_eq!(String::from_utf8(out), Ok(slow));
+                let single = value as f32;
+                if single.is_finite() {
+                    let mut out = Vec::new();
+                    float(&mut out, single);
+                    let slow = plain(zmij::Buffer::new().format_finite(single));
+                    assert_eq!(String::from_utf8(out), Ok(slow));
+                }
+            }
+        }
+    }
+
     #[test]
     fn numbers_are_short() {
         let text = |write: &dyn Fn(&mut Vec<u8>)| {
@@ -242,6 +318,11 @@ mod tests {
             String::from_utf8(out).unwrap()
         };
         assert_eq!(text(&|out| double(out, 1.0)), "1");
+        assert_eq!(text(&|out| double(out, -463.2)), "-463.2");
+        assert_eq!(text(&|out| double(out, 0.0001)), "0.0001");
+        assert_eq!(text(&|out| double(out, 99_999_999_999.5)), "99999999999.5");
+        assert_eq!(text(&|out| float(out, -12.125)), "-12.125");
+        assert_eq!(text(&|out| float(out, 0.0)), "0");
         assert_eq!(text(&|out| double(out, -0.0)), "-0");
         assert_eq!(text(&|out| float(out, 0.1)), "0.1");
         assert_eq!(text(&|out| double(out, f64::NAN)), "\"NaN\"");

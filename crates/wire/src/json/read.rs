@@ -1,6 +1,6 @@
 //! JSON of a schema's messages as a source of events; no document is built.
 //!
-//! Keys are found by a guess first: the field after the one before, as writers that follow the
+//! Keys are found by a guess first: the fields after the one before, as writers that follow the
 //! order of numbers have it. A guess costs one comparison of bytes, a miss a look into a table.
 //!
 //! Strings come in one piece: part of the text, or, if they have escapes, of the arena. Errors
@@ -12,8 +12,8 @@ use super::error::{Fault, ReadError, utf8};
 use super::lex::{Lex, Lexer};
 use super::mapping::{FieldMap, Kind, List, Mapping, NONE, Shape};
 use super::number::Number;
-use super::options::{ReadOptions, Unknown};
-use super::print;
+use super::options::{Names, ReadOptions, Unknown};
+use super::{print, scan};
 use crate::schema::{EnumId, FieldId, MessageId};
 use crate::sink::{Flow, Sink};
 
@@ -48,6 +48,9 @@ pub(super) struct Reader<'r, 'a, S> {
     /// Keys of all open maps.
     keys: Vec<&'a str>,
 }
+
+/// How many fields are tried before a key is looked up: some of those in between may be absent.
+const GUESSES: usize = 3;
 
 /// Whether the object of a message stands in an `Any`, whose type is among its keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -113,7 +116,10 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
         if !self.lexer.take(b'}') {
             let map = self.mapping.message(message);
             let seen = self.seen.len();
-            self.seen.resize(seen + map.seen.div_ceil(64) as usize, 0);
+            // Almost always one.
+            for _ in 0..map.seen.div_ceil(64) {
+                self.seen.push(0);
+            }
             let mut guess = map.first;
             loop {
                 guess = self.member(message, place, guess, seen)?;
@@ -131,19 +137,23 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
     #[inline]
     fn member(&mut self, message: MessageId, place: Place, guess: u32, seen: usize) -> Lex<u32> {
         let mapping = self.mapping;
-        if guess != NONE {
-            let map = mapping.field(FieldId(guess));
-            let key = mapping.json_key(map);
-            self.lexer.peek();
-            if self.lexer.text.as_bytes()[self.lexer.at..].starts_with(key.as_bytes()) {
-                let start = self.lexer.at;
-                self.lexer.at += key.len();
-                self.field(FieldId(guess), map, seen, start)?;
-                return Ok(map.next);
-            }
-        }
         self.lexer.peek();
         let start = self.lexer.at;
+        let rest = &self.lexer.text.as_bytes()[start..];
+        let mut likely = guess;
+        for _ in 0..GUESSES {
+            if likely == NONE {
+                break;
+            }
+            let map = mapping.field(FieldId(likely));
+            let (key, length) = mapping.key(map, Names::Json, 1);
+            if scan::begins(rest, key, length) {
+                self.lexer.at += length;
+                self.field(FieldId(likely), map, seen, start)?;
+                return Ok(map.next);
+            }
+            likely = map.next;
+        }
         let key = self.lexer.string()?;
         self.lexer.expect(b':')?;
         let Some(field) = mapping.find(message, key) else {
@@ -323,6 +333,9 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
                 return self.emit_string(field, text);
             }
             Kind::Int64 | Kind::Uint64 | Kind::Int32 | Kind::Uint32 => {
+                if let Some(flow) = self.short_integer(field, kind) {
+                    return self.told(flow);
+                }
                 let number = self.maybe_quoted(whole_number)?;
                 return self.emit_integer(field, kind, number);
             }
@@ -352,6 +365,23 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
         self.told(flow)
     }
 
+    /// An integer as writers have it, if it is one of that type.
+    #[inline]
+    fn short_integer(&mut self, field: FieldId, kind: Kind) -> Option<Flow> {
+        let at = self.lexer.at;
+        let value = self.lexer.short_integer()?;
+        let flow = match kind {
+            Kind::Int64 => Some(self.sink.i64(field, value)),
+            Kind::Uint64 => u64::try_from(value).ok().map(|value| self.sink.u64(field, value)),
+            Kind::Int32 => i32::try_from(value).ok().map(|value| self.sink.i32(field, value)),
+            _ => u32::try_from(value).ok().map(|value| self.sink.u32(field, value)),
+        };
+        if flow.is_none() {
+            self.lexer.at = at;
+        }
+        flow
+    }
+
     fn sub_message(&mut self, field: FieldId, message: MessageId) -> Lex {
         let flow = self.sink.start_sub(field);
         self.told(flow)?;
@@ -362,11 +392,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
 
     #[inline]
     pub(super) fn emit_string(&mut self, field: FieldId, text: &'a str) -> Lex {
-        let flow = self.sink.start_string(field, text.len());
-        self.told(flow)?;
-        let flow = self.sink.string(field, text);
-        self.told(flow)?;
-        let flow = self.sink.end_string(field);
+        let flow = self.sink.whole_string(field, text);
         self.told(flow)
     }
 
@@ -405,11 +431,14 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
         };
         match flow {
             Some(flow) => self.told(flow),
-            None => {
-                let (text, kind) = (number.text, format!("{kind:?}").to_lowercase());
-                Err(self.fault(format!("{text} is no {kind}")))
-            }
+            None => Err(self.misfit(kind, number)),
         }
+    }
+
+    #[cold]
+    fn misfit(&self, kind: Kind, number: Number<'_>) -> Fault {
+        let (text, kind) = (number.text(), format!("{kind:?}").to_lowercase());
+        self.fault(format!("{text} is no {kind}"))
     }
 
     /// A number, or a string with one in it.
@@ -502,6 +531,6 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
 
 /// A text that is a number and nothing else.
 pub(super) fn whole_number(text: &str) -> Option<Number<'_>> {
-    let (number, end) = Number::read(text, 0).ok()?;
-    (end == text.len()).then_some(number)
+    let number = Number::read(text, 0).ok()?;
+    (number.end() == text.len()).then_some(number)
 }

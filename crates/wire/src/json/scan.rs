@@ -7,43 +7,106 @@
 /// Bytes of `bytes` up to the first that is not plain.
 #[inline]
 pub(crate) fn plain(bytes: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
+    let (blocks, _) = bytes.as_chunks::<LANES>();
+    for (at, block) in blocks.iter().enumerate() {
         let found = block_mask(block);
         if found != 0 {
-            return at + first(found);
+            return at * LANES + first(found);
         }
-        at += LANES;
     }
+    let mut at = blocks.len() * LANES;
     while at < bytes.len() && is_plain(bytes[at]) {
         at += 1;
     }
     at
 }
 
-/// Appends the plain bytes at the front of `bytes`; gives their number.
-///
-/// Blocks are appended before they are looked at: what is not plain is cut off again.
+/// Appends a text as it stands in a JSON string, between the bytes `before` and `after`.
 #[inline]
-pub(crate) fn copy_plain(out: &mut Vec<u8>, bytes: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
-        out.extend_from_slice(block);
+pub(crate) fn escape(out: &mut Vec<u8>, text: &[u8], before: Option<u8>, after: Option<u8>) {
+    let mut rest = text;
+    reserve(out, rest.len() + SLACK);
+    // SAFETY: within what was reserved; what is beyond the length may be anything.
+    let mut to = unsafe { out.as_mut_ptr().add(out.len()) };
+    if let Some(byte) = before {
+        // SAFETY: there is room for the rest and `SLACK` more, of which this is one.
+        unsafe {
+            to.write(byte);
+            to = to.add(1);
+        }
+    }
+    loop {
+        // SAFETY: there is room for the rest and two blocks.
+        let plain = unsafe { copy_plain(to, rest) };
+        // SAFETY: that many have been written.
+        to = unsafe { to.add(plain) };
+        let Some((&byte, behind)) = rest.get(plain..).and_then(|rest| rest.split_first()) else {
+            break;
+        };
+        rest = behind;
+        let [.., length] = ESCAPES[usize::from(byte)];
+        // SAFETY: as above; the byte itself had room too. All up to the end is written then.
+        unsafe {
+            to.cast::<[u8; 8]>().write(ESCAPES[usize::from(byte)]);
+            to = to.add(usize::from(length));
+            out.set_len(to.offset_from_unsigned(out.as_ptr()));
+        }
+        reserve(out, rest.len() + SLACK);
+        // SAFETY: as at the beginning.
+        to = unsafe { out.as_mut_ptr().add(out.len()) };
+    }
+    // SAFETY: `SLACK` is more than this byte needs, and all before it is written.
+    unsafe {
+        if let Some(byte) = after {
+            to.write(byte);
+            to = to.add(1);
+        }
+        out.set_len(to.offset_from_unsigned(out.as_ptr()));
+    }
+}
+
+/// Room for that many bytes more. What is rarely done is kept out of the way.
+#[inline(always)]
+pub(crate) fn reserve(out: &mut Vec<u8>, more: usize) {
+    #[cold]
+    #[inline(never)]
+    fn grow(out: &mut Vec<u8>, more: usize) {
+        out.reserve(more);
+    }
+    if out.capacity() - out.len() < more {
+        grow(out, more);
+    }
+}
+
+/// Bytes that are reserved beyond a text: for what stands around it, and whole blocks.
+const SLACK: usize = 2 * LANES;
+
+/// Copies the plain bytes at the front of `bytes`; gives their number.
+///
+/// Blocks are copied before they are looked at, so more may be written than counts.
+///
+/// # Safety
+/// As many bytes at `to` as there are may be written.
+#[inline]
+unsafe fn copy_plain(to: *mut u8, bytes: &[u8]) -> usize {
+    let (blocks, rest) = bytes.as_chunks::<LANES>();
+    for (at, block) in blocks.iter().enumerate() {
+        let at = at * LANES;
+        // SAFETY: the block is of the bytes, for which there is room.
+        unsafe { to.add(at).cast::<[u8; LANES]>().write(*block) };
         let found = block_mask(block);
         if found != 0 {
-            let plain = first(found);
-            out.truncate(out.len() - LANES + plain);
-            return at + plain;
+            return at + first(found);
         }
-        at += LANES;
     }
-    let rest = &bytes[at..];
+    let at = blocks.len() * LANES;
     let plain = if few_are_plain(rest) { rest.len() } else { plain(rest) };
-    push(out, &rest[..plain]);
+    // SAFETY: as above.
+    unsafe { copy_few(to.add(at), &rest[..plain]) };
     at + plain
 }
 
-/// True if all are plain, of less than sixteen bytes: two words that overlap have all of them.
+/// True if all are plain, of at most sixteen bytes: two words that overlap have all of them.
 #[inline]
 fn few_are_plain(bytes: &[u8]) -> bool {
     match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
@@ -59,28 +122,108 @@ fn few_are_plain(bytes: &[u8]) -> bool {
     }
 }
 
-/// Appends bytes, few of them without a call: as two blocks of a fixed length, which may overlap.
+/// Copies bytes, few of them without a call: as two blocks of a fixed length, which may overlap.
+///
+/// # Safety
+/// As many bytes at `to` may be written.
 #[inline]
-pub(crate) fn push(out: &mut Vec<u8>, bytes: &[u8]) {
-    match bytes.len() {
-        0..4 => bytes.iter().for_each(|&byte| out.push(byte)),
-        4..8 => push_pair::<4>(out, bytes),
-        8..16 => push_pair::<8>(out, bytes),
-        16..=32 => push_pair::<16>(out, bytes),
-        _ => out.extend_from_slice(bytes),
+unsafe fn copy_few(to: *mut u8, bytes: &[u8]) {
+    // SAFETY: no block reaches beyond the bytes, for which there is room.
+    unsafe {
+        match bytes.len() {
+            0..4 => {
+                for (at, &byte) in bytes.iter().enumerate() {
+                    to.add(at).write(byte);
+                }
+            }
+            4..8 => copy_pair::<4>(to, bytes),
+            8..16 => copy_pair::<8>(to, bytes),
+            16..=32 => copy_pair::<16>(to, bytes),
+            _ => to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()),
+        }
     }
 }
 
+/// Copies at least `N` and at most twice as many bytes.
+///
+/// # Safety
+/// As many bytes at `to` may be written.
 #[inline]
-fn push_pair<const N: usize>(out: &mut Vec<u8>, bytes: &[u8]) {
-    let (Some(first), Some(last)) = (bytes.first_chunk::<N>(), bytes.last_chunk::<N>()) else {
-        return out.extend_from_slice(bytes);
-    };
-    let end = out.len() + bytes.len();
-    out.extend_from_slice(first);
-    out.truncate(end - N);
-    out.extend_from_slice(last);
+unsafe fn copy_pair<const N: usize>(to: *mut u8, bytes: &[u8]) {
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<N>(), bytes.last_chunk::<N>()) {
+        // SAFETY: both blocks are of the bytes, for which there is room.
+        unsafe {
+            to.cast::<[u8; N]>().write(*first);
+            to.add(bytes.len() - N).cast::<[u8; N]>().write(*last);
+        }
+    }
 }
+
+/// Appends bytes, few of them without a call.
+#[inline]
+pub(crate) fn push(out: &mut Vec<u8>, bytes: &[u8]) {
+    reserve(out, bytes.len());
+    // SAFETY: there is room for them, and they are written then.
+    unsafe {
+        copy_few(out.as_mut_ptr().add(out.len()), bytes);
+        out.set_len(out.len() + bytes.len());
+    }
+}
+
+/// Bytes that [`push_front`] and [`begins`] look at together.
+pub(crate) const WIDE: usize = 32;
+
+/// Appends the first `length` bytes. If as many as [`WIDE`] follow them it is a copy of those.
+#[inline]
+pub(crate) fn push_front(out: &mut Vec<u8>, bytes: &[u8], length: usize) {
+    match bytes.first_chunk::<WIDE>() {
+        Some(block) if length <= WIDE => {
+            reserve(out, WIDE);
+            // SAFETY: there is room for the block, of which as many count.
+            unsafe {
+                out.as_mut_ptr().add(out.len()).cast::<[u8; WIDE]>().write(*block);
+                out.set_len(out.len() + length);
+            }
+        }
+        _ => out.extend_from_slice(&bytes[..length]),
+    }
+}
+
+/// True if `text` begins with the first `length` bytes of `bytes`, after which others may follow.
+#[inline]
+pub(crate) fn begins(text: &[u8], bytes: &[u8], length: usize) -> bool {
+    match (text.first_chunk::<LANES>(), bytes.first_chunk::<LANES>()) {
+        (Some(text), Some(bytes)) if length <= LANES => same(text, bytes) >= length,
+        _ => text.starts_with(&bytes[..length]),
+    }
+}
+
+/// What stands for a byte that is not plain, and at the end how long that is.
+const ESCAPES: [[u8; 8]; 256] = {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut table = [[0; 8]; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        table[byte] = [b'\\', b'u', b'0', b'0', HEX[byte >> 4], HEX[byte & 15], 0, 6];
+        byte += 1;
+    }
+    let letters = [
+        (0x08, b'b'),
+        (b'\t', b't'),
+        (b'\n', b'n'),
+        (0x0c, b'f'),
+        (b'\r', b'r'),
+        (b'"', b'"'),
+        (b'\\', b'\\'),
+    ];
+    let mut at = 0;
+    while at < letters.len() {
+        let (byte, letter) = letters[at];
+        table[byte as usize] = [b'\\', letter, 0, 0, 0, 0, 0, 2];
+        at += 1;
+    }
+    table
+};
 
 #[inline]
 fn is_plain(byte: u8) -> bool {
@@ -88,7 +231,7 @@ fn is_plain(byte: u8) -> bool {
 }
 
 #[cfg(target_arch = "x86_64")]
-use sse2::{LANES, block_mask, first};
+use sse2::{LANES, block_mask, first, same};
 
 #[cfg(target_arch = "x86_64")]
 mod sse2 {
@@ -116,10 +259,21 @@ mod sse2 {
     pub(super) fn first(mask: u32) -> usize {
         mask.trailing_zeros() as usize
     }
+
+    /// How many bytes at the front are the same.
+    #[inline]
+    pub(super) fn same(a: &[u8; LANES], b: &[u8; LANES]) -> usize {
+        // SAFETY: as above.
+        let equal = unsafe {
+            let (a, b) = (_mm_loadu_si128(a.as_ptr().cast()), _mm_loadu_si128(b.as_ptr().cast()));
+            _mm_movemask_epi8(_mm_cmpeq_epi8(a, b))
+        };
+        equal.trailing_ones() as usize
+    }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-use word::{LANES, block_mask, first};
+use word::{LANES, block_mask, first, same};
 
 mod word {
     #![cfg_attr(target_arch = "x86_64", allow(dead_code, reason = "blocks are longer there"))]
@@ -144,28 +298,80 @@ mod word {
     pub(super) fn first(mask: u64) -> usize {
         mask.trailing_zeros() as usize / 8
     }
+
+    /// How many bytes at the front are the same.
+    #[inline]
+    pub(super) fn same(a: &[u8; LANES], b: &[u8; LANES]) -> usize {
+        first(u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// One byte after the other, by the letter of the standard.
+    fn escaped(text: &[u8]) -> Vec<u8> {
+        let one = |&byte: &u8| match byte {
+            b'"' => b"\\\"".to_vec(),
+            b'\\' => b"\\\\".to_vec(),
+            8 => b"\\b".to_vec(),
+            9 => b"\\t".to_vec(),
+            10 => b"\\n".to_vec(),
+            12 => b"\\f".to_vec(),
+            13 => b"\\r".to_vec(),
+            0..0x20 => format!("\\u{byte:04x}").into_bytes(),
+            _ => vec![byte],
+        };
+        text.iter().flat_map(one).collect()
+    }
+
     #[test]
-    fn what_is_copied_is_what_is_plain() {
+    fn what_is_not_plain_is_escaped() {
         for length in 0..70 {
             for place in 0..=length {
-                for byte in [0, 0x1f, b'"', b'\\', 0x7f, 0xff] {
+                for byte in [0, 8, 9, 10, 12, 13, 0x1f, b'"', b'\\', 0x7f, 0xff] {
                     let mut bytes: Vec<u8> = (0..length).map(|at| b'a' + at % 23).collect();
                     if let Some(odd) = bytes.get_mut(usize::from(place)) {
                         *odd = byte;
                     }
                     let mut out = b"before".to_vec();
-                    let count = copy_plain(&mut out, &bytes);
-                    assert_eq!(count, plain(&bytes), "{byte} at {place} of {length}");
-                    assert_eq!(out, [b"before", &bytes[..count]].concat());
+                    escape(&mut out, &bytes, Some(b'<'), Some(b'>'));
+                    assert_eq!(out, [b"before<", &*escaped(&bytes), b">"].concat());
+                    let mut out = Vec::new();
+                    escape(&mut out, &bytes, None, None);
+                    assert_eq!(out, escaped(&bytes));
                     let mut out = Vec::new();
                     push(&mut out, &bytes);
                     assert_eq!(out, bytes);
+                }
+            }
+        }
+        for byte in 0..=255 {
+            let bytes = [byte; 100];
+            let mut out = Vec::new();
+            escape(&mut out, &bytes, None, Some(b'"'));
+            assert_eq!(out, [&*escaped(&bytes), b"\""].concat());
+        }
+    }
+
+    #[test]
+    fn fronts_are_copied_and_compared() {
+        let bytes: Vec<u8> = (0..100).collect();
+        for length in 0..60 {
+            for more in 0..40 {
+                let from = &bytes[..length + more];
+                let mut out = vec![7];
+                push_front(&mut out, from, length);
+                assert_eq!(out, [&[7], &bytes[..length]].concat());
+                for text in 0..60 {
+                    assert_eq!(begins(&bytes[..text], from, length), text >= length);
+                }
+                for place in 0..length + more {
+                    let mut other = from.to_vec();
+                    other[place] ^= 0x80;
+                    assert_eq!(begins(&other, from, length), place >= length);
+                    assert_eq!(begins(from, &other, length), place >= length);
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::any;
 use super::error::Fault;
-use super::lex::Lex;
+use super::lex::{Lex, Lexer};
 use super::mapping::Shape;
 use super::options::Unknown;
 use super::read::{Place, Reader};
@@ -104,13 +104,12 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
             let message = format!("there is no message of type `{type_url}`");
             return Err(Fault::new(start, message));
         };
-        let after = self.lexer.at;
         let mut sink = BinarySink::new(self.mapping.schema);
-        self.lexer.at = start;
-        let mut reader = Reader::new(self.mapping, self.lexer, self.options, &mut sink);
+        let mut lexer = Lexer::new(self.lexer.text, self.lexer.arena);
+        lexer.at = start;
+        let mut reader = Reader::new(self.mapping, lexer, self.options, &mut sink);
         reader.depth = self.depth;
         reader.inside_any(inner)?;
-        self.lexer.at = after;
         let bytes = self.lexer.arena.alloc_bytes(sink.bytes());
         self.emit_string(url_field, type_url)?;
         self.emit_bytes(value_field, bytes)

@@ -15,7 +15,7 @@ use tidemill_stdx::hash::{Set, combine};
 use tidemill_stdx::keyed::Secret;
 
 use super::mapping::{EnumName, Kind, List, Mapping, NONE, Shape};
-use super::options::{Defaults, Enums, Names, PrintOptions, Unknown};
+use super::options::{Defaults, Enums, PrintOptions, Unknown};
 use super::print::{self, Base64};
 use super::scan;
 use super::time;
@@ -157,7 +157,10 @@ impl<'m, 's> JsonSink<'m, 's> {
         let seen = self.seen.len();
         let plain = map.shape == Shape::Plain;
         if plain {
-            self.seen.resize(seen + map.seen.div_ceil(64) as usize, 0);
+            // Almost always one.
+            for _ in 0..map.seen.div_ceil(64) {
+                self.seen.push(0);
+            }
         }
         self.top = Frame::new(message, map.shape, seen as u32);
         match map.shape {
@@ -242,13 +245,9 @@ impl<'m, 's> JsonSink<'m, 's> {
             Some(word) if *word & bit == 0 => *word |= bit,
             _ => return Err(self.needs_merge()),
         }
-        let key = match self.options.names {
-            Names::Json => mapping.json_key_after_comma(map),
-            Names::Proto => mapping.proto_key_after_comma(map),
-        };
-        let from = usize::from(!self.top.comma);
-        self.top.comma = true;
-        scan::push(&mut self.out, &key.as_bytes()[from..]);
+        let first = !std::mem::replace(&mut self.top.comma, true);
+        let (key, length) = mapping.key(map, self.options.names, usize::from(first));
+        scan::push_front(&mut self.out, key, length);
         if map.list != List::Single {
             self.open_list(field, map.list);
         }
@@ -646,7 +645,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
     }
 
     fn raw_string(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
-        match std::str::from_utf8(piece) {
+        match crate::utf8::text(piece) {
             Ok(text) => self.string(field, text),
             Err(_) => Err(self.no_utf8(field)),
         }
@@ -674,6 +673,17 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
                 Ok(())
             }
         }
+    }
+
+    fn whole_string(&mut self, field: FieldId, text: &'a str) -> Flow {
+        if self.top.shape == Shape::Plain {
+            self.begin(field)?;
+            print::quote(&mut self.out, text);
+            return Ok(());
+        }
+        self.start_string(field, text.len())?;
+        self.string(field, text)?;
+        self.end_string(field)
     }
 
     fn start_bytes(&mut self, field: FieldId, _: usize) -> Flow {

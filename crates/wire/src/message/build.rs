@@ -109,10 +109,22 @@ impl<'m, K> Builder<'m, K> {
         message: MessageId,
         record: Record,
         frames: &'m mut Vec<Frame>,
+        keep: K,
+    ) -> Builder<'m, K> {
+        Builder::over(schema, schema.layouts(), arena, message, record, frames, keep)
+    }
+
+    /// For records that lie as these layouts of the schema say.
+    pub(super) fn over(
+        schema: &'m Schema,
+        layouts: &'m Layouts,
+        arena: &'m mut Arena,
+        message: MessageId,
+        record: Record,
+        frames: &'m mut Vec<Frame>,
         _: K,
     ) -> Builder<'m, K> {
         frames.clear();
-        let layouts = schema.layouts();
         Builder {
             schema,
             layouts,
@@ -246,7 +258,9 @@ impl<'m, K> Builder<'m, K> {
         let field = self.layouts.field(map_id);
         let Some(of) = field.record.map(|of| self.layouts.record(of)) else { return Err(Stop) };
         if odd {
-            let raw = table::odd_entry(self.schema, field, of, entry);
+            let Ok(raw) = table::odd_entry(self.schema, field, of, entry) else {
+                return Err(self.fail(AccessError::TooLarge));
+            };
             return self.push_unknown_copy(self.record, &raw);
         }
         let put = || {
@@ -401,6 +415,13 @@ impl<'a, K: Keep<'a>> Sink<'a> for Builder<'_, K> {
             return Err(self.misfit(field, Kind::Bytes.name()));
         }
         self.store(field, field_layout, text.view)
+    }
+
+    #[inline]
+    fn whole_string(&mut self, id: FieldId, text: &'a str) -> Flow {
+        let field = self.field(id, Kind::String)?;
+        let Some(view) = K::keep(self.arena, text.as_bytes()) else { return Err(self.full()) };
+        self.store(id, field, view)
     }
 
     #[inline]

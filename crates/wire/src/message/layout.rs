@@ -283,21 +283,42 @@ impl RecordLayout {
     }
 }
 
+/// What becomes of the entries of a map.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Maps {
+    /// They are in a [`Map`], one for each key.
+    Indexed,
+    /// They are a list of messages, all that came.
+    Listed,
+}
+
 /// The layouts of all messages of a schema.
 #[derive(Clone, Debug)]
 pub struct Layouts {
     records: Box<[RecordLayout]>,
     fields: Box<[FieldLayout]>,
+    maps: Maps,
 }
 
 impl Layouts {
     /// Lays out all messages; [`Schema::layouts`] does it once.
     pub fn new(schema: &Schema) -> Layouts {
+        Layouts::with(schema, Maps::Indexed)
+    }
+
+    /// Lays out all messages, for readers who want maps so.
+    pub fn with(schema: &Schema, maps: Maps) -> Layouts {
         let mut fields: Vec<FieldLayout> =
-            (0..schema.field_count() as u32).map(|id| outline(schema, FieldId(id))).collect();
+            (0..schema.field_count() as u32).map(|id| outline(schema, FieldId(id), maps)).collect();
         let place = |message| lay_out(schema, message, &mut fields);
         let records = schema.messages().map(place).collect();
-        Layouts { records, fields: fields.into() }
+        Layouts { records, fields: fields.into(), maps }
+    }
+
+    /// What maps are in them; two layouts of a schema that agree in it are the same.
+    #[inline]
+    pub fn maps(&self) -> Maps {
+        self.maps
     }
 
     /// The layout of a message. Panics on an id too great for the schema.
@@ -320,14 +341,14 @@ impl Layouts {
 }
 
 /// A field without its place.
-fn outline(schema: &Schema, id: FieldId) -> FieldLayout {
+fn outline(schema: &Schema, id: FieldId, maps: Maps) -> FieldLayout {
     let field = schema.field(id);
     let ty = field.field_type();
     let repeated = field.label() == Label::Repeated;
     let is_map = |id: MessageId| schema.message(id).is_map_entry();
     let shape = match (repeated, ty.message()) {
         (false, _) => Shape::Single,
-        (true, Some(message)) if is_map(message) => Shape::Map,
+        (true, Some(message)) if maps == Maps::Indexed && is_map(message) => Shape::Map,
         (true, _) => Shape::List,
     };
     FieldLayout {

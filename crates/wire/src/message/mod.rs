@@ -11,6 +11,8 @@
 //!      |                      '---- walk(sink) --> JSON, text, another message
 //!      '-- builder() ----> Builder <-- decoder, parsers      `'i`: strings stay in the input
 //! ```
+//! A [`Batch`] has many messages of one type, for those who read them field by field.
+//!
 //! Fields are named by their ids or by their names ([`FieldName`]) and are [`Value`]s. Nothing here
 //! panics: what does not fit is an [`AccessError`]. What is missing is read as its default, and
 //! missing messages as empty ones, so that paths can be followed without questions.
@@ -18,7 +20,9 @@
 //! Memory of values that are replaced or taken away comes back with the message, not before.
 
 pub mod arena;
+pub mod batch;
 mod build;
+mod chance;
 mod compare;
 pub mod layout;
 pub(crate) mod map;
@@ -35,6 +39,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 pub use arena::Arena;
+pub use batch::Batch;
 pub use build::{Builder, Copies, Keep, Views};
 pub use layout::{Cell, FieldLayout, Kind, Layouts, RecordLayout, Shape};
 pub use raw::Place;
@@ -49,7 +54,8 @@ use crate::decode::{DecodeError, Decoder};
 use crate::encode::table::{EncodeError, Encoder};
 use crate::schema::{FieldId, MessageId, Schema};
 use crate::sink::{Flow, Sink};
-use build::Frame;
+use build::{Frame, Keeping};
+use chance::Chance;
 use record::Record;
 
 /// A message with all that is in it; strings and bytes may be views of inputs that live for `'i`.
@@ -60,6 +66,7 @@ pub struct Message<'i> {
     root: Record,
     /// Kept for its memory.
     frames: Vec<Frame>,
+    chance: Chance,
     input: PhantomData<&'i [u8]>,
 }
 
@@ -91,7 +98,8 @@ impl<'i> Message<'i> {
         let layout = schema.layouts().record(message);
         let root = Record::new(&mut arena, layout).ok_or(AccessError::Full)?;
         let schema = schema.clone();
-        Ok(Message { schema, message, arena, root, frames: Vec::new(), input: PhantomData })
+        let (frames, chance) = (Vec::new(), Chance::default());
+        Ok(Message { schema, message, arena, root, frames, chance, input: PhantomData })
     }
 
     /// The message that `input` is; strings and bytes stay there.
@@ -128,8 +136,10 @@ impl<'i> Message<'i> {
         decoder: &Decoder<'_>,
         input: &'i [u8],
     ) -> Result<(), DecodeError> {
-        self.clear();
-        decoder.decode(self.message, input, &mut self.builder())
+        match self.fill_whole(decoder, input, Views::default()) {
+            true => Ok(()),
+            false => decoder.decode(self.message, input, &mut self.builder()),
+        }
     }
 
     /// As [`Message::decode_copied`], by a decoder of the caller's.
@@ -141,8 +151,24 @@ impl<'i> Message<'i> {
         decoder: &Decoder<'_>,
         input: &[u8],
     ) -> Result<(), DecodeError> {
+        match self.fill_whole(decoder, input, Copies) {
+            true => Ok(()),
+            false => decoder.decode(self.message, input, &mut self.copying_builder()),
+        }
+    }
+
+    /// Clears the message and makes it what `input` is, if generated code alone can do it; else,
+    /// and that is false, clears it.
+    #[inline]
+    fn fill_whole<K: Keeping>(&mut self, decoder: &Decoder<'_>, input: &[u8], keep: K) -> bool {
         self.clear();
-        decoder.decode(self.message, input, &mut self.copying_builder())
+        let Message { schema, message, arena, root, frames, chance, .. } = self;
+        let mut builder = Builder::new(schema, arena, *message, *root, frames, keep);
+        let done = chance.fill(decoder, *message, input, &mut builder);
+        if !done {
+            self.clear();
+        }
+        done
     }
 
     /// As [`Message::decode`], with copies of strings and bytes.
@@ -277,8 +303,8 @@ impl<'i> Message<'i> {
     /// The same memory for another life: an empty message, for inputs that live otherwise.
     pub fn recycle<'j>(mut self) -> Message<'j> {
         self.clear();
-        let Message { schema, message, arena, root, frames, .. } = self;
-        Message { schema, message, arena, root, frames, input: PhantomData }
+        let Message { schema, message, arena, root, frames, chance, .. } = self;
+        Message { schema, message, arena, root, frames, chance, input: PhantomData }
     }
 
     /// Gives memory back that is kept from fuller times, as far as it is not in use, down to
@@ -303,8 +329,8 @@ impl<'i> Message<'i> {
         let layout = self.schema.layouts().record(self.message);
         let root = Record::new(&mut arena, layout).expect("without a limit there is room");
         let schema = self.schema.clone();
-        let (message, frames) = (self.message, Vec::new());
-        let mut copy = Message { schema, message, arena, root, frames, input: PhantomData };
+        let (message, frames, chance) = (self.message, Vec::new(), Chance::default());
+        let mut copy = Message { schema, message, arena, root, frames, chance, input: PhantomData };
         // Of the same type and without limit: nothing can fail but memory itself.
         let _ = copy.merge(self.as_ref());
         copy

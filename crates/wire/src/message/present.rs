@@ -72,6 +72,26 @@ impl<'m> Iterator for Present<'m> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
+        if !self.extensions.is_empty() {
+            return self.next_among_extensions();
+        }
+        let record = self.record?;
+        loop {
+            let id = self.layout.fields[self.next_bit()?];
+            let field = self.layouts.field(id);
+            self.left &= self.left - 1;
+            let slot = record.place(field);
+            if self.layout.map_entry || counts(field, slot) {
+                return Some((id, field, slot));
+            }
+        }
+    }
+}
+
+impl<'m> Present<'m> {
+    /// The next one, while there are extensions left.
+    #[inline(never)]
+    fn next_among_extensions(&mut self) -> Option<(FieldId, &'m FieldLayout, Slot)> {
         let record = self.record?;
         loop {
             let own = self.next_bit().map(|bit| self.layout.fields[bit]);
@@ -90,6 +110,68 @@ impl<'m> Iterator for Present<'m> {
             let (id, field) = own?;
             self.left &= self.left - 1;
             let slot = record.place(field);
+            if self.layout.map_entry || counts(field, slot) {
+                return Some((id, field, slot));
+            }
+        }
+    }
+}
+
+/// The same, descending.
+pub(crate) struct Backwards<'m> {
+    layouts: &'m Layouts,
+    layout: &'m RecordLayout,
+    record: Record,
+    /// The presence word in work, and what is left of it.
+    word: u32,
+    left: u64,
+    extensions: &'m [Extension],
+}
+
+impl<'m> Backwards<'m> {
+    #[inline]
+    pub(crate) fn of(
+        layouts: &'m Layouts,
+        layout: &'m RecordLayout,
+        record: Record,
+    ) -> Backwards<'m> {
+        let (word, extensions) = (layout.presence_words(), record.extensions());
+        Backwards { layouts, layout, record, word, left: 0, extensions }
+    }
+
+    /// The index of the last bit that is set.
+    #[inline]
+    fn last_bit(&mut self) -> Option<usize> {
+        while self.left == 0 {
+            self.word = self.word.checked_sub(1)?;
+            self.left = self.record.presence_word(self.word);
+        }
+        Some(self.word as usize * 64 + self.left.ilog2() as usize)
+    }
+}
+
+impl<'m> Iterator for Backwards<'m> {
+    type Item = (FieldId, &'m FieldLayout, Slot);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let own = self.last_bit().map(|bit| self.layout.fields[bit]);
+            let own = own.map(|id| (id, self.layouts.field(id)));
+            if let [rest @ .., last] = self.extensions
+                && own.is_none_or(|(_, field)| last.number > field.number)
+            {
+                self.extensions = rest;
+                let id = FieldId(last.field);
+                let (field, slot) = (self.layouts.field(id), NonNull::from(&last.slot).cast());
+                if counts(field, slot) {
+                    return Some((id, field, slot));
+                }
+                continue;
+            }
+            let (id, field) = own?;
+            self.left ^= 1 << self.left.ilog2();
+            let slot = self.record.place(field);
             if self.layout.map_entry || counts(field, slot) {
                 return Some((id, field, slot));
             }

@@ -2,6 +2,7 @@
 
 use super::arena::Arena;
 use super::build::{Builder, Frame, Keeping};
+use super::layout::Maps;
 use super::record::Record;
 use crate::schema::{FieldId, MessageId, Schema};
 use crate::sink::Flow;
@@ -24,6 +25,9 @@ mod sealed {
 pub trait Storage: sealed::Sealed {
     /// The schema of its records.
     fn schema(&self) -> &Schema;
+
+    /// What maps are in its records.
+    fn maps(&self) -> Maps;
 
     /// Whether strings are copied.
     fn copies(&self) -> bool;
@@ -61,6 +65,10 @@ pub trait Storage: sealed::Sealed {
 impl<K: Keeping> Storage for Builder<'_, K> {
     fn schema(&self) -> &Schema {
         self.schema
+    }
+
+    fn maps(&self) -> Maps {
+        self.layouts.maps()
     }
 
     fn copies(&self) -> bool {

@@ -11,7 +11,7 @@ use super::read::{MessageRef, cell_at, entry_fields, sorted_entries};
 use super::record::{List, Record, Slot, View};
 use crate::schema::{FieldId, Schema};
 use crate::sink::{Flow, Sink};
-use crate::varint;
+use crate::{utf8, varint};
 
 /// The order in which entries of maps are walked and written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -90,62 +90,59 @@ struct Walk<'m, 'k, S> {
 
 impl<'m, S: Sink<'m>> Walk<'m, '_, S> {
     fn run(&mut self) -> Flow {
-        while let Some(top) = self.frames.last_mut() {
+        'frame: while let Some(top) = self.frames.last_mut() {
             if let Some(record) = top.items.next() {
                 self.sink.start_sub(top.field)?;
                 let inner = frame(self.layouts, top.of, record);
                 self.frames.push(inner);
                 continue;
             }
-            match top.present.next() {
-                Some((id, field, slot)) => self.field(id, field, slot)?,
-                None => {
-                    unknown(top.record, self.sink)?;
-                    self.frames.pop();
-                    if let Some(outer) = self.frames.last() {
-                        self.sink.end_sub(outer.field)?;
-                    }
+            for (id, field, slot) in top.present.by_ref() {
+                if let Some(of) = field.record {
+                    let items = items(self.schema, self.order, field, slot);
+                    (top.items, top.field, top.of) = (items, id, self.layouts.record(of));
+                    continue 'frame;
                 }
+                values(self.sink, id, field, slot)?;
+            }
+            unknown(top.record, self.sink)?;
+            self.frames.pop();
+            if let Some(outer) = self.frames.last() {
+                self.sink.end_sub(outer.field)?;
             }
         }
         Ok(())
     }
+}
 
-    fn field(&mut self, id: FieldId, field: &'m FieldLayout, slot: Slot) -> Flow {
-        if let Some(of) = field.record {
-            let items = self.items(field, slot);
-            if let Some(top) = self.frames.last_mut() {
-                (top.items, top.field, top.of) = (items, id, self.layouts.record(of));
-            }
-            return Ok(());
-        }
-        if field.shape == Shape::Single {
-            return value(self.sink, id, field, slot);
-        }
-        // SAFETY: the slot of a repeated field that is stored holds a list.
-        let list: List = unsafe { slot.cast().read() };
-        for index in 0..list.len as usize {
-            value(self.sink, id, field, cell_at(field.cell, &list, index))?;
-        }
-        Ok(())
-    }
-
-    fn items(&self, field: &FieldLayout, slot: Slot) -> Items<'m> {
-        // SAFETY: the slot is stored and holds what its shape says; records live for `'m`.
-        unsafe {
-            match field.shape {
-                Shape::Single => Items::Slice(slot.cast::<[Record; 1]>().as_ref()),
-                Shape::List => Items::Slice(slot.cast::<List>().read().values()),
-                Shape::Map if self.order == MapOrder::Stored => {
-                    Items::Slice(map_of(slot).records())
-                }
-                Shape::Map => {
-                    let (_, key, ..) = entry_fields(self.schema, field);
-                    Items::Sorted(sorted_entries(map_of(slot).records(), key).into_iter())
-                }
+/// The records of a field that holds messages.
+fn items<'m>(schema: &Schema, order: MapOrder, field: &FieldLayout, slot: Slot) -> Items<'m> {
+    // SAFETY: the slot is stored and holds what its shape says; records live for `'m`.
+    unsafe {
+        match field.shape {
+            Shape::Single => Items::Slice(slot.cast::<[Record; 1]>().as_ref()),
+            Shape::List => Items::Slice(slot.cast::<List>().read().values()),
+            Shape::Map if order == MapOrder::Stored => Items::Slice(map_of(slot).records()),
+            Shape::Map => {
+                let (_, key, ..) = entry_fields(schema, field);
+                Items::Sorted(sorted_entries(map_of(slot).records(), key).into_iter())
             }
         }
     }
+}
+
+/// Tells the values of a field that holds no messages.
+#[inline]
+fn values<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, field: &FieldLayout, slot: Slot) -> Flow {
+    if field.shape == Shape::Single {
+        return value(sink, id, field, slot);
+    }
+    // SAFETY: the slot of a repeated field that is stored holds a list.
+    let list: List = unsafe { slot.cast().read() };
+    for index in 0..list.len as usize {
+        value(sink, id, field, cell_at(field.cell, &list, index))?;
+    }
+    Ok(())
 }
 
 fn unknown<'m, S: Sink<'m>>(record: Record, sink: &mut S) -> Flow {
@@ -158,6 +155,7 @@ fn unknown<'m, S: Sink<'m>>(record: Record, sink: &mut S) -> Flow {
     Ok(())
 }
 
+#[inline]
 fn value<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, field: &FieldLayout, at: Slot) -> Flow {
     // SAFETY: a cell that is stored holds what its kind says; views live for `'m`.
     unsafe {
@@ -169,7 +167,7 @@ fn value<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, field: &FieldLayout, at: Sl
             Kind::I32 | Kind::Enum => sink.i32(id, at.cast().read()),
             Kind::U32 => sink.u32(id, at.cast().read()),
             Kind::Bool => sink.bool(id, at.read() != 0),
-            Kind::String => string(sink, id, at.cast::<View>().read().bytes()),
+            Kind::String => string(sink, id, field, at.cast::<View>().read().bytes()),
             Kind::Bytes => bytes(sink, id, at.cast::<View>().read().bytes()),
             // Messages are walked by frames.
             Kind::Message => Ok(()),
@@ -177,11 +175,16 @@ fn value<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, field: &FieldLayout, at: Sl
     }
 }
 
-fn string<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, text: &'m [u8]) -> Flow {
-    let Ok(text) = std::str::from_utf8(text) else { return bytes(sink, id, text) };
-    sink.start_string(id, text.len())?;
-    sink.string(id, text)?;
-    sink.end_string(id)
+#[inline]
+fn string<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, field: &FieldLayout, raw: &'m [u8]) -> Flow {
+    let text = if field.utf8 {
+        // SAFETY: who stores into such a field has checked it.
+        unsafe { std::str::from_utf8_unchecked(raw) }
+    } else {
+        let Ok(text) = utf8::text(raw) else { return bytes(sink, id, raw) };
+        text
+    };
+    sink.whole_string(id, text)
 }
 
 fn bytes<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, bytes: &'m [u8]) -> Flow {

@@ -460,6 +460,7 @@ impl Graph {
             file_names: self.file_names,
             order: order.into(),
             layouts: OnceLock::new(),
+            batch_layouts: OnceLock::new(),
             decoding: OnceLock::new(),
             json_names: OnceLock::new(),
         };

@@ -13,6 +13,7 @@ use super::{
 use crate::decode::Tables;
 use crate::json::JsonNames;
 use crate::message::Layouts;
+use crate::message::layout::Maps;
 
 /// What a full name means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,6 +75,7 @@ pub(super) struct Pool {
     pub(super) order: Box<[FileId]>,
     /// Made by whoever first makes a message; two threads may come at once.
     pub(super) layouts: OnceLock<Layouts>,
+    pub(super) batch_layouts: OnceLock<Layouts>,
     /// Made by the first decoder, because most schemas never meet one; two threads may come at
     /// once.
     pub(super) decoding: OnceLock<Tables>,
@@ -264,6 +266,12 @@ impl Schema {
     #[inline]
     pub fn layouts(&self) -> &Layouts {
         self.pool.layouts.get_or_init(|| Layouts::new(self))
+    }
+
+    /// How those of a [`Batch`](crate::message::Batch) do.
+    #[inline]
+    pub(crate) fn batch_layouts(&self) -> &Layouts {
+        self.pool.batch_layouts.get_or_init(|| Layouts::with(self, Maps::Listed))
     }
 
     /// True if both are clones of one schema, so that ids of one mean the same in the other.

@@ -58,7 +58,9 @@ pub use raw::{RawFields, RawValue};
 /// The name of a field in JSON where the source gives none: without underscores, the letters
 /// after them in capitals.
 pub fn json_name(name: &str) -> String {
-    json_name_chars(name).collect()
+    let mut json = String::with_capacity(name.len());
+    json.extend(json_name_chars(name));
+    json
 }
 
 /// True if that is what [`json_name`] makes of the name.

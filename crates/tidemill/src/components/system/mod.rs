@@ -13,7 +13,7 @@
 //! | `arguments` | Arguments |
 //! | `network` | Network |
 //! | `pore` | Pore |
-//! | `packets` | Packets |
+//! | `packets` | Packets; `ports` is what it leads to in an app |
 //! | `xenstore` | Xenstore, the native driver; the one over a pore is a component |
 
 mod arguments;
@@ -24,6 +24,7 @@ mod input;
 mod network;
 pub(super) mod packets;
 mod pore;
+pub(crate) mod ports;
 mod time;
 mod view;
 mod xenstore;
@@ -141,6 +142,21 @@ impl Systems {
         }
     }
 
+    /// Has Packets lead to the ports of an app; the program has not begun.
+    pub(super) fn lead_to_ports(&mut self) {
+        self.packets.lead_to_ports();
+    }
+
+    /// The ports that Packets leads to.
+    pub(super) fn ports(&mut self) -> Option<&mut ports::Ports> {
+        self.packets.ports()
+    }
+
+    /// Whether the program has opened an input of these.
+    pub(super) fn has_opened(&self, input: usize) -> bool {
+        self.packets.is_open(input)
+    }
+
     /// The communications that are open.
     pub(super) fn communications(&self) -> impl Iterator<Item = Communication> {
         self.open.iter().map(|(name, _)| name)
@@ -151,11 +167,14 @@ impl Systems {
         self.network.has_unsent()
     }
 
+    /// Ends the packet graph, and says what came of it, if there was one.
+    pub(super) fn stop_packets(&mut self) -> Option<crate::packets::Ended> {
+        self.packets.stop()
+    }
+
     /// What went wrong behind the backs of the clients: files that could not be written.
     pub(super) fn problems(&mut self) -> Vec<String> {
-        let mut problems = self.files.take_problems();
-        problems.append(&mut self.packets.stop());
-        problems
+        self.files.take_problems()
     }
 
     /// Writes the picture.

@@ -4,51 +4,119 @@
 //! `output`, what comes to its `input` it receives. Several clients of one app share what comes,
 //! each packet goes to the one that has waited longest; while nobody waits, as many packets wait as
 //! [`QUEUED_MAX`], and what comes then stays on the link, which drops and counts.
+//!
+//! A program that is itself an app, of the type `Script`, opens a port of its own by name: it
+//! receives from the input of that name and sends to the output of that name. `FROM -> TO` opens
+//! an input and an output whose names differ.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::os::fd::AsRawFd;
 
-use tidemill_event::Loop;
+use tidemill_event::{Handlers, Interest, Loop};
 use tidemill_packet::drive::{self, Driver};
-use tidemill_packet::engine::{Engine, Options, Rest};
+use tidemill_packet::engine::{Changes, Engine, Options, Rest};
 use tidemill_packet::graph::Graph;
 use tidemill_packet::packet::Packet;
 use tidemill_proc::{Communication, Value, Values};
+use tidemill_stat::Registry;
 
+use super::ports::Ports;
 use super::{World, lent, text};
+use crate::components::report::{self, Notes};
+use crate::components::run::RunOptions;
+use crate::packets::{Ended, Signal, kept, noted, reloaded};
 
 /// Packets that wait for a client at one app.
 const QUEUED_MAX: usize = 1024;
 /// The type of the apps.
 const OUTSIDE: &str = "Outside";
 
-/// One app that clients have opened.
-#[derive(Default)]
+/// One app or way that clients have opened.
 struct Door {
+    /// Whose packets clients receive, and who gets theirs: the same, but for ways of a `Script`.
+    from: String,
+    to: String,
     clients: usize,
     waiting: VecDeque<Communication>,
     packets: VecDeque<Packet>,
+    /// The time of the packet that was received last, which those sent then follow.
+    time_ns: i64,
 }
 
 /// The graph, and who uses it.
 pub(super) struct Packets {
     driver: Driver,
     graph: Option<Graph>,
+    /// What replaces the graph, and when.
+    signal: Option<Signal>,
+    /// Where it is told what happens to apps.
+    notes: Option<Notes>,
+    /// Where it leads to in place of a graph, if the program is an app itself.
+    ports: Option<Ports>,
     doors: BTreeMap<String, Door>,
     clients: BTreeMap<Communication, String>,
 }
 
 impl Packets {
     pub(super) fn new(graph: Option<Graph>) -> Packets {
-        let driver = Driver::new(Engine::new(Options::default()));
-        Packets { driver, graph, doors: BTreeMap::new(), clients: BTreeMap::new() }
+        Packets {
+            driver: Driver::new(Engine::new(Options::default())),
+            graph,
+            signal: None,
+            notes: None,
+            ports: None,
+            doors: BTreeMap::new(),
+            clients: BTreeMap::new(),
+        }
     }
 
-    /// Ends the graph in order, and says which apps were out of order.
-    pub(super) fn stop(&mut self) -> Vec<String> {
-        let wrong = self.driver.engine.out_of_order();
+    pub(super) fn lead_to_ports(&mut self) {
+        self.ports = Some(Ports::default());
+    }
+
+    pub(super) fn ports(&mut self) -> Option<&mut Ports> {
+        self.ports.as_mut()
+    }
+
+    /// Whether somebody has opened an input.
+    pub(super) fn is_open(&self, input: usize) -> bool {
+        let name = self.ports.as_ref().map_or("", |ports| ports.input(input));
+        self.doors.values().any(|door| door.from == name)
+    }
+
+    /// Why nobody can open this door.
+    fn check(&self, name: &str, (from, to): (&str, &str)) -> Result<(), String> {
+        if let Some(ports) = &self.ports {
+            return ports.check(from, to);
+        }
+        if self.driver.engine.has_app(name, OUTSIDE) {
+            return Ok(());
+        }
+        match self.driver.engine.graph().apps.is_empty() {
+            true => Err("no packet graph runs beside the components".to_owned()),
+            false => Err(format!("the packet graph has no `{name} :: {OUTSIDE}`")),
+        }
+    }
+
+    /// Ends the graph in order, and says what came of it, if there was one.
+    pub(super) fn stop(&mut self) -> Option<Ended> {
         self.doors.clear();
-        self.driver.engine.stop();
-        wrong.into_iter().map(|app| format!("the packet app {app} is out of order")).collect()
+        let has_run = !self.driver.engine.graph().apps.is_empty();
+        let ended = has_run.then(|| Ended::of(&mut self.driver.engine));
+        self.tell_notes();
+        ended
+    }
+
+    fn tell_notes(&mut self) {
+        for note in self.driver.engine.take_notes() {
+            self.tell(&noted(&note));
+        }
+    }
+
+    fn tell(&self, text: &str) {
+        if let Some(notes) = &self.notes {
+            report::note(notes, &format!("tidemill: {text}"));
+        }
     }
 }
 
@@ -57,18 +125,54 @@ impl drive::World for World {
         &mut self.systems.packets.driver
     }
 
+    fn switched(&mut self, changes: &Changes) {
+        self.systems.packets.tell(&reloaded(changes));
+    }
+
     fn breathed(&mut self, events: &mut Loop<World>, _: Rest) {
-        let names: Vec<String> = self.systems.packets.doors.keys().cloned().collect();
-        for name in names {
-            deliver(self, events, &name);
-        }
+        self.systems.packets.tell_notes();
+        deliver_all(self, events);
     }
 }
 
 /// Starts the graph, if there is one.
-pub(in crate::components) fn start(world: &mut World, lp: &mut Loop<World>) -> Result<(), String> {
+pub(in crate::components) fn start(
+    world: &mut World,
+    lp: &mut Loop<World>,
+    options: &mut RunOptions,
+    notes: &Notes,
+) -> Result<(), String> {
     let Some(graph) = world.systems.packets.graph.take() else { return Ok(()) };
-    drive::configure(world, lp, graph).map(drop).map_err(|refused| refused.to_string())
+    let seed = options.seed.unwrap_or_else(|| lp.random());
+    let registry = options.registry.clone().unwrap_or_else(Registry::in_memory);
+    let driver = Driver::new(Engine::new(Options {
+        kind: options.packet_engine,
+        seed,
+        registry,
+        ..Options::default()
+    }));
+    let packets = &mut world.systems.packets;
+    packets.driver = if options.busy_wait { driver.busy_wait() } else { driver };
+    packets.notes = Some(notes.clone());
+    packets.signal = options.signal.take();
+    drive::configure(world, lp, graph).map_err(|refused| refused.to_string())?;
+    let Some(Signal { stream, .. }) = &world.systems.packets.signal else { return Ok(()) };
+    let handlers = Handlers::new().read(|world: &mut World, lp: &mut Loop<World>, _| {
+        reload(world, lp);
+    });
+    let watched = stream
+        .set_nonblocking(true)
+        .and_then(|()| lp.watch(stream.as_raw_fd(), Interest::Read, handlers));
+    watched.map(drop).map_err(|error| format!("cannot wait for signals: {error}"))
+}
+
+/// Goes on with the graph as it is now.
+fn reload(world: &mut World, lp: &mut Loop<World>) {
+    let signal = world.systems.packets.signal.as_mut();
+    let Some(graph) = signal.and_then(Signal::graph) else { return };
+    if let Err(refused) = drive::prepare(world, lp, graph) {
+        world.systems.packets.tell(&kept(&refused));
+    }
 }
 
 pub(super) fn serve(
@@ -93,46 +197,73 @@ pub(super) fn serve(
     }
 }
 
+/// The ends of what is opened: two names, or one for both.
+fn ends(name: &str) -> (&str, &str) {
+    name.split_once("->").map_or((name, name), |(from, to)| (from.trim(), to.trim()))
+}
+
 fn open(world: &mut World, lp: &mut Loop<World>, from: Communication, name: &str) {
     let packets = &mut world.systems.packets;
-    if !packets.driver.engine.has_app(name, OUTSIDE) {
-        let reason = match packets.driver.engine.graph().apps.is_empty() {
-            true => "no packet graph runs beside the components".to_owned(),
-            false => format!("the packet graph has no `{name} :: {OUTSIDE}`"),
-        };
+    let (source, target) = ends(name);
+    if let Err(reason) = packets.check(name, (source, target)) {
         return world.answer(lp, from, "Failed", &[text(reason)]);
     }
-    packets.doors.entry(name.to_owned()).or_default().clients += 1;
+    let door = packets.doors.entry(name.to_owned()).or_insert_with(|| Door {
+        from: source.to_owned(),
+        to: target.to_owned(),
+        clients: 0,
+        waiting: VecDeque::new(),
+        packets: VecDeque::new(),
+        time_ns: 0,
+    });
+    door.clients += 1;
     packets.clients.insert(from, name.to_owned());
     world.answer(lp, from, "Opened", &[]);
 }
 
 fn send(world: &mut World, lp: &mut Loop<World>, from: Communication, bytes: &[u8]) {
-    let packets = &mut world.systems.packets;
-    let engine = &mut packets.driver.engine;
-    let packet = engine.pool().packet_of(bytes);
-    let is_sent = match (packets.clients.get(&from), packet) {
-        (Some(name), Some(packet)) => engine.send_from(name, "output", packet).is_ok(),
-        _ => false,
-    };
-    if is_sent {
+    let Packets { driver, ports, doors, clients, .. } = &mut world.systems.packets;
+    let door = clients.get(&from).and_then(|name| doors.get(name));
+    let is_sent = door.is_some_and(|door| match ports {
+        Some(ports) => ports.send(&door.to, bytes, door.time_ns),
+        None => driver
+            .engine
+            .pool()
+            .packet_of(bytes)
+            .is_some_and(|packet| driver.engine.send_from(&door.to, "output", packet).is_ok()),
+    });
+    if is_sent && world.systems.packets.ports.is_none() {
         drive::wake(world, lp);
     }
     world.answer(lp, from, "Sent", &[Value::Word(u64::from(is_sent))]);
 }
 
+/// Gives what has come for an app to those who wait at any door.
+pub(in crate::components) fn deliver_all(world: &mut World, lp: &mut Loop<World>) {
+    let names: Vec<String> = world.systems.packets.doors.keys().cloned().collect();
+    for name in names {
+        deliver(world, lp, &name);
+    }
+}
+
 /// Takes what has come to an app, and gives it to those who wait.
 fn deliver(world: &mut World, lp: &mut Loop<World>, name: &str) {
-    let Packets { driver, doors, .. } = &mut world.systems.packets;
+    let Packets { driver, ports, doors, .. } = &mut world.systems.packets;
     let Some(door) = doors.get_mut(name) else { return };
-    while door.packets.len() < QUEUED_MAX
-        && let Some(packet) = driver.engine.take_from(name, "input")
+    // Ports have queues of their own, which several doors may share.
+    let most = if ports.is_some() { door.waiting.len() } else { QUEUED_MAX };
+    while door.packets.len() < most
+        && let Some(packet) = match ports {
+            Some(ports) => ports.take(&door.from),
+            None => driver.engine.take_from(&door.from, "input"),
+        }
     {
         door.packets.push_back(packet);
     }
     let count = door.waiting.len().min(door.packets.len());
     let whom: Vec<Communication> = door.waiting.drain(..count).collect();
     let what: Vec<Packet> = door.packets.drain(..count).collect();
+    door.time_ns = what.last().map_or(door.time_ns, Packet::time_ns);
     for (to, packet) in whom.into_iter().zip(what) {
         world.answer(lp, to, "Packet", &[lent(packet.bytes())]);
     }

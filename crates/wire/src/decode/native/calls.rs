@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::context::Context;
 use crate::schema::{FIELD_NUMBER_MAX, FieldId, WireType};
 use crate::sink::{Flow, Sink};
-use crate::varint;
+use crate::{utf8, varint};
 
 /// Go on.
 pub(super) const GO_ON: u32 = 0;
@@ -86,13 +86,9 @@ unsafe extern "C" fn string<'a, S: Sink<'a>>(
 ) -> u32 {
     // SAFETY: the code found these bytes inside the input, which lives for `'a`.
     let bytes: &'a [u8] = unsafe { std::slice::from_raw_parts(start, length) };
-    let Ok(text) = std::str::from_utf8(bytes) else { return INVALID };
+    let Ok(text) = utf8::text(bytes) else { return INVALID };
     let field = FieldId(field);
-    let call = |sink: &mut S| {
-        sink.start_string(field, length)?;
-        sink.string(field, text)?;
-        sink.end_string(field)
-    };
+    let call = |sink: &mut S| sink.whole_string(field, text);
     // SAFETY: the code was given the sink of this table's type.
     unsafe { with(context, call) }
 }
@@ -167,7 +163,7 @@ impl Calls {
 pub(super) unsafe extern "C" fn is_utf8(start: *const u8, length: usize) -> u32 {
     // SAFETY: the code found these bytes inside the input.
     let bytes = unsafe { std::slice::from_raw_parts(start, length) };
-    if std::str::from_utf8(bytes).is_ok() { GO_ON } else { INVALID }
+    if utf8::is_utf8(bytes) { GO_ON } else { INVALID }
 }
 
 /// How long the rest of a group is, up to and with its end tag; 0 if it is not in `length` bytes,

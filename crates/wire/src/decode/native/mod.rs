@@ -28,6 +28,7 @@ mod context;
 mod records;
 mod scalar;
 mod target;
+mod whole;
 mod write;
 
 use std::fmt;
@@ -41,8 +42,9 @@ use super::state::{Frame, State, Within};
 use super::tables::Tables;
 use super::walk::{Step, Walk, Zone};
 use super::{Decoder, ErrorKind};
+use crate::message::layout::{Layouts, Maps};
 use crate::message::record::Record;
-use crate::message::storage::Outside;
+use crate::message::storage::{Outside, Storage};
 use crate::schema::Schema;
 use crate::sink::{Sink, Wants};
 pub use background::Compiling;
@@ -97,7 +99,7 @@ enum Serves {
     /// Sinks that want no other events.
     Sinks(Wants),
     /// Messages in memory of a schema.
-    Messages(Schema, Strings),
+    Messages(Schema, Maps, Strings),
 }
 
 /// Whether the text of the machine code is kept.
@@ -145,12 +147,34 @@ impl Native {
         strings: Strings,
         listing: Listing,
     ) -> Result<Native, NativeError> {
-        let layouts = schema.layouts();
+        Native::for_records(schema, schema.layouts(), tables, strings, listing)
+    }
+
+    /// Compiles a decoder for `tables`, which were made from `schema`, that fills a
+    /// [`Batch`](crate::message::Batch) by itself. All else is served by the table decoder.
+    ///
+    /// # Errors
+    /// As [`Native::compile`].
+    pub fn for_batches(
+        schema: &Schema,
+        tables: &Tables,
+        listing: Listing,
+    ) -> Result<Native, NativeError> {
+        Native::for_records(schema, schema.batch_layouts(), tables, Strings::Copied, listing)
+    }
+
+    fn for_records(
+        schema: &Schema,
+        layouts: &Layouts,
+        tables: &Tables,
+        strings: Strings,
+        listing: Listing,
+    ) -> Result<Native, NativeError> {
         let target = |module: &mut Module| {
             let helpers = records::Helpers::import(module);
             Records { layouts, strings, helpers }
         };
-        let serves = Serves::Messages(schema.clone(), strings);
+        let serves = Serves::Messages(schema.clone(), layouts.maps(), strings);
         Native::write(schema, tables, serves, listing, target)
     }
 
@@ -189,10 +213,22 @@ impl Native {
     pub(super) fn serves<'a, S: Sink<'a>>(&self, sink: &mut S) -> bool {
         match &self.serves {
             Serves::Sinks(wants) => wants.has(S::wants()),
-            Serves::Messages(schema, strings) => sink.storage().is_some_and(|storage| {
+            Serves::Messages(..) => {
+                sink.storage().is_some_and(|storage| self.serves_storage(storage))
+            }
+        }
+    }
+
+    /// Whether it stores as a storage does.
+    #[inline]
+    fn serves_storage(&self, storage: &dyn Storage) -> bool {
+        match &self.serves {
+            Serves::Sinks(_) => false,
+            Serves::Messages(schema, maps, strings) => {
                 storage.copies() == (*strings == Strings::Copied)
+                    && storage.maps() == *maps
                     && storage.schema().is_same(schema)
-            }),
+            }
         }
     }
 

@@ -287,11 +287,41 @@ impl Writer<'_, '_> {
         self.body.def_var(self.pos, end);
     }
 
-    /// Leaves where a string is not UTF-8.
+    /// Leaves where a string is not UTF-8. Up to sixteen bytes without a top bit are seen to be
+    /// by their words; others are asked about.
     pub(super) fn check_utf8(&mut self, place: u32, at: Value, length: Value) {
+        let (some, two) = (self.body.create_block(), self.body.create_block());
+        let (ask, done) = (self.body.create_block(), self.body.create_block());
+        let tops = self.number(types::I64, 0x8080_8080_8080_8080u64 as i64);
+        let short = self.body.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, length, 8);
+        self.body.ins().brif(short, some, &[], two, &[]);
+        self.body.switch_to_block(some);
+        // What is behind the string is shifted out; of an empty one nothing is, and it is asked
+        // about if there happens to be a top bit.
+        let word = self.load(types::I64, at, 0);
+        let bits = self.body.ins().ishl_imm_u(length, 3);
+        let full = self.number(types::I64, 64);
+        let others = self.body.ins().isub(full, bits);
+        let word = self.body.ins().ishl(word, others);
+        let found = self.body.ins().band(word, tops);
+        self.body.ins().brif(found, ask, &[], done, &[]);
+        self.body.switch_to_block(two);
+        let rest = self.body.create_block();
+        let long = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, length, 16);
+        self.body.ins().brif(long, ask, &[], rest, &[]);
+        self.body.switch_to_block(rest);
+        let first = self.load(types::I64, at, 0);
+        let end = self.body.ins().iadd(at, length);
+        let last = self.load(types::I64, end, -8);
+        let both = self.body.ins().bor(first, last);
+        let found = self.body.ins().band(both, tops);
+        self.body.ins().brif(found, ask, &[], done, &[]);
+        self.body.switch_to_block(ask);
         let helper = self.helpers.is_utf8;
         let answer = self.body.call(helper, &[at, length])[0];
         self.unless(answer, |writer| writer.fail(Exit::InvalidUtf8, place));
+        self.body.ins().jump(done, &[]);
+        self.body.switch_to_block(done);
     }
 
     /// A group that nobody wants.

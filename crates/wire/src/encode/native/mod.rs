@@ -267,18 +267,13 @@ extern "C" fn whole(
     let schema = context.schema;
     let order = if context.by_key == 1 { MapOrder::ByKey } else { MapOrder::Stored };
     let layout = schema.layouts().record(MessageId(message as u32));
-    let mut pass = Pass::new(schema, order);
     let depth = (DEPTH_MAX + 1).saturating_sub(depth_left as usize);
-    let size = match pass.measure(layout, record, depth) {
-        Ok(size) => size,
-        Err(error) => {
-            context.error = Some(error);
-            return std::ptr::null_mut();
-        }
-    };
     let mut bytes = std::mem::take(&mut context.table);
     bytes.clear();
-    pass.append(layout, record, size, &mut bytes);
+    if let Err(error) = Pass::new(schema, order).append(layout, record, depth, &mut bytes) {
+        context.error = Some(error);
+        return std::ptr::null_mut();
+    }
     let p = put(context, p, &bytes);
     context.table = bytes;
     p

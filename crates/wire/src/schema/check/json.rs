@@ -1,5 +1,6 @@
 //! Names in JSON: no two fields of a message share one.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::{Check, option};
@@ -33,7 +34,7 @@ impl Check<'_> {
             let field = self.draft.field(*id);
             field.json_name_given || field.name.contains('_')
         };
-        if !message.fields.iter().any(changes) {
+        if !message.fields.iter().any(changes) || self.all_differ(&message.fields) {
             return;
         }
         let legacy = message.features.json_format == JsonFormat::LegacyBestEffort
@@ -53,6 +54,26 @@ impl Check<'_> {
                 self.conflict(id, other, &name, legacy && !(custom && other_custom));
             }
         }
+    }
+
+    /// True if no two names are the same, neither as they would be made nor as the source gives
+    /// them: what nearly all messages have, and quicker to see than which are the same.
+    fn all_differ(&self, fields: &[FieldId]) -> bool {
+        let fields = || fields.iter().map(|&id| self.draft.field(id));
+        let made = fields().map(|field| match &field.json_name {
+            Some(name) if !field.json_name_given => Cow::from(&**name),
+            _ => Cow::from(json_name(&field.name)),
+        });
+        let differ = |mut names: Vec<Cow<'_, str>>| {
+            names.sort_unstable();
+            names.windows(2).all(|pair| pair[0] != pair[1])
+        };
+        if !differ(made.collect()) {
+            return false;
+        }
+        let is_given = |field: &FieldDraft| field.json_name_given && field.json_name.is_some();
+        let given = |field: &FieldDraft| Cow::from(name_of(field, true).0);
+        !fields().any(is_given) || differ(fields().map(given).collect())
     }
 
     fn conflict(&mut self, id: FieldId, other: FieldId, name: &str, lenient: bool) {

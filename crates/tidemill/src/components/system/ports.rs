@@ -1,0 +1,162 @@
+//! The ports of an app that components make: where Packets leads to when a program is one app of a
+//! graph, and not beside it.
+//!
+//! ```text
+//! link -> input: a queue -> a client that receives ... a client that sends -> output: a queue -> link
+//! ```
+//! The app fills the inputs and empties the outputs between two stretches of the program. Both
+//! have a limit: what an input has no room for stays on its link, and what an output has no room
+//! for is not sent, which the program is told and the app counts.
+
+use std::collections::VecDeque;
+
+use tidemill_packet::packet::Packet;
+
+/// Packets that an input or output holds.
+const QUEUED_MAX: usize = 1024;
+
+/// A port and what waits there.
+struct Port<T> {
+    name: String,
+    queue: VecDeque<T>,
+}
+
+/// A packet of the program on its way out.
+pub(crate) struct Outgoing {
+    pub(crate) bytes: Vec<u8>,
+    /// The time of the packet that it follows, 0 for none.
+    pub(crate) time_ns: i64,
+}
+
+/// All ports of the app.
+#[derive(Default)]
+pub(crate) struct Ports {
+    inputs: Vec<Port<Packet>>,
+    outputs: Vec<Port<Outgoing>>,
+    /// Packets of the program that found their output full since this was last asked.
+    refused: u64,
+}
+
+/// Ports under new names keep what waits under a name that stays.
+fn renamed<T>(old: Vec<Port<T>>, names: &[String]) -> Vec<Port<T>> {
+    let mut old: Vec<Option<Port<T>>> = old.into_iter().map(Some).collect();
+    let kept = |name: &String| {
+        let same = |port: &&mut Option<Port<T>>| port.as_ref().is_some_and(|it| it.name == *name);
+        let kept = old.iter_mut().find(same).and_then(Option::take);
+        kept.unwrap_or_else(|| Port { name: name.clone(), queue: VecDeque::new() })
+    };
+    names.iter().map(kept).collect()
+}
+
+impl Ports {
+    /// Takes the names that the graph gives them, in its order.
+    pub(crate) fn name(&mut self, inputs: &[String], outputs: &[String]) {
+        self.inputs = renamed(std::mem::take(&mut self.inputs), inputs);
+        self.outputs = renamed(std::mem::take(&mut self.outputs), outputs);
+    }
+
+    /// How many packets an input takes now.
+    pub(crate) fn room(&self, input: usize) -> usize {
+        self.inputs.get(input).map_or(0, |port| QUEUED_MAX - port.queue.len().min(QUEUED_MAX))
+    }
+
+    /// Puts a packet at an input, where there is room for it.
+    pub(crate) fn put(&mut self, input: usize, packet: Packet) {
+        if self.room(input) > 0 {
+            self.inputs[input].queue.push_back(packet);
+        }
+    }
+
+    /// The name of an input.
+    pub(super) fn input(&self, input: usize) -> &str {
+        self.inputs.get(input).map_or("", |port| &port.name)
+    }
+
+    /// Takes what the program has sent, by output.
+    pub(crate) fn sent(&mut self) -> impl Iterator<Item = (usize, VecDeque<Outgoing>)> {
+        let queues = self.outputs.iter_mut().map(|port| std::mem::take(&mut port.queue));
+        queues.enumerate().filter(|(_, queue)| !queue.is_empty())
+    }
+
+    /// Takes the count of what outputs had no room for.
+    pub(crate) fn refused(&mut self) -> u64 {
+        std::mem::take(&mut self.refused)
+    }
+
+    /// Drops what waits at inputs; how many they were.
+    pub(crate) fn forget(&mut self) -> usize {
+        self.inputs.iter_mut().map(|port| std::mem::take(&mut port.queue).len()).sum()
+    }
+
+    /// Why nobody can open this way in and out; a way that has neither end is none.
+    pub(super) fn check(&self, from: &str, to: &str) -> Result<(), String> {
+        let has_input = self.inputs.iter().any(|port| port.name == from);
+        let has_output = self.outputs.iter().any(|port| port.name == to);
+        match from == to {
+            true if has_input || has_output => Ok(()),
+            true => Err(format!("no link leads from or to `{from}`")),
+            false if !has_input => Err(format!("no link leads here from `{from}`")),
+            false if !has_output => Err(format!("no link leads from here to `{to}`")),
+            false => Ok(()),
+        }
+    }
+
+    /// Sends a packet; whether there is such an output with room for it.
+    pub(super) fn send(&mut self, to: &str, bytes: &[u8], time_ns: i64) -> bool {
+        let port = self.outputs.iter_mut().find(|port| port.name == to);
+        let Some(port) = port else { return false };
+        if port.queue.len() >= QUEUED_MAX {
+            self.refused += 1;
+            return false;
+        }
+        port.queue.push_back(Outgoing { bytes: bytes.to_vec(), time_ns });
+        true
+    }
+
+    /// Takes the next packet of an input.
+    pub(super) fn take(&mut self, from: &str) -> Option<Packet> {
+        self.inputs.iter_mut().find(|port| port.name == from)?.queue.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidemill_packet::packet::Pool;
+
+    fn names(all: &[&str]) -> Vec<String> {
+        all.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    #[test]
+    fn queues_are_bounded_and_stay_with_their_names() {
+        let pool = Pool::new(4096);
+        let mut ports = Ports::default();
+        ports.name(&names(&["a", "b"]), &names(&["x"]));
+        for _ in 0..2000 {
+            ports.put(1, pool.packet_of(&[1]).expect("a packet"));
+        }
+        assert_eq!((ports.room(1), ports.room(0), ports.room(7)), (0, QUEUED_MAX, 0));
+        assert_eq!(pool.stats().alive(), QUEUED_MAX as u64);
+        ports.name(&names(&["b", "c"]), &names(&["x", "y"]));
+        assert_eq!((ports.room(0), ports.room(1)), (0, QUEUED_MAX));
+        assert!(ports.take("b").is_some() && ports.take("a").is_none());
+        assert_eq!((0..2000).filter(|_| ports.send("x", b"1", 0)).count(), QUEUED_MAX);
+        assert!(!ports.send("z", b"1", 0));
+        assert_eq!((ports.refused(), ports.refused()), (2000 - QUEUED_MAX as u64, 0));
+        let sent: Vec<_> = ports.sent().map(|(at, queue)| (at, queue.len())).collect();
+        assert_eq!(sent, [(0, QUEUED_MAX)]);
+    }
+
+    #[test]
+    fn ways_have_ends_that_are_there() {
+        let mut ports = Ports::default();
+        ports.name(&names(&["a", "both"]), &names(&["x", "both"]));
+        for (from, to) in [("a", "a"), ("x", "x"), ("both", "both"), ("a", "x"), ("both", "x")] {
+            assert_eq!(ports.check(from, to), Ok(()), "{from} -> {to}");
+        }
+        for (from, to) in [("x", "a"), ("a", "z"), ("z", "x"), ("z", "z"), ("", "")] {
+            assert!(ports.check(from, to).is_err(), "{from} -> {to}");
+        }
+    }
+}

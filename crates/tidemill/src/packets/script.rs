@@ -1,0 +1,241 @@
+//! An app written in the component language: the app `Script`.
+//!
+//! ```text
+//! link -> Packets?Packet(p) -> components -> Packets!Send(p) -> link
+//! ```
+//! The app holds one program, on a loop of its own whose clock is that of the packet engine: it
+//! stands still during a breath. A breath gives the program so many packets and steps and no more;
+//! what is left stays on the links, and goes on in the next. So a run with a seed repeats, and a
+//! program that never rests slows the others down but does not stop them.
+//!
+//! ```
+//! use tidemill::packets::{self, RunOptions};
+//! use tidemill_packet::flow;
+//! use tidemill_stdx::diag::Sources;
+//!
+//! let file = std::env::temp_dir().join(format!("tidemill-script-{}.com", std::process::id()));
+//! std::fs::write(&file, "COMPONENT Pass REQUIRES Packets; VARIABLE p: TEXT; sent: BOOLEAN;
+//!   BEGIN Packets!Open(\"src -> end\"); Packets?Opened;
+//!   ACTIVITY {EXCLUSIVE} WHILE TRUE DO
+//!     Packets!Receive; Packets?Packet(p); Packets!Send(p); Packets?Sent(sent)
+//!   END
+//!   END Pass;")?;
+//! let text = format!(
+//!     "src :: Source {{ packets: 3 }}\nscript :: Script {{ file: \"{}\" }}\nend :: Sink
+//!      src -> script -> end",
+//!     file.display()
+//! );
+//! let catalogue = packets::catalogue();
+//! let mut sources = Sources::new();
+//! let loaded =
+//!     flow::load_text("a.flow", &text, &flow::Options::default(), &catalogue, &mut sources);
+//! let graph = loaded.graph.ok_or("the graph is right")?;
+//! let ended = packets::run(graph, RunOptions::default(), Box::new(|note| eprintln!("{note}")))?;
+//! assert_eq!(ended.links[1].1.rx_packets, 3);
+//! # std::fs::remove_file(&file)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::path::PathBuf;
+
+use tidemill_event::Time;
+use tidemill_packet::app::{App, Fault, Io, Ports, Progress, Start, Wrong};
+
+use crate::components::hosted::{Hosted, State};
+use crate::components::system::ports::Outgoing;
+use crate::components::{self, RunOptions};
+
+/// Packets of one input that a breath takes: few enough that a program which sends some for each
+/// does not fill its links.
+const TAKEN_MAX: usize = 256;
+
+/// A MB of memory.
+const MB: u64 = 1 << 20;
+
+tidemill_packet::declare! {
+    /// Runs a program of components that receives packets and sends them.
+    ///
+    /// The program opens its ports through the interface Packets, by the names of the apps at the
+    /// other end: `Open("left")` receives from the input `left` and sends to the output `left`,
+    /// `Open("left -> right")` receives from the one and sends to the other.
+    ///
+    /// Time is that of the graph and begins at 0 when the program does; a program that waits for a
+    /// time is a source that is not done. What it writes goes to the log, as `script`. When its main
+    /// component fails the app does, and is started again; when that ends in order, packets are
+    /// dropped as `ended`. What it had not received when it failed is dropped as `failed`; what was
+    /// still on its links is there for the next.
+    ///
+    /// A packet that is sent bears the time of the one received before it at the same port.
+    ///
+    /// Packets for inputs that the program has not opened when it rests are dropped as `not_open`,
+    /// those it sends faster than they can leave as `queue_full`.
+    app Script {
+        config ScriptConfig {
+            /// The program, a file of components.
+            file: String,
+            /// What the program reads as its arguments.
+            arguments: Vec<String> = Vec::new(),
+            /// The folder that the program sees as the root of the file system.
+            root: String = ".".to_owned(),
+            /// The most memory that its components use, in MB.
+            memory_mb: u64 = 64,
+            /// Steps that a breath runs of it at most, about: loops, calls and switches count.
+            steps: u64 = 100_000,
+        }
+        ports {
+            /// Packets for the program.
+            input: Input(Pull, Many),
+            /// Packets of the program.
+            output: Output(Push, Many),
+        }
+        traits { pulls, begins }
+    }
+}
+
+/// See [`Script::declaration`](tidemill_packet::app::Declared::declaration).
+pub struct Script {
+    program: Hosted,
+    started_ns: u64,
+    steps: u64,
+    is_over: bool,
+    taken: u64,
+    sent: u64,
+}
+
+impl App for Script {
+    fn validate(config: &ScriptConfig) -> Result<(), Wrong> {
+        match (config.memory_mb, config.steps) {
+            (0, _) => Err(Wrong::new("memory_mb", "it must be 1 at least")),
+            (_, 0) => Err(Wrong::new("steps", "it must be 1 at least")),
+            _ => Ok(()),
+        }
+    }
+
+    fn new(config: ScriptConfig, start: &mut Start) -> Result<Script, Fault> {
+        let loaded = components::load(&[PathBuf::from(&config.file)]);
+        if loaded.program.is_none() {
+            let found = loaded.diagnostics.iter().map(|one| loaded.sources.render(one));
+            return Err(Fault::new(found.collect::<String>().trim_end().to_owned()));
+        }
+        let options = RunOptions {
+            memory_max: Some(config.memory_mb.saturating_mul(MB)),
+            root: Some(PathBuf::from(config.root)),
+            arguments: config.arguments,
+            ..RunOptions::default()
+        };
+        let seed = start.rng().next_u64();
+        let program = Hosted::new(&loaded, start.name(), seed, options).map_err(Fault::new)?;
+        Ok(Script {
+            program,
+            started_ns: start.now_ns(),
+            steps: config.steps,
+            is_over: false,
+            taken: 0,
+            sent: 0,
+        })
+    }
+
+    fn linked(&mut self, ports: &Ports<'_>) {
+        if let Some(known) = self.program.ports() {
+            known.name(ports.inputs, ports.outputs);
+        }
+    }
+
+    fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
+        if self.is_over {
+            drain(io, 0..io.inputs(), "ended");
+            return Ok(Progress::Asleep);
+        }
+        self.take(io);
+        let now_ns = io.now_ns().saturating_sub(self.started_ns);
+        let state = self.program.run(Time(now_ns), self.steps);
+        self.send(io);
+        match state {
+            State::Failed(why) => {
+                self.forget(io, "failed");
+                Err(Fault::new(why))
+            }
+            State::Busy => Ok(Progress::Ready),
+            State::Over => {
+                self.is_over = true;
+                self.forget(io, "ended");
+                drain(io, 0..io.inputs(), "ended");
+                Ok(Progress::Asleep)
+            }
+            State::Waits(until) => Ok(self.rest(io, until)),
+        }
+    }
+
+    fn report(&self) -> Vec<(&'static str, u64)> {
+        let faults = self.program.faults();
+        vec![("packets_taken", self.taken), ("packets_sent", self.sent), ("faults", faults)]
+    }
+}
+
+impl Script {
+    /// Takes packets from the links of open inputs, as far as there is room for them.
+    fn take(&mut self, io: &mut Io) {
+        for input in 0..io.inputs() {
+            if !self.program.has_opened(input) {
+                continue;
+            }
+            let Some(ports) = self.program.ports() else { return };
+            for _ in 0..ports.room(input).min(TAKEN_MAX) {
+                let Some(packet) = io.receive(input) else { break };
+                ports.put(input, packet);
+                self.taken += 1;
+            }
+        }
+    }
+
+    /// Sends what the program has sent.
+    fn send(&mut self, io: &mut Io) {
+        let Some(ports) = self.program.ports() else { return };
+        for (output, queue) in ports.sent() {
+            for Outgoing { bytes, time_ns } in queue {
+                if let Some(mut packet) = io.packet_of(&bytes) {
+                    packet.set_time_ns(time_ns);
+                    io.send(output, packet);
+                    self.sent += 1;
+                }
+            }
+        }
+        for _ in 0..ports.refused() {
+            io.count_drop("queue_full");
+        }
+    }
+
+    /// Drops what the program has not received.
+    fn forget(&mut self, io: &mut Io, reason: &'static str) {
+        let count = self.program.ports().map_or(0, |ports| ports.forget());
+        (0..count).for_each(|_| io.count_drop(reason));
+    }
+
+    /// What to wait for, now that the program does nothing by itself.
+    fn rest(&mut self, io: &mut Io, until: Option<Time>) -> Progress {
+        let mut has_more = false;
+        for input in 0..io.inputs() {
+            match self.program.has_opened(input) {
+                false => drain(io, input..input + 1, "not_open"),
+                true => {
+                    let room = self.program.ports().map_or(0, |ports| ports.room(input));
+                    has_more |= io.waiting(input) > 0 && room > 0;
+                }
+            }
+        }
+        match until {
+            _ if has_more => Progress::Ready,
+            Some(at) => Progress::Until(self.started_ns.saturating_add(at.0)),
+            None => Progress::Asleep,
+        }
+    }
+}
+
+/// Drops what waits on the links of inputs.
+fn drain(io: &mut Io, inputs: std::ops::Range<usize>, reason: &'static str) {
+    for input in inputs {
+        while let Some(packet) = io.receive(input) {
+            io.drop(packet, reason);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Decimals, eight digits at a time: a word holds a digit in each byte, the first in the lowest.
+
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+const HIGHS: u64 = 0x8080_8080_8080_8080;
+
+/// The first number that needs more than eight digits.
+const BLOCK: u64 = 100_000_000;
+
+/// Bytes that [`write`] may write to: a sign and twenty digits, and what a word writes beyond.
+pub(crate) const ROOM: usize = 32;
+
+/// Writes a decimal at `at`; gives where it ends. What follows it may be written to as well.
+///
+/// # Safety
+/// [`ROOM`] bytes at `at` may be written.
+#[inline]
+pub(crate) unsafe fn write(mut at: *mut u8, negative: bool, amount: u64) -> *mut u8 {
+    // SAFETY: a sign, at most four digits in front and two blocks of eight stay within the room.
+    unsafe {
+        at.write(b'-');
+        at = at.add(usize::from(negative));
+        if amount < BLOCK {
+            return write_short(at, amount);
+        }
+        let (high, low) = (amount / BLOCK, amount % BLOCK);
+        if high < BLOCK {
+            at = write_short(at, high);
+        } else {
+            at = write_short(at, high / BLOCK);
+            at = write_block(at, high % BLOCK);
+        }
+        write_block(at, low)
+    }
+}
+
+/// Writes a point and four digits, but none of the zeros at their end, nor a point without digits.
+///
+/// # Safety
+/// [`ROOM`] bytes at `at` may be written.
+#[inline]
+pub(crate) unsafe fn write_places(at: *mut u8, amount: u64) -> *mut u8 {
+    if amount == 0 {
+        return at;
+    }
+    let digits = (digits(amount) >> 32) as u32;
+    // SAFETY: a point and four digits.
+    unsafe {
+        at.write(b'.');
+        at.add(1).cast::<[u8; 4]>().write((digits | ZEROS as u32).to_le_bytes());
+        at.add(5 - digits.leading_zeros() as usize / 8)
+    }
+}
+
+/// Writes a number below [`BLOCK`] without zeros in front.
+///
+/// # Safety
+/// Eight bytes at `at` may be written.
+#[inline]
+unsafe fn write_short(at: *mut u8, amount: u64) -> *mut u8 {
+    let digits = digits(amount);
+    // The last digit is written even if it is 0.
+    let zeros = (digits | 1 << 56).trailing_zeros() & !7;
+    // SAFETY: as the caller says.
+    unsafe {
+        at.cast::<[u8; 8]>().write(((digits | ZEROS) >> zeros).to_le_bytes());
+        at.add(8 - zeros as usize / 8)
+    }
+}
+
+/// Writes a number below [`BLOCK`] as eight digits.
+///
+/// # Safety
+/// Eight bytes at `at` may be written.
+#[inline]
+unsafe fn write_block(at: *mut u8, amount: u64) -> *mut u8 {
+    // SAFETY: as the caller says.
+    unsafe {
+        at.cast::<[u8; 8]>().write((digits(amount) | ZEROS).to_le_bytes());
+        at.add(8)
+    }
+}
+
+/// The digits of a number below [`BLOCK`]: halves of it, then of each half, in lanes of the word.
+///
+/// Division by 100 and 10 is multiplication and shift, exact for numbers as small as these.
+#[inline]
+fn digits(amount: u64) -> u64 {
+    let fours = (amount / 10_000) | ((amount % 10_000) << 32);
+    let hundreds = (fours * 10_486) >> 20 & 0x7f_0000_007f;
+    let twos = (fours - 100 * hundreds) << 16 | hundreds;
+    let tens = (twos * 103) >> 10 & 0x000f_000f_000f_000f;
+    (twos - 10 * tens) << 8 | tens
+}
+
+/// Powers of ten that digits of one block are multiplied with.
+const POWERS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
+/// Reads the digits at `at` behind those of `amount`; gives the whole and where they end.
+///
+/// More than nineteen digits in all may be too many for the word: then the amount is wrong.
+#[inline]
+pub(crate) fn read(bytes: &[u8], mut at: usize, mut amount: u64) -> (u64, usize) {
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*block) ^ ZEROS;
+        // Digits are 0 to 9 now; a carry goes to later bytes only, which do not matter.
+        let others = (word.wrapping_add(0x7676_7676_7676_7676) | word) & HIGHS;
+        if others == 0 {
+            amount = amount.wrapping_mul(BLOCK).wrapping_add(value(word));
+            at += 8;
+            continue;
+        }
+        let count = others.trailing_zeros() / 8;
+        if count == 0 {
+            return (amount, at);
+        }
+        let value = value(word << (64 - 8 * count));
+        return (
+            amount.wrapping_mul(POWERS[count as usize]).wrapping_add(value),
+            at + count as usize,
+        );
+    }
+    while let Some(digit) = bytes.get(at).map(|byte| byte.wrapping_sub(b'0'))
+        && digit < 10
+    {
+        amount = amount.wrapping_mul(10).wrapping_add(u64::from(digit));
+        at += 1;
+    }
+    (amount, at)
+}
+
+/// The number that eight digits are.
+#[inline]
+fn value(digits: u64) -> u64 {
+    let twos = digits.wrapping_mul(10 << 8 | 1) >> 8 & 0x00ff_00ff_00ff_00ff;
+    let fours = twos.wrapping_mul(100 << 16 | 1) >> 16 & 0x0000_ffff_0000_ffff;
+    fours.wrapping_mul(10_000 << 32 | 1) >> 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(negative: bool, amount: u64) -> String {
+        let mut room = [0u8; ROOM];
+        // SAFETY: that is the room.
+        let end = unsafe { write(room.as_mut_ptr(), negative, amount) };
+        let length = end.addr() - room.as_ptr().addr();
+        String::from_utf8(room[..length].to_vec()).unwrap()
+    }
+
+    #[test]
+    fn decimals_come_back() {
+        let mut amounts: Vec<u64> = (0..20_000).collect();
+        for power in 0..20 {
+            let power = 10u64.pow(power);
+            for factor in 1..10 {
+                let near = power.saturating_mul(factor);
+                amounts.extend([near - 1, near, near.saturating_add(1), near / 3, near / 7 * 5]);
+            }
+        }
+        amounts.extend([u64::MAX, u64::MAX - 1, i64::MAX as u64, 1 << 63]);
+        for amount in amounts {
+            let plain = amount.to_string();
+            assert_eq!(text(false, amount), plain);
+            assert_eq!(text(true, amount), format!("-{amount}"));
+            for after in ["", "x", ".", " 12345678", "/////////", ":", "\u{ff}9", "9x"] {
+                let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+                let all = format!("{plain}{after}");
+                let (read, end) = read(all.as_bytes(), 0, 0);
+                assert_eq!(end, plain.len() + digits, "{all}");
+                assert!(digits > 0 || read == amount, "{all}");
+            }
+        }
+    }
+
+    #[test]
+    fn digits_end_at_any_other_byte() {
+        for byte in (0..=255u8).filter(|byte| !byte.is_ascii_digit()) {
+            for place in 0..20 {
+                let mut bytes = *b"1234567890123456789012345678";
+                bytes[place] = byte;
+                assert_eq!(read(&bytes, 0, 0).1, place, "{byte}");
+                assert_eq!(read(&bytes[..place], 0, 0).1, place);
+            }
+        }
+        assert_eq!(read(b"25.50", 3, 25), (2550, 5));
+    }
+}

@@ -4,7 +4,7 @@
 //! all while the other side polls, wait for the end of the turn. A ring that would tell nothing is
 //! left out ([`Pore::is_ring_due`]).
 //!
-//! *In.* When something was armed and nothing is left to run, within a turn or at its end, the pores
+//! *In.* When something was armed and nothing is left to run, in a turn or at its end, the pores
 //! are polled for a little while before the loop sleeps at their bells: a sleep and a wake-up cost
 //! more than most answers take. How long follows from how long answers have taken
 //! ([`tidemill_pore::patience`]); a poll ends when a timer is due. While the loop polls, and while

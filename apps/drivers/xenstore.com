@@ -1,11 +1,12 @@
 (*
   Xenstore over a pore: the driver as a component.
 
-  Server processes, one for each client, put requests into the ring while there is room and wait
-  for their answers; one process takes what comes back, matches it by number, and delivers the
-  events of watches. As many requests are under way as the ring has room for: how much that is at
-  least, is known from the last event and what was sent since. Nobody is ever busy waiting, and
-  everybody fails with EIO if the store goes.
+  Server processes, one for each client, put requests into the ring while there is room, else into a
+  queue, and wait for their answers. Whoever of them waits first takes what comes back for all, or,
+  while none does, a process of the driver: it matches answers by number, delivers the events of
+  watches, and sends what is queued. As many requests are under way as the ring has room for: each
+  event tells how many bytes will have been accepted in all, and what was sent is counted. Nobody is
+  ever busy waiting, and everybody fails with EIO if the store goes.
 
   Connect("xenstore", path) takes a page from who listens there; Connect("socket", path) speaks to
   a daemon. All clients of one driver share what the first has connected to.
@@ -15,7 +16,8 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     Slots = 128;
     Events = 256;
     HeaderBytes = 16;
-    Enough = 256; (* room for which it is worth while to begin *)
+    Enough = 128; (* room for which it is worth while to begin *)
+    ReadBytes = 65536;
     Waiting = 1;
     Good = 2;
     Bad = 3;
@@ -38,19 +40,27 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     reason: TEXT;
     nul, head: TEXT;
     rest: TEXT; (* of a message that did not fit *)
-    room: INTEGER; (* at least so many bytes would be accepted *)
-    seen, sent: INTEGER; (* room that an event told of, and what was sent since before that *)
+    until, sent: INTEGER; (* bytes that would be accepted, and that were sent, in all *)
+    armed: INTEGER; (* room that an event was asked for, less than 0 if none was *)
     free[place: INTEGER]: INTEGER {ARRAY};
     freeCount: INTEGER;
     state[slot: INTEGER]: INTEGER {ARRAY};
     answer[slot: INTEGER]: TEXT {ARRAY};
+    queue[place: INTEGER]: INTEGER {ARRAY}; (* slots of what is to be sent *)
+    firstQueued, lastQueued: INTEGER;
+    kind[slot: INTEGER]: INTEGER {ARRAY};
+    transaction[slot: INTEGER]: INTEGER {ARRAY};
+    first[slot: INTEGER]: TEXT {ARRAY};
+    second[slot: INTEGER]: TEXT {ARRAY};
+    leader: INTEGER; (* the slot of who takes what comes, less than 0 if nobody does *)
+    came: TEXT; (* with the last event *)
     input: TEXT; (* the beginning of a message *)
-    path[place: INTEGER]: TEXT {ARRAY};
-    token[place: INTEGER]: TEXT {ARRAY};
+    eventPath[place: INTEGER]: TEXT {ARRAY};
+    eventToken[place: INTEGER]: TEXT {ARRAY};
     firstEvent, lastEvent: INTEGER;
 
   (* The bytes of a text from one place to before another, whatever they are. *)
-  PROCEDURE Part(from: TEXT; start, end: INTEGER): TEXT;
+  PROCEDURE Part(VARIABLE from: TEXT; start, end: INTEGER): TEXT;
     VARIABLE
       part: TEXT;
       i: INTEGER;
@@ -73,7 +83,7 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     RETURN list
   END Swapped;
 
-  PROCEDURE Joined(first, second: TEXT): TEXT;
+  PROCEDURE Joined(VARIABLE first, second: TEXT): TEXT;
     VARIABLE
       both: TEXT;
       i: INTEGER;
@@ -88,7 +98,20 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     RETURN both
   END Joined;
 
-  PROCEDURE Number(from: TEXT; at: INTEGER): INTEGER;
+  (* The text and a NUL. *)
+  PROCEDURE Ended(VARIABLE text: TEXT): TEXT;
+    VARIABLE
+      ended: TEXT;
+      i: INTEGER;
+  BEGIN
+    NEW(ended, LENGTH(text) + 1);
+    FOR i := 0 TO LENGTH(text) - 1 DO
+      ended[i] := text[i]
+    END;
+    RETURN ended
+  END Ended;
+
+  PROCEDURE Number(VARIABLE from: TEXT; at: INTEGER): INTEGER;
   BEGIN
     RETURN INTEGER(from[at]) + 256 * INTEGER(from[at + 1]) + 65536 * INTEGER(from[at + 2])
         + 16777216 * INTEGER(from[at + 3])
@@ -104,10 +127,10 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
 
   (* An event may come before the answer to what was asked, whenever one was armed for. *)
   PROCEDURE Heed;
-    VARIABLE readable: INTEGER;
   BEGIN
-    IF Pore?Event THEN
-      Pore?Event(readable, seen);
+    IF Pore?Came THEN
+      Pore?Came(came, until);
+      armed := -1;
       isEvent := TRUE
     ELSIF Pore?Trouble THEN
       Pore?Trouble(reason);
@@ -118,20 +141,25 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
   (* Messages to the pore wait behind an event that nobody takes: whoever has many takes it first. *)
   PROCEDURE Listen;
   BEGIN
-    IF INPUT(Pore, ANY) THEN
+    IF (armed >= 0) AND INPUT(Pore, ANY) THEN
       Heed
     END
   END Listen;
 
+  (* Asks for the next event, unless one has come or the same was asked for. *)
   PROCEDURE Arm;
+    VARIABLE wanted: INTEGER;
   BEGIN
     Listen;
+    wanted := 0;
     IF LENGTH(rest) > 0 THEN
-      Pore!Arm(1, 1)
-    ELSIF isRing AND (room < Enough) THEN
-      Pore!Arm(1, Enough)
-    ELSE
-      Pore!Arm(1, 0)
+      wanted := 1
+    ELSIF firstQueued < lastQueued THEN
+      wanted := Enough
+    END;
+    IF ~isEvent AND (armed # wanted) THEN
+      Pore!Next(ReadBytes, wanted);
+      armed := wanted
     END
   END Arm;
 
@@ -146,7 +174,7 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
         isRing := kind = "xenstore";
         IF isRing THEN
           Pore!Avail;
-          Pore?Available(size, room)
+          Pore?Available(size, until)
         END;
         Arm
       ELSE
@@ -163,66 +191,101 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     Pore!Write(rest);
     Heed;
     Pore?Accepted(accepted);
+    INC(sent, accepted);
     rest := Part(rest, accepted, LENGTH(rest));
-    room := 0
+    Pore!Ring
   END SendRest;
 
-  (* A message for which there is room goes out at once. Of another as much goes as is accepted;
-     what is left goes first when there is more room. *)
-  PROCEDURE Send(kind, slot, transaction: INTEGER; first, second: TEXT);
-    VARIABLE length: INTEGER;
+  PROCEDURE SetHead(kind, slot, transaction, length: INTEGER);
   BEGIN
-    length := LENGTH(first) + 1 + LENGTH(second);
     head[0] := CHARACTER(kind);
     head[4] := CHARACTER(slot);
     SetNumber(8, transaction);
     head[12] := CHARACTER(length MOD 256);
-    head[13] := CHARACTER(length DIV 256 MOD 256);
-    IF HeaderBytes + length <= room THEN
-      DEC(room, HeaderBytes + length);
-      INC(sent, HeaderBytes + length);
+    head[13] := CHARACTER(length DIV 256)
+  END SetHead;
+
+  (* Sends what is queued as far as there is room. Of what is longer than that as much goes as is
+     accepted; what is left goes first when there is more room. *)
+  PROCEDURE SendQueued;
+    VARIABLE
+      slot, length: INTEGER;
+      start, end: TEXT;
+  BEGIN
+    WHILE (firstQueued < lastQueued) AND (LENGTH(rest) = 0) DO
+      slot := queue[firstQueued MOD Slots];
+      length := LENGTH(first[slot]) + 1 + LENGTH(second[slot]);
+      IF isRing AND (HeaderBytes + length <= until - sent) THEN
+        SetHead(kind[slot], slot, transaction[slot], length);
+        Listen;
+        Pore!Send(head, first[slot], nul, second[slot]);
+        INC(sent, HeaderBytes + length)
+      ELSIF ~isRing OR (until - sent >= Enough) THEN
+        SetHead(kind[slot], slot, transaction[slot], length);
+        start := Joined(head, first[slot]);
+        end := Joined(nul, second[slot]);
+        rest := Joined(start, end);
+        SendRest
+      ELSE
+        RETURN
+      END;
+      INC(firstQueued)
+    END
+  END SendQueued;
+
+  (* A message for which there is room goes out at once. *)
+  PROCEDURE Post(type, slot, number: INTEGER; VARIABLE path, value: TEXT);
+    VARIABLE length: INTEGER;
+  BEGIN
+    length := LENGTH(path) + 1 + LENGTH(value);
+    IF isRing AND (HeaderBytes + length <= until - sent) AND (firstQueued = lastQueued)
+        AND (LENGTH(rest) = 0) THEN
+      SetHead(type, slot, number, length);
       Listen;
-      Pore!Send(head, first, nul, second);
-      IF room < Enough THEN
-        Arm
-      END
+      Pore!Send(head, path, nul, value);
+      INC(sent, HeaderBytes + length)
     ELSE
-      rest := Joined(Joined(head, first), Joined(nul, second));
-      SendRest;
-      Pore!Ring;
+      kind[slot] := type;
+      transaction[slot] := number;
+      first[slot] := path;
+      second[slot] := value;
+      queue[lastQueued MOD Slots] := slot;
+      INC(lastQueued);
+      SendQueued;
       Arm
     END
-  END Send;
+  END Post;
 
-  PROCEDURE Note(data: TEXT; start, end: INTEGER);
+  (* The event of a watch, in what came. *)
+  PROCEDURE Note(start, end: INTEGER);
     VARIABLE middle: INTEGER;
   BEGIN
     middle := start;
-    WHILE (middle < end - 1) AND (data[middle] # 0X) DO
+    WHILE (middle < end - 1) AND (came[middle] # 0X) DO
       INC(middle)
     END;
     IF lastEvent - firstEvent = Events THEN
       INC(firstEvent)
     END;
-    path[lastEvent MOD Events] := Part(data, start, middle);
-    token[lastEvent MOD Events] := Part(data, middle + 1, end - 1);
+    eventPath[lastEvent MOD Events] := Part(came, start, middle);
+    eventToken[lastEvent MOD Events] := Part(came, middle + 1, end - 1);
     INC(lastEvent)
   END Note;
 
-  (* One whole message. *)
-  PROCEDURE Deliver(data: TEXT; kind, slot, start, end: INTEGER);
+  (* One whole message, in what came. *)
+  PROCEDURE Deliver(kind, slot, start, end: INTEGER);
   BEGIN
     IF kind = TypeWatchEvent THEN
-      Note(data, start, end)
+      Note(start, end)
     ELSIF (slot < Slots) AND (state[slot] = Waiting) THEN
       IF kind = TypeError THEN
-        answer[slot] := Part(data, start, end - 1);
+        answer[slot] := Part(came, start, end - 1);
         state[slot] := Bad
       ELSE
-        IF (kind = TypeRead) THEN
-          answer[slot] := Part(data, start, end)
+        IF kind = TypeRead THEN
+          answer[slot] := Part(came, start, end)
         ELSIF kind <= TypeStart THEN
-          answer[slot] := Swapped(Part(data, start, end - 1), 0X, " ")
+          answer[slot] := Swapped(Part(came, start, end - 1), 0X, " ")
         END;
         state[slot] := Good
       END
@@ -233,97 +296,114 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
   END Deliver;
 
   (* All whole messages of what has come. *)
-  PROCEDURE Take(data: TEXT);
+  PROCEDURE Take;
     VARIABLE
       at, length: INTEGER;
       isWhole: BOOLEAN;
   BEGIN
     IF LENGTH(input) > 0 THEN
-      data := Joined(input, data);
+      came := Joined(input, came);
       input := ""
     END;
     at := 0;
     isWhole := TRUE;
-    WHILE isWhole AND (at + HeaderBytes <= LENGTH(data)) DO
-      length := Number(data, at + 12);
+    WHILE isWhole AND (at + HeaderBytes <= LENGTH(came)) DO
+      length := Number(came, at + 12);
       IF length > 4096 THEN
         reason := "a message is too long";
         isBroken := TRUE;
         RETURN
       END;
-      IF at + HeaderBytes + length <= LENGTH(data) THEN
-        Deliver(data, INTEGER(data[at]), Number(data, at + 4), at + HeaderBytes, at + HeaderBytes
+      IF at + HeaderBytes + length <= LENGTH(came) THEN
+        Deliver(Number(came, at), Number(came, at + 4), at + HeaderBytes, at + HeaderBytes
             + length);
         at := at + HeaderBytes + length
       ELSE
         isWhole := FALSE
       END
     END;
-    IF at < LENGTH(data) THEN
-      input := Part(data, at, LENGTH(data))
+    IF at < LENGTH(came) THEN
+      input := Part(came, at, LENGTH(came))
     END
   END Take;
 
+  PROCEDURE Serve;
+  BEGIN
+    IF ~isEvent THEN
+      Heed
+    END;
+    IF isEvent THEN
+      isEvent := FALSE;
+      Take;
+      IF LENGTH(rest) > 0 THEN
+        SendRest
+      END;
+      SendQueued;
+      Arm
+    END
+  END Serve;
+
   IMPLEMENTATION Xenstore;
     VARIABLE
-      kind, slot, transaction: INTEGER;
-      first, second, event: TEXT;
+      type, slot, number: INTEGER;
+      path, value, event: TEXT;
       isGood, isNext: BOOLEAN;
   BEGIN
-    ?Connect(first, second);
+    ?Connect(path, value);
     BEGIN {EXCLUSIVE}
-      Open(first, second);
+      Open(path, value);
       isGood := ~isBroken;
-      first := reason
+      path := reason
     END;
     IF isGood THEN
       !Connected;
       WHILE ~?Close AND ~?FINISH DO
-        second := "";
-        transaction := 0;
+        value := "";
+        number := 0;
         isNext := FALSE;
         IF ?Write THEN
-          ?Write(first, second, transaction);
-          kind := TypeWrite
+          ?Write(path, value, number);
+          type := TypeWrite
         ELSIF ?Read THEN
-          ?Read(first, transaction);
-          kind := TypeRead
+          ?Read(path, number);
+          type := TypeRead
         ELSIF ?MakeDirectory THEN
-          ?MakeDirectory(first, transaction);
-          kind := TypeMakeDirectory
+          ?MakeDirectory(path, number);
+          type := TypeMakeDirectory
         ELSIF ?Remove THEN
-          ?Remove(first, transaction);
-          kind := TypeRemove
+          ?Remove(path, number);
+          type := TypeRemove
         ELSIF ?Directory THEN
-          ?Directory(first, transaction);
-          kind := TypeDirectory
+          ?Directory(path, number);
+          type := TypeDirectory
         ELSIF ?GetPermissions THEN
-          ?GetPermissions(first, transaction);
-          kind := TypeGetPermissions
+          ?GetPermissions(path, number);
+          type := TypeGetPermissions
         ELSIF ?SetPermissions THEN
-          ?SetPermissions(first, second, transaction);
-          kind := TypeSetPermissions;
-          second := Joined(Swapped(second, " ", 0X), Swapped(" ", " ", 0X))
+          ?SetPermissions(path, value, number);
+          type := TypeSetPermissions;
+          value := Swapped(value, " ", 0X);
+          value := Ended(value)
         ELSIF ?Watch THEN
-          ?Watch(first, second);
-          kind := TypeWatch;
-          second := Joined(second, Swapped(" ", " ", 0X))
+          ?Watch(path, value);
+          type := TypeWatch;
+          value := Ended(value)
         ELSIF ?Unwatch THEN
-          ?Unwatch(first, second);
-          kind := TypeUnwatch;
-          second := Joined(second, Swapped(" ", " ", 0X))
+          ?Unwatch(path, value);
+          type := TypeUnwatch;
+          value := Ended(value)
         ELSIF ?Start THEN
           ?Start;
-          kind := TypeStart;
-          first := ""
+          type := TypeStart;
+          path := ""
         ELSIF ?Commit THEN
-          ?Commit(transaction);
-          kind := TypeEnd;
-          first := "T"
+          ?Commit(number);
+          type := TypeEnd;
+          path := "T"
         ELSIF ?Abort THEN
-          ?Abort(transaction);
-          kind := TypeEnd;
-          first := "F"
+          ?Abort(number);
+          type := TypeEnd;
+          path := "F"
         ELSE
           ?Next;
           isNext := TRUE
@@ -331,36 +411,47 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
         IF isNext THEN
           BEGIN {EXCLUSIVE}
             AWAIT((firstEvent < lastEvent) OR isBroken);
-            first := "";
+            path := "";
             event := "";
             IF firstEvent < lastEvent THEN
-              first := path[firstEvent MOD Events];
-              event := token[firstEvent MOD Events];
+              path := eventPath[firstEvent MOD Events];
+              event := eventToken[firstEvent MOD Events];
               INC(firstEvent)
             END
           END;
-          !Fired(first, event)
+          !Fired(path, event)
         ELSE
           BEGIN {EXCLUSIVE}
-            AWAIT(isBroken OR (freeCount > 0) AND (LENGTH(rest) = 0) AND ((room >= Enough)
-                OR ~isRing));
+            AWAIT(isBroken OR (freeCount > 0));
             IF isBroken THEN
-              first := "EIO";
+              path := "EIO";
               isGood := FALSE
-            ELSIF LENGTH(first) + LENGTH(second) > 4095 THEN
-              first := "E2BIG";
+            ELSIF LENGTH(path) + LENGTH(value) > 4095 THEN
+              path := "E2BIG";
               isGood := FALSE
             ELSE
               DEC(freeCount);
               slot := free[freeCount];
               state[slot] := Waiting;
-              Send(kind, slot, transaction, first, second);
-              AWAIT((state[slot] # Waiting) OR isBroken);
+              Post(type, slot, number, path, value);
+              IF leader < 0 THEN
+                leader := slot
+              END;
+              WHILE (state[slot] = Waiting) AND ~isBroken DO
+                AWAIT((state[slot] # Waiting) OR isBroken OR (leader = slot) AND (isEvent
+                    OR INPUT(Pore, ANY)));
+                IF (state[slot] = Waiting) AND ~isBroken THEN
+                  Serve
+                END
+              END;
+              IF leader = slot THEN
+                leader := -1
+              END;
               isGood := state[slot] = Good;
               IF state[slot] = Waiting THEN
-                first := "EIO"
+                path := "EIO"
               ELSE
-                first := answer[slot]
+                path := answer[slot]
               END;
               answer[slot] := "";
               free[freeCount] := slot;
@@ -368,9 +459,9 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
             END
           END;
           IF isGood THEN
-            !Done(first)
+            !Done(path)
           ELSE
-            !Failed(first)
+            !Failed(path)
           END
         END
       END;
@@ -378,45 +469,9 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
         ?Close
       END
     ELSE
-      !Refused(first)
+      !Refused(path)
     END
   END Xenstore;
-
-  (* Nothing that was sent is under way to the pore now: what is sent from here on is counted. *)
-  PROCEDURE Learn;
-    VARIABLE readable: INTEGER;
-  BEGIN
-    IF isRing THEN
-      room := seen - sent;
-      sent := 0;
-      IF room < Enough THEN
-        Pore!Avail;
-        Heed;
-        Pore?Available(readable, room)
-      END
-    END
-  END Learn;
-
-  PROCEDURE Serve;
-    VARIABLE data: TEXT;
-  BEGIN
-    IF ~isEvent THEN
-      Heed
-    END;
-    IF isEvent THEN
-      isEvent := FALSE;
-      Pore!Read(65536);
-      Heed;
-      Pore?Data(data);
-      Learn;
-      Take(data);
-      IF LENGTH(rest) > 0 THEN
-        SendRest
-      END;
-      Pore!Ring;
-      Arm
-    END
-  END Serve;
 
   VARIABLE i: INTEGER;
 BEGIN
@@ -426,17 +481,26 @@ BEGIN
   isEvent := FALSE;
   reason := "";
   rest := "";
-  room := 0;
-  seen := 0;
+  until := 0;
   sent := 0;
+  armed := -1;
+  came := "";
   input := "";
   NEW(nul, 1);
   NEW(head, HeaderBytes);
   NEW(free, Slots);
   NEW(state, Slots);
   NEW(answer, Slots);
-  NEW(path, Events);
-  NEW(token, Events);
+  NEW(queue, Slots);
+  NEW(kind, Slots);
+  NEW(transaction, Slots);
+  NEW(first, Slots);
+  NEW(second, Slots);
+  NEW(eventPath, Events);
+  NEW(eventToken, Events);
+  firstQueued := 0;
+  lastQueued := 0;
+  leader := -1;
   firstEvent := 0;
   lastEvent := 0;
   FOR i := 0 TO Slots - 1 DO
@@ -447,7 +511,7 @@ BEGIN
 ACTIVITY {EXCLUSIVE}
   AWAIT(isOpen OR TERMINATED());
   WHILE ~TERMINATED() AND ~isBroken DO
-    AWAIT(isEvent OR INPUT(Pore, ANY) OR TERMINATED());
+    AWAIT(TERMINATED() OR (leader < 0) AND (isEvent OR INPUT(Pore, ANY)));
     IF isEvent OR INPUT(Pore, ANY) THEN
       Serve
     END

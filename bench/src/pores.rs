@@ -7,6 +7,9 @@
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tidemill::components::run::Prepared;
@@ -31,8 +34,9 @@ const OUTLET_NATIVE: [&str; 2] = [
     include_str!("../../crates/pore/src/xenstore/outlet.rs"),
     include_str!("../../crates/tidemill/src/components/system/xenstore.rs"),
 ];
-const PORE_NATIVE: [&str; 3] = [
+const PORE_NATIVE: [&str; 4] = [
     include_str!("../../crates/tidemill/src/components/system/pore/mod.rs"),
+    include_str!("../../crates/tidemill/src/components/system/pore/messages.rs"),
     include_str!("../../crates/tidemill/src/components/system/pore/open.rs"),
     include_str!("../../crates/tidemill/src/components/system/pore/wake.rs"),
 ];
@@ -204,28 +208,61 @@ fn compare(case: &Case, runs: usize, report: &mut Report) -> Result<(), String> 
     Ok(())
 }
 
-/// Many writers for long: what memory does.
+/// Many writers for long: what memory does. And how late a thread is that only sleeps, so late is
+/// what the machine lets nobody be on time for.
 fn endure(seconds: u64, report: &mut Report) -> Result<(), String> {
     let place = Place::new()?;
     let short = Case { writers: 25, size: 100, count: 1000, seconds: 1 };
     for case in [short, Case { seconds, ..short }] {
+        let sleeper = Sleeper::start()?;
         let outcome = one(&place, "pore", &case)?;
-        let row = |metric, value, unit| Row {
+        let bare = sleeper.stop();
+        let row = |who: &str, metric, value, unit| Row {
             bench: "pores",
             case: format!("25x100 for {} s", case.seconds),
-            who: "tidemill".to_owned(),
+            who: who.to_owned(),
             metric,
             value,
             unit,
             runs: 1,
         };
         let rate = outcome.measured.result as f64 / outcome.measured.wall_s;
-        report.row(&row("per_s", rate, "1/s"));
-        report.row(&row("peak_bytes", outcome.component_bytes as f64, "bytes"));
-        report.row(&row("resident_bytes", outcome.measured.peak_bytes, "bytes"));
-        report.row(&row("timer_late_ms", outcome.late_ms, "ms"));
+        report.row(&row("tidemill", "per_s", rate, "1/s"));
+        report.row(&row("tidemill", "peak_bytes", outcome.component_bytes as f64, "bytes"));
+        report.row(&row("tidemill", "resident_bytes", outcome.measured.peak_bytes, "bytes"));
+        report.row(&row("tidemill", "timer_late_ms", outcome.late_ms, "ms"));
+        report.row(&row("thread", "timer_late_ms", bare.as_secs_f64() * 1e3, "ms"));
     }
     Ok(())
+}
+
+/// A thread that sleeps a millisecond at a time, and notes by how much that has been longer.
+struct Sleeper {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Duration>,
+}
+
+impl Sleeper {
+    fn start() -> Result<Sleeper, String> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let theirs = stop.clone();
+        let thread = std::thread::Builder::new().name("sleeper".to_owned());
+        let thread = thread.spawn(move || {
+            let (span, mut late_max) = (Duration::from_millis(1), Duration::ZERO);
+            while !theirs.load(Ordering::Relaxed) {
+                let start = Instant::now();
+                std::thread::sleep(span);
+                late_max = late_max.max(start.elapsed().saturating_sub(span));
+            }
+            late_max
+        });
+        Ok(Sleeper { stop, thread: thread.map_err(|error| error.to_string())? })
+    }
+
+    fn stop(self) -> Duration {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap_or_default()
+    }
 }
 
 /// A round trip to another process, ours beside C on both sides.

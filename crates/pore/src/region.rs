@@ -155,6 +155,7 @@ impl Region {
     }
 
     /// The word at an offset that our side knows to be inside and aligned.
+    #[inline]
     fn word(&self, offset: u32) -> &AtomicU32 {
         assert!(offset.is_multiple_of(4) && (offset as usize) + 4 <= self.size);
         // SAFETY: inside, aligned, mapped as long as self is borrowed; all use of it is atomic on
@@ -163,11 +164,13 @@ impl Region {
     }
 
     /// An index of the other side, with all it wrote before (`Acquire`, with its `Release`).
+    #[inline]
     pub(crate) fn load_index(&self, offset: u32) -> u32 {
         u32::from_le(self.word(offset).load(Ordering::Acquire))
     }
 
     /// Our index, after all we wrote (`Release`, with the other side's `Acquire`).
+    #[inline]
     pub(crate) fn store_index(&self, offset: u32, value: u32) {
         self.word(offset).store(value.to_le(), Ordering::Release);
     }

@@ -134,7 +134,7 @@ impl Worker {
         if self.machine.ended.is_some() {
             return self.end_run();
         }
-        if !system::waiting(self).is_empty() || self.machine.holds > 0 {
+        if system::is_waited_for(self) || self.machine.holds > 0 {
             return Paused::Waiting;
         }
         self.report_deadlock();

@@ -202,10 +202,12 @@ impl ChannelRef {
         ProcessRef(self.0.cast::<Process>().wrapping_sub(1))
     }
 
+    #[inline]
     pub(crate) fn has(self, flag: u32) -> bool {
         self.flags() & flag != 0
     }
 
+    #[inline]
     pub(crate) fn raise(self, flag: u32) {
         self.set_flags(self.flags() | flag);
     }
@@ -214,6 +216,7 @@ impl ChannelRef {
         self.set_flags(self.flags() & !flag);
     }
 
+    #[inline]
     pub(crate) fn tag(self, entry: u8) -> u16 {
         // SAFETY: a handle names a live block, see the top; the index is taken modulo 4.
         unsafe { (*self.0).tags[usize::from(entry & 3)] }
@@ -225,6 +228,7 @@ impl ChannelRef {
     }
 
     /// The words of an entry.
+    #[inline]
     pub(crate) fn entry(self, entry: u8, interface: &Interface) -> Words {
         let first = self.0.wrapping_add(1).cast::<u64>();
         Words(first.wrapping_byte_add(usize::from(entry & 3) * interface.entry_size as usize))

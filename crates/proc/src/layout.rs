@@ -194,6 +194,7 @@ pub const FROM_CLIENT: u16 = 0;
 pub const FROM_SERVER: u16 = 1;
 
 /// What is written beside an entry: a message of the interface and who sent it.
+#[inline]
 pub const fn tag(message: u16, sender: u16) -> u16 {
     message << 1 | sender
 }
@@ -384,6 +385,10 @@ offsets! {
     WORKER_FREE = Worker.memory.free;
 }
 
+/// Where a text that is not empty has its length, of 32 bits; the empty one is a word of 0.
+pub const TEXT_LENGTH: i32 = 0;
+/// Where it has its bytes.
+pub const TEXT_BYTES: i32 = 8;
 /// Bytes of a frame's header: where its locals begin.
 pub const FRAME_HEADER: i32 = size_of::<Frame>() as i32;
 /// Where a server process has its channel.

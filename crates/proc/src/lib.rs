@@ -15,7 +15,7 @@
 //! memory     blocks and their accounting                      words      dropping what words own
 //! text, array, collection/  data with owners                  number, console   built-ins
 //! system     the seam to system components                    ticker     the end of slices
-//! crew/      several loops
+//! communication  what is said over it                         crew/      several loops
 //! inspect    listings of what there is
 //! ```
 //! A process is a block with its outermost frame; frames of calls are blocks in a list. Code of a
@@ -29,6 +29,7 @@ mod attend;
 mod channel;
 mod clock;
 mod collection;
+mod communication;
 mod component;
 pub mod console;
 mod crew;
@@ -56,10 +57,11 @@ mod words;
 mod worker;
 
 pub use attend::Paused;
+pub use communication::{Communication, CommunicationMap, Value, Values};
 pub use component::{ComponentId, Life};
 pub use inspect::{ComponentView, ProcessView};
 pub use layout::Worker;
 pub use process::{Role, State};
 pub use runner::{Home, Runner, arm};
-pub use system::{Communication, Refused, Request, Value};
+pub use system::{Refused, Request};
 pub use worker::{Count, Counts, Options};

@@ -49,6 +49,7 @@ fn large_layout(size: usize) -> Option<Layout> {
     Layout::from_size_align(size, GRAIN).ok()
 }
 
+#[inline]
 fn round(size: usize) -> usize {
     size.max(1).next_multiple_of(GRAIN)
 }
@@ -83,13 +84,31 @@ impl Memory {
         Ok(block)
     }
 
+    /// As [`Memory::take`], with anything in it.
+    #[inline]
+    pub(crate) fn take_unset(&mut self, size: usize) -> Result<*mut u8, OutOfMemory> {
+        let size = round(size);
+        let Some(&block) = self.free.get(size / GRAIN) else { return self.take(size) };
+        if block.is_null() || self.used + size as u64 > self.peak {
+            return self.take(size);
+        }
+        self.used += size as u64;
+        self.unlink(block, size);
+        Ok(block)
+    }
+
     /// Takes the first free block of its class and makes it zeros.
     #[inline]
     fn reuse(&mut self, block: *mut u8, size: usize) {
-        // SAFETY: a block in a free list is live memory of its class, written by `give`.
-        self.free[size / GRAIN] = unsafe { block.cast::<*mut u8>().read() };
+        self.unlink(block, size);
         // SAFETY: the block has `size` bytes.
         unsafe { block.write_bytes(0, size) };
+    }
+
+    #[inline]
+    fn unlink(&mut self, block: *mut u8, size: usize) {
+        // SAFETY: a block in a free list is live memory of its class, written by `give`.
+        self.free[size / GRAIN] = unsafe { block.cast::<*mut u8>().read() };
     }
 
     #[cold]

@@ -161,6 +161,7 @@ pub struct Message {
 
 impl Message {
     /// Whether it may follow message `state`.
+    #[inline]
     pub fn may_follow(&self, state: u16) -> bool {
         let state = usize::from(state);
         self.after.get(state / 64).is_some_and(|word| word >> (state % 64) & 1 == 1)

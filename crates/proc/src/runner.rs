@@ -24,6 +24,13 @@ pub trait Home: Sized + 'static {
     /// later, and then calls [`arm`].
     fn request(&mut self, lp: &mut Loop<Self>, request: Request);
 
+    /// Nothing is ready to run, and the slice is not over. Whoever looks for something that makes
+    /// a process ready, for a short while, says whether it has come; the slice then goes on.
+    fn look(&mut self, lp: &mut Loop<Self>) -> bool {
+        let _ = lp;
+        false
+    }
+
     /// The run has ended: see [`Worker::ended`].
     fn ended(&mut self, lp: &mut Loop<Self>);
 }
@@ -169,25 +176,42 @@ fn begin<W: Home>(world: &mut W, lp: &mut Loop<W>) {
     }
 }
 
+/// Rounds between two looks at the clock.
+const ROUNDS: u32 = 16;
+
+/// Whether the slice has lasted long enough. The ticker says so as well, but only when the machine
+/// lets its thread run.
+fn is_over<W: Home>(lp: &mut Loop<W>) -> bool {
+    match lp.slice() {
+        Slice::Span(span) => lp.host().now() - lp.now() >= span,
+        Slice::Steps(_) => false,
+    }
+}
+
 /// Runs and serves requests until the slice is over.
 fn rounds<W: Home>(world: &mut W, lp: &mut Loop<W>, budget: i64) -> Paused {
     let mut left = budget;
-    loop {
+    for round in 1u32.. {
         let worker = &mut world.runner().worker;
         let paused = worker.run(left);
         // Processes run, and checkpoints where they are counted; a request costs one.
         let steps = left.saturating_sub(worker.budget).max(0);
         lp.charge(steps as u64);
         left = worker.budget - 1;
-        if paused != Paused::Requests {
-            return paused;
+        match paused {
+            Paused::Requests => {
+                for _ in 0..REQUESTS {
+                    let Some(request) = world.runner().worker.take_request() else { break };
+                    world.request(lp, request);
+                }
+            }
+            Paused::Waiting if world.look(lp) => {}
+            _ => return paused,
         }
-        for _ in 0..REQUESTS {
-            let Some(request) = world.runner().worker.take_request() else { break };
-            world.request(lp, request);
-        }
-        if left <= 0 || world.runner().worker.is_cut_off() {
+        let is_late = round.is_multiple_of(ROUNDS) && is_over(lp);
+        if left <= 0 || is_late || world.runner().worker.is_cut_off() {
             return Paused::Requests;
         }
     }
+    Paused::Requests
 }

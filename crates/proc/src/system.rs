@@ -7,9 +7,10 @@
 //! answers beyond them wait in a queue here. A process that waits for an answer is not passive:
 //! virtual time stands still for it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use crate::channel::{self, head_from, interface_of, is_full};
+use crate::communication::{Communication, CommunicationMap, Value, Values};
 use crate::crew;
 use crate::handle::{ChannelRef, ComponentRef, ProcessRef, Words};
 use crate::layout::{
@@ -20,29 +21,18 @@ use crate::process;
 use crate::program::{Direction, Kind};
 use crate::text;
 
-/// Names one communication with a system component.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Communication(u64);
-
-/// A parameter of a message.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Value {
-    /// INTEGER, CHARACTER, BOOLEAN; REAL by its bits.
-    Word(u64),
-    /// TEXT.
-    Text(Vec<u8>),
-}
-
 /// What a client wants.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Debug)]
 pub struct Request {
     /// Which communication; the first message of one begins it.
     pub communication: Communication,
     /// The number that the embedder gave the system component.
     pub system: u32,
-    /// The message and its parameters; none when the client has finished: nothing more comes,
-    /// and nothing can be answered.
-    pub message: Option<(u32, Vec<Value>)>,
+    /// The message; none when the client has finished: nothing more comes, and nothing can be
+    /// answered.
+    pub message: Option<u32>,
+    /// Its parameters. [`Worker::reuse`] takes their memory back.
+    pub values: Values,
 }
 
 /// Why an answer was not taken.
@@ -60,7 +50,7 @@ struct Line {
     server: ProcessRef,
     system: u32,
     /// Answers for which there is no room yet.
-    pending: VecDeque<(u16, Vec<Value>)>,
+    pending: VecDeque<(u16, Vec<Value<'static>>)>,
     /// The protocol state once these are sent.
     state: u16,
     noted: bool,
@@ -72,15 +62,34 @@ struct Line {
 #[derive(Default)]
 pub(crate) struct Systems {
     offered: Vec<(String, u32)>,
-    lines: BTreeMap<u64, Line>,
-    noted: VecDeque<u64>,
-    last: u64,
+    lines: CommunicationMap<Line>,
+    /// Places of former lines.
+    free: Vec<u32>,
+    noted: VecDeque<Communication>,
+    /// How many there have been.
+    count: u32,
+    /// Memory for the parameters of the next request.
+    spare: Values,
+    /// Memory for the words of an answer.
+    words: Vec<u64>,
 }
 
 impl Systems {
     /// Whether a request may be waiting.
     pub(crate) fn is_noted(&self) -> bool {
         !self.noted.is_empty()
+    }
+
+    fn new_name(&mut self) -> Communication {
+        let place = self.free.pop().unwrap_or(self.lines.len() as u32);
+        self.count = self.count.wrapping_add(1);
+        Communication::new(place, self.count)
+    }
+
+    fn remove(&mut self, name: Communication) -> Option<Line> {
+        let line = self.lines.remove(name)?;
+        self.free.push(name.place() as u32);
+        Some(line)
     }
 }
 
@@ -97,16 +106,21 @@ impl Worker {
     }
 
     fn next_of_requests(&mut self) -> Option<Request> {
-        while let Some(&id) = self.machine.systems.noted.front() {
-            if let Some(request) = next_request(self, id) {
+        while let Some(&name) = self.machine.systems.noted.front() {
+            if let Some(request) = next_request(self, name) {
                 return Some(request);
             }
             self.machine.systems.noted.pop_front();
-            if let Some(line) = self.machine.systems.lines.get_mut(&id) {
+            if let Some(line) = self.machine.systems.lines.get_mut(name) {
                 line.noted = false;
             }
         }
         None
+    }
+
+    /// Takes back the memory of a request that has been served.
+    pub fn reuse(&mut self, values: Values) {
+        self.machine.systems.spare = values;
     }
 
     /// Sends a message to a client, in its time.
@@ -117,7 +131,7 @@ impl Worker {
         &mut self,
         communication: Communication,
         message: u32,
-        values: Vec<Value>,
+        values: &[Value<'_>],
     ) -> Result<(), Refused> {
         crew::visit(self, |worker| worker.answer_now(communication, message, values))
     }
@@ -126,10 +140,10 @@ impl Worker {
         &mut self,
         communication: Communication,
         message: u32,
-        values: Vec<Value>,
+        values: &[Value<'_>],
     ) -> Result<(), Refused> {
         let interfaces = &self.program().interfaces;
-        let line = self.machine.systems.lines.get_mut(&communication.0).ok_or(Refused::Gone)?;
+        let line = self.machine.systems.lines.get_mut(communication).ok_or(Refused::Gone)?;
         let channel = line.server.channel();
         if channel.has(CLIENT_FINISHED) {
             return Err(Refused::Gone);
@@ -139,22 +153,25 @@ impl Worker {
         let state = if line.pending.is_empty() { channel.state() } else { line.state };
         let allowed = if state == START { known.initial } else { known.may_follow(state) };
         let fits = known.parameters.len() == values.len()
-            && known.parameters.iter().zip(&values).all(|(kind, value)| match value {
+            && known.parameters.iter().zip(values).all(|(kind, value)| match value {
                 Value::Word(_) => *kind == Kind::Scalar,
                 Value::Text(_) => *kind == Kind::Text,
             });
         if !allowed || !fits || known.direction != Direction::Out {
             return Err(Refused::Protocol);
         }
-        line.pending.push_back((message as u16, values));
+        if line.pending.is_empty() && !is_full(channel) {
+            return put(self, channel, message as u16, values);
+        }
+        line.pending.push_back((message as u16, values.iter().map(Value::kept).collect()));
         line.state = message as u16;
-        flush(self, communication.0)
+        Ok(())
     }
 
     /// Breaks a communication: its client faults when it next uses it, now if it waits there.
     pub fn fail(&mut self, communication: Communication) {
         crew::visit(self, |worker| {
-            let Some(line) = worker.machine.systems.lines.remove(&communication.0) else { return };
+            let Some(line) = worker.machine.systems.remove(communication) else { return };
             let channel = line.server.channel();
             if !channel.has(CLIENT_FINISHED) {
                 channel::close_failed(worker, channel);
@@ -167,7 +184,7 @@ impl Worker {
     /// finished, what it has sent is taken all the same.
     pub fn hold_off(&mut self, communication: Communication) {
         crew::visit(self, |worker| {
-            if let Some(line) = worker.machine.systems.lines.get_mut(&communication.0) {
+            if let Some(line) = worker.machine.systems.lines.get_mut(communication) {
                 line.held = true;
             }
         });
@@ -176,7 +193,7 @@ impl Worker {
     /// Takes messages again of a client that was held off.
     pub fn attend_to(&mut self, communication: Communication) {
         crew::visit(self, |worker| {
-            let Some(line) = worker.machine.systems.lines.get_mut(&communication.0) else { return };
+            let Some(line) = worker.machine.systems.lines.get_mut(communication) else { return };
             line.held = false;
             let server = line.server;
             note(worker, server);
@@ -185,8 +202,7 @@ impl Worker {
 
     /// The communications that are open, with their system component's number.
     pub fn communications(&self) -> impl Iterator<Item = (Communication, u32)> {
-        let lines = self.machine.systems.lines.iter();
-        lines.map(|(&id, line)| (Communication(id), line.system))
+        self.machine.systems.lines.iter().map(|(name, line)| (name, line.system))
     }
 }
 
@@ -212,38 +228,41 @@ pub(crate) fn serve(
 ) -> Result<ProcessRef, OutOfMemory> {
     let server = process::create_system(worker, interface)?;
     let systems = &mut worker.machine.systems;
-    systems.last += 1;
-    server.set_wait(systems.last);
+    let name = systems.new_name();
+    server.set_wait(name.0);
     let pending = VecDeque::new();
     let line = Line { server, system, pending, state: START, noted: false, held: false };
-    systems.lines.insert(systems.last, line);
+    systems.lines.insert(name, line);
     Ok(server)
 }
 
 /// Something has changed on a channel of a system component.
 pub(crate) fn note(worker: &mut Worker, server: ProcessRef) {
     let systems = &mut worker.machine.systems;
-    if let Some(line) = systems.lines.get_mut(&server.wait())
+    let name = Communication(server.wait());
+    if let Some(line) = systems.lines.get_mut(name)
         && !line.noted
     {
         line.noted = true;
-        systems.noted.push_back(server.wait());
+        systems.noted.push_back(name);
         worker.machine.attention = true;
     }
 }
 
-fn next_request(worker: &mut Worker, id: u64) -> Option<Request> {
-    let line = worker.machine.systems.lines.get(&id)?;
+fn next_request(worker: &mut Worker, communication: Communication) -> Option<Request> {
+    let line = worker.machine.systems.lines.get(communication)?;
     let (server, system, held) = (line.server, line.system, line.held);
-    let (channel, communication) = (server.channel(), Communication(id));
+    let has_pending = !line.pending.is_empty();
+    let channel = server.channel();
+    let last = Request { communication, system, message: None, values: Values::default() };
     if channel.has(CLIENT_FINISHED) {
         channel::drop_unread(worker, channel);
-    } else if flush(worker, id).is_err() {
+    } else if has_pending && flush(worker, communication).is_err() {
         // Without memory for it the answer is lost: the client sees a communication that failed.
-        worker.machine.systems.lines.remove(&id);
+        worker.machine.systems.remove(communication);
         channel::close_failed(worker, channel);
         process::forget(worker, server);
-        return Some(Request { communication, system, message: None });
+        return Some(last);
     }
     if held && !channel.has(CLIENT_FINISHED) {
         return None;
@@ -251,64 +270,84 @@ fn next_request(worker: &mut Worker, id: u64) -> Option<Request> {
     if let Some(head) = head_from(channel, FROM_CLIENT) {
         let values = take_values(worker, channel, head);
         channel::notify_client(worker, channel);
-        return Some(Request { communication, system, message: Some((u32::from(head), values)) });
+        return Some(Request { message: Some(u32::from(head)), values, ..last });
     }
     if channel.has(CLIENT_FINISHED) {
-        worker.machine.systems.lines.remove(&id);
+        worker.machine.systems.remove(communication);
         process::forget(worker, server);
-        return Some(Request { communication, system, message: None });
+        return Some(last);
     }
     None
 }
 
-fn take_values(worker: &mut Worker, channel: ChannelRef, head: u16) -> Vec<Value> {
-    let kinds = &interface_of(worker, channel).messages[usize::from(head)].parameters;
-    let mut words = vec![0u64; kinds.len()];
-    channel::take(worker, channel, Words(words.as_mut_ptr()));
-    let value = |(&word, kind): (&u64, &Kind)| match kind {
-        Kind::Text => {
-            let bytes = text::bytes(word).to_vec();
+fn take_values(worker: &mut Worker, channel: ChannelRef, head: u16) -> Values {
+    let mut values = std::mem::take(&mut worker.machine.systems.spare);
+    values.clear();
+    let interface = interface_of(worker, channel);
+    let entry = channel.entry(channel.head(), interface);
+    for (index, kind) in interface.messages[usize::from(head)].parameters.iter().enumerate() {
+        let word = entry.get(index);
+        if *kind == Kind::Text {
+            values.push_text(text::bytes(word));
             text::free(worker, word);
-            Value::Text(bytes)
+        } else {
+            values.push_word(word);
         }
-        _ => Value::Word(word),
-    };
-    words.iter().zip(kinds).map(value).collect()
+    }
+    channel::pass_head(channel);
+    values
 }
 
 /// Moves answers that wait into the channel as far as there is room.
-fn flush(worker: &mut Worker, id: u64) -> Result<(), Refused> {
-    let Some(line) = worker.machine.systems.lines.get(&id) else { return Err(Refused::Gone) };
-    let channel = line.server.channel();
-    while !is_full(channel) {
-        let line = worker.machine.systems.lines.get_mut(&id).ok_or(Refused::Gone)?;
-        let Some((message, values)) = line.pending.pop_front() else { break };
-        let mut words = Vec::with_capacity(values.len());
-        for value in values {
-            words.push(match value {
-                Value::Word(word) => word,
-                Value::Text(bytes) => {
-                    text::make(worker, &bytes).map_err(|_| Refused::OutOfMemory)?
-                }
-            });
+fn flush(worker: &mut Worker, name: Communication) -> Result<(), Refused> {
+    loop {
+        let line = worker.machine.systems.lines.get_mut(name).ok_or(Refused::Gone)?;
+        let channel = line.server.channel();
+        if is_full(channel) {
+            return Ok(());
         }
-        let payload = Words(words.as_mut_ptr());
-        channel::put(worker, channel, message, FROM_SERVER, payload)
-            .map_err(|_| Refused::Protocol)?;
-        channel::notify_client(worker, channel);
+        let Some((message, values)) = line.pending.pop_front() else { return Ok(()) };
+        put(worker, channel, message, &values)?;
     }
+}
+
+/// Puts an answer into the channel, where there is room for it.
+fn put(
+    worker: &mut Worker,
+    channel: ChannelRef,
+    message: u16,
+    values: &[Value<'_>],
+) -> Result<(), Refused> {
+    let mut words = std::mem::take(&mut worker.machine.systems.words);
+    words.clear();
+    for value in values {
+        words.push(match value {
+            Value::Word(word) => *word,
+            Value::Text(bytes) => text::make(worker, bytes).map_err(|_| Refused::OutOfMemory)?,
+        });
+    }
+    let payload = Words(words.as_mut_ptr());
+    channel::put(worker, channel, message, FROM_SERVER, payload).map_err(|_| Refused::Protocol)?;
+    worker.machine.systems.words = words;
+    channel::notify_client(worker, channel);
     Ok(())
 }
 
 /// The components some process of which waits for a system component.
 pub(crate) fn waiting(worker: &Worker) -> Vec<ComponentRef> {
-    let lines = worker.machine.systems.lines.values();
-    let channels = lines.map(|line| line.server.channel());
-    channels
-        .filter(|&channel| waits(worker, channel))
-        .map(ChannelRef::client_component)
-        .filter(|component| !component.is_null())
-        .collect()
+    let components = waiting_channels(worker).map(ChannelRef::client_component);
+    components.filter(|component| !component.is_null()).collect()
+}
+
+/// Whether there are any.
+pub(crate) fn is_waited_for(worker: &Worker) -> bool {
+    waiting_channels(worker).any(|channel| !channel.client_component().is_null())
+}
+
+fn waiting_channels(worker: &Worker) -> impl Iterator<Item = ChannelRef> {
+    let lines = worker.machine.systems.lines.iter();
+    let channels = lines.map(|(_, line)| line.server.channel());
+    channels.filter(|&channel| waits(worker, channel))
 }
 
 /// Whether a process is blocked at the channel, or awaits a condition while an answer is owed.

@@ -8,11 +8,11 @@
 
 use crate::fault::Reason;
 use crate::handle::Words;
-use crate::layout::{OK, Worker};
+use crate::layout::{OK, TEXT_BYTES, Worker};
 use crate::memory::OutOfMemory;
 use crate::worker::Context;
 
-const HEADER: usize = 8;
+const HEADER: usize = TEXT_BYTES as usize;
 /// Longer ones are taken for a mistake.
 pub(crate) const LENGTH_MAX: usize = 1 << 31;
 
@@ -43,25 +43,32 @@ fn blank(worker: &mut Worker, length: usize) -> Result<u64, OutOfMemory> {
     if length == 0 {
         return Ok(0);
     }
-    if length > LENGTH_MAX {
-        return Err(OutOfMemory);
-    }
-    let capacity = length.next_multiple_of(8);
-    let block = Words(worker.memory.take(HEADER + capacity)?.cast());
+    let block = worker.memory.take(size_for(length)?)?;
+    Ok(begin(worker, block, length))
+}
+
+/// Bytes of the block of a text that is not empty.
+fn size_for(length: usize) -> Result<usize, OutOfMemory> {
+    if length > LENGTH_MAX { Err(OutOfMemory) } else { Ok(HEADER + length.next_multiple_of(8)) }
+}
+
+/// Writes the header.
+fn begin(worker: &mut Worker, block: *mut u8, length: usize) -> u64 {
+    let (block, capacity) = (Words(block.cast()), length.next_multiple_of(8));
     block.set(0, length as u64 | (capacity as u64) << 32);
     worker.machine.counts.texts.add();
-    Ok(block.0.expose_provenance() as u64)
+    block.0.expose_provenance() as u64
 }
 
 /// A text of these bytes, owned by the caller.
 pub(crate) fn make(worker: &mut Worker, from: &[u8]) -> Result<u64, OutOfMemory> {
-    let word = blank(worker, from.len())?;
-    if word != 0 {
-        let to = block(word).0.cast::<u8>().wrapping_add(HEADER);
-        // SAFETY: the new block has room for them, and nobody else knows it.
-        unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
+    if from.is_empty() {
+        return Ok(0);
     }
-    Ok(word)
+    let block = worker.memory.take_unset(size_for(from.len())?)?;
+    // SAFETY: the new block has room for them, and nobody else knows it.
+    unsafe { block.add(HEADER).copy_from_nonoverlapping(from.as_ptr(), from.len()) };
+    Ok(begin(worker, block, from.len()))
 }
 
 /// Frees a text's block.

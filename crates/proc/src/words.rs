@@ -18,6 +18,9 @@ pub(crate) fn kind_of(number: u32) -> Kind {
 
 /// Drops what a word owns; components in it are told to end.
 pub(crate) fn drop_word(worker: &mut Worker, kind: Kind, word: Words) {
+    if kind == Kind::Text {
+        return free_word(worker, kind, word);
+    }
     let mut components = Vec::new();
     take_components(worker, kind, word, &mut components);
     component::tell_all(worker, &components, ProcessRef::NULL);

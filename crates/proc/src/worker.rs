@@ -129,6 +129,8 @@ pub struct Machine {
     pub(crate) doomed: Vec<ComponentId>,
     /// Components that may have come further towards their end.
     pub(crate) ending: Vec<ComponentId>,
+    /// Some components may have been told to end, and not have ended.
+    pub(crate) has_told: bool,
     /// Components some of whose conditions may hold now.
     pub(crate) pokes: Vec<ComponentId>,
     /// Whose conditions are looked at later.
@@ -163,6 +165,7 @@ pub(crate) struct Context<'a> {
 impl<'a> Context<'a> {
     /// # Safety
     /// All are live, and no other reference to the worker is in use.
+    #[inline]
     pub(crate) unsafe fn new(
         frame: *mut Frame,
         process: *mut Process,
@@ -214,6 +217,7 @@ impl Worker {
                 halted: false,
                 doomed: Vec::new(),
                 ending: Vec::new(),
+                has_told: false,
                 pokes: Vec::new(),
                 looker: Looker::default(),
                 parked: BTreeMap::new(),
@@ -243,6 +247,7 @@ impl Worker {
     }
 
     /// The program.
+    #[inline]
     pub fn program<'a>(&self) -> &'a Program {
         // SAFETY: the machine keeps the program, unchanged, until the worker is dropped, and
         // nobody keeps the reference beyond a call.

@@ -14,7 +14,7 @@ use tidemill_proc::fault::Ended;
 use tidemill_proc::interpret::{Activation, Interpreter, Status, interpret};
 use tidemill_proc::layout::{FRAME_HEADER, Frame, Process, Worker};
 use tidemill_proc::program::{ComponentType, Direction, Key, Kind, Program, Shape};
-use tidemill_proc::{Home, Request, Runner, State, Value, arm};
+use tidemill_proc::{Home, Request, Runner, State, arm};
 
 // --- Virtual time: sleepers below one clock, and one clock that is not theirs.
 
@@ -147,14 +147,16 @@ impl Home for World {
     }
 
     fn request(&mut self, lp: &mut Loop<World>, request: Request) {
-        self.requests.push(request.clone());
-        let Some((0, values)) = request.message else { return };
-        let [Value::Word(ms)] = values[..] else { panic!("{values:?}") };
-        let at = lp.now() + Duration::from_millis(ms);
-        lp.timer(at, move |world, lp| {
-            world.runner.worker.answer(request.communication, 1, vec![]).unwrap();
-            arm(world, lp);
-        });
+        let Request { communication, message, ref values, .. } = request;
+        if let Some(message) = message {
+            assert_eq!(message, 0);
+            let at = lp.now() + Duration::from_millis(values.word());
+            lp.timer(at, move |world, lp| {
+                world.runner.worker.answer(communication, 1, &[]).unwrap();
+                arm(world, lp);
+            });
+        }
+        self.requests.push(request);
     }
 
     fn ended(&mut self, lp: &mut Loop<World>) {

@@ -85,7 +85,9 @@ INTERFACE Pore;
     | IN Store(offset, width, value: INTEGER)
     | IN Ring
     | IN Arm(readable, writable: INTEGER)
+    | IN Next(n, writable: INTEGER)
     | OUT Event(readable, writable: INTEGER)
+    | OUT Came(data: TEXT; until: INTEGER)
     | OUT Trouble(reason: TEXT) }
     ( IN Close | IN HandOver OUT Handed(id: INTEGER) ) )
 END Pore;

@@ -89,6 +89,25 @@ impl Translator<'_, '_, '_> {
             && self.predecessors(interface, message).len() <= 3
     }
 
+    /// Whether the other side is likely to be a process: it is where this side serves, and where
+    /// the system does not.
+    pub(super) fn is_own(&self, interface: InterfaceId, slot: Option<Value>) -> bool {
+        slot.is_none() || !self.unit.ir.interfaces[interface].system
+    }
+
+    /// Whether receives of the message can do without the run-time. What has been sent has been
+    /// allowed.
+    pub(super) fn is_plainly_received(
+        &self,
+        interface: InterfaceId,
+        message: MessageId,
+        slot: Option<Value>,
+    ) -> bool {
+        let known = &self.unit.ir.interfaces[interface].messages[message];
+        slot.is_none() && !known.parameters.contains(&Type::Component)
+            || self.is_plain(interface, message, slot)
+    }
+
     /// The states in which the message may be sent.
     fn predecessors(&self, interface: &crate::ir::Interface, message: MessageId) -> Vec<u16> {
         let states = interface.protocol.states.iter().enumerate();

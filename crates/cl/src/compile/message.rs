@@ -223,7 +223,7 @@ impl Translator<'_, '_, '_> {
         let suspended = self.body.create_block();
         let values: Vec<Value> =
             types.iter().map(|ty| self.body.append_block_param(done, machine(*ty))).collect();
-        match self.interface(from).filter(|interface| self.is_plain(*interface, message, slot)) {
+        match self.interface(from).filter(|it| self.is_plainly_received(*it, message, slot)) {
             Some(interface) => {
                 let line = self.line(slot, interface, slow, (State::Receive, suspended));
                 let entry = if self.heads.contains(self.at.0) && self.at.1 == 0 {
@@ -273,8 +273,7 @@ impl Translator<'_, '_, '_> {
         let slot = self.slot(from);
         let (slow, done) = (self.body.create_block(), self.body.create_block());
         let suspended = self.body.create_block();
-        let system = |id: InterfaceId| self.unit.ir.interfaces[id].system;
-        match self.interface(from).filter(|interface| !system(*interface)) {
+        match self.interface(from).filter(|interface| self.is_own(*interface, slot)) {
             Some(interface) => {
                 let line = self.line(slot, interface, slow, (State::Receive, suspended));
                 let is = self.peek(line, pattern);

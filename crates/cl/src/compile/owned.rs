@@ -1,7 +1,8 @@
 //! Texts, arrays and collections.
 
-use tidemill_jit::build::{InstBuilder, IntCC, StackSlot, Value, types};
+use tidemill_jit::build::{Block, InstBuilder, IntCC, StackSlot, Value, types};
 use tidemill_proc::fault::Reason as Fault;
+use tidemill_proc::layout::{TEXT_BYTES, TEXT_LENGTH};
 use tidemill_proc::program::Kind as Owned;
 
 use crate::compile::describe::kind;
@@ -64,20 +65,17 @@ impl Translator<'_, '_, '_> {
             }
             Instruction::TextLength { to, from } => {
                 let from = self.text(*from);
-                let value = self.value("text_length", &[from]);
+                let value = self.text_length(from);
                 self.set(*to, value);
             }
             Instruction::TextGet { to, from, index } => {
                 let (from, index) = (self.text(*from), self.get(*index));
-                let position = self.position();
-                self.faults("text_get", &[from, index, position]);
-                let value = self.result(Type::Character);
+                let value = self.text_get(from, index);
                 self.set(*to, value);
             }
             Instruction::TextSet { to, index, from } => {
                 let (to, index, from) = (self.text(*to), self.get(*index), self.get(*from));
-                let position = self.position();
-                self.faults("text_set", &[to, index, from, position]);
+                self.text_set(to, index, from);
             }
             Instruction::TextCompare { to, a, b } => {
                 let (a, b) = (self.text(*a), self.text(*b));
@@ -92,6 +90,61 @@ impl Translator<'_, '_, '_> {
     fn text(&mut self, place: Place) -> Value {
         let from = self.place(place);
         self.load(from, Type::Text)
+    }
+
+    /// The empty text has no block.
+    fn text_length(&mut self, text: Value) -> Value {
+        let (some, next) = (self.body.create_block(), self.body.create_block());
+        let length = self.body.append_block_param(next, types::I64);
+        let zero = self.word(0);
+        self.body.ins().brif(text, some, &[], next, &[zero.into()]);
+        self.body.switch_to_block(some);
+        let there = self.body.ins().uload32(sound(), text, TEXT_LENGTH);
+        self.body.ins().jump(next, &[there.into()]);
+        self.body.switch_to_block(next);
+        length
+    }
+
+    /// The address to which [`TEXT_BYTES`] is added, and where it goes on if the index is outside:
+    /// there the run-time states the fault.
+    fn text_place(&mut self, text: Value, index: Value) -> (Value, Block) {
+        let (some, inside) = (self.body.create_block(), self.body.create_block());
+        let outside = self.body.create_block();
+        self.body.set_cold_block(outside);
+        self.body.ins().brif(text, some, &[], outside, &[]);
+        self.body.switch_to_block(some);
+        let length = self.body.ins().uload32(sound(), text, TEXT_LENGTH);
+        let is_inside = self.body.ins().icmp(IntCC::UnsignedLessThan, index, length);
+        self.body.ins().brif(is_inside, inside, &[], outside, &[]);
+        self.body.switch_to_block(inside);
+        (self.body.ins().iadd(text, index), outside)
+    }
+
+    fn text_get(&mut self, text: Value, index: Value) -> Value {
+        let next = self.body.create_block();
+        let character = self.body.append_block_param(next, types::I64);
+        let (place, outside) = self.text_place(text, index);
+        let there = self.body.ins().uload8(types::I64, sound(), place, TEXT_BYTES);
+        self.body.ins().jump(next, &[there.into()]);
+        self.body.switch_to_block(outside);
+        let position = self.position();
+        self.faults("text_get", &[text, index, position]);
+        let value = self.result(Type::Character);
+        self.body.ins().jump(next, &[value.into()]);
+        self.body.switch_to_block(next);
+        character
+    }
+
+    fn text_set(&mut self, text: Value, index: Value, character: Value) {
+        let next = self.body.create_block();
+        let (place, outside) = self.text_place(text, index);
+        self.body.ins().istore8(sound(), character, place, TEXT_BYTES);
+        self.body.ins().jump(next, &[]);
+        self.body.switch_to_block(outside);
+        let position = self.position();
+        self.faults("text_set", &[text, index, character, position]);
+        self.body.ins().jump(next, &[]);
+        self.body.switch_to_block(next);
     }
 
     /// The place becomes owner of the text instead of what it had.

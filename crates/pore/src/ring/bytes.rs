@@ -11,6 +11,8 @@ use crate::region::Region;
 pub struct Producer {
     place: Place,
     prod: u32,
+    /// How far the reader was when that was last looked at, which costs more than all else.
+    cons: u32,
     /// Something was published since the reader was signalled.
     is_news: bool,
 }
@@ -27,7 +29,9 @@ pub struct Consumer {
 impl Producer {
     /// Goes on from the index that is there: it need not be 0.
     pub fn new(region: &Region, place: Place) -> Producer {
-        Producer { place, prod: region.load_index(place.prod), is_news: false }
+        let prod = region.load_index(place.prod);
+        // As if it were full: the first write looks.
+        Producer { place, prod, cons: prod.wrapping_sub(place.size), is_news: false }
     }
 
     /// Bytes that would be accepted.
@@ -44,7 +48,11 @@ impl Producer {
     /// # Errors
     /// As [`writable`](Producer::writable).
     pub fn write(&mut self, region: &Region, bytes: &[u8]) -> Result<usize, Error> {
-        let room = self.writable(region)? as usize;
+        let mut room = (self.place.size - self.prod.wrapping_sub(self.cons)) as usize;
+        if room < bytes.len() {
+            room = self.writable(region)? as usize;
+            self.cons = self.prod.wrapping_sub(self.place.size - room as u32);
+        }
         let bytes = &bytes[..bytes.len().min(room)];
         self.fill(region, 0, bytes)?;
         self.publish(region, bytes.len() as u32);
@@ -219,7 +227,8 @@ mod tests {
         // The writer is at 4.
         for bad in [5, 1000, u32::MAX - 12, 0x8000_0000] {
             region.store_index(PLACE.cons, bad);
-            let outcome = producer.write(&region, b"x");
+            // More than there was room for when it last looked.
+            let outcome = producer.write(&region, b"nine byte");
             assert!(matches!(outcome, Err(Error::BadIndex { .. })), "{bad}: {outcome:?}");
         }
         assert!(read.is_empty());

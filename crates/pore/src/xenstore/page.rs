@@ -5,9 +5,10 @@
 //!    0  requests [1024]    1024  responses [1024]
 //! 2048  req_cons   2052  req_prod   2056  rsp_cons   2060  rsp_prod
 //! 2064  server_features   2068  connection   2072  error
-//! 2080  1 while the store polls, and need not be rung   2084  the same of the guest
+//! 2112  1 while the store polls, and need not be rung   2176  the same of the guest
 //! ```
-//! The last two are ours: the protocol leaves what is behind the error to nobody. Who does not
+//! The last two are ours: the protocol leaves what is behind the error to nobody. They lie apart
+//! from the indexes, each in a line of its own, as they change less often. Who does not
 //! know them leaves its own at 0 and is rung after each update of an index, and rings likewise.
 //!
 //! The store makes the page and hands it to who connects to its socket.
@@ -31,8 +32,8 @@ pub const ERROR_INDEX: u64 = 2;
 /// Value of the error word: what was said was not the protocol.
 pub const ERROR_PROTOCOL: u64 = 3;
 
-const STORE_POLLS: u32 = 2080;
-const GUEST_POLLS: u32 = 2084;
+const STORE_POLLS: u32 = 2112;
+const GUEST_POLLS: u32 = 2176;
 
 const REQUESTS: Place = Place { data: 0, size: RING_BYTES, prod: 2052, cons: 2048 };
 const RESPONSES: Place = Place { data: 1024, size: RING_BYTES, prod: 2060, cons: 2056 };

@@ -29,16 +29,19 @@ use crate::process::{self, Role};
 use crate::program::{Interface, Kind, Message};
 use crate::{crew, monitor, words};
 
+#[inline]
 pub(crate) fn interface_of<'a>(worker: &Worker, channel: ChannelRef) -> &'a Interface {
     let program: &'a crate::program::Program = worker.program();
     &program.interfaces[channel.interface() as usize]
 }
 
+#[inline]
 pub(crate) fn is_full(channel: ChannelRef) -> bool {
     usize::from(channel.count()) == ENTRIES
 }
 
 /// The message at the head if the other side sent it.
+#[inline]
 pub(crate) fn head_from(channel: ChannelRef, sender: u16) -> Option<u16> {
     let tag = channel.tag(channel.head());
     (channel.count() > 0 && tag & 1 == sender).then_some(tag >> 1)
@@ -109,7 +112,13 @@ pub(crate) fn take(worker: &Worker, channel: ChannelRef, destination: Words) {
     for index in 0..message.parameters.len() {
         destination.set(index, entry.get(index));
     }
-    channel.set_head((head + 1) & 3);
+    pass_head(channel);
+}
+
+/// The head has been taken.
+#[inline]
+pub(crate) fn pass_head(channel: ChannelRef) {
+    channel.set_head((channel.head() + 1) & 3);
     channel.set_count(channel.count() - 1);
 }
 
@@ -122,8 +131,7 @@ fn drop_head(worker: &mut Worker, channel: ChannelRef) {
     for (index, &kind) in message.parameters.iter().enumerate() {
         words::drop_word(worker, kind, entry.at(index));
     }
-    channel.set_head((head + 1) & 3);
-    channel.set_count(channel.count() - 1);
+    pass_head(channel);
 }
 
 /// What becomes of components in messages that their receiver does not read.

@@ -40,6 +40,7 @@ pub(crate) fn tell_end(worker: &mut Worker, component: ComponentRef, deleter: Pr
     }
     if !component.is_told() {
         component.set_told();
+        worker.machine.has_told = true;
         monitor::poke(worker, component);
     }
     may_end(worker, component);
@@ -106,8 +107,13 @@ fn all_processes(component: ComponentRef, is_so: impl Fn(ProcessRef) -> bool) ->
 /// that may be of the same kind, in a circle. None of them will send again, so they finish their
 /// communications as clients. Whether there was any.
 pub(crate) fn break_circles(worker: &mut Worker) -> bool {
+    // Of several loops another may have told some.
+    if !worker.machine.has_told && worker.machine.desk.is_none() {
+        return false;
+    }
     let told: Vec<ComponentRef> =
         worker.machine.table.iter().filter(|component| component.is_told()).collect();
+    worker.machine.has_told = !told.is_empty();
     let mut any = false;
     for component in told {
         let serves = |process| {

@@ -305,6 +305,10 @@ impl Home for World {
         system::serve(self, lp, request);
     }
 
+    fn look(&mut self, lp: &mut Loop<World>) -> bool {
+        system::look(self, lp)
+    }
+
     fn ended(&mut self, lp: &mut Loop<World>) {
         lp.stop();
     }

@@ -1,5 +1,5 @@
 (* Two components at the two ends of a pore: overfilling, reading nothing, memory, what happens
-   when one end faults, handing over. *)
+   when one end faults, handing over, reading what comes next. *)
 INTERFACE Ends;
   IN Begin(kind, argument: TEXT) OUT Begun { IN Step(n: INTEGER) OUT Stepped(text: TEXT) }
 END Ends;
@@ -85,6 +85,18 @@ COMPONENT End OFFERS Ends REQUIRES Pore;
         Pore!Avail;
         Pore?Available(a, b);
         text := Joined(TEXT(a), Joined(" ", TEXT(b)))
+      ELSIF n >= 10 THEN
+        IF n = 10 THEN
+          Pore!Next(10, 0)
+        ELSE
+          Pore!Next(10, 128)
+        END;
+        IF Pore?Came THEN
+          Pore?Came(data, a);
+          text := Joined(Joined("came ", data), Joined(" until ", TEXT(a)))
+        ELSE
+          Pore?Trouble(text)
+        END
       END;
       !Stepped(text)
     END
@@ -228,5 +240,18 @@ BEGIN
   One(0);
   Two(0);
   DELETE(two);
-  One(3)
+  One(3);
+  Pair("e");
+  One(0);
+  Two(0);
+  One(1);
+  Two(10);
+  Two(7);
+  One(11);
+  Two(1);
+  One(10);
+  DELETE(two);
+  One(10);
+  One(7);
+  One(10)
 END Main;

@@ -1,27 +1,27 @@
 //! Arguments: what stands behind `--` on the command line. They are counted from 1.
 
 use tidemill_event::Loop;
-use tidemill_proc::Communication;
+use tidemill_proc::{Communication, Values};
 
-use super::{Values, World, integer, text};
+use super::{World, integer, text};
 
 pub(super) fn serve(
     world: &mut World,
     lp: &mut Loop<World>,
     from: Communication,
     message: &str,
-    mut values: Values,
+    values: &Values,
 ) {
     let arguments = &world.systems.arguments;
     match message {
         "GetCount" => {
             let count = arguments.len() as i64;
-            world.answer(lp, from, "Count", vec![integer(count)]);
+            world.answer(lp, from, "Count", &[integer(count)]);
         }
         "Get" => {
             let index = usize::try_from(values.integer()).ok().and_then(|i| i.checked_sub(1));
             let argument = index.and_then(|index| arguments.get(index)).cloned();
-            world.answer(lp, from, "Argument", vec![text(argument.unwrap_or_default())]);
+            world.answer(lp, from, "Argument", &[text(argument.unwrap_or_default())]);
         }
         _ => {}
     }

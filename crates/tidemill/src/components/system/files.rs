@@ -12,10 +12,10 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use tidemill_event::{Loop, Owner};
-use tidemill_proc::{Communication, arm};
+use tidemill_proc::{Communication, Values, arm};
 
 use super::confined::{Purpose, Root};
-use super::{Values, World, integer, text};
+use super::{World, integer, text};
 
 /// Bytes read or written at once.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -85,7 +85,7 @@ pub(super) fn serve(
     lp: &mut Loop<World>,
     from: Communication,
     message: &str,
-    mut values: Values,
+    values: &Values,
 ) {
     let purpose = match message {
         "New" => Some(Purpose::New),
@@ -93,8 +93,8 @@ pub(super) fn serve(
         _ => None,
     };
     if let Some(purpose) = purpose {
-        let done = world.systems.files.open(from, &values.text(), purpose);
-        return world.answer(lp, from, if done { "Done" } else { "Failed" }, Vec::new());
+        let done = world.systems.files.open(from, values.text(), purpose);
+        return world.answer(lp, from, if done { "Done" } else { "Failed" }, &[]);
     }
     let Some(open) = world.systems.files.open.get_mut(&from) else { return };
     // Only who has finished is not held off.
@@ -117,7 +117,7 @@ pub(super) fn serve(
         },
         "Write" => return open.write(&[values.integer() as u8]),
         "WriteText" => {
-            open.large = values.text();
+            open.large = values.text().to_vec();
             if open.large.len() <= PIECE_BYTES {
                 return open.write_rest();
             }
@@ -128,7 +128,7 @@ pub(super) fn serve(
         "Close" => return world.systems.files.close(from),
         _ => return,
     };
-    world.answer(lp, from, answer, values);
+    world.answer(lp, from, answer, &values);
 }
 
 /// Writes the next piece of a large text.

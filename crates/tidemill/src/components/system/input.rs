@@ -117,12 +117,12 @@ fn advance(world: &mut World, lp: &mut Loop<World>) {
         };
         world.systems.input.waiting.pop_front();
         match (found, wanted) {
-            (None, _) => world.answer(lp, to, "EOF", Vec::new()),
+            (None, _) => world.answer(lp, to, "EOF", &[]),
             (Some(bytes), Wanted::Byte) => {
                 let byte = bytes.first().copied().unwrap_or(0);
-                world.answer(lp, to, "Byte", vec![integer(i64::from(byte))]);
+                world.answer(lp, to, "Byte", &[integer(i64::from(byte))]);
             }
-            (Some(bytes), Wanted::Line) => world.answer(lp, to, "Line", vec![text(bytes)]),
+            (Some(bytes), Wanted::Line) => world.answer(lp, to, "Line", &[text(bytes)]),
         }
     }
     if let Some(watch) = world.systems.input.watch.take() {

@@ -29,12 +29,13 @@ mod time;
 mod view;
 mod xenstore;
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use tidemill_event::Loop;
 use tidemill_proc::layout::Worker;
 use tidemill_proc::program::Program;
-use tidemill_proc::{Communication, Refused, Request, Value, arm};
+use tidemill_proc::{Communication, CommunicationMap, Refused, Request, Value, arm};
 
 use super::run::{RunOptions, World};
 
@@ -85,7 +86,7 @@ pub(super) struct Systems {
     /// The messages of each, in the order that the program numbers them.
     messages: [Vec<String>; System::ALL.len()],
     /// Communications that are open, with their system component.
-    open: std::collections::BTreeMap<Communication, System>,
+    open: CommunicationMap<System>,
     /// Requests are being served: the loop need not be told to look for what is ready.
     serving: bool,
     files: files::Files,
@@ -118,16 +119,17 @@ impl Systems {
             true => Some(confined::Root::open_folder(options.root.as_deref())?),
             false => None,
         };
+        let pores = pore::PoreSystem::new(sockets.clone(), &messages[System::Pore as usize]);
         Ok(Systems {
             messages,
-            open: std::collections::BTreeMap::new(),
+            open: CommunicationMap::default(),
             serving: false,
             files,
             view: view::View::default(),
             input: input::Reader::new(std::mem::take(&mut options.input)),
             arguments: std::mem::take(&mut options.arguments),
             network: network::Network::default(),
-            pores: pore::PoreSystem::new(sockets.clone()),
+            pores,
             outlets: xenstore::Outlets::new(sockets),
             packets: packets::Packets::new(options.packets.take()),
         })
@@ -157,7 +159,7 @@ impl Systems {
 
     /// The communications that are open.
     pub(super) fn communications(&self) -> impl Iterator<Item = Communication> {
-        self.open.keys().copied()
+        self.open.iter().map(|(name, _)| name)
     }
 
     /// Whether the network has still to take what was sent.
@@ -181,75 +183,58 @@ impl Systems {
     }
 }
 
-/// The parameters of a message, in order. A program was checked against the interface, so those
-/// that are not there are never asked for.
-struct Values(std::vec::IntoIter<Value>);
-
-impl Values {
-    fn integer(&mut self) -> i64 {
-        match self.0.next() {
-            Some(Value::Word(word)) => word.cast_signed(),
-            _ => 0,
-        }
-    }
-
-    /// All bytes of a text.
-    fn bytes(&mut self) -> Vec<u8> {
-        match self.0.next() {
-            Some(Value::Text(bytes)) => bytes,
-            _ => Vec::new(),
-        }
-    }
-
-    /// A text up to its 0X.
-    fn text(&mut self) -> Vec<u8> {
-        let mut bytes = self.bytes();
-        if let Some(end) = bytes.iter().position(|&byte| byte == 0) {
-            bytes.truncate(end);
-        }
-        bytes
-    }
-}
-
-fn integer(value: i64) -> Value {
+fn integer(value: i64) -> Value<'static> {
     Value::Word(value.cast_unsigned())
 }
 
-fn text(bytes: impl Into<Vec<u8>>) -> Value {
-    Value::Text(bytes.into())
+fn text(bytes: impl Into<Vec<u8>>) -> Value<'static> {
+    Value::Text(Cow::Owned(bytes.into()))
+}
+
+/// A text that only has to last until it is sent.
+fn lent(bytes: &[u8]) -> Value<'_> {
+    Value::Text(Cow::Borrowed(bytes))
 }
 
 /// Serves one request.
 pub(super) fn serve(world: &mut World, lp: &mut Loop<World>, request: Request) {
-    let Request { communication, system, message } = request;
+    let Request { communication, system, message, values } = request;
     let Some(&system) = System::ALL.get(system as usize) else { return };
-    let Some((number, values)) = message else {
+    let Some(number) = message else {
         finished(world, lp, communication);
         return;
     };
     world.systems.open.insert(communication, system);
     let names = &mut world.systems.messages[system as usize];
     let Some(name) = names.get_mut(number as usize).map(std::mem::take) else { return };
-    let values = Values(values.into_iter());
     world.systems.serving = true;
     match system {
-        System::Time => time::serve(world, lp, communication, &name, values),
-        System::Files => files::serve(world, lp, communication, &name, values),
-        System::View => view::serve(world, lp, communication, &name, values),
+        System::Time => time::serve(world, lp, communication, &name, &values),
+        System::Files => files::serve(world, lp, communication, &name, &values),
+        System::View => view::serve(world, lp, communication, &name, &values),
         System::Input => input::serve(world, lp, communication, &name),
-        System::Arguments => arguments::serve(world, lp, communication, &name, values),
-        System::Network => network::serve(world, lp, communication, &name, values),
-        System::Pore => pore::serve(world, lp, communication, &name, values),
-        System::Xenstore => xenstore::serve(world, lp, communication, &name, values),
-        System::Packets => packets::serve(world, lp, communication, &name, values),
+        System::Arguments => arguments::serve(world, lp, communication, &name, &values),
+        System::Network => network::serve(world, lp, communication, &name, &values),
+        System::Pore => pore::serve(world, lp, communication, number, &values),
+        System::Xenstore => xenstore::serve(world, lp, communication, &name, &values),
+        System::Packets => packets::serve(world, lp, communication, &name, &values),
     }
     world.systems.serving = false;
     world.systems.messages[system as usize][number as usize] = name;
+    world.runner.worker.reuse(values);
+}
+
+/// Nothing is ready: whether something comes that somebody waits for, within a short while.
+pub(super) fn look(world: &mut World, lp: &mut Loop<World>) -> bool {
+    world.systems.serving = true;
+    let has_come = pore::look(world, lp);
+    world.systems.serving = false;
+    has_come
 }
 
 /// A client has finished, or its component is gone.
 pub(super) fn finished(world: &mut World, lp: &mut Loop<World>, communication: Communication) {
-    match world.systems.open.remove(&communication) {
+    match world.systems.open.remove(communication) {
         Some(System::Files) => world.systems.files.close(communication),
         Some(System::View) => world.systems.view.finished(communication),
         Some(System::Input) => input::finished(world, lp, communication),
@@ -268,14 +253,24 @@ impl World {
         lp: &mut Loop<World>,
         to: Communication,
         message: &str,
-        values: Vec<Value>,
+        values: &[Value<'_>],
     ) {
-        let Some(&system) = self.systems.open.get(&to) else { return };
+        let Some(&system) = self.systems.open.get(to) else { return };
         let mut names = self.systems.messages[system as usize].iter();
         let Some(number) = names.position(|name| name == message) else { return };
-        match self.runner.worker.answer(to, number as u32, values) {
+        self.answer_by_number(lp, to, number as u32, values);
+    }
+
+    fn answer_by_number(
+        &mut self,
+        lp: &mut Loop<World>,
+        to: Communication,
+        number: u32,
+        values: &[Value<'_>],
+    ) {
+        match self.runner.worker.answer(to, number, values) {
             Ok(()) | Err(Refused::Gone | Refused::OutOfMemory) => {}
-            Err(Refused::Protocol) => debug_assert!(false, "{message} is not allowed now"),
+            Err(Refused::Protocol) => debug_assert!(false, "message {number} is not allowed now"),
         }
         if !self.systems.serving {
             arm(self, lp);

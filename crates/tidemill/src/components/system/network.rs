@@ -15,9 +15,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
 use tidemill_event::{Endpoint, Handlers, Interest, Loop, WatchId};
-use tidemill_proc::{Communication, arm};
+use tidemill_proc::{Communication, Value, Values, arm};
 
-use super::{Values, World, integer, text};
+use super::{World, integer, text};
 
 /// Bytes received at once.
 const RECEIVE_BYTES: usize = 1 << 16;
@@ -71,12 +71,12 @@ pub(super) fn serve(
     lp: &mut Loop<World>,
     from: Communication,
     message: &str,
-    mut values: Values,
+    values: &Values,
 ) {
     let opened = match message {
-        "Listen" => listen(world, lp, from, &values.text()),
-        "Bind" => bind(world, lp, from, &values.text()),
-        "Connect" => connect(world, lp, from, &values.text()),
+        "Listen" => listen(world, lp, from, values.text()),
+        "Bind" => bind(world, lp, from, values.text()),
+        "Connect" => connect(world, lp, from, values.text()),
         "Take" => take(world, lp, from, values.integer()),
         "Accept" | "Receive" | "ReceiveFrom" => {
             if let Some(line) = world.systems.network.lines.get_mut(&from) {
@@ -90,12 +90,12 @@ pub(super) fn serve(
             }
             return push(world, lp, from);
         }
-        "SendTo" => return send_to(world, lp, from, &values.text(), &values.bytes()),
+        "SendTo" => return send_to(world, lp, from, values.text(), values.bytes()),
         "Close" => return finished(world, lp, from),
         _ => return,
     };
     if let Err(error) = opened {
-        world.answer(lp, from, "Failed", vec![text(error.to_string())]);
+        world.answer(lp, from, "Failed", &[text(error.to_string())]);
     }
 }
 
@@ -119,7 +119,7 @@ impl Line {
         }
     }
 
-    fn send(&mut self, bytes: Vec<u8>) {
+    fn send(&mut self, bytes: &[u8]) {
         if self.kind != Kind::Stream || self.is_broken {
             return;
         }
@@ -191,7 +191,7 @@ fn take(world: &mut World, lp: &mut Loop<World>, from: Communication, id: i64) -
 fn open(world: &mut World, lp: &mut Loop<World>, from: Communication, line: Line) {
     let address = line.peer.clone();
     world.systems.network.lines.insert(from, line);
-    world.answer(lp, from, "Opened", vec![text(address)]);
+    world.answer(lp, from, "Opened", &[text(address)]);
 }
 
 /// Goes on with what a client asked for, as far as it can be done now.
@@ -210,12 +210,12 @@ fn advance(world: &mut World, lp: &mut Loop<World>, from: Communication, asked: 
         if let Some(line) = world.systems.network.lines.get_mut(&from) {
             line.is_asking = false;
         }
-        world.answer(lp, from, message, values);
+        world.answer(lp, from, message, &values);
     }
     watch(world, lp, from);
 }
 
-type Answer = Option<(&'static str, Vec<tidemill_proc::Value>)>;
+type Answer = Option<(&'static str, Vec<Value<'static>>)>;
 
 fn accept(world: &mut World, lp: &mut Loop<World>, listener: Endpoint) -> Answer {
     let network = &mut world.systems.network;
@@ -384,7 +384,7 @@ fn writable(world: &mut World, lp: &mut Loop<World>, from: Communication) {
     if line.kind == Kind::Connecting {
         line.kind = Kind::Stream;
         let peer = line.peer.clone();
-        world.answer(lp, from, "Opened", vec![text(peer)]);
+        world.answer(lp, from, "Opened", &[text(peer)]);
     }
     push(world, lp, from);
 }
@@ -401,7 +401,7 @@ fn trouble(world: &mut World, lp: &mut Loop<World>, from: Communication, error: 
     if line.kind == Kind::Connecting {
         let reason = error.map_or_else(|| "no connection".to_owned(), |error| error.to_string());
         close(world, lp, from);
-        world.answer(lp, from, "Failed", vec![text(reason)]);
+        world.answer(lp, from, "Failed", &[text(reason)]);
         return;
     }
     if line.kind == Kind::Datagrams {
@@ -420,6 +420,6 @@ fn trouble(world: &mut World, lp: &mut Loop<World>, from: Communication, error: 
             Kind::Listener => ("Accepted", vec![integer(0)]),
             _ => ("End", Vec::new()),
         };
-        world.answer(lp, from, message, values);
+        world.answer(lp, from, message, &values);
     }
 }

@@ -17,11 +17,11 @@ use tidemill_packet::drive::{self, Driver};
 use tidemill_packet::engine::{Changes, Engine, Options, Rest};
 use tidemill_packet::graph::Graph;
 use tidemill_packet::packet::Packet;
-use tidemill_proc::{Communication, Value};
+use tidemill_proc::{Communication, Value, Values};
 use tidemill_stat::Registry;
 
 use super::ports::Ports;
-use super::{Values, World, text};
+use super::{World, lent, text};
 use crate::components::report::{self, Notes};
 use crate::components::run::RunOptions;
 use crate::packets::{Ended, Signal, kept, noted, reloaded};
@@ -180,11 +180,11 @@ pub(super) fn serve(
     lp: &mut Loop<World>,
     from: Communication,
     message: &str,
-    mut values: Values,
+    values: &Values,
 ) {
     match message {
-        "Open" => open(world, lp, from, &String::from_utf8_lossy(&values.text())),
-        "Send" => send(world, lp, from, &values.bytes()),
+        "Open" => open(world, lp, from, &String::from_utf8_lossy(values.text())),
+        "Send" => send(world, lp, from, values.bytes()),
         "Receive" => {
             let packets = &mut world.systems.packets;
             let Some(name) = packets.clients.get(&from).cloned() else { return };
@@ -206,7 +206,7 @@ fn open(world: &mut World, lp: &mut Loop<World>, from: Communication, name: &str
     let packets = &mut world.systems.packets;
     let (source, target) = ends(name);
     if let Err(reason) = packets.check(name, (source, target)) {
-        return world.answer(lp, from, "Failed", vec![text(reason)]);
+        return world.answer(lp, from, "Failed", &[text(reason)]);
     }
     let door = packets.doors.entry(name.to_owned()).or_insert_with(|| Door {
         from: source.to_owned(),
@@ -218,7 +218,7 @@ fn open(world: &mut World, lp: &mut Loop<World>, from: Communication, name: &str
     });
     door.clients += 1;
     packets.clients.insert(from, name.to_owned());
-    world.answer(lp, from, "Opened", Vec::new());
+    world.answer(lp, from, "Opened", &[]);
 }
 
 fn send(world: &mut World, lp: &mut Loop<World>, from: Communication, bytes: &[u8]) {
@@ -235,7 +235,7 @@ fn send(world: &mut World, lp: &mut Loop<World>, from: Communication, bytes: &[u
     if is_sent && world.systems.packets.ports.is_none() {
         drive::wake(world, lp);
     }
-    world.answer(lp, from, "Sent", vec![Value::Word(u64::from(is_sent))]);
+    world.answer(lp, from, "Sent", &[Value::Word(u64::from(is_sent))]);
 }
 
 /// Gives what has come for an app to those who wait at any door.
@@ -265,7 +265,7 @@ fn deliver(world: &mut World, lp: &mut Loop<World>, name: &str) {
     let what: Vec<Packet> = door.packets.drain(..count).collect();
     door.time_ns = what.last().map_or(door.time_ns, Packet::time_ns);
     for (to, packet) in whom.into_iter().zip(what) {
-        world.answer(lp, to, "Packet", vec![text(packet.bytes())]);
+        world.answer(lp, to, "Packet", &[lent(packet.bytes())]);
     }
 }
 

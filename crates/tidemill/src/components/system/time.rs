@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use tidemill_event::Loop;
-use tidemill_proc::Communication;
+use tidemill_proc::{Communication, Values};
 
-use super::{Values, World, integer};
+use super::{World, integer};
 
 const NS_PER_MS: i64 = 1_000_000;
 
@@ -14,19 +14,19 @@ pub(super) fn serve(
     lp: &mut Loop<World>,
     from: Communication,
     message: &str,
-    mut values: Values,
+    values: &Values,
 ) {
     match message {
         "GetSystemTime" => {
             let ticks = lp.host().wall_ns().div_euclid(NS_PER_MS);
-            world.answer(lp, from, "SystemTime", vec![integer(ticks)]);
+            world.answer(lp, from, "SystemTime", &[integer(ticks)]);
         }
         "Wait" => {
             // A time that is past is over at once.
             let ms = u64::try_from(values.integer()).unwrap_or(0);
             let at = lp.host().now() + Duration::from_millis(ms);
             lp.timer(at, move |world: &mut World, lp: &mut Loop<World>| {
-                world.answer(lp, from, "Passed", Vec::new());
+                world.answer(lp, from, "Passed", &[]);
             });
         }
         _ => {}

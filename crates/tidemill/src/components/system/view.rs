@@ -11,9 +11,9 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 
 use tidemill_event::Loop;
-use tidemill_proc::Communication;
+use tidemill_proc::{Communication, Values};
 
-use super::{Values, World, glyphs, integer};
+use super::{World, glyphs, integer};
 
 const WIDTH: usize = 1024;
 const HEIGHT: usize = 768;
@@ -130,9 +130,9 @@ pub(super) fn serve(
     lp: &mut Loop<World>,
     from: Communication,
     message: &str,
-    mut values: Values,
+    values: &Values,
 ) {
-    let mut next = || values.integer();
+    let next = || values.integer();
     let color = |value: i64| (value & 0xFF_FFFF) as u32;
     let view = &mut world.systems.view;
     match message {
@@ -142,7 +142,7 @@ pub(super) fn serve(
         }
         "GetSize" => {
             let size = [WIDTH as i64, HEIGHT as i64, i64::from(GROUND)].map(integer);
-            world.answer(lp, from, "Size", size.to_vec());
+            world.answer(lp, from, "Size", &size);
         }
         "Pixel" => {
             let part = Rectangle::clipped(next(), next(), 1, 1);

@@ -9,10 +9,10 @@ use std::rc::Rc;
 use tidemill_event::{Handlers, Interest, Loop, WatchId};
 use tidemill_pore::xenstore::outlet::{Failure, Outlet};
 use tidemill_pore::xenstore::wire::Type;
-use tidemill_proc::Communication;
+use tidemill_proc::{Communication, Values};
 
 use super::confined::Root;
-use super::{Values, World, text};
+use super::{World, text};
 
 type Address = (Vec<u8>, Vec<u8>);
 
@@ -68,14 +68,14 @@ pub(super) fn serve(
     lp: &mut Loop<World>,
     from: Communication,
     message: &str,
-    mut values: Values,
+    values: &Values,
 ) {
     match message {
         "Connect" => {
-            let address = (values.text(), values.text());
+            let address = (values.text().to_vec(), values.text().to_vec());
             match world.systems.outlets.connect(from, address) {
-                Ok(()) => world.answer(lp, from, "Connected", Vec::new()),
-                Err(reason) => world.answer(lp, from, "Refused", vec![text(reason)]),
+                Ok(()) => world.answer(lp, from, "Connected", &[]),
+                Err(reason) => world.answer(lp, from, "Refused", &[text(reason)]),
             }
         }
         "Next" => next(world, lp, from),
@@ -86,13 +86,13 @@ pub(super) fn serve(
             let Some(shared) = outlets.shared.get_mut(address) else { return };
             let address = address.clone();
             match ask(&mut shared.outlet, message, values) {
-                Ok(result) => world.answer(lp, from, "Done", vec![text(result)]),
+                Ok(result) => world.answer(lp, from, "Done", &[text(result)]),
                 Err(failure) => {
                     let name = match failure {
                         Failure::Store(name) => name,
                         Failure::Line(_) => "EIO".to_owned(),
                     };
-                    world.answer(lp, from, "Failed", vec![text(name)]);
+                    world.answer(lp, from, "Failed", &[text(name)]);
                 }
             }
             // Events may have come before the answer.
@@ -109,7 +109,7 @@ fn swapped(mut list: Vec<u8>, from: u8, to: u8) -> Vec<u8> {
     list
 }
 
-fn ask(outlet: &mut Outlet, message: &str, mut values: Values) -> Result<Vec<u8>, Failure> {
+fn ask(outlet: &mut Outlet, message: &str, values: &Values) -> Result<Vec<u8>, Failure> {
     let kind = match message {
         "Write" => Type::Write,
         "Read" => Type::Read,
@@ -127,12 +127,12 @@ fn ask(outlet: &mut Outlet, message: &str, mut values: Values) -> Result<Vec<u8>
         "Start" => Vec::new(),
         "Commit" => b"T".to_vec(),
         "Abort" => b"F".to_vec(),
-        _ => values.text(),
+        _ => values.text().to_vec(),
     };
     payload.push(0);
     match kind {
         Type::Write => payload.extend(values.bytes()),
-        Type::SetPermissions => payload.extend(swapped(values.text(), b' ', 0)),
+        Type::SetPermissions => payload.extend(swapped(values.text().to_vec(), b' ', 0)),
         Type::Watch | Type::Unwatch => payload.extend(values.text()),
         _ => {}
     }
@@ -161,13 +161,13 @@ fn next(world: &mut World, lp: &mut Loop<World>, from: Communication) {
     match shared.outlet.next_event() {
         Ok(Some((path, token))) => {
             outlets.waiting.remove(&from);
-            return world.answer(lp, from, "Fired", vec![text(path), text(token)]);
+            return world.answer(lp, from, "Fired", &[text(path), text(token)]);
         }
         Ok(None) => drop(outlets.waiting.insert(from, address.clone())),
         // The line has failed, and the client's next request will say so.
         Err(_) => {
             outlets.waiting.remove(&from);
-            return world.answer(lp, from, "Fired", vec![text(""), text("")]);
+            return world.answer(lp, from, "Fired", &[text(""), text("")]);
         }
     }
     if shared.watch.is_none() {

@@ -2,6 +2,7 @@
 //!
 //! | part | |
 //! |---|---|
+//! | `messages` | what clients ask, and are told |
 //! | `open` | kinds, and pores that wait for the other side |
 //! | `wake` | doorbells in and out, events |
 //!
@@ -12,20 +13,22 @@
 //! An Event is sent between two answers, never between a question that was taken and its answer.
 //! A client that has armed may find it before the answer to a question that it has just sent.
 
+mod messages;
 mod open;
 mod wake;
 
-use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 
 use tidemill_event::{Loop, TimerId, WatchId};
 use tidemill_pore::memfd::Shape;
-use tidemill_pore::{Error, Event, OwnerId, PoreId, Pores, Wants, Width};
-use tidemill_proc::{Communication, Refused, Value};
+use tidemill_pore::{Avail, Error, OwnerId, Pore, PoreId, Pores, Wants, Width};
+use tidemill_proc::{Communication, CommunicationMap, Refused, Value, Values};
 
 use super::confined::{Listener, Root};
-use super::{System, Values, World, integer, text};
+use super::{World, integer, lent, text};
+use messages::{Asked, Messages, Said};
+pub(super) use wake::look;
 
 /// Pores that were handed over and that nobody has taken.
 const HANDED: OwnerId = OwnerId(0);
@@ -33,6 +36,8 @@ const HANDED: OwnerId = OwnerId(0);
 const HANDED_MAX: usize = 1 << 14;
 /// Bytes read at once.
 const READ_MAX: usize = 1 << 20;
+/// Memory kept for the next read, at most.
+const KEPT_BYTES_MAX: usize = 1 << 16;
 
 /// A pore that waits for the other side before it is one.
 enum Opening {
@@ -53,7 +58,14 @@ struct Line {
     /// The one among them that is watched only while an event is asked for.
     ready: Option<WatchId>,
     /// An event that could not be sent between a question and its answer.
-    event: Option<Event>,
+    event: Option<wake::Happened>,
+    /// So much is to be read for the event.
+    reads: Option<usize>,
+    /// Bytes accepted since it was opened.
+    accepted: i64,
+    /// It is among those that are looked at, and those that are at the end of the turn.
+    is_listed: bool,
+    is_touched: bool,
     /// It has rung in this turn; rings again at its end, if asked to.
     has_rung: bool,
     shall_ring: bool,
@@ -67,21 +79,35 @@ struct Line {
 pub(super) struct PoreSystem {
     root: Option<Rc<Root>>,
     pores: Pores,
-    lines: BTreeMap<Communication, Line>,
+    lines: CommunicationMap<Line>,
+    messages: Messages,
+    /// Memory for what is read.
+    data: Vec<u8>,
     last_owner: u64,
     handed: usize,
     wake: wake::Wake,
 }
 
 impl PoreSystem {
-    pub(super) fn new(root: Option<Rc<Root>>) -> PoreSystem {
+    /// With the names of the messages, by their numbers.
+    pub(super) fn new(root: Option<Rc<Root>>, names: &[String]) -> PoreSystem {
         PoreSystem {
             root,
             pores: Pores::new(),
-            lines: BTreeMap::new(),
+            lines: CommunicationMap::default(),
+            messages: Messages::new(names),
+            data: Vec::new(),
             last_owner: 0,
             handed: 0,
             wake: wake::Wake::default(),
+        }
+    }
+
+    /// Takes the buffer back, unless it has become large.
+    fn keep_for_data(&mut self, mut data: Vec<u8>) {
+        if data.capacity() <= KEPT_BYTES_MAX {
+            data.clear();
+            self.data = data;
         }
     }
 
@@ -92,7 +118,7 @@ impl PoreSystem {
 
     /// Its owner and name, if it is open.
     fn pore_of(&self, from: Communication) -> Option<(OwnerId, PoreId)> {
-        let line = self.lines.get(&from)?;
+        let line = self.lines.get(from)?;
         Some((line.owner, line.pore?))
     }
 }
@@ -101,118 +127,146 @@ pub(super) fn serve(
     world: &mut World,
     lp: &mut Loop<World>,
     from: Communication,
-    message: &str,
-    mut values: Values,
+    message: u32,
+    values: &Values,
 ) {
-    match message {
-        "Open" => {
+    let Some(asked) = world.systems.pores.messages.asked(message) else { return };
+    match asked {
+        Asked::Open => {
             let (kind, argument) = (values.text(), values.text());
-            let opened = open::open(world, lp, from, &kind, &argument);
+            let opened = open::open(world, lp, from, kind, argument);
             return open::tell(world, lp, from, opened);
         }
-        "Take" => {
+        Asked::Take => {
             let taken = take(world, lp, from, values.integer());
             return open::tell(world, lp, from, taken);
         }
-        "Close" => return finished(world, lp, from),
+        Asked::Close => return finished(world, lp, from),
         _ => {}
     }
     let Some((owner, pore)) = world.systems.pores.pore_of(from) else { return };
-    match message {
-        "Ring" => wake::ring(world, lp, from),
-        "Send" => match send_whole(&mut world.systems.pores.pores, owner, pore, values) {
+    match asked {
+        Asked::Ring => wake::ring(world, lp, from),
+        Asked::Send => match send_whole(&mut world.systems.pores, from, values.joined()) {
             Ok(()) => wake::ring(world, lp, from),
             Err(_) => return fail(world, lp, from),
         },
-        "Arm" => {
-            let mut amount = || usize::try_from(values.integer()).unwrap_or(0);
-            let wants = Wants { readable: amount(), writable: amount() };
-            wake::arm(world, lp, from, wants);
+        Asked::Arm => {
+            let wants = Wants { readable: amount(values), writable: amount(values) };
+            wake::arm(world, lp, from, wants, None);
         }
-        "HandOver" => hand_over(world, lp, from),
-        _ => match answer(&mut world.systems.pores.pores, owner, pore, message, values) {
-            Ok(Some((message, values))) => world.answer(lp, from, message, values),
-            Ok(None) => {}
-            Err(_) => fail(world, lp, from),
-        },
+        Asked::Next => {
+            let (bytes, writable) = (amount(values).min(READ_MAX), amount(values));
+            wake::arm(world, lp, from, Wants { readable: 1, writable }, Some(bytes));
+        }
+        Asked::HandOver => hand_over(world, lp, from),
+        _ => answer(world, lp, from, (owner, pore), asked, values),
     }
     wake::deliver(world, from);
 }
 
-type Answer = Option<(&'static str, Vec<Value>)>;
+/// Of what there may be nothing, or much.
+fn amount(values: &Values) -> usize {
+    usize::try_from(values.integer()).unwrap_or(0)
+}
+
+/// Answers at once. What is the client's own fault faults it.
+fn answer(
+    world: &mut World,
+    lp: &mut Loop<World>,
+    from: Communication,
+    (owner, id): (OwnerId, PoreId),
+    asked: Asked,
+    values: &Values,
+) {
+    let mut data = std::mem::take(&mut world.systems.pores.data);
+    let pore = world.systems.pores.pores.get(owner, id);
+    let answer = pore.and_then(|pore| answer_of(pore, asked, values, &mut data));
+    match answer {
+        Ok(Answer::None) => {}
+        Ok(Answer::Data) => say(world, lp, from, Said::Data, &[lent(&data)]),
+        Ok(Answer::One(said, value)) => say(world, lp, from, said, &[integer(value)]),
+        Ok(Answer::Available(avail)) => {
+            let values = [integer(avail.readable as i64), integer(avail.writable as i64)];
+            say(world, lp, from, Said::Available, &values);
+        }
+        Err(_) => fail(world, lp, from),
+    }
+    if let (Asked::Write, Ok(Answer::One(_, count))) = (asked, answer)
+        && let Some(line) = world.systems.pores.lines.get_mut(from)
+    {
+        line.accepted += count;
+    }
+    world.systems.pores.keep_for_data(data);
+}
+
+enum Answer {
+    None,
+    /// What has been put into the buffer.
+    Data,
+    One(Said, i64),
+    Available(Avail),
+}
 
 /// What is answered at once.
 ///
 /// # Errors
 /// It is the client's fault.
-fn answer(
-    pores: &mut Pores,
-    owner: OwnerId,
-    id: PoreId,
-    message: &str,
-    mut values: Values,
+fn answer_of(
+    pore: &mut dyn Pore,
+    asked: Asked,
+    values: &Values,
+    data: &mut Vec<u8>,
 ) -> Result<Answer, Error> {
-    let pore = pores.get(owner, id)?;
-    let mut data = Vec::new();
-    let amount = |n: i64| usize::try_from(n).unwrap_or(0).min(READ_MAX);
-    let answer = match message {
-        "Avail" => {
-            let avail = pore.avail().unwrap_or_default();
-            let (readable, writable) = (avail.readable as i64, avail.writable as i64);
-            ("Available", vec![integer(readable), integer(writable)])
+    Ok(match asked {
+        Asked::Avail => Answer::Available(pore.avail().unwrap_or_default()),
+        Asked::Read => {
+            or_nothing(pore.read(amount(values).min(READ_MAX), data))?;
+            Answer::Data
         }
-        "Read" => {
-            or_nothing(pore.read(amount(values.integer()), &mut data))?;
-            ("Data", vec![text(data)])
+        Asked::Peek => {
+            or_nothing(pore.peek(amount(values).min(READ_MAX), data))?;
+            Answer::Data
         }
-        "Peek" => {
-            or_nothing(pore.peek(amount(values.integer()), &mut data))?;
-            ("Data", vec![text(data)])
-        }
-        "Get" => {
+        Asked::Get => {
             let (offset, length) = (unsigned(values.integer()), unsigned(values.integer()));
-            pore.get(offset, length, &mut data)?;
-            ("Data", vec![text(data)])
+            pore.get(offset, length, data)?;
+            Answer::Data
         }
-        "Put" => {
-            let offset = unsigned(values.integer());
-            pore.put(offset, &values.bytes())?;
-            return Ok(None);
+        Asked::Put => {
+            pore.put(unsigned(values.integer()), values.bytes())?;
+            Answer::None
         }
-        "Write" => ("Accepted", vec![integer(or_nothing(pore.write(&values.bytes()))?)]),
-        "Load" => {
+        Asked::Write => Answer::One(Said::Accepted, or_nothing(pore.write(values.bytes()))?),
+        Asked::Load => {
             let offset = unsigned(values.integer());
             let value = pore.load(offset, width(values.integer())?)?;
-            ("Loaded", vec![integer(value.cast_signed())])
+            Answer::One(Said::Loaded, value.cast_signed())
         }
-        "Store" => {
+        Asked::Store => {
             let offset = unsigned(values.integer());
             let width = width(values.integer())?;
             pore.store(offset, width, values.integer().cast_unsigned())?;
-            return Ok(None);
+            Answer::None
         }
-        _ => return Ok(None),
-    };
-    Ok(Some(answer))
+        _ => Answer::None,
+    })
 }
 
-/// Writes four parts as one, all of it, for a client that knows there is room.
+/// Writes all of it, for a client that knows there is room.
 ///
 /// # Errors
 /// It was wrong about that.
-fn send_whole(
-    pores: &mut Pores,
-    owner: OwnerId,
-    id: PoreId,
-    mut values: Values,
-) -> Result<(), Error> {
-    let pore = pores.get(owner, id)?;
-    let parts: [Vec<u8>; 4] = std::array::from_fn(|_| values.bytes());
-    let message = parts.concat();
-    match pore.write(&message) {
-        Ok(count) if count < message.len() => Err(Error::Malformed("there is no room for it")),
-        outcome => or_nothing(outcome).map(drop),
-    }
+fn send_whole(system: &mut PoreSystem, from: Communication, message: &[u8]) -> Result<(), Error> {
+    let line = system.lines.get_mut(from).ok_or(Error::NoSuchPore)?;
+    let pore = system.pores.get(line.owner, line.pore.ok_or(Error::NoSuchPore)?)?;
+    line.accepted += match pore.write(message) {
+        Ok(count) if count < message.len() => {
+            return Err(Error::Malformed("there is no room for it"));
+        }
+        outcome => or_nothing(outcome)?,
+    };
+    Ok(())
 }
 
 /// Offsets below 0 are far outside.
@@ -236,7 +290,7 @@ fn or_nothing(outcome: Result<usize, Error>) -> Result<i64, Error> {
 /// What the client asked for is its own mistake: it faults at its next use of the pore.
 fn fail(world: &mut World, lp: &mut Loop<World>, from: Communication) {
     finished(world, lp, from);
-    world.systems.open.remove(&from);
+    world.systems.open.remove(from);
     world.runner.worker.fail(from);
 }
 
@@ -248,7 +302,7 @@ fn hand_over(world: &mut World, lp: &mut Loop<World>, from: Communication) {
         system.handed += 1;
         number = pore.0 as i64;
     }
-    world.answer(lp, from, "Handed", vec![integer(number)]);
+    say(world, lp, from, Said::Handed, &[integer(number)]);
     finished(world, lp, from);
 }
 
@@ -269,7 +323,7 @@ fn take(
 /// A client has gone.
 pub(super) fn finished(world: &mut World, lp: &mut Loop<World>, from: Communication) {
     let system = &mut world.systems.pores;
-    let Some(mut line) = system.lines.remove(&from) else { return };
+    let Some(mut line) = system.lines.remove(from) else { return };
     unwatch(lp, &mut line);
     // What was handed over has another owner.
     system.pores.close_all_of(line.owner);
@@ -284,10 +338,20 @@ fn unwatch(lp: &mut Loop<World>, line: &mut Line) {
     }
 }
 
+/// Answers a client.
+fn say(
+    world: &mut World,
+    lp: &mut Loop<World>,
+    to: Communication,
+    said: Said,
+    values: &[Value<'_>],
+) {
+    let number = world.systems.pores.messages.number(said);
+    world.answer_by_number(lp, to, number, values);
+}
+
 /// Sends a client what it did not ask for just now; false if that is not its turn.
-fn send(world: &mut World, to: Communication, message: &str, values: Vec<Value>) -> bool {
-    let mut names = world.systems.messages[System::Pore as usize].iter();
-    let Some(number) = names.position(|name| name == message) else { return true };
-    let answered = world.runner.worker.answer(to, number as u32, values);
-    !matches!(answered, Err(Refused::Protocol))
+fn send(world: &mut World, to: Communication, said: Said, values: &[Value<'_>]) -> bool {
+    let number = world.systems.pores.messages.number(said);
+    !matches!(world.runner.worker.answer(to, number, values), Err(Refused::Protocol))
 }

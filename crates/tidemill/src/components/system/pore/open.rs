@@ -23,7 +23,8 @@ use tidemill_pore::{Error, OwnerId, Pore, PoreId, packet, uring};
 use tidemill_proc::Communication;
 
 use super::super::confined::{Purpose, Root};
-use super::{Line, Opening, World, integer, send, text, unwatch, wake};
+use super::messages::Said;
+use super::{Line, Opening, World, integer, say, text, unwatch, wake};
 
 /// How far opening has come.
 pub(super) enum Opened {
@@ -102,11 +103,11 @@ pub(super) fn tell(
     opened: Result<Opened, Error>,
 ) {
     match opened {
-        Ok(Opened::Now(size)) => world.answer(lp, to, "Opened", vec![integer(size as i64)]),
+        Ok(Opened::Now(size)) => say(world, lp, to, Said::Opened, &[integer(size as i64)]),
         Ok(Opened::Later) => {}
         Err(error) => {
             super::finished(world, lp, to);
-            world.answer(lp, to, "Failed", vec![text(error.to_string())]);
+            say(world, lp, to, Said::Failed, &[text(error.to_string())]);
         }
     }
 }
@@ -128,7 +129,7 @@ pub(super) fn keep(
 
 /// The other side may have done its part.
 fn go_on(world: &mut World, lp: &mut Loop<World>, from: Communication) -> Result<Opened, Error> {
-    let Some(line) = world.systems.pores.lines.get_mut(&from) else { return Ok(Opened::Later) };
+    let Some(line) = world.systems.pores.lines.get_mut(from) else { return Ok(Opened::Later) };
     unwatch(lp, line);
     let pore = match line.opening.take() {
         None => return Ok(Opened::Later),
@@ -173,7 +174,7 @@ fn wait(
             tell(world, lp, from, Err(error.into()));
         });
     let watch = lp.watch(fd, Interest::Read, handlers)?;
-    if let Some(line) = world.systems.pores.lines.get_mut(&from) {
+    if let Some(line) = world.systems.pores.lines.get_mut(from) {
         line.watches.push(watch);
         line.opening = Some(opening);
     }
@@ -189,27 +190,14 @@ impl Line {
             watches: Vec::new(),
             ready: None,
             event: None,
+            reads: None,
+            accepted: 0,
+            is_listed: false,
+            is_touched: false,
             has_rung: false,
             shall_ring: false,
             vain: 0,
             rest: None,
-        }
-    }
-}
-
-/// A client that was told of an event.
-pub(super) fn send_event(
-    world: &mut World,
-    to: Communication,
-    event: &tidemill_pore::Event,
-) -> bool {
-    match event {
-        tidemill_pore::Event::Ready(avail) => {
-            let values = vec![integer(avail.readable as i64), integer(avail.writable as i64)];
-            send(world, to, "Event", values)
-        }
-        tidemill_pore::Event::Trouble(error) => {
-            send(world, to, "Trouble", vec![text(error.to_string())])
         }
     }
 }

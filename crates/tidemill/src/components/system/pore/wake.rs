@@ -4,7 +4,7 @@
 //! all while the other side polls, wait for the end of the turn. A ring that would tell nothing is
 //! left out ([`Pore::is_ring_due`]).
 //!
-//! *In.* At the end of a turn in which something was armed and nothing is left to run, the pores
+//! *In.* When something was armed and nothing is left to run, in a turn or at its end, the pores
 //! are polled for a little while before the loop sleeps at their bells: a sleep and a wake-up cost
 //! more than most answers take. How long follows from how long answers have taken
 //! ([`tidemill_pore::patience`]); a poll ends when a timer is due. While the loop polls, and while
@@ -13,17 +13,19 @@
 //!
 //! [`Pore::is_ring_due`]: tidemill_pore::Pore::is_ring_due
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tidemill_event::{Handlers, Interest, Loop, Owner, Time};
 use tidemill_pore::patience::{Patience, pause};
-use tidemill_pore::{Error, PoreId, Signal, Wants};
+use tidemill_pore::{Error, Event, OwnerId, PoreId, Signal, Wants};
 use tidemill_proc::{Communication, arm as arm_worker};
 
-use super::open::send_event;
-use super::{PoreSystem, World};
+use super::messages::Said;
+use super::{PoreSystem, World, integer, lent, send, text};
 
+/// So long a turn goes on with what is found: as long as the loop runs turns before it looks at its
+/// descriptors.
+const STRETCH: Duration = Duration::from_micros(50);
 /// Looks between two looks at the clock.
 const LOOKS: u32 = 16;
 /// Rings in a row that tell nothing, before a bell is only looked at now and then.
@@ -31,14 +33,25 @@ const VAIN_MAX: u32 = 256;
 /// How often that is.
 const REST: Duration = Duration::from_millis(1);
 
+/// What a client is told.
+pub(super) enum Happened {
+    Event(Event),
+    /// What has been read, and how many bytes would be accepted in all.
+    Came(Vec<u8>, i64),
+}
+
 /// What is to be done at the end of the turn, and what was learnt about polling.
 #[derive(Default)]
 pub(super) struct Wake {
     /// Who rang or armed in this turn.
-    touched: BTreeSet<Communication>,
-    /// Who is armed.
-    armed: BTreeSet<Communication>,
+    touched: Vec<Communication>,
+    /// Who is armed, and maybe some that no longer are.
+    armed: Vec<Communication>,
+    /// Memory for the names of those that are polled.
+    polled: Vec<PoreId>,
     is_scheduled: bool,
+    /// It has been polled in vain in this turn.
+    has_polled: bool,
     patience: Patience,
     /// When the loop began to look, before it slept.
     slept: Option<Time>,
@@ -47,13 +60,13 @@ pub(super) struct Wake {
 
 pub(super) fn ring(world: &mut World, lp: &mut Loop<World>, from: Communication) {
     let system = &mut world.systems.pores;
-    let Some(line) = system.lines.get_mut(&from) else { return };
+    let Some(line) = system.lines.get_mut(from) else { return };
     // Who polls has seen it; whether it still does is looked at when the turn ends.
     let is_early = !line.has_rung && !line.pore.is_some_and(|id| system.pores.is_peer_polling(id));
     line.shall_ring = true;
     if is_early
         && ring_if_due(system, from)
-        && let Some(line) = system.lines.get_mut(&from)
+        && let Some(line) = system.lines.get_mut(from)
     {
         line.has_rung = true;
     }
@@ -67,11 +80,22 @@ fn ring_if_due(system: &mut PoreSystem, from: Communication) -> bool {
     pore.is_ring_due() && pore.ring().is_ok()
 }
 
-pub(super) fn arm(world: &mut World, lp: &mut Loop<World>, from: Communication, wants: Wants) {
-    let system = &mut world.systems.pores;
-    let Some((owner, id)) = system.pore_of(from) else { return };
-    if system.pores.arm(owner, id, wants).is_ok() {
-        system.wake.armed.insert(from);
+/// Has an event sent, with so much that is read for it if anything is.
+pub(super) fn arm(
+    world: &mut World,
+    lp: &mut Loop<World>,
+    from: Communication,
+    wants: Wants,
+    reads: Option<usize>,
+) {
+    let PoreSystem { pores, lines, wake, .. } = &mut world.systems.pores;
+    let Some(line) = lines.get_mut(from) else { return };
+    let Some(id) = line.pore else { return };
+    if pores.arm(line.owner, id, wants).is_ok() {
+        line.reads = reads;
+        if !std::mem::replace(&mut line.is_listed, true) {
+            wake.armed.push(from);
+        }
     }
     let interest = if wants.writable > 0 { Interest::ReadWrite } else { Interest::Read };
     rest_of(world, lp, from, interest);
@@ -80,7 +104,7 @@ pub(super) fn arm(world: &mut World, lp: &mut Loop<World>, from: Communication, 
 
 /// Changes what is watched of a descriptor that tells of more than rings.
 fn rest_of(world: &mut World, lp: &mut Loop<World>, from: Communication, interest: Interest) {
-    let line = world.systems.pores.lines.get(&from);
+    let line = world.systems.pores.lines.get(from);
     if let Some(ready) = line.and_then(|line| line.ready) {
         let _ = lp.modify(ready, interest);
     }
@@ -88,25 +112,55 @@ fn rest_of(world: &mut World, lp: &mut Loop<World>, from: Communication, interes
 
 /// Has the end of the turn look at this pore.
 fn touch(world: &mut World, lp: &mut Loop<World>, from: Communication) {
-    let wake = &mut world.systems.pores.wake;
-    wake.touched.insert(from);
+    let PoreSystem { lines, wake, .. } = &mut world.systems.pores;
+    let Some(line) = lines.get_mut(from) else { return };
+    if !std::mem::replace(&mut line.is_touched, true) {
+        wake.touched.push(from);
+    }
     if !std::mem::replace(&mut wake.is_scheduled, true) {
         lp.action(settle);
     }
 }
 
-/// The end of a turn.
-fn settle(world: &mut World, lp: &mut Loop<World>) {
+/// Nothing is ready, and the turn goes on if something comes: what the end of the turn would find
+/// is found without another turn, as long as the loop would not look at its descriptors.
+pub(in super::super) fn look(world: &mut World, lp: &mut Loop<World>) -> bool {
+    let wake = &world.systems.pores.wake;
+    if !wake.is_scheduled || wake.armed.is_empty() || lp.patience(STRETCH).is_zero() {
+        return false;
+    }
+    let (now, began) = (lp.host().now(), lp.now());
+    if now - began >= STRETCH || lp.next_timer().is_some_and(|timer| timer <= now) {
+        return false;
+    }
+    ring_touched(world);
+    let has_come = look_at_armed(world) || poll(world, lp);
+    world.systems.pores.wake.has_polled = !has_come;
+    has_come
+}
+
+/// Rings for those who have asked for it.
+fn ring_touched(world: &mut World) {
     let system = &mut world.systems.pores;
-    system.wake.is_scheduled = false;
-    for from in std::mem::take(&mut system.wake.touched) {
-        let Some(line) = system.lines.get_mut(&from) else { continue };
+    while let Some(from) = system.wake.touched.pop() {
+        let Some(line) = system.lines.get_mut(from) else { continue };
+        line.is_touched = false;
         line.has_rung = false;
         if std::mem::take(&mut line.shall_ring) {
             ring_if_due(system, from);
         }
     }
-    if look_at_armed(world, lp) || world.runner.worker.is_ready() || poll(world, lp) {
+}
+
+/// The end of a turn.
+fn settle(world: &mut World, lp: &mut Loop<World>) {
+    ring_touched(world);
+    let wake = &mut world.systems.pores.wake;
+    wake.is_scheduled = false;
+    let has_polled = std::mem::take(&mut wake.has_polled);
+    let is_told = look_at_armed(world);
+    if is_told || world.runner.worker.is_ready() || !has_polled && poll(world, lp) {
+        arm_worker(world, lp);
         return go_on(world, lp);
     }
     sleep(world, lp);
@@ -129,26 +183,33 @@ fn go_on(world: &mut World, lp: &mut Loop<World>) {
 /// From now on the armed pores have to be rung for.
 fn sleep(world: &mut World, lp: &mut Loop<World>) {
     let PoreSystem { pores, lines, wake, .. } = &mut world.systems.pores;
-    let pore = |from: &Communication| lines.get(from)?.pore;
+    let pore = |from: &Communication| lines.get(*from)?.pore;
     let mut some = false;
     for id in wake.armed.iter().filter_map(pore) {
         some |= pores.end_polling(id);
     }
     if some {
         // What came before that was not rung for.
-        look_at_armed(world, lp);
+        if look_at_armed(world) {
+            arm_worker(world, lp);
+        }
     }
 }
 
 /// Looks at the armed pores until one has something, or it has taken too long, or a timer is due.
 fn poll(world: &mut World, lp: &mut Loop<World>) -> bool {
     let PoreSystem { pores, lines, wake, .. } = &mut world.systems.pores;
-    let pore = |from: &Communication| lines.get(from)?.pore;
-    let polled = wake.armed.iter().filter_map(pore).filter(|&id| pores.is_pollable(id));
-    let polled: Vec<PoreId> = polled.collect();
-    if polled.is_empty() {
-        return false;
-    }
+    let pore = |from: &Communication| lines.get(*from)?.pore;
+    let mut polled = std::mem::take(&mut wake.polled);
+    polled.extend(wake.armed.iter().filter_map(pore).filter(|&id| pores.is_pollable(id)));
+    let has_come = !polled.is_empty() && poll_these(world, lp, &polled);
+    polled.clear();
+    world.systems.pores.wake.polled = polled;
+    has_come
+}
+
+fn poll_these(world: &mut World, lp: &mut Loop<World>, polled: &[PoreId]) -> bool {
+    let PoreSystem { pores, wake, .. } = &mut world.systems.pores;
     let start = lp.host().now();
     wake.slept = Some(start);
     let mut end = start + lp.patience(wake.patience.span());
@@ -160,7 +221,7 @@ fn poll(world: &mut World, lp: &mut Loop<World>) -> bool {
     loop {
         for _ in 0..LOOKS {
             let pores = &mut world.systems.pores.pores;
-            if polled.iter().any(|&id| pores.is_due(id)) && look_at_armed(world, lp) {
+            if polled.iter().any(|&id| pores.is_due(id)) && look_at_armed(world) {
                 let wake = &mut world.systems.pores.wake;
                 wake.patience.has_paid();
                 wake.slept = None;
@@ -175,22 +236,20 @@ fn poll(world: &mut World, lp: &mut Loop<World>) -> bool {
 }
 
 /// Tells the owners of armed pores that have something; whether there were any.
-fn look_at_armed(world: &mut World, lp: &mut Loop<World>) -> bool {
+fn look_at_armed(world: &mut World) -> bool {
     let mut some = false;
-    let armed = std::mem::take(&mut world.systems.pores.wake.armed);
-    let mut still = BTreeSet::new();
-    for from in armed {
-        match look(world, from) {
-            Looked::Told => some = true,
-            Looked::Nothing => drop(still.insert(from)),
-            Looked::Gone => {}
+    let mut armed = std::mem::take(&mut world.systems.pores.wake.armed);
+    armed.retain(|&from| {
+        let looked = look_at(world, from);
+        some |= matches!(looked, Looked::Told);
+        let stays = matches!(looked, Looked::Nothing);
+        if !stays && let Some(line) = world.systems.pores.lines.get_mut(from) {
+            line.is_listed = false;
         }
-    }
-    still.append(&mut world.systems.pores.wake.armed);
-    world.systems.pores.wake.armed = still;
-    if some {
-        arm_worker(world, lp);
-    }
+        stays
+    });
+    armed.append(&mut world.systems.pores.wake.armed);
+    world.systems.pores.wake.armed = armed;
     some
 }
 
@@ -200,31 +259,70 @@ enum Looked {
     Gone,
 }
 
-fn look(world: &mut World, from: Communication) -> Looked {
-    let system = &mut world.systems.pores;
-    let Some((_, id)) = system.pore_of(from) else { return Looked::Gone };
-    if system.pores.armed(id).is_none() {
+fn look_at(world: &mut World, from: Communication) -> Looked {
+    let PoreSystem { pores, lines, data, .. } = &mut world.systems.pores;
+    let Some(line) = lines.get_mut(from) else { return Looked::Gone };
+    let Some(id) = line.pore else { return Looked::Gone };
+    if pores.armed(id).is_none() {
         return Looked::Gone;
     }
-    let Some(event) = system.pores.take_event(id) else { return Looked::Nothing };
+    let Some(event) = pores.take_event(id) else { return Looked::Nothing };
     // Until it is armed again nobody waits, and then it is looked at.
-    system.pores.begin_polling(id);
-    if let Some(line) = system.lines.get_mut(&from) {
-        line.event = Some(event);
-        line.vain = 0;
-    }
+    pores.begin_polling(id);
+    line.vain = 0;
+    let event = match (event, line.reads) {
+        (Event::Ready(avail), Some(count)) => {
+            let until = line.accepted.saturating_add(avail.writable as i64);
+            match read_for(pores, (line.owner, id), count, data) {
+                Ok(()) => Happened::Came(std::mem::take(data), until),
+                Err(error) => Happened::Event(Event::Trouble(error)),
+            }
+        }
+        (event, _) => Happened::Event(event),
+    };
+    line.event = Some(event);
     deliver(world, from);
     Looked::Told
 }
 
+/// Reads what has come, and tells the other side of the room if it waits for that.
+fn read_for(
+    pores: &mut tidemill_pore::Pores,
+    (owner, id): (OwnerId, PoreId),
+    count: usize,
+    data: &mut Vec<u8>,
+) -> Result<(), Error> {
+    let pore = pores.get(owner, id)?;
+    pore.read(count, data)?;
+    if pore.is_ring_due() {
+        // As with rings that are asked for.
+        let _ = pore.ring();
+    }
+    Ok(())
+}
+
 /// Sends the event that waits, if its client is not owed an answer.
 pub(super) fn deliver(world: &mut World, to: Communication) {
-    let Some(line) = world.systems.pores.lines.get_mut(&to) else { return };
+    let Some(line) = world.systems.pores.lines.get_mut(to) else { return };
     let Some(event) = line.event.take() else { return };
-    if !send_event(world, to, &event)
-        && let Some(line) = world.systems.pores.lines.get_mut(&to)
-    {
-        line.event = Some(event);
+    let is_sent = match &event {
+        Happened::Event(Event::Ready(avail)) => {
+            let values = [integer(avail.readable as i64), integer(avail.writable as i64)];
+            send(world, to, Said::Event, &values)
+        }
+        Happened::Event(Event::Trouble(error)) => {
+            send(world, to, Said::Trouble, &[text(error.to_string())])
+        }
+        Happened::Came(data, until) => send(world, to, Said::Came, &[lent(data), integer(*until)]),
+    };
+    let system = &mut world.systems.pores;
+    match event {
+        Happened::Came(data, _) if is_sent => system.keep_for_data(data),
+        event => {
+            if !is_sent && let Some(line) = system.lines.get_mut(to) {
+                line.event = Some(event);
+            }
+        }
     }
 }
 
@@ -250,7 +348,7 @@ pub(super) fn watch(
             .error(move |world: &mut World, lp: &mut Loop<World>, _, _| lifeline(world, lp, from));
         let interest = if is_ready { Interest::None } else { Interest::Read };
         let watch = lp.watch(fd, interest, handlers)?;
-        if let Some(line) = world.systems.pores.lines.get_mut(&from) {
+        if let Some(line) = world.systems.pores.lines.get_mut(from) {
             line.watches.push(watch);
             line.ready = line.ready.or(is_ready.then_some(watch));
         }
@@ -264,14 +362,13 @@ fn rung(world: &mut World, lp: &mut Loop<World>, from: Communication) {
     let system = &mut world.systems.pores;
     let Some((_, id)) = system.pore_of(from) else { return };
     system.pores.hush(id);
-    let looked = look(world, from);
+    let looked = look_at(world, from);
     if !matches!(looked, Looked::Nothing) {
         rest_of(world, lp, from, Interest::None);
     }
     match looked {
         Looked::Told => {
             let wake = &mut world.systems.pores.wake;
-            wake.armed.remove(&from);
             if let Some(slept) = wake.slept.take() {
                 wake.patience.has_slept(now - slept);
             }
@@ -284,7 +381,7 @@ fn rung(world: &mut World, lp: &mut Loop<World>, from: Communication) {
 /// A ring has told nothing. After too many the bell is left alone for a while: it can only slow
 /// its own pore down.
 fn vain(world: &mut World, lp: &mut Loop<World>, from: Communication) {
-    let Some(line) = world.systems.pores.lines.get_mut(&from) else { return };
+    let Some(line) = world.systems.pores.lines.get_mut(from) else { return };
     line.vain += 1;
     if line.vain < VAIN_MAX {
         return;
@@ -298,14 +395,14 @@ fn vain(world: &mut World, lp: &mut Loop<World>, from: Communication) {
         let over = move |world: &mut World, lp: &mut Loop<World>| rested(world, lp, from);
         let at = lp.now() + REST;
         let rest = lp.timer(at, over);
-        if let Some(line) = world.systems.pores.lines.get_mut(&from) {
+        if let Some(line) = world.systems.pores.lines.get_mut(from) {
             line.rest = Some(rest);
         }
     }
 }
 
 fn rested(world: &mut World, lp: &mut Loop<World>, from: Communication) {
-    let Some(line) = world.systems.pores.lines.get_mut(&from) else { return };
+    let Some(line) = world.systems.pores.lines.get_mut(from) else { return };
     line.rest = None;
     for watch in &line.watches {
         // What is not armed finds so at its next report, and rests again.
@@ -321,11 +418,10 @@ fn lifeline(world: &mut World, lp: &mut Loop<World>, from: Communication) {
         return vain(world, lp, from);
     }
     // A socket that has hung up says so for ever; what it has to tell is remembered.
-    if let Some(line) = system.lines.get_mut(&from) {
+    if let Some(line) = system.lines.get_mut(from) {
         super::unwatch(lp, line);
     }
-    if matches!(look(world, from), Looked::Told) {
-        world.systems.pores.wake.armed.remove(&from);
+    if matches!(look_at(world, from), Looked::Told) {
         arm_worker(world, lp);
     }
 }

@@ -158,18 +158,24 @@ fn many_writers_share_a_driver() {
 /// A store that goes fails those who ask; nobody hangs.
 #[test]
 fn a_store_that_goes_fails_its_clients() {
-    let program = "INTERFACE Go; IN Go(kind, address: TEXT) OUT Went(text: TEXT) END Go;
+    // All are at it before the store goes.
+    let program = "INTERFACE Go;
+          IN Go(kind, address: TEXT) OUT Begun OUT Went(text: TEXT)
+        END Go;
         COMPONENT Client OFFERS Go REQUIRES Xenstore;
           IMPLEMENTATION Go;
             VARIABLE kind, text: TEXT; n: INTEGER;
             BEGIN {EXCLUSIVE}
               ?Go(kind, text); Xenstore!Connect(kind, text); Xenstore?Connected; n := 0;
-              REPEAT IF n > 0 THEN Xenstore?Done(kind) END; INC(n); Xenstore!Write(\"/n\", \"x\", 0)
+              REPEAT
+                IF n > 0 THEN Xenstore?Done(kind) END;
+                IF n = 1 THEN !Begun END;
+                INC(n); Xenstore!Write(\"/n\", \"x\", 0)
               UNTIL Xenstore?Failed;
               Xenstore?Failed(text); Xenstore!Close; !Went(text)
           END Go;
         END Client;
-        COMPONENT Main REQUIRES Pore;
+        COMPONENT Main REQUIRES Pore, FileSystem;
           VARIABLE driver: XenstoreDriver; client[n: INTEGER]: Client; i: INTEGER; text: TEXT;
           BEGIN
             NEW(driver); CONNECT(Pore(driver), Pore);
@@ -177,12 +183,17 @@ fn a_store_that_goes_fails_its_clients() {
               NEW(client[i]); CONNECT(Xenstore(client[i]), Xenstore(driver));
               client[i]!Go(\"xenstore\", \"pages\")
             END;
+            FOR i := 1 TO 5 DO client[i]?Begun END;
+            FileSystem!New(\"begun\"); FileSystem?Done; FileSystem!Close;
             FOR i := 1 TO 5 DO client[i]?Went(text); WRITE(text); WRITELINE END
         END Main;";
     let folder = Folder::new("going");
     let server = store(&folder, 0);
+    let begun = folder.0.join("begun");
     let ends = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(300));
+        while !begun.exists() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         drop(server);
     });
     let (out, faults) = run(&[XENSTORE, program], &folder, &[], Engine::Native);

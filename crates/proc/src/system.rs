@@ -321,16 +321,30 @@ fn put(
     let mut words = std::mem::take(&mut worker.machine.systems.words);
     words.clear();
     for value in values {
-        words.push(match value {
-            Value::Word(word) => *word,
-            Value::Text(bytes) => text::make(worker, bytes).map_err(|_| Refused::OutOfMemory)?,
-        });
+        let word = match value {
+            Value::Word(word) => Ok(*word),
+            Value::Text(bytes) => text::make(worker, bytes),
+        };
+        let Ok(word) = word else {
+            free_texts(worker, values, &words);
+            return Err(Refused::OutOfMemory);
+        };
+        words.push(word);
     }
     let payload = Words(words.as_mut_ptr());
     channel::put(worker, channel, message, FROM_SERVER, payload).map_err(|_| Refused::Protocol)?;
     worker.machine.systems.words = words;
     channel::notify_client(worker, channel);
     Ok(())
+}
+
+/// Frees the texts among the first words of an answer.
+fn free_texts(worker: &mut Worker, values: &[Value<'_>], words: &[u64]) {
+    for (value, word) in values.iter().zip(words) {
+        if matches!(value, Value::Text(_)) {
+            text::free(worker, *word);
+        }
+    }
 }
 
 /// The components some process of which waits for a system component.

@@ -9,7 +9,7 @@ use arrow_array::{
     RecordBatch, RecordBatchOptions, StringArray, StructArray, TimestampNanosecondArray,
     UInt32Array, UInt64Array,
 };
-use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, FieldRef, SchemaRef};
 use tidemill_wire::Schema;
 use tidemill_wire::schema::Enum;
@@ -138,6 +138,9 @@ fn record_array(
         (Shape::Struct, DataType::Struct(fields)) => {
             let array = StructArray::try_new_with_length(fields.clone(), arrays, nulls, rows)?;
             Ok(Arc::new(array))
+        }
+        (Shape::Struct, DataType::Boolean) => {
+            Ok(Arc::new(BooleanArray::new(BooleanBuffer::new_set(rows), nulls)))
         }
         (Shape::Timestamp, _) => {
             let values = nanoseconds(&arrays)?;

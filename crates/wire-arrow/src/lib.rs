@@ -17,6 +17,7 @@
 //! | `string` of proto2 that is not UTF-8 | `Utf8`, with U+FFFD for what is not |
 //! | enum | `Dictionary(Int32, Utf8)` of names, or `Int32` ([`EnumForm`]) |
 //! | message | `Struct`, null where absent |
+//! | message without fields that have columns | `Boolean`, true where it is there |
 //! | `repeated` | `List`, empty where absent |
 //! | `map` | `Map`; of an entry that comes twice both stay |
 //! | `map` of which keys or values have no column | `List` of what has |

@@ -288,6 +288,8 @@ impl Planner<'_> {
     fn record_type(&self, record: usize) -> DataType {
         let record = &self.plan.records[record];
         match record.shape {
+            // What files of Parquet do not know as a structure.
+            Shape::Struct if record.fields.is_empty() => DataType::Boolean,
             Shape::Struct => DataType::Struct(record.fields.clone()),
             Shape::Timestamp => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
             Shape::Duration => DataType::Duration(TimeUnit::Nanosecond),

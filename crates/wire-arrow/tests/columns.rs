@@ -229,7 +229,7 @@ fn messages_without_columns_are_written() {
     let text =
         r#"syntax = "proto3"; message E {} message M { E e = 1; repeated E es = 2; int32 a = 3; }"#;
     let (row, _) = read_all(text, &Options::default(), &[0x0a, 0, 0x12, 0, 0x12, 0, 0x18, 9]);
-    assert_eq!(row, "{e: {}, es: [{}, {}], a: 9}");
+    assert_eq!(row, "{e: true, es: [true, true], a: 9}");
 }
 
 #[test]

@@ -120,7 +120,9 @@ fn install(folder: &Path) -> Result<PathBuf, String> {
 fn build(root: &Path) -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["build", "-q", "-p", "tidemill-wire", "--example", "conformance"]);
+    // As tests are built: without any optimisation the compiler in it is too slow for the runner.
+    let profile = ["--profile", "test"];
+    command.args(["build", "-q", "-p", "tidemill-wire", "--example", "conformance"]).args(profile);
     succeed(command.current_dir(root))?;
     Ok(root.join("target/debug/examples/conformance"))
 }

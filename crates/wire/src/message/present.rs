@@ -28,6 +28,17 @@ pub(crate) fn counts(field: &FieldLayout, slot: Slot) -> bool {
     }
 }
 
+/// An extension that is stored, if it counts.
+#[inline]
+fn counted<'m>(
+    layouts: &'m Layouts,
+    extension: &Extension,
+) -> Option<(FieldId, &'m FieldLayout, Slot)> {
+    let id = FieldId(extension.field);
+    let (field, slot) = (layouts.field(id), NonNull::from(&extension.slot).cast());
+    counts(field, slot).then_some((id, field, slot))
+}
+
 /// Iterates over fields that are there, ascending by number, extensions among them.
 pub(crate) struct Present<'m> {
     layouts: &'m Layouts,
@@ -100,12 +111,10 @@ impl<'m> Present<'m> {
                 && own.is_none_or(|(_, field)| first.number < field.number)
             {
                 self.extensions = rest;
-                let id = FieldId(first.field);
-                let (field, slot) = (self.layouts.field(id), NonNull::from(&first.slot).cast());
-                if counts(field, slot) {
-                    return Some((id, field, slot));
+                match counted(self.layouts, first) {
+                    None => continue,
+                    there => return there,
                 }
-                continue;
             }
             let (id, field) = own?;
             self.left &= self.left - 1;
@@ -162,12 +171,10 @@ impl<'m> Iterator for Backwards<'m> {
                 && own.is_none_or(|(_, field)| last.number > field.number)
             {
                 self.extensions = rest;
-                let id = FieldId(last.field);
-                let (field, slot) = (self.layouts.field(id), NonNull::from(&last.slot).cast());
-                if counts(field, slot) {
-                    return Some((id, field, slot));
+                match counted(self.layouts, last) {
+                    None => continue,
+                    there => return there,
                 }
-                continue;
             }
             let (id, field) = own?;
             self.left ^= 1 << self.left.ilog2();

@@ -111,6 +111,17 @@ impl fmt::Debug for Signal {
 }
 
 impl Signal {
+    /// Has `reload` called when the wish comes.
+    pub(crate) fn watch<W: 'static>(
+        &self,
+        events: &mut Loop<W>,
+        reload: fn(&mut W, &mut Loop<W>),
+    ) -> std::io::Result<()> {
+        self.stream.set_nonblocking(true)?;
+        let handlers = Handlers::new().read(move |world, events, _| reload(world, events));
+        events.watch(self.stream.as_raw_fd(), Interest::Read, handlers).map(drop)
+    }
+
     /// Takes all wishes that have come; what fulfils them.
     pub(crate) fn graph(&mut self) -> Option<Graph> {
         let mut bytes = [0; 64];
@@ -288,15 +299,7 @@ fn watch(
             Handlers::new().read(|_: &mut RunWorld, events: &mut Loop<RunWorld>, _| events.stop());
         events.watch(stop, Interest::Read, handlers)?;
     }
-    if let Some(Signal { stream, .. }) = &world.signal {
-        stream.set_nonblocking(true)?;
-        let handlers =
-            Handlers::new().read(|world: &mut RunWorld, events: &mut Loop<RunWorld>, _| {
-                reload(world, events);
-            });
-        events.watch(stream.as_raw_fd(), Interest::Read, handlers)?;
-    }
-    Ok(())
+    world.signal.as_ref().map_or(Ok(()), |signal| signal.watch(events, reload))
 }
 
 fn reload(world: &mut RunWorld, events: &mut Loop<RunWorld>) {

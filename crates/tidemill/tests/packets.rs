@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tidemill::packets::{self, EngineKind, RunOptions};
 use tidemill_packet::flow;
+use tidemill_packet::graph::Graph;
 use tidemill_stdx::diag::Sources;
 
 /// A folder of its own for a test.
@@ -14,11 +15,15 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-fn run(text: &str, kind: EngineKind) -> packets::Ended {
+fn load(text: &str) -> Graph {
     let (options, mut sources) = (flow::Options::default(), Sources::new());
     let loaded = flow::load_text("test.flow", text, &options, &packets::catalogue(), &mut sources);
     let found: String = loaded.diagnostics.iter().map(|one| sources.render(one)).collect();
-    let graph = loaded.graph.unwrap_or_else(|| panic!("{found}"));
+    loaded.graph.unwrap_or_else(|| panic!("{found}"))
+}
+
+fn run(text: &str, kind: EngineKind) -> packets::Ended {
+    let graph = load(text);
     let options = RunOptions { kind, seed: Some(1), ..RunOptions::default() };
     packets::run(graph, options, Box::new(|note| panic!("{note}"))).expect("it runs")
 }
@@ -180,9 +185,7 @@ fn scripts_receive_and_send_in_both_engines() {
 
 /// Runs a graph whose script may fail; what was told.
 fn run_noting(text: &str, kind: EngineKind, end_ms: u64) -> (packets::Ended, Vec<String>) {
-    let (options, mut sources) = (flow::Options::default(), Sources::new());
-    let loaded = flow::load_text("test.flow", text, &options, &packets::catalogue(), &mut sources);
-    let graph = loaded.graph.expect("the graph is right");
+    let graph = load(text);
     let notes = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
     let kept = notes.clone();
     let end_ns = Some(end_ms * 1_000_000);

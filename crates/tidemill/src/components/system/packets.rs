@@ -10,9 +10,8 @@
 //! an input and an output whose names differ.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::os::fd::AsRawFd;
 
-use tidemill_event::{Handlers, Interest, Loop};
+use tidemill_event::Loop;
 use tidemill_packet::drive::{self, Driver};
 use tidemill_packet::engine::{Changes, Engine, Options, Rest};
 use tidemill_packet::graph::Graph;
@@ -156,14 +155,9 @@ pub(in crate::components) fn start(
     packets.notes = Some(notes.clone());
     packets.signal = options.signal.take();
     drive::configure(world, lp, graph).map_err(|refused| refused.to_string())?;
-    let Some(Signal { stream, .. }) = &world.systems.packets.signal else { return Ok(()) };
-    let handlers = Handlers::new().read(|world: &mut World, lp: &mut Loop<World>, _| {
-        reload(world, lp);
-    });
-    let watched = stream
-        .set_nonblocking(true)
-        .and_then(|()| lp.watch(stream.as_raw_fd(), Interest::Read, handlers));
-    watched.map(drop).map_err(|error| format!("cannot wait for signals: {error}"))
+    let signal = world.systems.packets.signal.as_ref();
+    let watched = signal.map_or(Ok(()), |signal| signal.watch(lp, reload));
+    watched.map_err(|error| format!("cannot wait for signals: {error}"))
 }
 
 /// Goes on with the graph as it is now.

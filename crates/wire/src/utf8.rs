@@ -1,6 +1,6 @@
 //! Whether bytes are UTF-8. Most are ASCII, and many are few: sixteen are looked at together, where
-//! the processor can also if there are characters of two or three bytes among them. Only where there
-//! is something else the slower check of std comes in.
+//! the processor can also if characters of two or three bytes are among them. Only where there is
+//! something else the slower check of std comes in.
 
 use std::str::Utf8Error;
 

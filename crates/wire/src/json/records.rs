@@ -144,11 +144,12 @@ impl<'k, 'm, 's> Printer<'k, 'm, 's> {
         depth: u32,
     ) -> Option<End> {
         let steps = self.steps.of(message.index());
-        // SAFETY: as the caller says.
-        match steps.plain && depth > 0 && (record.extra().is_none() || !self.is_odd(record)) {
-            true => unsafe { self.record(end, steps, record, depth - 1) },
-            false => self.by_events(end, message, record),
+        let odd = record.extra().is_some() && self.is_odd(record);
+        if !steps.plain || depth == 0 || odd {
+            return self.by_events(end, message, record);
         }
+        // SAFETY: as the caller says.
+        unsafe { self.record(end, steps, record, depth - 1) }
     }
 
     #[cold]

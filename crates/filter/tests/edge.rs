@@ -1,4 +1,4 @@
-//! Packets whose last byte is the last that may be read at all: a load beyond it would end the test.
+//! Packets whose last byte is the last that may be read: a load beyond it would end the test.
 
 mod common;
 

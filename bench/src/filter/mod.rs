@@ -1,6 +1,8 @@
 //! Packets filtered per CPU second: native code, our interpreter, and libpcap's.
 //!
-//! The trace lies in memory and is gone through again and again; the three take turns. libpcap's
+//! The trace lies in memory and is gone through again and again; all take turns. `tidemill` is
+//! given packets as an app is, up to 256 at once; `tidemill-single` is a call for each packet, and
+//! so is libpcap, whose interface (`pcap_offline_filter`) has no other form. libpcap's
 //! code went through its optimiser, and its program is built with the C compiler and the
 //! development files of libpcap, where these are installed. All have to keep as many packets.
 
@@ -9,7 +11,7 @@ mod trace;
 use std::path::PathBuf;
 use std::process::Command;
 
-use tidemill_filter::{Filter, Settings, interpret};
+use tidemill_filter::{Filter, Frame, Settings, interpret};
 use tidemill_stdx::diag::Sources;
 
 use crate::Extent;
@@ -34,6 +36,9 @@ const CASES: [(&str, &str); 9] = [
     ),
 ];
 
+/// Packets of one call, as the sources of the house bring them.
+const BURST: usize = 256;
+
 /// Measures all cases.
 ///
 /// # Errors
@@ -51,25 +56,28 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     };
     for (case, expression) in CASES {
         let filter = compiled(expression)?;
-        let mut rates: [Vec<f64>; 3] = Default::default();
+        let mut rates: [Vec<f64>; 4] = Default::default();
         for _ in 0..runs {
-            let native = measured(&trace, passes, |packet| filter.matches(packet));
-            let interpreted = measured(&trace, passes.div_ceil(4), |packet| {
-                interpret(filter.graph(), packet, packet.len() as u32)
-            });
-            let theirs = peer.as_ref().map(|peer| peer.run(expression, passes, trace.len()));
-            let others = [Some(interpreted), theirs.transpose()?];
-            for (_, kept) in others.iter().flatten() {
-                if *kept != native.1 {
-                    return Err(format!("{case}: {} packets are kept, or {kept}", native.1));
-                }
+            let figures = [
+                Some(at_once(&filter, &trace, passes)),
+                Some(measured(&trace, passes, |packet| filter.matches(packet))),
+                Some(measured(&trace, passes.div_ceil(4), |packet| {
+                    interpret(filter.graph(), packet, packet.len() as u32)
+                })),
+                match &peer {
+                    Some(peer) => Some(peer.run(expression, passes, trace.len())?),
+                    None => None,
+                },
+            ];
+            let all: Vec<usize> = figures.iter().flatten().map(|&(_, kept)| kept).collect();
+            if all.iter().any(|kept| *kept != all[0]) {
+                return Err(format!("{case}: not all keep as many packets: {all:?}"));
             }
-            let rate = |one: Option<(f64, usize)>| one.map(|(rate, _)| rate);
-            rates[0].push(native.0);
-            rates[1].extend(rate(others[0]));
-            rates[2].extend(rate(others[1]));
+            for (rates, figure) in rates.iter_mut().zip(figures) {
+                rates.extend(figure.map(|(rate, _)| rate));
+            }
         }
-        let rows: Vec<Row> = ["tidemill", "interpreter", "libpcap"]
+        let rows: Vec<Row> = ["tidemill", "tidemill-single", "interpreter", "libpcap"]
             .into_iter()
             .zip(rates)
             .filter(|(_, rates)| !rates.is_empty())
@@ -93,6 +101,23 @@ fn compiled(expression: &str) -> Result<Filter, String> {
     let file = sources.add("filter", expression);
     let (filter, diagnostics) = Filter::compile(file, &sources, &Settings::default());
     filter.ok_or_else(|| diagnostics.iter().map(|one| sources.render(one)).collect())
+}
+
+/// As [`measured`], with many packets in each call.
+fn at_once(filter: &Filter, trace: &Trace, passes: usize) -> (f64, usize) {
+    let frames: Vec<Frame<'_>> = trace.packets().map(Frame::new).collect();
+    let mut kept = Vec::new();
+    let (seconds, sum) = cpu_seconds(|| {
+        let mut pass = || {
+            let burst = |burst| {
+                filter.keep(burst, &mut kept);
+                kept.len()
+            };
+            frames.chunks(BURST).map(burst).sum::<usize>()
+        };
+        (0..passes).map(|_| pass()).sum::<usize>()
+    });
+    ((passes * trace.len()) as f64 / seconds, sum / passes)
 }
 
 /// Packets per CPU second, and how many were kept in one pass.

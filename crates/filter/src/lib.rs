@@ -51,4 +51,4 @@ pub mod parse;
 pub use graph::Graph;
 pub use interpret::matches as interpret;
 pub use lower::{Settings, compile};
-pub use native::{Filter, Packet, write};
+pub use native::{Filter, Frame, Packet, write};

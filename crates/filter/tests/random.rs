@@ -8,7 +8,7 @@ mod mutate;
 
 use std::path::PathBuf;
 
-use common::{Captured, corpus, graph, packets};
+use common::{Captured, corpus, graph, kept_at_once, packets};
 use mutate::bombard;
 use tidemill_filter::optimise::optimise;
 use tidemill_filter::{Filter, Graph, Settings, compile, interpret};
@@ -100,16 +100,19 @@ fn agree(text: &str, graph: &Graph, packets: &[Captured]) -> usize {
     assert_eq!(better.verify(), Ok(()), "{text}\n{better}");
     let plain = Filter::new(graph.clone()).expect("code");
     let native = Filter::new(better.clone()).expect("code");
-    let mut kept = 0;
-    for packet in packets {
+    let mut kept = Vec::new();
+    for (number, packet) in packets.iter().enumerate() {
         let (bytes, length) = (&packet.bytes[..], packet.wire_length);
         let verdict = interpret(graph, bytes, length);
         assert_eq!(interpret(&better, bytes, length), verdict, "{text}: {bytes:?}\n{better}");
         assert_eq!(native.matches_part(bytes, length), verdict, "{text}: {bytes:?}\n{better}");
         assert_eq!(plain.matches_part(bytes, length), verdict, "{text}: {bytes:?}\n{graph}");
-        kept += usize::from(verdict);
+        kept.extend(verdict.then_some(number));
     }
-    kept
+    for filter in [&native, &plain] {
+        assert_eq!(kept_at_once(filter, packets), kept, "{text}\n{better}");
+    }
+    kept.len()
 }
 
 #[test]

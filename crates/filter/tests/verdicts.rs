@@ -14,7 +14,7 @@ mod common;
 
 use std::process::{Command, Stdio};
 
-use common::{AS_TCPDUMP, Captured, capture, corpus, graph, numbers, packets};
+use common::{AS_TCPDUMP, Captured, capture, corpus, graph, kept_at_once, numbers, packets};
 use tidemill_filter::optimise::optimise;
 use tidemill_filter::{Filter, Graph, interpret};
 
@@ -73,16 +73,20 @@ fn ours(expression: &str, graph: &Graph, packets: &[Captured]) -> Vec<usize> {
     assert!(better.nodes.len() <= graph.nodes.len(), "{expression}");
     let plain = Filter::new(graph.clone()).expect("code");
     let filter = Filter::new(better.clone()).expect("code");
-    let mut kept = Vec::new();
+    let (mut kept, mut all) = (Vec::new(), Vec::new());
     for (number, packet) in packets.iter().enumerate() {
         let (bytes, length) = (&packet.bytes[..], packet.wire_length);
         let verdict = interpret(graph, bytes, length);
         assert_eq!(interpret(&better, bytes, length), verdict, "{expression} {number}\n{better}");
         assert_eq!(filter.matches_part(bytes, length), verdict, "{expression} {number}");
         assert_eq!(plain.matches_part(bytes, length), verdict, "{expression} {number}");
+        all.extend(verdict.then_some(number));
         if verdict && sees(expression, packet) {
             kept.push(number);
         }
+    }
+    for filter in [&filter, &plain] {
+        assert_eq!(kept_at_once(filter, packets), all, "{expression}\n{better}");
     }
     kept
 }

@@ -1,6 +1,8 @@
 //! Native code of filters, and the safe way to run it.
 
+mod batch;
 mod dominance;
+mod flat;
 mod write;
 
 use std::fmt::{self, Debug, Display, Formatter};
@@ -12,6 +14,7 @@ use tidemill_stdx::diag::{Diagnostic, FileId, Sources, Span};
 use crate::graph::Graph;
 use crate::lower::{Settings, compile};
 use crate::optimise::optimise;
+pub use batch::Frame;
 pub use write::{Packet, write};
 
 /// What keeps a graph from becoming code.
@@ -35,14 +38,16 @@ impl Display for Error {
 impl std::error::Error for Error {}
 
 /// The bytes, how many they are, how many there were on the wire; 1 for a match, else 0.
-type Entry = unsafe extern "C" fn(*const u8, usize, u32) -> u8;
+type Entry = unsafe extern "C" fn(*const u8, usize, u32) -> u32;
 
 /// A filter as native code.
 pub struct Filter {
     graph: Graph,
     entry: Entry,
+    /// For many packets.
+    keep: batch::Entry,
     listing: Option<String>,
-    /// Owns what `entry` points to.
+    /// Owns what both point to.
     code: Code,
 }
 
@@ -93,26 +98,30 @@ impl Filter {
         graph.verify().map_err(Error::Graph)?;
         let mut module = Module::new(options).map_err(Error::Machine)?;
         let parameters = [types::I64, types::I64, types::I32];
-        let id = module.declare("matches", signature(CallConv::SystemV, &parameters, &[types::I8]));
+        let shape = signature(CallConv::SystemV, &parameters, &[types::I32]);
+        let id = module.declare("matches", shape);
         module
             .define(id, |body| {
                 let arguments = body.begin();
                 let packet =
                     Packet { data: arguments[0], length: arguments[1], wire_length: arguments[2] };
-                let (accept, reject) = (body.create_block(), body.create_block());
-                write(body, &graph, packet, accept, reject);
-                for (block, result) in [(accept, 1), (reject, 0)] {
-                    body.switch_to_block(block);
-                    let result = body.ins().iconst(types::I8, result);
-                    body.ins().return_(&[result]);
-                }
+                let done = body.create_block();
+                let verdict = body.append_block_param(done, types::I8);
+                write::write_verdict(body, &graph, packet, done);
+                body.switch_to_block(done);
+                let verdict = body.ins().uextend(types::I32, verdict);
+                body.ins().return_(&[verdict]);
             })
             .map_err(Error::Machine)?;
+        let keep = batch::define(&mut module, &graph).map_err(Error::Machine)?;
         let code = module.finish().map_err(Error::Machine)?;
-        let listing = code.listing(id);
-        // SAFETY: the function was declared with this signature, and `code` stays beside it.
-        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code.address(id)) };
-        Ok(Filter { graph, entry, listing, code })
+        let listing = code.listing(id).zip(code.listing(keep)).map(|(one, all)| one + &all);
+        // SAFETY: the functions were declared with these signatures, and `code` stays beside them.
+        let (entry, keep) = unsafe {
+            let entry = std::mem::transmute::<*const u8, Entry>(code.address(id));
+            (entry, std::mem::transmute::<*const u8, batch::Entry>(code.address(keep)))
+        };
+        Ok(Filter { graph, entry, keep, listing, code })
     }
 
     /// Whether a whole packet matches.

@@ -2,13 +2,15 @@
 //!
 //! A node is a block, or several with its checks between them. A value is computed where it is
 //! first used, and known from there on below in the dominator tree. Loads are compared as they lie
-//! in memory where only equality or bits are asked: the constant is swapped instead.
+//! in memory where only equality or bits are asked: the constant is swapped instead. A small graph
+//! is written twice: for most packets without branches ([`flat`]), for short ones as nodes.
 
 use tidemill_jit::Body;
 use tidemill_jit::build::{Block, InstBuilder, IntCC, MemFlagsData, Value as Number, types};
 use tidemill_stdx::id::IdVec;
 
 use super::dominance::Dominance;
+use super::flat;
 use crate::ast::Operator;
 use crate::graph::{Check, Comparison, Family, Graph, NodeId, Target, Test, Value, ValueId, Width};
 
@@ -30,38 +32,68 @@ const PLACES_MAX: usize = 16;
 /// that is being written on. The graph must be [verified](Graph::verify); neither block gets
 /// parameters.
 pub fn write(body: &mut Body<'_>, graph: &Graph, packet: Packet, accept: Block, reject: Block) {
-    let blocks = graph.nodes.ids().map(|_| body.create_block()).collect();
-    let mut writer = Writer {
-        body,
-        graph,
-        packet,
-        accept,
-        reject,
-        blocks,
-        dominance: Dominance::of(graph),
-        node: NodeId::new(0),
-        swapped: graph.values.iter().map(|_| Vec::new()).collect(),
-        raw: graph.values.iter().map(|_| Vec::new()).collect(),
-    };
-    let begin = writer.block(graph.begin);
-    writer.body.ins().jump(begin, &[]);
-    for id in graph.reached() {
-        writer.node(id);
+    both(body, graph, packet, (accept, reject), |body, verdict| {
+        body.ins().brif(verdict, accept, &[], reject, &[]);
+    });
+}
+
+/// As [`write`], but goes to `done` with the verdict in 8 bits: 1 for a match, else 0.
+pub(super) fn write_verdict(body: &mut Body<'_>, graph: &Graph, packet: Packet, done: Block) {
+    let (accept, reject) = (body.create_block(), body.create_block());
+    both(body, graph, packet, (accept, reject), |body, verdict| {
+        body.ins().jump(done, &[verdict.into()]);
+    });
+    for (block, verdict) in [(accept, 1), (reject, 0)] {
+        body.switch_to_block(block);
+        let verdict = body.ins().iconst(types::I8, verdict);
+        body.ins().jump(done, &[verdict.into()]);
     }
+}
+
+/// Nodes that go to `ends`, and before them, where that pays, code that comes to a verdict at once.
+fn both(
+    body: &mut Body<'_>,
+    graph: &Graph,
+    packet: Packet,
+    ends: (Block, Block),
+    at_once: impl FnOnce(&mut Body<'_>, Number),
+) {
+    if flat::fits(graph) {
+        let (long, short) = (body.create_block(), body.create_block());
+        let least = i64::from(flat::NEAR);
+        let is_long =
+            body.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, packet.length, least);
+        body.ins().brif(is_long, long, &[], short, &[]);
+        body.switch_to_block(long);
+        let verdict = Writer::new(body, graph, packet, ends, Loads::Guarded).verdict();
+        at_once(body, verdict);
+        body.switch_to_block(short);
+    }
+    Writer::new(body, graph, packet, ends, Loads::Checked).nodes();
 }
 
 /// Where a value was computed.
 type Places = IdVec<ValueId, Vec<(NodeId, Number)>>;
 
-struct Writer<'w, 'm, 'g> {
-    body: &'w mut Body<'m>,
-    graph: &'g Graph,
-    packet: Packet,
+/// What keeps loads within the packet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Loads {
+    /// Checks before them on every way.
+    Checked,
+    /// Nothing, they are made at once: see [`flat`].
+    Guarded,
+}
+
+pub(super) struct Writer<'w, 'm, 'g> {
+    pub body: &'w mut Body<'m>,
+    pub graph: &'g Graph,
+    pub packet: Packet,
+    loads: Loads,
     accept: Block,
     reject: Block,
     blocks: IdVec<NodeId, Block>,
     dominance: Dominance,
-    /// The node that is being written.
+    /// The node that is being written; always the first where all is written at once.
     node: NodeId,
     /// Values as numbers.
     swapped: Places,
@@ -81,7 +113,38 @@ fn as_in_memory(number: u32, width: Width) -> u32 {
     }
 }
 
-impl Writer<'_, '_, '_> {
+impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
+    fn new(
+        body: &'w mut Body<'m>,
+        graph: &'g Graph,
+        packet: Packet,
+        (accept, reject): (Block, Block),
+        loads: Loads,
+    ) -> Writer<'w, 'm, 'g> {
+        Writer {
+            body,
+            graph,
+            packet,
+            loads,
+            accept,
+            reject,
+            blocks: IdVec::new(),
+            dominance: Dominance::of(graph),
+            node: NodeId::new(0),
+            swapped: graph.values.iter().map(|_| Vec::new()).collect(),
+            raw: graph.values.iter().map(|_| Vec::new()).collect(),
+        }
+    }
+
+    fn nodes(&mut self) {
+        self.blocks = self.graph.nodes.ids().map(|_| self.body.create_block()).collect();
+        let begin = self.block(self.graph.begin);
+        self.body.ins().jump(begin, &[]);
+        for id in self.graph.reached() {
+            self.node(id);
+        }
+    }
+
     fn block(&self, target: Target) -> Block {
         match target {
             Target::Accept => self.accept,
@@ -145,12 +208,12 @@ impl Writer<'_, '_, '_> {
     }
 
     /// A value as part of an address: it does not wrap.
-    fn address_part(&mut self, value: ValueId) -> Number {
+    pub fn address_part(&mut self, value: ValueId) -> Number {
         let (value, pointer) = (self.value(value), self.body.pointer());
         self.body.ins().uextend(pointer, value)
     }
 
-    fn test(&mut self, test: Test) -> Number {
+    pub fn test(&mut self, test: Test) -> Number {
         let values = &self.graph.values;
         let right = values.as_constant(test.right);
         let asks_bits = matches!(test.comparison, Comparison::Equal | Comparison::Set);
@@ -217,8 +280,12 @@ impl Writer<'_, '_, '_> {
         let Value::Load { width, base, offset } = self.graph.values.get(load) else {
             unreachable!("only loads are asked for as they lie in memory");
         };
-        let mut address = self.packet.data;
-        if let Some(base) = base {
+        let (mut address, mut offset) = (self.packet.data, offset);
+        if self.loads == Loads::Guarded && !self.is_near(base, offset, width.bytes()) {
+            let place = self.place_or_first(base, offset, width.bytes());
+            address = self.body.ins().iadd(address, place);
+            offset = 0;
+        } else if let Some(base) = base {
             let base = self.address_part(base);
             address = self.body.ins().iadd(address, base);
         }

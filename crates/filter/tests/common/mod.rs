@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tidemill_filter::{Graph, Settings, compile};
+use tidemill_filter::{Filter, Frame, Graph, Settings, compile};
 use tidemill_stdx::diag::Sources;
 use tidemill_stdx::rng::Rng;
 
@@ -28,6 +28,15 @@ pub fn graph(text: &str) -> Result<Graph, String> {
     let file = sources.add("filter", text);
     let (graph, diagnostics) = compile(file, &sources, &AS_TCPDUMP);
     graph.ok_or_else(|| diagnostics.iter().map(|one| sources.render(one)).collect())
+}
+
+/// Which packets a filter keeps of all of them in one call.
+pub fn kept_at_once(filter: &Filter, packets: &[Captured]) -> Vec<usize> {
+    let frames: Vec<Frame<'_>> =
+        packets.iter().map(|one| Frame::part(&one.bytes, one.wire_length)).collect();
+    let mut kept = vec![usize::MAX; 3];
+    filter.keep(&frames, &mut kept);
+    kept
 }
 
 const MACS: [[u8; 6]; 5] = [

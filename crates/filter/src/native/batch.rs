@@ -1,0 +1,146 @@
+//! Many packets in one call.
+//!
+//! Packets of a burst lie anywhere, and the first bytes of each are the first that anybody reads of
+//! it. Known before, they can be fetched while the packets before them are looked at; and the loop
+//! around the filter is a few instructions of the same code.
+
+use std::fmt::{self, Debug, Formatter};
+use std::marker::PhantomData;
+use std::mem::offset_of;
+
+use tidemill_jit::build::{CallConv, InstBuilder, IntCC, MemFlagsData, signature, types};
+use tidemill_jit::{Error, FuncId, Module};
+
+use super::Filter;
+use super::write::{Packet, write_verdict};
+use crate::graph::Graph;
+
+/// A packet of a batch.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Frame<'p> {
+    data: *const u8,
+    length: usize,
+    wire_length: u32,
+    bytes: PhantomData<&'p [u8]>,
+}
+
+// SAFETY: it is a shared slice of bytes and a number.
+unsafe impl Send for Frame<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Frame<'_> {}
+
+impl<'p> Frame<'p> {
+    /// A whole packet.
+    pub fn new(bytes: &'p [u8]) -> Frame<'p> {
+        Frame::part(bytes, u32::try_from(bytes.len()).unwrap_or(u32::MAX))
+    }
+
+    /// A packet of which these bytes were kept and which had `wire_length` on the wire.
+    pub fn part(bytes: &'p [u8], wire_length: u32) -> Frame<'p> {
+        Frame { data: bytes.as_ptr(), length: bytes.len(), wire_length, bytes: PhantomData }
+    }
+
+    /// Asks the machine for the bytes that filters read first.
+    fn fetch(&self) {
+        #[cfg(target_arch = "x86_64")]
+        for place in [0, 63] {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: this reads nothing, whatever the address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.data.wrapping_add(place).cast()) };
+        }
+    }
+}
+
+impl Debug for Frame<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Frame")
+            .field("length", &self.length)
+            .field("wire_length", &self.wire_length)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The packets; from which to which, the end excluded; where to write the numbers of those that
+/// match, with room for all; the end of what was written.
+pub(super) type Entry =
+    unsafe extern "C" fn(*const Frame<'_>, usize, usize, *mut usize) -> *mut usize;
+
+/// So many packets are fetched while as many are looked at.
+const AHEAD: usize = 16;
+
+impl Filter {
+    /// Which of these packets match, by their places among them; what `kept` had is gone.
+    ///
+    /// ```
+    /// # use tidemill_filter::{Filter, Frame, Settings};
+    /// # use tidemill_stdx::diag::Sources;
+    /// # let mut sources = Sources::new();
+    /// # let file = sources.add("filter", "less 100");
+    /// # let filter = Filter::compile(file, &sources, &Settings::default()).0.expect("compiles");
+    /// let packets = [[0; 60].as_slice(), &[0; 1400], &[0; 80]];
+    /// let mut kept = Vec::new();
+    /// filter.keep(&packets.map(Frame::new), &mut kept);
+    /// assert_eq!(kept, [0, 2]);
+    /// ```
+    pub fn keep(&self, packets: &[Frame<'_>], kept: &mut Vec<usize>) {
+        kept.clear();
+        kept.reserve(packets.len());
+        let first = kept.as_mut_ptr();
+        let mut end = first;
+        packets.iter().take(AHEAD).for_each(Frame::fetch);
+        for from in (0..packets.len()).step_by(AHEAD) {
+            let to = packets.len().min(from + AHEAD);
+            packets[to..].iter().take(AHEAD).for_each(Frame::fetch);
+            // SAFETY: `from..to` are packets, whose bytes are borrowed. The code reads none that
+            // lies beyond one's length, as for `matches_part`; it writes at most a number for each,
+            // for all of which there is room.
+            end = unsafe { (self.keep)(packets.as_ptr(), from, to, end) };
+        }
+        // SAFETY: the code has written so many numbers, from the first on.
+        unsafe { kept.set_len(end.offset_from_unsigned(first)) };
+    }
+}
+
+/// The function of [`Entry`].
+pub(super) fn define(module: &mut Module, graph: &Graph) -> Result<FuncId, Error> {
+    let shape = signature(CallConv::SystemV, &[types::I64; 4], &[types::I64]);
+    let id = module.declare("keep", shape);
+    module.define(id, |body| {
+        let arguments = body.begin();
+        let (packets, from, to, kept) = (arguments[0], arguments[1], arguments[2], arguments[3]);
+        let [head, look, done, leave] = [(); 4].map(|()| body.create_block());
+        let at = body.append_block_param(head, types::I64);
+        let end = body.append_block_param(head, types::I64);
+        let verdict = body.append_block_param(done, types::I8);
+        body.ins().jump(head, &[from.into(), kept.into()]);
+
+        body.switch_to_block(head);
+        let more = body.ins().icmp(IntCC::UnsignedLessThan, at, to);
+        body.ins().brif(more, look, &[], leave, &[]);
+
+        body.switch_to_block(look);
+        let place = body.ins().imul_imm_u(at, size_of::<Frame<'_>>() as i64);
+        let frame = body.ins().iadd(packets, place);
+        let flags = MemFlagsData::trusted();
+        let mut field = |kind, offset: usize| body.ins().load(kind, flags, frame, offset as i32);
+        let packet = Packet {
+            data: field(types::I64, offset_of!(Frame<'_>, data)),
+            length: field(types::I64, offset_of!(Frame<'_>, length)),
+            wire_length: field(types::I32, offset_of!(Frame<'_>, wire_length)),
+        };
+        write_verdict(body, graph, packet, done);
+
+        // The number is written in any case, and stays if the packet matches.
+        body.switch_to_block(done);
+        body.ins().store(flags, at, end, 0);
+        let verdict = body.ins().uextend(types::I64, verdict);
+        let bytes = body.ins().ishl_imm_u(verdict, 3);
+        let next = [body.ins().iadd_imm_u(at, 1), body.ins().iadd(end, bytes)];
+        body.ins().jump(head, &next.map(Into::into));
+
+        body.switch_to_block(leave);
+        body.ins().return_(&[end]);
+    })?;
+    Ok(id)
+}

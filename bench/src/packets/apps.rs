@@ -3,7 +3,7 @@
 use tidemill_packet::app::{App, Bell, Fault, Io, Progress, Start, Wrong};
 
 /// Packets of one breath at most, as the sources of the house have it.
-const BURST: usize = 256;
+pub const BURST: usize = 256;
 
 tidemill_packet::declare! {
     /// A source that never has anything.

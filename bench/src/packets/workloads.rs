@@ -10,6 +10,9 @@
 //! ```
 //! 30 apps and 60 links, as a tunnel's end has them. The kinds are plain or tagged, IPv4 or IPv6,
 //! whole or in fragments: 16 with the directions. Reported is the kind that loses most.
+//!
+//! Both take turns, a few milliseconds each, so that a machine that is slower for a while is so for
+//! both; what a kind keeps is the median of some rounds.
 
 use tidemill_apps::join::Join;
 use tidemill_apps::mark::Touch;
@@ -24,10 +27,10 @@ use tidemill_packet::app::{Config, Declared, Value};
 use tidemill_packet::engine::{Engine, Rest};
 use tidemill_packet::graph::Graph;
 
-use super::apps::{Classify, Traffic};
+use super::apps::{BURST, Classify, Traffic};
 use super::{OWN, Own, arrived, expect, in_order, run_to_end};
 use crate::Extent;
-use crate::clock::cpu_time;
+use crate::clock::{cpu_time, median};
 use crate::report::{Report, Row};
 
 /// Directions, and kinds of each.
@@ -38,49 +41,90 @@ const KINDS: usize = 8;
 const TOUCHES: usize = 4;
 const WAYS: usize = 9;
 
-/// Breaths between two looks at how far the traffic is.
+/// Breaths between two looks at how far the traffic is, and packets that these bring at most.
 const BREATHS: u64 = 16;
+const LOOK: u64 = BREATHS * BURST as u64;
+
+/// Packets of one turn.
+const TURN: u64 = 4 * LOOK;
+
+/// Packets before steady traffic is measured: by then the pool has all that it needs, as that of
+/// the traffic that changes has.
+const WARM: u64 = 4 * LOOK;
+
+/// Bytes of a packet behind its headers, or of each of its fragments.
+const PAYLOAD: u16 = 96;
 
 /// Measures.
 ///
 /// # Errors
 /// An engine fails, or loses packets.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
-    let (seconds, rounds) = if extent.small { (0.002, 1) } else { (0.25, 9) };
+    let (seconds, rounds) = if extent.small { (0.002, 1) } else { (0.25, 7) };
     for own in OWN {
         let mut phases = Vec::new();
         for kind in 0..2 * KINDS {
-            // As many packets as take so long.
+            // As many packets as take so long, and so many that no look misses a phase.
             let trial = if extent.small { 512 } else { 500_000 };
             let rate = steady(own, Phase::new(kind, trial))?;
-            phases.push(Phase::new(kind, (rate * seconds) as u64 / 2 * 2 + 2));
+            phases.push(Phase::new(kind, ((rate * seconds) as u64 / 2 * 2).max(2 * LOOK)));
         }
-        // The best of some rounds: what comes from outside only slows down.
-        let mut changing = vec![0.0f64; phases.len()];
-        let mut alone = changing.clone();
+        let mut all = vec![Vec::new(); phases.len()];
         for _ in 0..rounds {
-            let rates = changed(own, &phases)?;
-            for (at, (phase, rate)) in phases.iter().zip(rates).enumerate() {
-                changing[at] = changing[at].max(rate);
-                alone[at] = alone[at].max(steady(own, *phase)?);
+            for (all, both) in all.iter_mut().zip(compared(own, &phases, &phases)?) {
+                all.push(both);
             }
         }
-        tell(own, rounds, &changing, &alone, report);
+        tell(own, rounds, &all, report);
     }
     Ok(())
 }
 
-fn tell(own: Own, rounds: usize, changing: &[f64], alone: &[f64], report: &mut Report) {
-    let kinds = changing.iter().zip(alone).map(|(changing, alone)| changing / alone).enumerate();
-    if let Some((kind, _)) = kinds.min_by(|one, other| one.1.total_cmp(&other.1)) {
+/// What was carried, and in how much CPU time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    packets: u64,
+    seconds: f64,
+}
+
+impl Pace {
+    fn add(&mut self, other: Pace) {
+        self.packets += other.packets;
+        self.seconds += other.seconds;
+    }
+
+    fn rate(self) -> f64 {
+        self.packets as f64 / self.seconds
+    }
+}
+
+/// A phase of traffic that changes, and the same traffic steady.
+#[derive(Clone, Copy, Debug, Default)]
+struct Both {
+    changing: Pace,
+    steady: Pace,
+}
+
+impl Both {
+    fn kept(self) -> f64 {
+        self.changing.rate() / self.steady.rate()
+    }
+}
+
+/// The phases with all their rounds.
+fn tell(own: Own, rounds: usize, all: &[Vec<Both>], report: &mut Report) {
+    let medians = |figure: fn(&Both) -> f64| -> Vec<f64> {
+        all.iter().map(|rounds| median(rounds.iter().map(figure).collect())).collect()
+    };
+    let low = |figures: &[f64]| figures.iter().copied().fold(f64::INFINITY, f64::min);
+    let kept = medians(|both| both.kept());
+    if let Some((kind, _)) = kept.iter().enumerate().min_by(|one, other| one.1.total_cmp(other.1)) {
         report.note(&format!("workloads: {} loses most: {:?}", own.name(), Phase::new(kind, 0)));
     }
-    let low = |rates: &mut dyn Iterator<Item = f64>| rates.fold(f64::INFINITY, f64::min);
-    let kept = low(&mut changing.iter().zip(alone).map(|(changing, alone)| changing / alone));
     let figures = [
-        ("kept_min", kept, ""),
-        ("per_cpu_s_min", low(&mut changing.iter().copied()), "1/s"),
-        ("steady_per_cpu_s_min", low(&mut alone.iter().copied()), "1/s"),
+        ("kept_min", low(&kept), ""),
+        ("per_cpu_s_min", low(&medians(|both| both.changing.rate())), "1/s"),
+        ("steady_per_cpu_s_min", low(&medians(|both| both.steady.rate())), "1/s"),
     ];
     for (metric, value, unit) in figures {
         report.row(&Row {
@@ -103,6 +147,7 @@ struct Phase {
     v6: bool,
     fragmented: bool,
     packets: u64,
+    payload: u16,
 }
 
 impl Phase {
@@ -116,6 +161,7 @@ impl Phase {
             v6: is(2) != is(1),
             tagged: is(3) != is(2),
             packets,
+            payload: PAYLOAD,
         }
     }
 
@@ -123,15 +169,16 @@ impl Phase {
     fn frames(self) -> Vec<String> {
         let tag = if self.tagged { "81000005" } else { "" };
         let ends = "020000000002020000000001";
-        let payload = "55".repeat(96);
+        let size = self.payload;
+        let payload = "55".repeat(size.into());
         let frames = match (self.v6, self.fragmented) {
-            (false, false) => vec![format!("0800{}{payload}", v4(96, "0000"))],
+            (false, false) => vec![format!("0800{}{payload}", v4(size, "0000"))],
             (false, true) => ["2000", "000c"]
-                .map(|fragment| format!("0800{}{payload}", v4(96, fragment)))
+                .map(|fragment| format!("0800{}{payload}", v4(size, fragment)))
                 .to_vec(),
-            (true, false) => vec![format!("86dd{}{payload}", v6(96, "11"))],
+            (true, false) => vec![format!("86dd{}{payload}", v6(size, "11"))],
             (true, true) => ["0001", "0060"]
-                .map(|offset| format!("86dd{}1100{offset}00000007{payload}", v6(104, "2c")))
+                .map(|offset| format!("86dd{}1100{offset}00000007{payload}", v6(size + 8, "2c")))
                 .to_vec(),
         };
         frames.into_iter().map(|frame| format!("{ends}{tag}{frame}")).collect()
@@ -226,38 +273,65 @@ fn steady(own: Own, phase: Phase) -> Result<f64, String> {
     Ok(phase.packets as f64 / seconds)
 }
 
-/// Packets per CPU second in each phase, one after the other.
-fn changed(own: Own, phases: &[Phase]) -> Result<Vec<f64>, String> {
-    let mut engine = own.engine(graph(phases))?;
-    let starts: Vec<u64> = phases
-        .iter()
-        .scan(0, |sum, phase| Some(std::mem::replace(sum, *sum + phase.packets)))
-        .collect();
-    let (mut rates, mut last, mut before) = (Vec::new(), 0, (0, cpu_time()));
-    loop {
-        let (rest, _) = engine.breathe_while_busy(BREATHS, u64::MAX);
-        let (phase, sent) = progress(&engine)?;
-        if phase != last {
-            let total = starts.get(phase).copied().unwrap_or_else(|| leaves(phases)) + sent;
-            let now = (total, cpu_time());
-            let rate = (now.0 - before.0) as f64 / (now.1 - before.1).as_secs_f64();
-            // A look may come so late that it has missed one: in small runs.
-            rates.resize(phase, rate);
-            (last, before) = (phase, now);
+/// Each phase of `changing`, one after the other on one engine, against that of `steady` on an
+/// engine of its own: they take turns.
+fn compared(own: Own, changing: &[Phase], steady: &[Phase]) -> Result<Vec<Both>, String> {
+    let mut course = Course::new(own, changing)?;
+    let mut all = Vec::new();
+    for (at, phase) in steady.iter().enumerate() {
+        // The last look of a phase sees packets of the next.
+        let alone = [Phase { packets: WARM + phase.packets + 2 * LOOK, ..*phase }];
+        let mut other = Course::new(own, &alone)?;
+        other.go(|other| other.sent >= WARM)?;
+        let mut both = Both::default();
+        while course.phase == at && !course.finished {
+            let goal = course.sent + TURN;
+            let turn = course.go(|course| course.phase != at || course.sent >= goal)?;
+            both.changing.add(turn);
+            let goal = other.sent + turn.packets;
+            both.steady.add(other.go(|other| other.sent >= goal)?);
         }
-        match rest {
-            Rest::Busy => {}
-            Rest::Finished => break,
-            rest => return Err(format!("the graph rests before its end: {rest:?}")),
-        }
+        other.go(|_| false)?;
+        check(&mut other.engine, &alone)?;
+        all.push(both);
     }
-    check(&mut engine, phases)?;
-    Ok(rates)
+    course.go(|_| false)?;
+    check(&mut course.engine, changing)?;
+    Ok(all)
 }
 
-/// All packets that come.
-fn leaves(phases: &[Phase]) -> u64 {
-    phases.iter().map(|phase| phase.packets).sum()
+/// Traffic on its way.
+struct Course<'p> {
+    engine: Engine,
+    phases: &'p [Phase],
+    phase: usize,
+    /// Packets of all phases so far.
+    sent: u64,
+    finished: bool,
+}
+
+impl Course<'_> {
+    fn new(own: Own, phases: &[Phase]) -> Result<Course<'_>, String> {
+        let engine = own.engine(graph(phases))?;
+        Ok(Course { engine, phases, phase: 0, sent: 0, finished: false })
+    }
+
+    /// Goes on until it is enough, or to the end.
+    fn go(&mut self, enough: impl Fn(&Self) -> bool) -> Result<Pace, String> {
+        let (sent, start) = (self.sent, cpu_time());
+        while !self.finished && !enough(self) {
+            match self.engine.breathe_while_busy(BREATHS, u64::MAX) {
+                (Rest::Busy, _) => {}
+                (Rest::Finished, _) => self.finished = true,
+                (rest, _) => return Err(format!("the graph rests before its end: {rest:?}")),
+            }
+            let (phase, sent) = progress(&self.engine)?;
+            let before = self.phases.iter().take(phase).map(|phase| phase.packets);
+            (self.phase, self.sent) = (phase, before.sum::<u64>() + sent);
+        }
+        let seconds = (cpu_time() - start).as_secs_f64();
+        Ok(Pace { packets: self.sent - sent, seconds })
+    }
 }
 
 /// In which phase the traffic is, and how many packets of that it has sent.
@@ -304,5 +378,17 @@ mod tests {
         kinds.sort_unstable();
         kinds.dedup();
         assert_eq!(kinds.len(), 2 * KINDS);
+    }
+
+    #[test]
+    fn a_phase_that_is_slower_is_seen() {
+        let steady: Vec<Phase> = (0..4).map(|kind| Phase::new(kind, 4 * TURN)).collect();
+        let mut changing = steady.clone();
+        // Whole and untagged; more bytes are more to copy.
+        changing[1].payload = 9000;
+        for own in OWN {
+            let all = compared(own, &changing, &steady).expect("runs");
+            assert!(all[1].kept() < 0.95, "{} {all:?}", own.name());
+        }
     }
 }

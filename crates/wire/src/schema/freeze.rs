@@ -474,6 +474,7 @@ impl Graph {
             layouts: OnceLock::new(),
             batch_layouts: OnceLock::new(),
             decoding: OnceLock::new(),
+            shallow: OnceLock::new(),
             json_names: OnceLock::new(),
         };
         Schema { pool: Arc::new(pool) }

@@ -130,7 +130,8 @@ impl Case<'_> {
         let mut sink = JsonSink::merged(self.mapping, PrintOptions::default());
         for _ in 0..self.rounds {
             sink.clear();
-            black_box(&whole).walk(&mut sink).map_err(|_| "the walk was stopped")?;
+            json::print_message(&mut sink, black_box(&whole).as_ref())
+                .map_err(|error| error.to_string())?;
             black_box(sink.bytes());
         }
         Ok(())

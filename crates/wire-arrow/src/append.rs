@@ -117,10 +117,16 @@ fn lists<T: Number>(
 ) -> Result<(), Full> {
     for list in rows.lists(field) {
         starts.push(end(values.len())?);
-        values.extend_from_slice(list);
+        match list.len() {
+            0..=SHORT => list.iter().for_each(|&value| values.push(value)),
+            _ => values.extend_from_slice(list),
+        }
     }
     Ok(())
 }
+
+/// Lists of so many items at most are not worth a call.
+const SHORT: usize = 8;
 
 fn text_lists(
     texts: &mut Texts,
@@ -142,10 +148,31 @@ fn text_lists(
 #[inline]
 fn push(texts: &mut Texts, text: &[u8], checked: Checked) -> Result<(), Full> {
     match checked {
-        Checked::ByDecoder => texts.data.extend_from_slice(text),
+        Checked::ByDecoder => extend(&mut texts.data, text),
         Checked::No => {
             texts.data.extend_from_slice(String::from_utf8_lossy(text).as_bytes());
         }
     }
     texts.close()
+}
+
+/// Appends bytes. Most are few: two parts that may overlap are all of them, and need no call.
+#[inline]
+fn extend(data: &mut Vec<u8>, text: &[u8]) {
+    match text.len() {
+        4..8 => extend_by::<4>(data, text),
+        8..=16 => extend_by::<8>(data, text),
+        _ => data.extend_from_slice(text),
+    }
+}
+
+/// Appends at least `N` bytes, and at most twice as many.
+#[inline]
+fn extend_by<const N: usize>(data: &mut Vec<u8>, text: &[u8]) {
+    if let (Some(first), Some(last)) = (text.first_chunk::<N>(), text.last_chunk::<N>()) {
+        let apart = data.len() + text.len() - N;
+        data.extend_from_slice(first);
+        data.truncate(apart);
+        data.extend_from_slice(last);
+    }
 }

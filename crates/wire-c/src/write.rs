@@ -112,8 +112,8 @@ unsafe extern "C" fn tidemill_to_json(
         // SAFETY: the caller gives a view.
         let message = unsafe { view.read()? };
         let mapping = Mapping::new(message.schema());
-        let mut sink = JsonSink::merged(&mapping, json_options(given));
-        message.walk(&mut sink).map_err(|_| refused(sink.problem()))?;
+        let mut sink = JsonSink::new(&mapping, json_options(given));
+        json::print_message(&mut sink, message).map_err(|_| refused(sink.problem()))?;
         Ok(sink.into_bytes())
     };
     // SAFETY: the caller gives places or null.

@@ -221,10 +221,9 @@ impl Testee<'_> {
             }
             (JSON, Way::Memory) => {
                 let whole = Message::from_bytes(self.schema, message, bytes)?;
-                let mut sink = JsonSink::merged(self.mapping, PrintOptions::default());
-                let walked = whole.walk(&mut sink);
-                let error = format!("{:?}", sink.problem());
-                walked.map(|()| ("json_payload", sink.into_bytes())).map_err(|_| error)
+                let mut sink = JsonSink::new(self.mapping, PrintOptions::default());
+                let printed = json::print_message(&mut sink, whole.as_ref());
+                printed.map(|()| ("json_payload", sink.into_bytes())).map_err(|e| e.to_string())
             }
             (TEXT, Way::Direct) => {
                 let mut sink = TextSink::new(self.mapping, text_options);

@@ -1,5 +1,6 @@
-//! Whether bytes are UTF-8. Most are ASCII, and many are few: sixteen are looked at together, and
-//! only where one of them is above ASCII the slower check of std comes in.
+//! Whether bytes are UTF-8. Most are ASCII, and many are few: sixteen are looked at together, where
+//! the processor can also if characters of two or three bytes are among them. Only where there is
+//! something else the slower check of std comes in.
 
 use std::str::Utf8Error;
 
@@ -58,9 +59,11 @@ fn block_is_ascii(block: &[u8; LANES]) -> bool {
 fn is_utf8_in_pieces(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     loop {
-        let (blocks, _) = rest.as_chunks::<LANES>();
-        let ascii = blocks.iter().take_while(|block| block_is_ascii(block)).count() * LANES;
-        rest = &rest[ascii..];
+        match front(rest) {
+            Front::All => return true,
+            Front::Wrong => return false,
+            Front::Bytes(count) => rest = &rest[count..],
+        }
         let after = rest.get(PIECE..).and_then(|rest| rest.iter().position(u8::is_ascii));
         let Some(after) = after else { return std::str::from_utf8(rest).is_ok() };
         let (piece, behind) = rest.split_at(PIECE + after);
@@ -71,14 +74,115 @@ fn is_utf8_in_pieces(bytes: &[u8]) -> bool {
     }
 }
 
+/// What can be said by looking at blocks.
+enum Front {
+    /// All is UTF-8.
+    All,
+    /// It is not.
+    Wrong,
+    /// So many bytes are whole characters; what is behind them is for std.
+    Bytes(usize),
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn front(bytes: &[u8]) -> Front {
+    let (blocks, _) = bytes.as_chunks::<LANES>();
+    Front::Bytes(blocks.iter().take_while(|block| block_is_ascii(block)).count() * LANES)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn front(bytes: &[u8]) -> Front {
+    let (blocks, rest) = bytes.as_chunks::<LANES>();
+    // Zeros are ASCII: what is open at the end of the bytes is wrong.
+    let mut last = [0; LANES];
+    last[..rest.len()].copy_from_slice(rest);
+    // Which bytes of the next block must go on with a character.
+    let mut open = 0;
+    for (at, block) in blocks.iter().chain([&last]).enumerate() {
+        if open == 0 && block_is_ascii(block) {
+            continue;
+        }
+        match sse2::open_after(block, open) {
+            Ok(next) => open = next,
+            Err(sse2::Other::Wrong) => return Front::Wrong,
+            Err(sse2::Other::Unknown) => {
+                let before = &bytes[..at * LANES];
+                // A character that is open begins at the last byte that does not go on with one.
+                let begun = before.iter().rposition(|&byte| byte >= 0xc0).unwrap_or(0);
+                return Front::Bytes(if open == 0 { before.len() } else { begun });
+            }
+        }
+    }
+    Front::All
+}
+
+#[cfg(target_arch = "x86_64")]
+mod sse2 {
+    use std::arch::x86_64::{
+        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_max_epu8, _mm_min_epu8, _mm_movemask_epi8,
+        _mm_set1_epi8,
+    };
+
+    use super::LANES;
+
+    /// Why a block is no characters of at most three bytes.
+    pub(super) enum Other {
+        /// It is not UTF-8.
+        Wrong,
+        /// It has bytes that are for std.
+        Unknown,
+    }
+
+    /// A bit for each byte of the next block that must go on with a character, given those of this
+    /// one.
+    ///
+    /// A first byte of 0xe0 or 0xed limits what its second may be, so that is for std too.
+    #[inline]
+    pub(super) fn open_after(block: &[u8; LANES], open: u32) -> Result<u32, Other> {
+        // SAFETY: sixteen bytes are there; every x86-64 processor has these instructions.
+        let (above, on, two, three, odd) = unsafe {
+            let bytes = _mm_loadu_si128(block.as_ptr().cast());
+            let above = _mm_movemask_epi8(bytes) as u32;
+            let on = within(bytes, 0x80, 0xbf);
+            let (two, three) = (within(bytes, 0xc2, 0xdf), within(bytes, 0xe1, 0xef));
+            (above, on, two, three, within(bytes, 0xed, 0xed))
+        };
+        if above & !(on | two | three) != 0 || odd != 0 {
+            return Err(Other::Unknown);
+        }
+        let open = open | two << 1 | three << 1 | three << 2;
+        match on == open & 0xffff {
+            true => Ok(open >> 16),
+            false => Err(Other::Wrong),
+        }
+    }
+
+    /// A bit for each byte within bounds.
+    ///
+    /// # Safety
+    /// Every x86-64 processor has these instructions.
+    #[inline(always)]
+    unsafe fn within(bytes: __m128i, low: u8, high: u8) -> u32 {
+        // SAFETY: as said.
+        unsafe {
+            let low = _mm_max_epu8(bytes, _mm_set1_epi8(low as i8));
+            let both = _mm_min_epu8(low, _mm_set1_epi8(high as i8));
+            _mm_movemask_epi8(_mm_cmpeq_epi8(both, bytes)) as u32
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn it_is_what_std_says() {
-        let wholes = [&b"\xc3\xa4"[..], "\u{20ac}".as_bytes(), "\u{1f600}".as_bytes()];
+        let wholes = ["\u{e4}", "\u{20ac}", "\u{1f600}", "\u{900}", "\u{d7ff}", "\u{e000}\u{7ff}"];
+        let wholes = wholes.map(str::as_bytes);
         let wrong = [&b"\x80"[..], b"\xc3", b"\xe2\x82", b"\xf0\x9f\x98", b"\xff", b"\xed\xa0\x80"];
+        let wrong = wrong.into_iter().chain([&b"\xc1\x81"[..], b"\xe0\x81\x81", b"\xe2\xc3\xa4"]);
+        let wrong: Vec<&[u8]> = wrong.chain([&b"\xc3\xa4\x80"[..], b"\xf5\x80\x80\x80"]).collect();
         let parts: Vec<&[u8]> = wholes.iter().chain(&wrong).copied().collect();
         for length in 0..90usize {
             for part in &parts {

@@ -54,6 +54,91 @@ fn messages_survive_json() {
     });
 }
 
+/// What the sink makes of a message in memory, by its events and without.
+fn both_ways(mapping: &Mapping<'_>, whole: &Message<'_>, options: PrintOptions) -> String {
+    let mut events = JsonSink::merged(mapping, options);
+    let walked = whole.walk(&mut events).map_err(|_| format!("{:?}", events.problem()));
+    let mut sink = JsonSink::new(mapping, options);
+    match json::print_message(&mut sink, whole.as_ref()) {
+        Ok(()) => assert_eq!(walked, Ok(())),
+        Err(error) => {
+            let problem = format!("{:?}", Some(json::WriteProblem::Value(error.to_string())));
+            assert_eq!(walked, Err(problem));
+            assert!(sink.bytes().is_empty());
+            return error.to_string();
+        }
+    }
+    assert_eq!(String::from_utf8_lossy(sink.bytes()), String::from_utf8_lossy(events.bytes()));
+    // A sink that has printed prints what is next behind it.
+    let length = sink.bytes().len();
+    json::print_message(&mut sink, whole.as_ref()).unwrap();
+    assert_eq!(sink.bytes()[length..], sink.bytes()[..length]);
+    String::from_utf8(events.into_bytes()).unwrap()
+}
+
+#[test]
+fn messages_in_memory_are_printed_as_their_events_are() {
+    each(150, |schema, mapping, message, bytes| {
+        let whole = Message::from_bytes(schema, message, bytes).unwrap();
+        let usual = PrintOptions::default();
+        both_ways(mapping, &whole, usual);
+        both_ways(mapping, &whole, PrintOptions { names: Names::Proto, ..usual });
+        both_ways(mapping, &whole, PrintOptions { enums: Enums::Number, ..usual });
+        both_ways(mapping, &whole, PrintOptions { defaults: Defaults::Print, ..usual });
+        both_ways(mapping, &whole, PrintOptions { unknown: Unknown::Refuse, ..usual });
+    });
+}
+
+#[test]
+fn odd_messages_in_memory_are_printed_as_their_events_are() {
+    let proto = r#"syntax = "proto2"; package p; import "google/protobuf/timestamp.proto";
+        message M { optional string s = 1; optional M m = 2; repeated M list = 3;
+            map<string, M> map = 4; optional google.protobuf.Timestamp time = 5;
+            optional int32 a_field_whose_name_is_longer_than_two_blocks_of_sixteen_bytes = 6;
+            optional string last = 90; extensions 100 to 200; }
+        extend M { optional M more = 100; repeated sint32 numbers = 101; }"#;
+    let schema = compile(&["a.proto"], &Texts::from_iter([("a.proto", proto)])).schema.unwrap();
+    let mapping = Mapping::new(&schema);
+    let print = |bytes: &[u8], options| {
+        let whole = Message::from_bytes(&schema, "p.M", bytes).unwrap();
+        both_ways(&mapping, &whole, options)
+    };
+    let usual = PrintOptions::default();
+    assert_eq!(print(b"", usual), "{}");
+    assert_eq!(print(b"\x0a\x01\xff", usual), "string `s` is not UTF-8, as JSON is");
+    assert_eq!(print(b"\x22\x03\x0a\x01\xff", usual), "string `key` is not UTF-8, as JSON is");
+    // An extension between fields of messages without, and an unknown field in one.
+    let inner =
+        b"\x1a\x02\x0a\x00\x1a\x08\xa2\x06\x02\x12\x00\xa8\x06\x01\x1a\x02\x78\x01\x2a\x02\x08\x01";
+    let text = r#"{"list":[{"s":""},{"[p.more]":{"m":{}},"[p.numbers]":[-1]},{}],"time":"#;
+    assert_eq!(print(inner, usual), format!("{text}\"1970-01-01T00:00:01Z\"}}"));
+    let refuse = PrintOptions { unknown: Unknown::Refuse, ..usual };
+    assert_eq!(print(inner, refuse), "field 15 of p.M is unknown");
+    let late = b"\x2a\x07\x08\x80\x80\x80\x80\x80\x40";
+    assert_eq!(print(late, usual), "a google.protobuf.Timestamp is out of range");
+    // As deep as a decoder lets it be, and long names and texts in it.
+    let mut deep = b"\x30\x07\x0a\xc2\x03".to_vec();
+    deep.extend(b"\"quoted\"\n".repeat(50));
+    for _ in 0..99 {
+        let mut outer = vec![0x12];
+        outer.extend([deep.len() as u8 | 0x80, (deep.len() >> 7) as u8]);
+        outer.extend(&deep);
+        outer.extend(b"\xd2\x05\x01z");
+        deep = outer;
+    }
+    let text = print(&deep, usual);
+    assert_eq!(text.matches("\"last\":\"z\"").count(), 99);
+    assert!(
+        text.contains("_of_sixteen_bytes\":7}") || text.contains("SixteenBytes\":7}"),
+        "{text}"
+    );
+    // A message of another schema is refused.
+    let other = point();
+    let of_other = Message::new(&other, "p.M").unwrap();
+    let mut sink = JsonSink::new(&mapping, usual);
+    assert!(json::print_message(&mut sink, of_other.as_ref()).is_err());
+}
+
 #[test]
 fn messages_survive_text() {
     each(150, |schema, mapping, message, bytes| {

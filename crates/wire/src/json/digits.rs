@@ -102,8 +102,7 @@ const POWERS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_0
 pub(crate) fn read(bytes: &[u8], mut at: usize, mut amount: u64) -> (u64, usize) {
     while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         let word = u64::from_le_bytes(*block) ^ ZEROS;
-        // Digits are 0 to 9 now; a carry goes to later bytes only, which do not matter.
-        let others = (word.wrapping_add(0x7676_7676_7676_7676) | word) & HIGHS;
+        let others = others(word);
         if others == 0 {
             amount = amount.wrapping_mul(BLOCK).wrapping_add(value(word));
             at += 8;
@@ -126,6 +125,29 @@ pub(crate) fn read(bytes: &[u8], mut at: usize, mut amount: u64) -> (u64, usize)
         at += 1;
     }
     (amount, at)
+}
+
+/// Where the digits at `at` end.
+#[inline]
+pub(crate) fn end(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        match others(u64::from_le_bytes(*block) ^ ZEROS) {
+            0 => at += 8,
+            others => return at + others.trailing_zeros() as usize / 8,
+        }
+    }
+    while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+        at += 1;
+    }
+    at
+}
+
+/// Of a word in which digits are 0 to 9: the highest bit of each byte that is none, up to the
+/// first of them.
+#[inline]
+fn others(word: u64) -> u64 {
+    // A carry goes to later bytes only, which do not matter.
+    (word.wrapping_add(0x7676_7676_7676_7676) | word) & HIGHS
 }
 
 /// The number that eight digits are.
@@ -168,6 +190,7 @@ mod tests {
                 let all = format!("{plain}{after}");
                 let (read, end) = read(all.as_bytes(), 0, 0);
                 assert_eq!(end, plain.len() + digits, "{all}");
+                assert_eq!(super::end(all.as_bytes(), 0), end, "{all}");
                 assert!(digits > 0 || read == amount, "{all}");
             }
         }
@@ -181,6 +204,7 @@ mod tests {
                 bytes[place] = byte;
                 assert_eq!(read(&bytes, 0, 0).1, place, "{byte}");
                 assert_eq!(read(&bytes[..place], 0, 0).1, place);
+                assert_eq!((end(&bytes, 0), end(&bytes[..place], 0)), (place, place));
             }
         }
         assert_eq!(read(b"25.50", 3, 25), (2550, 5));

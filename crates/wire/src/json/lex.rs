@@ -173,7 +173,14 @@ impl<'a> Lexer<'a> {
                     // characters, and whole characters.
                     return Ok(unsafe { std::str::from_utf8_unchecked(plain) });
                 }
-                Some(b'\\') => from = self.escape(end)?,
+                Some(b'\\') => {
+                    let (c, after) = self.escape(end)?;
+                    match u8::try_from(c) {
+                        Ok(byte) if byte < 0x80 => self.plain.push(byte),
+                        _ => self.plain.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+                    }
+                    from = after;
+                }
                 Some(_) => return Err(Fault::new(end, "a control character stands in a string")),
                 None => return Err(Fault::new(start - 1, "a string does not end")),
             }
@@ -181,21 +188,14 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Reads the escape at `at`; gives where it ends.
+    /// What the escape at `at` stands for, and where it ends.
     #[inline]
-    fn escape(&mut self, at: usize) -> Lex<usize> {
+    pub(super) fn escape(&self, at: usize) -> Lex<(char, usize)> {
         let letter = self.text.as_bytes().get(at + 1).copied().unwrap_or(0);
         match LETTERS[usize::from(letter)] {
-            0 if letter == b'u' => {
-                let (c, end) = self.unicode(at)?;
-                self.plain.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-                Ok(end)
-            }
+            0 if letter == b'u' => self.unicode(at),
             0 => Err(Fault::new(at, "there is no such escape")),
-            byte => {
-                self.plain.push(byte);
-                Ok(at + 2)
-            }
+            byte => Ok((char::from(byte), at + 2)),
         }
     }
 
@@ -284,44 +284,6 @@ impl<'a> Lexer<'a> {
             b't' => self.literal("true").map(|()| true),
             b'f' => self.literal("false").map(|()| false),
             _ => Err(self.expected("true or false")),
-        }
-    }
-
-    /// Passes over a value that may nest so deep.
-    pub(crate) fn skip(&mut self, depth: usize) -> Lex {
-        match self.peek() {
-            b'"' => self.string().map(drop),
-            b'{' | b'[' if depth == 0 => Err(Fault::new(self.at, "values nest too deep")),
-            b'{' => {
-                self.at += 1;
-                if self.take(b'}') {
-                    return Ok(());
-                }
-                loop {
-                    self.string()?;
-                    self.expect(b':')?;
-                    self.skip(depth - 1)?;
-                    if !self.more(b'}')? {
-                        return Ok(());
-                    }
-                }
-            }
-            b'[' => {
-                self.at += 1;
-                if self.take(b']') {
-                    return Ok(());
-                }
-                loop {
-                    self.skip(depth - 1)?;
-                    if !self.more(b']')? {
-                        return Ok(());
-                    }
-                }
-            }
-            b't' | b'f' => self.truth().map(drop),
-            b'n' => self.literal("null"),
-            b'-' | b'0'..=b'9' => self.number().map(drop),
-            _ => Err(self.expected("a value")),
         }
     }
 }

@@ -3,10 +3,13 @@
 //! The names are kept with the schema, made by whoever first asks for them; a [`Mapping`] refers to
 //! them, and so costs nothing to make and to copy.
 
+use std::sync::OnceLock;
+
 use tidemill_stdx::hash::{combine, hash_bytes};
 
 use super::options::Names;
 use super::scan;
+use super::steps::Steps;
 use crate::schema::{EnumId, FieldId, FieldType, Label, MessageId, Scalar, Schema};
 
 /// No field.
@@ -22,6 +25,7 @@ pub struct Mapping<'s> {
     enums: &'s [EnumMap],
     texts: &'s str,
     table: &'s [u32],
+    steps: &'s [OnceLock<Steps>; 2],
 }
 
 /// What a schema keeps for its mappings.
@@ -37,6 +41,8 @@ pub(crate) struct JsonNames {
     texts: String,
     /// Field ids by name, probed one after the other; a power of two.
     table: Box<[u32]>,
+    /// For messages in memory, by [`Names`]; made when they are first printed.
+    steps: [OnceLock<Steps>; 2],
 }
 
 /// One field.
@@ -51,6 +57,17 @@ pub(crate) struct FieldMap {
     pub(crate) next: u32,
     json_key: (u32, u32),
     proto_key: (u32, u32),
+}
+
+impl FieldMap {
+    /// Where its key is.
+    #[inline]
+    pub(super) fn key(&self, names: Names) -> (u32, u32) {
+        match names {
+            Names::Json => self.json_key,
+            Names::Proto => self.proto_key,
+        }
+    }
 }
 
 /// Whether a field holds one value.
@@ -157,7 +174,8 @@ impl JsonNames {
         // So the last key too can be copied and compared as a block.
         texts.extend([' '; scan::WIDE]);
         let (fields, messages) = (fields.into(), messages.into());
-        let mut names = JsonNames { fields, messages, enums, texts, table: Box::default() };
+        let (table, steps) = Default::default();
+        let mut names = JsonNames { fields, messages, enums, texts, table, steps };
         names.fill_table();
         names
     }
@@ -192,8 +210,8 @@ impl JsonNames {
 impl<'s> Mapping<'s> {
     /// The mapping of a schema.
     pub fn new(schema: &'s Schema) -> Mapping<'s> {
-        let JsonNames { fields, messages, enums, texts, table } = schema.json_names();
-        Mapping { schema, fields, messages, enums, texts, table }
+        let JsonNames { fields, messages, enums, texts, table, steps } = schema.json_names();
+        Mapping { schema, fields, messages, enums, texts, table, steps }
     }
 
     /// The schema.
@@ -215,12 +233,15 @@ impl<'s> Mapping<'s> {
     /// 1 where there is to be no comma.
     #[inline]
     pub(crate) fn key(&self, field: &FieldMap, names: Names, skip: usize) -> (&'s [u8], usize) {
-        let (start, end) = match names {
-            Names::Json => field.json_key,
-            Names::Proto => field.proto_key,
-        };
+        let (start, end) = field.key(names);
         let start = start as usize - 1 + skip;
         (&self.texts.as_bytes()[start..], end as usize - start)
+    }
+
+    /// How records are printed, and where their keys are: [`scan::WIDE`] bytes follow the last.
+    pub(crate) fn steps(&self, names: Names) -> (&'s Steps, &'s [u8]) {
+        let steps = self.steps[names as usize].get_or_init(|| Steps::new(self, names));
+        (steps, self.texts.as_bytes())
     }
 
     /// `"name":` as JSON has it.

@@ -10,9 +10,10 @@
 //! |---|---|
 //! | [`Mapping`] | names of a schema's fields and forms of its messages |
 //! | [`JsonSink`], [`print()`] | events into text |
+//! | [`print_message`] | messages in memory into the same text, without events |
 //! | [`read()`], [`parse`] | text into events |
 //! | [`plain`] | JSON without a schema |
-//! | `lex`, `number` | words and numbers |
+//! | `lex`, `number`, `check` | words and numbers, and what is only passed over |
 //! | `digits`, `scan` | the inner loops over digits and strings |
 //!
 //! ```
@@ -33,6 +34,7 @@
 //! ```
 
 mod any;
+mod check;
 pub(crate) mod digits;
 mod error;
 mod lex;
@@ -42,9 +44,11 @@ mod options;
 pub mod plain;
 pub(crate) mod print;
 mod read;
+mod records;
 pub(crate) mod scan;
 mod special;
 mod split;
+mod steps;
 pub(crate) mod time;
 mod write;
 
@@ -59,6 +63,7 @@ pub use mapping::Mapping;
 pub(crate) use mapping::{EnumName, JsonNames, Kind, List, Shape};
 pub use options::{Defaults, Enums, Names, PrintOptions, ReadOptions, Unknown};
 pub use read::read;
+pub use records::print_message;
 pub use split::Splitter;
 pub use write::{JsonSink, WriteProblem};
 

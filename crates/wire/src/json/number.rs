@@ -165,6 +165,13 @@ impl<'a> Number<'a> {
         Some(value)
     }
 
+    /// True if it is not too large for a double.
+    #[inline]
+    pub(crate) fn is_double(self) -> bool {
+        // Twenty digits and as many zeros stay below the largest.
+        self.exact && self.exponent < 280 || self.to_f64().is_some()
+    }
+
     /// Its amount as an integer; `None` if it is none or too large.
     #[inline]
     fn amount(self) -> Option<u64> {
@@ -332,8 +339,14 @@ mod tests {
             let expected: f32 = text.parse().unwrap();
             let expected = expected.is_finite().then_some(expected);
             assert_eq!(number(text).to_f32(), expected, "{text}");
+            assert!(number(text).is_double());
         }
-        assert_eq!(number("1e309").to_f64(), None);
+        let zeros = format!("1{}", "0".repeat(309));
+        for text in ["1e309", "18446744073709551615e300", &zeros, "-1e99999999999"] {
+            assert_eq!(number(text).to_f64(), None);
+            assert!(!number(text).is_double());
+        }
+        assert!(number(&zeros[..300]).is_double() && number("0e999").is_double());
         assert_eq!(number("3.5e38").to_f32(), None);
     }
 

@@ -8,8 +8,10 @@
 
 use tidemill_stdx::region::Bump;
 
+use super::check::Looks;
 use super::error::{Fault, ReadError, utf8};
 use super::lex::{Lex, Lexer};
+use super::number::Number;
 use super::print;
 use crate::sink::Flow;
 
@@ -17,6 +19,11 @@ use crate::sink::Flow;
 /// sink that merely validates.
 #[allow(unused_variables)]
 pub trait ValueSink<'a> {
+    /// False if it need not be told of anything, so that values are not even made.
+    fn listens(&self) -> bool {
+        true
+    }
+
     /// `null`.
     fn null(&mut self) -> Flow {
         Ok(())
@@ -73,7 +80,30 @@ pub trait ValueSink<'a> {
     }
 }
 
-impl ValueSink<'_> for () {}
+impl ValueSink<'_> for () {
+    #[inline]
+    fn listens(&self) -> bool {
+        false
+    }
+}
+
+/// Numbers must be doubles.
+struct Doubles;
+
+impl Looks for Doubles {
+    #[inline]
+    fn number(&self, number: Number<'_>, at: usize) -> Lex {
+        match number.is_double() {
+            true => Ok(()),
+            false => Err(too_large(at)),
+        }
+    }
+}
+
+#[cold]
+fn too_large(at: usize) -> Fault {
+    Fault::new(at, "the number is too large for a double")
+}
 
 /// Reads `text`, one value and nothing else, whose values nest at most `depth_max` deep.
 ///
@@ -86,7 +116,11 @@ pub fn read<'a, S: ValueSink<'a>>(
     sink: &mut S,
 ) -> Result<(), ReadError> {
     let mut reader = Reader { lexer: Lexer::new(utf8(text)?, arena), sink };
-    let end = reader.value(depth_max).and_then(|()| match reader.lexer.is_at_end() {
+    let read = match reader.sink.listens() {
+        true => reader.value(depth_max),
+        false => reader.lexer.skip(depth_max, Doubles),
+    };
+    let end = read.and_then(|()| match reader.lexer.is_at_end() {
         true => Ok(()),
         false => Err(reader.lexer.expected("the end of the text")),
     });
@@ -143,8 +177,7 @@ impl<'a, S: ValueSink<'a>> Reader<'a, '_, S> {
                 return self.told(flow);
             }
         }
-        let value = number.to_f64();
-        let value = value.ok_or_else(|| Fault::new(at, "the number is too large for a double"))?;
+        let value = number.to_f64().ok_or_else(|| too_large(at))?;
         let flow = self.sink.f64(value);
         self.told(flow)
     }
@@ -303,11 +336,12 @@ mod tests {
         let arena = Bump::new();
         let mut writer = ValueWriter::new();
         read(text.as_bytes(), &arena, 8, &mut writer).map_err(|error| error.to_string())?;
+        read(text.as_bytes(), &arena, 8, &mut ()).expect("what was read");
         Ok(String::from_utf8(writer.bytes().to_vec()).unwrap())
     }
 
     #[test]
-    fn values_come_back() {
+    fn values_come_back_and_are_passed_over() {
         let text = " { \"a\\u00e9\" : [ 1 , -2.50, 1e3, true, null, {}, [] ], \"b\" : \"\\n\" } ";
         let compact = "{\"a\u{e9}\":[1,-2.5,1000,true,null,{},[]],\"b\":\"\\n\"}";
         assert_eq!(again(text).as_deref(), Ok(compact));
@@ -332,10 +366,18 @@ mod tests {
             ("\"\\u12g4\"", "1:2: an escape needs four hexadecimal digits"),
             ("nul", "1:1: a value is expected, not `n`"),
             ("01", "1:1: a number begins with a useless 0"),
+            ("-", "1:2: a digit is expected"),
+            ("[1.]", "1:4: a digit is expected"),
+            ("[1e+]", "1:5: a digit is expected"),
+            ("[-1e309]", "1:2: the number is too large for a double"),
+            ("{\"a\":[\"\\u00zz\"]}", "1:8: an escape needs four hexadecimal digits"),
+            ("[\"a\\n", "1:2: a string does not end"),
             ("1 1", "1:3: the end of the text is expected, not `1`"),
             ("[[[[[[[[[]]]]]]]]]", "1:9: values nest too deep"),
         ] {
             assert_eq!(again(text), Err(error.to_owned()), "{text}");
+            let looked = read(text.as_bytes(), &Bump::new(), 8, &mut ());
+            assert_eq!(looked.map_err(|error| error.to_string()), Err(error.to_owned()));
         }
         let arena = Bump::new();
         let error = read(b"\"\xff\"", &arena, 8, &mut ()).unwrap_err();

@@ -21,30 +21,62 @@ pub(crate) fn quote_into(out: &mut String, text: &str) {
     out.push_str(&String::from_utf8_lossy(&bytes));
 }
 
+/// Appends what `write` writes, at most `room` bytes.
+///
+/// # Safety
+/// `write` writes all up to the place that it gives, within the room.
+#[inline(always)]
+unsafe fn append(out: &mut Vec<u8>, room: usize, write: impl FnOnce(*mut u8) -> *mut u8) {
+    scan::reserve(out, room);
+    // SAFETY: there is the room, and the caller says what becomes of it.
+    unsafe {
+        let end = write(out.as_mut_ptr().add(out.len()));
+        out.set_len(end.offset_from_unsigned(out.as_ptr()));
+    }
+}
+
 /// Appends a decimal.
 #[inline]
 pub(crate) fn integer(out: &mut Vec<u8>, value: impl Integer) {
     let (negative, amount) = value.split();
-    scan::reserve(out, digits::ROOM);
-    // SAFETY: there is the room; all up to the end is written.
-    unsafe {
-        let end = digits::write(out.as_mut_ptr().add(out.len()), negative, amount);
-        out.set_len(end.offset_from_unsigned(out.as_ptr()));
-    }
+    // SAFETY: that is what it needs, and it writes all up to its end.
+    unsafe { append(out, digits::ROOM, |at| digits::write(at, negative, amount)) }
 }
 
 /// Appends a decimal in quotes, as 64-bit numbers are written.
 #[inline]
 pub(crate) fn quoted_integer(out: &mut Vec<u8>, value: impl Integer) {
+    // SAFETY: that is the room for any number, and it writes all up to its end.
+    unsafe { append(out, ROOM, |at| write_quoted(at, value)) }
+}
+
+/// Bytes that any number may be written to, in quotes or not.
+pub(crate) const ROOM: usize = 2 * digits::ROOM;
+
+/// Writes a decimal; gives where it ends.
+///
+/// # Safety
+/// [`ROOM`] bytes at `at` may be written.
+#[inline]
+pub(super) unsafe fn write_integer(at: *mut u8, value: impl Integer) -> *mut u8 {
     let (negative, amount) = value.split();
-    scan::reserve(out, digits::ROOM + 2);
-    // SAFETY: as above, and for both quotes.
+    // SAFETY: as the caller says.
+    unsafe { digits::write(at, negative, amount) }
+}
+
+/// Writes a decimal in quotes; gives where it ends.
+///
+/// # Safety
+/// [`ROOM`] bytes at `at` may be written.
+#[inline]
+pub(super) unsafe fn write_quoted(at: *mut u8, value: impl Integer) -> *mut u8 {
+    let (negative, amount) = value.split();
+    // SAFETY: as the caller says; a decimal and two quotes are less.
     unsafe {
-        let at = out.as_mut_ptr().add(out.len());
         at.write(b'"');
         let end = digits::write(at.add(1), negative, amount);
         end.write(b'"');
-        out.set_len(end.add(1).offset_from_unsigned(out.as_ptr()));
+        end.add(1)
     }
 }
 
@@ -85,6 +117,23 @@ impl Integer for u32 {
 /// Appends the shortest decimal that is read as the same double.
 #[inline]
 pub(crate) fn double(out: &mut Vec<u8>, value: f64) {
+    // SAFETY: that is the room for any number, and it writes all up to its end.
+    unsafe { append(out, ROOM, |at| write_double(at, value)) }
+}
+
+/// Appends the shortest decimal that is read as the same single.
+#[inline]
+pub(crate) fn float(out: &mut Vec<u8>, value: f32) {
+    // SAFETY: as above.
+    unsafe { append(out, ROOM, |at| write_float(at, value)) }
+}
+
+/// Writes what [`double`] appends; gives where it ends.
+///
+/// # Safety
+/// [`ROOM`] bytes at `at` may be written.
+#[inline]
+pub(super) unsafe fn write_double(at: *mut u8, value: f64) -> *mut u8 {
     // Decimals of up to fifteen digits are read as different doubles. So one that is read as this
     // double is the shortest: there is no other so short.
     let scaled = value * f64::from(SCALE);
@@ -92,18 +141,25 @@ pub(crate) fn double(out: &mut Vec<u8>, value: f64) {
         let rounded = (scaled + 0.5f64.copysign(scaled)) as i64;
         // Both operands are exact, so the quotient is what the decimal is read as.
         if rounded as f64 / f64::from(SCALE) == value && rounded != 0 {
-            return short_decimal(out, rounded);
+            // SAFETY: as the caller says.
+            return unsafe { write_short_decimal(at, rounded) };
         }
     }
-    match value.is_finite() {
-        true => decimal(out, zmij::Buffer::new().format_finite(value)),
-        false => out.extend_from_slice(not_finite(value)),
+    // SAFETY: as the caller says.
+    unsafe {
+        match value.is_finite() {
+            true => write_decimal(at, zmij::Buffer::new().format_finite(value)),
+            false => write_decimal(at, not_finite(value)),
+        }
     }
 }
 
-/// Appends the shortest decimal that is read as the same single.
+/// Writes what [`float`] appends; gives where it ends.
+///
+/// # Safety
+/// [`ROOM`] bytes at `at` may be written.
 #[inline]
-pub(crate) fn float(out: &mut Vec<u8>, value: f32) {
+pub(super) unsafe fn write_float(at: *mut u8, value: f32) -> *mut u8 {
     // As above: decimals of up to six digits are read as different singles.
     let scaled = value * f32::from(SCALE);
     if scaled.abs() < 1e6 {
@@ -111,45 +167,59 @@ pub(crate) fn float(out: &mut Vec<u8>, value: f32) {
         if rounded as f32 / f32::from(SCALE) == value
             && (1..1_000_000).contains(&rounded.unsigned_abs())
         {
-            return short_decimal(out, rounded.into());
+            // SAFETY: as the caller says.
+            return unsafe { write_short_decimal(at, rounded.into()) };
         }
     }
-    match value.is_finite() {
-        true => decimal(out, zmij::Buffer::new().format_finite(value)),
-        false => out.extend_from_slice(not_finite(f64::from(value))),
+    // SAFETY: as the caller says.
+    unsafe {
+        match value.is_finite() {
+            true => write_decimal(at, zmij::Buffer::new().format_finite(value)),
+            false => write_decimal(at, not_finite(f64::from(value))),
+        }
     }
 }
 
 /// What decimals that are written quickly are multiplied with to be whole.
 const SCALE: u16 = 10_000;
 
-/// Appends a decimal of at most four places behind the point.
+/// Writes a decimal of at most four places behind the point.
+///
+/// # Safety
+/// [`ROOM`] bytes at `at` may be written.
 #[inline]
-fn short_decimal(out: &mut Vec<u8>, scaled: i64) {
+unsafe fn write_short_decimal(at: *mut u8, scaled: i64) -> *mut u8 {
     let (amount, scale) = (scaled.unsigned_abs(), u64::from(SCALE));
-    scan::reserve(out, 2 * digits::ROOM);
-    // SAFETY: there is room for both parts; all up to the end is written.
+    // SAFETY: there is room for both parts.
     unsafe {
-        let start = out.as_mut_ptr().add(out.len());
-        let whole = digits::write(start, scaled < 0, amount / scale);
-        let end = digits::write_places(whole, amount % scale);
-        out.set_len(end.offset_from_unsigned(out.as_ptr()));
+        let whole = digits::write(at, scaled < 0, amount / scale);
+        digits::write_places(whole, amount % scale)
     }
 }
 
-/// Whole numbers need no point.
+/// Writes a number that was made a text of at most [`digits::ROOM`] bytes; whole ones need no
+/// point.
+///
+/// # Safety
+/// [`ROOM`] bytes at `at` may be written.
 #[inline]
-fn decimal(out: &mut Vec<u8>, text: &str) {
+unsafe fn write_decimal(at: *mut u8, text: &str) -> *mut u8 {
+    debug_assert!(text.len() <= digits::ROOM);
     let bytes = text.as_bytes();
-    scan::push(out, bytes.strip_suffix(b".0").unwrap_or(bytes));
+    let bytes = bytes.strip_suffix(b".0").unwrap_or(bytes);
+    // SAFETY: they fit the room.
+    unsafe {
+        scan::copy_few(at, bytes);
+        at.add(bytes.len())
+    }
 }
 
 #[cold]
-fn not_finite(value: f64) -> &'static [u8] {
+fn not_finite(value: f64) -> &'static str {
     match value {
-        _ if value.is_nan() => b"\"NaN\"",
-        _ if value > 0.0 => b"\"Infinity\"",
-        _ => b"\"-Infinity\"",
+        _ if value.is_nan() => "\"NaN\"",
+        _ if value > 0.0 => "\"Infinity\"",
+        _ => "\"-Infinity\"",
     }
 }
 

@@ -8,6 +8,7 @@
 
 use tidemill_stdx::region::Bump;
 
+use super::check::Loosely;
 use super::error::{Fault, ReadError, utf8};
 use super::lex::{Lex, Lexer};
 use super::mapping::{FieldMap, Kind, List, Mapping, NONE, Shape};
@@ -169,7 +170,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
     fn unknown_key(&mut self, message: MessageId, place: Place, key: &str, start: usize) -> Lex {
         let is_type = place == Place::InAny && key == "@type";
         if is_type || self.options.unknown == Unknown::Ignore {
-            return self.lexer.skip(self.depth);
+            return self.lexer.skip(self.depth, Loosely);
         }
         let name = self.mapping.schema.full_name(message);
         Err(Fault::new(start, format!("message {name} has no field `{key}`")))

@@ -106,6 +106,69 @@ unsafe fn copy_plain(to: *mut u8, bytes: &[u8]) -> usize {
     at + plain
 }
 
+/// Copies bytes and gives whether all of them are plain; if not, the copy is not complete.
+///
+/// # Safety
+/// As many bytes at `to` may be written.
+#[inline]
+pub(super) unsafe fn copy_if_plain(to: *mut u8, bytes: &[u8]) -> bool {
+    let (blocks, _) = bytes.as_chunks::<16>();
+    for (at, block) in blocks.iter().enumerate() {
+        // SAFETY: the block is of the bytes, for which there is room.
+        unsafe { to.add(at * 16).cast::<[u8; 16]>().write(*block) };
+        if !block_is_plain(block) {
+            return false;
+        }
+    }
+    // Two parts that may overlap are the rest, or all: of sixteen bytes together at most.
+    let block = match (bytes.last_chunk::<16>(), bytes.first_chunk(), bytes.last_chunk()) {
+        (Some(last), ..) => {
+            // SAFETY: as above.
+            unsafe { to.add(bytes.len() - 16).cast::<[u8; 16]>().write(*last) };
+            *last
+        }
+        (None, Some(first), Some(last)) => {
+            // SAFETY: as above; there are eight at least.
+            unsafe {
+                to.cast::<[u8; 8]>().write(*first);
+                to.add(bytes.len() - 8).cast::<[u8; 8]>().write(*last);
+            }
+            both(u64::from_le_bytes(*first), u64::from_le_bytes(*last))
+        }
+        _ => match (bytes.first_chunk(), bytes.last_chunk()) {
+            (Some(first), Some(last)) => {
+                // SAFETY: as above; there are four at least.
+                unsafe {
+                    to.cast::<[u8; 4]>().write(*first);
+                    to.add(bytes.len() - 4).cast::<[u8; 4]>().write(*last);
+                }
+                let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+                let word = u64::from(last) << 32 | u64::from(first);
+                both(word, word)
+            }
+            _ => {
+                for (at, &byte) in bytes.iter().enumerate() {
+                    // SAFETY: as above.
+                    unsafe { to.add(at).write(byte) };
+                }
+                return bytes.iter().all(|&byte| is_plain(byte));
+            }
+        },
+    };
+    block_is_plain(&block)
+}
+
+#[inline]
+fn both(first: u64, last: u64) -> [u8; 16] {
+    (u128::from(last) << 64 | u128::from(first)).to_le_bytes()
+}
+
+#[inline]
+fn block_is_plain(block: &[u8; 16]) -> bool {
+    let (blocks, _) = block.as_chunks::<LANES>();
+    blocks.iter().all(|block| block_mask(block) == 0)
+}
+
 /// True if all are plain, of at most sixteen bytes: two words that overlap have all of them.
 #[inline]
 fn few_are_plain(bytes: &[u8]) -> bool {
@@ -127,7 +190,7 @@ fn few_are_plain(bytes: &[u8]) -> bool {
 /// # Safety
 /// As many bytes at `to` may be written.
 #[inline]
-unsafe fn copy_few(to: *mut u8, bytes: &[u8]) {
+pub(super) unsafe fn copy_few(to: *mut u8, bytes: &[u8]) {
     // SAFETY: no block reaches beyond the bytes, for which there is room.
     unsafe {
         match bytes.len() {
@@ -344,6 +407,11 @@ mod tests {
                     let mut out = Vec::new();
                     push(&mut out, &bytes);
                     assert_eq!(out, bytes);
+                    let mut out = vec![0; bytes.len()];
+                    // SAFETY: there is the room.
+                    let plain = unsafe { copy_if_plain(out.as_mut_ptr(), &bytes) };
+                    assert_eq!(plain, bytes.iter().all(|&byte| is_plain(byte)));
+                    assert!(!plain || out == bytes);
                 }
             }
         }

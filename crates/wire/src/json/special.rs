@@ -1,6 +1,7 @@
 //! Well-known messages that have a form of their own in JSON, as they are read.
 
 use super::any;
+use super::check::Loosely;
 use super::error::Fault;
 use super::lex::{Lex, Lexer};
 use super::mapping::Shape;
@@ -128,7 +129,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
                 self.lexer.expect(b':')?;
                 if key != "@type" {
                     others = true;
-                    self.lexer.skip(self.depth)?;
+                    self.lexer.skip(self.depth, Loosely)?;
                 } else if found.replace(self.lexer.string()?).is_some() {
                     return Err(Fault::new(at, "`@type` is there twice"));
                 }
@@ -179,8 +180,10 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
                         false => self.special(message, shape)?,
                     }
                 }
-                "@type" => self.lexer.skip(self.depth)?,
-                _ if self.options.unknown == Unknown::Ignore => self.lexer.skip(self.depth)?,
+                "@type" => self.lexer.skip(self.depth, Loosely)?,
+                _ if self.options.unknown == Unknown::Ignore => {
+                    self.lexer.skip(self.depth, Loosely)?
+                }
                 _ => return Err(Fault::new(at, format!("an Any has no `{key}` here"))),
             }
             if !self.lexer.more(b'}')? {

@@ -53,7 +53,7 @@ pub struct JsonSink<'m, 's> {
     /// What `Any` fields hold, innermost last.
     pub(super) anys: Vec<AnyParts>,
     problem: Option<WriteProblem>,
-    merged: bool,
+    pub(super) merged: bool,
 }
 
 /// A message whose fields come.
@@ -126,7 +126,7 @@ impl<'m, 's> JsonSink<'m, 's> {
         self.reset();
     }
 
-    fn reset(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.frames.clear();
         self.seen.clear();
         self.keys.clear();
@@ -434,7 +434,7 @@ impl<'m, 's> JsonSink<'m, 's> {
     }
 
     #[cold]
-    fn no_utf8(&mut self, field: FieldId) -> Stop {
+    pub(super) fn no_utf8(&mut self, field: FieldId) -> Stop {
         let name = self.mapping.schema.field(field).name();
         self.refuse(format!("string `{name}` is not UTF-8, as JSON is"))
     }

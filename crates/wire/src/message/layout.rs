@@ -4,7 +4,8 @@
 //!
 //! ```text
 //!   0   extra      address of an `Extra`, or 0          \ zeroed when the record is made:
-//!   8   presence   one u64 for each 64 fields begun     / `header_bytes`
+//!   8   presence   one u64 for each 64 fields begun,    | `header_bytes`
+//!                  at least one                         /
 //!   ..  slots      those of 16 bytes, of 8, of 4, of 1  - NOT zeroed
 //! ```
 //! **Each field has one presence bit, whatever its label**: bit `field.bit & 63` of word
@@ -409,7 +410,7 @@ fn lay_out(schema: &Schema, message: MessageId, fields: &mut [FieldLayout]) -> R
             }
         }
     }
-    let words = def.fields().len().div_ceil(64) as u32;
+    let words = def.fields().len().div_ceil(64).max(1) as u32;
     let header_bytes = PRESENCE_OFFSET + 8 * words;
     // Stable: within a size fields stay in the order of their numbers, which is that of the wire.
     pieces.sort_by_key(|piece| std::cmp::Reverse(piece.bytes));

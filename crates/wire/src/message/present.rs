@@ -15,15 +15,26 @@ pub(crate) fn counts(field: &FieldLayout, slot: Slot) -> bool {
         match field.shape {
             Shape::List => slot.cast::<List>().read().len > 0,
             Shape::Map => !map_of(slot).records().is_empty(),
-            Shape::Single if field.label != Label::Implicit => true,
+            Shape::Single => field.label != Label::Implicit || !is_zero(field.cell, slot),
+        }
+    }
+}
+
+/// True for what stands for absence where that does not show.
+///
+/// # Safety
+/// The slot is stored and holds such a cell.
+#[inline(always)]
+pub(crate) unsafe fn is_zero(cell: Cell, slot: Slot) -> bool {
+    // SAFETY: as the caller says.
+    unsafe {
+        match cell {
+            Cell::Bool => slot.read() == 0,
+            Cell::Word32 => slot.cast::<u32>().read() == 0,
             // Minus zero counts: its bits are not zero.
-            Shape::Single => match field.cell {
-                Cell::Bool => slot.read() != 0,
-                Cell::Word32 => slot.cast::<u32>().read() != 0,
-                Cell::Word64 => slot.cast::<u64>().read() != 0,
-                Cell::View => slot.cast::<View>().read().len != 0,
-                Cell::Record => true,
-            },
+            Cell::Word64 => slot.cast::<u64>().read() == 0,
+            Cell::View => slot.cast::<View>().read().len == 0,
+            Cell::Record => false,
         }
     }
 }

@@ -198,8 +198,18 @@ impl Record {
 
     #[inline]
     fn clear_header(self, layout: &RecordLayout) {
-        // SAFETY: a record begins with its header.
-        unsafe { self.0.write_bytes(0, layout.header_bytes as usize) }
+        let words = self.0.cast::<u64>();
+        // SAFETY: a record begins with its header, which has one word at least.
+        unsafe {
+            words.write(0);
+            // Few have more than one other: for them a call would cost more.
+            if layout.header_bytes > 8 {
+                words.add(1).write(0);
+            }
+            if layout.header_bytes > 16 {
+                words.add(2).cast::<u8>().write_bytes(0, layout.header_bytes as usize - 16);
+            }
+        }
     }
 
     /// All fields away, unknown ones and extensions too.
@@ -303,7 +313,17 @@ impl Record {
     #[inline]
     pub(crate) fn place(self, field: &FieldLayout) -> Slot {
         // SAFETY: slots are within the record.
-        unsafe { self.0.add(field.offset as usize) }
+        unsafe { self.at(field.offset) }
+    }
+
+    /// The slot at an offset.
+    ///
+    /// # Safety
+    /// It is that of a field of this message.
+    #[inline]
+    pub(crate) unsafe fn at(self, offset: u32) -> Slot {
+        // SAFETY: slots are within the record.
+        unsafe { self.0.add(offset as usize) }
     }
 
     fn extension_slot(self, field: &FieldLayout) -> Option<Slot> {

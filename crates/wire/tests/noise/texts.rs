@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use tidemill_stdx::region::Bump;
 use tidemill_wire::json::plain::{self, ValueWriter};
-use tidemill_wire::json::{self, Mapping, ReadOptions, Unknown};
+use tidemill_wire::json::{self, JsonSink, Mapping, PrintOptions, ReadOptions, Unknown};
 use tidemill_wire::proto::{Texts, compile};
 use tidemill_wire::{Message, MessageId, Schema, text};
 
@@ -82,20 +82,29 @@ pub fn check_json(input: &[u8]) -> bool {
             return false;
         }
     };
-    Message::from_bytes(schema, *message, &bytes).expect("what was written is right");
+    let whole = Message::from_bytes(schema, *message, &bytes).expect("what was written is right");
+    let mut sink = JsonSink::new(&mapping, PrintOptions::default());
+    let printed = json::print_message(&mut sink, whole.as_ref());
     // Some values have no JSON: paths of a mask that would not come back, for example.
-    if let Ok(again) = json::print(&mapping, *message, &bytes) {
+    let again = json::print(&mapping, *message, &bytes);
+    assert_eq!(again.is_ok(), printed.is_ok(), "{again:?} {printed:?}");
+    if let Ok(again) = again {
+        let mut events = JsonSink::merged(&mapping, PrintOptions::default());
+        whole.walk(&mut events).expect("what was printed");
+        assert_eq!(sink.bytes(), events.bytes());
         let back = json::parse(&mapping, *message, again.as_bytes()).expect("what was printed");
         assert_eq!(json::print(&mapping, *message, &back).as_deref(), Ok(&*again));
     }
     true
 }
 
-/// JSON without a schema comes back.
+/// JSON without a schema comes back, and who only looks at it finds the same wrong.
 fn check_plain(input: &[u8]) {
     let arena = Bump::new();
     let mut writer = ValueWriter::new();
-    if plain::read(input, &arena, 100, &mut writer).is_ok() {
+    let read = plain::read(input, &arena, 100, &mut writer);
+    assert_eq!(plain::read(input, &arena, 100, &mut ()), read);
+    if read.is_ok() {
         let mut again = ValueWriter::new();
         plain::read(writer.bytes(), &arena, 100, &mut again).expect("what was written");
         assert_eq!(writer.bytes(), again.bytes());

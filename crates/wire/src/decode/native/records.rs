@@ -22,7 +22,7 @@ use super::context::{ARENA, Context, FRAME_BYTES, FRAME_RECORD, TOP};
 use super::target::Target;
 use super::write::Writer;
 use crate::message::arena::{ALIGN, END_OFFSET, NEXT_OFFSET};
-use crate::message::layout::{Cell, FieldLayout, Layouts, Shape};
+use crate::message::layout::{Cell, FieldLayout, Layouts, PRESENCE_OFFSET, Shape};
 use crate::message::record::{List, Record, View};
 use crate::message::{Arena, Storage};
 use crate::schema::FieldId;
@@ -134,21 +134,32 @@ impl Records<'_> {
         self.layouts.field(entry.field)
     }
 
-    /// The presence word of a field.
-    fn bits(writer: &mut Writer<'_, '_>, field: &FieldLayout) -> Value {
+    /// A presence word. The first is in a register: who stored it for each field would wait for
+    /// the store before.
+    fn bits(writer: &mut Writer<'_, '_>, word: u32) -> Value {
+        if word == 0 {
+            return writer.body.use_var(writer.bits);
+        }
         let record = writer.body.use_var(writer.record);
-        writer.load(types::I64, record, field.presence_offset() as i32)
+        writer.load(types::I64, record, (PRESENCE_OFFSET + 8 * word) as i32)
+    }
+
+    fn set_bits(writer: &mut Writer<'_, '_>, word: u32, bits: Value) {
+        if word == 0 {
+            return writer.body.def_var(writer.bits, bits);
+        }
+        let record = writer.body.use_var(writer.record);
+        writer.store(bits, record, (PRESENCE_OFFSET + 8 * word) as i32);
     }
 
     fn is_set(writer: &mut Writer<'_, '_>, field: &FieldLayout) -> Value {
-        let bits = Self::bits(writer, field);
+        let bits = Self::bits(writer, field.bit >> 6);
         let mask = writer.number(types::I64, field.presence_mask() as i64);
         writer.body.ins().band(bits, mask)
     }
 
     /// Sets the bit of a field, and clears those of the rest of its oneof.
     fn mark(&self, writer: &mut Writer<'_, '_>, field: &FieldLayout) {
-        let record = writer.body.use_var(writer.record);
         let own = (field.bit >> 6, field.presence_mask());
         let siblings = self.layouts.record(field.message).siblings(field);
         let mut words: Vec<(u32, u64, u64)> = vec![(own.0, 0, own.1)];
@@ -159,8 +170,7 @@ impl Records<'_> {
             }
         }
         for (word, clear, set) in words {
-            let offset = (crate::message::layout::PRESENCE_OFFSET + 8 * word) as i32;
-            let mut bits = writer.load(types::I64, record, offset);
+            let mut bits = Self::bits(writer, word);
             if clear != 0 {
                 let keep = writer.number(types::I64, !clear as i64);
                 bits = writer.body.ins().band(bits, keep);
@@ -169,7 +179,7 @@ impl Records<'_> {
                 let set = writer.number(types::I64, set as i64);
                 bits = writer.body.ins().bor(bits, set);
             }
-            writer.store(bits, record, offset);
+            Self::set_bits(writer, word, bits);
         }
     }
 

@@ -5,7 +5,7 @@
 //! with no message open, all is said; if it leaves anywhere else, nothing is, and the message is
 //! decoded from its beginning by a walk, which finds what is wrong or does what the code does not.
 
-use std::mem::MaybeUninit;
+use std::mem::{ManuallyDrop, MaybeUninit};
 
 use super::super::Decoder;
 use super::super::load::SLACK;
@@ -47,7 +47,8 @@ impl Decoder<'_> {
         }
         let mut frames = [MaybeUninit::<Frame>::uninit(); FRAMES];
         let first: *mut Frame = frames.as_mut_ptr().cast();
-        let mut context = Context::new(input.as_ptr(), input.len());
+        // Storages do not panic, so there is no panic in it to be dropped.
+        let mut context = ManuallyDrop::new(Context::new(input.as_ptr(), input.len()));
         context.end = State::root_end(self.bytes_max);
         context.top = first;
         context.frames_end = first.wrapping_add(FRAMES.min(self.depth_max));
@@ -57,8 +58,8 @@ impl Decoder<'_> {
         context.host = (&raw mut storage).cast();
         // SAFETY: the code was written for these tables and for records of this storage;
         // `Context` says what is where; the words it reads end on the last page of the input.
-        let code = unsafe { (native.entry)(&mut context, root) };
-        Exit::of(code) == Exit::AtField
+        let code = unsafe { (native.entry)(&mut *context, root) };
+        code == Exit::AtField as u32
             && context.pos == input.len()
             && context.top == first
             && context.node == u64::from(root)

@@ -20,6 +20,7 @@ use super::calls;
 use super::context::*;
 use super::scalar::ListExit;
 use super::target::Target;
+use crate::message::layout::PRESENCE_OFFSET;
 use crate::schema::Schema;
 
 /// Functions that every decoder may call.
@@ -147,6 +148,8 @@ pub(super) struct Writer<'w, 'm> {
     seen: Variable,
     /// The record that is filled, for targets that fill records.
     pub(super) record: Variable,
+    /// Its first presence word, which comes to memory when the record or the code is left.
+    pub(super) bits: Variable,
     blocks_of_node: Vec<NodeBlocks>,
     blocks_of_entry: Vec<EntryBlocks>,
     /// By node: the entries that lead there.
@@ -192,6 +195,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         let limit = body.declare_var(types::I64);
         let seen = body.declare_var(types::I64);
         let record = body.declare_var(types::I64);
+        let bits = body.declare_var(types::I64);
         let base = context;
         let (node, target) = (0, target);
         let mut writer = Writer {
@@ -207,6 +211,7 @@ impl<'w, 'm> Writer<'w, 'm> {
             limit,
             seen,
             record,
+            bits,
             blocks_of_node,
             blocks_of_entry,
             parents,
@@ -220,7 +225,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         writer.body.def_var(writer.seen, seen);
         if writer.target.fills_records() {
             let record = writer.load(types::I64, context, RECORD);
-            writer.body.def_var(writer.record, record);
+            writer.go_to(record);
         }
         let end = writer.load(types::I64, context, END);
         writer.set_limit(end);
@@ -289,6 +294,19 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.body.def_var(self.limit, limit);
     }
 
+    /// Fills that record from now on.
+    fn go_to(&mut self, record: Value) {
+        self.body.def_var(self.record, record);
+        let bits = self.load(types::I64, record, PRESENCE_OFFSET as i32);
+        self.body.def_var(self.bits, bits);
+    }
+
+    /// Brings the presence bits that the code has of the record to memory.
+    fn keep_bits(&mut self) {
+        let (record, bits) = (self.body.use_var(self.record), self.body.use_var(self.bits));
+        self.store(bits, record, PRESENCE_OFFSET as i32);
+    }
+
     // ---- exits
 
     fn leave_in(&mut self, exit: Exit, node: Value) {
@@ -300,6 +318,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         let seen = self.body.use_var(self.seen);
         self.store(seen, context, SEEN);
         if self.target.fills_records() {
+            self.keep_bits();
             let record = self.body.use_var(self.record);
             self.store(record, context, RECORD);
         }
@@ -666,9 +685,10 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.store(seen, top, FRAME_SEEN);
         self.store(place, top, FRAME_ENTRY);
         if let Some(record) = record {
+            self.keep_bits();
             let outside = self.body.use_var(self.record);
             self.store(outside, top, FRAME_RECORD);
-            self.body.def_var(self.record, record);
+            self.go_to(record);
         }
         let top = self.body.ins().iadd_imm_u(top, FRAME_BYTES);
         self.store(top, context, TOP);
@@ -767,6 +787,9 @@ impl<'w, 'm> Writer<'w, 'm> {
         }
         // A sink that stops does so with the frame still there, in the message that ends.
         let outside = std::mem::replace(&mut self.node, entry.sub);
+        if self.target.fills_records() {
+            self.keep_bits();
+        }
         self.target.end_sub(self, entry);
         self.node = outside;
         let top = self.load(types::I64, context, TOP);
@@ -774,7 +797,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.store(frame, context, TOP);
         if self.target.fills_records() {
             let record = self.load(types::I64, frame, FRAME_RECORD);
-            self.body.def_var(self.record, record);
+            self.go_to(record);
         }
         if self.tables.nodes()[self.node as usize].required > 0 {
             let seen = self.load(types::I64, frame, FRAME_SEEN);

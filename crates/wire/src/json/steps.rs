@@ -1,0 +1,74 @@
+//! What is to be done to print the fields of a record, one step for each presence bit.
+
+use super::mapping::{FieldMap, Kind, List, Mapping, Shape};
+use super::options::Names;
+use crate::message::{Cell, FieldLayout};
+use crate::schema::{FieldId, Label};
+
+/// The steps of a schema's messages, with keys of one sort of names.
+#[derive(Debug)]
+pub(crate) struct Steps {
+    /// By message.
+    messages: Box<[RecordSteps]>,
+}
+
+/// The steps of one message.
+#[derive(Debug)]
+pub(crate) struct RecordSteps {
+    /// Its form is an object with a key for each field.
+    pub(crate) plain: bool,
+    /// By presence bit; of an entry those of key and value.
+    pub(crate) steps: Box<[Step]>,
+}
+
+/// One field.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    /// Where its slot lies in the record.
+    pub(crate) offset: u32,
+    /// Where its key, `"name":`, lies in the texts.
+    pub(crate) key_start: u32,
+    pub(crate) key_len: u32,
+    pub(crate) field: FieldId,
+    pub(crate) kind: Kind,
+    pub(crate) cell: Cell,
+    pub(crate) list: List,
+    /// It is not there if it is zero or empty.
+    pub(crate) implicit: bool,
+    /// Its bytes are known to be UTF-8.
+    pub(crate) utf8: bool,
+}
+
+impl Steps {
+    pub(super) fn new(mapping: &Mapping<'_>, names: Names) -> Steps {
+        let (schema, layouts) = (mapping.schema, mapping.schema.layouts());
+        let record = |message| {
+            let layout = layouts.record(message);
+            let step = |&id: &FieldId| step(id, layouts.field(id), mapping.field(id), names);
+            let plain = mapping.message(message).shape == Shape::Plain;
+            RecordSteps { plain, steps: layout.fields.iter().map(step).collect() }
+        };
+        Steps { messages: schema.messages().map(record).collect() }
+    }
+
+    /// The steps of a message, by its index.
+    #[inline]
+    pub(crate) fn of(&self, message: usize) -> &RecordSteps {
+        &self.messages[message]
+    }
+}
+
+fn step(id: FieldId, layout: &FieldLayout, map: &FieldMap, names: Names) -> Step {
+    let (start, end) = map.key(names);
+    Step {
+        offset: layout.offset,
+        key_start: start,
+        key_len: end - start,
+        field: id,
+        kind: map.kind,
+        cell: layout.cell,
+        list: map.list,
+        implicit: layout.label == Label::Implicit,
+        utf8: layout.utf8,
+    }
+}

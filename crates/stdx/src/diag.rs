@@ -131,7 +131,7 @@ impl Sources {
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
         let text = text.into();
         let line_starts = std::iter::once(0)
-            .chain(text.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(i, _)| i as u32 + 1))
+            .chain(text.match_indices('\n').map(|(at, _)| at as u32 + 1))
             .collect();
         self.files.push(Source { name: name.into(), text, line_starts });
         FileId(self.files.len() as u32 - 1)

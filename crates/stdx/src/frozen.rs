@@ -193,7 +193,10 @@ fn place_nodes<T>(values: Vec<T>, found: &scc::Components) -> Vec<NonNull<Node<T
 
 /// Writes the edges into the nodes, and counts those between components.
 fn connect<T>(nodes: &[NonNull<Node<T>>], edges: Vec<(u32, Target<T>)>) {
-    let mut targets: Vec<Vec<NonNull<Node<T>>>> = vec![Vec::new(); nodes.len()];
+    let mut counts = vec![0; nodes.len()];
+    edges.iter().for_each(|&(from, _)| counts[from as usize] += 1);
+    let mut targets: Vec<Vec<NonNull<Node<T>>>> =
+        counts.into_iter().map(Vec::with_capacity).collect();
     for (from, to) in edges {
         let target = match to {
             Target::Here(to) => {

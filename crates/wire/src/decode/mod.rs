@@ -115,6 +115,11 @@ impl<'s> Decoder<'s> {
         Decoder { bytes_max: bytes_max.min(usize::MAX / 4), ..self }
     }
 
+    /// How deep sub-messages may nest, how many bytes a message may have.
+    pub(crate) fn limits(&self) -> (usize, usize) {
+        (self.depth_max, self.bytes_max)
+    }
+
     /// Walks `input`, which is one whole message of type `message`.
     ///
     /// The sink has seen all events before the place of an error.

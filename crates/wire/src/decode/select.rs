@@ -48,6 +48,11 @@ impl Selection {
         Ok(selection)
     }
 
+    /// These fields with all that is in them.
+    pub(crate) fn of_fields(fields: Vec<FieldId>) -> Selection {
+        Selection::Some(fields.into_iter().map(|id| (id, Selection::All)).collect())
+    }
+
     fn add(&mut self, schema: &Schema, root: MessageId, path: &str) -> Result<(), SelectError> {
         let (mut at, mut message) = (self, Some(root));
         let mut where_ = schema.full_name(root).to_owned();

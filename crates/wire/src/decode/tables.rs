@@ -18,6 +18,7 @@ use std::sync::Arc;
 use tidemill_stdx::hash::Map;
 
 use super::select::{SelectError, Selection};
+use crate::message::lazy::is_put_off;
 use crate::schema::{
     EnumId, Field, FieldId, FieldType, Label, MessageId, Scalar, Schema, WireType,
 };
@@ -111,6 +112,11 @@ impl Entry {
         self.tag >> 3
     }
 
+    /// True for a field that is not selected.
+    pub(crate) fn is_skipped(&self) -> bool {
+        self.action == Action::Skip
+    }
+
     /// The tag of one number, where both ways of writing are allowed or not.
     #[inline]
     pub(crate) fn single_tag(&self) -> u32 {
@@ -202,6 +208,18 @@ impl Tables {
         let mut builder = Builder::new(schema, Required::Ignored);
         builder.root(message, &selection);
         Ok(builder.finish())
+    }
+
+    /// Tables for all messages, each as an outermost one without the sub-messages that a
+    /// [`Lazy`](crate::message::Lazy) puts off.
+    pub(crate) fn shallow(schema: &Schema) -> Tables {
+        let mut builder = Builder::new(schema, Required::Ignored);
+        for message in schema.messages() {
+            let mut fields = builder.fields_of(message);
+            fields.retain(|&id| !is_put_off(schema, id));
+            builder.root(message, &Selection::of_fields(fields));
+        }
+        builder.finish()
     }
 
     /// The node of an outermost message, if the tables have it.
@@ -315,9 +333,7 @@ impl<'s> Builder<'s> {
 
     fn fill(&mut self, node: u32, selection: &Selection) {
         let message = self.nodes[node as usize].message;
-        let mut fields = self.schema.message(message).fields().to_vec();
-        fields.extend(self.extensions.get(&message).into_iter().flatten());
-        fields.sort_by_key(|&id| self.schema.field(id).number());
+        let fields = self.fields_of(message);
         let first = self.entries.len() as u32;
         let end = first + fields.len() as u32;
         let mut required = 0;
@@ -336,6 +352,14 @@ impl<'s> Builder<'s> {
         let dense = dense(&self.entries[first as usize..], first);
         let built = &mut self.nodes[node as usize];
         (built.entries, built.dense, built.required) = ((first, end), dense, required);
+    }
+
+    /// Fields and extensions of a message, ascending by number.
+    fn fields_of(&self, message: MessageId) -> Vec<FieldId> {
+        let mut fields = self.schema.message(message).fields().to_vec();
+        fields.extend(self.extensions.get(&message).into_iter().flatten());
+        fields.sort_by_key(|&id| self.schema.field(id).number());
+        fields
     }
 
     fn entry(&mut self, id: FieldId, selection: Option<&Selection>, owner: u32) -> Entry {

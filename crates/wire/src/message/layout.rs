@@ -39,8 +39,8 @@
 //! capacity are equal: then [`Arena`](super::Arena) gives it more. A map is a list of addresses of
 //! entry records (the layout of the entry message, key and value always stored, keys different),
 //! with an index from keys once it is large; entries go in through
-//! [`Map::insert`](super::record::Map). A lazy sub-message does not exist in a record: addresses of
-//! records are always addresses of records.
+//! [`Map::insert`](super::record::Map). A lazy sub-message does not exist in a record (it is in a
+//! [`Lazy`](super::Lazy)): addresses of records are always addresses of records.
 //!
 //! Views point into the input, which then outlives the message, or into the arena: nothing tells
 //! them apart. Addresses are 64 bits wide here and only here decided: records, views and lists name

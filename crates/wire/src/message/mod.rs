@@ -11,7 +11,8 @@
 //!      |                      '---- walk(sink) --> JSON, text, another message
 //!      '-- builder() ----> Builder <-- decoder, parsers      `'i`: strings stay in the input
 //! ```
-//! A [`Batch`] has many messages of one type, for those who read them field by field.
+//! A [`Batch`] has many messages of one type, for those who read them field by field; a [`Lazy`] is
+//! a message whose sub-messages are read when they are asked for.
 //!
 //! Fields are named by their ids or by their names ([`FieldName`]) and are [`Value`]s. Nothing here
 //! panics: what does not fit is an [`AccessError`]. What is missing is read as its default, and
@@ -25,6 +26,7 @@ mod build;
 mod chance;
 mod compare;
 pub mod layout;
+pub(crate) mod lazy;
 pub(crate) mod map;
 pub(crate) mod present;
 mod raw;
@@ -42,6 +44,7 @@ pub use arena::Arena;
 pub use batch::Batch;
 pub use build::{Builder, Copies, Keep, Views};
 pub use layout::{Cell, FieldLayout, Kind, Layouts, RecordLayout, Shape};
+pub use lazy::{Check, Lazy, LazyList, LazyValue};
 pub use raw::Place;
 pub use read::{ListRef, MapRef, MessageRef};
 #[doc(hidden)]

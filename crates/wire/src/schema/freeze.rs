@@ -30,7 +30,7 @@ pub fn freeze(mut draft: Draft, order: &[FileId]) -> Schema {
             None => descriptor::file_bytes(&draft, FileId(id)).into(),
         })
         .collect();
-    let layout = Layout::new(&draft);
+    let layout = Layout::new(&mut draft);
     let default = |id: FieldId| {
         let field = draft.field(id);
         Some((id, default_value(&draft, ty(field), field.default.as_deref()?)?))
@@ -76,23 +76,24 @@ struct Layout {
 }
 
 impl Layout {
-    fn new(draft: &Draft) -> Layout {
+    /// Takes their fields from the messages.
+    fn new(draft: &mut Draft) -> Layout {
+        let fields: Vec<Vec<FieldId>> =
+            draft.messages.iter_mut().map(|one| std::mem::take(&mut one.fields)).collect();
+        Layout::of(draft, fields)
+    }
+
+    fn of(draft: &Draft, mut fields: Vec<Vec<FieldId>>) -> Layout {
         let number = |id: &FieldId| draft.field(*id).number;
         let mut members = vec![Vec::new(); draft.oneofs.len()];
-        let fields: Vec<Vec<FieldId>> = draft
-            .messages
-            .iter()
-            .map(|message| {
-                let mut fields = message.fields.clone();
-                fields.sort_by_key(number);
-                for &id in &fields {
-                    if let Some(oneof) = draft.field(id).oneof {
-                        members[oneof.index()].push(id);
-                    }
+        for fields in &mut fields {
+            fields.sort_by_key(number);
+            for &id in fields.iter() {
+                if let Some(oneof) = draft.field(id).oneof {
+                    members[oneof.index()].push(id);
                 }
-                fields
-            })
-            .collect();
+            }
+        }
         let mut oneofs = vec![None; draft.oneofs.len()];
         let mut oneofs_of = vec![Vec::new(); draft.messages.len()];
         for (index, oneof) in draft.oneofs.iter().enumerate().filter(|(_, one)| !one.synthetic) {
@@ -275,11 +276,15 @@ impl Graph {
         }
     }
 
-    /// Adds a node with its edges.
-    fn node(&mut self, def: Def, edges: Vec<u32>) {
-        let from = self.builder.node(def);
+    /// Adds the next node, whose edges are there already.
+    fn node(&mut self, def: Def) {
+        self.builder.node(def);
         self.count += 1;
-        self.edges.extend(edges.into_iter().map(|to| (from.raw(), to)));
+    }
+
+    /// Adds an edge from the next node.
+    fn edge(&mut self, to: u32) {
+        self.edges.push((self.count, to));
     }
 
     fn file(&mut self, file: FileDraft, descriptor: Box<[u8]>) {
@@ -288,7 +293,7 @@ impl Graph {
         self.file_names.insert(name.clone(), id);
         let imports: Box<[_]> =
             file.dependencies.iter().filter_map(|one| Some((one.file?, one.kind))).collect();
-        let edges = imports.iter().map(|&(file, _)| file.0).collect();
+        imports.iter().for_each(|&(file, _)| self.edge(file.0));
         let def = File {
             name,
             package: self.packages[id.index()].clone(),
@@ -302,19 +307,22 @@ impl Graph {
             options: options(&file.options),
             descriptor,
         };
-        self.node(Def::File(def), edges);
+        self.node(Def::File(def));
     }
 
     fn message(&mut self, id: MessageId, message: MessageDraft, fields: &mut Fields<'_>) {
-        let mut edges = vec![message.file.0];
-        edges.extend(message.parent.map(|parent| self.message_node(parent)));
+        let first = self.edges.len();
+        self.edge(message.file.0);
+        if let Some(parent) = message.parent {
+            self.edge(self.message_node(parent));
+        }
         let layout = fields.layout;
         let ids = &layout.fields[id.index()];
         let take = |(index, &field): (usize, &FieldId)| {
             let mut def = fields.take(field, index as u32);
             def.edge = self.type_node(def.ty).map(|node| {
-                edges.push(node);
-                edges.len() as u32 - 1
+                self.edge(node);
+                (self.edges.len() - first) as u32 - 1
             });
             def
         };
@@ -348,12 +356,14 @@ impl Graph {
             options: bytes,
         };
         self.names.insert(message.full_name, Named::Message(id));
-        self.node(Def::Message(def), edges);
+        self.node(Def::Message(def));
     }
 
     fn enum_(&mut self, found: EnumDraft) {
-        let mut edges = vec![found.file.0];
-        edges.extend(found.parent.map(|parent| self.message_node(parent)));
+        self.edge(found.file.0);
+        if let Some(parent) = found.parent {
+            self.edge(self.message_node(parent));
+        }
         let value = |value: super::draft::EnumValueDraft| EnumValue {
             name: value.name.into(),
             number: value.number,
@@ -377,14 +387,15 @@ impl Graph {
             options: options(&found.options),
         };
         self.names.insert(found.full_name, Named::Enum(id));
-        self.node(Def::Enum(def), edges);
+        self.node(Def::Enum(def));
     }
 
     fn service(&mut self, service: ServiceDraft) {
-        let mut edges = vec![service.file.0];
+        self.edge(service.file.0);
         let method = |method: super::draft::MethodDraft| {
             let (input, output) = (method.input?, method.output?);
-            edges.extend([input, output].map(|id| self.message_node(id)));
+            self.edge(self.message_node(input));
+            self.edge(self.message_node(output));
             Some(Method {
                 name: method.name.into(),
                 input,
@@ -404,13 +415,14 @@ impl Graph {
             options: options(&service.options),
         };
         self.names.insert(service.full_name, Named::Service(id));
-        self.node(Def::Service(def), edges);
+        self.node(Def::Service(def));
     }
 
     fn extension(&mut self, id: FieldId, fields: &mut Fields<'_>) {
         let field = &fields.drafts[id.index()];
         let extendee = field.message.unwrap_or(MessageId(0));
-        let mut edges = vec![field.file.0, self.message_node(extendee)];
+        self.edge(field.file.0);
+        self.edge(self.message_node(extendee));
         let around: &str = match field.scope {
             Some(message) => &self.message_names[message.index()],
             None => &self.packages[field.file.index()],
@@ -424,10 +436,10 @@ impl Graph {
         let mut def = fields.take(id, 0);
         def.extension = Some(Box::new(part));
         def.edge = self.type_node(def.ty).map(|node| {
-            edges.push(node);
+            self.edge(node);
             2
         });
-        self.node(Def::Extension(def), edges);
+        self.node(Def::Extension(def));
     }
 
     fn finish(
@@ -462,6 +474,7 @@ impl Graph {
             layouts: OnceLock::new(),
             batch_layouts: OnceLock::new(),
             decoding: OnceLock::new(),
+            shallow: OnceLock::new(),
             json_names: OnceLock::new(),
         };
         Schema { pool: Arc::new(pool) }

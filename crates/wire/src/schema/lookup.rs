@@ -79,6 +79,8 @@ pub(super) struct Pool {
     /// Made by the first decoder, because most schemas never meet one; two threads may come at
     /// once.
     pub(super) decoding: OnceLock<Tables>,
+    /// Made by whoever first reads a message whose sub-messages are put off; as above.
+    pub(super) shallow: OnceLock<Tables>,
     /// Made by whoever first needs JSON or text; two threads may come at once.
     pub(super) json_names: OnceLock<JsonNames>,
 }
@@ -283,6 +285,11 @@ impl Schema {
     #[inline]
     pub(crate) fn decoding(&self) -> &Tables {
         self.pool.decoding.get_or_init(|| Tables::new(self))
+    }
+
+    /// What those go by that put sub-messages off.
+    pub(crate) fn shallow(&self) -> &Tables {
+        self.pool.shallow.get_or_init(|| Tables::shallow(self))
     }
 
     /// What JSON and text call things.

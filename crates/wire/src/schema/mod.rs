@@ -58,24 +58,18 @@ pub use raw::{RawFields, RawValue};
 /// The name of a field in JSON where the source gives none: without underscores, the letters
 /// after them in capitals.
 pub fn json_name(name: &str) -> String {
+    let mut parts = name.split('_');
     let mut json = String::with_capacity(name.len());
-    json.extend(json_name_chars(name));
+    json.push_str(parts.next().unwrap_or(""));
+    for part in parts {
+        let mut rest = part.chars();
+        json.extend(rest.next().map(|first| first.to_ascii_uppercase()));
+        json.push_str(rest.as_str());
+    }
     json
 }
 
 /// True if that is what [`json_name`] makes of the name.
 pub(crate) fn is_json_name(json: &str, name: &str) -> bool {
-    json_name_chars(name).eq(json.chars())
-}
-
-fn json_name_chars(name: &str) -> impl Iterator<Item = char> {
-    let mut capital = false;
-    name.chars().filter_map(move |c| {
-        if c == '_' {
-            capital = true;
-            return None;
-        }
-        let was_capital = std::mem::take(&mut capital);
-        Some(if was_capital { c.to_ascii_uppercase() } else { c })
-    })
+    if name.contains('_') { json == json_name(name) } else { json == name }
 }

@@ -1,5 +1,7 @@
 //! Messages, and what stands in them besides fields.
 
+use std::collections::BTreeSet;
+
 use super::{Around, Failed, Parsed, Parser};
 use crate::proto::lex::Kind;
 use crate::proto::places::Ranges;
@@ -150,9 +152,12 @@ impl Parser<'_> {
         if optional.is_empty() {
             return;
         }
-        let mut names: std::collections::BTreeSet<String> =
-            message.fields.iter().map(|&field| self.draft.field(field).name.clone()).collect();
-        names.extend(message.oneofs.iter().map(|&one| self.draft.oneof(one).name.clone()));
+        let fields = message.fields.iter().map(|&field| &self.draft.field(field).name);
+        let names = fields.chain(message.oneofs.iter().map(|&one| &self.draft.oneof(one).name));
+        // What is made below begins so, and is made twice only of `a` and `_a`.
+        let may_clash = names.filter(|name| name.starts_with(['_', 'X']));
+        let mut names: BTreeSet<String> = may_clash.cloned().collect();
+        let check = !names.is_empty();
         for field in optional {
             let draft = self.draft.field(field);
             let mut name = match draft.name.starts_with('_') {
@@ -162,7 +167,9 @@ impl Parser<'_> {
             while names.contains(&name) {
                 name.insert(0, 'X');
             }
-            names.insert(name.clone());
+            if check {
+                names.insert(name.clone());
+            }
             let place = draft.place;
             let oneof =
                 OneofDraft { name, message: id, synthetic: true, place, ..OneofDraft::default() };

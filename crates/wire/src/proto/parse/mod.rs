@@ -177,12 +177,17 @@ impl<'a> Parser<'a> {
     }
 
     fn name(&mut self, what: &str) -> Parsed<(String, TextRange)> {
+        let token = self.word(what)?;
+        Ok((self.slice(token).to_owned(), token.range()))
+    }
+
+    fn word(&mut self, what: &str) -> Parsed<Token> {
         let token = self.token();
         if token.kind != Kind::Word {
             return Err(self.expected(what));
         }
         self.advance();
-        Ok((self.slice(token).to_owned(), token.range()))
+        Ok(token)
     }
 
     /// `a.b.c`, perhaps with a dot in front.
@@ -193,7 +198,8 @@ impl<'a> Parser<'a> {
             path.push('.');
         }
         loop {
-            path.push_str(&self.name(what)?.0);
+            let word = self.word(what)?;
+            path.push_str(self.slice(word));
             if !self.take_sign(b'.') {
                 return Ok((path, (start, self.previous().end)));
             }

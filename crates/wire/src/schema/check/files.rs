@@ -11,7 +11,7 @@ const GENERIC_SERVICES: [(u32, &str); 2] =
     [(16, "cc_generic_services"), (17, "java_generic_services")];
 const FEATURES: u32 = 50;
 
-impl Check<'_> {
+impl<'a> Check<'a> {
     pub(super) fn file(&mut self, id: FileId) {
         let draft = self.draft;
         let file = draft.file(id);
@@ -42,7 +42,6 @@ impl Check<'_> {
             }
         }
         self.file_features(id);
-        self.names(id);
     }
 
     fn file_features(&mut self, id: FileId) {
@@ -56,27 +55,28 @@ impl Check<'_> {
         }
     }
 
-    /// Names that came in descriptors.
-    fn names(&mut self, id: FileId) {
+    /// Names that came in descriptors; a text has none that are no identifiers.
+    pub(super) fn names(&mut self) {
         let draft = self.draft;
-        if draft.file(id).descriptor.is_none() {
-            return;
+        let mut bad: Vec<(FileId, &str)> = Vec::new();
+        let mut look = |file: FileId, name: &'a str| {
+            if !is_identifier(name) && draft.file(file).descriptor.is_some() {
+                bad.push((file, name));
+            }
+        };
+        draft.messages.iter().for_each(|one| look(one.file, &one.name));
+        draft.fields.iter().for_each(|one| look(one.file, &one.name));
+        draft.enums.iter().for_each(|one| look(one.file, &one.name));
+        for one in &draft.enums {
+            one.values.iter().for_each(|value| look(one.file, &value.name));
         }
-        let own = |file: FileId| file == id;
-        let messages = draft.messages.iter().filter(|one| own(one.file)).map(|one| &one.name);
-        let fields = draft.fields.iter().filter(|one| own(one.file)).map(|one| &one.name);
-        let enums = draft.enums.iter().filter(|one| own(one.file));
-        let values = enums.clone().flat_map(|one| &one.values).map(|one| &one.name);
-        let services = draft.services.iter().filter(|one| own(one.file));
-        let methods = services.clone().flat_map(|one| &one.methods).map(|one| &one.name);
-        let all = messages
-            .chain(fields)
-            .chain(enums.map(|one| &one.name))
-            .chain(values)
-            .chain(services.map(|one| &one.name))
-            .chain(methods);
-        for name in all.filter(|name| !is_identifier(name)) {
-            let at = (id, Place::NONE, Part::Name);
+        draft.services.iter().for_each(|one| look(one.file, &one.name));
+        for one in &draft.services {
+            one.methods.iter().for_each(|method| look(one.file, &method.name));
+        }
+        bad.sort_by_key(|&(file, _)| file);
+        for (file, name) in bad {
+            let at = (file, Place::NONE, Part::Name);
             self.error("bad-name", at, format!("`{name}` is no identifier"));
         }
     }

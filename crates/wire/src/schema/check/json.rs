@@ -62,6 +62,7 @@ impl Check<'_> {
         let fields = || fields.iter().map(|&id| self.draft.field(id));
         let made = fields().map(|field| match &field.json_name {
             Some(name) if !field.json_name_given => Cow::from(&**name),
+            _ if !field.name.contains('_') => Cow::from(&*field.name),
             _ => Cow::from(json_name(&field.name)),
         });
         let differ = |mut names: Vec<Cow<'_, str>>| {

@@ -24,6 +24,7 @@ pub fn check(draft: &Draft, problems: &mut Vec<Problem>) {
     for id in draft.file_ids() {
         check.file(id);
     }
+    check.names();
     for id in draft.message_ids() {
         check.message(id);
         check.json_names(id);

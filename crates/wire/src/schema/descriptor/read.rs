@@ -75,8 +75,11 @@ fn fields(bytes: &[u8], mut each: impl FnMut(u32, RawValue<'_>) -> Read) -> Read
 }
 
 fn text(value: RawValue<'_>) -> Read<String> {
-    let text = std::str::from_utf8(bytes(value)?).map_err(|_| "a name is not UTF-8")?;
-    Ok(text.to_owned())
+    str(value).map(str::to_owned)
+}
+
+fn str(value: RawValue<'_>) -> Read<&str> {
+    std::str::from_utf8(bytes(value)?).map_err(|_| "a name is not UTF-8")
 }
 
 fn bytes(value: RawValue<'_>) -> Read<&[u8]> {
@@ -282,7 +285,12 @@ impl Reader<'_> {
                 7 => field.default = Some(text(value)?),
                 8 => options(value, &mut field.options)?,
                 9 => oneof = Some(int(value)? as u32),
-                10 => field.json_name = Some(text(value)?),
+                10 => {
+                    let json = str(value)?;
+                    // Most say what the name says, which came before.
+                    let same = !json.is_empty() && json == field.name;
+                    field.json_name = (!same).then(|| json.to_owned());
+                }
                 17 => field.proto3_optional = flag(value)?,
                 _ => {}
             }

@@ -5,8 +5,9 @@ use crate::schema::draft::{
     OptionsDraft, RangeDraft, Visibility,
 };
 use crate::schema::features::Edition;
-use crate::schema::raw::{put_length, put_varint};
-use crate::schema::{EnumId, FieldId, FileId, MessageId, ServiceId};
+use crate::schema::raw::{put_length, put_tag, put_varint};
+use crate::schema::{EnumId, FieldId, FileId, MessageId, ServiceId, WireType};
+use crate::varint;
 
 /// A serialized `FileDescriptorSet` of those files.
 pub fn set_bytes<'a>(files: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
@@ -33,16 +34,16 @@ pub fn file_bytes(draft: &Draft, id: FileId) -> Vec<u8> {
         put_text(&mut out, 3, &import.name);
     }
     for &message in &file.messages {
-        put_length(&mut out, 4, &message_bytes(draft, message));
+        put_inner(&mut out, 4, |out| message_into(out, draft, message));
     }
     for &id in &file.enums {
-        put_length(&mut out, 5, &enum_bytes(draft, id));
+        put_inner(&mut out, 5, |out| enum_into(out, draft, id));
     }
     for &service in &file.services {
-        put_length(&mut out, 6, &service_bytes(draft, service));
+        put_inner(&mut out, 6, |out| service_into(out, draft, service));
     }
     for &extension in &file.extensions {
-        put_length(&mut out, 7, &field_bytes(draft, extension));
+        put_inner(&mut out, 7, |out| field_into(out, draft, extension));
     }
     put_options(&mut out, 8, &file.options);
     for (number, kind) in [(10, ImportKind::Public), (11, ImportKind::Weak)] {
@@ -64,70 +65,66 @@ pub fn file_bytes(draft: &Draft, id: FileId) -> Vec<u8> {
     out
 }
 
-fn message_bytes(draft: &Draft, id: MessageId) -> Vec<u8> {
+fn message_into(out: &mut Vec<u8>, draft: &Draft, id: MessageId) {
     let message = draft.message(id);
-    let mut out = Vec::new();
-    put_text(&mut out, 1, &message.name);
+    put_text(out, 1, &message.name);
     for &field in &message.fields {
-        put_length(&mut out, 2, &field_bytes(draft, field));
+        put_inner(out, 2, |out| field_into(out, draft, field));
     }
     for &nested in &message.messages {
-        put_length(&mut out, 3, &message_bytes(draft, nested));
+        put_inner(out, 3, |out| message_into(out, draft, nested));
     }
     for &id in &message.enums {
-        put_length(&mut out, 4, &enum_bytes(draft, id));
+        put_inner(out, 4, |out| enum_into(out, draft, id));
     }
     for range in &message.extension_ranges {
-        put_length(&mut out, 5, &range_bytes(range.range, &range.options));
+        put_inner(out, 5, |out| range_into(out, range.range, &range.options));
     }
     for &extension in &message.extensions {
-        put_length(&mut out, 6, &field_bytes(draft, extension));
+        put_inner(out, 6, |out| field_into(out, draft, extension));
     }
-    put_options(&mut out, 7, &message.options);
+    put_options(out, 7, &message.options);
     for &oneof in &message.oneofs {
         let oneof = draft.oneof(oneof);
-        let mut inner = Vec::new();
-        put_text(&mut inner, 1, &oneof.name);
-        put_options(&mut inner, 2, &oneof.options);
-        put_length(&mut out, 8, &inner);
+        put_inner(out, 8, |out| {
+            put_text(out, 1, &oneof.name);
+            put_options(out, 2, &oneof.options);
+        });
     }
     for &range in &message.reserved_ranges {
-        put_length(&mut out, 9, &range_bytes(range, &None));
+        put_inner(out, 9, |out| range_into(out, range, &None));
     }
     for (name, _) in &message.reserved_names {
-        put_text(&mut out, 10, name);
+        put_text(out, 10, name);
     }
-    put_visibility(&mut out, 11, message.visibility);
-    out
+    put_visibility(out, 11, message.visibility);
 }
 
-fn field_bytes(draft: &Draft, id: FieldId) -> Vec<u8> {
+fn field_into(out: &mut Vec<u8>, draft: &Draft, id: FieldId) {
     let field = draft.field(id);
-    let mut out = Vec::with_capacity(32 + 2 * field.name.len() + field.type_name.len());
-    put_text(&mut out, 1, &field.name);
+    put_text(out, 1, &field.name);
     if field.is_extension() {
-        put_text(&mut out, 2, &field.extendee);
+        put_text(out, 2, &field.extendee);
     }
-    put_int(&mut out, 3, field.number);
-    put_varint(&mut out, 4, field.cardinality as u64);
-    put_varint(&mut out, 5, u64::from(field.type_number));
+    put_int(out, 3, field.number);
+    put_varint(out, 4, field.cardinality as u64);
+    put_varint(out, 5, u64::from(field.type_number));
     if !field.type_name.is_empty() {
-        put_text(&mut out, 6, &field.type_name);
+        put_text(out, 6, &field.type_name);
     }
     if let Some(default) = &field.default {
-        put_text(&mut out, 7, default);
+        put_text(out, 7, default);
     }
-    put_options(&mut out, 8, &field.options);
+    put_options(out, 8, &field.options);
     if let Some(index) = oneof_index(draft, field) {
-        put_varint(&mut out, 9, index as u64);
+        put_varint(out, 9, index as u64);
     }
     if let Some(json_name) = &field.json_name {
-        put_text(&mut out, 10, json_name);
+        put_text(out, 10, json_name);
     }
     if field.proto3_optional {
-        put_varint(&mut out, 17, 1);
+        put_varint(out, 17, 1);
     }
-    out
 }
 
 fn oneof_index(draft: &Draft, field: &FieldDraft) -> Option<usize> {
@@ -136,41 +133,36 @@ fn oneof_index(draft: &Draft, field: &FieldDraft) -> Option<usize> {
     message.oneofs.iter().position(|&one| one == oneof)
 }
 
-fn range_bytes(range: RangeDraft, options: &MaybeOptions) -> Vec<u8> {
-    let mut out = Vec::new();
-    put_int(&mut out, 1, range.start);
-    put_int(&mut out, 2, range.end);
-    put_options(&mut out, 3, options);
-    out
+fn range_into(out: &mut Vec<u8>, range: RangeDraft, options: &MaybeOptions) {
+    put_int(out, 1, range.start);
+    put_int(out, 2, range.end);
+    put_options(out, 3, options);
 }
 
-fn enum_bytes(draft: &Draft, id: EnumId) -> Vec<u8> {
+fn enum_into(out: &mut Vec<u8>, draft: &Draft, id: EnumId) {
     let EnumDraft { name, values, reserved_ranges, reserved_names, visibility, options, .. } =
         draft.enum_(id);
-    let mut out = Vec::new();
-    put_text(&mut out, 1, name);
+    put_text(out, 1, name);
     for EnumValueDraft { name, number, options, .. } in values {
-        let mut inner = Vec::with_capacity(name.len() + 12);
-        put_text(&mut inner, 1, name);
-        put_int(&mut inner, 2, *number);
-        put_options(&mut inner, 3, options);
-        put_length(&mut out, 2, &inner);
+        put_inner(out, 2, |out| {
+            put_text(out, 1, name);
+            put_int(out, 2, *number);
+            put_options(out, 3, options);
+        });
     }
-    put_options(&mut out, 3, options);
+    put_options(out, 3, options);
     for &range in reserved_ranges {
-        put_length(&mut out, 4, &range_bytes(range, &None));
+        put_inner(out, 4, |out| range_into(out, range, &None));
     }
     for (name, _) in reserved_names {
-        put_text(&mut out, 5, name);
+        put_text(out, 5, name);
     }
-    put_visibility(&mut out, 6, *visibility);
-    out
+    put_visibility(out, 6, *visibility);
 }
 
-fn service_bytes(draft: &Draft, id: ServiceId) -> Vec<u8> {
+fn service_into(out: &mut Vec<u8>, draft: &Draft, id: ServiceId) {
     let service = draft.service(id);
-    let mut out = Vec::new();
-    put_text(&mut out, 1, &service.name);
+    put_text(out, 1, &service.name);
     for MethodDraft {
         name,
         input_type,
@@ -181,20 +173,37 @@ fn service_bytes(draft: &Draft, id: ServiceId) -> Vec<u8> {
         ..
     } in &service.methods
     {
-        let mut inner = Vec::new();
-        put_text(&mut inner, 1, name);
-        put_text(&mut inner, 2, input_type);
-        put_text(&mut inner, 3, output_type);
-        put_options(&mut inner, 4, options);
-        for (number, streaming) in [(5, client_streaming), (6, server_streaming)] {
-            if *streaming {
-                put_varint(&mut inner, number, 1);
+        put_inner(out, 2, |out| {
+            put_text(out, 1, name);
+            put_text(out, 2, input_type);
+            put_text(out, 3, output_type);
+            put_options(out, 4, options);
+            for (number, streaming) in [(5, client_streaming), (6, server_streaming)] {
+                if *streaming {
+                    put_varint(out, number, 1);
+                }
             }
-        }
-        put_length(&mut out, 2, &inner);
+        });
     }
-    put_options(&mut out, 3, &service.options);
-    out
+    put_options(out, 3, &service.options);
+}
+
+/// A message that `write` appends, under its length.
+fn put_inner(out: &mut Vec<u8>, number: u32, write: impl FnOnce(&mut Vec<u8>)) {
+    put_tag(out, number, WireType::Length);
+    // Most lengths have one byte: then nothing has to be moved.
+    let length_at = out.len();
+    out.push(0);
+    write(out);
+    let length = out.len() - length_at - 1;
+    match u8::try_from(length) {
+        Ok(length @ ..128) => out[length_at] = length,
+        _ => {
+            let mut bytes = Vec::new();
+            varint::write(&mut bytes, length as u64);
+            out.splice(length_at..=length_at, bytes);
+        }
+    }
 }
 
 fn put_text(out: &mut Vec<u8>, number: u32, text: &str) {

@@ -7,17 +7,20 @@ use crate::schema::{FieldId, FieldType};
 
 /// The serialized feature sets in an options message, whose field for them has that number.
 pub fn feature_set(options: &MaybeOptions, number: u32) -> Vec<u8> {
-    let Some(options) = options else { return Vec::new() };
-    let bytes =
-        if options.source_bytes.is_empty() { &options.bytes } else { &options.source_bytes };
-    raw::lengths(bytes, number).collect::<Vec<_>>().concat()
+    feature_sets(options, number).collect::<Vec<_>>().concat()
+}
+
+/// They merge by standing after each other.
+fn feature_sets(options: &MaybeOptions, number: u32) -> impl Iterator<Item = &[u8]> {
+    let bytes = options.as_ref().map_or(&[][..], |options| match &options.source_bytes[..] {
+        [] => &options.bytes,
+        source => source,
+    });
+    raw::lengths(bytes, number)
 }
 
 fn merged(parent: Features, options: &MaybeOptions, number: u32) -> Features {
-    match options {
-        None => parent,
-        Some(_) => parent.merged(&feature_set(options, number)),
-    }
+    feature_sets(options, number).fold(parent, Features::merged)
 }
 
 /// Resolves the features of everything, and tells groups from messages. Options are interpreted.

@@ -73,8 +73,8 @@ impl Names {
             packages: vec![root],
             package_of: Vec::new(),
         };
-        let count = 2 * draft.fields.len() + draft.messages.len() + draft.enums.len();
-        names.entities.reserve(count);
+        let count = draft.fields.len() + draft.oneofs.len() + draft.messages.len();
+        names.entities.reserve(count + draft.enums.len());
         for file in draft.file_ids() {
             names.declare_package(draft, file, problems);
         }

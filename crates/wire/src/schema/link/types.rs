@@ -136,7 +136,6 @@ fn not_found(not_imported: Option<FileId>) -> NotFound {
 struct Resolved {
     ty: FieldType,
     type_number: u8,
-    full_name: String,
 }
 
 /// Resolves the types of fields and methods, and what extensions extend.
@@ -159,24 +158,31 @@ pub fn link_types(
         if let Some(extendee) = extendee {
             match extendee {
                 Ok(message) => {
-                    let full_name = format!(".{}", draft.message(message).full_name);
-                    imports.note_use(draft.field(id).file, draft.message(message).file);
-                    let field = draft.field_mut(id);
+                    let extended = &draft.messages[message.index()];
+                    let field = &mut draft.fields[id.index()];
+                    imports.note_use(field.file, extended.file);
                     field.message = Some(message);
-                    field.extendee = full_name;
+                    write_full_name(&mut field.extendee, &extended.full_name);
                 }
                 Err(problem) => problems.push(*problem),
             }
         }
         match ty {
             Ok(resolved) => {
-                if let Some(file) = type_file(draft, resolved.ty) {
-                    imports.note_use(draft.field(id).file, file);
-                }
-                let field = draft.field_mut(id);
+                let Draft { fields, messages, enums, .. } = &mut *draft;
+                let field = &mut fields[id.index()];
                 field.ty = Some(resolved.ty);
                 field.type_number = resolved.type_number;
-                field.type_name = resolved.full_name;
+                let (file, full_name) = match resolved.ty {
+                    FieldType::Scalar(_) => continue,
+                    FieldType::Message(of) | FieldType::Group(of) => {
+                        let message = &messages[of.index()];
+                        (message.file, &message.full_name)
+                    }
+                    FieldType::Enum(of) => (enums[of.index()].file, &enums[of.index()].full_name),
+                };
+                imports.note_use(field.file, file);
+                write_full_name(&mut field.type_name, full_name);
             }
             Err(problem) => problems.push(*problem),
         }
@@ -184,11 +190,13 @@ pub fn link_types(
     link_methods(draft, imports, names, problems);
 }
 
-fn type_file(draft: &Draft, ty: FieldType) -> Option<FileId> {
-    match ty {
-        FieldType::Scalar(_) => None,
-        FieldType::Message(id) | FieldType::Group(id) => Some(draft.message(id).file),
-        FieldType::Enum(id) => Some(draft.enum_(id).file),
+/// Puts a full name, with a dot in front, where it does not stand already.
+fn write_full_name(place: &mut String, full_name: &str) {
+    if place.strip_prefix('.') != Some(full_name) {
+        place.clear();
+        place.reserve_exact(1 + full_name.len());
+        place.push('.');
+        place.push_str(full_name);
     }
 }
 
@@ -237,11 +245,7 @@ fn find_type(
     };
     if let Some(scalar) = crate::schema::Scalar::from_type_number(field.type_number) {
         return match field.type_name.is_empty() {
-            true => Ok(Resolved {
-                ty: FieldType::Scalar(scalar),
-                type_number: field.type_number,
-                full_name: String::new(),
-            }),
+            true => Ok(Resolved { ty: FieldType::Scalar(scalar), type_number: field.type_number }),
             false => wrong(format!("field `{}` has a scalar type and a type name", field.name)),
         };
     }
@@ -252,18 +256,15 @@ fn find_type(
     let found = lookup.find(scope_of_field(draft, names, id), &field.type_name, Wanted::Type);
     let entity =
         found.map_err(|error| Box::new(lookup.problem(&field.type_name, "type", error, at)))?;
-    let full_name = format!(".{}", names.full_name(draft, entity));
     check_visible(draft, field.file, entity, at)?;
     match (entity, field.type_number) {
         (Entity::Message(id), GROUP) => {
-            Ok(Resolved { ty: FieldType::Group(id), type_number: GROUP, full_name })
+            Ok(Resolved { ty: FieldType::Group(id), type_number: GROUP })
         }
         (Entity::Message(id), 0 | MESSAGE) => {
-            Ok(Resolved { ty: FieldType::Message(id), type_number: MESSAGE, full_name })
+            Ok(Resolved { ty: FieldType::Message(id), type_number: MESSAGE })
         }
-        (Entity::Enum(id), 0 | ENUM) => {
-            Ok(Resolved { ty: FieldType::Enum(id), type_number: ENUM, full_name })
-        }
+        (Entity::Enum(id), 0 | ENUM) => Ok(Resolved { ty: FieldType::Enum(id), type_number: ENUM }),
         _ => wrong(format!("`{}` is no type that fits here", field.type_name)),
     }
 }

@@ -5,9 +5,9 @@
 //! nothing when they are long: a program that has nothing to do burns nothing.
 //!
 //! Polls can be in vain however long they are: answers keep coming just after the longest span, or
-//! they come *because* the poll has ended, where both sides have one processor between them and each
-//! polls at the cost of the other. So one poll in vain has to be made up for by several that pay; who
-//! owes too much rests from polling, and each time for longer.
+//! they come *because* the poll has ended, where both sides have one processor between them and
+//! each polls at the cost of the other. So one poll in vain has to be made up for by several that
+//! pay; who owes too much rests from polling, and each time for longer.
 //!
 //! It reads no clock: its user does, and tells.
 
@@ -16,11 +16,11 @@ use std::time::Duration;
 /// The first span.
 const SPAN_NS: u64 = 10_000;
 /// The longest span: what two wake-ups may cost, of the other side and then of ours, where idle
-/// processors have to be woken by a hypervisor. With a shorter one, two sides that sleep would never
-/// find each other awake.
+/// processors have to be woken by a hypervisor. With a shorter one, two sides that sleep would
+/// never find each other awake.
 const SPAN_NS_MAX: u64 = 200_000;
-/// Shorter waits, the poll and the wake-up included, would have been spared the wake-up by polling,
-/// or nearly.
+/// Shorter waits, the poll and the wake-up included, would have been spared the wake-up by
+/// polling, or nearly.
 const SHORT_NS: u64 = 2 * SPAN_NS_MAX;
 /// So many polls that pay make up for one in vain.
 const DEBT: u32 = 4;

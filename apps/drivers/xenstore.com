@@ -42,6 +42,8 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     rest: TEXT; (* of a message that did not fit *)
     until, sent: INTEGER; (* bytes that would be accepted, and that were sent, in all *)
     armed: INTEGER; (* room that an event was asked for, less than 0 if none was *)
+    isWatched: BOOLEAN; (* events may come that answer no request *)
+    waiting: INTEGER; (* requests without an answer *)
     free[place: INTEGER]: INTEGER {ARRAY};
     freeCount: INTEGER;
     state[slot: INTEGER]: INTEGER {ARRAY};
@@ -233,7 +235,8 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     END
   END SendQueued;
 
-  (* A message for which there is room goes out at once. *)
+  (* A message for which there is room goes out at once, and before it is asked for what comes: the
+     store works on it meanwhile. *)
   PROCEDURE Post(type, slot, number: INTEGER; VARIABLE path, value: TEXT);
     VARIABLE length: INTEGER;
   BEGIN
@@ -243,7 +246,10 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
       SetHead(type, slot, number, length);
       Listen;
       Pore!Send(head, path, nul, value);
-      INC(sent, HeaderBytes + length)
+      INC(sent, HeaderBytes + length);
+      IF armed < 0 THEN
+        Arm
+      END
     ELSE
       kind[slot] := type;
       transaction[slot] := number;
@@ -278,6 +284,7 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     IF kind = TypeWatchEvent THEN
       Note(start, end)
     ELSIF (slot < Slots) AND (state[slot] = Waiting) THEN
+      DEC(waiting);
       IF kind = TypeError THEN
         answer[slot] := Part(came, start, end - 1);
         state[slot] := Bad
@@ -339,7 +346,10 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
         SendRest
       END;
       SendQueued;
-      Arm
+      (* Else the next request asks for what comes. *)
+      IF isWatched OR (waiting > 0) THEN
+        Arm
+      END
     END
   END Serve;
 
@@ -410,6 +420,8 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
         END;
         IF isNext THEN
           BEGIN {EXCLUSIVE}
+            isWatched := TRUE;
+            Arm;
             AWAIT((firstEvent < lastEvent) OR isBroken);
             path := "";
             event := "";
@@ -433,6 +445,8 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
               DEC(freeCount);
               slot := free[freeCount];
               state[slot] := Waiting;
+              INC(waiting);
+              isWatched := isWatched OR (type = TypeWatch);
               Post(type, slot, number, path, value);
               IF leader < 0 THEN
                 leader := slot
@@ -479,6 +493,8 @@ BEGIN
   isRing := FALSE;
   isBroken := FALSE;
   isEvent := FALSE;
+  isWatched := FALSE;
+  waiting := 0;
   reason := "";
   rest := "";
   until := 0;

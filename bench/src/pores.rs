@@ -74,6 +74,9 @@ struct Case {
 struct Outcome {
     measured: Measured,
     late_ms: f64,
+    /// How often the loop has slept for each write, and had its processor taken away.
+    sleeps: f64,
+    cuts: f64,
     component_bytes: u64,
 }
 
@@ -165,18 +168,34 @@ fn one(place: &Place, driver: &str, case: &Case) -> Result<Outcome, String> {
     let (data, notes) = (Tape::default(), Tape::default());
     let (out, err) = (Box::new(data.clone()), Box::new(notes.clone()));
     let mut ended = None;
+    let before = switches()?;
     let measured = measured(|| {
         ended = Some(prepared.run(Streams { data: out, notes: err, is_watched: false })?);
         let (data, notes) = (data.text(), notes.text());
         data.trim().parse().map_err(|_| format!("{driver}: {data} {notes}"))
     })?;
+    let after = switches()?;
+    let per_write = |at: usize| (after[at] - before[at]) / measured.result as f64;
+    let (sleeps, cuts) = (per_write(0), per_write(1));
     if seconds == 0 && measured.result != writers * count {
         return Err(format!("{driver}: {} writes of {}", measured.result, writers * count));
     }
     place.check(case)?;
     let ended = ended.ok_or("it has not run")?;
     let late_ms = ended.timer_late_max.as_secs_f64() * 1e3;
-    Ok(Outcome { measured, late_ms, component_bytes: ended.peak_bytes })
+    Ok(Outcome { measured, late_ms, sleeps, cuts, component_bytes: ended.peak_bytes })
+}
+
+/// How often this thread has given its processor up, and had it taken away.
+fn switches() -> Result<[f64; 2], String> {
+    let text = std::fs::read_to_string("/proc/thread-self/status");
+    let text = text.map_err(|error| format!("/proc/thread-self/status: {error}"))?;
+    let value = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        let value = line.and_then(|line| line.trim().parse().ok());
+        value.ok_or_else(|| format!("/proc/thread-self/status has no {name}"))
+    };
+    Ok([value("voluntary_ctxt_switches:")?, value("nonvoluntary_ctxt_switches:")?])
 }
 
 fn compare(case: &Case, runs: usize, report: &mut Report) -> Result<(), String> {
@@ -197,9 +216,22 @@ fn compare(case: &Case, runs: usize, report: &mut Report) -> Result<(), String> 
     report.case(&wall, Better::Low);
     let percent = (wall[1].value - wall[0].value) / wall[1].value * 100.0;
     report.row(&Row { metric: "difference", value: percent, unit: "%", ..wall[0].clone() });
+    // How far single pairs of runs lie apart.
+    let pairs = outcomes[0]
+        .iter()
+        .zip(&outcomes[1])
+        .map(|(pore, outlet)| (1.0 - pore.measured.wall_s / outlet.measured.wall_s) * 100.0);
+    let (least, most) = pairs.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), one| {
+        (one.min(least), one.max(most))
+    });
+    for (metric, value) in [("difference_min", least), ("difference_max", most)] {
+        report.row(&Row { metric, value, unit: "%", ..wall[0].clone() });
+    }
     for (metric, unit, figure) in [
         ("cpu_s", "s", (|one| one.measured.cpu_s) as fn(&Outcome) -> f64),
         ("timer_late_ms", "ms", |one| one.late_ms),
+        ("sleeps_per_write", "", |one| one.sleeps),
+        ("cuts_per_write", "", |one| one.cuts),
     ] {
         for driver in [0, 1] {
             report.row(&row(driver, metric, unit, figure));

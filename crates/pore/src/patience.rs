@@ -1,9 +1,13 @@
 //! How long to poll before sleeping, learnt from how long answers take.
 //!
 //! A sleep and a wake-up cost more than most answers take, so who waits for an answer first looks
-//! for it for a short while. The span grows while sleeps turn out to be short, and shrinks to
-//! nothing when they are long: a program that has nothing to do burns nothing. Where answers keep
-//! coming just after the longest span, polling rests, each time for longer.
+//! for it for a short while. The span grows while waits turn out to be short, and shrinks to
+//! nothing when they are long: a program that has nothing to do burns nothing.
+//!
+//! Polls can be in vain however long they are: answers keep coming just after the longest span, or
+//! they come *because* the poll has ended, where both sides have one processor between them and
+//! each polls at the cost of the other. So one poll in vain has to be made up for by several that
+//! pay; who owes too much rests from polling, and each time for longer.
 //!
 //! It reads no clock: its user does, and tells.
 
@@ -11,21 +15,29 @@ use std::time::Duration;
 
 /// The first span.
 const SPAN_NS: u64 = 10_000;
-/// The longest span. It is also the most that a poll can hold anything else up.
-const SPAN_NS_MAX: u64 = 50_000;
-/// Shorter sleeps, the poll before and the wake-up included, would have been spared by polling,
-/// or nearly.
+/// The longest span: what two wake-ups may cost, of the other side and then of ours, where idle
+/// processors have to be woken by a hypervisor. With a shorter one, two sides that sleep would
+/// never find each other awake.
+const SPAN_NS_MAX: u64 = 200_000;
+/// Shorter waits, the poll and the wake-up included, would have been spared the wake-up by
+/// polling, or nearly.
 const SHORT_NS: u64 = 2 * SPAN_NS_MAX;
-/// Waits without a poll after polls of the longest span in vain: first, and at most.
+/// So many polls that pay make up for one in vain.
+const DEBT: u32 = 4;
+/// Who owes more rests: from there a span grows from the first to the longest.
+const DEBT_MAX: u32 = 8 * DEBT;
+/// Waits without a poll, when it rests: first, and at most.
 const RESTS: u32 = 4;
+const RESTS_MAX: u32 = 1024;
 /// Hints to the processor between two looks, some 15 ns each.
 const PAUSES: u32 = 6;
-const RESTS_MAX: u32 = 1024;
 
 /// What was learnt.
 #[derive(Clone, Debug)]
 pub struct Patience {
     span_ns: u64,
+    /// Polls that have to pay for those that were in vain.
+    debt: u32,
     /// Waits without a poll that are left, and how many there were the last time.
     resting: u32,
     rests: u32,
@@ -33,7 +45,7 @@ pub struct Patience {
 
 impl Default for Patience {
     fn default() -> Patience {
-        Patience { span_ns: SPAN_NS, resting: 0, rests: 0 }
+        Patience { span_ns: SPAN_NS, debt: 0, resting: 0, rests: 0 }
     }
 }
 
@@ -45,18 +57,29 @@ impl Patience {
 
     /// What was waited for came during the poll.
     pub fn has_paid(&mut self) {
-        self.rests = 0;
+        self.debt = self.debt.saturating_sub(1);
+        if self.debt == 0 {
+            self.rests = 0;
+        }
     }
 
     /// It came after a sleep: the whole wait took so long.
     pub fn has_slept(&mut self, took: Duration) {
         if self.resting > 0 {
             self.resting -= 1;
-        } else if took.as_nanos() >= u128::from(SHORT_NS) {
+            return;
+        }
+        if self.span_ns > 0 {
+            self.debt += DEBT;
+        }
+        if took.as_nanos() >= u128::from(SHORT_NS) {
             self.span_ns = if self.span_ns < 2000 { 0 } else { self.span_ns / 2 };
-        } else if self.span_ns < SPAN_NS_MAX {
-            self.span_ns = (2 * self.span_ns).clamp(SPAN_NS, SPAN_NS_MAX);
         } else {
+            self.span_ns = (2 * self.span_ns).clamp(SPAN_NS, SPAN_NS_MAX);
+        }
+        if self.debt >= DEBT_MAX {
+            // One more in vain, and it rests again.
+            self.debt = DEBT_MAX - DEBT;
             self.rests = (2 * self.rests).clamp(RESTS, RESTS_MAX);
             self.resting = self.rests;
         }
@@ -103,7 +126,42 @@ mod tests {
 
     #[test]
     fn waits_just_too_long_cost_little() {
-        assert!(polled(std::iter::repeat_n(80, 100_000)) < 100_000 * 80 / 1000);
+        assert!(polled(std::iter::repeat_n(300, 100_000)) < 100_000 * 300 / 1000);
+    }
+
+    /// Both sides on one processor: each gets it when the other has polled in vain.
+    #[test]
+    fn polling_against_each_other_is_given_up() {
+        let mut sides = [Patience::default(), Patience::default()];
+        let mut sum = Duration::ZERO;
+        for _ in 0..100_000 {
+            let spans = sides.each_ref().map(Patience::span);
+            let took = spans[0] + spans[1] + Duration::from_micros(10);
+            sum += took;
+            sides.each_mut().into_iter().for_each(|side| side.has_slept(took));
+        }
+        assert!(sum < Duration::from_micros(11 * 100_000), "{sum:?}");
+    }
+
+    /// Two sides that sleep, and whose wake-ups are slow, come to find each other awake.
+    #[test]
+    fn slow_wake_ups_are_polled_through() {
+        let mut sides = [Patience::default(), Patience::default()];
+        let (wake_up, answer) = (Duration::from_micros(60), Duration::from_micros(3));
+        let mut is_awake = false;
+        let mut slow = 0;
+        for _ in 0..10_000 {
+            for side in &mut sides {
+                let took = if is_awake { answer } else { wake_up + answer };
+                is_awake = took <= side.span();
+                match is_awake {
+                    true => side.has_paid(),
+                    false => side.has_slept(took + wake_up),
+                }
+                slow += u32::from(!is_awake);
+            }
+        }
+        assert!(slow < 100, "{slow}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! A pore is armed for one event; it is pending until it is taken. However often the doorbell
 //! rings, there is at most one. Arming again replaces what was asked for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::{Avail, Error, Pore, Signal, Wants};
 
@@ -11,9 +11,18 @@ use crate::{Avail, Error, Pore, Signal, Wants};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct OwnerId(pub u64);
 
-/// Names one pore; numbers are not used again.
+/// Names one pore: its place, and above [`PLACE_BITS`] a number that is not used again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PoreId(pub u64);
+
+/// So many bits of a name are its place.
+const PLACE_BITS: u32 = 24;
+
+impl PoreId {
+    fn place(self) -> usize {
+        (self.0 & ((1 << PLACE_BITS) - 1)) as usize
+    }
+}
 
 /// What an owner is told.
 #[derive(Debug)]
@@ -35,7 +44,9 @@ struct Entry {
 /// All pores of a program.
 #[derive(Default)]
 pub struct Pores {
-    entries: BTreeMap<PoreId, Entry>,
+    /// By their places: they are looked up many times for each message that goes through one.
+    entries: Vec<Option<(PoreId, Entry)>>,
+    free: Vec<usize>,
     owned: BTreeSet<(OwnerId, PoreId)>,
     last: u64,
 }
@@ -48,15 +59,37 @@ impl Pores {
 
     /// Gives a pore to an owner.
     pub fn open(&mut self, owner: OwnerId, pore: Box<dyn Pore>) -> PoreId {
+        // A program has fewer descriptors than there are places.
+        let place = self.free.pop().unwrap_or(self.entries.len());
         self.last += 1;
-        let id = PoreId(self.last);
+        let id = PoreId(self.last << PLACE_BITS | place as u64);
         self.owned.insert((owner, id));
-        self.entries.insert(id, Entry { pore, owner, armed: None, is_orphan: false });
+        let entry = Some((id, Entry { pore, owner, armed: None, is_orphan: false }));
+        match self.entries.get_mut(place) {
+            Some(free) => *free = entry,
+            None => self.entries.push(entry),
+        }
         id
     }
 
+    fn of(&self, id: PoreId) -> Option<&Entry> {
+        let (name, entry) = self.entries.get(id.place())?.as_ref()?;
+        (*name == id).then_some(entry)
+    }
+
+    fn of_mut(&mut self, id: PoreId) -> Option<&mut Entry> {
+        let (name, entry) = self.entries.get_mut(id.place())?.as_mut()?;
+        (*name == id).then_some(entry)
+    }
+
+    fn remove(&mut self, owner: OwnerId, id: PoreId) {
+        self.entries[id.place()] = None;
+        self.free.push(id.place());
+        self.owned.remove(&(owner, id));
+    }
+
     fn entry(&mut self, owner: OwnerId, id: PoreId) -> Result<&mut Entry, Error> {
-        match self.entries.get_mut(&id) {
+        match self.of_mut(id) {
             None => Err(Error::NoSuchPore),
             Some(entry) if entry.owner != owner => Err(Error::NotOwner),
             Some(entry) => Ok(entry),
@@ -82,12 +115,12 @@ impl Pores {
 
     /// What is waited for, if an event has been asked for and not been taken.
     pub fn armed(&self, id: PoreId) -> Option<Wants> {
-        self.entries.get(&id)?.armed
+        self.of(id)?.armed
     }
 
     /// Whether [`take_event`](Pores::take_event) would give one, unless the other side has gone.
     pub fn is_due(&mut self, id: PoreId) -> bool {
-        let Some(entry) = self.entries.get_mut(&id) else { return false };
+        let Some(entry) = self.of_mut(id) else { return false };
         let Some(wants) = entry.armed else { return false };
         entry.pore.avail().map_or(true, |avail| wants.are_met_by(avail))
     }
@@ -95,7 +128,7 @@ impl Pores {
     /// The event that was asked for, once, if it has come. The doorbell may have rung or not: what
     /// counts is what is there.
     pub fn take_event(&mut self, id: PoreId) -> Option<Event> {
-        let entry = self.entries.get_mut(&id)?;
+        let entry = self.of_mut(id)?;
         let wants = entry.armed?;
         let event = match entry.pore.avail() {
             Ok(avail) if wants.are_met_by(avail) => Event::Ready(avail),
@@ -110,36 +143,36 @@ impl Pores {
 
     /// Whether it only reads memory to look whether an event is due, so that it can be done often.
     pub fn is_pollable(&self, id: PoreId) -> bool {
-        self.entries.get(&id).is_some_and(|entry| entry.pore.is_pollable())
+        self.of(id).is_some_and(|entry| entry.pore.is_pollable())
     }
 
     /// See [`Pore::is_peer_polling`].
     pub fn is_peer_polling(&self, id: PoreId) -> bool {
-        self.entries.get(&id).is_some_and(|entry| entry.pore.is_peer_polling())
+        self.of(id).is_some_and(|entry| entry.pore.is_peer_polling())
     }
 
     /// See [`Pore::begin_polling`].
     pub fn begin_polling(&mut self, id: PoreId) {
-        if let Some(entry) = self.entries.get_mut(&id) {
+        if let Some(entry) = self.of_mut(id) {
             entry.pore.begin_polling();
         }
     }
 
     /// See [`Pore::end_polling`].
     pub fn end_polling(&mut self, id: PoreId) -> bool {
-        self.entries.get_mut(&id).is_some_and(|entry| entry.pore.end_polling())
+        self.of_mut(id).is_some_and(|entry| entry.pore.end_polling())
     }
 
     /// Takes back what the doorbell has told.
     pub fn hush(&mut self, id: PoreId) {
-        if let Some(entry) = self.entries.get_mut(&id) {
+        if let Some(entry) = self.of_mut(id) {
             entry.pore.hush();
         }
     }
 
     /// The descriptors that tell when to look at a pore again.
     pub fn signals(&self, id: PoreId) -> Vec<Signal> {
-        self.entries.get(&id).map_or_else(Vec::new, |entry| entry.pore.signals())
+        self.of(id).map_or_else(Vec::new, |entry| entry.pore.signals())
     }
 
     /// Looks whether the other side is still there; the pore remembers what it found.
@@ -147,7 +180,7 @@ impl Pores {
     /// # Errors
     /// It is not.
     pub fn look_at_peer(&mut self, id: PoreId) -> Result<(), Error> {
-        let Some(entry) = self.entries.get_mut(&id) else { return Ok(()) };
+        let Some(entry) = self.of_mut(id) else { return Ok(()) };
         let outcome = entry.pore.look_at_peer();
         entry.is_orphan |= outcome.is_err();
         outcome
@@ -173,8 +206,7 @@ impl Pores {
     /// There is no such pore, or it is another's.
     pub fn close(&mut self, owner: OwnerId, id: PoreId) -> Result<(), Error> {
         self.entry(owner, id)?;
-        self.entries.remove(&id);
-        self.owned.remove(&(owner, id));
+        self.remove(owner, id);
         Ok(())
     }
 
@@ -183,24 +215,24 @@ impl Pores {
         let all = (owner, PoreId(0))..=(owner, PoreId(u64::MAX));
         let ids: Vec<PoreId> = self.owned.range(all).map(|it| it.1).collect();
         for &id in &ids {
-            self.entries.remove(&id);
-            self.owned.remove(&(owner, id));
+            self.remove(owner, id);
         }
         ids
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.owned.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.owned.is_empty()
     }
 
-    /// All of them: name, kind, owner; ascending.
+    /// All of them: name, kind, owner; by place.
     pub fn iter(&self) -> impl Iterator<Item = (PoreId, &'static str, OwnerId)> {
-        self.entries.iter().map(|(&id, entry)| (id, entry.pore.kind().name(), entry.owner))
+        let all = self.entries.iter().flatten();
+        all.map(|(id, entry)| (*id, entry.pore.kind().name(), entry.owner))
     }
 }

@@ -7,9 +7,9 @@
 //! *In.* When something was armed and nothing is left to run, in a turn or at its end, the pores
 //! are polled for a little while before the loop sleeps at their bells: a sleep and a wake-up cost
 //! more than most answers take. How long follows from how long answers have taken
-//! ([`tidemill_pore::patience`]); a poll ends when a timer is due. While the loop polls, and while
-//! it has something to run after which it will look again, the other side knows that it need not
-//! ring.
+//! ([`tidemill_pore::patience`]). It polls in stretches, between which the loop looks at its
+//! descriptors and timers; a stretch ends when a timer is due. While the loop polls, and while it
+//! has something to run after which it will look again, the other side knows that it need not ring.
 //!
 //! [`Pore::is_ring_due`]: tidemill_pore::Pore::is_ring_due
 
@@ -23,8 +23,8 @@ use tidemill_proc::{Communication, arm as arm_worker};
 use super::messages::Said;
 use super::{PoreSystem, World, integer, lent, send, text};
 
-/// So long a turn goes on with what is found: as long as the loop runs turns before it looks at its
-/// descriptors.
+/// So long a turn polls, or goes on with what is found: as long as the loop runs turns before it
+/// looks at its descriptors.
 const STRETCH: Duration = Duration::from_micros(50);
 /// Looks between two looks at the clock.
 const LOOKS: u32 = 16;
@@ -47,15 +47,26 @@ pub(super) struct Wake {
     touched: Vec<Communication>,
     /// Who is armed, and maybe some that no longer are.
     armed: Vec<Communication>,
-    /// Memory for the names of those that are polled.
-    polled: Vec<PoreId>,
+    /// Memory for the names of those that can be polled.
+    pollable: Vec<PoreId>,
     is_scheduled: bool,
-    /// It has been polled in vain in this turn.
-    has_polled: bool,
+    /// What polling in this turn came to, if it was in vain.
+    polled_in_vain: Option<Polled>,
     patience: Patience,
-    /// When the loop began to look, before it slept.
-    slept: Option<Time>,
+    /// When the loop began to look for what it waits for, whether it has slept since or not.
+    waits_since: Option<Time>,
     owner: Option<Owner>,
+}
+
+/// What became of a stretch of polling.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Polled {
+    /// Somebody has been told.
+    Came,
+    /// Nothing yet, and it pays to go on after a look at the descriptors.
+    Later,
+    /// It is time to sleep.
+    Over,
 }
 
 pub(super) fn ring(world: &mut World, lp: &mut Loop<World>, from: Communication) {
@@ -117,6 +128,8 @@ fn touch(world: &mut World, lp: &mut Loop<World>, from: Communication) {
     if !std::mem::replace(&mut line.is_touched, true) {
         wake.touched.push(from);
     }
+    // What is waited for now has not been asked for any earlier.
+    wake.waits_since = None;
     if !std::mem::replace(&mut wake.is_scheduled, true) {
         lp.action(settle);
     }
@@ -134,9 +147,9 @@ pub(in super::super) fn look(world: &mut World, lp: &mut Loop<World>) -> bool {
         return false;
     }
     ring_touched(world);
-    let has_come = look_at_armed(world) || poll(world, lp);
-    world.systems.pores.wake.has_polled = !has_come;
-    has_come
+    let polled = if look_at_armed(world) { Polled::Came } else { poll(world, lp) };
+    world.systems.pores.wake.polled_in_vain = Some(polled).filter(|it| *it != Polled::Came);
+    polled == Polled::Came
 }
 
 /// Rings for those who have asked for it.
@@ -157,17 +170,24 @@ fn settle(world: &mut World, lp: &mut Loop<World>) {
     ring_touched(world);
     let wake = &mut world.systems.pores.wake;
     wake.is_scheduled = false;
-    let has_polled = std::mem::take(&mut wake.has_polled);
-    let is_told = look_at_armed(world);
-    if is_told || world.runner.worker.is_ready() || !has_polled && poll(world, lp) {
-        arm_worker(world, lp);
-        return go_on(world, lp);
+    let polled_in_vain = wake.polled_in_vain.take();
+    let polled = match look_at_armed(world) || world.runner.worker.is_ready() {
+        true => Polled::Came,
+        false => polled_in_vain.unwrap_or_else(|| poll(world, lp)),
+    };
+    match polled {
+        Polled::Came => {
+            world.systems.pores.wake.waits_since = None;
+            arm_worker(world, lp);
+            go_on(world, lp);
+        }
+        Polled::Later => go_on(world, lp),
+        Polled::Over => sleep(world, lp),
     }
-    sleep(world, lp);
 }
 
-/// Something is to be run before the loop can sleep: those who are still armed are looked at
-/// again after it.
+/// The loop is not to sleep yet: those who are still armed are looked at again in a turn after what
+/// else there is.
 fn go_on(world: &mut World, lp: &mut Loop<World>) {
     let wake = &mut world.systems.pores.wake;
     if wake.armed.is_empty() || wake.is_scheduled {
@@ -197,40 +217,41 @@ fn sleep(world: &mut World, lp: &mut Loop<World>) {
 }
 
 /// Looks at the armed pores until one has something, or it has taken too long, or a timer is due.
-fn poll(world: &mut World, lp: &mut Loop<World>) -> bool {
+fn poll(world: &mut World, lp: &mut Loop<World>) -> Polled {
     let PoreSystem { pores, lines, wake, .. } = &mut world.systems.pores;
     let pore = |from: &Communication| lines.get(*from)?.pore;
-    let mut polled = std::mem::take(&mut wake.polled);
-    polled.extend(wake.armed.iter().filter_map(pore).filter(|&id| pores.is_pollable(id)));
-    let has_come = !polled.is_empty() && poll_these(world, lp, &polled);
-    polled.clear();
-    world.systems.pores.wake.polled = polled;
-    has_come
+    let mut pollable = std::mem::take(&mut wake.pollable);
+    pollable.extend(wake.armed.iter().filter_map(pore).filter(|&id| pores.is_pollable(id)));
+    let polled = if pollable.is_empty() { Polled::Over } else { poll_these(world, lp, &pollable) };
+    pollable.clear();
+    world.systems.pores.wake.pollable = pollable;
+    polled
 }
 
-fn poll_these(world: &mut World, lp: &mut Loop<World>, polled: &[PoreId]) -> bool {
+fn poll_these(world: &mut World, lp: &mut Loop<World>, pollable: &[PoreId]) -> Polled {
     let PoreSystem { pores, wake, .. } = &mut world.systems.pores;
     let start = lp.host().now();
-    wake.slept = Some(start);
-    let mut end = start + lp.patience(wake.patience.span());
-    end = lp.next_timer().map_or(end, |timer| end.min(timer));
+    let end = *wake.waits_since.get_or_insert(start) + lp.patience(wake.patience.span());
     if end <= start {
-        return false;
+        return Polled::Over;
     }
-    polled.iter().for_each(|&id| pores.begin_polling(id));
+    let stretch_end = end.min(start + STRETCH);
+    let stretch_end = lp.next_timer().map_or(stretch_end, |timer| stretch_end.min(timer));
+    pollable.iter().for_each(|&id| pores.begin_polling(id));
     loop {
         for _ in 0..LOOKS {
             let pores = &mut world.systems.pores.pores;
-            if polled.iter().any(|&id| pores.is_due(id)) && look_at_armed(world) {
+            if pollable.iter().any(|&id| pores.is_due(id)) && look_at_armed(world) {
                 let wake = &mut world.systems.pores.wake;
                 wake.patience.has_paid();
-                wake.slept = None;
-                return true;
+                wake.waits_since = None;
+                return Polled::Came;
             }
             pause();
         }
-        if lp.host().now() >= end {
-            return false;
+        let now = lp.host().now();
+        if now >= stretch_end {
+            return if now >= end { Polled::Over } else { Polled::Later };
         }
     }
 }
@@ -369,8 +390,8 @@ fn rung(world: &mut World, lp: &mut Loop<World>, from: Communication) {
     match looked {
         Looked::Told => {
             let wake = &mut world.systems.pores.wake;
-            if let Some(slept) = wake.slept.take() {
-                wake.patience.has_slept(now - slept);
+            if let Some(since) = wake.waits_since.take() {
+                wake.patience.has_slept(now - since);
             }
             arm_worker(world, lp);
         }

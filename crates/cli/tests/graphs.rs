@@ -6,11 +6,12 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Folder, root, status, stderr, tidemill};
+use common::{Folder, root, skipped, status, stderr, tidemill};
 use tidemill_apps::capture::{Frame, Reader};
 use tidemill_apps::frame;
 
@@ -209,12 +210,12 @@ fn a_host_of_two_apps_answers() {
     let mut running =
         Running::start(&file("pinger", "pinger.flow"), &[format!("TAP=\"{device}\"")]);
     if let Err(why) = running.wait_for(&device) {
-        return println!("skipped: {why}");
+        return skipped("a TAP device", &why);
     }
     if let Err(why) = try_sh(&format!(
         "echo 1 > /proc/sys/net/ipv6/conf/{device}/disable_ipv6; ip link set {device} up"
     )) {
-        return println!("skipped: {why}");
+        return skipped("a TAP device", &why);
     }
     let folder = Folder::new();
     let both = "02:00:00:00:00:01 > 02:00:00:00:00:02";
@@ -240,6 +241,63 @@ fn a_host_of_two_apps_answers() {
     assert!(said.contains("app arp: answered 1") && said.contains("resolved 1"), "{said}");
 }
 
+/// Two devices that are joined, of this name and 0 or 1, which go with the test.
+struct Pair(String);
+
+impl Pair {
+    fn new() -> Result<Pair, String> {
+        let name = format!("tmh{}", std::process::id() % 100_000);
+        try_sh(&format!("ip link add {name}0 type veth peer name {name}1"))?;
+        let pair = Pair(name);
+        for device in pair.devices() {
+            let quiet = format!("echo 1 > /proc/sys/net/ipv6/conf/{device}/disable_ipv6");
+            try_sh(&format!("({quiet}; true) && ip link set {device} up"))?;
+        }
+        Ok(pair)
+    }
+
+    fn devices(&self) -> [String; 2] {
+        ["0", "1"].map(|end| format!("{}{end}", self.0))
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        let _ = try_sh(&format!("ip link delete {}0", self.0));
+    }
+}
+
+/// A driver that is a component, apps and rules together, on a device.
+#[test]
+fn a_host_of_components_apps_and_rules_answers() {
+    let pair = match Pair::new() {
+        Ok(pair) => pair,
+        Err(why) => return skipped("a pair of devices", &why),
+    };
+    let [near, far] = pair.devices();
+    let mut command = tidemill();
+    command.current_dir(root().join("examples/host")).arg("run");
+    command.args(["ethernet.com", "bridge.com"].map(|one| root().join("apps/drivers").join(one)));
+    command.args(["host.com", "host.flow", "--stats", "--", "packet", &far]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut running = Running(child.expect("it starts"));
+    let mut line = String::new();
+    // It stays open: what it writes has to be read by somebody.
+    let mut out = BufReader::new(running.0.stdout.take().expect("piped"));
+    out.read_line(&mut line).expect("readable");
+    assert_eq!(line, format!("the host is at {far}\n"), "{}", running.end());
+    let folder = Folder::new();
+    let define = format!("DEVICE=\"{near}\"");
+    run(&folder, &file("host", "sample.flow"), &["-D", &define, "--for", "1.5"]);
+    let seen = text(&folder.path().join("seen.pcap"));
+    // How often it has asked for its gateway depends on when that was there.
+    let seen: Vec<&str> = seen.lines().filter(|line| !line.contains("arp who")).collect();
+    compare("host", &(seen.join("\n") + "\n"));
+    let said = running.end();
+    assert!(said.contains("link pings.output->quota.pings: 7 packets"), "{said}");
+    assert!(said.contains("link quota.echo->echo.input: 5 packets"), "{said}");
+}
+
 /// Network namespaces, which go with the test.
 struct Namespaces(Vec<String>);
 
@@ -259,12 +317,12 @@ fn a_bridge_joins_three_namespaces() {
         ["A", "B", "C"].iter().zip(&names).map(|(key, name)| format!("{key}=\"{name}\"")).collect();
     let mut running = Running::start(&file("learning-bridge", "learning-bridge.flow"), &defines);
     if let Err(why) = running.wait_for(&names[2]) {
-        return println!("skipped: {why}");
+        return skipped("network namespaces", &why);
     }
     let mut namespaces = Namespaces(Vec::new());
     for (number, name) in (1..).zip(&names) {
         if let Err(why) = try_sh(&format!("ip netns add {name}")) {
-            return println!("skipped: {why}");
+            return skipped("network namespaces", &why);
         }
         namespaces.0.push(name.clone());
         let inside = format!("ip netns exec {name} bash -c");

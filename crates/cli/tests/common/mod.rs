@@ -1,6 +1,7 @@
 //! What the tests of the command have in common; each of them uses a part.
 #![allow(dead_code)]
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,6 +9,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The command.
 pub fn tidemill() -> Command {
     Command::new(env!("CARGO_BIN_EXE_tidemill"))
+}
+
+/// Says on standard error that a test is skipped, why, and how many have been by then; not through
+/// the macros, as the harness keeps to itself what they print.
+pub fn skipped(what: &str, reason: &str) {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed) + 1;
+    let _ = writeln!(std::io::stderr(), "skipped ({count} in all so far): {what}: {reason}");
 }
 
 /// The root of the project.

@@ -55,6 +55,7 @@ mod error;
 mod library;
 mod link;
 mod listing;
+mod loops;
 mod module;
 mod options;
 mod pages;

@@ -12,6 +12,7 @@
 use tidemill_proc::layout::FRAME_HEADER;
 use tidemill_stdx::id::{Id, IdSet, IdVec};
 
+use crate::compile::constant::constants;
 use crate::ir::liveness::Liveness;
 use crate::ir::{
     BlockId, Function, FunctionId, Instruction, Kind, LocalId, Parameter, Part, Program, Register,
@@ -72,7 +73,7 @@ pub(crate) struct Frame {
 
 impl Frame {
     pub(crate) fn of(function: &Function, suspending: &Suspending) -> Frame {
-        let liveness = Liveness::of(function);
+        let (liveness, constants) = (Liveness::of(function), constants(function));
         let parameters = function
             .parameters
             .iter()
@@ -86,7 +87,8 @@ impl Frame {
                 let mut points = Vec::new();
                 liveness.visit(block, |index, instruction, before, after| {
                     if instruction.suspends(|callee| suspending.contains(callee)) {
-                        let registers = needed(instruction, before, after);
+                        let mut registers = needed(instruction, before, after);
+                        registers.retain(|register| !constants.contains(*register));
                         kept_max = kept_max.max(registers.len());
                         points.push((index, registers));
                     }

@@ -26,6 +26,7 @@ use crate::ir::{self, BlockId, ComponentId, FunctionId, Instruction, Kind, Place
 mod call;
 mod channel;
 mod component;
+mod constant;
 pub(crate) mod describe;
 pub(crate) mod frame;
 mod message;

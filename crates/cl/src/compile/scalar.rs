@@ -13,12 +13,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn scalar(&mut self, instruction: &Instruction) {
         match instruction {
             Instruction::Constant { to, value } => {
-                let value = match *value {
-                    Constant::Integer(value) => self.word(value),
-                    Constant::Real(value) => self.body.ins().f64const(value),
-                    Constant::Boolean(value) => self.word(i64::from(value)),
-                    Constant::Character(value) => self.word(i64::from(value)),
-                };
+                let value = self.constant_value(*value);
                 self.set(*to, value);
             }
             Instruction::Copy { to, from } => {
@@ -70,12 +65,9 @@ impl Translator<'_, '_, '_> {
         let (known, x, y) = (self.constant(b), self.get(a), self.get(b));
         match operator {
             Binary::Add => self.sum(x, y, known),
+            Binary::Step => self.body.ins().iadd(x, y),
             Binary::Subtract => self.difference(x, y, known),
-            Binary::Multiply => {
-                let (value, over) = self.body.ins().smul_overflow(x, y);
-                self.fault_if(over, Fault::Overflow as u32, None);
-                value
-            }
+            Binary::Multiply => self.product(a, b),
             Binary::Div => self.divide(x, y, known).0,
             Binary::Mod => self.divide(x, y, known).1,
             comparison => self.compare(comparison, x, y),
@@ -105,6 +97,28 @@ impl Translator<'_, '_, '_> {
             return difference;
         }
         let (value, over) = self.body.ins().ssub_overflow(x, y);
+        self.fault_if(over, Fault::Overflow as u32, None);
+        value
+    }
+
+    /// With a constant factor the range of the other one tells, beside the multiplication.
+    fn product(&mut self, a: Register, b: Register) -> Value {
+        let (x, y) = (self.get(a), self.get(b));
+        let factor = match (self.constant(a), self.constant(b)) {
+            (_, Some(Constant::Integer(by))) => Some((x, by)),
+            (Some(Constant::Integer(by)), _) => Some((y, by)),
+            _ => None,
+        };
+        if let Some((other, by @ 2..)) = factor {
+            let (least, most) = (i64::MIN / by, i64::MAX / by);
+            let beyond = self.word(least);
+            let beyond = self.body.ins().isub(other, beyond);
+            let span = self.word(most.wrapping_sub(least));
+            let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, beyond, span);
+            self.fault_if(over, Fault::Overflow as u32, None);
+            return self.body.ins().imul(x, y);
+        }
+        let (value, over) = self.body.ins().smul_overflow(x, y);
         self.fault_if(over, Fault::Overflow as u32, None);
         value
     }
@@ -185,7 +199,7 @@ impl Translator<'_, '_, '_> {
     fn real(&mut self, operator: Binary, a: Register, b: Register) -> Value {
         let (x, y) = (self.get(a), self.get(b));
         let condition = match operator {
-            Binary::Add => return self.body.ins().fadd(x, y),
+            Binary::Add | Binary::Step => return self.body.ins().fadd(x, y),
             Binary::Subtract => return self.body.ins().fsub(x, y),
             Binary::Multiply => return self.body.ins().fmul(x, y),
             Binary::Divide => {

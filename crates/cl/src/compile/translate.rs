@@ -13,13 +13,14 @@ use tidemill_proc::program::Kind as Owned;
 use tidemill_stdx::diag::Span;
 use tidemill_stdx::id::{IdMap, IdSet, IdVec};
 
+use crate::compile::constant::constants;
 use crate::compile::describe::storage_kind;
 use crate::compile::frame::Frame;
 use crate::compile::section::Sections;
 use crate::compile::{Checkpoints, Unit, machine};
 use crate::ir::{
     BlockId, Constant, Function, FunctionId, Group, Instruction, Kind, LocalId, Parameter, Pattern,
-    Payload, Place, Register, Role, Terminator, Type,
+    Payload, Place, Register, Terminator, Type,
 };
 
 /// Memory that is there and aligned.
@@ -224,8 +225,10 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
     // ---- registers and memory ----
 
     pub(super) fn get(&mut self, register: Register) -> Value {
-        let variable = self.registers[register];
-        self.body.use_var(variable)
+        match self.constant(register) {
+            Some(constant) => self.constant_value(constant),
+            None => self.body.use_var(self.registers[register]),
+        }
     }
 
     pub(super) fn set(&mut self, register: Register, value: Value) {
@@ -429,10 +432,14 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
 
     /// Keeps what is needed and returns; resumed, reloads it and goes to `resume`.
     pub(super) fn suspend(&mut self, resume: Block) {
-        let (block, index) = self.at;
-        let kept = self.unit.frames[self.id].kept(block, index).to_vec();
-        for (word, register) in kept.iter().enumerate() {
-            let value = self.get(*register);
+        let reload = self.keep();
+        self.leave_suspended(reload, resume);
+    }
+
+    /// Keeps what is needed, and that the frame goes on in the block that this gives.
+    fn keep(&mut self) -> Block {
+        for (word, register) in self.kept().into_iter().enumerate() {
+            let value = self.get(register);
             let offset = self.unit.frames[self.id].word(word);
             self.body.ins().store(sound(), value, self.frame, offset);
         }
@@ -440,16 +447,26 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         self.resumes.push(reload);
         let point = self.half(self.resumes.len() as u32);
         self.body.ins().store(sound(), point, self.frame, FRAME_RESUME);
+        reload
+    }
+
+    /// Returns; resumed, takes up again what has been kept and goes to `resume`.
+    fn leave_suspended(&mut self, reload: Block, resume: Block) {
         let status = self.half(SUSPENDED);
         self.body.ins().return_(&[status]);
         self.body.switch_to_block(reload);
-        for (word, register) in kept.iter().enumerate() {
-            let ty = machine(self.function.registers[*register]);
+        for (word, register) in self.kept().into_iter().enumerate() {
+            let ty = machine(self.function.registers[register]);
             let offset = self.unit.frames[self.id].word(word);
             let value = self.body.ins().load(ty, sound(), self.frame, offset);
-            self.set(*register, value);
+            self.set(register, value);
         }
         self.body.ins().jump(resume, &[]);
+    }
+
+    fn kept(&self) -> Vec<Register> {
+        let (block, index) = self.at;
+        self.unit.frames[self.id].kept(block, index).to_vec()
     }
 
     /// A fault that the code itself finds, if `condition` is not 0.
@@ -613,9 +630,11 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         self.body.set_cold_block(cold);
         self.body.ins().brif(over, cold, &[], next, &[]);
         self.body.switch_to_block(cold);
+        // Kept before the call, so that nothing of the loop has to outlive it.
+        let reload = self.keep();
         self.hold();
         self.operate("pause", &[]);
-        self.suspend(next);
+        self.leave_suspended(reload, next);
         self.body.switch_to_block(next);
     }
 }
@@ -647,30 +666,4 @@ fn heads(function: &Function) -> IdSet<BlockId> {
 
 fn index(local: LocalId) -> i32 {
     local.raw() as i32
-}
-
-/// Registers with a single assignment that is a constant.
-fn constants(function: &Function) -> IdMap<Register, Constant> {
-    let mut constants = IdMap::new();
-    let mut others = IdSet::<Register>::default();
-    for parameter in &function.parameters {
-        if let Parameter::Register(register) = parameter {
-            others.insert(*register);
-        }
-    }
-    for (instruction, _) in function.blocks.iter().flat_map(|block| &block.instructions) {
-        if let Instruction::Constant { to, value } = instruction
-            && !constants.contains(*to)
-        {
-            constants.insert(*to, *value);
-            continue;
-        }
-        instruction.parts(&mut |part| {
-            if let crate::ir::Part::Register(register, Role::Write | Role::Update) = part {
-                others.insert(register);
-            }
-        });
-    }
-    others.iter().for_each(|register| _ = constants.remove(register));
-    constants
 }

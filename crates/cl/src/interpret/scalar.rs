@@ -55,7 +55,7 @@ impl Step<'_, '_, '_> {
 
     fn of_integers(&mut self, operator: Binary, x: i64, y: i64) -> Done<u64> {
         let value = match operator {
-            Binary::Add => x.checked_add(y),
+            Binary::Add | Binary::Step => x.checked_add(y),
             Binary::Subtract => x.checked_sub(y),
             Binary::Multiply => x.checked_mul(y),
             Binary::Divide | Binary::Div | Binary::Mod if y == 0 => {
@@ -73,7 +73,7 @@ impl Step<'_, '_, '_> {
 
     fn of_reals(&mut self, operator: Binary, x: f64, y: f64) -> Done<u64> {
         let value = match operator {
-            Binary::Add => x + y,
+            Binary::Add | Binary::Step => x + y,
             Binary::Subtract => x - y,
             Binary::Multiply => x * y,
             Binary::Divide | Binary::Div | Binary::Mod => {

@@ -261,8 +261,8 @@ words! {
     }
     Direction { In "in" Out "out" }
     Binary {
-        Add "add" Subtract "subtract" Multiply "multiply" Divide "divide" Div "div" Mod "mod"
-        Equal "equal" NotEqual "not-equal" Less "less" LessEqual "less-equal" Greater "greater"
+        Add "add" Step "step" Subtract "subtract" Multiply "multiply" Divide "divide" Div "div"
+        Mod "mod" Equal "equal" NotEqual "not-equal" Less "less" LessEqual "less-equal" Greater "greater"
         GreaterEqual "greater-equal"
     }
     Unary {

@@ -169,6 +169,8 @@ pub enum Constant {
 pub enum Binary {
     /// INTEGER (a fault on overflow) and REAL.
     Add,
+    /// [`Binary::Add`] of INTEGER where what comes before has made sure of the sum: no check.
+    Step,
     /// As [`Binary::Add`].
     Subtract,
     /// As [`Binary::Add`].

@@ -361,19 +361,19 @@ impl Verifier<'_> {
     }
 
     fn binary(&mut self, to: Register, operator: Binary, a: Register, b: Register) {
-        use Binary::{Add, Div, Divide, Mod, Multiply, Subtract};
+        use Binary::{Add, Div, Divide, Mod, Multiply, Step, Subtract};
         let ty = self.function.registers[a];
         self.is(b, ty);
         let fits = match operator {
             Add | Subtract | Multiply => matches!(ty, Type::Integer | Type::Real),
             Divide => ty == Type::Real,
-            Div | Mod => ty == Type::Integer,
+            Step | Div | Mod => ty == Type::Integer,
             _ => ty != Type::Address,
         };
         if !fits {
             self.fault(format!("no {operator:?} for {ty:?}"));
         }
-        let arithmetic = matches!(operator, Add | Subtract | Multiply | Divide | Div | Mod);
+        let arithmetic = matches!(operator, Add | Step | Subtract | Multiply | Divide | Div | Mod);
         self.is(to, if arithmetic { ty } else { Type::Boolean });
     }
 

@@ -359,13 +359,10 @@ impl Builder<'_, '_> {
         self.value_into(to, bound);
         self.store(&variable, first);
         let step = self.constant(Constant::Integer(by));
-        let (head, inside, next) = (self.block(), self.block(), self.block());
+        let (inside, next) = (self.block(), self.block());
         let (add, after) = (self.block(), self.block());
         let up = by > 0;
-        let last = self.last_before(bound, by);
-        self.jump(head);
-
-        self.begin(head);
+        let last = self.last_round(bound, by);
         let at = self.load(&variable, Type::Integer);
         let within = if up { Binary::LessEqual } else { Binary::GreaterEqual };
         let condition = self.compare(within, at, bound);
@@ -377,36 +374,35 @@ impl Builder<'_, '_> {
 
         self.begin(next);
         let at = self.load(&variable, Type::Integer);
-        let past = if up { Binary::Greater } else { Binary::Less };
-        let condition = self.compare(past, at, last);
+        let no_more = if up { Binary::GreaterEqual } else { Binary::LessEqual };
+        let condition = self.compare(no_more, at, last);
         self.end(Terminator::Branch { condition, then: after, otherwise: add });
 
         self.begin(add);
         let sum = self.register(Type::Integer);
-        self.emit(Instruction::Binary { to: sum, operator: Binary::Add, a: at, b: step });
+        self.emit(Instruction::Binary { to: sum, operator: Binary::Step, a: at, b: step });
         self.store(&variable, sum);
-        self.repeat_from(head);
+        self.repeat_from(inside);
         self.begin(after);
     }
 
-    /// `bound - by`, or the end of INTEGER if there is no such number: a variable beyond it has no
-    /// further round.
-    fn last_before(&mut self, bound: Register, by: i64) -> Register {
+    /// From where on another step leads beyond the bound: `bound - by + 1` counting up,
+    /// `bound - by - 1` counting down, or the end of INTEGER if there is no such number.
+    fn last_round(&mut self, bound: Register, by: i64) -> Register {
+        let (end, operator) =
+            if by > 0 { (i64::MIN, Binary::GreaterEqual) } else { (i64::MAX, Binary::LessEqual) };
+        let rest = by - by.signum();
+        if rest == 0 {
+            return bound;
+        }
         let last = self.register(Type::Integer);
-        // Where `bound - by` does not overflow.
-        let (limit, operator) = if by > 0 {
-            (i64::MIN.saturating_add(by), Binary::GreaterEqual)
-        } else {
-            (i64::MAX.saturating_add(by), Binary::LessEqual)
-        };
-        let end = if by > 0 { i64::MIN } else { i64::MAX };
-        let limit = self.constant(Constant::Integer(limit));
-        let step = self.constant(Constant::Integer(by));
+        let limit = self.constant(Constant::Integer(end.wrapping_add(rest)));
+        let rest = self.constant(Constant::Integer(rest));
         let condition = self.compare(operator, bound, limit);
         let (plain, edge, after) = (self.block(), self.block(), self.block());
         self.end(Terminator::Branch { condition, then: plain, otherwise: edge });
         self.begin(plain);
-        self.emit(Instruction::Binary { to: last, operator: Binary::Subtract, a: bound, b: step });
+        self.emit(Instruction::Binary { to: last, operator: Binary::Subtract, a: bound, b: rest });
         self.jump(after);
         self.begin(edge);
         self.emit(Instruction::Constant { to: last, value: Constant::Integer(end) });

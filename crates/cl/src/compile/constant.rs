@@ -1,0 +1,46 @@
+//! Registers that are nothing but a constant: their value is written where it is used, so that they
+//! take neither a machine register through a loop nor a word of the frame.
+
+use tidemill_jit::build::{InstBuilder, Value, types};
+use tidemill_stdx::id::{IdMap, IdSet};
+
+use crate::compile::translate::Translator;
+use crate::ir::{Constant, Function, Instruction, Parameter, Part, Register, Role};
+
+impl Translator<'_, '_, '_> {
+    pub(super) fn constant_value(&mut self, constant: Constant) -> Value {
+        let word = match constant {
+            Constant::Integer(value) => value,
+            Constant::Real(value) => return self.body.ins().f64const(value),
+            Constant::Boolean(value) => i64::from(value),
+            Constant::Character(value) => i64::from(value),
+        };
+        self.body.ins().iconst(types::I64, word)
+    }
+}
+
+/// Registers with a single assignment that is a constant.
+pub(super) fn constants(function: &Function) -> IdMap<Register, Constant> {
+    let mut constants = IdMap::new();
+    let mut others = IdSet::<Register>::default();
+    for parameter in &function.parameters {
+        if let Parameter::Register(register) = parameter {
+            others.insert(*register);
+        }
+    }
+    for (instruction, _) in function.blocks.iter().flat_map(|block| &block.instructions) {
+        if let Instruction::Constant { to, value } = instruction
+            && !constants.contains(*to)
+        {
+            constants.insert(*to, *value);
+            continue;
+        }
+        instruction.parts(&mut |part| {
+            if let Part::Register(register, Role::Write | Role::Update) = part {
+                others.insert(register);
+            }
+        });
+    }
+    others.iter().for_each(|register| _ = constants.remove(register));
+    constants
+}

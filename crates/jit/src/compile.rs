@@ -3,7 +3,6 @@
 //! A [`Draft`] goes in and a [`Compiled`] comes out; neither knows the other functions, and both
 //! may cross threads, so who has threads may use as many [`Compiler`]s.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,7 +14,6 @@ use cranelift_codegen::print_errors::pretty_verifier_error;
 use cranelift_codegen::{CodegenError, CompiledCode, Context, FinalizedRelocTarget};
 
 use crate::error::Error;
-use crate::loops;
 use crate::module::FuncId;
 use crate::symbol::Target;
 
@@ -56,8 +54,6 @@ pub struct Compiled {
     pub(crate) id: FuncId,
     pub(crate) bytes: Vec<u8>,
     pub(crate) alignment: usize,
-    /// The innermost loops, in bytes from the start.
-    pub(crate) loops: Vec<Range<usize>>,
     pub(crate) relocations: Vec<Relocation>,
     pub(crate) spans: Vec<Span>,
     /// The text, and what the names in it mean in their order.
@@ -126,7 +122,6 @@ impl Compiler {
             id,
             bytes: code.code_buffer().to_vec(),
             alignment: code.buffer.alignment as usize,
-            loops: loops::innermost(&code.bb_starts, &code.bb_edges, code.code_buffer().len()),
             relocations: code.buffer.relocs().iter().map(relocation).collect::<Result<_, _>>()?,
             spans: spans
                 .map(|span| Span { start: span.start, end: span.end, source: span.loc.bits() })

@@ -55,7 +55,6 @@ mod error;
 mod library;
 mod link;
 mod listing;
-mod loops;
 mod module;
 mod options;
 mod pages;

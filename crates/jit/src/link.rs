@@ -13,7 +13,6 @@ use crate::compile::Compiled;
 use crate::error::Error;
 use crate::library;
 use crate::listing;
-use crate::loops;
 use crate::module::{DataId, FuncId, Module};
 use crate::pages::{Blank, whole_pages};
 use crate::perf;
@@ -75,8 +74,7 @@ fn lay_out(module: &Module) -> Result<Layout, Error> {
     for (id, declared) in module.symbols.functions.iter_enumerated() {
         match module.compiled.get(id) {
             Some(compiled) => {
-                let alignment = FUNCTION_ALIGNMENT.max(compiled.alignment);
-                let start = loops::start(end, alignment, &compiled.loops);
+                let start = end.next_multiple_of(FUNCTION_ALIGNMENT.max(compiled.alignment));
                 functions.insert(id, start);
                 end = start + compiled.bytes.len();
             }

@@ -71,8 +71,6 @@ pub(crate) fn target(options: &Options) -> Result<OwnedTargetIsa, Error> {
         // What we compile has no secrets from whoever wrote it: no masks around jump tables.
         ("enable_table_access_spectre_mitigation", "false"),
         ("enable_heap_access_spectre_mitigation", "false"),
-        // Where blocks are, for where functions start.
-        ("machine_code_cfg_info", "true"),
         // 128-bit integers as arguments.
         ("enable_llvm_abi_extensions", "true"),
     ] {

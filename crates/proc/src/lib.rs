@@ -33,6 +33,7 @@ mod communication;
 mod component;
 pub mod console;
 mod crew;
+mod cut;
 pub mod entry;
 pub mod fault;
 mod handle;

@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use tidemill_wire::encode::table::Encoder;
-use tidemill_wire::json::{JsonSink, Mapping, PrintOptions, WriteProblem};
+use tidemill_wire::json::{self, JsonSink, Mapping, PrintOptions};
 use tidemill_wire::message::{ListRef, MapRef, Message, MessageMut, MessageRef, Value};
 use tidemill_wire::{FieldId, MessageId};
 
@@ -205,12 +205,8 @@ impl PyMessage {
         self.read(py, |message| {
             let mapping = Mapping::new(message.schema());
             let mut sink = JsonSink::merged(&mapping, PrintOptions::default());
-            if message.walk(&mut sink).is_err() {
-                return Err(match sink.problem() {
-                    Some(WriteProblem::Value(what)) => error::Error::new_err(what.clone()),
-                    _ => error::Error::new_err("the message cannot be written"),
-                });
-            }
+            json::print_message(&mut sink, message)
+                .map_err(|error| error::Error::new_err(error.to_string()))?;
             String::from_utf8(sink.into_bytes())
                 .map_err(|error| error::Error::new_err(error.to_string()))
         })

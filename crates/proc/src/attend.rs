@@ -1,6 +1,8 @@
 //! The scheduler: runs ready processes, and between two of them whatever must not happen while
 //! code runs.
 
+use std::sync::atomic::Ordering;
+
 use crate::component;
 use crate::fault::Ended;
 use crate::layout::Worker;
@@ -33,7 +35,7 @@ impl Worker {
         if self.machine.desk.is_some() {
             return self.run_first();
         }
-        self.cut.lower();
+        self.flag.store(0, Ordering::Relaxed);
         monitor::begin(self, budget);
         pieces::begin(self, budget);
         let paused = self.run_slice();
@@ -73,7 +75,7 @@ impl Worker {
             self.prefetch_next();
             self.step(process);
             self.budget -= 1;
-            if self.cut.is_up() || self.budget <= 0 {
+            if self.flag.load(Ordering::Relaxed) != 0 || self.budget <= 0 {
                 if monitor::look_due(self) && !self.is_cut_off() && self.budget > 0 {
                     continue;
                 }
@@ -171,7 +173,7 @@ impl Worker {
     /// Whether the flag is up.
     #[inline(always)]
     pub(crate) fn is_cut_off(&self) -> bool {
-        self.cut.is_up()
+        self.flag.load(Ordering::Relaxed) != 0
     }
 
     /// Whether anything is to be run.

@@ -39,7 +39,6 @@
 use std::mem::offset_of;
 use std::sync::atomic::AtomicU8;
 
-use crate::cut::Cut;
 use crate::memory::Memory;
 use crate::program::{ComponentType, Program};
 use crate::worker::Machine;
@@ -312,8 +311,8 @@ pub const CLASSES: usize = CLASS_MAX / GRAIN + 1;
 /// What runs the processes of one loop. Generated code uses the fields here; the rest is behind.
 #[repr(C)]
 pub struct Worker {
-    /// Up when the slice is over; checkpoints test it.
-    pub cut: Cut,
+    /// Not 0 when the slice is over; checkpoints test it.
+    pub flag: AtomicU8,
     /// Direct calls on the native stack; at [`DEPTH_MAX`] a call goes through the scheduler.
     pub depth: u32,
     /// Checkpoints left in this slice, where they are counted.
@@ -373,7 +372,7 @@ offsets! {
     COMPONENT_LOCK = Component.lock;
     COMPONENT_LOCK_QUEUE = Component.lock_queue;
     COMPONENT_AWAIT_QUEUE = Component.await_queue;
-    WORKER_CUT = Worker.cut;
+    WORKER_FLAG = Worker.flag;
     WORKER_DEPTH = Worker.depth;
     WORKER_BUDGET = Worker.budget;
     WORKER_CURRENT = Worker.current;

@@ -33,7 +33,6 @@ mod communication;
 mod component;
 pub mod console;
 mod crew;
-mod cut;
 pub mod entry;
 pub mod fault;
 mod handle;

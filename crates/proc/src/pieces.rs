@@ -15,6 +15,7 @@ use crate::handle::{ComponentRef, ProcessRef, Words};
 use crate::layout::Worker;
 use crate::program::Kind;
 use crate::{array, lines, words};
+use std::sync::atomic::Ordering;
 
 /// Components told, or elements freed, at a stretch; what is not more goes at once.
 const PIECE: usize = 256;
@@ -183,7 +184,7 @@ pub(crate) fn litter(worker: &mut Worker, kind: Kind, word: u64, count: usize) -
     pieces.litter.push((kind, word));
     worker.machine.attention = true;
     // The process that runs now must not go on for long either, with the memory it has given back.
-    worker.cut.raise();
+    worker.flag.store(1, Ordering::Relaxed);
     true
 }
 

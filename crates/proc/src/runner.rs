@@ -169,7 +169,7 @@ fn begin<W: Home>(world: &mut W, lp: &mut Loop<W>) {
     let runner = world.runner();
     if runner.ticker.is_none() {
         // Without a thread slices end when processes wait; hot loops are not cut off.
-        runner.ticker = Ticker::new(&raw const runner.worker.cut, span).ok();
+        runner.ticker = Ticker::new(&raw const runner.worker.flag, span).ok();
     }
     if let Some(ticker) = &mut runner.ticker {
         ticker.begin();

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::atomic::AtomicU8;
 
 use tidemill_stdx::rng::Rng;
 
@@ -11,7 +12,6 @@ use crate::clock::Clock;
 use crate::component::{ComponentId, Table};
 use crate::console::Console;
 use crate::crew::{self, Desk};
-use crate::cut::Cut;
 use crate::fault::{Ended, Reports};
 use crate::handle::{ComponentRef, ProcessRef, SlotRef};
 use crate::interpret::Interpreter;
@@ -191,7 +191,7 @@ impl Worker {
         let program = Box::new(program);
         let (ready, ready_mask) = Worker::first_ready();
         let mut worker = Box::new(Worker {
-            cut: Cut::default(),
+            flag: AtomicU8::new(0),
             depth: 0,
             budget: i64::MAX,
             current: std::ptr::null_mut(),

@@ -611,15 +611,13 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
     }
 
     fn checkpoint(&mut self) {
-        use tidemill_proc::layout::{WORKER_BUDGET, WORKER_CUT};
+        use tidemill_proc::layout::{WORKER_BUDGET, WORKER_FLAG};
         let over = match self.unit.checkpoints {
             Checkpoints::None => return,
             Checkpoints::Flag => {
                 // Another thread sets it: the load must not move.
                 let flags = MemFlagsData::new();
-                let cut = self.body.ins().load(types::I64, flags, self.worker, WORKER_CUT);
-                // Zeros or ones: less, or more, than any address.
-                self.body.ins().icmp(IntCC::UnsignedLessThan, self.worker, cut)
+                self.body.ins().load(types::I8, flags, self.worker, WORKER_FLAG)
             }
             Checkpoints::Count => {
                 let left = self.body.ins().load(types::I64, sound(), self.worker, WORKER_BUDGET);

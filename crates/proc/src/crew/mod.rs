@@ -185,7 +185,7 @@ impl Crew {
             let worker = self.worker(index);
             if !worker.is_null() {
                 // SAFETY: workers live until the threads have ended; the flag is atomic.
-                unsafe { (*worker).cut.raise() };
+                unsafe { (*worker).flag.store(1, Ordering::SeqCst) };
             }
         }
     }

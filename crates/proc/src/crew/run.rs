@@ -147,7 +147,7 @@ impl Crew {
 /// Runs processes until the slice is over or nothing is left, and keeps accounts.
 fn stretch(worker: &mut Worker, crew: &Crew) -> Stretch {
     // SeqCst, with the addition in `Floor::acquire`.
-    worker.cut.lower_in_order();
+    worker.flag.swap(0, Ordering::SeqCst);
     monitor::begin(worker, i64::MAX);
     if crew.is_over() {
         return Stretch::Slice;
@@ -288,11 +288,11 @@ fn run_alone(worker: &mut Worker) {
         {
             spread::gather(worker);
         }
-        worker.cut.raise();
+        worker.flag.store(1, Ordering::Relaxed);
         if let Some(process) = worker.pop_ready() {
             route::step(worker, process);
         }
-        worker.cut.lower();
+        worker.flag.store(0, Ordering::Relaxed);
     });
 }
 

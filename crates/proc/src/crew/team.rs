@@ -135,6 +135,6 @@ fn work(hand: Hand, index: usize, span: Duration) {
     // SAFETY: the team keeps the worker until this thread has ended, see `Hand`.
     let worker = unsafe { &mut *worker };
     // Without a thread slices end when processes wait; hot loops are not cut off.
-    let ticker = Ticker::new(&raw const worker.cut, span).ok();
+    let ticker = Ticker::new(&raw const worker.flag, span).ok();
     worker.live(index, ticker);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tidemill_stdx::diag::Span;
-use tidemill_stdx::id::IdVec;
+use tidemill_stdx::id::{Id, IdVec};
 
 use crate::ir::{
     Block, BlockId, Constant, Function, FunctionId, Instruction, Local, LocalId, Place, Register,
@@ -116,6 +116,19 @@ impl<'c, 'a> Builder<'c, 'a> {
     /// A block to be begun later.
     pub(super) fn block(&mut self) -> BlockId {
         self.blocks.push(None)
+    }
+
+    /// How many blocks there are, those to be begun later too.
+    pub(super) fn block_count(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The blocks that have been made since there were so many, as far as they have ended, and one
+    /// that was made before.
+    pub(super) fn finished(&self, since: usize, one: BlockId) -> impl Iterator<Item = &Block> {
+        let blocks = self.blocks.iter_enumerated();
+        let asked = blocks.filter(move |(id, _)| id.index() >= since || *id == one);
+        asked.filter_map(|(_, block)| block.as_ref())
     }
 
     /// Ends the current block.

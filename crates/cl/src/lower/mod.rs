@@ -16,6 +16,7 @@ use crate::tree::{Body, ProcedureId, Program, Routine};
 
 mod builder;
 mod call;
+mod count;
 mod expression;
 mod place;
 mod routine;

@@ -4,7 +4,7 @@ use tidemill_stdx::diag::Span;
 
 use crate::ir::{
     Access, Binary, ComponentId, Constant, FunctionId, Guard, Instruction, Key, Kind, Payload,
-    Place, Reason, Register, Storage, Terminator, Type, Written,
+    Place, Reason, Storage, Terminator, Type, Written,
 };
 use crate::lower::builder::{Builder, Home};
 use crate::lower::place::Prepared;
@@ -140,7 +140,7 @@ impl Builder<'_, '_> {
     }
 
     /// The end of a loop's body.
-    fn repeat_from(&mut self, head: crate::ir::BlockId) {
+    pub(super) fn repeat_from(&mut self, head: crate::ir::BlockId) {
         self.emit(Instruction::Checkpoint);
         self.jump(head);
     }
@@ -343,72 +343,6 @@ impl Builder<'_, '_> {
         }
         self.jump(after);
         self.begin(after);
-    }
-
-    /// FOR: the variable counts up to the bound and not past it, be it the greatest INTEGER.
-    fn count(
-        &mut self,
-        variable: &tree::Place,
-        (from, to): (&Expression, &Expression),
-        by: i64,
-        body: &Sequence,
-    ) {
-        let variable = self.prepare(variable);
-        let first = self.value(from);
-        let bound = self.register(Type::Integer);
-        self.value_into(to, bound);
-        self.store(&variable, first);
-        let step = self.constant(Constant::Integer(by));
-        let (inside, next) = (self.block(), self.block());
-        let (add, after) = (self.block(), self.block());
-        let up = by > 0;
-        let last = self.last_round(bound, by);
-        let at = self.load(&variable, Type::Integer);
-        let within = if up { Binary::LessEqual } else { Binary::GreaterEqual };
-        let condition = self.compare(within, at, bound);
-        self.end(Terminator::Branch { condition, then: inside, otherwise: after });
-
-        self.begin(inside);
-        self.sequence(body);
-        self.jump(next);
-
-        self.begin(next);
-        let at = self.load(&variable, Type::Integer);
-        let no_more = if up { Binary::GreaterEqual } else { Binary::LessEqual };
-        let condition = self.compare(no_more, at, last);
-        self.end(Terminator::Branch { condition, then: after, otherwise: add });
-
-        self.begin(add);
-        let sum = self.register(Type::Integer);
-        self.emit(Instruction::Binary { to: sum, operator: Binary::Step, a: at, b: step });
-        self.store(&variable, sum);
-        self.repeat_from(inside);
-        self.begin(after);
-    }
-
-    /// From where on another step leads beyond the bound: `bound - by + 1` counting up,
-    /// `bound - by - 1` counting down, or the end of INTEGER if there is no such number.
-    fn last_round(&mut self, bound: Register, by: i64) -> Register {
-        let (end, operator) =
-            if by > 0 { (i64::MIN, Binary::GreaterEqual) } else { (i64::MAX, Binary::LessEqual) };
-        let rest = by - by.signum();
-        if rest == 0 {
-            return bound;
-        }
-        let last = self.register(Type::Integer);
-        let limit = self.constant(Constant::Integer(end.wrapping_add(rest)));
-        let rest = self.constant(Constant::Integer(rest));
-        let condition = self.compare(operator, bound, limit);
-        let (plain, edge, after) = (self.block(), self.block(), self.block());
-        self.end(Terminator::Branch { condition, then: plain, otherwise: edge });
-        self.begin(plain);
-        self.emit(Instruction::Binary { to: last, operator: Binary::Subtract, a: bound, b: rest });
-        self.jump(after);
-        self.begin(edge);
-        self.emit(Instruction::Constant { to: last, value: Constant::Integer(end) });
-        self.jump(after);
-        self.begin(after);
-        last
     }
 
     fn for_each(&mut self, variables: &[tree::Place], collection: &tree::Place, body: &Sequence) {

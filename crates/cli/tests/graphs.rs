@@ -277,8 +277,9 @@ fn a_host_of_components_apps_and_rules_answers() {
     let [near, far] = pair.devices();
     let mut command = tidemill();
     command.current_dir(root().join("examples/host")).arg("run");
-    command.args(["ethernet.com", "bridge.com"].map(|one| root().join("apps/drivers").join(one)));
-    command.args(["host.com", "host.flow", "--stats", "--", "packet", &far]);
+    let drivers = ["ethernet.com", "bridge.com", "host.com"];
+    command.args(drivers.map(|one| root().join("apps/drivers").join(one)));
+    command.args(["host.flow", "--stats", "--", "packet", &far]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut running = Running(child.expect("it starts"));
     let mut line = String::new();

@@ -127,5 +127,6 @@ fn hang_up(name: &str, beside: &[&str]) {
     let packets: u64 = line
         .and_then(|line| line.split_whitespace().nth(2)?.parse().ok())
         .unwrap_or_else(|| panic!("{err}"));
-    assert!((2000..=3001).contains(&packets), "{err}");
+    // A busy machine may end it late.
+    assert!((2000..=3500).contains(&packets), "{err}");
 }

@@ -262,8 +262,8 @@ words! {
     Direction { In "in" Out "out" }
     Binary {
         Add "add" Step "step" Subtract "subtract" Multiply "multiply" Divide "divide" Div "div"
-        Mod "mod" Equal "equal" NotEqual "not-equal" Less "less" LessEqual "less-equal" Greater "greater"
-        GreaterEqual "greater-equal"
+        Mod "mod" Equal "equal" NotEqual "not-equal" Less "less" LessEqual "less-equal"
+        Greater "greater" GreaterEqual "greater-equal"
     }
     Unary {
         Negate "negate" Not "not" Sine "sine" Cosine "cosine" Tangent "tangent"

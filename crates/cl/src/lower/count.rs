@@ -8,9 +8,9 @@
 //! ```
 //! The variable counts up, or down, to the bound and not past it, be it the last INTEGER.
 //!
-//! If the rounds are short, one of [`ROUNDS`] passes a checkpoint and the others pay nothing for it:
-//! they count to a stop on the way to the last round, where the checkpoint is passed and the next
-//! stop is set.
+//! If the rounds are short, one of [`ROUNDS`] passes a checkpoint and the others pay nothing for
+//! it: they count to a stop on the way to the last round, where the checkpoint is passed and the
+//! next stop is set.
 
 use crate::ir::{Binary, BlockId, Constant, Instruction, Part, Register, Role, Terminator, Type};
 use crate::lower::builder::Builder;

@@ -192,3 +192,25 @@ fn custom_options_are_fields_of_options_messages() {
     tidemill_wire::Decoder::new(&schema).decode(ty, options.bytes, &mut sink).unwrap();
     assert!(seen.contains(&format!("String({note:?}, \"hello\")")), "{seen:?}");
 }
+
+/// A name in JSON that is the field's own counts as given where another would be made.
+#[test]
+fn names_in_json_are_told_apart_from_descriptors_too() {
+    let part = |number: u8, bytes: &[u8]| [&[number << 3 | 2, bytes.len() as u8], bytes].concat();
+    let field = |name: &str, number: u8, json: &str| {
+        let kind = [0x18, number, 0x20, 1, 0x28, 5];
+        part(2, &[&part(1, name.as_bytes())[..], &kind, &part(10, json.as_bytes())].concat())
+    };
+    let set = |fields: &[Vec<u8>]| {
+        let message = [&part(1, b"M")[..], &fields.concat()].concat();
+        let file = [&part(1, b"a.proto")[..], &part(4, &message), &part(12, b"proto3")].concat();
+        Schema::from_descriptor_set(&part(1, &file))
+    };
+    let own = field("foo_bar", 1, "foo_bar");
+    let schema = set(&[own.clone(), field("plain", 2, "plain")]).unwrap();
+    let m = schema.message(message(&schema, "M"));
+    assert_eq!(m.field_by_json_name("foo_bar").unwrap().name(), "foo_bar");
+    assert_eq!(m.field_by_json_name("plain").unwrap().name(), "plain");
+    let error = set(&[own, field("x", 2, "foo_bar")]).map(drop).unwrap_err().to_string();
+    assert!(error.contains("are both `foo_bar` in JSON"), "{error}");
+}

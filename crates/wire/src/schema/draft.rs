@@ -214,8 +214,8 @@ pub struct FieldDraft {
     pub default: Option<String>,
     /// The oneof that it is a member of.
     pub oneof: Option<OneofId>,
-    /// The name in JSON, where it is set or was made; descriptors that say the same as the name
-    /// set none.
+    /// The name in JSON, where it is set or was made; none from descriptors that only say what
+    /// would be made and is the name.
     pub json_name: Option<String>,
     /// True if the source gives the name in JSON.
     pub json_name_given: bool,

@@ -10,7 +10,7 @@ use crate::schema::draft::{
 use crate::schema::features::Edition;
 use crate::schema::problem::Place;
 use crate::schema::raw::{self, RawFields, RawValue};
-use crate::schema::{EnumId, FieldId, FileId, MessageId, OneofId, ServiceId};
+use crate::schema::{EnumId, FieldId, FileId, MessageId, OneofId, ServiceId, is_json_name};
 
 /// How deep messages may be declared in messages.
 const DEPTH_MAX: usize = 100;
@@ -66,7 +66,7 @@ struct Reader<'d> {
     file: FileId,
 }
 
-fn fields(bytes: &[u8], mut each: impl FnMut(u32, RawValue<'_>) -> Read) -> Read {
+fn fields<'b>(bytes: &'b [u8], mut each: impl FnMut(u32, RawValue<'b>) -> Read) -> Read {
     for field in RawFields::new(bytes) {
         let (number, value) = field.map_err(|_| MALFORMED)?;
         each(number, value)?;
@@ -263,7 +263,7 @@ impl Reader<'_> {
         scope: Option<MessageId>,
     ) -> Read<(FieldId, Option<u32>)> {
         let mut field = FieldDraft { file: self.file, scope, ..FieldDraft::default() };
-        let mut oneof = None;
+        let (mut oneof, mut json) = (None, None);
         fields(descriptor, |number, value| {
             match number {
                 1 => field.name = text(value)?,
@@ -285,21 +285,18 @@ impl Reader<'_> {
                 7 => field.default = Some(text(value)?),
                 8 => options(value, &mut field.options)?,
                 9 => oneof = Some(int(value)? as u32),
-                10 => {
-                    let json = str(value)?;
-                    // Most say what the name says, which came before.
-                    let same = !json.is_empty() && json == field.name;
-                    field.json_name = (!same).then(|| json.to_owned());
-                }
+                10 => json = Some(str(value)?),
                 17 => field.proto3_optional = flag(value)?,
                 _ => {}
             }
             Ok(())
         })?;
-        field.json_name_given = field
-            .json_name
-            .as_ref()
-            .is_some_and(|json| !crate::schema::is_json_name(json, &field.name));
+        if let Some(json) = json {
+            field.json_name_given = !is_json_name(json, &field.name);
+            // Most say what the name says, and that is understood.
+            let says_more = field.json_name_given || json != field.name;
+            field.json_name = says_more.then(|| json.to_owned());
+        }
         Ok((self.draft.push_field(field), oneof))
     }
 

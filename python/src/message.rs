@@ -204,7 +204,7 @@ impl PyMessage {
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
         self.read(py, |message| {
             let mapping = Mapping::new(message.schema());
-            let mut sink = JsonSink::merged(&mapping, PrintOptions::default());
+            let mut sink = JsonSink::new(&mapping, PrintOptions::default());
             json::print_message(&mut sink, message)
                 .map_err(|error| error::Error::new_err(error.to_string()))?;
             String::from_utf8(sink.into_bytes())

@@ -16,6 +16,7 @@ use tidemill_stdx::diag::Sources;
 
 use crate::Extent;
 use crate::clock::{cpu_seconds, median};
+use crate::packets::BURST;
 use crate::report::{Better, Report, Row};
 use crate::tool;
 use trace::Trace;
@@ -35,9 +36,6 @@ const CASES: [(&str, &str); 9] = [
          or 10.0.0.8 or 10.0.0.9 or 10.0.0.10 or 10.0.0.11 or 10.0.0.12",
     ),
 ];
-
-/// Packets of one call, as the sources of the house bring them.
-const BURST: usize = 256;
 
 /// Measures all cases.
 ///

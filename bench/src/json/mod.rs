@@ -127,7 +127,7 @@ impl Case<'_> {
         let bytes = self.bytes()?;
         let whole = Message::from_bytes(self.mapping.schema(), self.message, &bytes);
         let whole = whole.map_err(|error| error.to_string())?;
-        let mut sink = JsonSink::merged(self.mapping, PrintOptions::default());
+        let mut sink = JsonSink::new(self.mapping, PrintOptions::default());
         for _ in 0..self.rounds {
             sink.clear();
             json::print_message(&mut sink, black_box(&whole).as_ref())

@@ -19,6 +19,7 @@ mod idle_then_load;
 mod peers;
 mod workloads;
 
+pub use apps::BURST;
 pub use breath::run as breath;
 pub use carry::{basic1, chain};
 pub use idle_then_load::run as idle_then_load;

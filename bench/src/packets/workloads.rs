@@ -27,8 +27,8 @@ use tidemill_packet::app::{Config, Declared, Value};
 use tidemill_packet::engine::{Engine, Rest};
 use tidemill_packet::graph::Graph;
 
-use super::apps::{BURST, Classify, Traffic};
-use super::{OWN, Own, arrived, expect, in_order, run_to_end};
+use super::apps::{Classify, Traffic};
+use super::{BURST, OWN, Own, arrived, expect, in_order, run_to_end};
 use crate::Extent;
 use crate::clock::{cpu_time, median};
 use crate::report::{Report, Row};

@@ -5,7 +5,7 @@ use tidemill_jit::build::{InstBuilder, Value, types};
 use tidemill_stdx::id::{IdMap, IdSet};
 
 use crate::compile::translate::Translator;
-use crate::ir::{Constant, Function, Instruction, Parameter, Part, Register, Role};
+use crate::ir::{Constant, Function, Instruction, Parameter, Register};
 
 impl Translator<'_, '_, '_> {
     pub(super) fn constant_value(&mut self, constant: Constant) -> Value {
@@ -35,11 +35,7 @@ pub(super) fn constants(function: &Function) -> IdMap<Register, Constant> {
             constants.insert(*to, *value);
             continue;
         }
-        instruction.parts(&mut |part| {
-            if let Part::Register(register, Role::Write | Role::Update) = part {
-                others.insert(register);
-            }
-        });
+        instruction.assigned(|register| _ = others.insert(register));
     }
     others.iter().for_each(|register| _ = constants.remove(register));
     constants

@@ -10,13 +10,13 @@
 //! stack, its arguments in machine registers.
 
 use tidemill_proc::layout::FRAME_HEADER;
-use tidemill_stdx::id::{Id, IdSet, IdVec};
+use tidemill_stdx::id::{Id, IdMap, IdSet, IdVec};
 
 use crate::compile::constant::constants;
 use crate::ir::liveness::Liveness;
 use crate::ir::{
-    BlockId, Function, FunctionId, Instruction, Kind, LocalId, Parameter, Part, Program, Register,
-    Role,
+    BlockId, Constant, Function, FunctionId, Instruction, Kind, LocalId, Parameter, Part, Program,
+    Register, Role,
 };
 
 /// How each function runs.
@@ -69,6 +69,7 @@ pub(crate) struct Frame {
     /// What to keep at each suspending instruction, by block and index.
     kept: IdVec<BlockId, Vec<(usize, Vec<Register>)>>,
     kept_max: u32,
+    constants: IdMap<Register, Constant>,
 }
 
 impl Frame {
@@ -96,7 +97,8 @@ impl Frame {
                 points
             })
             .collect();
-        Frame { locals: function.locals.len() as u32, kept, kept_max: kept_max as u32 }
+        let (locals, kept_max) = (function.locals.len() as u32, kept_max as u32);
+        Frame { locals, kept, kept_max, constants }
     }
 
     /// Bytes from the start of the frame.
@@ -112,6 +114,11 @@ impl Frame {
     /// Bytes in all.
     pub(crate) fn size(&self) -> u32 {
         FRAME_HEADER as u32 + 8 * (self.locals + self.kept_max)
+    }
+
+    /// Registers that are nothing but a constant, and so are not kept.
+    pub(crate) fn constants(&self) -> &IdMap<Register, Constant> {
+        &self.constants
     }
 
     /// Bytes of its locals.

@@ -206,7 +206,7 @@ impl Translator<'_, '_, '_> {
     fn real(&mut self, operator: Binary, a: Register, b: Register) -> Value {
         let (x, y) = (self.get(a), self.get(b));
         let condition = match operator {
-            Binary::Add | Binary::Step => return self.body.ins().fadd(x, y),
+            Binary::Add => return self.body.ins().fadd(x, y),
             Binary::Subtract => return self.body.ins().fsub(x, y),
             Binary::Multiply => return self.body.ins().fmul(x, y),
             Binary::Divide => {

@@ -13,7 +13,6 @@ use tidemill_proc::program::Kind as Owned;
 use tidemill_stdx::diag::Span;
 use tidemill_stdx::id::{IdMap, IdSet, IdVec};
 
-use crate::compile::constant::constants;
 use crate::compile::describe::storage_kind;
 use crate::compile::frame::Frame;
 use crate::compile::section::Sections;
@@ -87,7 +86,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         let mut translator = Translator {
             sections: Sections::of(function, &unit.suspending),
             heads: heads(function),
-            constants: constants(function),
+            constants: unit.frames[id].constants().clone(),
             span: function.blocks[BlockId::new(0)].terminator.1,
             at: (BlockId::new(0), 0),
             resumes: Vec::new(),
@@ -145,7 +144,8 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         let registers = std::mem::replace(&mut self.registers, registers);
         let blocks = inner.blocks.iter().map(|_| self.body.create_block()).collect();
         let blocks = std::mem::replace(&mut self.blocks, blocks);
-        let constants = std::mem::replace(&mut self.constants, constants(inner));
+        let constants = self.unit.frames[condition].constants().clone();
+        let constants = std::mem::replace(&mut self.constants, constants);
         let function = std::mem::replace(&mut self.function, inner);
         let span = self.span;
         self.body.ins().jump(self.blocks[BlockId::new(0)], &[]);

@@ -73,7 +73,7 @@ impl Step<'_, '_, '_> {
 
     fn of_reals(&mut self, operator: Binary, x: f64, y: f64) -> Done<u64> {
         let value = match operator {
-            Binary::Add | Binary::Step => x + y,
+            Binary::Add => x + y,
             Binary::Subtract => x - y,
             Binary::Multiply => x * y,
             Binary::Divide | Binary::Div | Binary::Mod => {

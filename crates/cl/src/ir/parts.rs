@@ -163,6 +163,15 @@ macro_rules! instructions {
                     })+
                 }
             }
+
+            /// Visits the registers that it assigns.
+            pub fn assigned(&self, mut visit: impl FnMut(Register)) {
+                self.parts(&mut |part| {
+                    if let Part::Register(register, Role::Write | Role::Update) = part {
+                        visit(register);
+                    }
+                });
+            }
         }
     };
 }

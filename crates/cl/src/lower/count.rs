@@ -12,7 +12,7 @@
 //! it: they count to a stop on the way to the last round, where the checkpoint is passed and the
 //! next stop is set.
 
-use crate::ir::{Binary, BlockId, Constant, Instruction, Part, Register, Role, Terminator, Type};
+use crate::ir::{Binary, BlockId, Constant, Instruction, Register, Terminator, Type};
 use crate::lower::builder::Builder;
 use crate::lower::place::Prepared;
 use crate::tree::{self, Expression, Sequence};
@@ -160,10 +160,7 @@ impl Builder<'_, '_> {
         let instructions = || blocks().flat_map(|block| &block.instructions);
         let is_set = |instruction: &Instruction| {
             let mut set = false;
-            instruction.parts(&mut |part| {
-                let write = matches!(part, Part::Register(_, Role::Write | Role::Update));
-                set |= write && matches!(part, Part::Register(it, _) if it == variable);
-            });
+            instruction.assigned(|register| set |= register == variable);
             set
         };
         instructions().count() <= SHORT

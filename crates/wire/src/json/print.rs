@@ -38,9 +38,8 @@ unsafe fn append(out: &mut Vec<u8>, room: usize, write: impl FnOnce(*mut u8) -> 
 /// Appends a decimal.
 #[inline]
 pub(crate) fn integer(out: &mut Vec<u8>, value: impl Integer) {
-    let (negative, amount) = value.split();
-    // SAFETY: that is what it needs, and it writes all up to its end.
-    unsafe { append(out, digits::ROOM, |at| digits::write(at, negative, amount)) }
+    // SAFETY: that is the room for any number, and it writes all up to its end.
+    unsafe { append(out, ROOM, |at| write_integer(at, value)) }
 }
 
 /// Appends a decimal in quotes, as 64-bit numbers are written.

@@ -8,6 +8,7 @@
  * all the time.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -38,7 +39,12 @@ static void take_rings(const char *path, int got[3]) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     strncpy(address.sun_path, path, sizeof address.sun_path - 1);
     int line = socket(AF_UNIX, SOCK_STREAM, 0);
-    if (line < 0 || connect(line, (void *)&address, sizeof address) < 0) fail("connect");
+    if (line < 0) fail("socket");
+    /* The path is there a moment before somebody listens at it. */
+    for (int tries = 100; connect(line, (void *)&address, sizeof address) < 0; tries--) {
+        if (errno != ECONNREFUSED || tries == 0) fail("connect");
+        usleep(10000);
+    }
     char byte, space[CMSG_SPACE(3 * sizeof(int))];
     struct iovec part = {&byte, 1};
     struct msghdr head = {

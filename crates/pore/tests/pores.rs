@@ -3,6 +3,7 @@
 use std::os::unix::net::UnixStream;
 
 use tidemill_pore::memfd::{Memfd, Shape};
+use tidemill_pore::patience::Patience;
 use tidemill_pore::{Error, Event, OwnerId, Pore, Pores, Wants, Width};
 
 const ONE: OwnerId = OwnerId(1);
@@ -280,6 +281,48 @@ fn no_ring_is_missed_between_polling_and_sleeping() {
         receive(&mut ours, number % 89, &mut read);
         assert_eq!(read, number.to_le_bytes());
     }
+    other.join().expect("it ends well");
+}
+
+/// Two threads that wait for each other; one goes, and what it has left is found before that.
+#[test]
+fn who_waits_learns_what_comes_and_that_nobody_is_left() {
+    const ROUNDS: u32 = 5000;
+    fn round(pore: &mut Memfd, patience: &mut Patience, first: bool, number: u32) {
+        let send = |pore: &mut Memfd| {
+            assert_eq!(pore.write(&number.to_le_bytes()).expect("room"), 4);
+            if pore.is_ring_due() {
+                pore.ring().expect("it rings");
+            }
+        };
+        if first {
+            send(pore);
+        }
+        pore.wait(patience).expect("something comes");
+        let mut read = Vec::new();
+        pore.read(4, &mut read).expect("fine");
+        assert_eq!(read, number.to_le_bytes());
+        if !first {
+            send(pore);
+        }
+    }
+    let (ours, theirs) = UnixStream::pair().expect("sockets");
+    let mut ours = Memfd::offer_to(ours, Shape::Bytes, 64).expect("offered");
+    let other = std::thread::spawn(move || {
+        let mut theirs = Memfd::accept_from(theirs).expect("fine").expect("it has been sent");
+        let mut patience = Patience::default();
+        (0..ROUNDS).for_each(|number| round(&mut theirs, &mut patience, false, number));
+        // Longer than anybody polls; nobody rings for this.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        theirs.write(b"left").expect("room");
+    });
+    let mut patience = Patience::default();
+    (0..ROUNDS).for_each(|number| round(&mut ours, &mut patience, true, number));
+    ours.wait(&mut patience).expect("something was left");
+    assert_eq!(ours.avail().expect("fine").readable, 4);
+    ours.read(4, &mut Vec::new()).expect("fine");
+    assert!(matches!(ours.wait(&mut patience), Err(Error::PeerGone)));
+    assert!(matches!(ours.sleep(), Err(Error::PeerGone)));
     other.join().expect("it ends well");
 }
 

@@ -84,10 +84,9 @@ impl Producer {
         region.load_index(self.place.cons) == self.prod
     }
 
-    /// Whether the reader has to be signalled: there is something that it may not have seen. Asked
-    /// once for each signal.
-    pub fn take_news(&mut self, region: &Region) -> bool {
-        std::mem::take(&mut self.is_news) && !self.is_drained(region)
+    /// Whether something was written since this was last asked: the reader may have to be signalled.
+    pub fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.is_news)
     }
 
     pub(super) fn size(&self) -> u32 {

@@ -120,7 +120,7 @@ impl Patience {
 /// Between two looks, after so many: each takes the line of memory away from who is about to write
 /// it. What does not come soon is looked for less often.
 pub fn pause(looks: u32) {
-    for _ in 0..looks.clamp(1, PAUSES) {
+    for _ in 0..(1 + looks / 4).min(PAUSES) {
         std::hint::spin_loop();
     }
 }

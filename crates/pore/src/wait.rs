@@ -54,9 +54,13 @@ impl Memfd {
         if !patience.span().is_zero() {
             self.begin_polling();
         }
-        // Who has an error to tell has something, too.
-        let look = || self.meets(SOMETHING).unwrap_or(true);
-        let Err(since) = poll(patience, look) else { return self.meets(SOMETHING).map(drop) };
+        let mut is_there = Ok(false);
+        let look = || {
+            is_there = self.meets(SOMETHING);
+            // An error is something, too.
+            !matches!(is_there, Ok(false))
+        };
+        let Err(since) = poll(patience, look) else { return is_there.map(drop) };
         self.end_polling();
         // What came before that was not rung for.
         while !self.meets(SOMETHING)? {

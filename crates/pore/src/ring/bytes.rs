@@ -64,6 +64,9 @@ impl Producer {
         let mut rest = bytes;
         let index = self.prod.wrapping_add(after);
         for (offset, length) in self.place.parts(index, bytes.len() as u32) {
+            if length == 0 {
+                break;
+            }
             let (part, others) = rest.split_at(length as usize);
             region.put(offset, part)?;
             rest = others;
@@ -138,6 +141,9 @@ impl Consumer {
         into: &mut Vec<u8>,
     ) -> Result<(), Error> {
         for (offset, length) in self.place.parts(self.cons.wrapping_add(after), length) {
+            if length == 0 {
+                break;
+            }
             region.get(offset, u64::from(length), into)?;
         }
         Ok(())

@@ -74,8 +74,8 @@ impl Memfd {
         Ok(())
     }
 
-    /// Sleeps until the other side rings or goes. There is no time limit, and so no timer that would
-    /// have to be set for each sleep.
+    /// Sleeps until the other side rings or goes. There is no time limit, and so no timer that
+    /// would have to be set for each sleep.
     ///
     /// # Errors
     /// It has gone.

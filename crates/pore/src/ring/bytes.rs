@@ -87,7 +87,7 @@ impl Producer {
         region.load_index(self.place.cons) == self.prod
     }
 
-    /// Whether something was written since this was last asked: the reader may have to be signalled.
+    /// Whether something was written since this was last asked: the reader may have to be rung.
     pub fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.is_news)
     }

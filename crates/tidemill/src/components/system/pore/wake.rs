@@ -8,9 +8,9 @@
 //! are polled for a little while before the loop sleeps at their bells: a sleep and a wake-up cost
 //! more than most answers take. How long follows from how long answers have taken
 //! ([`tidemill_pore::patience`]). It polls in stretches, between which the loop looks at its
-//! descriptors and timers; a stretch ends when a timer is due. Within one it gives its processor away
-//! now and then, for the other side may wait for it. While the loop polls, and while it
-//! has something to run after which it will look again, the other side knows that it need not ring.
+//! descriptors and timers; a stretch ends when a timer is due. Within one it gives its processor
+//! away now and then, for the other side may wait for it. While the loop polls, and while it has
+//! something to run after which it will look again, the other side knows that it need not ring.
 //!
 //! [`Pore::is_ring_due`]: tidemill_pore::Pore::is_ring_due
 

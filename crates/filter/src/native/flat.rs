@@ -13,7 +13,8 @@
 //! depend on a header's length are asked for once, before all tests, and packets that end before
 //! them go through the nodes: hardly any do, so the machine guesses right. Another load that may
 //! lie beyond is made at 0 where the packet ends before it. What comes of that is never seen: in a
-//! verified graph a check that fails lies before it on every way to `accept`.
+//! verified graph a check that fails lies before it on every way to `accept`. What those bytes decide
+//! is left out before ([`for_packets_of`](crate::optimise::for_packets_of)).
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value as Number, types};
 use tidemill_stdx::id::IdMap;

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! pore        the operations, one set for every kind        registry   owners, arming, events
-//! patience    how long to poll before sleeping
+//! patience    how long to poll before sleeping        wait       doing so, for threads
 //! region      mapped memory, bounds checked                 doorbell   eventfds
 //! ring/       free-running indexes, bytes, messages         handover   descriptors over a socket
 //! memfd       rings to another process                      socket     a stream socket
@@ -53,6 +53,7 @@ mod registry;
 pub mod ring;
 pub mod socket;
 pub mod uring;
+mod wait;
 pub mod xenstore;
 
 pub use error::Error;

@@ -33,7 +33,7 @@ use crate::region::Region;
 use crate::ring::Place;
 use crate::ring::bytes::{Consumer, Producer};
 use crate::ring::messages::{Receiver, Sender};
-use crate::{Avail, Error, Kind, Pore, Signal, Width, handover};
+use crate::{Avail, Error, Kind, Pore, Signal, Wants, Width, handover};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"PORE");
 const VERSION: u32 = 1;
@@ -303,12 +303,35 @@ impl Ends {
         }
     }
 
+    fn readable(&self, region: &Region) -> Result<usize, Error> {
+        Ok(match self {
+            Ends::Bytes(_, back) => back.readable(region)?,
+            Ends::Messages(_, back) => back.readable(region)?,
+        } as usize)
+    }
+
+    fn writable(&self, region: &Region) -> Result<usize, Error> {
+        Ok(match self {
+            Ends::Bytes(out, _) => out.writable(region)?,
+            Ends::Messages(out, _) => out.writable(region)?,
+        } as usize)
+    }
+
     fn avail(&self, region: &Region) -> Result<Avail, Error> {
-        let (readable, writable) = match self {
-            Ends::Bytes(out, back) => (back.readable(region)?, out.writable(region)?),
-            Ends::Messages(out, back) => (back.readable(region)?, out.writable(region)?),
-        };
-        Ok(Avail { readable: readable as usize, writable: writable as usize })
+        Ok(Avail { readable: self.readable(region)?, writable: self.writable(region)? })
+    }
+
+    /// Whether the other side has taken all that was written.
+    fn is_drained(&self, region: &Region) -> bool {
+        match self {
+            Ends::Bytes(out, _) => out.is_drained(region),
+            Ends::Messages(out, _) => out.is_drained(region),
+        }
+    }
+
+    fn meets(&self, region: &Region, wants: Wants) -> Result<bool, Error> {
+        Ok(wants.readable > 0 && self.readable(region)? >= wants.readable
+            || wants.writable > 0 && self.writable(region)? >= wants.writable)
     }
 }
 
@@ -329,6 +352,14 @@ impl Pore for Memfd {
             Some(broken) if avail.readable == 0 => Err(broken.error()),
             _ => Ok(avail),
         }
+    }
+
+    fn meets(&mut self, wants: Wants) -> Result<bool, Error> {
+        if self.broken.is_some() {
+            return Ok(wants.are_met_by(self.avail()?));
+        }
+        let outcome = self.ends.meets(&self.region, wants);
+        self.noted(outcome)
     }
 
     fn read(&mut self, n: usize, into: &mut Vec<u8>) -> Result<usize, Error> {
@@ -384,14 +415,16 @@ impl Pore for Memfd {
     fn is_ring_due(&mut self) -> bool {
         // Both are asked, for both forget.
         let (sent, freed) = match &mut self.ends {
-            Ends::Bytes(out, back) => (out.take_news(&self.region), back.take_news()),
-            Ends::Messages(out, back) => (out.take_news(&self.region), back.take_news()),
+            Ends::Bytes(out, back) => (out.take_news(), back.take_news()),
+            Ends::Messages(out, back) => (out.take_news(), back.take_news()),
         };
         if !(sent || freed) {
             return false;
         }
         fence(Ordering::SeqCst);
+        // That it polls, it says seldom, so that this costs less than to look how far it is.
         self.region.load_index(self.polling.theirs) != 1
+            && (freed || !self.ends.is_drained(&self.region))
     }
 
     fn is_pollable(&self) -> bool {

@@ -9,12 +9,17 @@
 //! each polls at the cost of the other. So one poll in vain has to be made up for by several that
 //! pay; who owes too much rests from polling, and each time for longer.
 //!
+//! Who has polled for a moment gives way: offers its processor to others, for the other side may
+//! wait for this very one. If somebody took it, that counts like a poll in vain, more or less: who
+//! sleeps instead may be woken on a processor of its own.
+//!
 //! It reads no clock: its user does, and tells.
 
 use std::time::Duration;
 
-/// The first span.
-const SPAN_NS: u64 = 10_000;
+/// The first span: enough for the other side to be woken and to answer, so that the first waits
+/// are none that have to teach it that.
+const SPAN_NS: u64 = 100_000;
 /// The longest span: what two wake-ups may cost, of the other side and then of ours, where idle
 /// processors have to be woken by a hypervisor. With a shorter one, two sides that sleep would
 /// never find each other awake.
@@ -24,12 +29,18 @@ const SPAN_NS_MAX: u64 = 200_000;
 const SHORT_NS: u64 = 2 * SPAN_NS_MAX;
 /// So many polls that pay make up for one in vain.
 const DEBT: u32 = 4;
-/// Who owes more rests: from there a span grows from the first to the longest.
-const DEBT_MAX: u32 = 8 * DEBT;
+/// Who owes more rests.
+const DEBT_MAX: u32 = 6 * DEBT;
 /// Waits without a poll, when it rests: first, and at most.
 const RESTS: u32 = 4;
 const RESTS_MAX: u32 = 1024;
-/// Hints to the processor between two looks, some 15 ns each.
+/// Most answers take less; who has polled for so long gives way from then on.
+const GIVES_WAY_NS: u64 = 3000;
+/// After so long somebody has had the processor meanwhile; and after so long it was not the other
+/// side.
+const TAKEN_NS: u64 = 2000;
+const TAKEN_LONG_NS: u64 = 500_000;
+/// Hints to the processor between two looks, some 15 ns each, at most.
 const PAUSES: u32 = 6;
 
 /// What was learnt.
@@ -55,12 +66,28 @@ impl Patience {
         Duration::from_nanos(if self.resting > 0 { 0 } else { self.span_ns })
     }
 
+    /// Whether to give way now, after having polled for so long.
+    pub fn gives_way(&self, polled: Duration) -> bool {
+        polled >= Duration::from_nanos(GIVES_WAY_NS)
+    }
+
+    /// It did, and had its processor back after so long.
+    pub fn gave_way(&mut self, took: Duration) {
+        if took >= Duration::from_nanos(TAKEN_LONG_NS) {
+            self.debt = DEBT_MAX;
+        } else if took >= Duration::from_nanos(TAKEN_NS) {
+            // More than is paid back if that helped.
+            self.debt += 2;
+        }
+    }
+
     /// What was waited for came during the poll.
     pub fn has_paid(&mut self) {
         self.debt = self.debt.saturating_sub(1);
         if self.debt == 0 {
             self.rests = 0;
         }
+        self.rest_if_due();
     }
 
     /// It came after a sleep: the whole wait took so long.
@@ -77,7 +104,11 @@ impl Patience {
         } else {
             self.span_ns = (2 * self.span_ns).clamp(SPAN_NS, SPAN_NS_MAX);
         }
-        if self.debt >= DEBT_MAX {
+        self.rest_if_due();
+    }
+
+    fn rest_if_due(&mut self) {
+        if self.debt + 1 >= DEBT_MAX {
             // One more in vain, and it rests again.
             self.debt = DEBT_MAX - DEBT;
             self.rests = (2 * self.rests).clamp(RESTS, RESTS_MAX);
@@ -86,9 +117,10 @@ impl Patience {
     }
 }
 
-/// Between two looks: each takes the line of memory away from who is about to write it.
-pub fn pause() {
-    for _ in 0..PAUSES {
+/// Between two looks, after so many: each takes the line of memory away from who is about to write
+/// it. What does not come soon is looked for less often.
+pub fn pause(looks: u32) {
+    for _ in 0..(1 + looks / 4).min(PAUSES) {
         std::hint::spin_loop();
     }
 }
@@ -114,14 +146,15 @@ mod tests {
 
     #[test]
     fn short_waits_are_polled_through() {
-        // All but the first, which teaches it.
-        assert_eq!(polled(std::iter::repeat_n(15, 1000)), 10 + 999 * 15);
+        assert_eq!(polled(std::iter::repeat_n(15, 1000)), 15_000);
         assert_eq!(polled(std::iter::repeat_n(3, 1000)), 3000);
+        // All but the first, which teaches it.
+        assert_eq!(polled(std::iter::repeat_n(150, 1000)), 100 + 999 * 150);
     }
 
     #[test]
     fn long_waits_cost_nothing_in_the_end() {
-        assert!(polled(std::iter::repeat_n(1000, 1_000_000)) < 30);
+        assert!(polled(std::iter::repeat_n(1000, 1_000_000)) < 200);
     }
 
     #[test]
@@ -169,5 +202,30 @@ mod tests {
         let long = std::iter::repeat_n(100_000, 1000);
         let short = std::iter::repeat_n(10, 1000);
         assert!(polled(long.chain(short)) > 9000);
+    }
+
+    /// How many of many waits, each of which gives way for so long and then pays, are polls.
+    fn polls_that_give_way(for_us: u64) -> u32 {
+        let mut patience = Patience::default();
+        let mut polls = 0;
+        for _ in 0..100_000 {
+            if patience.span().is_zero() {
+                patience.has_slept(Duration::from_micros(20));
+            } else {
+                assert!(patience.gives_way(patience.span()));
+                patience.gave_way(Duration::from_micros(for_us));
+                patience.has_paid();
+                polls += 1;
+            }
+        }
+        polls
+    }
+
+    #[test]
+    fn who_shares_a_processor_comes_to_sleep() {
+        assert_eq!(polls_that_give_way(1), 100_000, "nobody has taken it");
+        assert!((10..1000).contains(&polls_that_give_way(10)));
+        assert!((10..200).contains(&polls_that_give_way(3000)), "dear");
+        assert!(!Patience::default().gives_way(Duration::from_micros(1)));
     }
 }

@@ -135,6 +135,12 @@ pub trait Pore {
     /// What could be read and would be accepted, in this order.
     fn avail(&mut self) -> Result<Avail, Error>;
 
+    /// Whether so much is there. This is asked again and again, so kinds with rings look at that
+    /// side of them only which is waited for.
+    fn meets(&mut self, wants: Wants) -> Result<bool, Error> {
+        Ok(wants.are_met_by(self.avail()?))
+    }
+
     /// Takes up to `n` bytes (or one message of at most `n`) and appends them; returns how many.
     fn read(&mut self, n: usize, into: &mut Vec<u8>) -> Result<usize, Error>;
 
@@ -178,7 +184,7 @@ pub trait Pore {
         true
     }
 
-    /// Whether [`avail`](Pore::avail) only reads shared memory, so that it can be asked often.
+    /// Whether [`meets`](Pore::meets) only reads shared memory, so that it can be asked often.
     fn is_pollable(&self) -> bool {
         false
     }
@@ -188,8 +194,8 @@ pub trait Pore {
         false
     }
 
-    /// From now on the owner looks at [`avail`](Pore::avail) again and again: the other side need
-    /// not signal, where the layout has a place to say so.
+    /// From now on the owner asks [`meets`](Pore::meets) again and again: the other side need not
+    /// signal, where the layout has a place to say so.
     fn begin_polling(&mut self) {}
 
     /// The owner polls no longer. If this says that the other side has not signalled until now,

@@ -122,7 +122,7 @@ impl Pores {
     pub fn is_due(&mut self, id: PoreId) -> bool {
         let Some(entry) = self.of_mut(id) else { return false };
         let Some(wants) = entry.armed else { return false };
-        entry.pore.avail().map_or(true, |avail| wants.are_met_by(avail))
+        entry.pore.meets(wants).unwrap_or(true)
     }
 
     /// The event that was asked for, once, if it has come. The doorbell may have rung or not: what

@@ -1,8 +1,11 @@
 //! The rules that hold for every pore: owners, events, what hostile peers can do.
 
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
+use rustix::time::{ClockId, clock_gettime};
 use tidemill_pore::memfd::{Memfd, Shape};
+use tidemill_pore::patience::Patience;
 use tidemill_pore::{Error, Event, OwnerId, Pore, Pores, Wants, Width};
 
 const ONE: OwnerId = OwnerId(1);
@@ -255,7 +258,7 @@ fn no_ring_is_missed_between_polling_and_sleeping() {
         pore.end_polling();
         while pore.read(4, into).expect("fine") == 0 {
             let before = std::time::Instant::now();
-            pore.bell().wait(std::time::Duration::from_secs(20));
+            pore.bell().wait(Duration::from_secs(20));
             assert!(before.elapsed().as_secs() < 10, "nobody has rung");
         }
     }
@@ -280,6 +283,73 @@ fn no_ring_is_missed_between_polling_and_sleeping() {
         receive(&mut ours, number % 89, &mut read);
         assert_eq!(read, number.to_le_bytes());
     }
+    other.join().expect("it ends well");
+}
+
+/// Two threads that wait for each other; one goes, and what it has left is found before that.
+#[test]
+fn who_waits_learns_what_comes_and_that_nobody_is_left() {
+    const ROUNDS: u32 = 5000;
+    fn round(pore: &mut Memfd, patience: &mut Patience, first: bool, number: u32) {
+        let send = |pore: &mut Memfd| {
+            assert_eq!(pore.write(&number.to_le_bytes()).expect("room"), 4);
+            if pore.is_ring_due() {
+                pore.ring().expect("it rings");
+            }
+        };
+        if first {
+            send(pore);
+        }
+        pore.wait(patience).expect("something comes");
+        let mut read = Vec::new();
+        pore.read(4, &mut read).expect("fine");
+        assert_eq!(read, number.to_le_bytes());
+        if !first {
+            send(pore);
+        }
+    }
+    let (ours, theirs) = UnixStream::pair().expect("sockets");
+    let mut ours = Memfd::offer_to(ours, Shape::Bytes, 64).expect("offered");
+    let other = std::thread::spawn(move || {
+        let mut theirs = Memfd::accept_from(theirs).expect("fine").expect("it has been sent");
+        let mut patience = Patience::default();
+        (0..ROUNDS).for_each(|number| round(&mut theirs, &mut patience, false, number));
+        // Longer than anybody polls; nobody rings for this.
+        std::thread::sleep(Duration::from_millis(20));
+        theirs.write(b"left").expect("room");
+    });
+    let mut patience = Patience::default();
+    (0..ROUNDS).for_each(|number| round(&mut ours, &mut patience, true, number));
+    ours.wait(&mut patience).expect("something was left");
+    assert_eq!(ours.avail().expect("fine").readable, 4);
+    ours.read(4, &mut Vec::new()).expect("fine");
+    assert!(matches!(ours.wait(&mut patience), Err(Error::PeerGone)));
+    assert!(matches!(ours.sleep(), Err(Error::PeerGone)));
+    other.join().expect("it ends well");
+}
+
+#[test]
+fn who_waits_for_long_burns_nothing() {
+    const ROUNDS: usize = 20;
+    let (mut ours, mut theirs) = pair(Shape::Bytes, 64);
+    let other = std::thread::spawn(move || {
+        for _ in 0..ROUNDS {
+            std::thread::sleep(Duration::from_millis(20));
+            theirs.write(b"late").expect("room");
+            if theirs.is_ring_due() {
+                theirs.ring().expect("it rings");
+            }
+        }
+    });
+    let used = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).expect("a time");
+    let before = used();
+    let mut patience = Patience::default();
+    for _ in 0..ROUNDS {
+        ours.wait(&mut patience).expect("something comes");
+        ours.read(64, &mut Vec::new()).expect("fine");
+    }
+    // Of 400 ms.
+    assert!(used() - before < Duration::from_millis(20), "{:?}", used() - before);
     other.join().expect("it ends well");
 }
 

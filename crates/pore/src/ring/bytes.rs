@@ -64,6 +64,9 @@ impl Producer {
         let mut rest = bytes;
         let index = self.prod.wrapping_add(after);
         for (offset, length) in self.place.parts(index, bytes.len() as u32) {
+            if length == 0 {
+                break;
+            }
             let (part, others) = rest.split_at(length as usize);
             region.put(offset, part)?;
             rest = others;
@@ -84,10 +87,9 @@ impl Producer {
         region.load_index(self.place.cons) == self.prod
     }
 
-    /// Whether the reader has to be signalled: there is something that it may not have seen. Asked
-    /// once for each signal.
-    pub fn take_news(&mut self, region: &Region) -> bool {
-        std::mem::take(&mut self.is_news) && !self.is_drained(region)
+    /// Whether something was written since this was last asked: the reader may have to be rung.
+    pub fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.is_news)
     }
 
     pub(super) fn size(&self) -> u32 {
@@ -139,6 +141,9 @@ impl Consumer {
         into: &mut Vec<u8>,
     ) -> Result<(), Error> {
         for (offset, length) in self.place.parts(self.cons.wrapping_add(after), length) {
+            if length == 0 {
+                break;
+            }
             region.get(offset, u64::from(length), into)?;
         }
         Ok(())

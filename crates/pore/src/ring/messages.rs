@@ -61,9 +61,14 @@ impl Sender {
         Ok(message.len())
     }
 
-    /// Whether the reader has to be signalled.
-    pub fn take_news(&mut self, region: &Region) -> bool {
-        self.0.take_news(region)
+    /// Whether the reader has taken everything.
+    pub fn is_drained(&self, region: &Region) -> bool {
+        self.0.is_drained(region)
+    }
+
+    /// Whether something was written since this was last asked.
+    pub fn take_news(&mut self) -> bool {
+        self.0.take_news()
     }
 }
 

@@ -25,14 +25,12 @@ use super::wire::{HEADER_BYTES, Header, PAYLOAD_BYTES_MAX, Type, put_message};
 use crate::doorbell::Doorbell;
 use crate::memfd::{Memfd, is_alive};
 use crate::patience::Patience;
-use crate::{Error, Pore};
+use crate::{Error, Pore, Wants, wait};
 
 /// Bytes that wait for a client before its requests are left alone, and twice that before it has
 /// lost its connection.
 const UNSENT_MAX: usize = 1 << 18;
 
-/// Looks at the pages between two looks at the clock.
-const LOOKS: u32 = 16;
 /// Polls with success before the sockets are looked at.
 const POLLS_MAX: u32 = 64;
 
@@ -165,36 +163,20 @@ impl State {
     /// Serves pages as long as that pays. If it is time to sleep, says since when there was
     /// nothing to do; else to look at the sockets.
     fn poll_pages(&mut self) -> Option<Instant> {
-        let mut began = Instant::now();
         for _ in 0..POLLS_MAX {
-            if !self.poll() {
+            if !self.patience.span().is_zero() {
+                self.clients.iter_mut().for_each(Client::begin_polling);
+            }
+            let mut patience = std::mem::take(&mut self.patience);
+            let polled = wait::poll(&mut patience, || self.serve_pages());
+            self.patience = patience;
+            if let Err(since) = polled {
                 self.clients.iter_mut().for_each(Client::end_polling);
                 // What came before that was not signalled.
-                return (!self.serve_pages()).then_some(began);
+                return (!self.serve_pages()).then_some(since);
             }
-            began = Instant::now();
         }
         None
-    }
-
-    /// Looks at the pages for a while; whether there was something, which is then served.
-    fn poll(&mut self) -> bool {
-        let span = self.patience.span();
-        if span.is_zero() {
-            return false;
-        }
-        self.clients.iter_mut().for_each(Client::begin_polling);
-        let start = Instant::now();
-        while start.elapsed() < span {
-            for _ in 0..LOOKS {
-                if self.serve_pages() {
-                    self.patience.has_paid();
-                    return true;
-                }
-                crate::patience::pause();
-            }
-        }
-        false
     }
 
     /// Serves the pages that have something; whether there were any.
@@ -333,9 +315,11 @@ impl Client {
     fn is_due(&mut self) -> bool {
         let (unsent, is_over) = (self.unsent.len(), self.is_over);
         let Line::Page(page) = &mut self.line else { return false };
-        let Ok(avail) = page.avail() else { return !is_over };
-        let reads = avail.readable > 0 && unsent <= UNSENT_MAX;
-        !is_over && (reads || avail.writable > 0 && unsent > 0)
+        let wants = Wants {
+            readable: usize::from(unsent <= UNSENT_MAX),
+            writable: usize::from(unsent > 0),
+        };
+        !is_over && page.meets(wants).unwrap_or(true)
     }
 
     fn wake(&mut self) {

@@ -8,8 +8,9 @@
 //! are polled for a little while before the loop sleeps at their bells: a sleep and a wake-up cost
 //! more than most answers take. How long follows from how long answers have taken
 //! ([`tidemill_pore::patience`]). It polls in stretches, between which the loop looks at its
-//! descriptors and timers; a stretch ends when a timer is due. While the loop polls, and while it
-//! has something to run after which it will look again, the other side knows that it need not ring.
+//! descriptors and timers; a stretch ends when a timer is due. Within one it gives its processor
+//! away now and then, for the other side may wait for it. While the loop polls, and while it has
+//! something to run after which it will look again, the other side knows that it need not ring.
 //!
 //! [`Pore::is_ring_due`]: tidemill_pore::Pore::is_ring_due
 
@@ -238,6 +239,7 @@ fn poll_these(world: &mut World, lp: &mut Loop<World>, pollable: &[PoreId]) -> P
     let stretch_end = end.min(start + STRETCH);
     let stretch_end = lp.next_timer().map_or(stretch_end, |timer| stretch_end.min(timer));
     pollable.iter().for_each(|&id| pores.begin_polling(id));
+    let mut looks = 0;
     loop {
         for _ in 0..LOOKS {
             let pores = &mut world.systems.pores.pores;
@@ -247,11 +249,17 @@ fn poll_these(world: &mut World, lp: &mut Loop<World>, pollable: &[PoreId]) -> P
                 wake.waits_since = None;
                 return Polled::Came;
             }
-            pause();
+            pause(looks);
+            looks += 1;
         }
         let now = lp.host().now();
         if now >= stretch_end {
             return if now >= end { Polled::Over } else { Polled::Later };
+        }
+        let patience = &mut world.systems.pores.wake.patience;
+        if patience.gives_way(now - start) {
+            std::thread::yield_now();
+            patience.gave_way(lp.host().now() - now);
         }
     }
 }

@@ -1,0 +1,97 @@
+//! Waiting for the other side of a memfd pore, for threads of their own: nothing on a loop does so.
+
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags, poll as poll_descriptors};
+use rustix::io::Errno;
+
+use crate::memfd::Memfd;
+use crate::patience::{Patience, pause};
+use crate::{Error, Pore, Wants};
+
+/// Looks between two looks at the clock.
+const LOOKS: u32 = 16;
+const SOMETHING: Wants = Wants { readable: 1, writable: 0 };
+
+/// Looks for something as long as that pays.
+///
+/// # Errors
+/// It has not come since then: it is time to sleep.
+pub(crate) fn poll(patience: &mut Patience, mut look: impl FnMut() -> bool) -> Result<(), Instant> {
+    if patience.span().is_zero() {
+        return Err(Instant::now());
+    }
+    // Most answers come before the clock is read for the first time.
+    let mut start = None;
+    let mut looks = 0;
+    loop {
+        for _ in 0..LOOKS {
+            if look() {
+                patience.has_paid();
+                return Ok(());
+            }
+            pause(looks);
+            looks += 1;
+        }
+        let now = Instant::now();
+        let start = *start.get_or_insert(now);
+        if now - start >= patience.span() {
+            return Err(start);
+        }
+        if patience.gives_way(now - start) {
+            std::thread::yield_now();
+            patience.gave_way(now.elapsed());
+        }
+    }
+}
+
+impl Memfd {
+    /// Waits until there is something to read: polls as long as that pays, then sleeps.
+    ///
+    /// # Errors
+    /// The other side has gone and left nothing, or has broken the pore.
+    pub fn wait(&mut self, patience: &mut Patience) -> Result<(), Error> {
+        if !patience.span().is_zero() {
+            self.begin_polling();
+        }
+        let mut is_there = Ok(false);
+        let look = || {
+            is_there = self.meets(SOMETHING);
+            // An error is something, too.
+            !matches!(is_there, Ok(false))
+        };
+        let Err(since) = poll(patience, look) else { return is_there.map(drop) };
+        self.end_polling();
+        // What came before that was not rung for.
+        while !self.meets(SOMETHING)? {
+            match self.sleep() {
+                // There may be something that was left.
+                Ok(()) | Err(Error::PeerGone) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        patience.has_slept(since.elapsed());
+        Ok(())
+    }
+
+    /// Sleeps until the other side rings or goes. There is no time limit, and so no timer that
+    /// would have to be set for each sleep.
+    ///
+    /// # Errors
+    /// It has gone.
+    pub fn sleep(&mut self) -> Result<(), Error> {
+        let bell = PollFd::from_borrowed_fd(self.bell().fd(), PollFlags::IN);
+        let lifeline = self.lifeline().map(|it| PollFd::from_borrowed_fd(it, PollFlags::IN));
+        let mut both = [bell.clone(), lifeline.clone().unwrap_or(bell)];
+        let watched = &mut both[..1 + usize::from(lifeline.is_some())];
+        match poll_descriptors(watched, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let [has_rung, has_news] = both.each_ref().map(|one| !one.revents().is_empty());
+        if has_rung {
+            self.hush();
+        }
+        if has_news && self.lifeline().is_some() { self.look_at_peer() } else { Ok(()) }
+    }
+}

@@ -111,7 +111,25 @@ impl<'a> RawFields<'a> {
         }
     }
 
+    /// What most fields are: one byte of tag, and one that is the value or the length.
     #[inline]
+    fn short_field(&mut self) -> Option<(u32, RawValue<'a>)> {
+        let &[tag @ 8..0x80, second @ ..0x80, ref rest @ ..] = self.rest else { return None };
+        let number = u32::from(tag >> 3);
+        match WireType::from_tag(tag.into())? {
+            WireType::Varint => {
+                self.rest = rest;
+                Some((number, RawValue::Varint(second.into())))
+            }
+            WireType::Length => {
+                let (taken, rest) = rest.split_at_checked(second.into())?;
+                self.rest = rest;
+                Some((number, RawValue::Length(taken)))
+            }
+            _ => None,
+        }
+    }
+
     fn field(&mut self) -> Result<(u32, RawValue<'a>), Malformed> {
         let (number, wire_type) = self.tag()?;
         Ok((number, self.value(number, wire_type, 0)?))
@@ -125,6 +143,9 @@ impl<'a> Iterator for RawFields<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
             return None;
+        }
+        if let Some(field) = self.short_field() {
+            return Some(Ok(field));
         }
         let field = self.field();
         if field.is_err() {

@@ -277,11 +277,17 @@ fn a_thousand_apps_compile_in_no_time() {
         chain += &format!(" -> p{i}");
     }
     let graph = graph_of(&format!("{text}{chain} -> end"));
-    let start = std::time::Instant::now();
-    let mut both = Both::new();
-    both.compiled.configure(graph.clone()).unwrap();
-    let took = start.elapsed();
+    let run = || {
+        let mut both = Both::new();
+        let start = std::time::Instant::now();
+        both.compiled.configure(graph.clone()).unwrap();
+        (start.elapsed(), both)
+    };
+    // The best of several, as the machine may have other things to do; and not the 200 ms of an
+    // optimised build, as tests hardly are.
+    let (took, mut both) = (0..3).map(|_| run()).min_by_key(|(took, _)| *took).unwrap();
     println!("1000 apps: {took:?}");
+    assert!(took < std::time::Duration::from_secs(1), "{took:?}");
     println!("{}", both.compiled.code_report().unwrap());
     both.dispatched.configure(graph).unwrap();
     for breath in 0..5 {

@@ -76,7 +76,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         let framed = unit.suspending.contains(id);
         let registers =
             function.registers.iter().map(|ty| body.declare_var(machine(*ty))).collect();
-        let blocks = function.blocks.iter().map(|_| body.create_block()).collect();
+        let blocks = blocks_of(function, body);
         let (leave, unwind) = (body.create_block(), body.create_block());
         body.set_cold_block(unwind);
         let locals = (!framed && !function.locals.is_empty()).then(|| {
@@ -142,7 +142,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         let registers =
             inner.registers.iter().map(|ty| self.body.declare_var(machine(*ty))).collect();
         let registers = std::mem::replace(&mut self.registers, registers);
-        let blocks = inner.blocks.iter().map(|_| self.body.create_block()).collect();
+        let blocks = blocks_of(inner, self.body);
         let blocks = std::mem::replace(&mut self.blocks, blocks);
         let constants = self.unit.frames[condition].constants().clone();
         let constants = std::mem::replace(&mut self.constants, constants);
@@ -637,6 +637,18 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         self.leave_suspended(reload, next);
         self.body.switch_to_block(next);
     }
+}
+
+/// A block of the code for each of the function.
+fn blocks_of(function: &Function, body: &mut Body) -> IdVec<BlockId, Block> {
+    let made = function.blocks.iter().map(|block| {
+        let made = body.create_block();
+        if block.is_rare {
+            body.set_cold_block(made);
+        }
+        made
+    });
+    made.collect()
 }
 
 /// Blocks that are only reached where a message has been found at the head, and begin by receiving

@@ -277,6 +277,8 @@ pub struct Block {
     pub instructions: Vec<(Instruction, Span)>,
     /// What comes then.
     pub terminator: (Terminator, Span),
+    /// Whether it is seldom reached from where others are: its code lies out of their way.
+    pub is_rare: bool,
 }
 
 /// Where a value lives in memory.

@@ -19,6 +19,8 @@
 //!   block b0
 //!     receive client m0 [register %0] ~0:44..52
 //!     return - ~0:60..63
+//!   rare block b1
+//!     jump b0 ~0:60..63
 //! entry component0
 //! ```
 
@@ -134,7 +136,7 @@ fn write_function(id: FunctionId, function: &Function, out: &mut String) {
         parts(out, "  local", &[&id, &Quoted(local.name.as_bytes()), &local.storage]);
     }
     for (id, block) in function.blocks.iter_enumerated() {
-        parts(out, "  block", &[&id]);
+        parts(out, if block.is_rare { "  rare block" } else { "  block" }, &[&id]);
         for (instruction, span) in &block.instructions {
             parts(out, "   ", &[instruction, span]);
         }
@@ -267,17 +269,21 @@ fn read_function(reader: &mut Reader) -> Read<Function> {
         locals.push(Local { name, storage });
     }
     let mut blocks = IdVec::new();
-    while reader.eat("block") {
+    loop {
+        let is_rare = reader.eat("rare");
+        if !reader.eat("block") {
+            break;
+        }
         in_order::<BlockId>(reader, blocks.len())?;
-        blocks.push(read_block(reader)?);
+        blocks.push(read_block(reader, is_rare)?);
     }
     Ok(Function { name, component, kind, parameters, result, registers, locals, blocks })
 }
 
-fn read_block(reader: &mut Reader) -> Read<Block> {
+fn read_block(reader: &mut Reader, is_rare: bool) -> Read<Block> {
     let mut instructions = Vec::new();
     while !Terminator::is_next(reader) {
         instructions.push((Instruction::read(reader)?, Form::read(reader)?));
     }
-    Ok(Block { instructions, terminator: (Form::read(reader)?, Form::read(reader)?) })
+    Ok(Block { instructions, terminator: (Form::read(reader)?, Form::read(reader)?), is_rare })
 }

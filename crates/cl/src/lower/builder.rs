@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tidemill_stdx::diag::Span;
-use tidemill_stdx::id::{Id, IdVec};
+use tidemill_stdx::id::{Id, IdSet, IdVec};
 
 use crate::ir::{
     Block, BlockId, Constant, Function, FunctionId, Instruction, Local, LocalId, Place, Register,
@@ -37,6 +37,7 @@ pub(super) struct Builder<'c, 'a> {
     pub(super) homes: BTreeMap<Key, Home>,
     /// Finished blocks; those still without terminator are none.
     blocks: IdVec<BlockId, Option<Block>>,
+    rare: IdSet<BlockId>,
     current: BlockId,
     instructions: Vec<(Instruction, Span)>,
     /// Whether the current block has got its terminator: what follows is never reached.
@@ -65,6 +66,7 @@ impl<'c, 'a> Builder<'c, 'a> {
             function,
             homes: BTreeMap::new(),
             blocks,
+            rare: IdSet::new(),
             current,
             instructions: Vec::new(),
             ended: false,
@@ -79,8 +81,11 @@ impl<'c, 'a> Builder<'c, 'a> {
             self.end(Terminator::Return(None));
         }
         let span = self.span;
-        let missing =
-            || Block { instructions: Vec::new(), terminator: (Terminator::Return(None), span) };
+        let missing = || Block {
+            instructions: Vec::new(),
+            terminator: (Terminator::Return(None), span),
+            is_rare: false,
+        };
         self.function.blocks =
             self.blocks.into_iter().map(|block| block.unwrap_or_else(missing)).collect();
         self.context.program.functions[self.id] = self.function;
@@ -118,6 +123,13 @@ impl<'c, 'a> Builder<'c, 'a> {
         self.blocks.push(None)
     }
 
+    /// A block to be begun later that is seldom reached.
+    pub(super) fn rare_block(&mut self) -> BlockId {
+        let block = self.block();
+        self.rare.insert(block);
+        block
+    }
+
     /// How many blocks there are, those to be begun later too.
     pub(super) fn block_count(&self) -> usize {
         self.blocks.len()
@@ -135,8 +147,9 @@ impl<'c, 'a> Builder<'c, 'a> {
     pub(super) fn end(&mut self, terminator: Terminator) {
         if !self.ended {
             let instructions = std::mem::take(&mut self.instructions);
+            let is_rare = self.rare.contains(self.current);
             self.blocks[self.current] =
-                Some(Block { instructions, terminator: (terminator, self.span) });
+                Some(Block { instructions, terminator: (terminator, self.span), is_rare });
             self.ended = true;
         }
     }

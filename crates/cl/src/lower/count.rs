@@ -85,7 +85,7 @@ impl Builder<'_, '_> {
     /// A checkpoint in the first round, and then after each stride.
     fn count_by_strides(&mut self, count: &Count, stride: i64, start: BlockId, more: BlockId) {
         let stop = self.register(Type::Integer);
-        let (at_stop, check, far, near) = (self.block(), self.block(), self.block(), self.block());
+        let [at_stop, check, far, near] = std::array::from_fn(|_| self.rare_block());
         self.begin(start);
         let at = self.load(&count.variable, Type::Integer);
         self.emit(Instruction::Copy { to: stop, from: at });

@@ -6,8 +6,8 @@
 //! * Scalars that only their own routine sees are registers; all else lives in the frame.
 //! * A VARIABLE argument that is an element goes into a temporary for the time of the call and
 //!   back after it, as elements may move meanwhile.
-//! * Loops end in a checkpoint, and recursive procedures begin with one; so no process runs for
-//!   long without passing one.
+//! * Loops end in a checkpoint, FOR of short rounds in one of 32, and recursive procedures begin
+//!   with one; so no process runs for long without passing one.
 
 use std::collections::BTreeMap;
 

@@ -9,11 +9,13 @@
 //!   n1: if b then n2 else reject      with each choice a conditional move
 //! ```
 //!
-//! This is for packets with [`NEAR`] bytes: what lies below is loaded without a check. A load that
-//! may lie beyond is made at 0 where the packet ends before it. What comes of that is never seen:
-//! in a verified graph a check that fails lies before it on every way to `accept`.
+//! This is for packets with [`NEAR`] bytes: what lies below is loaded without a check. Places that
+//! depend on a header's length are asked for once, before all tests, and packets that end before
+//! them go through the nodes: hardly any do, so the machine guesses right. Another load that may
+//! lie beyond is made at 0 where the packet ends before it. What comes of that is never seen: in a
+//! verified graph a check that fails lies before it on every way to `accept`.
 
-use tidemill_jit::build::{InstBuilder, IntCC, Value as Number, types};
+use tidemill_jit::build::{Block, InstBuilder, IntCC, Value as Number, types};
 use tidemill_stdx::id::IdMap;
 
 use super::write::Writer;
@@ -21,6 +23,10 @@ use crate::graph::{Check, Comparison, Graph, NodeId, Target, Test, ValueId};
 
 /// So many bytes a packet has to have; Ethernet makes shorter ones as long.
 pub(super) const NEAR: u32 = 60;
+
+/// What may lie this far behind is asked for once. A base that goes farther is no header's length,
+/// and for packets of another kind it may be any number.
+const FAR: u64 = 128;
 
 /// Above, a packet saves more by leaving early than by never being guessed wrong.
 const NODES_MAX: usize = 16;
@@ -35,6 +41,47 @@ pub(super) fn fits(graph: &Graph) -> bool {
     (2..=NODES_MAX).contains(&reached.len()) && reached.iter().all(bounds_only)
 }
 
+/// How many bytes there have to be from each base on, as far as that is asked once for all.
+fn ends(graph: &Graph) -> IdMap<ValueId, u32> {
+    let mut ends = IdMap::new();
+    for id in graph.reached() {
+        for check in &graph.nodes[id].checks {
+            let &Check::Bound { base: Some(base), end } = check else { continue };
+            if u64::from(graph.values.range(base).max) + u64::from(end) <= FAR {
+                let most = ends.get_or_insert_with(base, || end);
+                *most = end.max(*most);
+            }
+        }
+    }
+    ends
+}
+
+/// `n0: if v ge first then n1 else no`, `n1: if v gt last then no else within`.
+struct Range {
+    value: ValueId,
+    first: u32,
+    last: u32,
+    within: Target,
+}
+
+fn range(graph: &Graph, id: NodeId) -> Option<Range> {
+    let low = &graph.nodes[id];
+    let Target::Node(next) = low.yes else { return None };
+    let high = &graph.nodes[next];
+    let comparisons = (low.test.comparison, high.test.comparison);
+    let is_range = comparisons == (Comparison::GreaterOrEqual, Comparison::Greater)
+        && (high.test.left, high.yes) == (low.test.left, low.no)
+        && high.checks.is_empty();
+    let first = graph.values.as_constant(low.test.right)?;
+    let last = graph.values.as_constant(high.test.right)?;
+    (is_range && first <= last).then_some(Range {
+        value: low.test.left,
+        first,
+        last,
+        within: high.no,
+    })
+}
+
 /// What a way comes to.
 #[derive(Clone, Copy)]
 enum Outcome {
@@ -44,10 +91,18 @@ enum Outcome {
 }
 
 impl Writer<'_, '_, '_> {
-    /// Whether a packet of at least [`NEAR`] bytes matches, in 8 bits: 1 or 0. The graph must
-    /// [fit](fits).
-    pub(super) fn verdict(&mut self) -> Number {
+    /// Whether a packet of at least [`NEAR`] bytes matches, in 8 bits: 1 or 0; or goes to `other`,
+    /// where the packet is looked at from the beginning. The graph must [fit](fits).
+    pub(super) fn verdict(&mut self, other: Block) -> Number {
         let graph = self.graph;
+        // A base comes after what it is computed from.
+        for (base, &end) in ends(graph).iter() {
+            let inside = self.has_bytes(Some(base), end.into());
+            let next = self.body.create_block();
+            self.body.ins().brif(inside, next, &[], other, &[]);
+            self.body.switch_to_block(next);
+            self.ends.insert(base, end);
+        }
         let mut outcomes: IdMap<NodeId, Outcome> = IdMap::new();
         let of = |outcomes: &IdMap<NodeId, Outcome>, target| match target {
             Target::Accept => Outcome::Always(true),
@@ -57,8 +112,18 @@ impl Writer<'_, '_, '_> {
         // Ways lead to later nodes.
         for id in graph.reached().into_iter().rev() {
             let node = &graph.nodes[id];
-            let (yes, no) = (of(&outcomes, node.yes), of(&outcomes, node.no));
-            let mut outcome = self.choice(node.test, yes, no);
+            let mut outcome = match range(graph, id) {
+                Some(range) => {
+                    let (yes, no) = (of(&outcomes, range.within), of(&outcomes, node.no));
+                    let holds = self.is_within(&range);
+                    self.choice(holds, yes, no)
+                }
+                None => {
+                    let (yes, no) = (of(&outcomes, node.yes), of(&outcomes, node.no));
+                    let holds = self.holds(node.test);
+                    self.choice(holds, yes, no)
+                }
+            };
             for &check in &node.checks {
                 outcome = self.checked(check, outcome);
             }
@@ -70,15 +135,23 @@ impl Writer<'_, '_, '_> {
         }
     }
 
-    /// `yes` where the test holds, else `no`.
-    fn choice(&mut self, test: Test, yes: Outcome, no: Outcome) -> Outcome {
+    /// One comparison without sign: what is below the first wraps to the end.
+    fn is_within(&mut self, range: &Range) -> Number {
+        let value = self.value(range.value);
+        let ins = self.body.ins();
+        let above = ins.iadd_imm_s(value, -i64::from(range.first));
+        let length = i64::from(range.last - range.first);
+        self.body.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, above, length)
+    }
+
+    /// `yes` where 1 holds, `no` where 0.
+    fn choice(&mut self, holds: Number, yes: Outcome, no: Outcome) -> Outcome {
         use Outcome::{Always, Computed};
         if let (Always(one), Always(other)) = (yes, no)
             && one == other
         {
             return yes;
         }
-        let holds = self.holds(test);
         let ins = self.body.ins();
         Computed(match (yes, no) {
             (Always(true), Always(_)) => holds,
@@ -109,7 +182,7 @@ impl Writer<'_, '_, '_> {
     /// `outcome` where the check holds, else no match.
     fn checked(&mut self, check: Check, outcome: Outcome) -> Outcome {
         let Check::Bound { base, end } = check else { unreachable!("the graph would not fit") };
-        if matches!(outcome, Outcome::Always(false)) || (base.is_none() && end <= NEAR) {
+        if matches!(outcome, Outcome::Always(false)) || self.is_inside(base, end.into()) {
             return outcome;
         }
         let inside = self.has_bytes(base, end.into());
@@ -140,10 +213,11 @@ impl Writer<'_, '_, '_> {
         }
     }
 
-    /// Whether a load lies within the first [`NEAR`] bytes of every packet.
-    pub(super) fn is_near(&self, base: Option<ValueId>, offset: u32, bytes: u32) -> bool {
-        let base = base.map_or(0, |base| self.graph.values.range(base).max);
-        u64::from(base) + u64::from(offset) + u64::from(bytes) <= u64::from(NEAR)
+    /// Whether every packet that comes here has so many bytes, from the base on if there is one.
+    pub(super) fn is_inside(&self, base: Option<ValueId>, end: u64) -> bool {
+        let asked = base.and_then(|base| self.ends.get(base));
+        let most = base.map_or(0, |base| self.graph.values.range(base).max);
+        asked.is_some_and(|&asked| end <= asked.into()) || u64::from(most) + end <= NEAR.into()
     }
 
     /// Where a load lies from the first byte of the packet on, or 0 if the packet ends before its

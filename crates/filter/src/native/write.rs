@@ -7,7 +7,7 @@
 
 use tidemill_jit::Body;
 use tidemill_jit::build::{Block, InstBuilder, IntCC, MemFlagsData, Value as Number, types};
-use tidemill_stdx::id::IdVec;
+use tidemill_stdx::id::{IdMap, IdVec};
 
 use super::dominance::Dominance;
 use super::flat;
@@ -65,7 +65,7 @@ fn both(
             body.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, packet.length, least);
         body.ins().brif(is_long, long, &[], short, &[]);
         body.switch_to_block(long);
-        let verdict = Writer::new(body, graph, packet, ends, Loads::Guarded).verdict();
+        let verdict = Writer::new(body, graph, packet, ends, Loads::Guarded).verdict(short);
         at_once(body, verdict);
         body.switch_to_block(short);
     }
@@ -89,6 +89,8 @@ pub(super) struct Writer<'w, 'm, 'g> {
     pub graph: &'g Graph,
     pub packet: Packet,
     loads: Loads,
+    /// Where no branch is written: so many bytes there are from these bases on.
+    pub ends: IdMap<ValueId, u32>,
     accept: Block,
     reject: Block,
     blocks: IdVec<NodeId, Block>,
@@ -126,6 +128,7 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
             graph,
             packet,
             loads,
+            ends: IdMap::new(),
             accept,
             reject,
             blocks: IdVec::new(),
@@ -281,7 +284,8 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
             unreachable!("only loads are asked for as they lie in memory");
         };
         let (mut address, mut offset) = (self.packet.data, offset);
-        if self.loads == Loads::Guarded && !self.is_near(base, offset, width.bytes()) {
+        let end = u64::from(offset) + u64::from(width.bytes());
+        if self.loads == Loads::Guarded && !self.is_inside(base, end) {
             let place = self.place_or_first(base, offset, width.bytes());
             address = self.body.ins().iadd(address, place);
             offset = 0;
@@ -309,7 +313,7 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
         }
     }
 
-    fn value(&mut self, id: ValueId) -> Number {
+    pub fn value(&mut self, id: ValueId) -> Number {
         if let Some(known) = self.known(&self.swapped, id) {
             return known;
         }

@@ -3,8 +3,8 @@
 //! Most of the time goes into machine code for a schema, so inputs share it. An input is
 //! * a number of one byte, and bytes: the numbers name the schemas of the corpus first, random ones
 //!   behind them;
-//! * or a case as text (it begins with `#` or `-`), of a schema of the corpus or of a new one. Of new
-//!   texts a few are taken, chosen by their hash, as the mutations of a text are too many.
+//! * or a case as text (it begins with `#` or `-`), of a schema of the corpus or of a new one. Of
+//!   new texts a few are taken, chosen by their hash, as the mutations of a text are too many.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;

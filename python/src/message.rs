@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use tidemill_wire::encode::table::Encoder;
 use tidemill_wire::json::{self, JsonSink, Mapping, PrintOptions};
 use tidemill_wire::message::{ListRef, MapRef, Message, MessageMut, MessageRef, Value};
@@ -15,6 +15,10 @@ use crate::convert;
 use crate::error::{self, EncodeError};
 use crate::path::{self, Key, Step};
 use crate::schema::PyMessageType;
+
+/// What a message can be asked besides its fields.
+const METHODS: [&str; 8] =
+    ["has", "clear", "which", "type", "to_dict", "to_json", "encode", "merge"];
 
 /// The outermost message with all that is in it.
 #[pyclass(module = "tidemill")]
@@ -126,6 +130,23 @@ fn detached<'py>(value: &Bound<'py, PyAny>, tree: &Py<Tree>) -> PyResult<Bound<'
 
 #[pymethods]
 impl PyMessage {
+    /// Fields are looked for first: what every object has would end in an exception for each of
+    /// them. Methods keep their names; a field that has one of those is read as `message["name"]`.
+    fn __getattribute__<'py>(
+        this: &Bound<'py, PyMessage>,
+        name: &Bound<'py, PyString>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, text) = (this.py(), name.to_str()?);
+        if !text.starts_with("__") && !METHODS.contains(&text) {
+            return this.get().get(py, text);
+        }
+        // SAFETY: both are objects that live, and the result is a new one, or none and an error.
+        unsafe {
+            let found = pyo3::ffi::PyObject_GenericGetAttr(this.as_ptr(), name.as_ptr());
+            Bound::from_owned_ptr_or_err(py, found)
+        }
+    }
+
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         self.get(py, name)
     }
@@ -154,11 +175,10 @@ impl PyMessage {
     }
 
     fn __dir__(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let own = ["has", "clear", "which", "type", "to_dict", "to_json", "encode", "merge"];
         let ty = self.r#type(py)?;
         let fields = ty.schema.message(self.ty).field_defs();
         let fields = fields.iter().map(|field| field.name().to_owned());
-        Ok(own.map(String::from).into_iter().chain(fields).collect())
+        Ok(METHODS.map(String::from).into_iter().chain(fields).collect())
     }
 
     /// True if the field is set; of a list or map, if it is not empty.

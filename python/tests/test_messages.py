@@ -113,6 +113,21 @@ class Messages(unittest.TestCase):
             with self.assertRaises((AttributeError, TypeError, ValueError, LookupError, OverflowError)):
                 wrong()
 
+    def test_methods_keep_their_names_and_fields_have_theirs(self):
+        schema = tidemill.Schema.from_text(
+            'syntax = "proto3"; message M { string has = 1; int32 __hidden = 2; bool plain = 3; }'
+        )
+        message = schema["M"](**{"has": "x", "__hidden": 7})
+        self.assertTrue(message.has("has"))
+        self.assertEqual(message["has"], "x")
+        self.assertEqual(getattr(message, "__hidden"), 7)
+        self.assertIs(message.__class__, type(message))
+        for name in ["missing", "__missing"]:
+            with self.assertRaises(AttributeError):
+                getattr(message, name)
+        self.assertFalse(hasattr(message, "missing"))
+        self.assertIn("plain", dir(message))
+
     def test_what_is_gone_is_an_error(self):
         person = Person(phones=[{"number": "1"}])
         phone = person.phones[0]

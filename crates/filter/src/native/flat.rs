@@ -9,11 +9,12 @@
 //!   n1: if b then n2 else reject      with each choice a conditional move
 //! ```
 //!
-//! This is for packets with [`NEAR`] bytes: what lies below is loaded without a check. Places that
-//! depend on a header's length are asked for once, before all tests, and packets that end before
-//! them go through the nodes: hardly any do, so the machine guesses right. Another load that may
-//! lie beyond is made at 0 where the packet ends before it. What comes of that is never seen: in a
-//! verified graph a check that fails lies before it on every way to `accept`.
+//! This is for packets with [`NEAR`] bytes: what these decide is left out before
+//! ([`for_packets_of`](crate::optimise::for_packets_of)), and what lies below is loaded without a
+//! check. Places that depend on a header's length are asked for once, before all tests, and packets
+//! that end before them go through the nodes: hardly any do, so the machine guesses right. Another
+//! load that may lie beyond is made at 0 where the packet ends before it. What comes of that is
+//! never seen: in a verified graph a check that fails lies before it on every way to `accept`.
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value as Number, types};
 use tidemill_stdx::id::IdMap;

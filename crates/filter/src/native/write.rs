@@ -13,6 +13,7 @@ use super::dominance::Dominance;
 use super::flat;
 use crate::ast::Operator;
 use crate::graph::{Check, Comparison, Family, Graph, NodeId, Target, Test, Value, ValueId, Width};
+use crate::optimise;
 
 /// A packet in generated code.
 #[derive(Clone, Copy, Debug)]
@@ -58,14 +59,15 @@ fn both(
     ends: (Block, Block),
     at_once: impl FnOnce(&mut Body<'_>, Number),
 ) {
-    if flat::fits(graph) {
+    let long_graph = optimise::for_packets_of(graph, flat::NEAR);
+    if flat::fits(&long_graph) {
         let (long, short) = (body.create_block(), body.create_block());
         let least = i64::from(flat::NEAR);
         let is_long =
             body.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, packet.length, least);
         body.ins().brif(is_long, long, &[], short, &[]);
         body.switch_to_block(long);
-        let verdict = Writer::new(body, graph, packet, ends, Loads::Guarded).verdict(short);
+        let verdict = Writer::new(body, &long_graph, packet, ends, Loads::Guarded).verdict(short);
         at_once(body, verdict);
         body.switch_to_block(short);
     }

@@ -4,11 +4,11 @@ use crate::graph::{Decided, Facts, Graph, Target, Values};
 
 /// Follows the graph from its begin with what is known, and shortens each way by what it decides.
 /// One pass: ways lead to later nodes, so all ways into a node are final when it is reached.
-pub(super) fn thread(graph: &mut Graph) {
+pub(super) fn thread(graph: &mut Graph, first: &Facts) {
     let mut known: Vec<Option<Facts>> = vec![None; graph.nodes.len()];
-    graph.begin = skip(graph, graph.begin, &Facts::default());
+    graph.begin = skip(graph, graph.begin, first);
     if let Target::Node(begin) = graph.begin {
-        known[begin.raw() as usize] = Some(Facts::default());
+        known[begin.raw() as usize] = Some(first.clone());
     }
     let ids: Vec<_> = graph.nodes.ids().collect();
     for id in ids {

@@ -5,10 +5,13 @@
 //! | `SpeedMessage1`, `SpeedMessage2` | bytes into a sink, which is told every value |
 //! | `...-message` | bytes into a message in memory that is used again, and into those of peers |
 //! | `...-encode` | such a message into bytes |
+//! | `...-handles-fill`, `-handles-read` | records with handles of 64 bits, and of 32 |
+//! | `...-handles` | the memory that such records take, in bytes |
 //! | `load-texts`, `load-descriptors` | a schema of five thousand messages, in milliseconds |
 
 mod decode;
 mod encode;
+mod handles;
 mod load;
 mod messages;
 mod peers;
@@ -48,6 +51,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         decode::run(&case, extent, &peers, report)?;
         messages::run(&case, extent, &peers, report)?;
         encode::run(&case, extent, &peers, report)?;
+        handles::run(&case, extent, report)?;
     }
     load::run(extent, report)
 }

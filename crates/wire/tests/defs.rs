@@ -193,24 +193,47 @@ fn custom_options_are_fields_of_options_messages() {
     assert!(seen.contains(&format!("String({note:?}, \"hello\")")), "{seen:?}");
 }
 
+/// The descriptors of a message `M` with such fields: name, number and, where it is there, the name
+/// in JSON.
+fn with_fields(fields: &[(&str, u8, Option<&str>)]) -> Vec<u8> {
+    let part = |number: u8, bytes: &[u8]| [&[number << 3 | 2, bytes.len() as u8], bytes].concat();
+    let field = |&(name, number, json): &(&str, u8, Option<&str>)| {
+        let kind = [0x18, number, 0x20, 1, 0x28, 5];
+        let json = json.map(|json| part(10, json.as_bytes())).unwrap_or_default();
+        part(2, &[&part(1, name.as_bytes())[..], &kind, &json].concat())
+    };
+    let fields: Vec<u8> = fields.iter().flat_map(field).collect();
+    let message = [&part(1, b"M")[..], &fields].concat();
+    let file = [&part(1, b"a.proto")[..], &part(4, &message), &part(12, b"proto3")].concat();
+    part(1, &file)
+}
+
 /// A name in JSON that is the field's own counts as given where another would be made.
 #[test]
 fn names_in_json_are_told_apart_from_descriptors_too() {
-    let part = |number: u8, bytes: &[u8]| [&[number << 3 | 2, bytes.len() as u8], bytes].concat();
-    let field = |name: &str, number: u8, json: &str| {
-        let kind = [0x18, number, 0x20, 1, 0x28, 5];
-        part(2, &[&part(1, name.as_bytes())[..], &kind, &part(10, json.as_bytes())].concat())
-    };
-    let set = |fields: &[Vec<u8>]| {
-        let message = [&part(1, b"M")[..], &fields.concat()].concat();
-        let file = [&part(1, b"a.proto")[..], &part(4, &message), &part(12, b"proto3")].concat();
-        Schema::from_descriptor_set(&part(1, &file))
-    };
-    let own = field("foo_bar", 1, "foo_bar");
-    let schema = set(&[own.clone(), field("plain", 2, "plain")]).unwrap();
+    let own = ("foo_bar", 1, Some("foo_bar"));
+    let set = with_fields(&[own, ("plain", 2, Some("plain"))]);
+    let schema = Schema::from_descriptor_set(&set).unwrap();
     let m = schema.message(message(&schema, "M"));
     assert_eq!(m.field_by_json_name("foo_bar").unwrap().name(), "foo_bar");
     assert_eq!(m.field_by_json_name("plain").unwrap().name(), "plain");
-    let error = set(&[own, field("x", 2, "foo_bar")]).map(drop).unwrap_err().to_string();
+    let set = with_fields(&[own, ("x", 2, Some("foo_bar"))]);
+    let error = Schema::from_descriptor_set(&set).map(drop).unwrap_err().to_string();
     assert!(error.contains("are both `foo_bar` in JSON"), "{error}");
+}
+
+/// Descriptors need not say what is made of a name.
+#[test]
+fn names_in_json_are_made_where_descriptors_say_none() {
+    let set = with_fields(&[("foo_bar__baz", 1, None), ("plain", 2, None), ("_x1_", 3, None)]);
+    let schema = Schema::from_descriptor_set(&set).unwrap();
+    let m = schema.message(message(&schema, "M"));
+    let names: Vec<&str> = m.field_defs().iter().map(|field| field.json_name()).collect();
+    assert_eq!(names, ["fooBarBaz", "plain", "X1"]);
+    assert_eq!(m.field_by_json_name("fooBarBaz").unwrap().number(), 1);
+    assert!(m.field_by_json_name("foo_bar__baz").is_none());
+    assert_eq!(schema.descriptor_set(), set, "as it came");
+    let set = with_fields(&[("foo_bar", 1, None), ("fooBar", 2, None)]);
+    let error = Schema::from_descriptor_set(&set).map(drop).unwrap_err().to_string();
+    assert!(error.contains("are both `fooBar` in JSON"), "{error}");
 }

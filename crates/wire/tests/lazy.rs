@@ -106,9 +106,9 @@ fn read_all(lazy: &Lazy<'_>) {
 
 fn check_case(input: &[u8]) {
     let Ok(case) = case::read(&String::from_utf8_lossy(input)) else { return };
-    let decoder = Decoder::new(&case.schema);
-    let decoder = decoder.depth_max(case.depth_max.unwrap_or(tidemill_wire::decode::DEPTH_MAX));
-    check(&decoder, case.message, &case.bytes);
+    let Ok((schema, message, _)) = case.head.build() else { return };
+    let depth_max = case.head.depth_max.unwrap_or(tidemill_wire::decode::DEPTH_MAX);
+    check(&Decoder::new(&schema).depth_max(depth_max), message, &case.bytes);
 }
 
 #[test]

@@ -37,6 +37,16 @@ impl Token {
 /// Texts may be that long, so that places fit.
 pub(super) const BYTES_MAX: usize = 1 << 30;
 
+/// By byte: whether it stands in words.
+static IN_WORD: [bool; 256] = {
+    let (mut table, mut byte) = ([false; 256], 0);
+    while byte < table.len() {
+        table[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        byte += 1;
+    }
+    table
+};
+
 struct Lexer<'a> {
     text: &'a [u8],
     at: usize,
@@ -78,10 +88,10 @@ impl Lexer<'_> {
         self.problems.push(Problem::error("bad-token", at, message));
     }
 
+    #[inline]
     fn skip_while(&mut self, test: impl Fn(u8) -> bool) {
-        while self.at < self.text.len() && test(self.text[self.at]) {
-            self.at += 1;
-        }
+        let rest = &self.text[self.at.min(self.text.len())..];
+        self.at += rest.iter().position(|&byte| !test(byte)).unwrap_or(rest.len());
     }
 
     fn blanks(&mut self) {
@@ -134,7 +144,7 @@ impl Lexer<'_> {
     }
 
     fn word(&mut self) {
-        self.skip_while(|b| b.is_ascii_alphanumeric() || b == b'_');
+        self.skip_while(|b| IN_WORD[usize::from(b)]);
     }
 
     fn number(&mut self) -> Kind {

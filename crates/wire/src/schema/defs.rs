@@ -14,7 +14,7 @@
 //! ```
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tidemill_stdx::frozen::{Frozen, FrozenRef};
 
@@ -133,10 +133,11 @@ pub struct Message {
     /// Ascending by number, like `ids`.
     pub(super) fields: Box<[Field]>,
     pub(super) ids: Box<[FieldId]>,
-    /// Indexes of fields by name.
-    pub(super) by_name: Box<[u32]>,
-    /// Indexes of fields by JSON name.
-    pub(super) by_json_name: Box<[u32]>,
+    /// Indexes of fields by name. Made by whoever first asks, as nobody asks most messages; two
+    /// threads may come at once.
+    pub(super) by_name: OnceLock<Box<[u32]>>,
+    /// Indexes of fields by JSON name; as above.
+    pub(super) by_json_name: OnceLock<Box<[u32]>>,
     pub(super) oneofs: Box<[Oneof]>,
     pub(super) oneof_ids: Box<[OneofId]>,
     pub(super) messages: Box<[MessageId]>,
@@ -201,16 +202,30 @@ impl Message {
 
     /// The field of that name.
     pub fn field_by_name(&self, name: &str) -> Option<&Field> {
-        let find = |&at: &u32| (*self.fields[at as usize].name).cmp(name);
-        let at = self.by_name.binary_search_by(find).ok()?;
-        Some(&self.fields[self.by_name[at] as usize])
+        self.find(&self.by_name, Field::name, name)
     }
 
     /// The field of that name in JSON.
     pub fn field_by_json_name(&self, name: &str) -> Option<&Field> {
-        let find = |&at: &u32| self.fields[at as usize].json_name().cmp(name);
-        let at = self.by_json_name.binary_search_by(find).ok()?;
-        Some(&self.fields[self.by_json_name[at] as usize])
+        self.find(&self.by_json_name, Field::json_name, name)
+    }
+
+    /// The field that `key` gives that name, by the order that `sorted` has or gets.
+    fn find(
+        &self,
+        sorted: &OnceLock<Box<[u32]>>,
+        key: fn(&Field) -> &str,
+        name: &str,
+    ) -> Option<&Field> {
+        let fields = &self.fields;
+        let by_key = |&a: &u32, &b: &u32| key(&fields[a as usize]).cmp(key(&fields[b as usize]));
+        let sorted = sorted.get_or_init(|| {
+            let mut indexes: Box<[u32]> = (0..fields.len() as u32).collect();
+            indexes.sort_unstable_by(by_key);
+            indexes
+        });
+        let at = sorted.binary_search_by(|&at| key(&fields[at as usize]).cmp(name)).ok()?;
+        Some(&fields[sorted[at] as usize])
     }
 
     /// The oneofs in the order of their declaration, without those made for `optional`.

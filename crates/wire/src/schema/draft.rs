@@ -214,8 +214,8 @@ pub struct FieldDraft {
     pub default: Option<String>,
     /// The oneof that it is a member of.
     pub oneof: Option<OneofId>,
-    /// The name in JSON, where it is set or was made; none from descriptors that only say what
-    /// would be made and is the name.
+    /// The name in JSON, where it is set or was made; none from descriptors where that is the
+    /// name.
     pub json_name: Option<String>,
     /// True if the source gives the name in JSON.
     pub json_name_given: bool,
@@ -235,11 +235,13 @@ pub struct FieldDraft {
 
 impl FieldDraft {
     /// True for extensions.
+    #[inline]
     pub fn is_extension(&self) -> bool {
         !self.extendee.is_empty()
     }
 
     /// True for repeated fields, maps among them.
+    #[inline]
     pub fn is_repeated(&self) -> bool {
         self.cardinality == Cardinality::Repeated
     }
@@ -356,16 +358,19 @@ macro_rules! arena {
     ($($push:ident, $get:ident, $get_mut:ident, $array:ident, $id:ident, $draft:ident;)+) => {
         impl Draft {
             $(
+                #[inline]
                 pub(crate) fn $push(&mut self, draft: $draft) -> $id {
                     self.$array.push(draft);
                     $id(self.$array.len() as u32 - 1)
                 }
 
+                #[inline]
                 pub(crate) fn $get(&self, id: $id) -> &$draft {
                     &self.$array[id.index()]
                 }
 
                 #[allow(dead_code)]
+                #[inline]
                 pub(crate) fn $get_mut(&mut self, id: $id) -> &mut $draft {
                     &mut self.$array[id.index()]
                 }
@@ -424,6 +429,7 @@ impl Draft {
     }
 
     /// The language of a file.
+    #[inline]
     pub(crate) fn edition(&self, file: FileId) -> Edition {
         self.file(file).edition
     }

@@ -13,12 +13,12 @@ use super::defs::{
 };
 use super::descriptor;
 use super::draft::{
-    Draft, EnumDraft, FieldDraft, FileDraft, MaybeOptions, MessageDraft, RangeDraft, ServiceDraft,
+    Draft, EnumDraft, FieldDraft, FileDraft, MaybeOptions, MessageDraft, OneofDraft, RangeDraft,
+    ServiceDraft,
 };
 use super::features::{Presence, RepeatedEncoding};
 use super::lookup::{Home, Named, Pool, Schema, WireField};
 use super::raw;
-use super::table::{FieldTable, Slot};
 use super::{EnumId, FieldId, FieldType, FileId, Label, MessageId, Tag, WireType};
 
 /// Makes a schema of a draft that was linked and checked without errors; `order` has imported
@@ -30,17 +30,16 @@ pub fn freeze(mut draft: Draft, order: &[FileId]) -> Schema {
             None => descriptor::file_bytes(&draft, FileId(id)).into(),
         })
         .collect();
-    let layout = Layout::new(&mut draft);
+    let mut layout = Layout::new(&mut draft);
     let default = |id: FieldId| {
         let field = draft.field(id);
         Some((id, default_value(&draft, ty(field), field.default.as_deref()?)?))
     };
     let defaults: Map<FieldId, DefaultValue> = draft.field_ids().filter_map(default).collect();
     let mut wire = wire_fields(&draft);
-    let tables = tables(&draft, &layout);
-    let mut graph = Graph::new(&draft);
+    let mut graph = Graph::new(&mut draft);
     let drafts = std::mem::take(&mut draft.fields);
-    let mut fields = Fields { drafts, defaults, layout: &layout };
+    let mut fields = Fields { drafts, defaults, layout: &mut layout };
     fields.homes(&mut wire, &draft);
     for (file, descriptor) in std::mem::take(&mut draft.files).into_iter().zip(descriptors) {
         graph.file(file, descriptor);
@@ -54,11 +53,11 @@ pub fn freeze(mut draft: Draft, order: &[FileId]) -> Schema {
     for service in std::mem::take(&mut draft.services) {
         graph.service(service);
     }
-    for &id in &layout.extensions {
+    for id in std::mem::take(&mut fields.layout.extensions) {
         graph.extension(id, &mut fields);
     }
-    let oneofs = layout.oneofs.clone().into();
-    graph.finish(wire.into(), tables.into(), oneofs, order)
+    let oneofs = layout.oneofs.into();
+    graph.finish(wire.into(), oneofs, order)
 }
 
 /// The order of things within their messages.
@@ -69,8 +68,6 @@ struct Layout {
     oneofs_of: Vec<Vec<u32>>,
     oneofs: Vec<Option<(MessageId, u32)>>,
     extensions: Vec<FieldId>,
-    /// By message: the extensions of it, ascending by number.
-    extensions_of: Map<MessageId, Vec<FieldId>>,
     /// By oneof: its members ascending by number.
     members: Vec<Vec<FieldId>>,
 }
@@ -89,7 +86,9 @@ impl Layout {
         for fields in &mut fields {
             fields.sort_by_key(number);
             for &id in fields.iter() {
-                if let Some(oneof) = draft.field(id).oneof {
+                if let Some(oneof) = draft.field(id).oneof
+                    && !draft.oneof(oneof).synthetic
+                {
                     members[oneof.index()].push(id);
                 }
             }
@@ -103,14 +102,7 @@ impl Layout {
         }
         let is_extension = |id: &FieldId| draft.field(*id).is_extension();
         let extensions: Vec<FieldId> = draft.field_ids().filter(is_extension).collect();
-        let mut extensions_of: Map<MessageId, Vec<FieldId>> = Map::default();
-        for &id in &extensions {
-            if let Some(message) = draft.field(id).message {
-                extensions_of.entry(message).or_default().push(id);
-            }
-        }
-        extensions_of.values_mut().for_each(|ids| ids.sort_by_key(number));
-        Layout { fields, oneofs_of, oneofs, extensions, extensions_of, members }
+        Layout { fields, oneofs_of, oneofs, extensions, members }
     }
 }
 
@@ -148,31 +140,11 @@ fn wire_fields(draft: &Draft) -> Vec<WireField> {
     draft.fields.iter().map(wire_field).collect()
 }
 
-fn tables(draft: &Draft, layout: &Layout) -> Vec<FieldTable> {
-    let slot = |id: FieldId| {
-        let (field, kind) = (draft.field(id), ty(draft.field(id)));
-        let packable = field.is_repeated() && kind.is_packable();
-        (field.number as u32, Slot { field: id, kind, packable })
-    };
-    let table = |(message, fields): (usize, &Vec<FieldId>)| match layout
-        .extensions_of
-        .get(&MessageId(message as u32))
-    {
-        None => FieldTable::new(fields.iter().map(|&id| slot(id))),
-        Some(extensions) => {
-            let mut all: Vec<_> = fields.iter().chain(extensions).map(|&id| slot(id)).collect();
-            all.sort_by_key(|&(number, _)| number);
-            FieldTable::new(all.into_iter())
-        }
-    };
-    layout.fields.iter().enumerate().map(table).collect()
-}
-
 /// Fields on their way into messages.
 struct Fields<'l> {
     drafts: Vec<FieldDraft>,
     defaults: Map<FieldId, DefaultValue>,
-    layout: &'l Layout,
+    layout: &'l mut Layout,
 }
 
 impl Fields<'_> {
@@ -189,12 +161,15 @@ impl Fields<'_> {
 
     /// The definition of a field that is the `index`th of its message.
     fn take(&mut self, id: FieldId, index: u32) -> Field {
-        let field = std::mem::take(&mut self.drafts[id.index()]);
-        let (ty, label, packed) = (ty(&field), label(&field), is_packed(&field));
+        // What is not taken goes with all drafts.
+        let field = &mut self.drafts[id.index()];
+        let (ty, label, packed) = (ty(field), label(field), is_packed(field));
+        let default = field.default.is_some().then(|| self.defaults.remove(&id)).flatten();
+        let json_name = field.json_name.take().filter(|json| *json != field.name);
         Field {
             id,
-            json_name: field.json_name.filter(|json| *json != field.name).map(Into::into),
-            name: field.name.into(),
+            json_name: json_name.map(Into::into),
+            name: std::mem::take(&mut field.name).into(),
             message: field.message.unwrap_or(MessageId(0)),
             number: field.number as u32,
             index,
@@ -206,7 +181,7 @@ impl Fields<'_> {
             extension: None,
             edge: None,
             features: field.features,
-            default: self.defaults.remove(&id).map(Box::new),
+            default: default.map(Box::new),
             options: options(&field.options),
         }
     }
@@ -225,28 +200,18 @@ struct Graph {
     file_names: Map<Arc<str>, FileId>,
     packages: Vec<Box<str>>,
     message_names: Vec<Arc<str>>,
-    oneofs: Vec<OneofRest>,
+    oneofs: Vec<OneofDraft>,
     edges: Vec<(u32, u32)>,
-}
-
-/// What a oneof has besides its members.
-struct OneofRest {
-    name: Box<str>,
-    options: Box<[u8]>,
 }
 
 impl Graph {
     /// Nodes stand in the order files, messages, enums, services, extensions, so that edges are
     /// known before their ends are there.
-    fn new(draft: &Draft) -> Graph {
+    fn new(draft: &mut Draft) -> Graph {
         let files = draft.files.len() as u32;
         let enums = files + draft.messages.len() as u32;
         let packages =
             draft.files.iter().map(|file| file.package.clone().unwrap_or_default().into());
-        let rest = |oneof: &super::draft::OneofDraft| OneofRest {
-            name: oneof.name.as_str().into(),
-            options: options(&oneof.options),
-        };
         let mut names = Map::default();
         names.reserve(draft.messages.len() + draft.enums.len());
         Graph {
@@ -259,7 +224,7 @@ impl Graph {
             file_names: Map::default(),
             packages: packages.collect(),
             message_names: draft.messages.iter().map(|one| one.full_name.clone()).collect(),
-            oneofs: draft.oneofs.iter().map(rest).collect(),
+            oneofs: std::mem::take(&mut draft.oneofs),
             edges: Vec::new(),
         }
     }
@@ -316,8 +281,7 @@ impl Graph {
         if let Some(parent) = message.parent {
             self.edge(self.message_node(parent));
         }
-        let layout = fields.layout;
-        let ids = &layout.fields[id.index()];
+        let ids = std::mem::take(&mut fields.layout.fields[id.index()]);
         let take = |(index, &field): (usize, &FieldId)| {
             let mut def = fields.take(field, index as u32);
             def.edge = self.type_node(def.ty).map(|node| {
@@ -327,11 +291,11 @@ impl Graph {
             def
         };
         let defs: Box<[Field]> = ids.iter().enumerate().map(take).collect();
-        let oneof_indexes = &layout.oneofs_of[id.index()];
+        let oneof_indexes = std::mem::take(&mut fields.layout.oneofs_of[id.index()]);
         let oneof = |&index: &u32| Oneof {
-            name: self.oneofs[index as usize].name.clone(),
-            fields: layout.members[index as usize].as_slice().into(),
-            options: self.oneofs[index as usize].options.clone(),
+            name: std::mem::take(&mut self.oneofs[index as usize].name).into(),
+            fields: std::mem::take(&mut fields.layout.members[index as usize]).into(),
+            options: options(&self.oneofs[index as usize].options),
         };
         let bytes = options(&message.options);
         let def = Message {
@@ -339,10 +303,10 @@ impl Graph {
             full_name: message.full_name.clone(),
             file: message.file,
             parent: message.parent,
-            by_name: sorted(defs.len(), |a, b| defs[a].name.cmp(&defs[b].name)),
-            by_json_name: sorted(defs.len(), |a, b| defs[a].json_name().cmp(defs[b].json_name())),
+            by_name: OnceLock::new(),
+            by_json_name: OnceLock::new(),
             fields: defs,
-            ids: ids.as_slice().into(),
+            ids: ids.into(),
             oneofs: oneof_indexes.iter().map(oneof).collect(),
             oneof_ids: oneof_indexes.iter().map(|&index| super::OneofId(index)).collect(),
             rare: rare(&message),
@@ -445,7 +409,6 @@ impl Graph {
     fn finish(
         mut self,
         wire: Box<[WireField]>,
-        tables: Box<[FieldTable]>,
         oneofs: Box<[Option<(MessageId, u32)>]>,
         order: &[FileId],
     ) -> Schema {
@@ -466,7 +429,7 @@ impl Graph {
             services,
             extensions,
             wire,
-            tables,
+            tables: OnceLock::new(),
             oneofs,
             names: self.names,
             file_names: self.file_names,

@@ -6,7 +6,7 @@ use tidemill_stdx::frozen::Frozen;
 use tidemill_stdx::hash::Map;
 
 use super::defs::{Def, Enum, Field, File, Message, Oneof, Service, SharedDef};
-use super::table::{FieldTable, Slot};
+use super::table::{self, FieldTable, Slot};
 use super::{
     EnumId, FieldId, FieldType, FileId, Label, MessageId, OneofId, ServiceId, Tag, descriptor,
 };
@@ -65,8 +65,8 @@ pub(super) struct Pool {
     pub(super) extensions: Box<[Frozen<Def>]>,
     /// By field.
     pub(super) wire: Box<[WireField]>,
-    /// By message.
-    pub(super) tables: Box<[FieldTable]>,
+    /// By message. Made by the first who looks for a number; two threads may come at once.
+    pub(super) tables: OnceLock<Box<[FieldTable]>>,
     /// By oneof: its message and its place there; nothing for those made for `optional`.
     pub(super) oneofs: Box<[Option<(MessageId, u32)>]>,
     pub(super) names: Map<Arc<str>, Named>,
@@ -299,7 +299,7 @@ impl Schema {
 
     #[inline]
     pub(crate) fn slot(&self, message: MessageId, number: u32) -> Option<Slot> {
-        self.pool.tables[message.index()].find(number)
+        self.pool.tables.get_or_init(|| table::tables(self))[message.index()].find(number)
     }
 
     #[inline]

@@ -58,18 +58,34 @@ pub use raw::{RawFields, RawValue};
 /// The name of a field in JSON where the source gives none: without underscores, the letters
 /// after them in capitals.
 pub fn json_name(name: &str) -> String {
-    let mut parts = name.split('_');
-    let mut json = String::with_capacity(name.len());
-    json.push_str(parts.next().unwrap_or(""));
-    for part in parts {
-        let mut rest = part.chars();
-        json.extend(rest.next().map(|first| first.to_ascii_uppercase()));
-        json.push_str(rest.as_str());
+    if !name.contains('_') {
+        return name.to_owned();
+    }
+    let (mut json, mut after_underscore) = (String::with_capacity(name.len()), false);
+    for char in name.chars() {
+        match (char, std::mem::replace(&mut after_underscore, char == '_')) {
+            ('_', _) => {}
+            (_, true) => json.push(char.to_ascii_uppercase()),
+            (_, false) => json.push(char),
+        }
     }
     json
 }
 
+/// The bytes of what [`json_name`] makes of the name.
+pub(crate) fn json_name_bytes(name: &str) -> impl Iterator<Item = u8> {
+    let mut after_underscore = false;
+    name.bytes().filter_map(move |byte| {
+        if byte == b'_' {
+            after_underscore = true;
+            return None;
+        }
+        let capital = std::mem::take(&mut after_underscore);
+        Some(if capital { byte.to_ascii_uppercase() } else { byte })
+    })
+}
+
 /// True if that is what [`json_name`] makes of the name.
 pub(crate) fn is_json_name(json: &str, name: &str) -> bool {
-    if name.contains('_') { json == json_name(name) } else { json == name }
+    json == name && !name.contains('_') || json.bytes().eq(json_name_bytes(name))
 }

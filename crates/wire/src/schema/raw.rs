@@ -44,12 +44,14 @@ impl<'a> RawFields<'a> {
         self.rest
     }
 
+    #[inline]
     fn varint(&mut self) -> Result<u64, Malformed> {
         let (value, length) = varint::read(self.rest).map_err(|_| Malformed)?;
         self.rest = &self.rest[length..];
         Ok(value)
     }
 
+    #[inline]
     fn take(&mut self, length: u64) -> Result<&'a [u8], Malformed> {
         let length = usize::try_from(length).map_err(|_| Malformed)?;
         let (taken, rest) = self.rest.split_at_checked(length).ok_or(Malformed)?;
@@ -57,10 +59,12 @@ impl<'a> RawFields<'a> {
         Ok(taken)
     }
 
+    #[inline]
     fn fixed<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
         self.take(N as u64)?.try_into().map_err(|_| Malformed)
     }
 
+    #[inline]
     fn tag(&mut self) -> Result<(u32, WireType), Malformed> {
         let tag = self.varint()?;
         let number = tag >> 3;
@@ -71,6 +75,7 @@ impl<'a> RawFields<'a> {
         }
     }
 
+    #[inline]
     fn value(
         &mut self,
         number: u32,
@@ -106,6 +111,25 @@ impl<'a> RawFields<'a> {
         }
     }
 
+    /// What most fields are: one byte of tag, and one that is the value or the length.
+    #[inline]
+    fn short_field(&mut self) -> Option<(u32, RawValue<'a>)> {
+        let &[tag @ 8..0x80, second @ ..0x80, ref rest @ ..] = self.rest else { return None };
+        let number = u32::from(tag >> 3);
+        match WireType::from_tag(tag.into())? {
+            WireType::Varint => {
+                self.rest = rest;
+                Some((number, RawValue::Varint(second.into())))
+            }
+            WireType::Length => {
+                let (taken, rest) = rest.split_at_checked(second.into())?;
+                self.rest = rest;
+                Some((number, RawValue::Length(taken)))
+            }
+            _ => None,
+        }
+    }
+
     fn field(&mut self) -> Result<(u32, RawValue<'a>), Malformed> {
         let (number, wire_type) = self.tag()?;
         Ok((number, self.value(number, wire_type, 0)?))
@@ -115,9 +139,13 @@ impl<'a> RawFields<'a> {
 impl<'a> Iterator for RawFields<'a> {
     type Item = Result<(u32, RawValue<'a>), Malformed>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
             return None;
+        }
+        if let Some(field) = self.short_field() {
+            return Some(Ok(field));
         }
         let field = self.field();
         if field.is_err() {
@@ -129,6 +157,9 @@ impl<'a> Iterator for RawFields<'a> {
 
 /// The last varint of that field; later ones replace earlier ones.
 pub fn last_varint(bytes: &[u8], number: u32) -> Option<u64> {
+    if bytes.is_empty() {
+        return None; // Most elements have no options.
+    }
     RawFields::new(bytes)
         .flatten()
         .filter_map(|field| match field {

@@ -14,39 +14,46 @@
 //! M { ...
 //! ```
 
+use std::fmt;
+
 use tidemill_wire::proto::{Texts, compile};
 use tidemill_wire::{MessageId, Schema, Tables};
 
-pub struct Case {
-    pub schema: Schema,
-    pub message: MessageId,
-    pub tables: Tables,
+/// What decoders are made for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Head {
+    pub schema: String,
+    pub message: String,
+    pub required: bool,
+    pub select: Option<String>,
     pub depth_max: Option<usize>,
+}
+
+pub struct Case {
+    pub head: Head,
     pub bytes: Vec<u8>,
     pub events: String,
     /// Everything up to and with the line that begins the events.
-    pub head: String,
+    pub top: String,
 }
 
 /// Reads a case; an error says what is wrong with it.
 pub fn read(text: &str) -> Result<Case, String> {
-    let (mut schema, mut bytes, mut events) = (String::new(), Vec::new(), String::new());
-    let (mut message, mut required, mut select) = (None, false, None);
-    let mut depth_max = None;
-    let (mut head, mut section) = (String::new(), "");
+    let (mut head, mut bytes, mut events) = (Head::default(), Vec::new(), String::new());
+    let (mut top, mut section) = (String::new(), "");
     for line in text.lines() {
         if section != "events" {
-            head.push_str(line);
-            head.push('\n');
+            top.push_str(line);
+            top.push('\n');
         }
         if let Some(rest) = line.strip_prefix("--- ") {
             let (name, argument) = rest.split_once(' ').unwrap_or((rest, ""));
             section = name;
             match name {
-                "message" => message = Some(argument),
-                "required" => required = true,
-                "select" => select = Some(argument),
-                "depth" => depth_max = argument.parse().ok().filter(|&depth| depth < 200),
+                "message" => head.message = argument.to_owned(),
+                "required" => head.required = true,
+                "select" => head.select = Some(argument.to_owned()),
+                "depth" => head.depth_max = argument.parse().ok().filter(|&depth| depth < 200),
                 "schema" | "bytes" | "events" => {}
                 _ => return Err(format!("no section `{name}`")),
             }
@@ -54,8 +61,8 @@ pub fn read(text: &str) -> Result<Case, String> {
         }
         match section {
             "schema" => {
-                schema.push_str(line);
-                schema.push('\n');
+                head.schema.push_str(line);
+                head.schema.push('\n');
             }
             "bytes" => read_bytes(line, &mut bytes)?,
             "events" => {
@@ -65,22 +72,42 @@ pub fn read(text: &str) -> Result<Case, String> {
             _ => {}
         }
     }
-    let compiled = compile(&["case.proto"], &Texts::from_iter([("case.proto", schema)]));
-    let schema = compiled.schema.ok_or_else(|| {
-        let all = compiled.diagnostics.iter().map(|one| compiled.sources.render(one));
-        all.collect::<String>()
-    })?;
-    let message = message.ok_or("no message")?;
-    let message = schema.message_by_name(message).ok_or("no such message")?;
-    let tables = match (required, select) {
-        (true, _) => Tables::checking_required(&schema),
-        (_, Some(paths)) => {
-            let paths: Vec<&str> = paths.split_whitespace().collect();
-            Tables::select(&schema, message, &paths).map_err(|error| error.to_string())?
+    Ok(Case { head, bytes, events, top })
+}
+
+impl Head {
+    /// The schema, the message, and what is wanted of it; an error says why there are none.
+    pub fn build(&self) -> Result<(Schema, MessageId, Tables), String> {
+        let compiled = compile(&["case.proto"], &Texts::from_iter([("case.proto", &*self.schema)]));
+        let schema = compiled.schema.ok_or_else(|| {
+            let all = compiled.diagnostics.iter().map(|one| compiled.sources.render(one));
+            all.collect::<String>()
+        })?;
+        let message = schema.message_by_name(&self.message).ok_or("no such message")?;
+        let tables = match (self.required, &self.select) {
+            (true, _) => Tables::checking_required(&schema),
+            (_, Some(paths)) => {
+                let paths: Vec<&str> = paths.split_whitespace().collect();
+                Tables::select(&schema, message, &paths).map_err(|error| error.to_string())?
+            }
+            _ => Tables::new(&schema),
+        };
+        Ok((schema, message, tables))
+    }
+}
+
+/// As it stands in a file.
+impl fmt::Display for Head {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "--- schema\n{}--- message {}\n", self.schema, self.message)?;
+        if self.required {
+            f.write_str("--- required\n")?;
         }
-        _ => Tables::new(&schema),
-    };
-    Ok(Case { schema, message, tables, depth_max, bytes, events, head })
+        if let Some(paths) = &self.select {
+            writeln!(f, "--- select {paths}")?;
+        }
+        self.depth_max.map_or(Ok(()), |depth| writeln!(f, "--- depth {depth}"))
+    }
 }
 
 fn read_bytes(line: &str, bytes: &mut Vec<u8>) -> Result<(), String> {

@@ -1,52 +1,72 @@
 //! All ways to decode a case must tell the same.
 
 use tidemill_stdx::rng::Rng;
-use tidemill_wire::decode::{Listing, Native, Strings};
+use tidemill_wire::decode::{DEPTH_MAX, Listing, Native, Strings};
 use tidemill_wire::{DecodeError, Decoder, ErrorKind, Message, MessageId, Schema, Tables, Wants};
 
+use crate::case::Head;
 use crate::log::Log;
 
 /// What a decoder told, and how it ended.
 pub type Told = (String, Result<(), DecodeError>);
 
-/// A schema with what decodes it.
-pub struct Engines<'s> {
-    pub schema: &'s Schema,
-    pub tables: &'s Tables,
-    pub native: Native,
-    pub checking: Native,
-    /// Into messages in memory.
-    pub viewed: Native,
-    pub copied: Native,
-    pub depth_max: usize,
+/// How many ways to cut bytes into pieces are tried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Cuts {
+    /// Those at every pair of places, if they are not too many.
+    Every,
+    /// A few, chosen by the bytes.
+    Few,
 }
 
-impl<'s> Engines<'s> {
-    pub fn new(schema: &'s Schema, tables: &'s Tables) -> Engines<'s> {
-        let native = Native::compile(schema, tables, Wants::ALL).unwrap();
-        let checking = Native::compile(schema, tables, Wants::NONE).unwrap();
-        let depth_max = tidemill_wire::decode::DEPTH_MAX;
+/// A schema with what decodes it.
+pub struct Engines {
+    pub head: Head,
+    pub schema: Schema,
+    pub message: MessageId,
+    tables: Tables,
+    native: Native,
+    checking: Native,
+    /// Into messages in memory.
+    viewed: Native,
+    copied: Native,
+}
+
+impl Engines {
+    /// Compiles all of them; an error says what is wrong with the schema.
+    pub fn new(head: Head) -> Result<Engines, String> {
+        let (schema, message, tables) = head.build()?;
+        let native = Native::compile(&schema, &tables, Wants::ALL).unwrap();
+        let checking = Native::compile(&schema, &tables, Wants::NONE).unwrap();
         let [viewed, copied] = [Strings::Viewed, Strings::Copied].map(|strings| {
-            Native::for_messages(schema, tables, strings, Listing::Dropped).unwrap()
+            Native::for_messages(&schema, &tables, strings, Listing::Dropped).unwrap()
         });
-        Engines { schema, tables, native, checking, viewed, copied, depth_max }
+        Ok(Engines { head, schema, message, tables, native, checking, viewed, copied })
     }
 
     fn table_decoder(&self) -> Decoder<'_> {
-        Decoder::with(self.schema, self.tables).depth_max(self.depth_max)
+        let depth_max = self.head.depth_max.unwrap_or(DEPTH_MAX);
+        Decoder::with(&self.schema, &self.tables).depth_max(depth_max)
     }
 
-    pub fn whole(&self, message: MessageId, bytes: &[u8]) -> Told {
-        whole(&self.table_decoder(), self.schema, message, bytes)
+    pub fn whole(&self, bytes: &[u8]) -> Told {
+        whole(&self.table_decoder(), &self.schema, self.message, bytes)
+    }
+
+    /// What a failure shows: the case, and the way in which it was decoded.
+    fn case(&self, bytes: &[u8], how: &str) -> String {
+        let bytes: String = bytes.iter().map(|byte| format!(" {byte:02x}")).collect();
+        format!("{}--- bytes\n{bytes}\n{how}", self.head)
     }
 
     /// Decodes in every way and compares; panics where two differ. Gives what all told.
-    pub fn check(&self, message: MessageId, bytes: &[u8]) -> Told {
+    pub fn check(&self, bytes: &[u8], cuts: Cuts) -> Told {
+        let (schema, message) = (&self.schema, self.message);
         let table = self.table_decoder();
         let native = table.native(&self.native);
-        let told = whole(&table, self.schema, message, bytes);
-        let other = whole(&native, self.schema, message, bytes);
-        same(&told, &other, || format!("native, {bytes:02x?}"));
+        let told = whole(&table, schema, message, bytes);
+        let other = whole(&native, schema, message, bytes);
+        same(&told, &other, || self.case(bytes, "native"));
         // At the end of a page the code stops before the end.
         let mut page = vec![0; 2 * 4096];
         let end = page.as_ptr().align_offset(4096);
@@ -54,53 +74,68 @@ impl<'s> Engines<'s> {
         if end >= bytes.len() && end <= page.len() {
             let place = &mut page[end - bytes.len()..end];
             place.copy_from_slice(bytes);
-            let other = whole(&native, self.schema, message, place);
-            same(&told, &other, || format!("page, {bytes:02x?}"));
+            let other = whole(&native, schema, message, place);
+            same(&told, &other, || self.case(bytes, "page"));
         }
         for decoder in [table, table.native(&self.checking)] {
             let result = decoder.decode(message, bytes, &mut ());
-            assert_eq!(told.1, result, "checking, {bytes:02x?}");
+            assert_eq!(told.1, result, "{}", self.case(bytes, "checking"));
         }
-        for stop_after in 0..told.0.lines().count().min(40) {
-            let [a, b] = [table, native].map(|decoder| {
-                whole_until(&decoder, self.schema, message, bytes, Some(stop_after))
-            });
-            same(&a, &b, || format!("stopped after {stop_after}, {bytes:02x?}"));
+        let lines = told.0.lines().count();
+        let stops: Vec<usize> = match cuts {
+            Cuts::Every => (0..lines.min(40)).collect(),
+            Cuts::Few => bytes
+                .last()
+                .map(|&byte| usize::from(byte) % (lines + 1))
+                .into_iter()
+                .filter(|&after| after < lines)
+                .collect(),
+        };
+        for after in stops {
+            let [a, b] = [table, native]
+                .map(|decoder| whole_until(&decoder, schema, message, bytes, Some(after)));
+            same(&a, &b, || self.case(bytes, &format!("stopped after {after}")));
             assert_eq!(a.1.unwrap_err().kind, ErrorKind::Stopped);
         }
-        for cuts in cuts(bytes.len()) {
+        let cuts = match cuts {
+            Cuts::Every => every_cut(bytes.len()),
+            Cuts::Few => few_cuts(bytes),
+        };
+        for cuts in &cuts {
             for decoder in [table, native] {
-                let streamed = streamed(&decoder, self.schema, message, bytes, &cuts);
-                same(&told, &streamed, || format!("cut at {cuts:?}, {bytes:02x?}"));
+                let streamed = streamed(&decoder, schema, message, bytes, cuts);
+                same(&told, &streamed, || self.case(bytes, &format!("cut at {cuts:?}")));
             }
         }
-        self.check_messages(message, bytes);
+        self.check_messages(bytes, &cuts);
         told
     }
 
     /// Decodes into messages in memory in every way and compares.
-    fn check_messages(&self, message: MessageId, bytes: &[u8]) {
+    fn check_messages(&self, bytes: &[u8], cuts: &[Vec<usize>]) {
         let table = self.table_decoder();
-        let new = || Message::new(self.schema, message).unwrap();
+        let new = || Message::new(&self.schema, self.message).unwrap();
         // A message that was in use has garbage where a new one has zeros.
         let (mut expected, mut viewed, mut copied) = (new(), new(), new());
         for round in 0..2 {
             let told = expected.decode_with(&table, bytes);
+            let how = |what| self.case(bytes, &format!("{what}, round {round}"));
             let other = viewed.decode_with(&table.native(&self.viewed), bytes);
-            assert_eq!(told, other, "viewed, round {round}, {bytes:02x?}");
-            assert_same(&expected, &viewed, || format!("viewed, round {round}, {bytes:02x?}"));
+            assert_eq!(told, other, "{}", how("viewed"));
+            assert_same(&expected, &viewed, || how("viewed"));
             let other = copied.decode_copied_with(&table.native(&self.copied), bytes);
-            assert_eq!(told, other, "copied, round {round}, {bytes:02x?}");
-            assert_same(&expected, &copied, || format!("copied, round {round}, {bytes:02x?}"));
+            assert_eq!(told, other, "{}", how("copied"));
+            assert_same(&expected, &copied, || how("copied"));
         }
         let told = expected.decode_with(&table, bytes);
-        for cuts in cuts(bytes.len()) {
+        for cuts in cuts {
             for decoder in [table, table.native(&self.copied)] {
                 let mut built = new();
-                let other = streamed_into(&decoder, message, bytes, &cuts, &mut built);
-                assert_eq!(told, other, "cut at {cuts:?}, {bytes:02x?}");
+                let how = || self.case(bytes, &format!("a message, cut at {cuts:?}"));
+                let other = streamed_into(&decoder, self.message, bytes, cuts, &mut built);
+                assert_eq!(told, other, "{}", how());
                 // Of a string that is not complete no piece is in the message.
-                assert_same(&expected, &built, || format!("cut at {cuts:?}, {bytes:02x?}"));
+                assert_same(&expected, &built, how);
             }
         }
     }
@@ -180,8 +215,8 @@ fn streamed(
 /// So many bytes are cut at every pair of places.
 const PAIRS_MAX: usize = 48;
 
-/// Ways to cut so many bytes into pieces.
-fn cuts(length: usize) -> Vec<Vec<usize>> {
+/// Ways to cut so many bytes into pieces: all of them, or many.
+fn every_cut(length: usize) -> Vec<Vec<usize>> {
     let mut cuts = vec![vec![], (1..length).collect()];
     if length <= PAIRS_MAX {
         let pairs = (0..=length).flat_map(|a| (a..=length).map(move |b| vec![a, b]));
@@ -196,6 +231,22 @@ fn cuts(length: usize) -> Vec<Vec<usize>> {
             (0..1 + rng.below(4)).map(|_| rng.below(length as u64 + 1) as usize).collect();
         many.sort_unstable();
         cuts.push(many);
+    }
+    cuts
+}
+
+/// Some ways to cut these bytes into pieces, which change with the bytes.
+fn few_cuts(bytes: &[u8]) -> Vec<Vec<usize>> {
+    let seed = bytes
+        .iter()
+        .fold(0, |sum: u64, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut rng = Rng::new(seed);
+    let mut place = || rng.below(bytes.len() as u64 + 1) as usize;
+    let mut cuts: Vec<Vec<usize>> =
+        (1..4).map(|count| (0..count).map(|_| place()).collect()).collect();
+    cuts.iter_mut().for_each(|cuts| cuts.sort_unstable());
+    if bytes.len() <= PAIRS_MAX {
+        cuts.push((1..bytes.len()).collect());
     }
     cuts
 }

@@ -7,11 +7,12 @@ mod log;
 mod mutate;
 mod noise;
 mod random;
+mod schemas;
 mod system_calls;
 
 use std::path::Path;
 
-use check::Engines;
+use check::{Cuts, Engines};
 
 #[test]
 fn the_corpus_is_decoded_as_it_says() {
@@ -20,18 +21,17 @@ fn the_corpus_is_decoded_as_it_says() {
     for (path, text) in mutate::seeds("tests/wire", &["wire"]) {
         let text = String::from_utf8(text).unwrap();
         let case = case::read(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
-        let mut engines = Engines::new(&case.schema, &case.tables);
-        engines.depth_max = case.depth_max.unwrap_or(engines.depth_max);
-        let (mut events, result) = engines.whole(case.message, &case.bytes);
+        let engines = Engines::new(case.head).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+        let (mut events, result) = engines.whole(&case.bytes);
         if let Err(error) = result {
             events.push_str(&format!("error: {error}\n"));
         }
         if std::env::var_os("BLESS").is_some() && events != case.events {
-            std::fs::write(folder.join(&path), case.head + &events).unwrap();
+            std::fs::write(folder.join(&path), case.top + &events).unwrap();
         } else {
             assert_eq!(events, case.events, "{path:?}");
         }
-        let _told = engines.check(case.message, &case.bytes);
+        let _told = engines.check(&case.bytes, Cuts::Every);
         count += 1;
     }
     assert!(count >= 20, "{count} cases");
@@ -39,5 +39,22 @@ fn the_corpus_is_decoded_as_it_says() {
 
 #[test]
 fn changed_cases_are_decoded_alike() {
-    mutate::bombard(&mutate::seeds("tests/wire", &["wire"]), 400, noise::check);
+    mutate::bombard(&mutate::seeds("tests/wire", &["wire"]), 400, noise::check_all_ways);
+}
+
+#[test]
+fn noise_is_decoded_alike() {
+    let mut seeds = mutate::seeds("tests/wire", &["wire"]);
+    // The same bytes after the number of any schema.
+    let numbered: Vec<_> = (0..=255_u8)
+        .zip(seeds.iter().cycle())
+        .map(|(number, (path, text))| {
+            let case = case::read(&String::from_utf8_lossy(text)).unwrap();
+            (path.with_extension(number.to_string()), [&[number][..], &case.bytes].concat())
+        })
+        .collect();
+    seeds.extend(numbered);
+    mutate::bombard(&seeds, 4000, |input| {
+        noise::check(input);
+    });
 }

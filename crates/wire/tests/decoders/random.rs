@@ -1,59 +1,11 @@
-//! Random schemas, random messages of them, and changes of their bytes.
-
-use std::fmt::Write;
+//! Random messages of random schemas, and changes of their bytes.
 
 use proptest::prelude::*;
 use tidemill_stdx::rng::Rng;
-use tidemill_wire::proto::{Texts, compile};
-use tidemill_wire::{FieldType, Label, MessageId, Scalar, Schema, Tables, varint};
+use tidemill_wire::{FieldType, Label, MessageId, Scalar, Schema, varint};
 
-use crate::check::Engines;
-
-/// Some messages of random fields; every fourth number is far away.
-fn schema(rng: &mut Rng) -> Schema {
-    let proto2 = rng.chance(0.5);
-    let syntax = if proto2 { "proto2" } else { "proto3" };
-    let mut text = format!("syntax = \"{syntax}\";\nenum E {{ ZERO = 0; ONE = 1; FAR = 90; }}\n");
-    let messages = 1 + rng.below(4);
-    for message in 0..messages {
-        writeln!(text, "message M{message} {{").unwrap();
-        let mut number = 0;
-        for index in 0..rng.below(12) {
-            number += 1 + rng.below(3) + if rng.chance(0.25) { 1 << rng.below(26) } else { 0 };
-            field(&mut text, rng, proto2, messages, index, number);
-        }
-        text.push_str("}\n");
-    }
-    let compiled = compile(&["a.proto"], &Texts::from_iter([("a.proto", text.clone())]));
-    compiled.schema.unwrap_or_else(|| panic!("{text}"))
-}
-
-fn field(text: &mut String, rng: &mut Rng, proto2: bool, messages: u64, index: u64, number: u64) {
-    // Numbers that belong to implementations.
-    let number = if (19_000..20_000).contains(&number) { number + 1000 } else { number };
-    let label = match (rng.below(3), proto2) {
-        (0, _) => "repeated",
-        (1, true) if rng.chance(0.3) => "required",
-        (_, true) => "optional",
-        _ => "",
-    };
-    if proto2 && rng.chance(0.15) {
-        writeln!(text, "{label} group G{index} = {number} {{ optional int32 x = 1; }}").unwrap();
-        return;
-    }
-    let ty = match rng.below(5) {
-        0 => format!("M{}", rng.below(messages)),
-        1 => "E".to_owned(),
-        _ => rng.pick(&Scalar::ALL).unwrap().name().to_owned(),
-    };
-    let packable = !ty.starts_with('M') && ty != "string" && ty != "bytes";
-    let options = match label == "repeated" && packable {
-        true if rng.chance(0.5) => " [packed = true]",
-        true if rng.chance(0.3) => " [packed = false]",
-        _ => "",
-    };
-    writeln!(text, "{label} {ty} f{index} = {number}{options};").unwrap();
-}
+use crate::check::{Cuts, Engines};
+use crate::schemas;
 
 /// Bytes of a message, mostly of its fields.
 fn message(rng: &mut Rng, schema: &Schema, id: MessageId, depth: u64, out: &mut Vec<u8>) {
@@ -140,40 +92,17 @@ fn change(rng: &mut Rng, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Some paths of fields.
-fn paths(rng: &mut Rng, schema: &Schema, id: MessageId) -> Vec<String> {
-    let mut paths = Vec::new();
-    for field in schema.message(id).field_defs() {
-        match field.field_type().message() {
-            _ if rng.chance(0.5) => {}
-            Some(inner) if rng.chance(0.7) => {
-                let inner = schema.message(inner).field_defs().iter().filter(|_| rng.chance(0.5));
-                paths.extend(inner.map(|one| format!("{}.{}", field.name(), one.name())));
-            }
-            _ => paths.push(field.name().to_owned()),
-        }
-    }
-    paths
-}
-
 fn check(seed: u64) {
     let mut rng = Rng::new(seed);
-    let schema = schema(&mut rng);
-    let root = schema.message_by_name("M0").unwrap();
-    let tables = match rng.below(4) {
-        0 => Tables::checking_required(&schema),
-        1 => Tables::select(&schema, root, &paths(&mut rng, &schema, root)).unwrap(),
-        _ => Tables::new(&schema),
-    };
-    let engines = Engines::new(&schema, &tables);
+    let engines = Engines::new(schemas::head(&mut rng)).unwrap();
     for round in 0..4 {
         let mut bytes = Vec::new();
-        message(&mut rng, &schema, root, 3, &mut bytes);
+        message(&mut rng, &engines.schema, engines.message, 3, &mut bytes);
         bytes.truncate(600);
         if round > 0 {
             change(&mut rng, &mut bytes);
         }
-        let _told = engines.check(root, &bytes);
+        let _told = engines.check(&bytes, Cuts::Every);
     }
 }
 

@@ -1,13 +1,12 @@
 //! Names in JSON: no two fields of a message share one.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::{Check, option};
 use crate::schema::draft::FieldDraft;
 use crate::schema::features::JsonFormat;
 use crate::schema::problem::Part;
-use crate::schema::{FieldId, MessageId, json_name};
+use crate::schema::{FieldId, MessageId, json_name, json_name_bytes};
 
 /// Number of a field of `google.protobuf.MessageOptions`.
 const LEGACY_CONFLICTS: u32 = 11;
@@ -57,24 +56,27 @@ impl Check<'_> {
     }
 
     /// True if no two names are the same, neither as they would be made nor as the source gives
-    /// them: what nearly all messages have, and quicker to see than which are the same.
-    fn all_differ(&self, fields: &[FieldId]) -> bool {
-        let fields = || fields.iter().map(|&id| self.draft.field(id));
-        let made = fields().map(|field| match &field.json_name {
-            Some(name) if !field.json_name_given => Cow::from(&**name),
-            _ if !field.name.contains('_') => Cow::from(&*field.name),
-            _ => Cow::from(json_name(&field.name)),
-        });
-        let differ = |mut names: Vec<Cow<'_, str>>| {
-            names.sort_unstable();
-            names.windows(2).all(|pair| pair[0] != pair[1])
-        };
-        if !differ(made.collect()) {
+    /// them: what nearly all messages have, and quicker to see than which are the same. Two names
+    /// of one hash count as the same.
+    fn all_differ(&mut self, fields: &[FieldId]) -> bool {
+        let draft = self.draft;
+        let fields = || fields.iter().map(|&id| draft.field(id));
+        if !self.hashes_differ(fields().map(|field| hash(json_name_bytes(&field.name)))) {
             return false;
         }
         let is_given = |field: &FieldDraft| field.json_name_given && field.json_name.is_some();
-        let given = |field: &FieldDraft| Cow::from(name_of(field, true).0);
-        !fields().any(is_given) || differ(fields().map(given).collect())
+        let as_given = |field: &FieldDraft| match &field.json_name {
+            Some(name) if field.json_name_given => hash(name.bytes()),
+            _ => hash(json_name_bytes(&field.name)),
+        };
+        !fields().any(is_given) || self.hashes_differ(fields().map(as_given))
+    }
+
+    fn hashes_differ(&mut self, hashes: impl Iterator<Item = u64>) -> bool {
+        self.hashes.clear();
+        self.hashes.extend(hashes);
+        self.hashes.sort_unstable();
+        self.hashes.windows(2).all(|two| two[0] != two[1])
     }
 
     fn conflict(&mut self, id: FieldId, other: FieldId, name: &str, lenient: bool) {
@@ -91,6 +93,12 @@ impl Check<'_> {
         }
         self.label((other.file, other.place, Part::Name), "the other is here");
     }
+}
+
+/// As FNV has it: quick for names, which are short.
+fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
+    let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    bytes.fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 /// The name and whether the source gives it.

@@ -31,8 +31,7 @@ impl Check<'_> {
         self.ranges(message, message_set);
         for &oneof in &message.oneofs {
             let oneof_draft = draft.oneof(oneof);
-            let is_member = |field: &&FieldId| draft.field(**field).oneof == Some(oneof);
-            if !message.fields.iter().any(|field| is_member(&field)) {
+            if !self.has_members[oneof.index()] {
                 let text = format!("oneof `{}` has no fields", oneof_draft.name);
                 self.error("empty-oneof", (message.file, oneof_draft.place, Part::Name), text);
             }
@@ -106,12 +105,17 @@ impl Check<'_> {
 
     /// A quick look: most messages have nothing reserved and each number once.
     fn may_clash(&self, message: &MessageDraft) -> bool {
-        let mut numbers: Vec<i32> =
-            message.fields.iter().map(|&id| self.draft.field(id).number).collect();
+        let number = |id: &FieldId| self.draft.field(*id).number;
+        let ascend = |two: &[FieldId]| number(&two[0]) < number(&two[1]);
+        if !message.reserved_ranges.is_empty() || !message.extension_ranges.is_empty() {
+            return true;
+        }
+        if message.fields.windows(2).all(ascend) {
+            return false;
+        }
+        let mut numbers: Vec<i32> = message.fields.iter().map(number).collect();
         numbers.sort_unstable();
         numbers.windows(2).any(|two| two[0] == two[1])
-            || !message.reserved_ranges.is_empty()
-            || !message.extension_ranges.is_empty()
     }
 
     fn field_names(&mut self, message: &MessageDraft) {

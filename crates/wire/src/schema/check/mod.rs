@@ -20,7 +20,11 @@ use super::{FileId, link};
 
 /// Checks a draft and adds what is wrong to `problems`.
 pub fn check(draft: &Draft, problems: &mut Vec<Problem>) {
-    let mut check = Check { draft, problems };
+    let mut has_members = vec![false; draft.oneofs.len()];
+    for oneof in draft.fields.iter().filter_map(|field| field.oneof) {
+        has_members[oneof.index()] = true;
+    }
+    let mut check = Check { draft, problems, has_members, hashes: Vec::new() };
     for id in draft.file_ids() {
         check.file(id);
     }
@@ -42,6 +46,10 @@ pub fn check(draft: &Draft, problems: &mut Vec<Problem>) {
 struct Check<'a> {
     draft: &'a Draft,
     problems: &'a mut Vec<Problem>,
+    /// By oneof: it has a field.
+    has_members: Vec<bool>,
+    /// Used again and again.
+    hashes: Vec<u64>,
 }
 
 impl Check<'_> {

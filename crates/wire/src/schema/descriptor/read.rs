@@ -10,7 +10,9 @@ use crate::schema::draft::{
 use crate::schema::features::Edition;
 use crate::schema::problem::Place;
 use crate::schema::raw::{self, RawFields, RawValue};
-use crate::schema::{EnumId, FieldId, FileId, MessageId, OneofId, ServiceId, is_json_name};
+use crate::schema::{
+    EnumId, FieldId, FileId, MessageId, OneofId, ServiceId, is_json_name, json_name,
+};
 
 /// How deep messages may be declared in messages.
 const DEPTH_MAX: usize = 100;
@@ -56,7 +58,7 @@ pub fn read_set(draft: &mut Draft, bytes: &[u8]) -> Result<Vec<FileId>, Descript
 /// Reads a serialized `FileDescriptorProto` into a draft.
 pub fn read_file(draft: &mut Draft, bytes: &[u8]) -> Result<FileId, DescriptorError> {
     let id = draft.push_file(FileDraft { descriptor: Some(bytes.into()), ..FileDraft::default() });
-    let result = Reader { draft, file: id }.file(bytes);
+    let result = Reader { draft, file: id, members: Vec::new() }.file(bytes);
     let file = draft.file(id).name.clone();
     result.map(|()| id).map_err(|what| DescriptorError { file, what })
 }
@@ -64,6 +66,8 @@ pub fn read_file(draft: &mut Draft, bytes: &[u8]) -> Result<FileId, DescriptorEr
 struct Reader<'d> {
     draft: &'d mut Draft,
     file: FileId,
+    /// The fields of the messages being read, the innermost last, with the places of their oneofs.
+    members: Vec<(FieldId, Option<u32>)>,
 }
 
 fn fields<'b>(bytes: &'b [u8], mut each: impl FnMut(u32, RawValue<'b>) -> Read) -> Read {
@@ -213,11 +217,14 @@ impl Reader<'_> {
         }
         let id = self.draft.push_message(MessageDraft::default());
         let mut message = MessageDraft { file: self.file, parent, ..MessageDraft::default() };
-        let mut members = Vec::new();
+        let first = self.members.len();
         fields(descriptor, |number, value| {
             match number {
                 1 => message.name = text(value)?,
-                2 => members.push(self.field(bytes(value)?, Some(id))?),
+                2 => {
+                    let member = self.field(bytes(value)?, Some(id))?;
+                    self.members.push(member);
+                }
                 3 => message.messages.push(self.message(bytes(value)?, Some(id), depth + 1)?),
                 4 => message.enums.push(self.enum_(bytes(value)?, Some(id))?),
                 5 => {
@@ -239,7 +246,8 @@ impl Reader<'_> {
             }
             Ok(())
         })?;
-        for (field, oneof) in members {
+        message.fields.reserve_exact(self.members.len() - first);
+        for (field, oneof) in self.members.drain(first..) {
             message.fields.push(field);
             if let Some(oneof) = oneof {
                 let oneof = message.oneofs.get(oneof as usize);
@@ -296,6 +304,8 @@ impl Reader<'_> {
             // Most say what the name says, and that is understood.
             let says_more = field.json_name_given || json != field.name;
             field.json_name = says_more.then(|| json.to_owned());
+        } else if field.name.contains('_') {
+            field.json_name = Some(json_name(&field.name));
         }
         Ok((self.draft.push_field(field), oneof))
     }

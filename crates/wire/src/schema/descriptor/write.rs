@@ -1,12 +1,14 @@
 //! Drafts into serialized descriptors, fields ascending by number, as `protoc` writes them.
 
+use tidemill_stdx::hash::Map;
+
 use crate::schema::draft::{
-    Draft, EnumDraft, EnumValueDraft, FieldDraft, ImportKind, MaybeOptions, MethodDraft,
-    OptionsDraft, RangeDraft, Visibility,
+    Draft, EnumDraft, EnumValueDraft, ImportKind, MaybeOptions, MethodDraft, OptionsDraft,
+    RangeDraft, Visibility,
 };
 use crate::schema::features::Edition;
 use crate::schema::raw::{put_length, put_tag, put_varint};
-use crate::schema::{EnumId, FieldId, FileId, MessageId, ServiceId, WireType};
+use crate::schema::{EnumId, FieldId, FileId, MessageId, OneofId, ServiceId, WireType};
 use crate::varint;
 
 /// A serialized `FileDescriptorSet` of those files.
@@ -43,7 +45,7 @@ pub fn file_bytes(draft: &Draft, id: FileId) -> Vec<u8> {
         put_inner(&mut out, 6, |out| service_into(out, draft, service));
     }
     for &extension in &file.extensions {
-        put_inner(&mut out, 7, |out| field_into(out, draft, extension));
+        put_inner(&mut out, 7, |out| field_into(out, draft, extension, None));
     }
     put_options(&mut out, 8, &file.options);
     for (number, kind) in [(10, ImportKind::Public), (11, ImportKind::Weak)] {
@@ -68,8 +70,11 @@ pub fn file_bytes(draft: &Draft, id: FileId) -> Vec<u8> {
 fn message_into(out: &mut Vec<u8>, draft: &Draft, id: MessageId) {
     let message = draft.message(id);
     put_text(out, 1, &message.name);
-    for &field in &message.fields {
-        put_inner(out, 2, |out| field_into(out, draft, field));
+    let oneofs: Map<OneofId, usize> =
+        message.oneofs.iter().enumerate().map(|(index, &oneof)| (oneof, index)).collect();
+    for &id in &message.fields {
+        let oneof = draft.field(id).oneof.and_then(|oneof| oneofs.get(&oneof).copied());
+        put_inner(out, 2, |out| field_into(out, draft, id, oneof));
     }
     for &nested in &message.messages {
         put_inner(out, 3, |out| message_into(out, draft, nested));
@@ -81,7 +86,7 @@ fn message_into(out: &mut Vec<u8>, draft: &Draft, id: MessageId) {
         put_inner(out, 5, |out| range_into(out, range.range, &range.options));
     }
     for &extension in &message.extensions {
-        put_inner(out, 6, |out| field_into(out, draft, extension));
+        put_inner(out, 6, |out| field_into(out, draft, extension, None));
     }
     put_options(out, 7, &message.options);
     for &oneof in &message.oneofs {
@@ -100,7 +105,8 @@ fn message_into(out: &mut Vec<u8>, draft: &Draft, id: MessageId) {
     put_visibility(out, 11, message.visibility);
 }
 
-fn field_into(out: &mut Vec<u8>, draft: &Draft, id: FieldId) {
+/// A field, and the place of its oneof in the message.
+fn field_into(out: &mut Vec<u8>, draft: &Draft, id: FieldId, oneof: Option<usize>) {
     let field = draft.field(id);
     put_text(out, 1, &field.name);
     if field.is_extension() {
@@ -116,7 +122,7 @@ fn field_into(out: &mut Vec<u8>, draft: &Draft, id: FieldId) {
         put_text(out, 7, default);
     }
     put_options(out, 8, &field.options);
-    if let Some(index) = oneof_index(draft, field) {
+    if let Some(index) = oneof {
         put_varint(out, 9, index as u64);
     }
     if let Some(json_name) = &field.json_name {
@@ -125,12 +131,6 @@ fn field_into(out: &mut Vec<u8>, draft: &Draft, id: FieldId) {
     if field.proto3_optional {
         put_varint(out, 17, 1);
     }
-}
-
-fn oneof_index(draft: &Draft, field: &FieldDraft) -> Option<usize> {
-    let oneof = field.oneof?;
-    let message = draft.message(field.scope?);
-    message.oneofs.iter().position(|&one| one == oneof)
 }
 
 fn range_into(out: &mut Vec<u8>, range: RangeDraft, options: &MaybeOptions) {

@@ -19,7 +19,11 @@ fn feature_sets(options: &MaybeOptions, number: u32) -> impl Iterator<Item = &[u
     raw::lengths(bytes, number)
 }
 
+#[inline]
 fn merged(parent: Features, options: &MaybeOptions, number: u32) -> Features {
+    if options.is_none() {
+        return parent;
+    }
     feature_sets(options, number).fold(parent, Features::merged)
 }
 

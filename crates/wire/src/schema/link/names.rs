@@ -57,10 +57,24 @@ struct Package {
 #[derive(Debug)]
 pub struct Names {
     words: Interner,
-    entities: Map<(Scope, Symbol), Entity>,
+    /// By scope and word; see [`key`].
+    entities: Map<u64, Entity>,
     packages: Vec<Package>,
     /// By file.
     package_of: Vec<u32>,
+    /// Messages and enums by full name, where most paths lead that begin outermost. Empty if a name
+    /// is taken twice, so that each is looked for in its scopes.
+    types: Map<Arc<str>, Entity>,
+}
+
+/// A scope and a word in it. No draft has 2^30 messages.
+fn key(scope: Scope, word: Symbol) -> u64 {
+    let (kind, id) = match scope {
+        Scope::Package(id) => (0, id),
+        Scope::Message(id) => (1, id.0),
+        Scope::Service(id) => (2, id.0),
+    };
+    kind << 62 | u64::from(id) << 32 | u64::from(word.raw())
 }
 
 impl Names {
@@ -72,14 +86,28 @@ impl Names {
             entities: Map::default(),
             packages: vec![root],
             package_of: Vec::new(),
+            types: Map::default(),
         };
+        let before = problems.len();
         let count = draft.fields.len() + draft.oneofs.len() + draft.messages.len();
         names.entities.reserve(count + draft.enums.len());
+        names.types.reserve(draft.messages.len() + draft.enums.len());
         for file in draft.file_ids() {
             names.declare_package(draft, file, problems);
         }
         names.full_names(draft);
         names.declare_all(draft, problems);
+        if problems.len() == before {
+            let messages = draft.message_ids().map(Entity::Message);
+            for entity in messages.chain(draft.enum_ids().map(Entity::Enum)) {
+                let full_name = match entity {
+                    Entity::Message(id) => &draft.message(id).full_name,
+                    Entity::Enum(id) => &draft.enum_(id).full_name,
+                    _ => continue,
+                };
+                names.types.insert(full_name.clone(), entity);
+            }
+        }
         names
     }
 
@@ -89,7 +117,7 @@ impl Names {
         self.packages[0].files.push(id);
         for part in file.package.iter().flat_map(|name| name.split('.')) {
             let word = self.words.intern(part);
-            let key = (Scope::Package(package), word);
+            let key = key(Scope::Package(package), word);
             package = match self.entities.get(&key) {
                 Some(&Entity::Package(inner)) => inner,
                 Some(&other) => {
@@ -196,7 +224,7 @@ impl Names {
         problems: &mut Vec<Problem>,
     ) {
         let word = self.words.intern(name);
-        match self.entities.entry((scope, word)) {
+        match self.entities.entry(key(scope, word)) {
             std::collections::hash_map::Entry::Vacant(place) => {
                 place.insert(entity);
             }
@@ -272,11 +300,14 @@ impl Names {
 
     /// What a scope declares under a name.
     pub fn get(&self, scope: Scope, name: &str) -> Option<Entity> {
-        self.entities.get(&(scope, self.words.get(name)?)).copied()
+        self.entities.get(&key(scope, self.words.get(name)?)).copied()
     }
 
     /// What a name with dots means from a scope on inwards.
     pub fn get_path(&self, scope: Scope, path: &str) -> Option<Entity> {
+        if let (Scope::Package(0), Some(&found)) = (scope, self.types.get(path)) {
+            return Some(found);
+        }
         let mut scope = scope;
         let mut parts = path.split('.');
         loop {

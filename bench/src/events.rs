@@ -5,7 +5,7 @@ use tidemill_relation::view::Progress;
 use tidemill_relation::{OwnedValue, Value};
 
 use crate::Extent;
-use crate::clock::{cpu_seconds, median};
+use crate::clock::cpu_seconds;
 use crate::program::{ADDRESS, Blind, node};
 use crate::report::{Better, Report, Row};
 
@@ -36,15 +36,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
             }
             rates.push(events as f64 / seconds);
         }
-        let row = Row {
-            bench: "events",
-            case: case.to_owned(),
-            who: "tidemill".to_owned(),
-            metric: "per_cpu_s",
-            value: median(rates),
-            unit: "1/s",
-            runs,
-        };
+        let row = Row::median("events", case, "tidemill", ("per_cpu_s", "1/s"), rates);
         report.case(&[row], Better::High);
     }
     Ok(())

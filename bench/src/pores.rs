@@ -354,15 +354,7 @@ fn round_trip(extent: Extent, report: &mut Report) -> Result<(), String> {
         let rows: Vec<Row> = ["tidemill", "c"]
             .into_iter()
             .zip(figures)
-            .map(|(who, figures)| Row {
-                bench: "pores",
-                case: case.to_owned(),
-                who: who.to_owned(),
-                metric: "ns",
-                value: median(figures),
-                unit: "ns",
-                runs,
-            })
+            .map(|(who, figures)| Row::median("pores", case, who, ("ns", "ns"), figures))
             .collect();
         report.case(&rows, Better::Low);
     }

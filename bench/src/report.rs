@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::clock::median;
+
 /// One measured figure: the median of some runs.
 #[derive(Clone, Debug)]
 pub struct Row {
@@ -19,6 +21,20 @@ pub struct Row {
     pub unit: &'static str,
     /// How many runs it is the median of.
     pub runs: usize,
+}
+
+impl Row {
+    /// The median of what these runs took, or came to; the metric is given with its unit.
+    pub fn median(
+        bench: &'static str,
+        case: &str,
+        who: &str,
+        (metric, unit): (&'static str, &'static str),
+        figures: Vec<f64>,
+    ) -> Row {
+        let (case, who, runs) = (case.to_owned(), who.to_owned(), figures.len());
+        Row { bench, case, who, metric, value: median(figures), unit, runs }
+    }
 }
 
 /// Whether small or large figures are better.

@@ -15,7 +15,7 @@ use tidemill_filter::{Filter, Frame, Settings, interpret};
 use tidemill_stdx::diag::Sources;
 
 use crate::Extent;
-use crate::clock::{cpu_seconds, median};
+use crate::clock::cpu_seconds;
 use crate::packets::BURST;
 use crate::report::{Better, Report, Row};
 use crate::tool;
@@ -79,15 +79,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
             .into_iter()
             .zip(rates)
             .filter(|(_, rates)| !rates.is_empty())
-            .map(|(who, rates)| Row {
-                bench: "filter",
-                case: case.to_owned(),
-                who: who.to_owned(),
-                metric: "per_cpu_s",
-                runs: rates.len(),
-                value: median(rates),
-                unit: "1/s",
-            })
+            .map(|(who, rates)| Row::median("filter", case, who, ("per_cpu_s", "1/s"), rates))
             .collect();
         report.case(&rows, Better::High);
     }

@@ -28,7 +28,7 @@ pub use workloads::run as workloads;
 use tidemill_packet::engine::{Engine, EngineKind, Options, Rest};
 use tidemill_packet::graph::Graph;
 
-use crate::clock::{cpu_seconds, median};
+use crate::clock::cpu_seconds;
 use crate::report::Row;
 
 /// Breaths between two looks at how it stands, as the driver on the event loop has it.
@@ -143,15 +143,7 @@ fn rates(
 
 /// A row of rates.
 fn row(bench: &'static str, case: &str, who: &str, figures: Vec<f64>) -> Row {
-    Row {
-        bench,
-        case: case.to_owned(),
-        who: who.to_owned(),
-        metric: "per_cpu_s",
-        runs: figures.len(),
-        value: median(figures),
-        unit: "1/s",
-    }
+    Row::median(bench, case, who, ("per_cpu_s", "1/s"), figures)
 }
 
 /// Expects this count.

@@ -3,7 +3,7 @@
 use super::Case;
 use super::peers::{Peers, What};
 use crate::Extent;
-use crate::clock::{cpu_seconds, median};
+use crate::clock::cpu_seconds;
 use crate::report::{Better, Report, Row};
 
 /// Rates by contender, in the order in which they first came.
@@ -67,15 +67,7 @@ impl Rates {
         let rows: Vec<Row> = self
             .all
             .into_iter()
-            .map(|(who, rates)| Row {
-                bench: "proto",
-                case: case.to_owned(),
-                who: who.to_owned(),
-                metric: "mb_per_s",
-                runs: rates.len(),
-                value: median(rates),
-                unit: "MB/s",
-            })
+            .map(|(who, rates)| Row::median("proto", case, who, ("mb_per_s", "MB/s"), rates))
             .collect();
         report.case(&rows, Better::High);
     }

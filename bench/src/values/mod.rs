@@ -16,7 +16,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use crate::Extent;
-use crate::clock::{cpu_seconds, median};
+use crate::clock::cpu_seconds;
 use crate::report::{Better, Report, Row};
 use tidemill_relation::{TupleBuf, Value};
 
@@ -209,14 +209,8 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         let rows: Vec<Row> = WAYS
             .iter()
             .zip(figures)
-            .map(|((who, _), figures)| Row {
-                bench: "values",
-                case: kind.name().to_owned(),
-                who: (*who).to_owned(),
-                metric: "ns",
-                value: median(figures),
-                unit: "ns",
-                runs,
+            .map(|((who, _), figures)| {
+                Row::median("values", kind.name(), who, ("ns", "ns"), figures)
             })
             .collect();
         report.case(&rows, Better::Low);

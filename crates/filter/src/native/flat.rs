@@ -10,17 +10,18 @@
 //! ```
 //!
 //! This is for packets with [`NEAR`] bytes: what these decide is left out before
-//! ([`for_packets_of`](crate::optimise::for_packets_of)), and what lies below is loaded without a
-//! check. Places that depend on a header's length are asked for once, before all tests, and packets
-//! that end before them go through the nodes: hardly any do, so the machine guesses right. Another
-//! load that may lie beyond is made at 0 where the packet ends before it. What comes of that is
-//! never seen: in a verified graph a check that fails lies before it on every way to `accept`.
+//! ([`for_packets_of`]), and what lies below is loaded without a check. Places that depend on a
+//! header's length are asked for once, before all tests, and packets that end before them go
+//! through the nodes: hardly any do, so the machine guesses right. Another load that may lie beyond
+//! is made at 0 where the packet ends before it. What comes of that is never seen: in a verified
+//! graph a check that fails lies before it on every way to `accept`.
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value as Number, types};
 use tidemill_stdx::id::IdMap;
 
 use super::write::Writer;
 use crate::graph::{Check, Comparison, Graph, NodeId, Target, Test, ValueId};
+use crate::optimise::for_packets_of;
 
 /// So many bytes a packet has to have; Ethernet makes shorter ones as long.
 pub(super) const NEAR: u32 = 60;
@@ -32,8 +33,18 @@ const FAR: u64 = 128;
 /// Above, a packet saves more by leaving early than by never being guessed wrong.
 const NODES_MAX: usize = 16;
 
-/// Whether a graph is written without branches too. Divisions, and walks along headers, need some.
-pub(super) fn fits(graph: &Graph) -> bool {
+/// The graph for packets of [`NEAR`] bytes, if it is to be written without branches.
+pub(super) fn of_long_packets(graph: &Graph) -> Option<Graph> {
+    // What those bytes decide is never most of a graph, so large ones are not looked at further.
+    if graph.reached().len() > 4 * NODES_MAX {
+        return None;
+    }
+    let graph = for_packets_of(graph, NEAR);
+    fits(&graph).then_some(graph)
+}
+
+/// Divisions, and walks along headers, need branches.
+fn fits(graph: &Graph) -> bool {
     let reached = graph.reached();
     let bounds_only = |id: &NodeId| {
         let checks = &graph.nodes[*id].checks;
@@ -113,18 +124,11 @@ impl Writer<'_, '_, '_> {
         // Ways lead to later nodes.
         for id in graph.reached().into_iter().rev() {
             let node = &graph.nodes[id];
-            let mut outcome = match range(graph, id) {
-                Some(range) => {
-                    let (yes, no) = (of(&outcomes, range.within), of(&outcomes, node.no));
-                    let holds = self.is_within(&range);
-                    self.choice(holds, yes, no)
-                }
-                None => {
-                    let (yes, no) = (of(&outcomes, node.yes), of(&outcomes, node.no));
-                    let holds = self.holds(node.test);
-                    self.choice(holds, yes, no)
-                }
+            let (holds, yes) = match range(graph, id) {
+                Some(range) => (self.is_within(&range), range.within),
+                None => (self.holds(node.test), node.yes),
             };
+            let mut outcome = self.choice(holds, of(&outcomes, yes), of(&outcomes, node.no));
             for &check in &node.checks {
                 outcome = self.checked(check, outcome);
             }

@@ -13,7 +13,6 @@ use super::dominance::Dominance;
 use super::flat;
 use crate::ast::Operator;
 use crate::graph::{Check, Comparison, Family, Graph, NodeId, Target, Test, Value, ValueId, Width};
-use crate::optimise;
 
 /// A packet in generated code.
 #[derive(Clone, Copy, Debug)]
@@ -59,8 +58,7 @@ fn both(
     ends: (Block, Block),
     at_once: impl FnOnce(&mut Body<'_>, Number),
 ) {
-    let long_graph = optimise::for_packets_of(graph, flat::NEAR);
-    if flat::fits(&long_graph) {
+    if let Some(long_graph) = flat::of_long_packets(graph) {
         let (long, short) = (body.create_block(), body.create_block());
         let least = i64::from(flat::NEAR);
         let is_long =

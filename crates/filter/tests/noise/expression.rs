@@ -1,5 +1,5 @@
-//! Expressions of the filter language and packets: what reads keeps the same packets interpreted and
-//! compiled, as written and optimised.
+//! Expressions of the filter language and packets: what reads keeps the same packets interpreted
+//! and compiled, as written and optimised.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -2,6 +2,7 @@
 
 use tidemill_stdx::region::Bump;
 
+use super::any::is_of_url;
 use super::group_name;
 use super::lex::{Lex, Lexer};
 use super::literal::{decimal, integer};
@@ -186,12 +187,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         let mut name = String::new();
         while !self.lexer.take(b']') {
             match self.lexer.peek() {
-                byte @ (b'.' | b'/' | b'-' | b'~' | b'!' | b'$' | b'&' | b'(' | b')' | b'*'
-                | b'+' | b',' | b';' | b'=' | b'%') => {
-                    name.push(char::from(byte));
-                    self.lexer.at += 1;
-                }
-                byte if byte.is_ascii_alphanumeric() || byte == b'_' => {
+                byte if is_of_url(byte) => {
                     name.push(char::from(byte));
                     self.lexer.at += 1;
                 }

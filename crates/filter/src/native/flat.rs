@@ -9,19 +9,22 @@
 //!   n1: if b then n2 else reject      with each choice a conditional move
 //! ```
 //!
-//! This is for packets with [`NEAR`] bytes: what these decide is left out before
-//! ([`for_packets_of`]), and what lies below is loaded without a check. Places that depend on a
+//! This is for packets with [`NEAR`] bytes that are no fragments of IPv6: what this decides is left
+//! out before ([`for_packets_with`]), and what lies below is loaded without a check. Places that depend on a
 //! header's length are asked for once, before all tests, and packets that end before them go
 //! through the nodes: hardly any do, so the machine guesses right. Another load that may lie beyond
 //! is made at 0 where the packet ends before it. What comes of that is never seen: in a verified
 //! graph a check that fails lies before it on every way to `accept`.
 
+use std::collections::BTreeSet;
+
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value as Number, types};
 use tidemill_stdx::id::IdMap;
 
+use super::row::Row;
 use super::write::Writer;
-use crate::graph::{Check, Comparison, Graph, NodeId, Target, Test, ValueId};
-use crate::optimise::for_packets_of;
+use crate::graph::{Check, Comparison, Facts, Graph, NodeId, Target, Test, Value, ValueId, Width};
+use crate::optimise::for_packets_with;
 
 /// So many bytes a packet has to have; Ethernet makes shorter ones as long.
 pub(super) const NEAR: u32 = 60;
@@ -33,14 +36,53 @@ const FAR: u64 = 128;
 /// Above, a packet saves more by leaving early than by never being guessed wrong.
 const NODES_MAX: usize = 16;
 
-/// The graph for packets of [`NEAR`] bytes, if it is to be written without branches.
-pub(super) fn of_long_packets(graph: &Graph) -> Option<Graph> {
-    // What those bytes decide is never most of a graph, so large ones are not looked at further.
-    if graph.reached().len() > 4 * NODES_MAX {
-        return None;
+/// The next header of IPv6 that says "a fragment".
+const FRAGMENT: u32 = 44;
+
+/// What is written for the packets that nearly all are.
+pub(super) struct Usual {
+    /// The graph for packets of [`NEAR`] bytes of which no byte of `fragments` says "a fragment".
+    pub graph: Graph,
+    pub fragments: Vec<u32>,
+}
+
+impl Usual {
+    /// What remains of a graph, if it is to be written without branches.
+    pub fn of(graph: &Graph) -> Option<Usual> {
+        // What is known of usual packets is never most of a graph, so large ones are not looked at
+        // further.
+        if graph.reached().len() > 4 * NODES_MAX {
+            return None;
+        }
+        let mut fragments: Vec<u32> = fragment_tests(graph).map(|(_, offset)| offset).collect();
+        fragments.sort_unstable();
+        fragments.dedup();
+        let graph = for_packets_with(graph, |graph| {
+            let mut facts = Facts::default();
+            facts.coverage.add(Check::Bound { base: None, end: NEAR });
+            for (test, _) in fragment_tests(graph) {
+                facts.learn(test, false, &graph.values);
+            }
+            facts
+        });
+        fits(&graph).then_some(Usual { graph, fragments })
     }
-    let graph = for_packets_of(graph, NEAR);
-    fits(&graph).then_some(graph)
+}
+
+/// The tests for fragments, and the bytes that they ask.
+fn fragment_tests(graph: &Graph) -> impl Iterator<Item = (Test, u32)> {
+    graph.reached().into_iter().filter_map(|id| {
+        let test = graph.nodes[id].test;
+        let is_number = graph.values.as_constant(test.right) == Some(FRAGMENT);
+        match graph.values.get(test.left) {
+            Value::Load { width: Width::Byte, base: None, offset }
+                if is_number && test.comparison == Comparison::Equal && offset < NEAR =>
+            {
+                Some((test, offset))
+            }
+            _ => None,
+        }
+    })
 }
 
 /// Divisions, and walks along headers, need branches.
@@ -94,6 +136,41 @@ fn range(graph: &Graph, id: NodeId) -> Option<Range> {
     })
 }
 
+/// What is asked at once, from a node on.
+enum Step {
+    Range(Range),
+    Row(Row),
+    Test,
+}
+
+impl Step {
+    fn of(graph: &Graph, id: NodeId) -> Step {
+        let range = || range(graph, id).map(Step::Range);
+        range().or_else(|| Row::of(graph, id).map(Step::Row)).unwrap_or(Step::Test)
+    }
+
+    fn targets(&self, graph: &Graph, id: NodeId) -> [Target; 2] {
+        match self {
+            Step::Range(range) => [range.within, graph.nodes[id].no],
+            Step::Row(row) => [row.on, row.off],
+            Step::Test => graph.nodes[id].targets(),
+        }
+    }
+}
+
+/// All that is asked, in order: a node that others ask along with theirs is there only if there are
+/// other ways to it.
+fn steps(graph: &Graph) -> Vec<(NodeId, Step)> {
+    let mut needed: BTreeSet<NodeId> = graph.begin.node().into_iter().collect();
+    let mut steps = Vec::new();
+    while let Some(id) = needed.pop_first() {
+        let step = Step::of(graph, id);
+        needed.extend(step.targets(graph, id).into_iter().filter_map(Target::node));
+        steps.push((id, step));
+    }
+    steps
+}
+
 /// What a way comes to.
 #[derive(Clone, Copy)]
 enum Outcome {
@@ -105,8 +182,15 @@ enum Outcome {
 impl Writer<'_, '_, '_> {
     /// Whether a packet of at least [`NEAR`] bytes matches, in 8 bits: 1 or 0; or goes to `other`,
     /// where the packet is looked at from the beginning. The graph must [fit](fits).
-    pub(super) fn verdict(&mut self, other: Block) -> Number {
+    pub(super) fn verdict(&mut self, fragments: &[u32], other: Block) -> Number {
         let graph = self.graph;
+        for &offset in fragments {
+            let (data, next) = (self.packet.data, self.body.create_block());
+            let header = self.load(Width::Byte, data, offset);
+            let is = self.body.ins().icmp_imm_u(IntCC::Equal, header, i64::from(FRAGMENT));
+            self.body.ins().brif(is, other, &[], next, &[]);
+            self.body.switch_to_block(next);
+        }
         // A base comes after what it is computed from.
         for (base, &end) in ends(graph).iter() {
             let inside = self.has_bytes(Some(base), end.into());
@@ -122,17 +206,20 @@ impl Writer<'_, '_, '_> {
             Target::Node(id) => outcomes.get(id).copied().unwrap_or(Outcome::Always(false)),
         };
         // Ways lead to later nodes.
-        for id in graph.reached().into_iter().rev() {
-            let node = &graph.nodes[id];
-            let (holds, yes) = match range(graph, id) {
-                Some(range) => (self.is_within(&range), range.within),
-                None => (self.holds(node.test), node.yes),
+        for (id, step) in steps(graph).iter().rev() {
+            let (holds, yes, no) = match step {
+                Step::Range(range) => (self.is_within(range), range.within, graph.nodes[*id].no),
+                Step::Row(row) => (self.all_hold(row), row.on, row.off),
+                Step::Test => {
+                    let node = &graph.nodes[*id];
+                    (self.holds(node.test), node.yes, node.no)
+                }
             };
-            let mut outcome = self.choice(holds, of(&outcomes, yes), of(&outcomes, node.no));
-            for &check in &node.checks {
+            let mut outcome = self.choice(holds, of(&outcomes, yes), of(&outcomes, no));
+            for &check in &graph.nodes[*id].checks {
                 outcome = self.checked(check, outcome);
             }
-            outcomes.insert(id, outcome);
+            outcomes.insert(*id, outcome);
         }
         match of(&outcomes, graph.begin) {
             Outcome::Computed(number) => number,

@@ -13,8 +13,9 @@ use tidemill_jit::{Error, FuncId, Module};
 
 use super::Filter;
 use super::flat::Usual;
+use super::step::{self, Steps};
 use super::write::{Packet, write_verdict};
-use crate::graph::{Graph, Value};
+use crate::graph::Graph;
 
 /// A packet of a batch.
 #[derive(Clone, Copy)]
@@ -108,20 +109,12 @@ impl Filter {
 /// Between which bytes of usual packets the code reads: the first and the last, but no farther from
 /// the first than one line of a cache.
 pub(super) fn reads(graph: &Graph) -> [usize; 2] {
-    let usual = Usual::of(graph);
-    let values = &usual.as_ref().map_or(graph, |usual| &usual.graph).values;
-    let (mut first, mut end) = (u32::MAX, 0);
-    for (_, value) in values.iter() {
-        if let Value::Load { width, base, offset } = value {
-            // A base is the length of a header, and that of IPv4 mostly 20.
-            let place =
-                offset.saturating_add(base.map_or(0, |base| values.range(base).max.min(20)));
-            first = first.min(place);
-            end = end.max(place.saturating_add(width.bytes()));
-        }
-    }
-    let last = end.saturating_sub(1).clamp(first.min(end), first.saturating_add(63));
-    [first.min(end) as usize, last as usize]
+    let (first, end) = match Usual::of(graph) {
+        Some(usual) => Steps::of(&usual.graph).reads(),
+        None => step::reads(&graph.values),
+    };
+    let last = end.saturating_sub(1).clamp(first, first.saturating_add(63));
+    [first as usize, last as usize]
 }
 
 /// The function of [`Entry`].
@@ -143,7 +136,8 @@ pub(super) fn define(module: &mut Module, graph: &Graph) -> Result<FuncId, Error
         let place = body.ins().imul_imm_u(at, size_of::<Frame<'_>>() as i64);
         let frame = body.ins().iadd(packets, place);
         let flags = MemFlagsData::trusted();
-        let mut field = |kind, offset: usize| body.ins().load(kind, flags, frame, offset as i32);
+        let constant = flags.with_readonly().with_can_move();
+        let mut field = |kind, offset: usize| body.ins().load(kind, constant, frame, offset as i32);
         let packet = Packet {
             data: field(types::I64, offset_of!(Frame<'_>, data)),
             length: field(types::I64, offset_of!(Frame<'_>, length)),

@@ -16,12 +16,11 @@
 //! is made at 0 where the packet ends before it. What comes of that is never seen: in a verified
 //! graph a check that fails lies before it on every way to `accept`.
 
-use std::collections::BTreeSet;
-
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value as Number, types};
 use tidemill_stdx::id::IdMap;
 
-use super::row::Row;
+use super::join::twins;
+use super::step::{Range, Step, Steps};
 use super::write::Writer;
 use crate::graph::{Check, Comparison, Facts, Graph, NodeId, Target, Test, Value, ValueId, Width};
 use crate::optimise::for_packets_with;
@@ -110,67 +109,6 @@ fn ends(graph: &Graph) -> IdMap<ValueId, u32> {
     ends
 }
 
-/// `n0: if v ge first then n1 else no`, `n1: if v gt last then no else within`.
-struct Range {
-    value: ValueId,
-    first: u32,
-    last: u32,
-    within: Target,
-}
-
-fn range(graph: &Graph, id: NodeId) -> Option<Range> {
-    let low = &graph.nodes[id];
-    let Target::Node(next) = low.yes else { return None };
-    let high = &graph.nodes[next];
-    let comparisons = (low.test.comparison, high.test.comparison);
-    let is_range = comparisons == (Comparison::GreaterOrEqual, Comparison::Greater)
-        && (high.test.left, high.yes) == (low.test.left, low.no)
-        && high.checks.is_empty();
-    let first = graph.values.as_constant(low.test.right)?;
-    let last = graph.values.as_constant(high.test.right)?;
-    (is_range && first <= last).then_some(Range {
-        value: low.test.left,
-        first,
-        last,
-        within: high.no,
-    })
-}
-
-/// What is asked at once, from a node on.
-enum Step {
-    Range(Range),
-    Row(Row),
-    Test,
-}
-
-impl Step {
-    fn of(graph: &Graph, id: NodeId) -> Step {
-        let range = || range(graph, id).map(Step::Range);
-        range().or_else(|| Row::of(graph, id).map(Step::Row)).unwrap_or(Step::Test)
-    }
-
-    fn targets(&self, graph: &Graph, id: NodeId) -> [Target; 2] {
-        match self {
-            Step::Range(range) => [range.within, graph.nodes[id].no],
-            Step::Row(row) => [row.on, row.off],
-            Step::Test => graph.nodes[id].targets(),
-        }
-    }
-}
-
-/// All that is asked, in order: a node that others ask along with theirs is there only if there are
-/// other ways to it.
-fn steps(graph: &Graph) -> Vec<(NodeId, Step)> {
-    let mut needed: BTreeSet<NodeId> = graph.begin.node().into_iter().collect();
-    let mut steps = Vec::new();
-    while let Some(id) = needed.pop_first() {
-        let step = Step::of(graph, id);
-        needed.extend(step.targets(graph, id).into_iter().filter_map(Target::node));
-        steps.push((id, step));
-    }
-    steps
-}
-
 /// What a way comes to.
 #[derive(Clone, Copy)]
 enum Outcome {
@@ -180,9 +118,10 @@ enum Outcome {
 }
 
 impl Writer<'_, '_, '_> {
-    /// Whether a packet of at least [`NEAR`] bytes matches, in 8 bits: 1 or 0; or goes to `other`,
-    /// where the packet is looked at from the beginning. The graph must [fit](fits).
-    pub(super) fn verdict(&mut self, fragments: &[u32], other: Block) -> Number {
+    /// Whether a packet of at least [`NEAR`] bytes matches, in 8 bits: 1 or 0; or goes to `reject`
+    /// if it does not, or to `other`, where the packet is looked at from the beginning. The graph
+    /// must [fit](fits).
+    pub(super) fn verdict(&mut self, fragments: &[u32], reject: Block, other: Block) -> Number {
         let graph = self.graph;
         for &offset in fragments {
             let (data, next) = (self.packet.data, self.body.create_block());
@@ -205,25 +144,41 @@ impl Writer<'_, '_, '_> {
             Target::Reject => Outcome::Always(false),
             Target::Node(id) => outcomes.get(id).copied().unwrap_or(Outcome::Always(false)),
         };
+        let steps = Steps::of(graph);
+        let decisive = steps.decisive();
+        let holds: Vec<Number> =
+            decisive.into_iter().map(|(id, step)| self.step_holds(id, step)).collect();
+        if let Some(any) = holds.into_iter().reduce(|a, b| self.body.ins().bor(a, b)) {
+            // Hardly ever, so the machine guesses this right, mixed as traffic is.
+            let next = self.body.create_block();
+            self.body.ins().brif(any, next, &[], reject, &[]);
+            self.body.switch_to_block(next);
+        }
+        if let Some((id, step, pairs)) = twins(&steps) {
+            let holds = self.step_holds(id, step);
+            pairs.into_iter().for_each(|pair| self.join(holds, pair));
+        }
         // Ways lead to later nodes.
-        for (id, step) in steps(graph).iter().rev() {
-            let (holds, yes, no) = match step {
-                Step::Range(range) => (self.is_within(range), range.within, graph.nodes[*id].no),
-                Step::Row(row) => (self.all_hold(row), row.on, row.off),
-                Step::Test => {
-                    let node = &graph.nodes[*id];
-                    (self.holds(node.test), node.yes, node.no)
-                }
-            };
-            let mut outcome = self.choice(holds, of(&outcomes, yes), of(&outcomes, no));
-            for &check in &graph.nodes[*id].checks {
+        for (id, step) in steps.iter().rev() {
+            let [yes, no] = step.targets(graph, id).map(|target| of(&outcomes, target));
+            let holds = self.step_holds(id, step);
+            let mut outcome = self.choice(holds, yes, no);
+            for &check in &graph.nodes[id].checks {
                 outcome = self.checked(check, outcome);
             }
-            outcomes.insert(*id, outcome);
+            outcomes.insert(id, outcome);
         }
         match of(&outcomes, graph.begin) {
             Outcome::Computed(number) => number,
             Outcome::Always(matches) => self.body.ins().iconst(types::I8, i64::from(matches)),
+        }
+    }
+
+    fn step_holds(&mut self, id: NodeId, step: &Step) -> Number {
+        match step {
+            Step::Range(range) => self.is_within(range),
+            Step::Row(row) => self.all_hold(row),
+            Step::Test => self.holds(self.graph.nodes[id].test),
         }
     }
 

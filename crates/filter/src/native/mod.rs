@@ -3,7 +3,9 @@
 mod batch;
 mod dominance;
 mod flat;
+mod join;
 mod row;
+mod step;
 mod write;
 
 use std::fmt::{self, Debug, Display, Formatter};

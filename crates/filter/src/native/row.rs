@@ -26,6 +26,8 @@ pub(super) struct Row {
     start: u32,
     mask: [u8; BYTES],
     pattern: [u8; BYTES],
+    /// How many of the tests ask for a number of which there are thousands.
+    numbers: u32,
     /// Where all hold.
     pub on: Target,
     /// Where one fails.
@@ -69,7 +71,7 @@ impl Row {
         let first = Bits::of(graph, id)?;
         let start = (first.offset - first.offset % 4).min(NEAR - BYTES as u32);
         let (on, off) = (first.on, first.off);
-        let mut row = Row { start, mask: [0; BYTES], pattern: [0; BYTES], on, off };
+        let mut row = Row { start, mask: [0; BYTES], pattern: [0; BYTES], numbers: 0, on, off };
         row.add(&first).then_some(())?;
         let with = |facts: &Facts, id: NodeId, is_on: bool| {
             let (mut facts, test) = (facts.clone(), graph.nodes[id].test);
@@ -95,6 +97,16 @@ impl Row {
         (tests > 1).then_some(row)
     }
 
+    /// Whether hardly any packet is such. One number may be the type that most packets have.
+    pub fn is_rare(&self) -> bool {
+        self.numbers > 1
+    }
+
+    /// The first byte, and the end.
+    pub fn reads(&self) -> (u32, u32) {
+        (self.start, self.start + BYTES as u32)
+    }
+
     /// Adds bits; false if they lie elsewhere, or if others of theirs are asked for already.
     fn add(&mut self, bits: &Bits) -> bool {
         let bytes = bits.width.bytes() as usize;
@@ -111,6 +123,7 @@ impl Row {
         if mask.iter().zip(&new_mask[tail..]).any(|(old, new)| old & new != 0) {
             return false;
         }
+        self.numbers += u32::from(bits.mask.count_ones() >= 12 && bits.pattern != 0);
         mask.iter_mut().zip(&new_mask[tail..]).for_each(|(old, new)| *old |= new);
         pattern.iter_mut().zip(&new_pattern[tail..]).for_each(|(old, new)| *old |= new);
         true

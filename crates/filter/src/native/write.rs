@@ -69,8 +69,11 @@ fn both(
             body.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, packet.length, least);
         body.ins().brif(is_long, long, &[], short, &[]);
         body.switch_to_block(long);
-        let verdict = Writer::new(body, &usual.graph, packet, ends, Loads::Guarded)
-            .verdict(&usual.fragments, short);
+        let verdict = Writer::new(body, &usual.graph, packet, ends, Loads::Guarded).verdict(
+            &usual.fragments,
+            ends.1,
+            short,
+        );
         at_once(body, verdict);
         body.set_cold_block(short);
         body.switch_to_block(short);
@@ -295,7 +298,8 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
         places[value].iter().rev().find(above).map(|&(_, number)| number)
     }
 
-    fn raw(&mut self, load: ValueId) -> Number {
+    /// A load as it lies in memory.
+    pub fn raw(&mut self, load: ValueId) -> Number {
         if let Some(known) = self.known(&self.raw, load) {
             return known;
         }
@@ -313,8 +317,13 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
             address = self.body.ins().iadd(address, base);
         }
         let number = self.load(width, address, offset);
-        remember(&mut self.raw, load, (self.node, number));
+        self.is_raw(load, number);
         number
+    }
+
+    /// From here on, this is the load as it lies in memory.
+    pub fn is_raw(&mut self, load: ValueId, number: Number) {
+        remember(&mut self.raw, load, (self.node, number));
     }
 
     /// Bytes in the order of this machine, extended by zeros.

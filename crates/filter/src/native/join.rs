@@ -35,11 +35,11 @@ enum Question {
 /// The loads that are only asked questions, in these steps.
 type Asked = BTreeMap<ValueId, (BTreeSet<NodeId>, BTreeSet<Question>)>;
 
-/// A step, and loads of which the first is asked only where it holds, the second the same only
-/// where it does not.
-pub(super) fn twins<'s>(
-    steps: &'s Steps<'_>,
-) -> Option<(NodeId, &'s Step, Vec<(ValueId, ValueId)>)> {
+/// Of loads the first is asked only where a step holds, the second the same only where it does not.
+type Pair = (ValueId, ValueId);
+
+/// A step with all such pairs.
+pub(super) fn twins<'s>(steps: &'s Steps<'_>) -> Option<(NodeId, &'s Step, Vec<Pair>)> {
     let asked = asked(steps);
     steps.iter().find_map(|(id, step)| {
         let [yes, no] = [Way::Yes, Way::No].map(|way| {
@@ -47,7 +47,7 @@ pub(super) fn twins<'s>(
             asked.iter().filter(move |(_, (where_asked, _))| where_asked.is_subset(&only))
         });
         let mut no: Vec<_> = no.collect();
-        let pairs: Vec<(ValueId, ValueId)> = yes
+        let pairs: Vec<Pair> = yes
             .filter_map(|(&load, (_, questions))| {
                 let same = |(other, (_, theirs)): &(&ValueId, &(_, BTreeSet<Question>))| {
                     theirs == questions && width(steps.graph, **other) == width(steps.graph, load)
@@ -116,7 +116,7 @@ fn asked(steps: &Steps<'_>) -> Asked {
 
 impl Writer<'_, '_, '_> {
     /// Makes both loads the one that counts: the first where `holds` is 1, else the second.
-    pub(super) fn join(&mut self, holds: Number, (yes, no): (ValueId, ValueId)) {
+    pub(super) fn join(&mut self, holds: Number, (yes, no): Pair) {
         let (values, data) = (&self.graph.values, self.packet.data);
         let is_near = [yes, no].into_iter().all(|load| match values.get(load) {
             Value::Load { width, base, offset } => {

@@ -3,7 +3,8 @@
 //! A node is a block, or several with its checks between them. A value is computed where it is
 //! first used, and known from there on below in the dominator tree. Loads are compared as they lie
 //! in memory where only equality or bits are asked: the constant is swapped instead. A small graph
-//! is written twice: for most packets without branches ([`flat`]), for short ones as nodes.
+//! is written twice: for most packets without branches ([`flat`]), for others as nodes, in blocks
+//! that are out of the way.
 
 use tidemill_jit::Body;
 use tidemill_jit::build::{Block, InstBuilder, IntCC, MemFlagsData, Value as Number, types};
@@ -249,7 +250,14 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
             let mut left = self.raw(load);
             let right = as_in_memory(right, width);
             if let Some(mask) = mask {
-                left = self.body.ins().band_imm_u(left, i64::from(as_in_memory(mask, width)));
+                let mask = as_in_memory(mask, width);
+                if let (0xffff, 0..=0xffff, Comparison::Equal) = (mask, right, test.comparison) {
+                    // The first half is there without a mask.
+                    left = self.body.ins().ireduce(types::I16, left);
+                    let right = i64::from(right);
+                    return self.body.ins().icmp_imm_u(IntCC::Equal, left, right);
+                }
+                left = self.body.ins().band_imm_u(left, i64::from(mask));
             }
             return self.compare(test.comparison, left, right);
         }

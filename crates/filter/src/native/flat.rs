@@ -10,15 +10,15 @@
 //! ```
 //!
 //! Tests in a row that ask for bits at fixed places are one ([`row`](super::row)), and fields that
-//! packets of two kinds are asked alike are chosen first ([`join`](super::join)). A filter for which
-//! hardly any packet comes far is left early after all: that the machine guesses right.
+//! packets of two kinds are asked alike are chosen first ([`join`](super::join)). A filter for
+//! which hardly any packet comes far is left early after all: that the machine guesses right.
 //!
 //! This is for packets with [`NEAR`] bytes that are no fragments of IPv6: what this decides is left
 //! out before ([`for_packets_with`]), and what lies below is loaded without a check. Places that
 //! depend on a header's length are asked for once, before all tests, and packets that end before
-//! them go through the nodes: hardly any do. Another load that may lie beyond is made at 0 where the
-//! packet ends before it. What comes of that is never seen: in a verified graph a check that fails
-//! lies before it on every way to `accept`.
+//! them go through the nodes: hardly any do. Another load that may lie beyond is made at 0 where
+//! the packet ends before it. What comes of that is never seen: in a verified graph a check that
+//! fails lies before it on every way to `accept`.
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value as Number, types};
 use tidemill_stdx::id::IdMap;

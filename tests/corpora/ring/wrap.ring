@@ -1,0 +1,1 @@
+ddZZddZZddZZddZZddZZddZZddZZddZZddZZddZZddZZddZZ

@@ -51,6 +51,16 @@ pub enum Target {
     Node(NodeId),
 }
 
+impl Target {
+    /// The node, if it leads to one.
+    pub fn node(self) -> Option<NodeId> {
+        match self {
+            Target::Node(id) => Some(id),
+            Target::Accept | Target::Reject => None,
+        }
+    }
+}
+
 /// What has to hold; if not, the packet is rejected.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Check {

@@ -12,6 +12,8 @@ use tidemill_jit::build::{CallConv, InstBuilder, IntCC, MemFlagsData, signature,
 use tidemill_jit::{Error, FuncId, Module};
 
 use super::Filter;
+use super::flat::Usual;
+use super::step::{self, Steps};
 use super::write::{Packet, write_verdict};
 use crate::graph::Graph;
 
@@ -42,9 +44,10 @@ impl<'p> Frame<'p> {
     }
 
     /// Asks the machine for the bytes that filters read first.
-    fn fetch(&self) {
+    #[inline]
+    fn fetch(&self, places: [usize; 2]) {
         #[cfg(target_arch = "x86_64")]
-        for place in [0, 63] {
+        for place in places {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             // SAFETY: this reads nothing, whatever the address.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(self.data.wrapping_add(place).cast()) };
@@ -88,10 +91,11 @@ impl Filter {
         kept.reserve(packets.len());
         let first = kept.as_mut_ptr();
         let mut end = first;
-        packets.iter().take(AHEAD).for_each(Frame::fetch);
+        let fetch = |frame: &Frame<'_>| frame.fetch(self.reads);
+        packets.iter().take(AHEAD).for_each(fetch);
         for from in (0..packets.len()).step_by(AHEAD) {
             let to = packets.len().min(from + AHEAD);
-            packets[to..].iter().take(AHEAD).for_each(Frame::fetch);
+            packets[to..].iter().take(AHEAD).for_each(fetch);
             // SAFETY: `from..to` are packets, whose bytes are borrowed. The code reads none that
             // lies beyond one's length, as for `matches_part`; it writes at most a number for each,
             // for all of which there is room.
@@ -102,6 +106,17 @@ impl Filter {
     }
 }
 
+/// Between which bytes of usual packets the code reads: the first and the last, but no farther from
+/// the first than one line of a cache.
+pub(super) fn reads(graph: &Graph) -> [usize; 2] {
+    let (first, end) = match Usual::of(graph) {
+        Some(usual) => Steps::of(&usual.graph).reads(),
+        None => step::reads(&graph.values),
+    };
+    let last = end.saturating_sub(1).clamp(first, first.saturating_add(63));
+    [first as usize, last as usize]
+}
+
 /// The function of [`Entry`].
 pub(super) fn define(module: &mut Module, graph: &Graph) -> Result<FuncId, Error> {
     let shape = signature(CallConv::SystemV, &[types::I64; 4], &[types::I64]);
@@ -109,21 +124,20 @@ pub(super) fn define(module: &mut Module, graph: &Graph) -> Result<FuncId, Error
     module.define(id, |body| {
         let arguments = body.begin();
         let (packets, from, to, kept) = (arguments[0], arguments[1], arguments[2], arguments[3]);
-        let [head, look, done, leave] = [(); 4].map(|()| body.create_block());
-        let at = body.append_block_param(head, types::I64);
-        let end = body.append_block_param(head, types::I64);
+        let [look, done, leave] = [(); 3].map(|()| body.create_block());
+        let at = body.append_block_param(look, types::I64);
+        let end = body.append_block_param(look, types::I64);
         let verdict = body.append_block_param(done, types::I8);
-        body.ins().jump(head, &[from.into(), kept.into()]);
-
-        body.switch_to_block(head);
-        let more = body.ins().icmp(IntCC::UnsignedLessThan, at, to);
-        body.ins().brif(more, look, &[], leave, &[]);
+        let last = body.append_block_param(leave, types::I64);
+        let any = body.ins().icmp(IntCC::UnsignedLessThan, from, to);
+        body.ins().brif(any, look, &[from.into(), kept.into()], leave, &[kept.into()]);
 
         body.switch_to_block(look);
         let place = body.ins().imul_imm_u(at, size_of::<Frame<'_>>() as i64);
         let frame = body.ins().iadd(packets, place);
         let flags = MemFlagsData::trusted();
-        let mut field = |kind, offset: usize| body.ins().load(kind, flags, frame, offset as i32);
+        let constant = flags.with_readonly().with_can_move();
+        let mut field = |kind, offset: usize| body.ins().load(kind, constant, frame, offset as i32);
         let packet = Packet {
             data: field(types::I64, offset_of!(Frame<'_>, data)),
             length: field(types::I64, offset_of!(Frame<'_>, length)),
@@ -137,10 +151,11 @@ pub(super) fn define(module: &mut Module, graph: &Graph) -> Result<FuncId, Error
         let verdict = body.ins().uextend(types::I64, verdict);
         let bytes = body.ins().ishl_imm_u(verdict, 3);
         let next = [body.ins().iadd_imm_u(at, 1), body.ins().iadd(end, bytes)];
-        body.ins().jump(head, &next.map(Into::into));
+        let more = body.ins().icmp(IntCC::UnsignedLessThan, next[0], to);
+        body.ins().brif(more, look, &next.map(Into::into), leave, &[next[1].into()]);
 
         body.switch_to_block(leave);
-        body.ins().return_(&[end]);
+        body.ins().return_(&[last]);
     })?;
     Ok(id)
 }

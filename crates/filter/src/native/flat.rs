@@ -9,19 +9,25 @@
 //!   n1: if b then n2 else reject      with each choice a conditional move
 //! ```
 //!
-//! This is for packets with [`NEAR`] bytes: what these decide is left out before
-//! ([`for_packets_of`]), and what lies below is loaded without a check. Places that depend on a
-//! header's length are asked for once, before all tests, and packets that end before them go
-//! through the nodes: hardly any do, so the machine guesses right. Another load that may lie beyond
-//! is made at 0 where the packet ends before it. What comes of that is never seen: in a verified
-//! graph a check that fails lies before it on every way to `accept`.
+//! Tests in a row that ask for bits at fixed places are one ([`row`](super::row)), and fields that
+//! packets of two kinds are asked alike are chosen first ([`join`](super::join)). A filter for
+//! which hardly any packet comes far is left early after all: that the machine guesses right.
+//!
+//! This is for packets with [`NEAR`] bytes that are no fragments of IPv6: what this decides is left
+//! out before ([`for_packets_with`]), and what lies below is loaded without a check. Places that
+//! depend on a header's length are asked for once, before all tests, and packets that end before
+//! them go through the nodes: hardly any do. Another load that may lie beyond is made at 0 where
+//! the packet ends before it. What comes of that is never seen: in a verified graph a check that
+//! fails lies before it on every way to `accept`.
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value as Number, types};
 use tidemill_stdx::id::IdMap;
 
+use super::join::twins;
+use super::step::{Range, Step, Steps};
 use super::write::Writer;
-use crate::graph::{Check, Comparison, Graph, NodeId, Target, Test, ValueId};
-use crate::optimise::for_packets_of;
+use crate::graph::{Check, Comparison, Facts, Graph, NodeId, Target, Test, Value, ValueId, Width};
+use crate::optimise::for_packets_with;
 
 /// So many bytes a packet has to have; Ethernet makes shorter ones as long.
 pub(super) const NEAR: u32 = 60;
@@ -33,14 +39,53 @@ const FAR: u64 = 128;
 /// Above, a packet saves more by leaving early than by never being guessed wrong.
 const NODES_MAX: usize = 16;
 
-/// The graph for packets of [`NEAR`] bytes, if it is to be written without branches.
-pub(super) fn of_long_packets(graph: &Graph) -> Option<Graph> {
-    // What those bytes decide is never most of a graph, so large ones are not looked at further.
-    if graph.reached().len() > 4 * NODES_MAX {
-        return None;
+/// The next header of IPv6 that says "a fragment".
+const FRAGMENT: u32 = 44;
+
+/// What is written for the packets that nearly all are.
+pub(super) struct Usual {
+    /// The graph for packets of [`NEAR`] bytes of which no byte of `fragments` says "a fragment".
+    pub graph: Graph,
+    pub fragments: Vec<u32>,
+}
+
+impl Usual {
+    /// What remains of a graph, if it is to be written without branches.
+    pub fn of(graph: &Graph) -> Option<Usual> {
+        // What is known of usual packets is never most of a graph, so large ones are not looked at
+        // further.
+        if graph.reached().len() > 4 * NODES_MAX {
+            return None;
+        }
+        let mut fragments: Vec<u32> = fragment_tests(graph).map(|(_, offset)| offset).collect();
+        fragments.sort_unstable();
+        fragments.dedup();
+        let graph = for_packets_with(graph, |graph| {
+            let mut facts = Facts::default();
+            facts.coverage.add(Check::Bound { base: None, end: NEAR });
+            for (test, _) in fragment_tests(graph) {
+                facts.learn(test, false, &graph.values);
+            }
+            facts
+        });
+        fits(&graph).then_some(Usual { graph, fragments })
     }
-    let graph = for_packets_of(graph, NEAR);
-    fits(&graph).then_some(graph)
+}
+
+/// The tests for fragments, and the bytes that they ask.
+fn fragment_tests(graph: &Graph) -> impl Iterator<Item = (Test, u32)> {
+    graph.reached().into_iter().filter_map(|id| {
+        let test = graph.nodes[id].test;
+        let is_number = graph.values.as_constant(test.right) == Some(FRAGMENT);
+        match graph.values.get(test.left) {
+            Value::Load { width: Width::Byte, base: None, offset }
+                if is_number && test.comparison == Comparison::Equal && offset < NEAR =>
+            {
+                Some((test, offset))
+            }
+            _ => None,
+        }
+    })
 }
 
 /// Divisions, and walks along headers, need branches.
@@ -68,32 +113,6 @@ fn ends(graph: &Graph) -> IdMap<ValueId, u32> {
     ends
 }
 
-/// `n0: if v ge first then n1 else no`, `n1: if v gt last then no else within`.
-struct Range {
-    value: ValueId,
-    first: u32,
-    last: u32,
-    within: Target,
-}
-
-fn range(graph: &Graph, id: NodeId) -> Option<Range> {
-    let low = &graph.nodes[id];
-    let Target::Node(next) = low.yes else { return None };
-    let high = &graph.nodes[next];
-    let comparisons = (low.test.comparison, high.test.comparison);
-    let is_range = comparisons == (Comparison::GreaterOrEqual, Comparison::Greater)
-        && (high.test.left, high.yes) == (low.test.left, low.no)
-        && high.checks.is_empty();
-    let first = graph.values.as_constant(low.test.right)?;
-    let last = graph.values.as_constant(high.test.right)?;
-    (is_range && first <= last).then_some(Range {
-        value: low.test.left,
-        first,
-        last,
-        within: high.no,
-    })
-}
-
 /// What a way comes to.
 #[derive(Clone, Copy)]
 enum Outcome {
@@ -103,10 +122,18 @@ enum Outcome {
 }
 
 impl Writer<'_, '_, '_> {
-    /// Whether a packet of at least [`NEAR`] bytes matches, in 8 bits: 1 or 0; or goes to `other`,
-    /// where the packet is looked at from the beginning. The graph must [fit](fits).
-    pub(super) fn verdict(&mut self, other: Block) -> Number {
+    /// Whether a packet of at least [`NEAR`] bytes matches, in 8 bits: 1 or 0; or goes to `reject`
+    /// if it does not, or to `other`, where the packet is looked at from the beginning. The graph
+    /// must [fit](fits).
+    pub(super) fn verdict(&mut self, fragments: &[u32], reject: Block, other: Block) -> Number {
         let graph = self.graph;
+        for &offset in fragments {
+            let (data, next) = (self.packet.data, self.body.create_block());
+            let header = self.load(Width::Byte, data, offset);
+            let is = self.body.ins().icmp_imm_u(IntCC::Equal, header, i64::from(FRAGMENT));
+            self.body.ins().brif(is, other, &[], next, &[]);
+            self.body.switch_to_block(next);
+        }
         // A base comes after what it is computed from.
         for (base, &end) in ends(graph).iter() {
             let inside = self.has_bytes(Some(base), end.into());
@@ -121,15 +148,26 @@ impl Writer<'_, '_, '_> {
             Target::Reject => Outcome::Always(false),
             Target::Node(id) => outcomes.get(id).copied().unwrap_or(Outcome::Always(false)),
         };
+        let steps = Steps::of(graph);
+        let decisive = steps.decisive();
+        let holds: Vec<Number> =
+            decisive.into_iter().map(|(id, step)| self.step_holds(id, step)).collect();
+        if let Some(any) = holds.into_iter().reduce(|a, b| self.body.ins().bor(a, b)) {
+            // Hardly ever, so the machine guesses this right, mixed as traffic is.
+            let next = self.body.create_block();
+            self.body.ins().brif(any, next, &[], reject, &[]);
+            self.body.switch_to_block(next);
+        }
+        if let Some((id, step, pairs)) = twins(&steps) {
+            let holds = self.step_holds(id, step);
+            pairs.into_iter().for_each(|pair| self.join(holds, pair));
+        }
         // Ways lead to later nodes.
-        for id in graph.reached().into_iter().rev() {
-            let node = &graph.nodes[id];
-            let (holds, yes) = match range(graph, id) {
-                Some(range) => (self.is_within(&range), range.within),
-                None => (self.holds(node.test), node.yes),
-            };
-            let mut outcome = self.choice(holds, of(&outcomes, yes), of(&outcomes, node.no));
-            for &check in &node.checks {
+        for (id, step) in steps.iter().rev() {
+            let [yes, no] = step.targets(graph, id).map(|target| of(&outcomes, target));
+            let holds = self.step_holds(id, step);
+            let mut outcome = self.choice(holds, yes, no);
+            for &check in &graph.nodes[id].checks {
                 outcome = self.checked(check, outcome);
             }
             outcomes.insert(id, outcome);
@@ -137,6 +175,14 @@ impl Writer<'_, '_, '_> {
         match of(&outcomes, graph.begin) {
             Outcome::Computed(number) => number,
             Outcome::Always(matches) => self.body.ins().iconst(types::I8, i64::from(matches)),
+        }
+    }
+
+    fn step_holds(&mut self, id: NodeId, step: &Step) -> Number {
+        match step {
+            Step::Range(range) => self.is_within(range),
+            Step::Row(row) => self.all_hold(row),
+            Step::Test => self.holds(self.graph.nodes[id].test),
         }
     }
 

@@ -3,6 +3,9 @@
 mod batch;
 mod dominance;
 mod flat;
+mod join;
+mod row;
+mod step;
 mod write;
 
 use std::fmt::{self, Debug, Display, Formatter};
@@ -46,6 +49,8 @@ pub struct Filter {
     entry: Entry,
     /// For many packets.
     keep: batch::Entry,
+    /// What of packets is fetched ahead of that.
+    reads: [usize; 2],
     listing: Option<String>,
     /// Owns what both point to.
     code: Code,
@@ -121,7 +126,8 @@ impl Filter {
             let entry = std::mem::transmute::<*const u8, Entry>(code.address(id));
             (entry, std::mem::transmute::<*const u8, batch::Entry>(code.address(keep)))
         };
-        Ok(Filter { graph, entry, keep, listing, code })
+        let reads = batch::reads(&graph);
+        Ok(Filter { graph, entry, keep, reads, listing, code })
     }
 
     /// Whether a whole packet matches.

@@ -3,7 +3,8 @@
 //! A node is a block, or several with its checks between them. A value is computed where it is
 //! first used, and known from there on below in the dominator tree. Loads are compared as they lie
 //! in memory where only equality or bits are asked: the constant is swapped instead. A small graph
-//! is written twice: for most packets without branches ([`flat`]), for short ones as nodes.
+//! is written twice: for most packets without branches ([`flat`]), for others as nodes, in blocks
+//! that are out of the way.
 
 use tidemill_jit::Body;
 use tidemill_jit::build::{Block, InstBuilder, IntCC, MemFlagsData, Value as Number, types};
@@ -41,6 +42,8 @@ pub fn write(body: &mut Body<'_>, graph: &Graph, packet: Packet, accept: Block, 
 pub(super) fn write_verdict(body: &mut Body<'_>, graph: &Graph, packet: Packet, done: Block) {
     let (accept, reject) = (body.create_block(), body.create_block());
     both(body, graph, packet, (accept, reject), |body, verdict| {
+        body.set_cold_block(accept);
+        body.set_cold_block(reject);
         body.ins().jump(done, &[verdict.into()]);
     });
     for (block, verdict) in [(accept, 1), (reject, 0)] {
@@ -58,18 +61,27 @@ fn both(
     ends: (Block, Block),
     at_once: impl FnOnce(&mut Body<'_>, Number),
 ) {
-    if let Some(long_graph) = flat::of_long_packets(graph) {
+    let mut nodes_are_rare = false;
+    if let Some(usual) = flat::Usual::of(graph) {
+        nodes_are_rare = true;
         let (long, short) = (body.create_block(), body.create_block());
         let least = i64::from(flat::NEAR);
         let is_long =
             body.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, packet.length, least);
         body.ins().brif(is_long, long, &[], short, &[]);
         body.switch_to_block(long);
-        let verdict = Writer::new(body, &long_graph, packet, ends, Loads::Guarded).verdict(short);
+        let verdict = Writer::new(body, &usual.graph, packet, ends, Loads::Guarded).verdict(
+            &usual.fragments,
+            ends.1,
+            short,
+        );
         at_once(body, verdict);
+        body.set_cold_block(short);
         body.switch_to_block(short);
     }
-    Writer::new(body, graph, packet, ends, Loads::Checked).nodes();
+    let mut writer = Writer::new(body, graph, packet, ends, Loads::Checked);
+    writer.is_rare = nodes_are_rare;
+    writer.nodes();
 }
 
 /// Where a value was computed.
@@ -89,6 +101,8 @@ pub(super) struct Writer<'w, 'm, 'g> {
     pub graph: &'g Graph,
     pub packet: Packet,
     loads: Loads,
+    /// Whether hardly any packet comes here.
+    is_rare: bool,
     /// Where no branch is written: so many bytes there are from these bases on.
     pub ends: IdMap<ValueId, u32>,
     accept: Block,
@@ -128,6 +142,7 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
             graph,
             packet,
             loads,
+            is_rare: false,
             ends: IdMap::new(),
             accept,
             reject,
@@ -140,12 +155,20 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
     }
 
     fn nodes(&mut self) {
-        self.blocks = self.graph.nodes.ids().map(|_| self.body.create_block()).collect();
+        self.blocks = self.graph.nodes.ids().map(|_| self.new_block()).collect();
         let begin = self.block(self.graph.begin);
         self.body.ins().jump(begin, &[]);
         for id in self.graph.reached() {
             self.node(id);
         }
+    }
+
+    fn new_block(&mut self) -> Block {
+        let block = self.body.create_block();
+        if self.is_rare {
+            self.body.set_cold_block(block);
+        }
+        block
     }
 
     fn block(&self, target: Target) -> Block {
@@ -205,7 +228,7 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
 
     /// Goes on where `good` is not zero.
     fn or_reject(&mut self, good: Number) {
-        let (next, reject) = (self.body.create_block(), self.reject);
+        let (next, reject) = (self.new_block(), self.reject);
         self.body.ins().brif(good, next, &[], reject, &[]);
         self.body.switch_to_block(next);
     }
@@ -227,7 +250,14 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
             let mut left = self.raw(load);
             let right = as_in_memory(right, width);
             if let Some(mask) = mask {
-                left = self.body.ins().band_imm_u(left, i64::from(as_in_memory(mask, width)));
+                let mask = as_in_memory(mask, width);
+                if let (0xffff, 0..=0xffff, Comparison::Equal) = (mask, right, test.comparison) {
+                    // The first half is there without a mask.
+                    left = self.body.ins().ireduce(types::I16, left);
+                    let right = i64::from(right);
+                    return self.body.ins().icmp_imm_u(IntCC::Equal, left, right);
+                }
+                left = self.body.ins().band_imm_u(left, i64::from(mask));
             }
             return self.compare(test.comparison, left, right);
         }
@@ -276,7 +306,8 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
         places[value].iter().rev().find(above).map(|&(_, number)| number)
     }
 
-    fn raw(&mut self, load: ValueId) -> Number {
+    /// A load as it lies in memory.
+    pub fn raw(&mut self, load: ValueId) -> Number {
         if let Some(known) = self.known(&self.raw, load) {
             return known;
         }
@@ -294,12 +325,17 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
             address = self.body.ins().iadd(address, base);
         }
         let number = self.load(width, address, offset);
-        remember(&mut self.raw, load, (self.node, number));
+        self.is_raw(load, number);
         number
     }
 
+    /// From here on, this is the load as it lies in memory.
+    pub fn is_raw(&mut self, load: ValueId, number: Number) {
+        remember(&mut self.raw, load, (self.node, number));
+    }
+
     /// Bytes in the order of this machine, extended by zeros.
-    fn load(&mut self, width: Width, mut address: Number, offset: u32) -> Number {
+    pub fn load(&mut self, width: Width, mut address: Number, offset: u32) -> Number {
         // Bounds were checked; where the bytes lie is not known.
         let flags = MemFlagsData::new().with_notrap().with_readonly();
         let near = i32::try_from(offset).unwrap_or_else(|_| {
@@ -379,7 +415,7 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
     /// head.
     fn walk(&mut self, family: Family, start: u32, until: u32) -> Number {
         let pointer = self.body.pointer();
-        let (head, done) = (self.body.create_block(), self.body.create_block());
+        let (head, done) = (self.new_block(), self.new_block());
         let protocol = self.body.append_block_param(head, types::I32);
         let at = self.body.append_block_param(head, pointer);
         let result = self.body.append_block_param(done, types::I32);
@@ -400,7 +436,7 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
         };
         self.body.ins().jump(head, &[first.into(), behind.into()]);
         self.body.switch_to_block(head);
-        let (other, step) = (self.body.create_block(), self.body.create_block());
+        let (other, step) = (self.new_block(), self.new_block());
         let shift = self.body.append_block_param(step, types::I32);
         let found = self.body.ins().icmp_imm_u(IntCC::Equal, protocol, i64::from(until));
         self.body.ins().brif(found, done, &[protocol.into()], other, &[]);
@@ -431,7 +467,7 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
     fn steps_if(&mut self, protocols: &[i64], shift: u32, protocol: Number, step: Block) {
         let shift = self.constant(shift);
         for &known in protocols {
-            let next = self.body.create_block();
+            let next = self.new_block();
             let is = self.body.ins().icmp_imm_u(IntCC::Equal, protocol, known);
             self.body.ins().brif(is, step, &[shift.into()], next, &[]);
             self.body.switch_to_block(next);

@@ -12,9 +12,10 @@ mod merge;
 mod raise;
 mod thread;
 
-use crate::graph::{Check, Facts, Graph};
+use crate::graph::{Facts, Graph};
 use merge::{merge, sweep};
 use raise::raise;
+pub(crate) use thread::skip;
 use thread::thread;
 
 /// Each round may show something to the next; three find nearly all.
@@ -24,21 +25,20 @@ const ROUNDS: usize = 3;
 pub fn optimise(graph: &Graph) -> Graph {
     let mut graph = sweep(&merge(graph));
     raise(&mut graph);
-    shortened(graph, &Facts::default())
+    shortened(graph, |_| Facts::default())
 }
 
-/// The graph for packets that have so many bytes, which it does not ask for: with less to do, and
-/// not what verifies.
-pub(crate) fn for_packets_of(graph: &Graph, bytes: u32) -> Graph {
-    let mut facts = Facts::default();
-    facts.coverage.add(Check::Bound { base: None, end: bytes });
-    shortened(graph.clone(), &facts)
+/// The graph for packets of which more is known: with less to do, and not what verifies. Rounds
+/// number values anew, so what is known is asked for in terms of each.
+pub(crate) fn for_packets_with(graph: &Graph, known: impl Fn(&Graph) -> Facts) -> Graph {
+    shortened(graph.clone(), known)
 }
 
-fn shortened(mut graph: Graph, facts: &Facts) -> Graph {
+fn shortened(mut graph: Graph, known: impl Fn(&Graph) -> Facts) -> Graph {
     for _ in 0..ROUNDS {
         let before = graph.clone();
-        thread(&mut graph, facts);
+        let facts = known(&graph);
+        thread(&mut graph, &facts);
         graph = sweep(&merge(&graph));
         if graph == before {
             break;

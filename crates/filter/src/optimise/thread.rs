@@ -44,7 +44,7 @@ fn arrive(known: &mut Option<Facts>, facts: Facts, values: &Values) {
 }
 
 /// Where a way on which `facts` hold really leads.
-fn skip(graph: &Graph, mut target: Target, facts: &Facts) -> Target {
+pub(crate) fn skip(graph: &Graph, mut target: Target, facts: &Facts) -> Target {
     while let Target::Node(id) = target {
         let node = &graph.nodes[id];
         if !node.checks.iter().all(|&check| facts.coverage.has(check, &graph.values)) {

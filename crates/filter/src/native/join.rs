@@ -1,0 +1,159 @@
+//! Fields that are asked the same, of packets of two kinds.
+//!
+//! ```text
+//!   n0: if type eq IPv6 then n1 else n3
+//!   n1: if [54] eq 80 ...                  the source port, behind 40 bytes of header
+//!   n3: if [v8 + 14] eq 80 ...             or behind as many as the header says
+//! ```
+//!
+//! No packet is asked both. So which of the two it is is chosen first, and asked once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tidemill_jit::build::{InstBuilder, Value as Number};
+
+use super::step::{Step, Steps, Way};
+use super::write::Writer;
+use crate::ast::Operator;
+use crate::graph::{Check, Comparison, Graph, NodeId, Value, ValueId, Width};
+
+/// What a load is asked.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Question {
+    /// Its bits under the mask, compared with the number.
+    Test {
+        comparison: Comparison,
+        mask: u32,
+        number: u32,
+    },
+    Range {
+        first: u32,
+        last: u32,
+    },
+}
+
+/// The loads that are only asked questions, in these steps.
+type Asked = BTreeMap<ValueId, (BTreeSet<NodeId>, BTreeSet<Question>)>;
+
+/// Of loads the first is asked only where a step holds, the second the same only where it does not.
+type Pair = (ValueId, ValueId);
+
+/// A step with all such pairs.
+pub(super) fn twins<'s>(steps: &'s Steps<'_>) -> Option<(NodeId, &'s Step, Vec<Pair>)> {
+    let asked = asked(steps);
+    steps.iter().find_map(|(id, step)| {
+        let [yes, no] = [Way::Yes, Way::No].map(|way| {
+            let only = steps.only_over(id, way);
+            asked.iter().filter(move |(_, (where_asked, _))| where_asked.is_subset(&only))
+        });
+        let mut no: Vec<_> = no.collect();
+        let pairs: Vec<Pair> = yes
+            .filter_map(|(&load, (_, questions))| {
+                let same = |(other, (_, theirs)): &(&ValueId, &(_, BTreeSet<Question>))| {
+                    theirs == questions && width(steps.graph, **other) == width(steps.graph, load)
+                };
+                let twin = no.iter().position(same)?;
+                Some((load, *no.remove(twin).0))
+            })
+            .collect();
+        (!pairs.is_empty()).then_some((id, step, pairs))
+    })
+}
+
+fn width(graph: &Graph, load: ValueId) -> Option<Width> {
+    match graph.values.get(load) {
+        Value::Load { width, .. } => Some(width),
+        _ => None,
+    }
+}
+
+fn asked(steps: &Steps<'_>) -> Asked {
+    let (graph, values) = (steps.graph, &steps.graph.values);
+    let mut asked = Asked::new();
+    let mut used = BTreeSet::new();
+    let mut ask = |id: NodeId, load: ValueId, question| {
+        let (places, questions) = asked.entry(load).or_default();
+        places.insert(id);
+        questions.insert(question);
+    };
+    for (id, step) in steps.iter() {
+        let node = &graph.nodes[id];
+        used.extend(node.checks.iter().filter_map(|check| match *check {
+            Check::Bound { base, .. } => base,
+            Check::Divisor(value) | Check::Walk(value) => Some(value),
+        }));
+        match step {
+            Step::Row(_) => {}
+            Step::Range(range) if width(graph, range.value).is_some() => {
+                let (first, last) = (range.first, range.last);
+                ask(id, range.value, Question::Range { first, last });
+            }
+            Step::Range(range) => used.extend([range.value]),
+            Step::Test => {
+                let (load, mask) = match values.get(node.test.left) {
+                    Value::Binary(Operator::And, load, mask) => (load, values.as_constant(mask)),
+                    _ => (node.test.left, Some(u32::MAX)),
+                };
+                match (width(graph, load), mask, values.as_constant(node.test.right)) {
+                    (Some(_), Some(mask), Some(number)) => {
+                        let comparison = node.test.comparison;
+                        ask(id, load, Question::Test { comparison, mask, number });
+                    }
+                    _ => used.extend([node.test.left, node.test.right]),
+                }
+            }
+        }
+    }
+    // What others are made of is used for more than questions.
+    let loads: Vec<ValueId> = asked.keys().copied().collect();
+    used.extend(loads.into_iter().flat_map(|load| values.operands(load)).flatten());
+    while let Some(value) = used.pop_last() {
+        asked.remove(&value);
+        used.extend(values.operands(value).into_iter().flatten());
+    }
+    asked
+}
+
+impl Writer<'_, '_, '_> {
+    /// Makes both loads the one that counts: the first where `holds` is 1, else the second.
+    pub(super) fn join(&mut self, holds: Number, (yes, no): Pair) {
+        let (values, data) = (&self.graph.values, self.packet.data);
+        let is_near = [yes, no].into_iter().all(|load| match values.get(load) {
+            Value::Load { width, base, offset } => {
+                self.is_inside(base, u64::from(offset) + u64::from(width.bytes()))
+            }
+            _ => false,
+        });
+        let (Value::Load { width, base, offset }, Value::Load { base: other, offset: behind, .. }) =
+            (values.get(yes), values.get(no))
+        else {
+            return;
+        };
+        if !is_near {
+            return;
+        }
+        let number = match (base, other) {
+            (None, None) => {
+                let (yes, no) = (self.raw(yes), self.raw(no));
+                self.body.ins().select(holds, yes, no)
+            }
+            (None, Some(base)) if offset >= behind => {
+                let (pointer, base) = (self.body.pointer(), self.address_part(base));
+                let fixed = self.body.ins().iconst(pointer, i64::from(offset - behind));
+                let place = self.body.ins().select(holds, fixed, base);
+                let address = self.body.ins().iadd(data, place);
+                self.load(width, address, behind)
+            }
+            (Some(base), None) if behind >= offset => {
+                let (pointer, base) = (self.body.pointer(), self.address_part(base));
+                let fixed = self.body.ins().iconst(pointer, i64::from(behind - offset));
+                let place = self.body.ins().select(holds, base, fixed);
+                let address = self.body.ins().iadd(data, place);
+                self.load(width, address, offset)
+            }
+            _ => return,
+        };
+        self.is_raw(yes, number);
+        self.is_raw(no, number);
+    }
+}

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use tidemill_stdx::hash::Map;
-use tidemill_stdx::intern::{Interner, Symbol};
+use hashbrown::HashTable;
+use tidemill_stdx::hash::{combine, hash_bytes};
 
 use super::imports::{Imports, InOptions};
 use crate::schema::draft::Draft;
@@ -49,6 +49,7 @@ pub enum Entity {
 #[derive(Debug)]
 struct Package {
     name: Arc<str>,
+    hash: u64,
     parent: Option<u32>,
     files: Vec<FileId>,
 }
@@ -56,58 +57,53 @@ struct Package {
 /// The table of names; see the module.
 #[derive(Debug)]
 pub struct Names {
-    words: Interner,
-    /// By scope and word; see [`key`].
-    entities: Map<u64, Entity>,
+    /// With their hashes. The names themselves stay where they are, in the draft.
+    entities: HashTable<(u64, Entity)>,
     packages: Vec<Package>,
     /// By file.
     package_of: Vec<u32>,
-    /// Messages and enums by full name, where most paths lead that begin outermost. Empty if a name
-    /// is taken twice, so that each is looked for in its scopes.
-    types: Map<Arc<str>, Entity>,
+    /// By message and by service: their own hashes, from which those of the names in them follow.
+    messages: Vec<u64>,
+    services: Vec<u64>,
+    /// No name is taken twice.
+    distinct: bool,
 }
 
-/// A scope and a word in it. No draft has 2^30 messages.
-fn key(scope: Scope, word: Symbol) -> u64 {
-    let (kind, id) = match scope {
-        Scope::Package(id) => (0, id),
-        Scope::Message(id) => (1, id.0),
-        Scope::Service(id) => (2, id.0),
-    };
-    kind << 62 | u64::from(id) << 32 | u64::from(word.raw())
+/// A name in what has that hash; so the hash of a path is made part by part.
+fn hash(around: u64, name: &str) -> u64 {
+    combine(around, hash_bytes(name.as_bytes()))
+}
+
+/// The first part of a path and what is behind its dot.
+fn split(path: &str) -> (&str, Option<&str>) {
+    // Most parts are too short for a search by words.
+    match path.bytes().position(|byte| byte == b'.') {
+        Some(dot) => (&path[..dot], Some(&path[dot + 1..])),
+        None => (path, None),
+    }
 }
 
 impl Names {
     /// Enters all names, sets the full names, and reports duplicates.
     pub fn declare(draft: &mut Draft, problems: &mut Vec<Problem>) -> Names {
-        let root = Package { name: "".into(), parent: None, files: Vec::new() };
+        let root = Package { name: "".into(), hash: 0, parent: None, files: Vec::new() };
+        let before = problems.len();
+        let values: usize = draft.enums.iter().map(|one| 1 + one.values.len()).sum();
+        let count = draft.fields.len() + draft.oneofs.len() + draft.messages.len() + values;
         let mut names = Names {
-            words: Interner::new(),
-            entities: Map::default(),
+            entities: HashTable::with_capacity(count + draft.files.len()),
             packages: vec![root],
             package_of: Vec::new(),
-            types: Map::default(),
+            messages: Vec::with_capacity(draft.messages.len()),
+            services: Vec::new(),
+            distinct: false,
         };
-        let before = problems.len();
-        let count = draft.fields.len() + draft.oneofs.len() + draft.messages.len();
-        names.entities.reserve(count + draft.enums.len());
-        names.types.reserve(draft.messages.len() + draft.enums.len());
         for file in draft.file_ids() {
             names.declare_package(draft, file, problems);
         }
         names.full_names(draft);
         names.declare_all(draft, problems);
-        if problems.len() == before {
-            let messages = draft.message_ids().map(Entity::Message);
-            for entity in messages.chain(draft.enum_ids().map(Entity::Enum)) {
-                let full_name = match entity {
-                    Entity::Message(id) => &draft.message(id).full_name,
-                    Entity::Enum(id) => &draft.enum_(id).full_name,
-                    _ => continue,
-                };
-                names.types.insert(full_name.clone(), entity);
-            }
-        }
+        names.distinct = problems.len() == before;
         names
     }
 
@@ -116,11 +112,10 @@ impl Names {
         let mut package = 0;
         self.packages[0].files.push(id);
         for part in file.package.iter().flat_map(|name| name.split('.')) {
-            let word = self.words.intern(part);
-            let key = key(Scope::Package(package), word);
-            package = match self.entities.get(&key) {
-                Some(&Entity::Package(inner)) => inner,
-                Some(&other) => {
+            let scope = Scope::Package(package);
+            package = match self.get(draft, scope, part) {
+                Some(Entity::Package(inner)) => inner,
+                Some(other) => {
                     self.report_duplicate(
                         draft,
                         part,
@@ -133,8 +128,9 @@ impl Names {
                 None => {
                     let name = join(&self.packages[package as usize].name, part);
                     let inner = self.packages.len() as u32;
-                    self.packages.push(Package { name, parent: Some(package), files: Vec::new() });
-                    self.entities.insert(key, Entity::Package(inner));
+                    let (hash, files) = (self.hash(scope, part), Vec::new());
+                    self.packages.push(Package { name, hash, parent: Some(package), files });
+                    self.insert(hash, Entity::Package(inner));
                     inner
                 }
             };
@@ -145,6 +141,8 @@ impl Names {
 
     /// Outer messages come before inner ones in a draft.
     fn full_names(&self, draft: &mut Draft) {
+        let mut text = String::new();
+        let mut join = |around: &str, name: &str| join_in(&mut text, around, name);
         for id in draft.message_ids() {
             let message = draft.message(id);
             let around = match message.parent {
@@ -173,6 +171,7 @@ impl Names {
             let message = draft.message(id);
             let scope = self.scope_around(message.file, message.parent);
             let at = (message.file, message.place, Part::Name);
+            self.messages.push(self.hash(scope, &message.name));
             self.enter(draft, scope, &message.name, Entity::Message(id), at, problems);
         }
         for id in draft.enum_ids() {
@@ -205,6 +204,7 @@ impl Names {
             let service = draft.service(id);
             let scope = self.scope_around(service.file, None);
             let at = (service.file, service.place, Part::Name);
+            self.services.push(self.hash(scope, &service.name));
             self.enter(draft, scope, &service.name, Entity::Service(id), at, problems);
             for (index, method) in service.methods.iter().enumerate() {
                 let at = (service.file, method.place, Part::Name);
@@ -223,16 +223,72 @@ impl Names {
         at: (FileId, Place, Part),
         problems: &mut Vec<Problem>,
     ) {
-        let word = self.words.intern(name);
-        match self.entities.entry(key(scope, word)) {
-            std::collections::hash_map::Entry::Vacant(place) => {
-                place.insert(entity);
-            }
-            std::collections::hash_map::Entry::Occupied(place) => {
-                let other = *place.get();
-                self.report_duplicate(draft, name, at, other, problems);
-            }
+        let hash = self.hash(scope, name);
+        match self.find(draft, hash, scope, name) {
+            None => self.insert(hash, entity),
+            Some(other) => self.report_duplicate(draft, name, at, other, problems),
         }
+    }
+
+    fn hash(&self, scope: Scope, name: &str) -> u64 {
+        let around = match scope {
+            Scope::Package(id) => self.packages[id as usize].hash,
+            Scope::Message(id) => self.messages[id.index()],
+            Scope::Service(id) => self.services[id.index()],
+        };
+        hash(around, name)
+    }
+
+    fn insert(&mut self, hash: u64, entity: Entity) {
+        self.entities.insert_unique(hash, (hash, entity), |&(hash, _)| hash);
+    }
+
+    fn find(&self, draft: &Draft, hash: u64, scope: Scope, name: &str) -> Option<Entity> {
+        let is =
+            |&(other, entity): &(u64, Entity)| other == hash && self.is(draft, entity, scope, name);
+        self.entities.find(hash, is).map(|&(_, entity)| entity)
+    }
+
+    /// True for what that scope declares under that name.
+    fn is(&self, draft: &Draft, entity: Entity, scope: Scope, name: &str) -> bool {
+        let around = |file, message| self.scope_around(file, message);
+        let (its_scope, its_name): (Scope, &str) = match entity {
+            Entity::Package(id) => {
+                let package = &self.packages[id as usize];
+                let around = package.parent.map_or(0, |one| self.packages[one as usize].name.len());
+                let start = if around == 0 { 0 } else { around + 1 };
+                (Scope::Package(package.parent.unwrap_or(0)), &package.name[start..])
+            }
+            Entity::Message(id) => {
+                let message = draft.message(id);
+                (around(message.file, message.parent), &message.name)
+            }
+            Entity::Enum(id) => {
+                let found = draft.enum_(id);
+                (around(found.file, found.parent), &found.name)
+            }
+            Entity::EnumValue(id, index) => {
+                let found = draft.enum_(id);
+                (around(found.file, found.parent), &found.values[index as usize].name)
+            }
+            Entity::Field(id) => {
+                let field = draft.field(id);
+                (around(field.file, field.scope), &field.name)
+            }
+            Entity::Oneof(id) => {
+                let oneof = draft.oneof(id);
+                (Scope::Message(oneof.message), &oneof.name)
+            }
+            Entity::Service(id) => {
+                let service = draft.service(id);
+                (self.package_scope(service.file), &service.name)
+            }
+            Entity::Method(id, index) => {
+                let method = &draft.service(id).methods[index as usize];
+                (Scope::Service(id), &method.name)
+            }
+        };
+        its_scope == scope && its_name == name
     }
 
     fn report_duplicate(
@@ -299,24 +355,47 @@ impl Names {
     }
 
     /// What a scope declares under a name.
-    pub fn get(&self, scope: Scope, name: &str) -> Option<Entity> {
-        self.entities.get(&key(scope, self.words.get(name)?)).copied()
+    pub fn get(&self, draft: &Draft, scope: Scope, name: &str) -> Option<Entity> {
+        self.find(draft, self.hash(scope, name), scope, name)
     }
 
     /// What a name with dots means from a scope on inwards.
-    pub fn get_path(&self, scope: Scope, path: &str) -> Option<Entity> {
-        if let (Scope::Package(0), Some(&found)) = (scope, self.types.get(path)) {
+    pub fn get_path(&self, draft: &Draft, scope: Scope, path: &str) -> Option<Entity> {
+        if scope == Scope::Package(0)
+            && let Some(found) = self.get_type(draft, path)
+        {
             return Some(found);
         }
-        let mut scope = scope;
-        let mut parts = path.split('.');
+        let (mut scope, mut rest) = (scope, path);
         loop {
-            let entity = self.get(scope, parts.next()?)?;
-            if parts.clone().next().is_none() {
-                return Some(entity);
-            }
+            let (first, inner) = split(rest);
+            let entity = self.get(draft, scope, first)?;
+            rest = match inner {
+                None => return Some(entity),
+                Some(inner) => inner,
+            };
             scope = entity.scope()?;
         }
+    }
+
+    /// A message or enum by its full name, without a look at what is around it: what most paths
+    /// are that begin outermost.
+    fn get_type(&self, draft: &Draft, full_name: &str) -> Option<Entity> {
+        let (mut hashed, mut rest) = (self.packages[0].hash, Some(full_name));
+        while let Some(path) = rest {
+            let (first, inner) = split(path);
+            (hashed, rest) = (hash(hashed, first), inner);
+        }
+        let is = |&(other, entity): &(u64, Entity)| {
+            other == hashed
+                && match entity {
+                    Entity::Message(id) => &*draft.message(id).full_name == full_name,
+                    Entity::Enum(id) => &*draft.enum_(id).full_name == full_name,
+                    _ => false,
+                }
+        };
+        let found = self.entities.find(hashed, is).filter(|_| self.distinct);
+        found.map(|&(_, entity)| entity)
     }
 
     /// True if `from` sees the entity; of packages it is enough to see one file of it.
@@ -412,14 +491,16 @@ fn place_of(draft: &Draft, entity: Entity) -> Option<(FileId, Place)> {
 }
 
 fn join(around: &str, name: &str) -> Arc<str> {
-    match around {
-        "" => name.into(),
-        around => {
-            let mut full = String::with_capacity(around.len() + 1 + name.len());
-            full.push_str(around);
-            full.push('.');
-            full.push_str(name);
-            full.into()
-        }
+    join_in(&mut String::new(), around, name)
+}
+
+/// Likewise, in a text that is used again.
+fn join_in(text: &mut String, around: &str, name: &str) -> Arc<str> {
+    text.clear();
+    if !around.is_empty() {
+        text.push_str(around);
+        text.push('.');
     }
+    text.push_str(name);
+    text.as_str().into()
 }

@@ -82,6 +82,9 @@ pub(crate) fn json_name_bytes(name: &str) -> impl Iterator<Item = u8> {
 
 /// True if that is what [`json_name`] makes of the name.
 pub(crate) fn is_json_name(json: &[u8], name: &str) -> bool {
+    if json.len() == name.len() {
+        return json == name.as_bytes() && !json.contains(&b'_');
+    }
     let mut rest = json.iter();
     json_name_bytes(name).all(|byte| rest.next() == Some(&byte)) && rest.as_slice().is_empty()
 }

@@ -11,6 +11,9 @@ use crate::schema::{FieldId, MessageId, Name, json_name, json_name_bytes};
 /// Number of a field of `google.protobuf.MessageOptions`.
 const LEGACY_CONFLICTS: u32 = 11;
 
+/// So many fields are compared each with each, of more the hashes are sorted.
+const FEW: usize = 32;
+
 impl Check<'_> {
     pub(super) fn json_name(&mut self, field: &FieldDraft) {
         let Some(name) = field.json_name_given() else { return };
@@ -71,7 +74,19 @@ impl Check<'_> {
 
     fn hashes_differ(&mut self, hashes: impl Iterator<Item = u64>) -> bool {
         self.hashes.clear();
-        self.hashes.extend(hashes);
+        // By the upper bits of a hash: it may be there. Of a few fields most are told apart so.
+        let mut there: u64 = 0;
+        for hash in hashes {
+            let bit = 1 << (hash >> 58);
+            if there & bit != 0 && self.hashes.len() < FEW && self.hashes.contains(&hash) {
+                return false;
+            }
+            there |= bit;
+            self.hashes.push(hash);
+        }
+        if self.hashes.len() <= FEW {
+            return true;
+        }
         self.hashes.sort_unstable();
         self.hashes.windows(2).all(|two| two[0] != two[1])
     }

@@ -37,6 +37,10 @@ impl std::error::Error for DescriptorError {}
 
 type Read<T = ()> = Result<T, &'static str>;
 
+/// What a field takes in a set of descriptors, and a message with its fields.
+const FIELD_BYTES: usize = 40;
+const MESSAGE_BYTES: usize = 250;
+
 const MALFORMED: &str = "the descriptor is malformed";
 const NOT_UTF8: &str = "a name is not UTF-8";
 const TOO_DEEP: &str = "messages are declared too deep in messages";
@@ -44,6 +48,9 @@ const TOO_DEEP: &str = "messages are declared too deep in messages";
 /// Reads the files of a serialized `FileDescriptorSet` into a draft.
 pub fn read_set(draft: &mut Draft, bytes: &[u8]) -> Result<Vec<FileId>, DescriptorError> {
     let mut files = Vec::new();
+    // About as many as there are, so that they need not move while they become more.
+    draft.fields.reserve(bytes.len() / FIELD_BYTES);
+    draft.messages.reserve(bytes.len() / MESSAGE_BYTES);
     for field in RawFields::new(bytes) {
         let what = "not a set of file descriptors";
         let field = field.map_err(|_| DescriptorError { file: String::new(), what })?;

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use tidemill_stdx::hash::{combine, hash_bytes};
 
 use super::imports::{Imports, InOptions};
@@ -57,16 +58,32 @@ struct Package {
 /// The table of names; see the module.
 #[derive(Debug)]
 pub struct Names {
-    /// With their hashes. The names themselves stay where they are, in the draft.
-    entities: HashTable<(u64, Entity)>,
+    /// With parts of their hashes. The names themselves stay where they are, in the draft.
+    entities: HashTable<(u32, Entity)>,
+    scopes: Scopes,
+    /// No name is taken twice.
+    distinct: bool,
+}
+
+/// What has names in it.
+#[derive(Debug)]
+struct Scopes {
     packages: Vec<Package>,
     /// By file.
     package_of: Vec<u32>,
     /// By message and by service: their own hashes, from which those of the names in them follow.
     messages: Vec<u64>,
     services: Vec<u64>,
-    /// No name is taken twice.
-    distinct: bool,
+}
+
+/// The part of a hash that is kept.
+fn kept(hash: u64) -> u32 {
+    (hash >> 32) as u32
+}
+
+/// The hash that a table gets of the part: its lower bits say where, its upper ones what.
+fn spread(kept: u32) -> u64 {
+    u64::from(kept) << 32 | u64::from(kept)
 }
 
 /// A name in what has that hash; so the hash of a path is made part by part.
@@ -83,6 +100,64 @@ fn split(path: &str) -> (&str, Option<&str>) {
     }
 }
 
+impl Scopes {
+    fn hash(&self, scope: Scope, name: &str) -> u64 {
+        let around = match scope {
+            Scope::Package(id) => self.packages[id as usize].hash,
+            Scope::Message(id) => self.messages[id.index()],
+            Scope::Service(id) => self.services[id.index()],
+        };
+        hash(around, name)
+    }
+
+    /// The scope that is around what stands in a message, or in none.
+    fn around(&self, file: FileId, message: Option<MessageId>) -> Scope {
+        message.map_or(Scope::Package(self.package_of[file.index()]), Scope::Message)
+    }
+
+    /// True for what that scope declares under that name.
+    fn has(&self, draft: &Draft, scope: Scope, name: &str, entity: Entity) -> bool {
+        let around = |file, message| self.around(file, message);
+        let (its_scope, its_name): (Scope, &str) = match entity {
+            Entity::Package(id) => {
+                let package = &self.packages[id as usize];
+                let around = package.parent.map_or(0, |one| self.packages[one as usize].name.len());
+                let start = if around == 0 { 0 } else { around + 1 };
+                (Scope::Package(package.parent.unwrap_or(0)), &package.name[start..])
+            }
+            Entity::Message(id) => {
+                let message = draft.message(id);
+                (around(message.file, message.parent), &message.name)
+            }
+            Entity::Enum(id) => {
+                let found = draft.enum_(id);
+                (around(found.file, found.parent), &found.name)
+            }
+            Entity::EnumValue(id, index) => {
+                let found = draft.enum_(id);
+                (around(found.file, found.parent), &found.values[index as usize].name)
+            }
+            Entity::Field(id) => {
+                let field = draft.field(id);
+                (around(field.file, field.scope), &field.name)
+            }
+            Entity::Oneof(id) => {
+                let oneof = draft.oneof(id);
+                (Scope::Message(oneof.message), &oneof.name)
+            }
+            Entity::Service(id) => {
+                let service = draft.service(id);
+                (around(service.file, None), &service.name)
+            }
+            Entity::Method(id, index) => {
+                let method = &draft.service(id).methods[index as usize];
+                (Scope::Service(id), &method.name)
+            }
+        };
+        its_scope == scope && its_name == name
+    }
+}
+
 impl Names {
     /// Enters all names, sets the full names, and reports duplicates.
     pub fn declare(draft: &mut Draft, problems: &mut Vec<Problem>) -> Names {
@@ -92,10 +167,12 @@ impl Names {
         let count = draft.fields.len() + draft.oneofs.len() + draft.messages.len() + values;
         let mut names = Names {
             entities: HashTable::with_capacity(count + draft.files.len()),
-            packages: vec![root],
-            package_of: Vec::new(),
-            messages: Vec::with_capacity(draft.messages.len()),
-            services: Vec::new(),
+            scopes: Scopes {
+                packages: vec![root],
+                package_of: Vec::new(),
+                messages: Vec::with_capacity(draft.messages.len()),
+                services: Vec::new(),
+            },
             distinct: false,
         };
         for file in draft.file_ids() {
@@ -110,7 +187,7 @@ impl Names {
     fn declare_package(&mut self, draft: &Draft, id: FileId, problems: &mut Vec<Problem>) {
         let file = draft.file(id);
         let mut package = 0;
-        self.packages[0].files.push(id);
+        self.scopes.packages[0].files.push(id);
         for part in file.package.iter().flat_map(|name| name.split('.')) {
             let scope = Scope::Package(package);
             package = match self.get(draft, scope, part) {
@@ -126,17 +203,19 @@ impl Names {
                     break;
                 }
                 None => {
-                    let name = join(&self.packages[package as usize].name, part);
-                    let inner = self.packages.len() as u32;
-                    let (hash, files) = (self.hash(scope, part), Vec::new());
-                    self.packages.push(Package { name, hash, parent: Some(package), files });
-                    self.insert(hash, Entity::Package(inner));
+                    let name = join(&self.scopes.packages[package as usize].name, part);
+                    let inner = self.scopes.packages.len() as u32;
+                    let (hash, files) = (self.scopes.hash(scope, part), Vec::new());
+                    let parent = Some(package);
+                    self.scopes.packages.push(Package { name, hash, parent, files });
+                    let entry = (kept(hash), Entity::Package(inner));
+                    self.entities.insert_unique(spread(entry.0), entry, |one| spread(one.0));
                     inner
                 }
             };
-            self.packages[package as usize].files.push(id);
+            self.scopes.packages[package as usize].files.push(id);
         }
-        self.package_of.push(package);
+        self.scopes.package_of.push(package);
     }
 
     /// Outer messages come before inner ones in a draft.
@@ -171,7 +250,7 @@ impl Names {
             let message = draft.message(id);
             let scope = self.scope_around(message.file, message.parent);
             let at = (message.file, message.place, Part::Name);
-            self.messages.push(self.hash(scope, &message.name));
+            self.scopes.messages.push(self.scopes.hash(scope, &message.name));
             self.enter(draft, scope, &message.name, Entity::Message(id), at, problems);
         }
         for id in draft.enum_ids() {
@@ -204,7 +283,7 @@ impl Names {
             let service = draft.service(id);
             let scope = self.scope_around(service.file, None);
             let at = (service.file, service.place, Part::Name);
-            self.services.push(self.hash(scope, &service.name));
+            self.scopes.services.push(self.scopes.hash(scope, &service.name));
             self.enter(draft, scope, &service.name, Entity::Service(id), at, problems);
             for (index, method) in service.methods.iter().enumerate() {
                 let at = (service.file, method.place, Part::Name);
@@ -223,72 +302,19 @@ impl Names {
         at: (FileId, Place, Part),
         problems: &mut Vec<Problem>,
     ) {
-        let hash = self.hash(scope, name);
-        match self.find(draft, hash, scope, name) {
-            None => self.insert(hash, entity),
-            Some(other) => self.report_duplicate(draft, name, at, other, problems),
+        let hash = kept(self.scopes.hash(scope, name));
+        let is = |&(other, entity): &(u32, Entity)| {
+            other == hash && self.scopes.has(draft, scope, name, entity)
+        };
+        match self.entities.entry(spread(hash), is, |&(hash, _)| spread(hash)) {
+            Entry::Vacant(place) => {
+                place.insert((hash, entity));
+            }
+            Entry::Occupied(place) => {
+                let (_, other) = *place.get();
+                self.report_duplicate(draft, name, at, other, problems);
+            }
         }
-    }
-
-    fn hash(&self, scope: Scope, name: &str) -> u64 {
-        let around = match scope {
-            Scope::Package(id) => self.packages[id as usize].hash,
-            Scope::Message(id) => self.messages[id.index()],
-            Scope::Service(id) => self.services[id.index()],
-        };
-        hash(around, name)
-    }
-
-    fn insert(&mut self, hash: u64, entity: Entity) {
-        self.entities.insert_unique(hash, (hash, entity), |&(hash, _)| hash);
-    }
-
-    fn find(&self, draft: &Draft, hash: u64, scope: Scope, name: &str) -> Option<Entity> {
-        let is =
-            |&(other, entity): &(u64, Entity)| other == hash && self.is(draft, entity, scope, name);
-        self.entities.find(hash, is).map(|&(_, entity)| entity)
-    }
-
-    /// True for what that scope declares under that name.
-    fn is(&self, draft: &Draft, entity: Entity, scope: Scope, name: &str) -> bool {
-        let around = |file, message| self.scope_around(file, message);
-        let (its_scope, its_name): (Scope, &str) = match entity {
-            Entity::Package(id) => {
-                let package = &self.packages[id as usize];
-                let around = package.parent.map_or(0, |one| self.packages[one as usize].name.len());
-                let start = if around == 0 { 0 } else { around + 1 };
-                (Scope::Package(package.parent.unwrap_or(0)), &package.name[start..])
-            }
-            Entity::Message(id) => {
-                let message = draft.message(id);
-                (around(message.file, message.parent), &message.name)
-            }
-            Entity::Enum(id) => {
-                let found = draft.enum_(id);
-                (around(found.file, found.parent), &found.name)
-            }
-            Entity::EnumValue(id, index) => {
-                let found = draft.enum_(id);
-                (around(found.file, found.parent), &found.values[index as usize].name)
-            }
-            Entity::Field(id) => {
-                let field = draft.field(id);
-                (around(field.file, field.scope), &field.name)
-            }
-            Entity::Oneof(id) => {
-                let oneof = draft.oneof(id);
-                (Scope::Message(oneof.message), &oneof.name)
-            }
-            Entity::Service(id) => {
-                let service = draft.service(id);
-                (self.package_scope(service.file), &service.name)
-            }
-            Entity::Method(id, index) => {
-                let method = &draft.service(id).methods[index as usize];
-                (Scope::Service(id), &method.name)
-            }
-        };
-        its_scope == scope && its_name == name
     }
 
     fn report_duplicate(
@@ -317,7 +343,7 @@ impl Names {
 
     fn describe(&self, draft: &Draft, entity: Entity) -> String {
         match entity {
-            Entity::Package(id) => format!("package `{}`", self.packages[id as usize].name),
+            Entity::Package(id) => format!("package `{}`", self.scopes.packages[id as usize].name),
             Entity::Message(id) => format!("message `{}`", draft.message(id).full_name),
             Entity::Enum(id) => format!("enum `{}`", draft.enum_(id).full_name),
             Entity::EnumValue(id, _) => format!("a value of enum `{}`", draft.enum_(id).full_name),
@@ -330,22 +356,22 @@ impl Names {
     }
 
     fn scope_around(&self, file: FileId, message: Option<MessageId>) -> Scope {
-        message.map_or(Scope::Package(self.package_of[file.index()]), Scope::Message)
+        self.scopes.around(file, message)
     }
 
     /// The package of a file.
     pub fn package_scope(&self, file: FileId) -> Scope {
-        Scope::Package(self.package_of[file.index()])
+        Scope::Package(self.scopes.package_of[file.index()])
     }
 
     fn package_name(&self, file: FileId) -> &Arc<str> {
-        &self.packages[self.package_of[file.index()] as usize].name
+        &self.scopes.packages[self.scopes.package_of[file.index()] as usize].name
     }
 
     /// The scope around another.
     pub fn parent(&self, draft: &Draft, scope: Scope) -> Option<Scope> {
         match scope {
-            Scope::Package(id) => self.packages[id as usize].parent.map(Scope::Package),
+            Scope::Package(id) => self.scopes.packages[id as usize].parent.map(Scope::Package),
             Scope::Message(id) => {
                 let message = draft.message(id);
                 Some(self.scope_around(message.file, message.parent))
@@ -356,7 +382,11 @@ impl Names {
 
     /// What a scope declares under a name.
     pub fn get(&self, draft: &Draft, scope: Scope, name: &str) -> Option<Entity> {
-        self.find(draft, self.hash(scope, name), scope, name)
+        let hash = kept(self.scopes.hash(scope, name));
+        let is = |&(other, entity): &(u32, Entity)| {
+            other == hash && self.scopes.has(draft, scope, name, entity)
+        };
+        self.entities.find(spread(hash), is).map(|&(_, entity)| entity)
     }
 
     /// What a name with dots means from a scope on inwards.
@@ -381,20 +411,21 @@ impl Names {
     /// A message or enum by its full name, without a look at what is around it: what most paths
     /// are that begin outermost.
     fn get_type(&self, draft: &Draft, full_name: &str) -> Option<Entity> {
-        let (mut hashed, mut rest) = (self.packages[0].hash, Some(full_name));
+        let (mut hashed, mut rest) = (self.scopes.packages[0].hash, Some(full_name));
         while let Some(path) = rest {
             let (first, inner) = split(path);
             (hashed, rest) = (hash(hashed, first), inner);
         }
-        let is = |&(other, entity): &(u64, Entity)| {
-            other == hashed
+        let hash = kept(hashed);
+        let is = |&(other, entity): &(u32, Entity)| {
+            other == hash
                 && match entity {
                     Entity::Message(id) => &*draft.message(id).full_name == full_name,
                     Entity::Enum(id) => &*draft.enum_(id).full_name == full_name,
                     _ => false,
                 }
         };
-        let found = self.entities.find(hashed, is).filter(|_| self.distinct);
+        let found = self.entities.find(spread(hash), is).filter(|_| self.distinct);
         found.map(|&(_, entity)| entity)
     }
 
@@ -409,7 +440,7 @@ impl Names {
     ) -> bool {
         match entity {
             Entity::Package(id) => {
-                let files = &self.packages[id as usize].files;
+                let files = &self.scopes.packages[id as usize].files;
                 files.iter().any(|&file| imports.sees(from, file, in_options))
             }
             _ => entity.file(draft).is_some_and(|file| imports.sees(from, file, in_options)),
@@ -419,7 +450,7 @@ impl Names {
     /// The full name of what has one.
     pub fn full_name(&self, draft: &Draft, entity: Entity) -> String {
         match entity {
-            Entity::Package(id) => self.packages[id as usize].name.to_string(),
+            Entity::Package(id) => self.scopes.packages[id as usize].name.to_string(),
             Entity::Message(id) => draft.message(id).full_name.to_string(),
             Entity::Enum(id) => draft.enum_(id).full_name.to_string(),
             Entity::Service(id) => draft.service(id).full_name.to_string(),

@@ -18,6 +18,7 @@
 //! | `check` | what `protoc` refuses, and why |
 //! | `freeze` | drafts into schemas |
 //! | `defs`, `lookup`, `table` | what is immutable, and how it is found |
+//! | `name` | short texts, which lie in the definitions themselves |
 //! | `build` | schemas made by a program |
 
 pub mod build;

@@ -245,11 +245,13 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
         AND (LENGTH(rest) = 0) THEN
       SetHead(type, slot, number, length);
       Listen;
-      Pore!Send(head, path, nul, value);
-      INC(sent, HeaderBytes + length);
-      IF armed < 0 THEN
-        Arm
-      END
+      IF isEvent OR (armed >= 0) THEN
+        Pore!Send(head, path, nul, value)
+      ELSE
+        Pore!Ask(ReadBytes, head, path, nul, value);
+        armed := 0
+      END;
+      INC(sent, HeaderBytes + length)
     ELSE
       kind[slot] := type;
       transaction[slot] := number;

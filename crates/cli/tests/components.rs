@@ -173,6 +173,36 @@ fn a_graph_beside_components_gets_its_options() {
     }
 }
 
+/// Graphs and components are compiled by different parts of the program, and perf knows both.
+#[test]
+fn perf_is_told_what_was_compiled() {
+    let folder = Folder::new();
+    let program = folder.file("a.com", "COMPONENT Main; BEGIN WRITE(1) END Main;");
+    let graph = folder.file(
+        "a.flow",
+        "src :: Generator { frames: [\"hex 61\"], packets: 1 }\nend :: Sink\nsrc -> end\n",
+    );
+    for (option, modules) in
+        [(None, &[][..]), (Some("--perf-map"), &["components::Main", "packets::breathe"])]
+    {
+        let mut command = tidemill();
+        command.args(["run", &program, &graph]).args(option).stdin(Stdio::null());
+        let child = command.stdout(Stdio::piped()).spawn().expect("it starts");
+        let map = format!("/tmp/perf-{}.map", child.id());
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!((status(&output), stdout(&output).as_str()), (0, "1"));
+        let names = fs::read_to_string(&map);
+        assert_eq!(names.is_ok(), option.is_some());
+        let names = names.unwrap_or_default();
+        for module in modules {
+            assert!(names.contains(&format!(" {module}")), "no {module} in {names}");
+        }
+        if option.is_some() {
+            fs::remove_file(&map).expect("the map is ours");
+        }
+    }
+}
+
 /// An app that fails beside components is told by name, as it is in a graph alone.
 #[test]
 fn an_app_that_fails_beside_components_is_told() {

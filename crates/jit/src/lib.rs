@@ -68,4 +68,4 @@ pub use compile::{Compiled, Compiler, Draft, Span};
 pub use error::Error;
 pub use module::{DataId, FuncId, Module};
 pub use options::{Level, Options};
-pub use perf::perf_map_path;
+pub use perf::{name_all_for_perf, perf_map_path};

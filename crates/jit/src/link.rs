@@ -55,7 +55,7 @@ pub(crate) fn link(module: Module) -> Result<Code, Error> {
         }
     }
     let pages = blank.seal(layout.code).map_err(Error::Memory)?;
-    let perf_map = module.options.perf_map;
+    let perf_map = module.options.perf_map || perf::are_all_named();
     let code = Code {
         pages,
         data: layout.data.iter().map(|offset| base + offset).collect(),

@@ -7,10 +7,25 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{Mode, OFlags, open};
 
 use crate::code::Code;
+
+/// Every module is named, whatever its options say.
+static NAMES_ALL: AtomicBool = AtomicBool::new(false);
+
+/// Names the functions of every module that is finished from now on, as if all had
+/// [`Options::perf_map`](crate::Options::perf_map): there is one map file to a process, so who
+/// profiles a process need not know who in it makes code.
+pub fn name_all_for_perf() {
+    NAMES_ALL.store(true, Ordering::Relaxed);
+}
+
+pub(crate) fn are_all_named() -> bool {
+    NAMES_ALL.load(Ordering::Relaxed)
+}
 
 /// The map file of this process.
 pub fn perf_map_path() -> PathBuf {

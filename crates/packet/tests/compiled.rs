@@ -4,73 +4,12 @@
 mod common;
 mod generate;
 
+use common::both::{Both, engine};
 use common::graph_of;
 use generate::{Text, random_graph, random_kernel};
 use tidemill_packet::engine::{Engine, EngineKind, Note, Options, Rest};
-use tidemill_packet::graph::Graph;
 use tidemill_packet::kernel;
 use tidemill_stdx::rng::Rng;
-
-fn engine(kind: EngineKind) -> Engine {
-    Engine::new(Options { kind, listing: true, ..Options::default() })
-}
-
-/// Both ways to breathe, with the same graph.
-struct Both {
-    compiled: Engine,
-    dispatched: Engine,
-}
-
-impl Both {
-    fn new() -> Both {
-        Both { compiled: engine(EngineKind::Compiled), dispatched: engine(EngineKind::Dispatch) }
-    }
-
-    fn configure(&mut self, graph: &Graph) {
-        let changes = self.compiled.configure(graph.clone()).unwrap();
-        assert_eq!(self.dispatched.configure(graph.clone()).unwrap(), changes);
-    }
-
-    fn breathe(&mut self, now_ns: u64) -> Rest {
-        for engine in [&mut self.compiled, &mut self.dispatched] {
-            engine.set_time(now_ns, 0);
-        }
-        let rest = self.compiled.breathe();
-        assert_eq!(self.dispatched.breathe(), rest, "{}", self.compiled.graph());
-        self.compare();
-        rest
-    }
-
-    /// Whatever can be seen.
-    fn compare(&self) {
-        let graph = self.compiled.graph();
-        for link in &graph.links {
-            let name = graph.link_name(link);
-            let (one, other) = (self.compiled.link_stats(&name), self.dispatched.link_stats(&name));
-            assert_eq!(
-                one,
-                other,
-                "{name}\n{graph}\n{}",
-                self.compiled.listing().unwrap_or_default()
-            );
-        }
-        for app in &graph.apps {
-            let (one, other) =
-                (self.compiled.app_stats(&app.name), self.dispatched.app_stats(&app.name));
-            assert_eq!(one, other, "{}\n{graph}", app.name);
-        }
-        assert_eq!(self.compiled.stats(), self.dispatched.stats(), "{graph}");
-        let (one, other) = (self.compiled.pool_stats(), self.dispatched.pool_stats());
-        assert_eq!((one.allocated, one.freed), (other.allocated, other.freed));
-    }
-
-    fn inject(&mut self, app: &str, port: &str, bytes: &[u8]) {
-        for engine in [&mut self.compiled, &mut self.dispatched] {
-            let packet = engine.pool().packet_of(bytes).unwrap();
-            engine.inject(app, port, packet).unwrap();
-        }
-    }
-}
 
 #[test]
 fn generated_graphs_do_the_same_breath_by_breath() {

@@ -249,6 +249,15 @@ pub(crate) fn note(worker: &mut Worker, server: ProcessRef) {
     }
 }
 
+/// A client has taken an answer: whoever answers need not know, unless more of them wait for the
+/// room.
+pub(crate) fn note_taken(worker: &mut Worker, server: ProcessRef) {
+    let line = worker.machine.systems.lines.get(Communication(server.wait()));
+    if line.is_some_and(|line| !line.pending.is_empty()) {
+        note(worker, server);
+    }
+}
+
 fn next_request(worker: &mut Worker, communication: Communication) -> Option<Request> {
     let line = worker.machine.systems.lines.get(communication)?;
     let (server, system, held) = (line.server, line.system, line.held);

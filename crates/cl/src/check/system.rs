@@ -86,6 +86,7 @@ INTERFACE Pore;
     | IN Ring
     | IN Arm(readable, writable: INTEGER)
     | IN Next(n, writable: INTEGER)
+    | IN Ask(n: INTEGER; first, second, third, fourth: TEXT)
     | OUT Event(readable, writable: INTEGER)
     | OUT Came(data: TEXT; until: INTEGER)
     | OUT Trouble(reason: TEXT) }

@@ -57,8 +57,6 @@ pub struct Choices {
     pub several: bool,
     /// Keep listings of the machine code.
     pub listing: bool,
-    /// Name the functions for `perf`.
-    pub perf_map: bool,
 }
 
 /// A program with its code.
@@ -96,11 +94,7 @@ pub fn compile(
     files: u32,
     choices: &Choices,
 ) -> Result<Compiled, Error> {
-    let options = Options {
-        listing: choices.listing,
-        perf_map: choices.perf_map,
-        ..Options::named("components")
-    };
+    let options = Options { listing: choices.listing, ..Options::named("components") };
     let mut module = Module::new(options)?;
     let suspending = Suspending::of(ir);
     let frames = ir.functions.iter().map(|it| Frame::of(it, &suspending)).collect();

@@ -95,7 +95,7 @@ pub fn load(source: &str) -> Result<Program, String> {
 /// Runs the program as machine code.
 pub fn compiled(program: &Program, seed: Option<u64>, limits: Limits) -> Seen {
     let checkpoints = Checkpoints::Count;
-    let choices = Choices { checkpoints, several: false, listing: false, perf_map: false };
+    let choices = Choices { checkpoints, several: false, listing: false };
     let made = compile(&program.ir, &program.sources, 1, &choices).expect("code can be made");
     // The code stays until the worker is gone.
     let code = made.code;

@@ -33,6 +33,7 @@ impl Idle for RunArgs {
             (self.png.is_some(), "--png", COMPONENTS),
             (self.busy_wait, "--busy-wait", PACKETS),
             (self.no_checkpoints, "--no-checkpoints", COMPONENTS),
+            (self.perf_map, "--perf-map", "rules are interpreted in this version"),
             (self.ui.is_some(), "--ui", "there is no web view in this version"),
             (self.token.is_some(), "--token", "this version lets nobody change a running program"),
             (!self.arguments.is_empty(), "-- ARG", COMPONENTS),

@@ -90,6 +90,9 @@ pub struct RunArgs {
     /// Compile components without checkpoints
     #[arg(long)]
     pub no_checkpoints: bool,
+    /// Tell perf the names of compiled functions, in /tmp/perf-PID.map
+    #[arg(long)]
+    pub perf_map: bool,
     /// Serve the web view here
     #[arg(long, value_name = "ADDR", value_parser = address)]
     pub ui: Option<String>,

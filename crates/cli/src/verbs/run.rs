@@ -17,6 +17,9 @@ use crate::report::Reporter;
 
 /// Runs a program until it ends or is interrupted.
 pub fn run(args: RunArgs, report: Reporter) -> Status {
+    if args.perf_map {
+        tidemill_jit::name_all_for_perf();
+    }
     if packets::are_meant(&args.sources) {
         return packets::run(args, report);
     }

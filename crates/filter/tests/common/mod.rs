@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use tidemill_filter::{Filter, Frame, Graph, Settings, compile};
+use tidemill_filter::optimise::optimise;
+use tidemill_filter::{Filter, Frame, Graph, Settings, compile, interpret};
 use tidemill_stdx::diag::Sources;
 use tidemill_stdx::rng::Rng;
 
@@ -37,6 +38,29 @@ pub fn kept_at_once(filter: &Filter, packets: &[Captured]) -> Vec<usize> {
     let mut kept = vec![usize::MAX; 3];
     filter.keep(&frames, &mut kept);
     kept
+}
+
+/// Interpreter and native code, each as written and optimised, one by one and all at once: how many
+/// packets they keep.
+pub fn agree(text: &str, graph: &Graph, packets: &[Captured]) -> usize {
+    assert_eq!(graph.verify(), Ok(()), "{text}");
+    let better = optimise(graph);
+    assert_eq!(better.verify(), Ok(()), "{text}\n{better}");
+    let plain = Filter::new(graph.clone()).expect("code");
+    let native = Filter::new(better.clone()).expect("code");
+    let mut kept = Vec::new();
+    for (number, packet) in packets.iter().enumerate() {
+        let (bytes, length) = (&packet.bytes[..], packet.wire_length);
+        let verdict = interpret(graph, bytes, length);
+        assert_eq!(interpret(&better, bytes, length), verdict, "{text}: {bytes:?}\n{better}");
+        assert_eq!(native.matches_part(bytes, length), verdict, "{text}: {bytes:?}\n{better}");
+        assert_eq!(plain.matches_part(bytes, length), verdict, "{text}: {bytes:?}\n{graph}");
+        kept.extend(verdict.then_some(number));
+    }
+    for filter in [&native, &plain] {
+        assert_eq!(kept_at_once(filter, packets), kept, "{text}\n{better}");
+    }
+    kept.len()
 }
 
 const MACS: [[u8; 6]; 5] = [

@@ -26,7 +26,10 @@ impl Kernel {
         let flowing = flow(self, 0);
         for (id, block) in self.blocks.iter_enumerated() {
             self.verify_end(id, block.end, &mut wrong);
-            // What cannot be reached does no harm: it is never carried out, and no code is made.
+            let missing = block.steps.iter().filter_map(|&step| self.missing(step));
+            wrong.extend(missing.map(|what| format!("{id}: {what}")));
+            // What cannot be reached does no harm beyond that: it is never carried out, and no code
+            // is made.
             let Some(mut facts) = flowing.blocks[id].clone() else { continue };
             for &step in &block.steps {
                 if let Some(what) = self.verify_step(step, &facts) {
@@ -88,33 +91,41 @@ impl Kernel {
         reason as usize >= self.reasons.len()
     }
 
+    /// What a step names and the kernel does not have.
+    fn missing(&self, step: Step) -> Option<String> {
+        match step {
+            Step::Let(_, Expr::Word(word)) | Step::SetWord(word, _)
+                if word as usize >= self.words.len() =>
+            {
+                Some(format!("there is no word {word}"))
+            }
+            Step::Let(_, Expr::Linked(output)) if output >= OUTPUTS_MAX => {
+                Some("there are too many outputs".to_owned())
+            }
+            Step::Need(_, reason) | Step::Prepend(_, reason) if self.lacks_reason(reason) => {
+                Some(format!("there is no reason {reason}"))
+            }
+            _ => None,
+        }
+    }
+
+    /// What does not hold when a step is reached.
     fn verify_step(&self, step: Step, facts: &Facts) -> Option<String> {
         let unset = |value: Value| {
             (!facts.is_set(value)).then(|| format!("{value} is not set on every way"))
         };
-        let word = |word: u32| {
-            let there = (word as usize) < self.words.len();
-            (!there).then(|| format!("there is no word {word}"))
-        };
-        let reason =
-            |reason| self.lacks_reason(reason).then(|| format!("there is no reason {reason}"));
         let base = |place: Place| place.base.and_then(unset);
         match step {
             Step::Let(_, expr) => match expr {
-                Expr::Word(number) => word(number),
                 Expr::Load(width, place) => base(place).or_else(|| {
                     let bytes = width.bytes();
                     (!facts.covers(width, place))
                         .then(|| format!("{bytes} bytes at {place} may not be there"))
                 }),
                 Expr::Binary(_, a, b) => unset(a).or_else(|| unset(b)),
-                Expr::Linked(output) if output >= OUTPUTS_MAX => {
-                    Some("there are too many outputs".to_owned())
-                }
                 _ => None,
             },
-            Step::SetWord(number, value) => word(number).or_else(|| unset(value)),
-            Step::SetMark(value) | Step::Truncate(value) => unset(value),
+            Step::SetWord(_, value) | Step::SetMark(value) | Step::Truncate(value) => unset(value),
             Step::Store(width, place, value) => {
                 unset(value).or_else(|| base(place)).or_else(|| {
                     let bytes = width.bytes();
@@ -122,11 +133,9 @@ impl Kernel {
                         .then(|| format!("{bytes} bytes at {place} may not be there"))
                 })
             }
-            Step::Need(place, why) => base(place).or_else(|| reason(why)),
-            Step::Prepend(bytes, why) => {
-                let far = bytes > HEADER_MAX;
-                far.then(|| format!("at most {HEADER_MAX} bytes may be put before")).or(reason(why))
-            }
+            Step::Need(place, _) => base(place),
+            Step::Prepend(bytes, _) => (bytes > HEADER_MAX)
+                .then(|| format!("at most {HEADER_MAX} bytes may be put before")),
             Step::Strip(bytes) => (u64::from(bytes) > facts.bytes)
                 .then(|| format!("the packet may not have {bytes} bytes to take off")),
         }

@@ -1,6 +1,8 @@
 //! Apps that tests are made of.
 #![allow(dead_code, reason = "not every test that shares this module uses all of it")]
 
+pub mod both;
+
 use std::sync::Arc;
 use std::time::Duration;
 

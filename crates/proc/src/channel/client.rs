@@ -6,12 +6,12 @@ use super::{
 use crate::handle::{ChannelRef, SlotRef, Words};
 use crate::layout::{
     ANY, CLIENT_FINISHED, CLIENT_WAITS, FAILED, FINISH, FROM_CLIENT, FROM_SERVER, OK, SERVER_ENDED,
-    SERVER_WAITS, START, Slot,
+    SERVER_WAITS, START, SYSTEM, Slot,
 };
 use crate::process::State;
 use crate::program::Direction;
 use crate::worker::Context;
-use crate::{crew, lines};
+use crate::{crew, lines, system};
 
 /// Ends the communication of a slot in order.
 fn close(cx: &mut Context, slot: SlotRef) {
@@ -140,7 +140,10 @@ fn receive(cx: &mut Context, slot: SlotRef, number: u16, into: Words, position: 
         }
         Some(_) => take(cx.worker, channel, into),
     }
-    notify_server(cx.worker, channel);
+    match channel.has(SYSTEM) {
+        true => system::note_taken(cx.worker.first(), channel.server()),
+        false => notify_server(cx.worker, channel),
+    }
     if interface_of(cx.worker, channel).messages[usize::from(number)].must_end {
         close(cx, slot);
     }

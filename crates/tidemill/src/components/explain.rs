@@ -59,8 +59,7 @@ fn made_by(program: &Program, id: ComponentId) -> impl Iterator<Item = Component
 /// If the program has errors, or no code can be made for this machine.
 pub fn listing(loaded: &Loaded) -> Result<String, String> {
     let program = loaded.program.as_ref().ok_or("the program has errors")?;
-    let choices =
-        Choices { checkpoints: Checkpoints::Flag, several: false, listing: true, perf_map: false };
+    let choices = Choices { checkpoints: Checkpoints::Flag, several: false, listing: true };
     let compiled = compile(program, &loaded.sources, loaded.files, &choices)
         .map_err(|error| format!("no code can be made: {error}"))?;
     let mut text = String::new();

@@ -198,7 +198,7 @@ impl Prepared {
                 interpret(program, &loaded.sources, loaded.files, has_checkpoints);
             return Ok(Prepared { program, code: Engines::Interpreted(interpreter), options });
         }
-        let choices = Choices { checkpoints, several, listing: false, perf_map: false };
+        let choices = Choices { checkpoints, several, listing: false };
         let Compiled { program, code, .. } =
             compile(program, &loaded.sources, loaded.files, &choices)
                 .map_err(|error| format!("no code can be made: {error}"))?;

@@ -105,7 +105,7 @@ enum Serves {
 /// Whether the text of the machine code is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Listing {
-    /// For [`Native::listing`], and names for `perf`.
+    /// For [`Native::listing`].
     Kept,
     /// No.
     Dropped,
@@ -186,12 +186,8 @@ impl Native {
         target: impl FnOnce(&mut Module) -> T,
     ) -> Result<Native, NativeError> {
         let kept = listing == Listing::Kept;
-        let options = Options {
-            optimise: Level::Speed,
-            listing: kept,
-            perf_map: kept,
-            ..Options::named("decoder")
-        };
+        let options =
+            Options { optimise: Level::Speed, listing: kept, ..Options::named("decoder") };
         let mut module = Module::new(options).map_err(NativeError)?;
         let helpers = write::Helpers::import(&mut module);
         let target = target(&mut module);

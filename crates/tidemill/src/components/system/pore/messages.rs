@@ -17,6 +17,7 @@ pub(super) enum Asked {
     Ring,
     Arm,
     Next,
+    Ask,
     Close,
     HandOver,
 }
@@ -36,7 +37,7 @@ pub(super) enum Said {
     Handed,
 }
 
-const ASKED: [(&str, Asked); 16] = [
+const ASKED: [(&str, Asked); 17] = [
     ("Open", Asked::Open),
     ("Take", Asked::Take),
     ("Avail", Asked::Avail),
@@ -51,6 +52,7 @@ const ASKED: [(&str, Asked); 16] = [
     ("Ring", Asked::Ring),
     ("Arm", Asked::Arm),
     ("Next", Asked::Next),
+    ("Ask", Asked::Ask),
     ("Close", Asked::Close),
     ("HandOver", Asked::HandOver),
 ];

@@ -147,10 +147,16 @@ pub(super) fn serve(
     let Some((owner, pore)) = world.systems.pores.pore_of(from) else { return };
     match asked {
         Asked::Ring => wake::ring(world, lp, from),
-        Asked::Send => match send_whole(&mut world.systems.pores, from, values.joined()) {
-            Ok(()) => wake::ring(world, lp, from),
-            Err(_) => return fail(world, lp, from),
-        },
+        Asked::Send | Asked::Ask => {
+            let reads = (asked == Asked::Ask).then(|| amount(values).min(READ_MAX));
+            if send_whole(&mut world.systems.pores, from, values.joined()).is_err() {
+                return fail(world, lp, from);
+            }
+            wake::ring(world, lp, from);
+            if reads.is_some() {
+                wake::arm(world, lp, from, Wants { readable: 1, writable: 0 }, reads);
+            }
+        }
         Asked::Arm => {
             let wants = Wants { readable: amount(values), writable: amount(values) };
             wake::arm(world, lp, from, wants, None);

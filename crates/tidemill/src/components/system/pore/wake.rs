@@ -148,7 +148,7 @@ pub(in super::super) fn look(world: &mut World, lp: &mut Loop<World>) -> bool {
         return false;
     }
     ring_touched(world);
-    let polled = if look_at_armed(world) { Polled::Came } else { poll(world, lp) };
+    let polled = if look_at_armed(world) { Polled::Came } else { poll(world, lp, now) };
     world.systems.pores.wake.polled_in_vain = Some(polled).filter(|it| *it != Polled::Came);
     polled == Polled::Came
 }
@@ -174,7 +174,10 @@ fn settle(world: &mut World, lp: &mut Loop<World>) {
     let polled_in_vain = wake.polled_in_vain.take();
     let polled = match look_at_armed(world) || world.runner.worker.is_ready() {
         true => Polled::Came,
-        false => polled_in_vain.unwrap_or_else(|| poll(world, lp)),
+        false => polled_in_vain.unwrap_or_else(|| {
+            let now = lp.host().now();
+            poll(world, lp, now)
+        }),
     };
     match polled {
         Polled::Came => {
@@ -217,21 +220,22 @@ fn sleep(world: &mut World, lp: &mut Loop<World>) {
     }
 }
 
-/// Looks at the armed pores until one has something, or it has taken too long, or a timer is due.
-fn poll(world: &mut World, lp: &mut Loop<World>) -> Polled {
+/// Looks at the armed pores from `now` on, until one has something, or it has taken too long, or a
+/// timer is due.
+fn poll(world: &mut World, lp: &mut Loop<World>, now: Time) -> Polled {
     let PoreSystem { pores, lines, wake, .. } = &mut world.systems.pores;
     let pore = |from: &Communication| lines.get(*from)?.pore;
     let mut pollable = std::mem::take(&mut wake.pollable);
     pollable.extend(wake.armed.iter().filter_map(pore).filter(|&id| pores.is_pollable(id)));
-    let polled = if pollable.is_empty() { Polled::Over } else { poll_these(world, lp, &pollable) };
+    let polled =
+        if pollable.is_empty() { Polled::Over } else { poll_these(world, lp, now, &pollable) };
     pollable.clear();
     world.systems.pores.wake.pollable = pollable;
     polled
 }
 
-fn poll_these(world: &mut World, lp: &mut Loop<World>, pollable: &[PoreId]) -> Polled {
+fn poll_these(world: &mut World, lp: &mut Loop<World>, start: Time, pollable: &[PoreId]) -> Polled {
     let PoreSystem { pores, wake, .. } = &mut world.systems.pores;
-    let start = lp.host().now();
     let end = *wake.waits_since.get_or_insert(start) + lp.patience(wake.patience.span());
     if end <= start {
         return Polled::Over;

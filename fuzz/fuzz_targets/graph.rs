@@ -1,0 +1,8 @@
+//! Packet graphs as text: read, print; dispatch and compile.
+#![no_main]
+
+#[path = "../../crates/packet/tests/noise/graph.rs"]
+#[allow(dead_code, reason = "parts of it serve the tests alone")]
+mod target;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| target::check(input));

@@ -90,16 +90,18 @@ impl Lexer<'_> {
 
     #[inline]
     fn skip_while(&mut self, test: impl Fn(u8) -> bool) {
-        let rest = &self.text[self.at.min(self.text.len())..];
-        self.at += rest.iter().position(|&byte| !test(byte)).unwrap_or(rest.len());
+        while self.text.get(self.at).is_some_and(|&byte| test(byte)) {
+            self.at += 1;
+        }
     }
 
+    #[inline]
     fn blanks(&mut self) {
-        loop {
-            self.skip_while(|b| b.is_ascii_whitespace() || b == 0x0b);
-            match (self.peek(0), self.peek(1)) {
-                (b'/', b'/') => self.skip_while(|b| b != b'\n'),
-                (b'/', b'*') => self.block_comment(),
+        while let Some(&byte) = self.text.get(self.at) {
+            match byte {
+                b' ' | 0x09..=0x0d => self.at += 1,
+                b'/' if self.peek(1) == b'/' => self.skip_while(|b| b != b'\n'),
+                b'/' if self.peek(1) == b'*' => self.block_comment(),
                 _ => return,
             }
         }
@@ -126,7 +128,8 @@ impl Lexer<'_> {
                 self.word();
                 Some(Kind::Word)
             }
-            b'0'..=b'9' => Some(self.number()),
+            b'1'..=b'9' => Some(self.decimal()),
+            b'0' => Some(self.number()),
             b'.' if self.peek(1).is_ascii_digit() => Some(self.number()),
             b'"' | b'\'' => Some(self.string(first)),
             0x21..0x7f => {
@@ -145,6 +148,19 @@ impl Lexer<'_> {
 
     fn word(&mut self) {
         self.skip_while(|b| IN_WORD[usize::from(b)]);
+    }
+
+    /// A number that does not begin with 0: mostly that of a field, a few digits and no more.
+    #[inline]
+    fn decimal(&mut self) -> Kind {
+        let start = self.at;
+        self.skip_while(|b| b.is_ascii_digit());
+        let next = self.peek(0);
+        if !IN_WORD[usize::from(next)] && next != b'.' {
+            return Kind::Integer;
+        }
+        self.at = start;
+        self.number()
     }
 
     fn number(&mut self) -> Kind {

@@ -8,7 +8,6 @@ use super::features::Edition;
 use super::link::inherit_features;
 use super::{
     FIELD_NUMBER_MAX, FieldId, FieldType, FileId, Label, MessageId, OneofId, Schema, freeze,
-    json_name,
 };
 
 /// Numbers that belong to the implementations of the format.
@@ -153,14 +152,14 @@ impl SchemaBuilder {
                 None => name.as_str().into(),
             };
             draft.push_message(MessageDraft {
-                name,
+                name: name.into(),
                 file: FileId(0),
                 full_name,
                 ..MessageDraft::default()
             });
         }
         for (name, message) in self.oneofs {
-            let oneof = OneofDraft { name, message, ..OneofDraft::default() };
+            let oneof = OneofDraft { name: name.into(), message, ..OneofDraft::default() };
             let oneof = draft.push_oneof(oneof);
             draft.message_mut(message).oneofs.push(oneof);
         }
@@ -231,7 +230,6 @@ fn add_field(draft: &mut Draft, part: FieldPart) {
     let type_name = ty.message().map(|id| format!(".{}", draft.message(id).full_name));
     let proto3_optional = label == Label::Optional && oneof.is_none();
     let id = draft.push_field(FieldDraft {
-        json_name: Some(json_name(&name)),
         file: FileId(0),
         scope: Some(message),
         number: number as i32,
@@ -243,17 +241,17 @@ fn add_field(draft: &mut Draft, part: FieldPart) {
             FieldType::Scalar(scalar) => scalar.type_number(),
             _ => 11,
         },
-        type_name: type_name.unwrap_or_default(),
+        type_name: type_name.unwrap_or_default().into(),
         oneof,
         proto3_optional,
         ty: Some(ty),
         message: Some(message),
-        name,
+        name: name.into(),
         ..FieldDraft::default()
     });
     draft.message_mut(message).fields.push(id);
     if proto3_optional {
-        let name = format!("_{}", draft.field(id).name);
+        let name = format!("_{}", draft.field(id).name).into();
         let oneof = OneofDraft { name, message, synthetic: true, ..OneofDraft::default() };
         let oneof = draft.push_oneof(oneof);
         draft.message_mut(message).oneofs.push(oneof);

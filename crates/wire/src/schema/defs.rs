@@ -20,7 +20,7 @@ use tidemill_stdx::frozen::{Frozen, FrozenRef};
 
 use super::draft::{ImportKind, Visibility};
 use super::features::{Edition, EnumKind, Features, Utf8Validation};
-use super::{EnumId, FieldId, FieldType, FileId, Label, MessageId, OneofId, ServiceId};
+use super::{EnumId, FieldId, FieldType, FileId, Label, MessageId, Name, OneofId, ServiceId};
 
 /// A definition.
 #[derive(Debug)]
@@ -298,8 +298,9 @@ impl Message {
 #[derive(Debug)]
 pub struct Field {
     pub(super) id: FieldId,
-    pub(super) name: Box<str>,
-    pub(super) json_name: Option<Box<str>>,
+    pub(super) name: Name,
+    /// Where it is not the name.
+    pub(super) json_name: Option<Name>,
     pub(super) message: MessageId,
     pub(super) number: u32,
     pub(super) index: u32,
@@ -449,7 +450,7 @@ impl Field {
 /// A choice among fields: at most one of them is set.
 #[derive(Debug)]
 pub struct Oneof {
-    pub(super) name: Box<str>,
+    pub(super) name: Name,
     pub(super) fields: Box<[FieldId]>,
     pub(super) options: Box<[u8]>,
 }
@@ -553,7 +554,7 @@ impl Enum {
 /// One value of an enum.
 #[derive(Debug)]
 pub struct EnumValue {
-    pub(super) name: Box<str>,
+    pub(super) name: Name,
     pub(super) number: i32,
     pub(super) options: Box<[u8]>,
 }
@@ -615,7 +616,7 @@ impl Service {
 /// One method of a service.
 #[derive(Debug)]
 pub struct Method {
-    pub(super) name: Box<str>,
+    pub(super) name: Name,
     pub(super) input: MessageId,
     pub(super) output: MessageId,
     pub(super) client_streaming: bool,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use super::features::{Edition, Features};
 use super::problem::Place;
 use super::uninterpreted::OptionText;
-use super::{EnumId, FieldId, FieldType, FileId, MessageId, OneofId, ServiceId};
+use super::{EnumId, FieldId, FieldType, FileId, MessageId, Name, OneofId, ServiceId};
 
 /// All definitions; see the module.
 #[derive(Clone, Default, Debug)]
@@ -122,7 +122,7 @@ pub enum Visibility {
 #[derive(Clone, Default, Debug)]
 pub struct MessageDraft {
     /// The name without its scope.
-    pub name: String,
+    pub name: Name,
     /// The file.
     pub file: FileId,
     /// The message around it.
@@ -142,7 +142,7 @@ pub struct MessageDraft {
     /// Numbers that no field may have; ends are exclusive.
     pub reserved_ranges: Vec<RangeDraft>,
     /// Names that no field may have.
-    pub reserved_names: Vec<(String, Place)>,
+    pub reserved_names: Vec<(Name, Place)>,
     /// Whether other files may name it.
     pub visibility: Visibility,
     /// True for the entries of a map field.
@@ -195,7 +195,7 @@ pub enum Cardinality {
 #[derive(Clone, Default, Debug)]
 pub struct FieldDraft {
     /// The name without its scope.
-    pub name: String,
+    pub name: Name,
     /// The file.
     pub file: FileId,
     /// The message it is declared in.
@@ -206,19 +206,10 @@ pub struct FieldDraft {
     pub cardinality: Cardinality,
     /// The number of its type; 0 for a named type not resolved yet.
     pub type_number: u8,
-    /// The type, or nothing for scalars; with a dot in front once linked.
-    pub type_name: String,
-    /// The message that it extends; with a dot in front once linked. Empty for plain fields.
-    pub extendee: String,
-    /// The default as descriptors have it.
-    pub default: Option<String>,
+    /// The type as the source names it, or nothing for scalars.
+    pub type_name: Name,
     /// The oneof that it is a member of.
     pub oneof: Option<OneofId>,
-    /// The name in JSON, where it is set or was made; none from descriptors where that is the
-    /// name.
-    pub json_name: Option<String>,
-    /// True if the source gives the name in JSON.
-    pub json_name_given: bool,
     /// `optional` in `proto3`.
     pub proto3_optional: bool,
     /// Options.
@@ -229,15 +220,51 @@ pub struct FieldDraft {
     pub ty: Option<FieldType>,
     /// The message that has it or that it extends, once linked.
     pub message: Option<MessageId>,
+    /// What few fields have.
+    pub rare: Option<Box<FieldRare>>,
     /// Where it stands in the text.
     pub place: Place,
+}
+
+/// What few fields have.
+#[derive(Clone, Default, Debug)]
+pub struct FieldRare {
+    /// The message that it extends; with a dot in front once linked. Empty for plain fields.
+    pub extendee: Name,
+    /// The default as descriptors have it.
+    pub default: Option<String>,
+    /// The name in JSON, where the source gives another than is made of the name.
+    pub json_name: Option<Name>,
 }
 
 impl FieldDraft {
     /// True for extensions.
     #[inline]
     pub fn is_extension(&self) -> bool {
-        !self.extendee.is_empty()
+        !self.extendee().is_empty()
+    }
+
+    /// The message that it extends; with a dot in front once linked. Empty for plain fields.
+    #[inline]
+    pub fn extendee(&self) -> &str {
+        self.rare.as_ref().map_or("", |rare| &rare.extendee)
+    }
+
+    /// The default as descriptors have it.
+    #[inline]
+    pub fn default_text(&self) -> Option<&str> {
+        self.rare.as_ref()?.default.as_deref()
+    }
+
+    /// The name in JSON, where the source gives another than is made of the name.
+    #[inline]
+    pub fn json_name_given(&self) -> Option<&str> {
+        self.rare.as_ref()?.json_name.as_deref()
+    }
+
+    /// What few fields have, to be changed.
+    pub(crate) fn rare_mut(&mut self) -> &mut FieldRare {
+        self.rare.get_or_insert_default()
     }
 
     /// True for repeated fields, maps among them.
@@ -251,7 +278,7 @@ impl FieldDraft {
 #[derive(Clone, Default, Debug)]
 pub struct OneofDraft {
     /// The name.
-    pub name: String,
+    pub name: Name,
     /// The message.
     pub message: MessageId,
     /// Options.
@@ -268,7 +295,7 @@ pub struct OneofDraft {
 #[derive(Clone, Default, Debug)]
 pub struct EnumDraft {
     /// The name without its scope.
-    pub name: String,
+    pub name: Name,
     /// The file.
     pub file: FileId,
     /// The message around it.
@@ -278,7 +305,7 @@ pub struct EnumDraft {
     /// Numbers that no value may have; ends are inclusive.
     pub reserved_ranges: Vec<RangeDraft>,
     /// Names that no value may have.
-    pub reserved_names: Vec<(String, Place)>,
+    pub reserved_names: Vec<(Name, Place)>,
     /// Whether other files may name it.
     pub visibility: Visibility,
     /// Options.
@@ -295,7 +322,7 @@ pub struct EnumDraft {
 #[derive(Clone, Default, Debug)]
 pub struct EnumValueDraft {
     /// The name.
-    pub name: String,
+    pub name: Name,
     /// The number.
     pub number: i32,
     /// Options.
@@ -310,7 +337,7 @@ pub struct EnumValueDraft {
 #[derive(Clone, Default, Debug)]
 pub struct ServiceDraft {
     /// The name.
-    pub name: String,
+    pub name: Name,
     /// The file.
     pub file: FileId,
     /// In the order of declaration.
@@ -329,11 +356,11 @@ pub struct ServiceDraft {
 #[derive(Clone, Default, Debug)]
 pub struct MethodDraft {
     /// The name.
-    pub name: String,
+    pub name: Name,
     /// The type of what it takes; with a dot in front once linked.
-    pub input_type: String,
+    pub input_type: Name,
     /// The type of what it gives; with a dot in front once linked.
-    pub output_type: String,
+    pub output_type: Name,
     /// It takes a stream.
     pub client_streaming: bool,
     /// It gives a stream.
@@ -426,6 +453,15 @@ impl Draft {
 
     pub(crate) fn service_ids(&self) -> impl Iterator<Item = ServiceId> + use<> {
         (0..self.services.len() as u32).map(ServiceId)
+    }
+
+    /// The full name of the message or enum that a linked field holds.
+    pub(crate) fn full_name_of_type(&self, field: &FieldDraft) -> Option<&Arc<str>> {
+        match field.ty? {
+            FieldType::Scalar(_) => None,
+            FieldType::Message(id) | FieldType::Group(id) => Some(&self.message(id).full_name),
+            FieldType::Enum(id) => Some(&self.enum_(id).full_name),
+        }
     }
 
     /// The language of a file.

@@ -19,21 +19,24 @@ use super::draft::{
 use super::features::{Presence, RepeatedEncoding};
 use super::lookup::{Home, Named, Pool, Schema, WireField};
 use super::raw;
-use super::{EnumId, FieldId, FieldType, FileId, Label, MessageId, Tag, WireType};
+use super::{EnumId, FieldId, FieldType, FileId, Label, MessageId, Tag, WireType, json_name};
 
 /// Makes a schema of a draft that was linked and checked without errors; `order` has imported
 /// files before those that import them.
 pub fn freeze(mut draft: Draft, order: &[FileId]) -> Schema {
-    let descriptors: Vec<Box<[u8]>> = (0..draft.files.len() as u32)
-        .map(|id| match draft.files[id as usize].descriptor.take() {
-            Some(descriptor) => descriptor,
-            None => descriptor::file_bytes(&draft, FileId(id)).into(),
-        })
-        .collect();
+    let mut text = Vec::new();
+    let mut descriptors: Vec<Box<[u8]>> = Vec::with_capacity(draft.files.len());
+    for id in draft.file_ids() {
+        descriptors.push(draft.file_mut(id).descriptor.take().unwrap_or_else(|| {
+            text.clear();
+            descriptor::write_file(&mut text, &draft, id);
+            text.as_slice().into()
+        }));
+    }
     let mut layout = Layout::new(&mut draft);
     let default = |id: FieldId| {
         let field = draft.field(id);
-        Some((id, default_value(&draft, ty(field), field.default.as_deref()?)?))
+        Some((id, default_value(&draft, ty(field), field.default_text()?)?))
     };
     let defaults: Map<FieldId, DefaultValue> = draft.field_ids().filter_map(default).collect();
     let mut wire = wire_fields(&draft);
@@ -164,12 +167,15 @@ impl Fields<'_> {
         // What is not taken goes with all drafts.
         let field = &mut self.drafts[id.index()];
         let (ty, label, packed) = (ty(field), label(field), is_packed(field));
-        let default = field.default.is_some().then(|| self.defaults.remove(&id)).flatten();
-        let json_name = field.json_name.take().filter(|json| *json != field.name);
+        let default = field.default_text().and_then(|_| self.defaults.remove(&id));
+        let json_name = match field.json_name_given() {
+            Some(given) => (field.name != given).then(|| given.into()),
+            None => field.name.contains('_').then(|| json_name(&field.name)),
+        };
         Field {
             id,
-            json_name: json_name.map(Into::into),
-            name: std::mem::take(&mut field.name).into(),
+            json_name,
+            name: std::mem::take(&mut field.name),
             message: field.message.unwrap_or(MessageId(0)),
             number: field.number as u32,
             index,
@@ -182,7 +188,7 @@ impl Fields<'_> {
             edge: None,
             features: field.features,
             default: default.map(Box::new),
-            options: options(&field.options),
+            options: options(field.options.take()),
         }
     }
 }
@@ -269,13 +275,13 @@ impl Graph {
             enums: file.enums.into(),
             services: file.services.into(),
             extensions: file.extensions.into(),
-            options: options(&file.options),
+            options: options(file.options),
             descriptor,
         };
         self.node(Def::File(def));
     }
 
-    fn message(&mut self, id: MessageId, message: MessageDraft, fields: &mut Fields<'_>) {
+    fn message(&mut self, id: MessageId, mut message: MessageDraft, fields: &mut Fields<'_>) {
         let first = self.edges.len();
         self.edge(message.file.0);
         if let Some(parent) = message.parent {
@@ -293,11 +299,11 @@ impl Graph {
         let defs: Box<[Field]> = ids.iter().enumerate().map(take).collect();
         let oneof_indexes = std::mem::take(&mut fields.layout.oneofs_of[id.index()]);
         let oneof = |&index: &u32| Oneof {
-            name: std::mem::take(&mut self.oneofs[index as usize].name).into(),
+            name: std::mem::take(&mut self.oneofs[index as usize].name),
             fields: std::mem::take(&mut fields.layout.members[index as usize]).into(),
-            options: options(&self.oneofs[index as usize].options),
+            options: options(self.oneofs[index as usize].options.take()),
         };
-        let bytes = options(&message.options);
+        let bytes = options(message.options.take());
         let def = Message {
             name_start: name_start(&message.full_name, &message.name),
             full_name: message.full_name.clone(),
@@ -309,7 +315,7 @@ impl Graph {
             ids: ids.into(),
             oneofs: oneof_indexes.iter().map(oneof).collect(),
             oneof_ids: oneof_indexes.iter().map(|&index| super::OneofId(index)).collect(),
-            rare: rare(&message),
+            rare: rare(&mut message),
             messages: message.messages.into(),
             enums: message.enums.into(),
             extensions: message.extensions.into(),
@@ -329,9 +335,9 @@ impl Graph {
             self.edge(self.message_node(parent));
         }
         let value = |value: super::draft::EnumValueDraft| EnumValue {
-            name: value.name.into(),
+            name: value.name,
             number: value.number,
-            options: options(&value.options),
+            options: options(value.options),
         };
         let values: Box<[EnumValue]> = found.values.into_iter().map(value).collect();
         let mut by_number: Vec<u32> = (0..values.len() as u32).collect();
@@ -348,7 +354,7 @@ impl Graph {
             values,
             visibility: found.visibility,
             features: found.features,
-            options: options(&found.options),
+            options: options(found.options),
         };
         self.names.insert(found.full_name, Named::Enum(id));
         self.node(Def::Enum(def));
@@ -361,12 +367,12 @@ impl Graph {
             self.edge(self.message_node(input));
             self.edge(self.message_node(output));
             Some(Method {
-                name: method.name.into(),
+                name: method.name,
                 input,
                 output,
                 client_streaming: method.client_streaming,
                 server_streaming: method.server_streaming,
-                options: options(&method.options),
+                options: options(method.options),
             })
         };
         let methods = service.methods.into_iter().filter_map(method).collect();
@@ -376,7 +382,7 @@ impl Graph {
             full_name: service.full_name.clone(),
             file: service.file,
             methods,
-            options: options(&service.options),
+            options: options(service.options),
         };
         self.names.insert(service.full_name, Named::Service(id));
         self.node(Def::Service(def));
@@ -444,8 +450,8 @@ impl Graph {
     }
 }
 
-fn options(options: &MaybeOptions) -> Box<[u8]> {
-    options.as_ref().map_or_else(Box::default, |options| options.bytes.as_slice().into())
+fn options(options: MaybeOptions) -> Box<[u8]> {
+    options.map_or_else(Box::default, |options| options.bytes.into())
 }
 
 fn name_start(full_name: &str, name: &str) -> u32 {
@@ -458,18 +464,18 @@ fn sorted(count: usize, compare: impl Fn(usize, usize) -> std::cmp::Ordering) ->
     indexes
 }
 
-fn rare(message: &MessageDraft) -> Option<Box<MessageRare>> {
+fn rare(message: &mut MessageDraft) -> Option<Box<MessageRare>> {
     let MessageDraft { extension_ranges, reserved_ranges, reserved_names, .. } = message;
     if extension_ranges.is_empty() && reserved_ranges.is_empty() && reserved_names.is_empty() {
         return None;
     }
     let numbers = |range: &RangeDraft| range.start as u32..range.end as u32;
-    let extension_range = |one: &super::draft::ExtensionRangeDraft| ExtensionRange {
+    let extension_range = |one: &mut super::draft::ExtensionRangeDraft| ExtensionRange {
         numbers: numbers(&one.range),
-        options: options(&one.options),
+        options: options(one.options.take()),
     };
     Some(Box::new(MessageRare {
-        extension_ranges: extension_ranges.iter().map(extension_range).collect(),
+        extension_ranges: extension_ranges.iter_mut().map(extension_range).collect(),
         reserved_ranges: reserved_ranges.iter().map(numbers).collect(),
         reserved_names: reserved_names.iter().map(|(name, _)| name.as_str().into()).collect(),
     }))

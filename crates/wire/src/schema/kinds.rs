@@ -122,7 +122,24 @@ impl Scalar {
 
     /// The scalar of a keyword.
     pub fn from_name(name: &str) -> Option<Scalar> {
-        Scalar::ALL.into_iter().find(|scalar| scalar.name() == name)
+        Some(match name {
+            "double" => Scalar::Double,
+            "float" => Scalar::Float,
+            "int64" => Scalar::Int64,
+            "uint64" => Scalar::Uint64,
+            "int32" => Scalar::Int32,
+            "fixed64" => Scalar::Fixed64,
+            "fixed32" => Scalar::Fixed32,
+            "bool" => Scalar::Bool,
+            "string" => Scalar::String,
+            "bytes" => Scalar::Bytes,
+            "uint32" => Scalar::Uint32,
+            "sfixed32" => Scalar::Sfixed32,
+            "sfixed64" => Scalar::Sfixed64,
+            "sint32" => Scalar::Sint32,
+            "sint64" => Scalar::Sint64,
+            _ => return None,
+        })
     }
 
     /// The keyword of `.proto` text.

@@ -18,6 +18,7 @@
 //! | `check` | what `protoc` refuses, and why |
 //! | `freeze` | drafts into schemas |
 //! | `defs`, `lookup`, `table` | what is immutable, and how it is found |
+//! | `name` | short texts, which lie in the definitions themselves |
 //! | `build` | schemas made by a program |
 
 pub mod build;
@@ -33,6 +34,7 @@ mod kinds;
 pub mod link;
 mod load;
 mod lookup;
+mod name;
 mod print;
 pub mod problem;
 pub mod raw;
@@ -53,39 +55,37 @@ pub use kinds::{FIELD_NUMBER_MAX, FieldType, Label, Scalar, WireType};
 pub use load::LoadError;
 pub(crate) use lookup::WireField;
 pub use lookup::{Named, Schema};
+pub use name::Name;
 pub use raw::{RawFields, RawValue};
 
 /// The name of a field in JSON where the source gives none: without underscores, the letters
 /// after them in capitals.
-pub fn json_name(name: &str) -> String {
-    if !name.contains('_') {
-        return name.to_owned();
+pub fn json_name(name: &str) -> Name {
+    match name.contains('_') {
+        true => Name::collect(json_name_bytes(name)).unwrap_or_default(),
+        false => name.into(),
     }
-    let (mut json, mut after_underscore) = (String::with_capacity(name.len()), false);
-    for char in name.chars() {
-        match (char, std::mem::replace(&mut after_underscore, char == '_')) {
-            ('_', _) => {}
-            (_, true) => json.push(char.to_ascii_uppercase()),
-            (_, false) => json.push(char),
-        }
-    }
-    json
 }
 
 /// The bytes of what [`json_name`] makes of the name.
 pub(crate) fn json_name_bytes(name: &str) -> impl Iterator<Item = u8> {
-    let mut after_underscore = false;
-    name.bytes().filter_map(move |byte| {
-        if byte == b'_' {
-            after_underscore = true;
-            return None;
-        }
-        let capital = std::mem::take(&mut after_underscore);
-        Some(if capital { byte.to_ascii_uppercase() } else { byte })
+    let mut bytes = name.bytes();
+    std::iter::from_fn(move || match bytes.next()? {
+        b'_' => loop {
+            match bytes.next()? {
+                b'_' => {}
+                byte => return Some(byte.to_ascii_uppercase()),
+            }
+        },
+        byte => Some(byte),
     })
 }
 
 /// True if that is what [`json_name`] makes of the name.
-pub(crate) fn is_json_name(json: &str, name: &str) -> bool {
-    json == name && !name.contains('_') || json.bytes().eq(json_name_bytes(name))
+pub(crate) fn is_json_name(json: &[u8], name: &str) -> bool {
+    if json.len() == name.len() {
+        return json == name.as_bytes() && !json.contains(&b'_');
+    }
+    let mut rest = json.iter();
+    json_name_bytes(name).all(|byte| rest.next() == Some(&byte)) && rest.as_slice().is_empty()
 }

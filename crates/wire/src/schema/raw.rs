@@ -178,17 +178,20 @@ pub fn lengths(bytes: &[u8], number: u32) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Appends a tag.
+#[inline]
 pub fn put_tag(out: &mut Vec<u8>, number: u32, wire_type: WireType) {
     varint::write(out, u64::from(number) << 3 | wire_type as u64);
 }
 
 /// Appends a varint field.
+#[inline]
 pub fn put_varint(out: &mut Vec<u8>, number: u32, value: u64) {
     put_tag(out, number, WireType::Varint);
     varint::write(out, value);
 }
 
 /// Appends bytes, a string or a message under its length.
+#[inline]
 pub fn put_length(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
     put_tag(out, number, WireType::Length);
     varint::write(out, bytes.len() as u64);

@@ -1,5 +1,7 @@
 //! Options as they are written, before anybody knows what their names mean.
 
+use super::Name;
+
 /// Bytes of the text, `start..end`.
 pub type TextRange = (u32, u32);
 
@@ -18,7 +20,7 @@ pub struct OptionText {
 #[derive(Clone, Debug)]
 pub struct NamePart {
     /// The name, of an extension perhaps with dots.
-    pub name: String,
+    pub name: Name,
     /// It stands in parentheses.
     pub extension: bool,
     /// Where it stands.
@@ -29,7 +31,7 @@ pub struct NamePart {
 #[derive(Clone, PartialEq, Debug)]
 pub enum OptionValue {
     /// A word.
-    Identifier(String),
+    Identifier(Name),
     /// A number without a minus.
     Positive(u64),
     /// A number with a minus.
@@ -55,7 +57,7 @@ impl OptionText {
     pub fn name_text(&self) -> String {
         let part = |part: &NamePart| match part.extension {
             true => format!("({})", part.name),
-            false => part.name.clone(),
+            false => part.name.to_string(),
         };
         self.name.iter().map(part).collect::<Vec<_>>().join(".")
     }

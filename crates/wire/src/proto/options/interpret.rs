@@ -183,7 +183,7 @@ impl<'a> Interpreter<'a> {
                 if self.draft.field(id).message == Some(ty) {
                     return Ok(id);
                 }
-                let extendee = self.draft.field(id).extendee.trim_start_matches('.');
+                let extendee = self.draft.field(id).extendee().trim_start_matches('.');
                 let full_name = &self.draft.message(ty).full_name;
                 let message = format!("`{name}` extends `{extendee}`, not `{full_name}`");
                 Err(self.error("unknown-option", range, message))
@@ -206,7 +206,7 @@ impl<'a> Interpreter<'a> {
 
     /// A message by its full name, for a value of type `Any`.
     pub(super) fn message_by_name(&self, full_name: &str) -> Option<MessageId> {
-        match self.linked.names.get_path(Scope::Package(0), full_name)? {
+        match self.linked.names.get_path(self.draft, Scope::Package(0), full_name)? {
             Entity::Message(id) => Some(id),
             _ => None,
         }

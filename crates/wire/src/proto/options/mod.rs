@@ -34,8 +34,14 @@ pub(super) fn interpret_options(
 ) {
     let elements = Element::all(draft);
     let mut trees: Vec<(Element, Tree)> = Vec::with_capacity(elements.len());
+    // One after the other is mostly of the same kind.
+    let mut last: (&str, Option<MessageId>) = ("", None);
     for element in elements {
-        let Some(ty) = options_type(draft, linked, element) else { continue };
+        let name = element.options_type();
+        if name != last.0 {
+            last = (name, message_by_name(draft, linked, name));
+        }
+        let Some(ty) = last.1 else { continue };
         let mut interpreter = Interpreter::new(draft, linked, element, problems);
         let tree = interpreter.run(ty);
         for file in interpreter.used() {
@@ -51,24 +57,27 @@ pub(super) fn interpret_options(
         }
     }
     inherit_features(draft);
+    let (mut all, mut bytes) = (Vec::new(), Vec::new());
     for (element, tree) in &trees {
         allowed::check(draft, *element, tree, problems);
-        let (mut all, mut bytes) = (Vec::new(), Vec::new());
+        all.clear();
+        bytes.clear();
         tree.write(draft, Keep::All, &mut all);
         tree.write(draft, Keep::RunTime, &mut bytes);
         if let Some(options) = element.options(draft) {
             options.empty = bytes.is_empty() && !all.is_empty();
             if all != bytes {
-                options.source_bytes = all;
+                options.source_bytes.clone_from(&all);
             }
-            options.bytes = bytes;
+            if options.bytes != bytes {
+                options.bytes.clone_from(&bytes);
+            }
         }
     }
 }
 
-fn options_type(draft: &Draft, linked: &Linked, element: Element) -> Option<MessageId> {
-    let _ = draft;
-    match linked.names.get_path(Scope::Package(0), element.options_type())? {
+fn message_by_name(draft: &Draft, linked: &Linked, full_name: &str) -> Option<MessageId> {
+    match linked.names.get_path(draft, Scope::Package(0), full_name)? {
         Entity::Message(id) => Some(id),
         _ => None,
     }

@@ -315,7 +315,7 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
                 Some(OptionValue::Double(value)) => OptionValue::Double(-value),
                 _ => return Err(self.expected("a number")),
             },
-            Kind::Word => OptionValue::Identifier(slice.to_owned()),
+            Kind::Word => OptionValue::Identifier(slice.into()),
             Kind::Float => {
                 let value: f64 = slice.trim_end_matches(['f', 'F']).parse().unwrap_or(0.0);
                 OptionValue::Double(if minus { -value } else { value })

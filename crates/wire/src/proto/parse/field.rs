@@ -10,7 +10,7 @@ use crate::schema::draft::{
 };
 use crate::schema::features::Edition;
 use crate::schema::uninterpreted::TextRange;
-use crate::schema::{FieldId, OneofId, Scalar, json_name, raw};
+use crate::schema::{FieldId, Name, OneofId, Scalar, raw};
 
 const GROUP: u8 = 10;
 
@@ -27,16 +27,15 @@ impl Parser<'_> {
         let head = self.label(oneof.is_some(), false)?;
         let field = FieldDraft { oneof, ..FieldDraft::default() };
         let id = self.field_rest(around, head, field, (0, 0))?;
-        if let Some(message) = around.message() {
-            self.draft.message_mut(message).fields.push(id);
-        }
+        self.members.push(id);
         Ok(())
     }
 
     /// A field of an `extend` block.
     pub(super) fn extension(&mut self, around: Around, extendee: &str, range: TextRange) -> Parsed {
         let head = self.label(false, true)?;
-        let field = FieldDraft { extendee: extendee.into(), ..FieldDraft::default() };
+        let mut field = FieldDraft::default();
+        field.rare_mut().extendee = extendee.into();
         let id = self.field_rest(around, head, field, range)?;
         match around {
             Around::File => self.draft.file_mut(self.file).extensions.push(id),
@@ -110,7 +109,6 @@ impl Parser<'_> {
         let number = self.number(&mut field)?;
         let ranges = Ranges { name: name_range, number, ty, other: extendee };
         field.place = self.place(ranges);
-        field.json_name = Some(json_name(&field.name));
         if !is_group {
             self.field_options(&mut field)?;
             let id = self.draft.push_field(field);
@@ -160,8 +158,7 @@ impl Parser<'_> {
         let mut found = FieldOptions::default();
         self.bracket_options(&mut field.options, Some(&mut found))?;
         if let Some((json_name, range)) = found.json_name {
-            field.json_name = Some(json_name);
-            field.json_name_given = true;
+            field.rare_mut().json_name = Some(json_name.into());
             if field.is_extension() {
                 let message = "an extension has no JSON name of its own";
                 self.error("json-name", range, message);
@@ -171,7 +168,9 @@ impl Parser<'_> {
             let after = std::mem::replace(&mut self.at, at);
             let default = self.default(field, range);
             self.at = after;
-            field.default = default.ok();
+            if let Ok(default) = default {
+                field.rare_mut().default = Some(default);
+            }
         }
         Ok(())
     }
@@ -195,10 +194,7 @@ impl Parser<'_> {
         }
         self.field_options(&mut field)?;
         let name = std::mem::take(&mut field.name);
-        field.name = name.to_ascii_lowercase();
-        if !field.json_name_given {
-            field.json_name = Some(json_name(&field.name));
-        }
+        field.name = name.to_ascii_lowercase().into();
         field.type_name = name.clone();
         let id = self.draft.push_field(field);
         let message = self.declare_message(around, name, name_range, Visibility::Unset);
@@ -239,7 +235,6 @@ impl Parser<'_> {
             self.error("map-field", (start, end), "a map cannot be in a oneof");
             self.help("put the map into a message of its own");
         }
-        field.json_name = Some(json_name(&field.name));
         self.field_options(&mut field)?;
         field.proto3_optional = false;
         field.cardinality = Cardinality::Repeated;
@@ -260,18 +255,19 @@ impl Parser<'_> {
     ) {
         let name = map.type_name.clone();
         let id = self.declare_message(around, name, name_range, Visibility::Unset);
-        for (mut part, range) in parts {
+        let features = features_of(&map.options);
+        let mut put = |(mut part, range): (FieldDraft, TextRange)| {
             part.file = self.file;
             part.scope = Some(id);
-            part.json_name = Some(part.name.clone());
-            part.options = features_of(&map.options);
+            part.options = features.clone();
             part.place = self.place(Ranges { name: range, ty: range, ..Ranges::default() });
-            let part = self.draft.push_field(part);
-            self.draft.message_mut(id).fields.push(part);
-        }
+            self.draft.push_field(part)
+        };
+        let fields = parts.map(&mut put).to_vec();
         let mut options = OptionsDraft::default();
         raw::put_varint(&mut options.bytes, 7, 1);
         let message: &mut MessageDraft = self.draft.message_mut(id);
+        message.fields = fields;
         message.map_entry = true;
         message.options = Some(Box::new(options));
     }
@@ -279,7 +275,7 @@ impl Parser<'_> {
     /// The default as descriptors write it; the next token is its first.
     fn default(&mut self, field: &FieldDraft, range: TextRange) -> Parsed<String> {
         let scalar = match field.type_number {
-            0 => return Ok(self.name("the name of an enum's value")?.0),
+            0 => return Ok(self.name("the name of an enum's value")?.0.to_string()),
             GROUP => return Err(self.error("default", range, "a message has no default")),
             number => Scalar::from_type_number(number),
         };
@@ -287,7 +283,7 @@ impl Parser<'_> {
             Some(Scalar::Bool) => {
                 let (word, range) = self.name("`true` or `false`")?;
                 match word.as_str() {
-                    "true" | "false" => Ok(word),
+                    "true" | "false" => Ok(word.to_string()),
                     _ => Err(self.error("default", range, "a bool is `true` or `false`")),
                 }
             }
@@ -355,20 +351,14 @@ fn features_of(options: &MaybeOptions) -> MaybeOptions {
 }
 
 /// `foo_bar` has entries `FooBarEntry`.
-fn entry_name(field: &str) -> String {
-    let mut out = String::with_capacity(field.len() + 5);
-    let mut capital = true;
-    for c in field.chars() {
-        match c {
-            '_' => capital = true,
-            c if capital => {
-                out.push(c.to_ascii_uppercase());
-                capital = false;
-            }
-            c => out.push(c),
-        }
-    }
-    out + "Entry"
+fn entry_name(field: &str) -> Name {
+    let mut after_underscore = true;
+    let capitals = field.bytes().filter_map(|byte| {
+        let capital = std::mem::replace(&mut after_underscore, byte == b'_');
+        let byte = if capital { byte.to_ascii_uppercase() } else { byte };
+        (byte != b'_').then_some(byte)
+    });
+    Name::collect(capitals.chain(*b"Entry")).unwrap_or_default()
 }
 
 /// As C prints with `%.*g`: the shortest of two precisions that comes back.
@@ -438,7 +428,7 @@ mod tests {
     #[test]
     fn entries_are_named_after_their_map() {
         assert_eq!(
-            ["a", "foo_bar", "_x", "a1_b"].map(entry_name),
+            ["a", "foo_bar", "_x", "a1_b"].map(entry_name).each_ref().map(Name::as_str),
             ["AEntry", "FooBarEntry", "XEntry", "A1BEntry"]
         );
     }

@@ -7,7 +7,7 @@ use crate::proto::lex::Kind;
 use crate::proto::places::Ranges;
 use crate::schema::draft::{MessageDraft, OneofDraft, Visibility};
 use crate::schema::uninterpreted::{OptionText, OptionValue, TextRange};
-use crate::schema::{FIELD_NUMBER_MAX, MessageId};
+use crate::schema::{FIELD_NUMBER_MAX, MessageId, Name};
 
 impl Parser<'_> {
     pub(super) fn message(&mut self, around: Around, visibility: Visibility) -> Parsed {
@@ -21,7 +21,7 @@ impl Parser<'_> {
     pub(super) fn declare_message(
         &mut self,
         around: Around,
-        name: String,
+        name: Name,
         range: TextRange,
         visibility: Visibility,
     ) -> MessageId {
@@ -42,7 +42,10 @@ impl Parser<'_> {
     }
 
     pub(super) fn message_body(&mut self, id: MessageId) -> Parsed {
+        let first = self.members.len();
         let result = self.block(|parser| parser.message_statement(id));
+        self.draft.message_mut(id).fields = self.members[first..].to_vec();
+        self.members.truncate(first);
         self.add_synthetic_oneofs(id);
         self.widen_message_set(id);
         result
@@ -156,12 +159,12 @@ impl Parser<'_> {
         let names = fields.chain(message.oneofs.iter().map(|&one| &self.draft.oneof(one).name));
         // What is made below begins so, and is made twice only of `a` and `_a`.
         let may_clash = names.filter(|name| name.starts_with(['_', 'X']));
-        let mut names: BTreeSet<String> = may_clash.cloned().collect();
+        let mut names: BTreeSet<String> = may_clash.map(Name::to_string).collect();
         let check = !names.is_empty();
         for field in optional {
             let draft = self.draft.field(field);
             let mut name = match draft.name.starts_with('_') {
-                true => draft.name.clone(),
+                true => draft.name.to_string(),
                 false => format!("_{}", draft.name),
             };
             while names.contains(&name) {
@@ -171,8 +174,13 @@ impl Parser<'_> {
                 names.insert(name.clone());
             }
             let place = draft.place;
-            let oneof =
-                OneofDraft { name, message: id, synthetic: true, place, ..OneofDraft::default() };
+            let oneof = OneofDraft {
+                name: name.into(),
+                message: id,
+                synthetic: true,
+                place,
+                ..OneofDraft::default()
+            };
             let oneof = self.draft.push_oneof(oneof);
             self.draft.message_mut(id).oneofs.push(oneof);
             self.draft.field_mut(field).oneof = Some(oneof);

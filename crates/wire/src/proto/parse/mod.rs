@@ -21,7 +21,7 @@ use crate::schema::draft::{Dependency, Draft, FileDraft, ImportKind, Visibility}
 use crate::schema::features::Edition;
 use crate::schema::problem::{Part, Place, Problem};
 use crate::schema::uninterpreted::TextRange;
-use crate::schema::{FileId, MessageId};
+use crate::schema::{FieldId, FileId, MessageId, Name};
 
 /// How deep messages, groups and the values of options may nest.
 const DEPTH_MAX: usize = 32;
@@ -38,6 +38,8 @@ struct Parser<'a> {
     file: FileId,
     edition: Edition,
     depth: usize,
+    /// The fields of the messages that are being read, those of the innermost last.
+    members: Vec<FieldId>,
     draft: &'a mut Draft,
     places: &'a mut Places,
     problems: &'a mut Vec<Problem>,
@@ -72,22 +74,40 @@ pub(super) fn parse(
     let file = draft.push_file(file);
     let tokens = lex(text, file, problems);
     let edition = Edition::Proto2;
-    let mut parser =
-        Parser { text, tokens: &tokens, at: 0, file, edition, depth: 0, draft, places, problems };
+    let mut parser = Parser {
+        text,
+        tokens: &tokens,
+        at: 0,
+        file,
+        edition,
+        depth: 0,
+        members: Vec::new(),
+        draft,
+        places,
+        problems,
+    };
     parser.file();
     file
 }
 
 impl<'a> Parser<'a> {
+    #[inline]
     fn token(&self) -> Token {
         self.tokens[self.at.min(self.tokens.len() - 1)]
     }
 
+    #[inline]
     fn slice(&self, token: Token) -> &'a str {
-        // A string that does not end may stop inside a character: then it is reported already.
-        self.text.get(token.start as usize..token.end as usize).unwrap_or("")
+        self.slice_of(token.range())
     }
 
+    #[inline]
+    fn slice_of(&self, (start, end): TextRange) -> &'a str {
+        // A string that does not end may stop inside a character: then it is reported already.
+        self.text.get(start as usize..end as usize).unwrap_or("")
+    }
+
+    #[inline]
     fn advance(&mut self) -> Token {
         let token = self.token();
         if self.at < self.tokens.len() - 1 {
@@ -96,18 +116,22 @@ impl<'a> Parser<'a> {
         token
     }
 
+    #[inline]
     fn previous(&self) -> Token {
         self.tokens[self.at.saturating_sub(1)]
     }
 
+    #[inline]
     fn at_end(&self) -> bool {
         self.token().kind == Kind::End
     }
 
+    #[inline]
     fn at_sign(&self, sign: u8) -> bool {
         self.token().kind == Kind::Sign(sign)
     }
 
+    #[inline]
     fn at_word(&self, word: &str) -> bool {
         let token = self.token();
         token.kind == Kind::Word && self.slice(token) == word
@@ -118,6 +142,7 @@ impl<'a> Parser<'a> {
         self.tokens[(self.at + 1).min(self.tokens.len() - 1)]
     }
 
+    #[inline]
     fn take_sign(&mut self, sign: u8) -> bool {
         let there = self.at_sign(sign);
         if there {
@@ -126,6 +151,7 @@ impl<'a> Parser<'a> {
         there
     }
 
+    #[inline]
     fn take_word(&mut self, word: &str) -> bool {
         let there = self.at_word(word);
         if there {
@@ -176,9 +202,9 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn name(&mut self, what: &str) -> Parsed<(String, TextRange)> {
+    fn name(&mut self, what: &str) -> Parsed<(Name, TextRange)> {
         let token = self.word(what)?;
-        Ok((self.slice(token).to_owned(), token.range()))
+        Ok((self.slice(token).into(), token.range()))
     }
 
     fn word(&mut self, what: &str) -> Parsed<Token> {
@@ -191,20 +217,21 @@ impl<'a> Parser<'a> {
     }
 
     /// `a.b.c`, perhaps with a dot in front.
-    fn path(&mut self, what: &str) -> Parsed<(String, TextRange)> {
-        let start = self.token().start;
-        let mut path = String::new();
-        if self.take_sign(b'.') {
-            path.push('.');
+    fn path(&mut self, what: &str) -> Parsed<(Name, TextRange)> {
+        let first = self.at;
+        self.take_sign(b'.');
+        self.word(what)?;
+        while self.take_sign(b'.') {
+            self.word(what)?;
         }
-        loop {
-            let word = self.word(what)?;
-            path.push_str(self.slice(word));
-            if !self.take_sign(b'.') {
-                return Ok((path, (start, self.previous().end)));
-            }
-            path.push('.');
-        }
+        let parts = &self.tokens[first..self.at];
+        let range = (parts[0].start, self.previous().end);
+        // Blanks may stand between the parts, and mostly do not.
+        let path = match parts.iter().map(|part| part.end - part.start).sum::<u32>() {
+            length if length == range.1 - range.0 => self.slice_of(range).into(),
+            _ => Name::from(parts.iter().map(|&part| self.slice(part)).collect::<String>()),
+        };
+        Ok((path, range))
     }
 
     fn integer(&mut self, what: &str) -> Parsed<(u64, TextRange)> {
@@ -515,7 +542,7 @@ impl<'a> Parser<'a> {
             self.error("syntax", range, "a package does not begin with a dot");
         } else {
             self.places.set_type(place, range);
-            self.draft.file_mut(self.file).package = Some(name);
+            self.draft.file_mut(self.file).package = Some(name.to_string());
         }
         self.end_statement()
     }

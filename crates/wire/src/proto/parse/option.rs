@@ -106,7 +106,7 @@ impl Parser<'_> {
                 Ok(match (minus, slice) {
                     (true, "inf") => OptionValue::Double(f64::NEG_INFINITY),
                     (true, _) => OptionValue::Double(-f64::NAN),
-                    (false, _) => OptionValue::Identifier(slice.to_owned()),
+                    (false, _) => OptionValue::Identifier(slice.into()),
                 })
             }
             Kind::Integer => {

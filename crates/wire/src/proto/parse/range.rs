@@ -6,7 +6,7 @@ use crate::proto::places::Ranges;
 use crate::schema::draft::{ExtensionRangeDraft, RangeDraft};
 use crate::schema::features::Features;
 use crate::schema::problem::Place;
-use crate::schema::{EnumId, FIELD_NUMBER_MAX, MessageId};
+use crate::schema::{EnumId, FIELD_NUMBER_MAX, MessageId, Name};
 
 impl Parser<'_> {
     /// `extensions 100 to 199, 1000 to max [options];`.
@@ -81,7 +81,7 @@ impl Parser<'_> {
         Ok(RangeDraft { start: clamp(start), end: clamp(end).saturating_add(1), place })
     }
 
-    fn reserved_names(&mut self) -> Parsed<Vec<(String, Place)>> {
+    fn reserved_names(&mut self) -> Parsed<Vec<(Name, Place)>> {
         let mut names = Vec::new();
         loop {
             let token = self.token();
@@ -92,7 +92,7 @@ impl Parser<'_> {
                         let message = "reserved names stand without quotes in editions";
                         self.error("reserved-name", range, message);
                     }
-                    (name, range)
+                    (name.into(), range)
                 }
                 Kind::Word => {
                     let (name, range) = self.name("a name")?;

@@ -2,9 +2,9 @@
 
 use super::{Parsed, Parser};
 use crate::proto::places::Ranges;
-use crate::schema::ServiceId;
 use crate::schema::draft::{MethodDraft, ServiceDraft};
 use crate::schema::uninterpreted::TextRange;
+use crate::schema::{Name, ServiceId};
 
 impl Parser<'_> {
     pub(super) fn service(&mut self) -> Parsed {
@@ -57,7 +57,7 @@ impl Parser<'_> {
     }
 
     /// `(stream? Type)`.
-    fn stream_type(&mut self) -> Parsed<(bool, String, TextRange)> {
+    fn stream_type(&mut self) -> Parsed<(bool, Name, TextRange)> {
         self.expect_sign(b'(')?;
         let streams = self.take_word("stream");
         let (name, range) = self.path("the name of a message")?;

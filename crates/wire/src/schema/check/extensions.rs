@@ -111,7 +111,9 @@ impl Check<'_> {
         };
         let type_name = match field.ty {
             Some(FieldType::Scalar(scalar)) => scalar.name().to_owned(),
-            _ => field.type_name.clone(),
+            _ => {
+                self.draft.full_name_of_type(field).map_or(String::new(), |name| format!(".{name}"))
+            }
         };
         let text = if one.reserved {
             Some(format!("number {} is reserved", field.number))

@@ -1,6 +1,6 @@
 //! Fields and extensions one by one.
 
-use super::{Check, option, option_part};
+use super::{Check, option, option_part, options_below};
 use crate::schema::default::default_value;
 use crate::schema::draft::{Cardinality, FieldDraft};
 use crate::schema::features::{Edition, EnumKind, Presence};
@@ -8,12 +8,12 @@ use crate::schema::problem::Part;
 use crate::schema::{FIELD_NUMBER_MAX, FieldId, FieldType, Scalar};
 
 /// Numbers of fields of `google.protobuf.FieldOptions`.
-const CTYPE: u32 = 1;
-const PACKED: u32 = 2;
-const LAZY: u32 = 5;
-const JSTYPE: u32 = 6;
-const WEAK: u32 = 10;
-const UNVERIFIED_LAZY: u32 = 15;
+const CTYPE: usize = 1;
+const PACKED: usize = 2;
+const LAZY: usize = 5;
+const JSTYPE: usize = 6;
+const WEAK: usize = 10;
+const UNVERIFIED_LAZY: usize = 15;
 
 impl Check<'_> {
     pub(super) fn field(&mut self, id: FieldId) {
@@ -82,7 +82,7 @@ impl Check<'_> {
     }
 
     fn default(&mut self, field: &FieldDraft) {
-        let Some(default) = &field.default else { return };
+        let Some(default) = field.default_text() else { return };
         let at = (field.file, field.place, Part::Name);
         let name = &field.name;
         if self.edition(field.file) == Edition::Proto3 {
@@ -108,7 +108,7 @@ impl Check<'_> {
             }
             Some(FieldType::Enum(id)) => {
                 let found = self.draft.enum_(id);
-                if !found.values.iter().any(|value| value.name == *default) {
+                if !found.values.iter().any(|value| value.name == default) {
                     let text = format!("enum `{}` has no value `{default}`", found.full_name);
                     self.error("default", at, text);
                 }
@@ -125,7 +125,8 @@ impl Check<'_> {
             return;
         }
         let edition = self.edition(field.file);
-        let get = |number| option(&field.options, number);
+        let set: [_; UNVERIFIED_LAZY + 1] = options_below(&field.options);
+        let get = |number: usize| set[number];
         let at = |name: &str| (field.file, field.place, option_part(&field.options, name));
         let is_message = field.ty.and_then(FieldType::message).is_some();
         let scalar = match field.ty {

@@ -60,7 +60,7 @@ impl<'a> Check<'a> {
         let draft = self.draft;
         let mut bad: Vec<(FileId, &str)> = Vec::new();
         let mut look = |file: FileId, name: &'a str| {
-            if !is_identifier(name) && draft.file(file).descriptor.is_some() {
+            if draft.file(file).descriptor.is_some() && !is_identifier(name) {
                 bad.push((file, name));
             }
         };

@@ -6,17 +6,17 @@ use super::{Check, option};
 use crate::schema::draft::FieldDraft;
 use crate::schema::features::JsonFormat;
 use crate::schema::problem::Part;
-use crate::schema::{FieldId, MessageId, json_name, json_name_bytes};
+use crate::schema::{FieldId, MessageId, Name, json_name, json_name_bytes};
 
 /// Number of a field of `google.protobuf.MessageOptions`.
 const LEGACY_CONFLICTS: u32 = 11;
 
+/// So many fields are compared each with each, of more the hashes are sorted.
+const FEW: usize = 32;
+
 impl Check<'_> {
     pub(super) fn json_name(&mut self, field: &FieldDraft) {
-        if !field.json_name_given {
-            return;
-        }
-        let name = field.json_name.as_deref().unwrap_or("");
+        let Some(name) = field.json_name_given() else { return };
         let at = (field.file, field.place, Part::Name);
         if name.contains('\0') {
             self.error("json-name", at, "a JSON name has no null character".into());
@@ -31,7 +31,7 @@ impl Check<'_> {
         // Names without underscores stay as they are, and those differ.
         let changes = |id: &FieldId| {
             let field = self.draft.field(*id);
-            field.json_name_given || field.name.contains('_')
+            field.json_name_given().is_some() || field.name.contains('_')
         };
         if !message.fields.iter().any(changes) || self.all_differ(&message.fields) {
             return;
@@ -40,7 +40,7 @@ impl Check<'_> {
             || option(&message.options, LEGACY_CONFLICTS) == Some(1);
         // First the names as they would be made, then as the source gives them.
         for given in [false, true] {
-            let mut seen: BTreeMap<String, (FieldId, bool)> = BTreeMap::new();
+            let mut seen: BTreeMap<Name, (FieldId, bool)> = BTreeMap::new();
             for &id in &message.fields {
                 let (name, custom) = name_of(self.draft.field(id), given);
                 let Some(&(other, other_custom)) = seen.get(&name) else {
@@ -64,17 +64,29 @@ impl Check<'_> {
         if !self.hashes_differ(fields().map(|field| hash(json_name_bytes(&field.name)))) {
             return false;
         }
-        let is_given = |field: &FieldDraft| field.json_name_given && field.json_name.is_some();
-        let as_given = |field: &FieldDraft| match &field.json_name {
-            Some(name) if field.json_name_given => hash(name.bytes()),
-            _ => hash(json_name_bytes(&field.name)),
+        let is_given = |field: &FieldDraft| field.json_name_given().is_some();
+        let as_given = |field: &FieldDraft| match field.json_name_given() {
+            Some(name) => hash(name.bytes()),
+            None => hash(json_name_bytes(&field.name)),
         };
         !fields().any(is_given) || self.hashes_differ(fields().map(as_given))
     }
 
     fn hashes_differ(&mut self, hashes: impl Iterator<Item = u64>) -> bool {
         self.hashes.clear();
-        self.hashes.extend(hashes);
+        // By the upper bits of a hash: it may be there. Of a few fields most are told apart so.
+        let mut there: u64 = 0;
+        for hash in hashes {
+            let bit = 1 << (hash >> 58);
+            if there & bit != 0 && self.hashes.len() < FEW && self.hashes.contains(&hash) {
+                return false;
+            }
+            there |= bit;
+            self.hashes.push(hash);
+        }
+        if self.hashes.len() <= FEW {
+            return true;
+        }
         self.hashes.sort_unstable();
         self.hashes.windows(2).all(|two| two[0] != two[1])
     }
@@ -97,15 +109,18 @@ impl Check<'_> {
 
 /// As FNV has it: quick for names, which are short.
 fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
-    let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    bytes.fold(0xcbf2_9ce4_8422_2325, step)
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for byte in bytes {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    hash
 }
 
 /// The name and whether the source gives it.
-fn name_of(field: &FieldDraft, given: bool) -> (String, bool) {
+fn name_of(field: &FieldDraft, given: bool) -> (Name, bool) {
     let made = json_name(&field.name);
-    match &field.json_name {
-        Some(name) if given && field.json_name_given => (name.clone(), *name != made),
+    match field.json_name_given() {
+        Some(name) if given => (name.into(), made != name),
         _ => (made, false),
     }
 }

@@ -6,7 +6,7 @@ use super::{Check, is_identifier, option, option_part};
 use crate::schema::draft::{MessageDraft, RangeDraft};
 use crate::schema::features::Edition;
 use crate::schema::problem::{Part, Place};
-use crate::schema::{FIELD_NUMBER_MAX, FieldId, FieldType, FileId, MessageId, Scalar};
+use crate::schema::{FIELD_NUMBER_MAX, FieldId, FieldType, FileId, MessageId, Name, Scalar};
 
 /// Numbers of fields of `google.protobuf.MessageOptions`.
 const MESSAGE_SET: u32 = 1;
@@ -138,7 +138,7 @@ impl Check<'_> {
         &mut self,
         name: &str,
         at: (FileId, Place, Part),
-        before: &[(String, Place)],
+        before: &[(Name, Place)],
     ) {
         if before.iter().any(|(other, _)| other == name) {
             self.error("duplicate-reserved", at, format!("name `{name}` is reserved twice"));

@@ -80,11 +80,26 @@ impl Check<'_> {
 
 /// The number that an option is set to; options for readers of the source count too.
 fn option(options: &MaybeOptions, number: u32) -> Option<u64> {
-    options.as_ref().and_then(|options| {
-        let bytes =
-            if options.source_bytes.is_empty() { &options.bytes } else { &options.source_bytes };
-        raw::last_varint(bytes, number)
-    })
+    raw::last_varint(option_bytes(options), number)
+}
+
+/// Likewise, of all options whose numbers are below `N`.
+fn options_below<const N: usize>(options: &MaybeOptions) -> [Option<u64>; N] {
+    let mut set = [None; N];
+    for (number, value) in raw::RawFields::new(option_bytes(options)).flatten() {
+        if let (Some(place), raw::RawValue::Varint(value)) = (set.get_mut(number as usize), value) {
+            *place = Some(value);
+        }
+    }
+    set
+}
+
+fn option_bytes(options: &MaybeOptions) -> &[u8] {
+    match options {
+        None => &[],
+        Some(options) if options.source_bytes.is_empty() => &options.bytes,
+        Some(options) => &options.source_bytes,
+    }
 }
 
 /// The feature that an element sets itself; its options have the feature set at `number`.
@@ -105,7 +120,10 @@ fn option_part(options: &MaybeOptions, name: &str) -> Part {
 
 /// True for a letter or underscore and then letters, digits, underscores.
 fn is_identifier(name: &str) -> bool {
-    let mut bytes = name.bytes();
-    bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
-        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    for byte in name.bytes() {
+        if !byte.is_ascii_alphanumeric() && byte != b'_' {
+            return false;
+        }
+    }
+    name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
 }

@@ -8,4 +8,4 @@ mod read;
 mod write;
 
 pub use read::{DescriptorError, read_file, read_set};
-pub use write::{file_bytes, set_bytes};
+pub use write::{set_bytes, write_file};

@@ -10,9 +10,7 @@ use crate::schema::draft::{
 use crate::schema::features::Edition;
 use crate::schema::problem::Place;
 use crate::schema::raw::{self, RawFields, RawValue};
-use crate::schema::{
-    EnumId, FieldId, FileId, MessageId, OneofId, ServiceId, is_json_name, json_name,
-};
+use crate::schema::{EnumId, FieldId, FileId, MessageId, Name, OneofId, ServiceId, is_json_name};
 
 /// How deep messages may be declared in messages.
 const DEPTH_MAX: usize = 100;
@@ -39,12 +37,20 @@ impl std::error::Error for DescriptorError {}
 
 type Read<T = ()> = Result<T, &'static str>;
 
+/// What a field takes in a set of descriptors, and a message with its fields.
+const FIELD_BYTES: usize = 40;
+const MESSAGE_BYTES: usize = 250;
+
 const MALFORMED: &str = "the descriptor is malformed";
+const NOT_UTF8: &str = "a name is not UTF-8";
 const TOO_DEEP: &str = "messages are declared too deep in messages";
 
 /// Reads the files of a serialized `FileDescriptorSet` into a draft.
 pub fn read_set(draft: &mut Draft, bytes: &[u8]) -> Result<Vec<FileId>, DescriptorError> {
     let mut files = Vec::new();
+    // About as many as there are, so that they need not move while they become more.
+    draft.fields.reserve(bytes.len() / FIELD_BYTES);
+    draft.messages.reserve(bytes.len() / MESSAGE_BYTES);
     for field in RawFields::new(bytes) {
         let what = "not a set of file descriptors";
         let field = field.map_err(|_| DescriptorError { file: String::new(), what })?;
@@ -79,11 +85,11 @@ fn fields<'b>(bytes: &'b [u8], mut each: impl FnMut(u32, RawValue<'b>) -> Read) 
 }
 
 fn text(value: RawValue<'_>) -> Read<String> {
-    str(value).map(str::to_owned)
+    std::str::from_utf8(bytes(value)?).map(str::to_owned).map_err(|_| NOT_UTF8)
 }
 
-fn str(value: RawValue<'_>) -> Read<&str> {
-    std::str::from_utf8(bytes(value)?).map_err(|_| "a name is not UTF-8")
+fn name(value: RawValue<'_>) -> Read<Name> {
+    Name::from_utf8(bytes(value)?).ok_or(NOT_UTF8)
 }
 
 fn bytes(value: RawValue<'_>) -> Read<&[u8]> {
@@ -125,7 +131,10 @@ fn flag(value: RawValue<'_>) -> Read<bool> {
 fn options(value: RawValue<'_>, options: &mut MaybeOptions) -> Read {
     let value = bytes(value)?;
     let options = options.get_or_insert_with(|| Box::new(OptionsDraft::default()));
-    options.bytes.extend_from_slice(value);
+    match options.bytes.is_empty() {
+        true => options.bytes = value.to_vec(),
+        false => options.bytes.extend_from_slice(value),
+    }
     Ok(())
 }
 
@@ -220,7 +229,7 @@ impl Reader<'_> {
         let first = self.members.len();
         fields(descriptor, |number, value| {
             match number {
-                1 => message.name = text(value)?,
+                1 => message.name = name(value)?,
                 2 => {
                     let member = self.field(bytes(value)?, Some(id))?;
                     self.members.push(member);
@@ -240,7 +249,7 @@ impl Reader<'_> {
                 7 => options(value, &mut message.options)?,
                 8 => message.oneofs.push(self.oneof(bytes(value)?, id)?),
                 9 => message.reserved_ranges.push(range(bytes(value)?)?.0),
-                10 => message.reserved_names.push((text(value)?, Place::NONE)),
+                10 => message.reserved_names.push((name(value)?, Place::NONE)),
                 11 => message.visibility = visibility(value)?,
                 _ => {}
             }
@@ -274,8 +283,8 @@ impl Reader<'_> {
         let (mut oneof, mut json) = (None, None);
         fields(descriptor, |number, value| {
             match number {
-                1 => field.name = text(value)?,
-                2 => field.extendee = text(value)?,
+                1 => field.name = name(value)?,
+                2 => field.rare_mut().extendee = name(value)?,
                 3 => field.number = int(value)?,
                 4 => {
                     field.cardinality = match int(value)? {
@@ -289,23 +298,19 @@ impl Reader<'_> {
                     let known = type_number.filter(|number| (1..=18).contains(number));
                     field.type_number = known.ok_or("a field has a type that is not known")?;
                 }
-                6 => field.type_name = text(value)?,
-                7 => field.default = Some(text(value)?),
+                6 => field.type_name = name(value)?,
+                7 => field.rare_mut().default = Some(text(value)?),
                 8 => options(value, &mut field.options)?,
                 9 => oneof = Some(int(value)? as u32),
-                10 => json = Some(str(value)?),
+                10 => json = Some(bytes(value)?),
                 17 => field.proto3_optional = flag(value)?,
                 _ => {}
             }
             Ok(())
         })?;
-        if let Some(json) = json {
-            field.json_name_given = !is_json_name(json, &field.name);
-            // Most say what the name says, and that is understood.
-            let says_more = field.json_name_given || json != field.name;
-            field.json_name = says_more.then(|| json.to_owned());
-        } else if field.name.contains('_') {
-            field.json_name = Some(json_name(&field.name));
+        // Most say what the name says, and that is understood.
+        if let Some(json) = json.filter(|json| !is_json_name(json, &field.name)) {
+            field.rare_mut().json_name = Some(Name::from_utf8(json).ok_or(NOT_UTF8)?);
         }
         Ok((self.draft.push_field(field), oneof))
     }
@@ -314,7 +319,7 @@ impl Reader<'_> {
         let mut oneof = OneofDraft { message, ..OneofDraft::default() };
         fields(descriptor, |number, value| {
             match number {
-                1 => oneof.name = text(value)?,
+                1 => oneof.name = name(value)?,
                 2 => options(value, &mut oneof.options)?,
                 _ => {}
             }
@@ -327,11 +332,11 @@ impl Reader<'_> {
         let mut found = EnumDraft { file: self.file, parent, ..EnumDraft::default() };
         fields(descriptor, |number, value| {
             match number {
-                1 => found.name = text(value)?,
+                1 => found.name = name(value)?,
                 2 => found.values.push(enum_value(bytes(value)?)?),
                 3 => options(value, &mut found.options)?,
                 4 => found.reserved_ranges.push(range(bytes(value)?)?.0),
-                5 => found.reserved_names.push((text(value)?, Place::NONE)),
+                5 => found.reserved_names.push((name(value)?, Place::NONE)),
                 6 => found.visibility = visibility(value)?,
                 _ => {}
             }
@@ -344,7 +349,7 @@ impl Reader<'_> {
         let mut service = ServiceDraft { file: self.file, ..ServiceDraft::default() };
         fields(descriptor, |number, value| {
             match number {
-                1 => service.name = text(value)?,
+                1 => service.name = name(value)?,
                 2 => service.methods.push(method(bytes(value)?)?),
                 3 => options(value, &mut service.options)?,
                 _ => {}
@@ -359,7 +364,7 @@ fn enum_value(descriptor: &[u8]) -> Read<EnumValueDraft> {
     let mut found = EnumValueDraft::default();
     fields(descriptor, |number, value| {
         match number {
-            1 => found.name = text(value)?,
+            1 => found.name = name(value)?,
             2 => found.number = int(value)?,
             3 => options(value, &mut found.options)?,
             _ => {}
@@ -373,9 +378,9 @@ fn method(descriptor: &[u8]) -> Read<MethodDraft> {
     let mut found = MethodDraft::default();
     fields(descriptor, |number, value| {
         match number {
-            1 => found.name = text(value)?,
-            2 => found.input_type = text(value)?,
-            3 => found.output_type = text(value)?,
+            1 => found.name = name(value)?,
+            2 => found.input_type = name(value)?,
+            3 => found.output_type = name(value)?,
             4 => options(value, &mut found.options)?,
             5 => found.client_streaming = flag(value)?,
             6 => found.server_streaming = flag(value)?,

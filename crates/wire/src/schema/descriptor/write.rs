@@ -1,14 +1,12 @@
 //! Drafts into serialized descriptors, fields ascending by number, as `protoc` writes them.
 
-use tidemill_stdx::hash::Map;
-
 use crate::schema::draft::{
     Draft, EnumDraft, EnumValueDraft, ImportKind, MaybeOptions, MethodDraft, OptionsDraft,
     RangeDraft, Visibility,
 };
 use crate::schema::features::Edition;
 use crate::schema::raw::{put_length, put_tag, put_varint};
-use crate::schema::{EnumId, FieldId, FileId, MessageId, OneofId, ServiceId, WireType};
+use crate::schema::{EnumId, FieldId, FileId, MessageId, ServiceId, WireType, json_name};
 use crate::varint;
 
 /// A serialized `FileDescriptorSet` of those files.
@@ -20,60 +18,54 @@ pub fn set_bytes<'a>(files: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     out
 }
 
-/// The serialized `FileDescriptorProto` of a linked file.
-pub fn file_bytes(draft: &Draft, id: FileId) -> Vec<u8> {
+/// Writes the serialized `FileDescriptorProto` of a linked file that did not come as one.
+pub fn write_file(out: &mut Vec<u8>, draft: &Draft, id: FileId) {
     let file = draft.file(id);
-    if let Some(descriptor) = &file.descriptor {
-        return descriptor.to_vec();
-    }
-    let mut out = Vec::new();
-    put_text(&mut out, 1, &file.name);
+    put_text(out, 1, &file.name);
     if let Some(package) = &file.package {
-        put_text(&mut out, 2, package);
+        put_text(out, 2, package);
     }
     let plain = || file.dependencies.iter().filter(|import| import.kind != ImportKind::Option);
     for import in plain() {
-        put_text(&mut out, 3, &import.name);
+        put_text(out, 3, &import.name);
     }
     for &message in &file.messages {
-        put_inner(&mut out, 4, |out| message_into(out, draft, message));
+        put_inner(out, 4, |out| message_into(out, draft, message));
     }
     for &id in &file.enums {
-        put_inner(&mut out, 5, |out| enum_into(out, draft, id));
+        put_inner(out, 5, |out| enum_into(out, draft, id));
     }
     for &service in &file.services {
-        put_inner(&mut out, 6, |out| service_into(out, draft, service));
+        put_inner(out, 6, |out| service_into(out, draft, service));
     }
     for &extension in &file.extensions {
-        put_inner(&mut out, 7, |out| field_into(out, draft, extension, None));
+        put_inner(out, 7, |out| field_into(out, draft, extension, None));
     }
-    put_options(&mut out, 8, &file.options);
+    put_options(out, 8, &file.options);
     for (number, kind) in [(10, ImportKind::Public), (11, ImportKind::Weak)] {
         for (index, _) in plain().enumerate().filter(|(_, import)| import.kind == kind) {
-            put_varint(&mut out, number, index as u64);
+            put_varint(out, number, index as u64);
         }
     }
     match file.edition {
         Edition::Proto2 => {}
-        Edition::Proto3 => put_text(&mut out, 12, "proto3"),
+        Edition::Proto3 => put_text(out, 12, "proto3"),
         Edition::Edition2023 | Edition::Edition2024 => {
-            put_text(&mut out, 12, "editions");
-            put_int(&mut out, 14, file.edition.number());
+            put_text(out, 12, "editions");
+            put_int(out, 14, file.edition.number());
         }
     }
     for import in file.dependencies.iter().filter(|import| import.kind == ImportKind::Option) {
-        put_text(&mut out, 15, &import.name);
+        put_text(out, 15, &import.name);
     }
-    out
 }
 
 fn message_into(out: &mut Vec<u8>, draft: &Draft, id: MessageId) {
     let message = draft.message(id);
     put_text(out, 1, &message.name);
-    let oneofs: Map<OneofId, usize> =
-        message.oneofs.iter().enumerate().map(|(index, &oneof)| (oneof, index)).collect();
     for &id in &message.fields {
-        let oneof = draft.field(id).oneof.and_then(|oneof| oneofs.get(&oneof).copied());
+        // Oneofs ascend, as they were entered one after the other.
+        let oneof = draft.field(id).oneof.and_then(|one| message.oneofs.binary_search(&one).ok());
         put_inner(out, 2, |out| field_into(out, draft, id, oneof));
     }
     for &nested in &message.messages {
@@ -110,23 +102,27 @@ fn field_into(out: &mut Vec<u8>, draft: &Draft, id: FieldId, oneof: Option<usize
     let field = draft.field(id);
     put_text(out, 1, &field.name);
     if field.is_extension() {
-        put_text(out, 2, &field.extendee);
+        put_text(out, 2, field.extendee());
     }
     put_int(out, 3, field.number);
     put_varint(out, 4, field.cardinality as u64);
     put_varint(out, 5, u64::from(field.type_number));
-    if !field.type_name.is_empty() {
-        put_text(out, 6, &field.type_name);
+    if let Some(full_name) = draft.full_name_of_type(field) {
+        put_tag(out, 6, WireType::Length);
+        varint::write(out, 1 + full_name.len() as u64);
+        out.push(b'.');
+        out.extend_from_slice(full_name.as_bytes());
     }
-    if let Some(default) = &field.default {
+    if let Some(default) = field.default_text() {
         put_text(out, 7, default);
     }
     put_options(out, 8, &field.options);
     if let Some(index) = oneof {
         put_varint(out, 9, index as u64);
     }
-    if let Some(json_name) = &field.json_name {
-        put_text(out, 10, json_name);
+    match field.json_name_given() {
+        Some(json_name) => put_text(out, 10, json_name),
+        None => put_text(out, 10, &json_name(&field.name)),
     }
     if field.proto3_optional {
         put_varint(out, 17, 1);
@@ -199,9 +195,15 @@ fn put_inner(out: &mut Vec<u8>, number: u32, write: impl FnOnce(&mut Vec<u8>)) {
     match u8::try_from(length) {
         Ok(length @ ..128) => out[length_at] = length,
         _ => {
-            let mut bytes = Vec::new();
-            varint::write(&mut bytes, length as u64);
-            out.splice(length_at..=length_at, bytes);
+            let more = varint::len(length as u64) - 1;
+            out.extend_from_slice(&[0; varint::BYTES_MAX][..more]);
+            out.copy_within(length_at + 1..length_at + 1 + length, length_at + 1 + more);
+            let mut rest = length;
+            for place in &mut out[length_at..length_at + more] {
+                *place = rest as u8 | 0x80;
+                rest >>= 7;
+            }
+            out[length_at + more] = rest as u8;
         }
     }
 }

@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
-use tidemill_stdx::hash::Map;
-use tidemill_stdx::intern::{Interner, Symbol};
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use tidemill_stdx::hash::{combine, hash_bytes};
 
 use super::imports::{Imports, InOptions};
 use crate::schema::draft::Draft;
@@ -49,6 +50,7 @@ pub enum Entity {
 #[derive(Debug)]
 struct Package {
     name: Arc<str>,
+    hash: u64,
     parent: Option<u32>,
     files: Vec<FileId>,
 }
@@ -56,71 +58,141 @@ struct Package {
 /// The table of names; see the module.
 #[derive(Debug)]
 pub struct Names {
-    words: Interner,
-    /// By scope and word; see [`key`].
-    entities: Map<u64, Entity>,
+    /// With parts of their hashes. The names themselves stay where they are, in the draft.
+    entities: HashTable<(u32, Entity)>,
+    scopes: Scopes,
+    /// No name is taken twice.
+    distinct: bool,
+}
+
+/// What has names in it.
+#[derive(Debug)]
+struct Scopes {
     packages: Vec<Package>,
     /// By file.
     package_of: Vec<u32>,
-    /// Messages and enums by full name, where most paths lead that begin outermost. Empty if a name
-    /// is taken twice, so that each is looked for in its scopes.
-    types: Map<Arc<str>, Entity>,
+    /// By message and by service: their own hashes, from which those of the names in them follow.
+    messages: Vec<u64>,
+    services: Vec<u64>,
 }
 
-/// A scope and a word in it. No draft has 2^30 messages.
-fn key(scope: Scope, word: Symbol) -> u64 {
-    let (kind, id) = match scope {
-        Scope::Package(id) => (0, id),
-        Scope::Message(id) => (1, id.0),
-        Scope::Service(id) => (2, id.0),
-    };
-    kind << 62 | u64::from(id) << 32 | u64::from(word.raw())
+/// The part of a hash that is kept.
+fn kept(hash: u64) -> u32 {
+    (hash >> 32) as u32
+}
+
+/// The hash that a table gets of the part: its lower bits say where, its upper ones what.
+fn spread(kept: u32) -> u64 {
+    u64::from(kept) << 32 | u64::from(kept)
+}
+
+/// A name in what has that hash; so the hash of a path is made part by part.
+fn hash(around: u64, name: &str) -> u64 {
+    combine(around, hash_bytes(name.as_bytes()))
+}
+
+/// The first part of a path and what is behind its dot.
+fn split(path: &str) -> (&str, Option<&str>) {
+    // Most parts are too short for a search by words.
+    match path.bytes().position(|byte| byte == b'.') {
+        Some(dot) => (&path[..dot], Some(&path[dot + 1..])),
+        None => (path, None),
+    }
+}
+
+impl Scopes {
+    fn hash(&self, scope: Scope, name: &str) -> u64 {
+        let around = match scope {
+            Scope::Package(id) => self.packages[id as usize].hash,
+            Scope::Message(id) => self.messages[id.index()],
+            Scope::Service(id) => self.services[id.index()],
+        };
+        hash(around, name)
+    }
+
+    /// The scope that is around what stands in a message, or in none.
+    fn around(&self, file: FileId, message: Option<MessageId>) -> Scope {
+        message.map_or(Scope::Package(self.package_of[file.index()]), Scope::Message)
+    }
+
+    /// True for what that scope declares under that name.
+    fn has(&self, draft: &Draft, scope: Scope, name: &str, entity: Entity) -> bool {
+        let around = |file, message| self.around(file, message);
+        let (its_scope, its_name): (Scope, &str) = match entity {
+            Entity::Package(id) => {
+                let package = &self.packages[id as usize];
+                let around = package.parent.map_or(0, |one| self.packages[one as usize].name.len());
+                let start = if around == 0 { 0 } else { around + 1 };
+                (Scope::Package(package.parent.unwrap_or(0)), &package.name[start..])
+            }
+            Entity::Message(id) => {
+                let message = draft.message(id);
+                (around(message.file, message.parent), &message.name)
+            }
+            Entity::Enum(id) => {
+                let found = draft.enum_(id);
+                (around(found.file, found.parent), &found.name)
+            }
+            Entity::EnumValue(id, index) => {
+                let found = draft.enum_(id);
+                (around(found.file, found.parent), &found.values[index as usize].name)
+            }
+            Entity::Field(id) => {
+                let field = draft.field(id);
+                (around(field.file, field.scope), &field.name)
+            }
+            Entity::Oneof(id) => {
+                let oneof = draft.oneof(id);
+                (Scope::Message(oneof.message), &oneof.name)
+            }
+            Entity::Service(id) => {
+                let service = draft.service(id);
+                (around(service.file, None), &service.name)
+            }
+            Entity::Method(id, index) => {
+                let method = &draft.service(id).methods[index as usize];
+                (Scope::Service(id), &method.name)
+            }
+        };
+        its_scope == scope && its_name == name
+    }
 }
 
 impl Names {
     /// Enters all names, sets the full names, and reports duplicates.
     pub fn declare(draft: &mut Draft, problems: &mut Vec<Problem>) -> Names {
-        let root = Package { name: "".into(), parent: None, files: Vec::new() };
-        let mut names = Names {
-            words: Interner::new(),
-            entities: Map::default(),
-            packages: vec![root],
-            package_of: Vec::new(),
-            types: Map::default(),
-        };
+        let root = Package { name: "".into(), hash: 0, parent: None, files: Vec::new() };
         let before = problems.len();
-        let count = draft.fields.len() + draft.oneofs.len() + draft.messages.len();
-        names.entities.reserve(count + draft.enums.len());
-        names.types.reserve(draft.messages.len() + draft.enums.len());
+        let values: usize = draft.enums.iter().map(|one| 1 + one.values.len()).sum();
+        let count = draft.fields.len() + draft.oneofs.len() + draft.messages.len() + values;
+        let mut names = Names {
+            entities: HashTable::with_capacity(count + draft.files.len()),
+            scopes: Scopes {
+                packages: vec![root],
+                package_of: Vec::new(),
+                messages: Vec::with_capacity(draft.messages.len()),
+                services: Vec::new(),
+            },
+            distinct: false,
+        };
         for file in draft.file_ids() {
             names.declare_package(draft, file, problems);
         }
         names.full_names(draft);
         names.declare_all(draft, problems);
-        if problems.len() == before {
-            let messages = draft.message_ids().map(Entity::Message);
-            for entity in messages.chain(draft.enum_ids().map(Entity::Enum)) {
-                let full_name = match entity {
-                    Entity::Message(id) => &draft.message(id).full_name,
-                    Entity::Enum(id) => &draft.enum_(id).full_name,
-                    _ => continue,
-                };
-                names.types.insert(full_name.clone(), entity);
-            }
-        }
+        names.distinct = problems.len() == before;
         names
     }
 
     fn declare_package(&mut self, draft: &Draft, id: FileId, problems: &mut Vec<Problem>) {
         let file = draft.file(id);
         let mut package = 0;
-        self.packages[0].files.push(id);
+        self.scopes.packages[0].files.push(id);
         for part in file.package.iter().flat_map(|name| name.split('.')) {
-            let word = self.words.intern(part);
-            let key = key(Scope::Package(package), word);
-            package = match self.entities.get(&key) {
-                Some(&Entity::Package(inner)) => inner,
-                Some(&other) => {
+            let scope = Scope::Package(package);
+            package = match self.get(draft, scope, part) {
+                Some(Entity::Package(inner)) => inner,
+                Some(other) => {
                     self.report_duplicate(
                         draft,
                         part,
@@ -131,20 +203,25 @@ impl Names {
                     break;
                 }
                 None => {
-                    let name = join(&self.packages[package as usize].name, part);
-                    let inner = self.packages.len() as u32;
-                    self.packages.push(Package { name, parent: Some(package), files: Vec::new() });
-                    self.entities.insert(key, Entity::Package(inner));
+                    let name = join(&self.scopes.packages[package as usize].name, part);
+                    let inner = self.scopes.packages.len() as u32;
+                    let (hash, files) = (self.scopes.hash(scope, part), Vec::new());
+                    let parent = Some(package);
+                    self.scopes.packages.push(Package { name, hash, parent, files });
+                    let entry = (kept(hash), Entity::Package(inner));
+                    self.entities.insert_unique(spread(entry.0), entry, |one| spread(one.0));
                     inner
                 }
             };
-            self.packages[package as usize].files.push(id);
+            self.scopes.packages[package as usize].files.push(id);
         }
-        self.package_of.push(package);
+        self.scopes.package_of.push(package);
     }
 
     /// Outer messages come before inner ones in a draft.
     fn full_names(&self, draft: &mut Draft) {
+        let mut text = String::new();
+        let mut join = |around: &str, name: &str| join_in(&mut text, around, name);
         for id in draft.message_ids() {
             let message = draft.message(id);
             let around = match message.parent {
@@ -173,6 +250,7 @@ impl Names {
             let message = draft.message(id);
             let scope = self.scope_around(message.file, message.parent);
             let at = (message.file, message.place, Part::Name);
+            self.scopes.messages.push(self.scopes.hash(scope, &message.name));
             self.enter(draft, scope, &message.name, Entity::Message(id), at, problems);
         }
         for id in draft.enum_ids() {
@@ -205,6 +283,7 @@ impl Names {
             let service = draft.service(id);
             let scope = self.scope_around(service.file, None);
             let at = (service.file, service.place, Part::Name);
+            self.scopes.services.push(self.scopes.hash(scope, &service.name));
             self.enter(draft, scope, &service.name, Entity::Service(id), at, problems);
             for (index, method) in service.methods.iter().enumerate() {
                 let at = (service.file, method.place, Part::Name);
@@ -223,13 +302,16 @@ impl Names {
         at: (FileId, Place, Part),
         problems: &mut Vec<Problem>,
     ) {
-        let word = self.words.intern(name);
-        match self.entities.entry(key(scope, word)) {
-            std::collections::hash_map::Entry::Vacant(place) => {
-                place.insert(entity);
+        let hash = kept(self.scopes.hash(scope, name));
+        let is = |&(other, entity): &(u32, Entity)| {
+            other == hash && self.scopes.has(draft, scope, name, entity)
+        };
+        match self.entities.entry(spread(hash), is, |&(hash, _)| spread(hash)) {
+            Entry::Vacant(place) => {
+                place.insert((hash, entity));
             }
-            std::collections::hash_map::Entry::Occupied(place) => {
-                let other = *place.get();
+            Entry::Occupied(place) => {
+                let (_, other) = *place.get();
                 self.report_duplicate(draft, name, at, other, problems);
             }
         }
@@ -261,7 +343,7 @@ impl Names {
 
     fn describe(&self, draft: &Draft, entity: Entity) -> String {
         match entity {
-            Entity::Package(id) => format!("package `{}`", self.packages[id as usize].name),
+            Entity::Package(id) => format!("package `{}`", self.scopes.packages[id as usize].name),
             Entity::Message(id) => format!("message `{}`", draft.message(id).full_name),
             Entity::Enum(id) => format!("enum `{}`", draft.enum_(id).full_name),
             Entity::EnumValue(id, _) => format!("a value of enum `{}`", draft.enum_(id).full_name),
@@ -274,22 +356,22 @@ impl Names {
     }
 
     fn scope_around(&self, file: FileId, message: Option<MessageId>) -> Scope {
-        message.map_or(Scope::Package(self.package_of[file.index()]), Scope::Message)
+        self.scopes.around(file, message)
     }
 
     /// The package of a file.
     pub fn package_scope(&self, file: FileId) -> Scope {
-        Scope::Package(self.package_of[file.index()])
+        Scope::Package(self.scopes.package_of[file.index()])
     }
 
     fn package_name(&self, file: FileId) -> &Arc<str> {
-        &self.packages[self.package_of[file.index()] as usize].name
+        &self.scopes.packages[self.scopes.package_of[file.index()] as usize].name
     }
 
     /// The scope around another.
     pub fn parent(&self, draft: &Draft, scope: Scope) -> Option<Scope> {
         match scope {
-            Scope::Package(id) => self.packages[id as usize].parent.map(Scope::Package),
+            Scope::Package(id) => self.scopes.packages[id as usize].parent.map(Scope::Package),
             Scope::Message(id) => {
                 let message = draft.message(id);
                 Some(self.scope_around(message.file, message.parent))
@@ -299,24 +381,52 @@ impl Names {
     }
 
     /// What a scope declares under a name.
-    pub fn get(&self, scope: Scope, name: &str) -> Option<Entity> {
-        self.entities.get(&key(scope, self.words.get(name)?)).copied()
+    pub fn get(&self, draft: &Draft, scope: Scope, name: &str) -> Option<Entity> {
+        let hash = kept(self.scopes.hash(scope, name));
+        let is = |&(other, entity): &(u32, Entity)| {
+            other == hash && self.scopes.has(draft, scope, name, entity)
+        };
+        self.entities.find(spread(hash), is).map(|&(_, entity)| entity)
     }
 
     /// What a name with dots means from a scope on inwards.
-    pub fn get_path(&self, scope: Scope, path: &str) -> Option<Entity> {
-        if let (Scope::Package(0), Some(&found)) = (scope, self.types.get(path)) {
+    pub fn get_path(&self, draft: &Draft, scope: Scope, path: &str) -> Option<Entity> {
+        if scope == Scope::Package(0)
+            && let Some(found) = self.get_type(draft, path)
+        {
             return Some(found);
         }
-        let mut scope = scope;
-        let mut parts = path.split('.');
+        let (mut scope, mut rest) = (scope, path);
         loop {
-            let entity = self.get(scope, parts.next()?)?;
-            if parts.clone().next().is_none() {
-                return Some(entity);
-            }
+            let (first, inner) = split(rest);
+            let entity = self.get(draft, scope, first)?;
+            rest = match inner {
+                None => return Some(entity),
+                Some(inner) => inner,
+            };
             scope = entity.scope()?;
         }
+    }
+
+    /// A message or enum by its full name, without a look at what is around it: what most paths
+    /// are that begin outermost.
+    fn get_type(&self, draft: &Draft, full_name: &str) -> Option<Entity> {
+        let (mut hashed, mut rest) = (self.scopes.packages[0].hash, Some(full_name));
+        while let Some(path) = rest {
+            let (first, inner) = split(path);
+            (hashed, rest) = (hash(hashed, first), inner);
+        }
+        let hash = kept(hashed);
+        let is = |&(other, entity): &(u32, Entity)| {
+            other == hash
+                && match entity {
+                    Entity::Message(id) => &*draft.message(id).full_name == full_name,
+                    Entity::Enum(id) => &*draft.enum_(id).full_name == full_name,
+                    _ => false,
+                }
+        };
+        let found = self.entities.find(spread(hash), is).filter(|_| self.distinct);
+        found.map(|&(_, entity)| entity)
     }
 
     /// True if `from` sees the entity; of packages it is enough to see one file of it.
@@ -330,7 +440,7 @@ impl Names {
     ) -> bool {
         match entity {
             Entity::Package(id) => {
-                let files = &self.packages[id as usize].files;
+                let files = &self.scopes.packages[id as usize].files;
                 files.iter().any(|&file| imports.sees(from, file, in_options))
             }
             _ => entity.file(draft).is_some_and(|file| imports.sees(from, file, in_options)),
@@ -340,7 +450,7 @@ impl Names {
     /// The full name of what has one.
     pub fn full_name(&self, draft: &Draft, entity: Entity) -> String {
         match entity {
-            Entity::Package(id) => self.packages[id as usize].name.to_string(),
+            Entity::Package(id) => self.scopes.packages[id as usize].name.to_string(),
             Entity::Message(id) => draft.message(id).full_name.to_string(),
             Entity::Enum(id) => draft.enum_(id).full_name.to_string(),
             Entity::Service(id) => draft.service(id).full_name.to_string(),
@@ -412,14 +522,16 @@ fn place_of(draft: &Draft, entity: Entity) -> Option<(FileId, Place)> {
 }
 
 fn join(around: &str, name: &str) -> Arc<str> {
-    match around {
-        "" => name.into(),
-        around => {
-            let mut full = String::with_capacity(around.len() + 1 + name.len());
-            full.push_str(around);
-            full.push('.');
-            full.push_str(name);
-            full.into()
-        }
+    join_in(&mut String::new(), around, name)
+}
+
+/// Likewise, in a text that is used again.
+fn join_in(text: &mut String, around: &str, name: &str) -> Arc<str> {
+    text.clear();
+    if !around.is_empty() {
+        text.push_str(around);
+        text.push('.');
     }
+    text.push_str(name);
+    text.as_str().into()
 }

@@ -9,7 +9,7 @@ use super::names::{Entity, Names, Scope};
 use crate::schema::draft::{Draft, Visibility};
 use crate::schema::features::SymbolVisibility;
 use crate::schema::problem::{Part, Place, Problem};
-use crate::schema::{FieldId, FieldType, FileId, MessageId};
+use crate::schema::{FieldId, FieldType, FileId, MessageId, Name};
 
 /// What a name may mean.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,7 +89,7 @@ impl Lookup<'_> {
         path: &str,
         not_imported: &mut Option<FileId>,
     ) -> Option<Entity> {
-        let entity = self.names.get_path(scope, path)?;
+        let entity = self.names.get_path(self.draft, scope, path)?;
         if self.names.is_visible(self.draft, self.imports, self.file, entity, self.in_options) {
             return Some(entity);
         }
@@ -162,7 +162,7 @@ pub fn link_types(
                     let field = &mut draft.fields[id.index()];
                     imports.note_use(field.file, extended.file);
                     field.message = Some(message);
-                    write_full_name(&mut field.extendee, &extended.full_name);
+                    field.rare_mut().extendee = dotted(&extended.full_name);
                 }
                 Err(problem) => problems.push(*problem),
             }
@@ -173,16 +173,12 @@ pub fn link_types(
                 let field = &mut fields[id.index()];
                 field.ty = Some(resolved.ty);
                 field.type_number = resolved.type_number;
-                let (file, full_name) = match resolved.ty {
+                let file = match resolved.ty {
                     FieldType::Scalar(_) => continue,
-                    FieldType::Message(of) | FieldType::Group(of) => {
-                        let message = &messages[of.index()];
-                        (message.file, &message.full_name)
-                    }
-                    FieldType::Enum(of) => (enums[of.index()].file, &enums[of.index()].full_name),
+                    FieldType::Message(of) | FieldType::Group(of) => messages[of.index()].file,
+                    FieldType::Enum(of) => enums[of.index()].file,
                 };
                 imports.note_use(field.file, file);
-                write_full_name(&mut field.type_name, full_name);
             }
             Err(problem) => problems.push(*problem),
         }
@@ -190,14 +186,9 @@ pub fn link_types(
     link_methods(draft, imports, names, problems);
 }
 
-/// Puts a full name, with a dot in front, where it does not stand already.
-fn write_full_name(place: &mut String, full_name: &str) {
-    if place.strip_prefix('.') != Some(full_name) {
-        place.clear();
-        place.reserve_exact(1 + full_name.len());
-        place.push('.');
-        place.push_str(full_name);
-    }
+/// A full name with a dot in front.
+fn dotted(full_name: &str) -> Name {
+    format!(".{full_name}").into()
 }
 
 fn scope_of_field(draft: &Draft, names: &Names, id: FieldId) -> Scope {
@@ -214,17 +205,17 @@ fn find_extendee(
     let field = draft.field(id);
     let lookup = Lookup { draft, names, imports, file: field.file, in_options: InOptions::No };
     let at = (field.place, Part::Other);
-    let found = lookup.find(scope_of_field(draft, names, id), &field.extendee, Wanted::Any);
+    let found = lookup.find(scope_of_field(draft, names, id), field.extendee(), Wanted::Any);
     match found {
         Ok(Entity::Message(message)) => {
             check_visible(draft, field.file, Entity::Message(message), at)?;
             Ok(message)
         }
         Ok(_) => {
-            let message = format!("`{}` is no message, so nothing extends it", field.extendee);
+            let message = format!("`{}` is no message, so nothing extends it", field.extendee());
             Err(Problem::error("not-a-message", (field.file, at.0, at.1), message).into())
         }
-        Err(error) => Err(lookup.problem(&field.extendee, "message", error, at).into()),
+        Err(error) => Err(lookup.problem(field.extendee(), "message", error, at).into()),
     }
 }
 
@@ -300,8 +291,7 @@ fn link_methods(
             for message in [input, output].into_iter().flatten() {
                 imports.note_use(file, draft.message(message).file);
             }
-            let full =
-                |id: Option<MessageId>| id.map(|id| format!(".{}", draft.message(id).full_name));
+            let full = |id: Option<MessageId>| id.map(|id| dotted(&draft.message(id).full_name));
             let (input_name, output_name) = (full(input), full(output));
             let method = &mut draft.service_mut(id).methods[index];
             (method.input, method.output) = (input, output);

@@ -303,7 +303,8 @@ pub struct Supply {
     pub bytes: u32,
     /// Packets of a pull at most.
     pub burst: u32,
-    /// The word that says how many are left altogether; the greatest number: no end.
+    /// The word that says how many are left altogether; the greatest number: no end. It is the
+    /// engine's: no step may read or set it.
     pub left: u32,
 }
 

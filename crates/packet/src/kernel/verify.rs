@@ -57,6 +57,14 @@ impl Kernel {
         if left as usize >= self.words.len() {
             wrong.push(format!("there is no word {left}"));
         }
+        // It is counted for a whole burst at once, or packet by packet, as suits the engine.
+        let is_used = self.blocks.iter().flat_map(|block| &block.steps).any(|step| match *step {
+            Step::Let(_, Expr::Word(word)) | Step::SetWord(word, _) => word == left,
+            _ => false,
+        });
+        if is_used {
+            wrong.push(format!("word {left} counts what is left: no step may read or set it"));
+        }
     }
 
     /// Each value is set in one place.

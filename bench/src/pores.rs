@@ -60,7 +60,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     if let Some(seconds) = extent.seconds {
         return endure(seconds, report);
     }
-    let (count, runs) = if extent.small { (20, 1) } else { (1000, 7) };
+    let (count, runs) = if extent.small { (20, 1) } else { (1000, 25) };
     for writers in [1, 3, 10, 25] {
         for size in [1, 100] {
             compare(&Case { writers, size, count, seconds: 0 }, runs, report)?;

@@ -5,16 +5,37 @@
 //! ```
 //!
 //! One mapping holds both parts, so code and data reach each other with 32-bit displacements.
+//!
+//! Mappings are asked for below the program, whose functions the code calls: over more than 4 GiB
+//! processors foresee calls and returns worse, which code with a short call for each value feels.
 
 use std::ffi::c_void;
 use std::io;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 
 /// The length in whole pages.
 pub(crate) fn whole_pages(bytes: usize) -> usize {
     bytes.next_multiple_of(rustix::param::page_size())
+}
+
+/// So far below the program mappings begin, so that what is loaded with it has room.
+const GAP_BYTES: usize = 64 << 20;
+/// Behind so many bytes of mappings the places are asked for again: many are free by then.
+const NEAR_BYTES: usize = 1 << 30;
+
+/// Where a mapping of so many bytes is near the program; null where it cannot be. It is a wish:
+/// where something is already, the system takes another place.
+fn near_the_program(bytes: usize) -> *mut c_void {
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    // Only the number matters, and that no two threads have the same one.
+    let asked = ASKED.fetch_add(bytes, Ordering::Relaxed) % NEAR_BYTES;
+    let program = whole_pages as *const () as usize;
+    let place = program.checked_sub(GAP_BYTES + asked).and_then(|end| end.checked_sub(bytes));
+    let page = rustix::param::page_size();
+    ptr::without_provenance_mut(place.map_or(0, |place| place / page * page))
 }
 
 /// A mapping of whole pages that we own.
@@ -39,8 +60,9 @@ impl Blank {
     pub fn new(bytes: usize) -> io::Result<Blank> {
         let bytes = whole_pages(bytes.max(1));
         let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+        let wish = near_the_program(bytes);
         // SAFETY: a new mapping wherever there is room touches nobody's memory.
-        let address = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, access, flags) }?;
+        let address = unsafe { mmap_anonymous(wish, bytes, access, flags) }?;
         let address = NonNull::new(address).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Blank(Mapping { address, bytes }))
     }
@@ -118,7 +140,7 @@ fn flush_instructions(address: usize, bytes: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Blank, whole_pages};
+    use super::{Blank, GAP_BYTES, NEAR_BYTES, whole_pages};
 
     /// What may be done with the page at `address`.
     fn access(address: usize) -> Option<String> {
@@ -144,5 +166,16 @@ mod tests {
         assert_eq!(access(address).as_deref(), Some("r-xp"));
         assert_eq!(access(address + page).as_deref(), Some("r--p"));
         assert_eq!(access(address + 2 * page).as_deref(), Some("r--p"));
+    }
+
+    #[test]
+    fn near_the_program_as_far_as_there_is_room() {
+        let program = whole_pages as *const () as usize;
+        let reach = GAP_BYTES + NEAR_BYTES + whole_pages(1);
+        // Each has its own place, near the others.
+        let blanks: Vec<Blank> = (0..8).map(|_| Blank::new(1).unwrap()).collect();
+        let places = blanks.iter().map(Blank::address);
+        let near = places.filter(|place| program.abs_diff(*place) <= reach).count();
+        assert!(near == blanks.len() || program < reach, "{near} of {}", blanks.len());
     }
 }

@@ -33,6 +33,7 @@ pub type Flow = Result<(), Stop>;
 pub trait Sink<'a> {
     /// The events that are worth a call. Decoders may leave out all others: a sink that returns
     /// less than [`Wants::ALL`] does nothing with what it leaves out.
+    #[inline]
     fn wants() -> Wants
     where
         Self: Sized,
@@ -42,77 +43,92 @@ pub trait Sink<'a> {
 
     /// The message in memory that it fills, which a native decoder may then fill by itself.
     #[doc(hidden)]
+    #[inline]
     fn storage(&mut self) -> Option<&mut dyn Storage> {
         None
     }
 
     /// The outermost message begins.
+    #[inline]
     fn start_message(&mut self, message: MessageId) -> Flow {
         Ok(())
     }
 
     /// The outermost message is complete.
+    #[inline]
     fn end_message(&mut self, message: MessageId) -> Flow {
         Ok(())
     }
 
     /// A field's message begins.
+    #[inline]
     fn start_sub(&mut self, field: FieldId) -> Flow {
         Ok(())
     }
 
     /// A field's message is complete.
+    #[inline]
     fn end_sub(&mut self, field: FieldId) -> Flow {
         Ok(())
     }
 
     /// A value of type `int64`, `sint64` or `sfixed64`.
+    #[inline]
     fn i64(&mut self, field: FieldId, value: i64) -> Flow {
         Ok(())
     }
 
     /// A value of type `uint64` or `fixed64`.
+    #[inline]
     fn u64(&mut self, field: FieldId, value: u64) -> Flow {
         Ok(())
     }
 
     /// A value of type `int32`, `sint32` or `sfixed32`.
+    #[inline]
     fn i32(&mut self, field: FieldId, value: i32) -> Flow {
         Ok(())
     }
 
     /// A value of type `uint32` or `fixed32`.
+    #[inline]
     fn u32(&mut self, field: FieldId, value: u32) -> Flow {
         Ok(())
     }
 
     /// A double; the payload of a NaN is kept.
+    #[inline]
     fn f64(&mut self, field: FieldId, value: f64) -> Flow {
         Ok(())
     }
 
     /// A single; the payload of a NaN is kept.
+    #[inline]
     fn f32(&mut self, field: FieldId, value: f32) -> Flow {
         Ok(())
     }
 
     /// A truth value.
+    #[inline]
     fn bool(&mut self, field: FieldId, value: bool) -> Flow {
         Ok(())
     }
 
     /// A string of `length` bytes begins.
+    #[inline]
     fn start_string(&mut self, field: FieldId, length: usize) -> Flow {
         Ok(())
     }
 
     /// A piece of a string.
+    #[inline]
     fn string(&mut self, field: FieldId, piece: &'a str) -> Flow {
         Ok(())
     }
 
     /// A piece of a string of which the schema does not say that it is UTF-8. What is UTF-8 goes
     /// to [`Sink::string`], anything else to [`Sink::bytes`], unless the sink looks for itself.
+    #[inline]
     fn raw_string(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
         match std::str::from_utf8(piece) {
             Ok(text) => self.string(field, text),
@@ -121,12 +137,14 @@ pub trait Sink<'a> {
     }
 
     /// The string is complete.
+    #[inline]
     fn end_string(&mut self, field: FieldId) -> Flow {
         Ok(())
     }
 
     /// A string that is there as a whole: the three events of one piece, unless the sink can do
     /// better.
+    #[inline]
     fn whole_string(&mut self, field: FieldId, text: &'a str) -> Flow {
         self.start_string(field, text.len())?;
         self.string(field, text)?;
@@ -134,28 +152,33 @@ pub trait Sink<'a> {
     }
 
     /// Bytes, `length` of them, begin.
+    #[inline]
     fn start_bytes(&mut self, field: FieldId, length: usize) -> Flow {
         Ok(())
     }
 
     /// A piece of bytes.
+    #[inline]
     fn bytes(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
         Ok(())
     }
 
     /// The bytes are complete.
+    #[inline]
     fn end_bytes(&mut self, field: FieldId) -> Flow {
         Ok(())
     }
 
     /// A field that the schema does not have, or has with another wire type, or a number that a
     /// closed enum does not name; `raw` holds its tag and its value, a group with its end.
+    #[inline]
     fn unknown(&mut self, number: u32, raw: &'a [u8]) -> Flow {
         Ok(())
     }
 
     /// A number that a closed enum does not name, in a packed list: to be kept like an unknown
     /// field of this number that holds the varint `value`.
+    #[inline]
     fn unknown_element(&mut self, number: u32, value: u64) -> Flow {
         Ok(())
     }
@@ -223,61 +246,77 @@ pub fn stream_events<F: for<'a> FnMut(Event<'a>) -> Flow>(handle: F) -> Events<F
 }
 
 impl<'a, F: FnMut(Event<'a>) -> Flow> Sink<'a> for Events<F> {
+    #[inline]
     fn start_message(&mut self, message: MessageId) -> Flow {
         (self.0)(Event::StartMessage(message))
     }
 
+    #[inline]
     fn end_message(&mut self, message: MessageId) -> Flow {
         (self.0)(Event::EndMessage(message))
     }
 
+    #[inline]
     fn start_sub(&mut self, field: FieldId) -> Flow {
         (self.0)(Event::StartSub(field))
     }
 
+    #[inline]
     fn end_sub(&mut self, field: FieldId) -> Flow {
         (self.0)(Event::EndSub(field))
     }
 
+    #[inline]
     fn i64(&mut self, field: FieldId, value: i64) -> Flow {
         (self.0)(Event::I64(field, value))
     }
 
+    #[inline]
     fn u64(&mut self, field: FieldId, value: u64) -> Flow {
         (self.0)(Event::U64(field, value))
     }
 
+    #[inline]
     fn i32(&mut self, field: FieldId, value: i32) -> Flow {
         (self.0)(Event::I32(field, value))
     }
 
+    #[inline]
     fn u32(&mut self, field: FieldId, value: u32) -> Flow {
         (self.0)(Event::U32(field, value))
     }
 
+    #[inline]
     fn f64(&mut self, field: FieldId, value: f64) -> Flow {
         (self.0)(Event::F64(field, value))
     }
 
+    #[inline]
     fn f32(&mut self, field: FieldId, value: f32) -> Flow {
         (self.0)(Event::F32(field, value))
     }
 
+    #[inline]
     fn bool(&mut self, field: FieldId, value: bool) -> Flow {
         (self.0)(Event::Bool(field, value))
     }
 
+    #[inline]
     fn string(&mut self, field: FieldId, piece: &'a str) -> Flow {
         (self.0)(Event::String(field, piece))
     }
 
+    #[inline]
     fn bytes(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
         (self.0)(Event::Bytes(field, piece))
     }
 
+    #[inline]
     fn unknown(&mut self, number: u32, raw: &'a [u8]) -> Flow {
         (self.0)(Event::Unknown(number, raw))
     }
+
+    #[inline]
     fn unknown_element(&mut self, number: u32, value: u64) -> Flow {
         (self.0)(Event::UnknownElement(number, value))
     }

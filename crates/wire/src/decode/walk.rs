@@ -266,11 +266,13 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
     }
 
     /// The input begins.
+    #[inline]
     pub(super) fn begin(&mut self, message: MessageId) -> Step {
         told(self.sink.start_message(message))
     }
 
     /// The input ends.
+    #[inline]
     pub(super) fn end(&mut self, message: MessageId, total: usize) -> Step {
         let state = &mut *self.state;
         if let Some(&outermost) = state.frames.as_slice().first() {

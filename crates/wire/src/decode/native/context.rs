@@ -2,15 +2,15 @@
 
 use std::any::Any;
 use std::ffi::c_void;
-use std::mem::offset_of;
+use std::mem::{MaybeUninit, offset_of};
 use std::ptr;
 
 use super::super::state::Frame;
 use super::calls::Calls;
 use crate::message::Arena;
 
-/// Where the walk is, for one call of the generated code. Places are bytes from the start of the
-/// input, as everywhere.
+/// Where the walk is, for one call of the generated code. Here places are addresses, so that the
+/// code has one word less to keep; only frames have them as everywhere, from the start of the input.
 #[repr(C)]
 pub(super) struct Context {
     /// The next field, in and out. What is read after the code stands apart: two words that were
@@ -21,7 +21,7 @@ pub(super) struct Context {
     /// Where the innermost message that has a length ends, in and out.
     pub(super) end: usize,
     /// The address of place 0.
-    pub(super) base: *const u8,
+    pub(super) base: usize,
     /// The required fields that the innermost message has had, in and out.
     pub(super) seen: u64,
     /// The room for frames: one past the last allowed, the next that is free.
@@ -35,7 +35,8 @@ pub(super) struct Context {
     pub(super) list_end: usize,
     /// The sink that is called, or the address of the storage that is stored into.
     pub(super) host: *mut c_void,
-    pub(super) calls: *const Calls,
+    /// What is called of it: here, so that the code asks no other table where.
+    pub(super) calls: MaybeUninit<Calls>,
     /// Of messages in memory: the memory, and the innermost record, in and out.
     pub(super) arena: *mut Arena,
     pub(super) record: usize,
@@ -44,13 +45,15 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// Over a piece, up to `safe`; the rest is to be filled in.
+    /// Over a piece, up to the place `safe`; the rest is to be filled in. Place 0 need not be in
+    /// memory.
     #[inline(always)]
     pub(super) fn new(base: *const u8, safe: usize) -> Context {
+        let base = base.expose_provenance();
         Context {
             pos: 0,
             end: 0,
-            safe,
+            safe: base.wrapping_add(safe),
             base,
             top: ptr::null_mut(),
             frames_end: ptr::null_mut(),
@@ -60,11 +63,23 @@ impl Context {
             entry: 0,
             list_end: 0,
             host: ptr::null_mut(),
-            calls: ptr::null(),
+            calls: MaybeUninit::uninit(),
             arena: ptr::null_mut(),
             record: 0,
             panic: None,
         }
+    }
+
+    /// The address of a place of the input, or of one behind it.
+    #[inline(always)]
+    pub(super) fn address(&self, place: usize) -> usize {
+        self.base.wrapping_add(place)
+    }
+
+    /// The place at an address.
+    #[inline(always)]
+    pub(super) fn place(&self, address: usize) -> usize {
+        address.wrapping_sub(self.base)
     }
 }
 

@@ -9,7 +9,7 @@
 //! ```
 //! All messages are in one function, and all jumps inside it: a sub-message is jumped to, its end
 //! jumps back, where to is known if only one field leads there, and in a frame else. Behind each
-//! field the tag that probably follows is compared first. What is rare is not in the code at all:
+//! field the few tags that probably follow are compared first, one by one. What is rare is not in the code at all:
 //! it leaves, at the tag of the field, and the table decoder reads that one field and finds what is
 //! wrong, if anything is. So both give the same errors by construction, and no error is carried
 //! through registers, no signal and no system call is in the loop.
@@ -258,7 +258,8 @@ impl Native {
         let room = state.frames.room_mut();
         let allowed = room.len().min(depth_max).max(depth);
         let frames: *mut Frame = room.as_mut_ptr().cast();
-        (context.pos, context.end, context.seen) = (state.pos, state.end, state.seen);
+        (context.pos, context.end) = (context.address(state.pos), context.address(state.end));
+        context.seen = state.seen;
         context.top = frames.wrapping_add(depth);
         context.frames_end = frames.wrapping_add(allowed);
         // SAFETY: the code was written for these tables; `Context` says what is where; the words
@@ -267,7 +268,8 @@ impl Native {
         let depth = (context.top.addr() - frames.addr()) / size_of::<Frame>();
         // SAFETY: the code wrote each frame that it pushed.
         unsafe { state.frames.set_len(depth) };
-        (state.pos, state.end, state.seen) = (context.pos, context.end, context.seen);
+        (state.pos, state.end) = (context.place(context.pos), context.place(context.end));
+        state.seen = context.seen;
         state.node = context.node as u32;
         state.next = self.tables.node(state.node).first();
         code
@@ -359,7 +361,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
     fn run(&mut self, native: &Native, safe: usize) -> Step {
         let mut context = Context::new(self.piece_base(), safe);
         context.host = ptr::from_mut(&mut *self.sink).cast();
-        context.calls = ptr::from_ref(const { &Calls::of::<S>() });
+        context.calls.write(const { Calls::of::<S>() });
         let code = native.execute(self.state, &mut context, self.depth_max);
         if let Some(panic) = context.panic.take() {
             std::panic::resume_unwind(panic);
@@ -419,10 +421,10 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                 if context.list_end != 0 {
                     self.enter_list(context);
                 }
-                self.stopped(context.start, number)
+                self.stopped(context.place(context.start), number)
             }
             Exit::InvalidUtf8 => {
-                state.tag_start = context.start;
+                state.tag_start = context.place(context.start);
                 state.number = self.tables.entry(entry).number();
                 Err(ErrorKind::InvalidUtf8)
             }
@@ -445,8 +447,8 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         let place = context.entry as u32;
         let entry = self.tables.entry(place);
         let state = &mut *self.state;
-        (state.tag_start, state.number) = (context.start, entry.number());
+        (state.tag_start, state.number) = (context.place(context.start), entry.number());
         state.within = Within::Packed { entry: place, outer_end: state.end };
-        (state.end, state.next) = (context.list_end, entry.next);
+        (state.end, state.next) = (context.place(context.list_end), entry.next);
     }
 }

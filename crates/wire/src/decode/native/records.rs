@@ -18,7 +18,7 @@ use tidemill_jit::{FuncId, Module};
 
 use super::super::tables::{Action, Entry};
 use super::calls::{GO_ON, STOP};
-use super::context::{ARENA, Context, FRAME_BYTES, FRAME_RECORD, TOP};
+use super::context::{ARENA, Context, FRAME_BYTES, FRAME_RECORD};
 use super::target::Target;
 use super::write::Writer;
 use crate::message::arena::{ALIGN, END_OFFSET, NEXT_OFFSET};
@@ -414,7 +414,7 @@ impl Target for Records<'_> {
             return;
         }
         let context = writer.context;
-        let top = writer.load(types::I64, context, TOP);
+        let top = writer.body.use_var(writer.top);
         let outer = writer.load(types::I64, top, FRAME_RECORD - FRAME_BYTES as i32);
         let inner = writer.body.use_var(writer.record);
         let field = writer.number(types::I32, i64::from(entry.field.0));

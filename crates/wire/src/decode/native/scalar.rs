@@ -145,8 +145,7 @@ impl Writer<'_, '_> {
             Form::Four => (types::I32, 4),
         };
         let after = self.body.ins().iadd_imm_u(start, bytes);
-        let at = self.at(start);
-        let value = (need == Need::Value).then(|| self.load(ty, at, 0));
+        let value = (need == Need::Value).then(|| self.load(ty, start, 0));
         (value, after)
     }
 
@@ -156,8 +155,7 @@ impl Writer<'_, '_> {
         let done = self.body.create_block();
         let after = self.body.append_block_param(done, types::I64);
         let value = (need == Need::Value).then(|| self.body.append_block_param(done, types::I64));
-        let at = self.at(start);
-        let first = self.body.ins().uload8(types::I64, Self::flags(), at, 0);
+        let first = self.body.ins().uload8(types::I64, Self::flags(), start, 0);
         let (one, two) = (self.body.create_block(), self.body.create_block());
         let more = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, first, 0x80);
         self.body.ins().brif(more, two, &[], one, &[]);
@@ -165,8 +163,9 @@ impl Writer<'_, '_> {
         let end = self.body.ins().iadd_imm_u(start, 1);
         self.found(done, end, value.map(|_| first));
         self.body.switch_to_block(two);
-        let both = self.body.ins().uload16(types::I64, Self::flags(), at, 0);
-        let (two, long) = (self.body.create_block(), self.body.create_block());
+        let both = self.body.ins().uload16(types::I64, Self::flags(), start, 0);
+        // Out of the way of what follows.
+        let (two, long) = (self.body.create_block(), self.cold());
         let more = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, both, 0x8000);
         self.body.ins().brif(more, long, &[], two, &[]);
         self.body.switch_to_block(two);
@@ -177,7 +176,7 @@ impl Writer<'_, '_> {
         let pair = self.body.ins().bor(low, high);
         self.found(done, end, value.map(|_| pair));
         self.body.switch_to_block(long);
-        self.long_varint(start, at, need, done);
+        self.long_varint(start, need, done);
         self.body.switch_to_block(done);
         (value, after)
     }
@@ -191,18 +190,12 @@ impl Writer<'_, '_> {
 
     /// Three to ten bytes: those of eight are pushed together in three steps, the last two are
     /// added. Nine and ten bytes are told apart without a jump, as nobody could foresee it.
-    fn long_varint(
-        &mut self,
-        start: Value,
-        at: Value,
-        need: Need,
-        done: tidemill_jit::build::Block,
-    ) {
-        let word = self.load(types::I64, at, 0);
+    fn long_varint(&mut self, start: Value, need: Need, done: tidemill_jit::build::Block) {
+        let word = self.load(types::I64, start, 0);
         let tops = self.number(types::I64, 0x8080_8080_8080_8080u64 as i64);
         let ends = self.body.ins().bnot(word);
         let ends = self.body.ins().band(ends, tops);
-        let (near, far) = (self.body.create_block(), self.body.create_block());
+        let (near, far) = (self.cold(), self.cold());
         self.body.ins().brif(ends, near, &[], far, &[]);
         self.body.switch_to_block(near);
         let bits = self.body.ins().ctz(ends);
@@ -217,7 +210,7 @@ impl Writer<'_, '_> {
         });
         self.found(done, end, value);
         self.body.switch_to_block(far);
-        let last = self.body.ins().uload16(types::I64, Self::flags(), at, 8);
+        let last = self.body.ins().uload16(types::I64, Self::flags(), start, 8);
         let endless = self.body.ins().band_imm_u(last, 0x8080);
         let endless = self.body.ins().icmp_imm_u(IntCC::Equal, endless, 0x8080);
         self.leave_if(endless);
@@ -277,12 +270,10 @@ impl Writer<'_, '_> {
         self.leave_behind(end);
         self.seen(entry);
         if self.target.wants(entry) {
-            let at = self.at(body);
             let target = self.target;
-            target.text(self, place, entry, at, length);
+            target.text(self, place, entry, body, length);
         } else if entry.action == Action::String {
-            let at = self.at(body);
-            self.check_utf8(place, at, length);
+            self.check_utf8(place, body, length);
         }
         self.body.def_var(self.pos, end);
     }
@@ -332,15 +323,14 @@ impl Writer<'_, '_> {
         self.leave_behind(body);
         let limit = self.limit();
         let length = self.body.ins().isub(limit, body);
-        let at = self.at(body);
-        let top = self.load(types::I64, context, TOP);
+        let top = self.body.use_var(self.top);
         let room = self.load(types::I64, context, FRAMES_END);
         // Deeper ones are for the table decoder, which knows the limit.
         let depth = self.body.ins().isub(room, top);
         let depth = self.body.ins().udiv_imm_u(depth, FRAME_BYTES);
         let number = self.number(types::I32, i64::from(entry.number()));
         let helper = self.helpers.group_bytes;
-        let bytes = self.body.call(helper, &[at, length, number, depth])[0];
+        let bytes = self.body.call(helper, &[body, length, number, depth])[0];
         let wrong = self.body.ins().icmp_imm_u(IntCC::Equal, bytes, 0);
         self.leave_if(wrong);
         let end = self.body.ins().iadd(body, bytes);

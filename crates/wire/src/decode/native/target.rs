@@ -101,8 +101,7 @@ impl SinkCalls {
         let signature = signature(CallConv::SystemV, &parameters, &[types::I32]);
         let signature: SigRef = writer.body.import_signature(signature);
         let context = writer.context;
-        let calls = writer.load(types::I64, context, CALLS);
-        let function = writer.load(types::I64, calls, offset);
+        let function = writer.load(types::I64, context, CALLS + offset);
         let mut values = vec![context, field];
         values.extend(arguments.iter().map(|(value, _)| *value));
         let call = writer.body.ins().call_indirect(signature, function, &values);

@@ -49,7 +49,8 @@ impl Decoder<'_> {
         let first: *mut Frame = frames.as_mut_ptr().cast();
         // Storages do not panic, so there is no panic in it to be dropped.
         let mut context = ManuallyDrop::new(Context::new(input.as_ptr(), input.len()));
-        context.end = State::root_end(self.bytes_max);
+        context.pos = context.address(0);
+        context.end = context.address(State::root_end(self.bytes_max));
         context.top = first;
         context.frames_end = first.wrapping_add(FRAMES.min(self.depth_max));
         context.arena = storage.arena();
@@ -60,7 +61,7 @@ impl Decoder<'_> {
         // `Context` says what is where; the words it reads end on the last page of the input.
         let code = unsafe { (native.entry)(&mut *context, root) };
         code == Exit::AtField as u32
-            && context.pos == input.len()
+            && context.place(context.pos) == input.len()
             && context.top == first
             && context.node == u64::from(root)
     }

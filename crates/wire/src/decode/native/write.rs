@@ -1,10 +1,10 @@
 //! Writes the function: nodes, frames, tags, exits.
 //!
 //! ```text
-//!   resume(node):  the first tag? else dispatch
-//!   after(entry):  its own tag, if a list? the next one's? else dispatch
+//!   resume(node):  one of the first tags? else dispatch
+//!   after(entry):  its own tag, if a list? one of the next few? else dispatch
 //!   dispatch(node): at the end? -> ended     tag -> one(entry), packed(entry), end of the group
-//!   one(entry):    value -> after(entry);  sub-message: push a frame -> first tag of its node
+//!   one(entry):    value -> after(entry);  sub-message: push a frame -> first tags of its node
 //!   edge(node):    no room for the value: at the end? -> ended     else leave
 //!   ended(node):   the end of a sub-message: pop the frame -> after(its entry);  else leave
 //! ```
@@ -22,6 +22,10 @@ use super::scalar::ListExit;
 use super::target::Target;
 use crate::message::layout::PRESENCE_OFFSET;
 use crate::schema::Schema;
+
+/// Behind a field the tags of so many entries are compared one by one before all are looked
+/// through: who leaves out fields leaves out few in a row.
+const AHEAD: u32 = 4;
 
 /// Functions that every decoder may call.
 pub(super) struct Helpers {
@@ -142,10 +146,15 @@ pub(super) struct Writer<'w, 'm> {
     pub(super) helpers: &'w Helpers,
     pub(super) target: &'w dyn Target,
     pub(super) context: Value,
-    pub(super) base: Value,
     pub(super) pos: Variable,
     pub(super) limit: Variable,
+    /// Where the innermost message that has a length ends.
+    end: Variable,
+    /// The next frame that is free.
+    pub(super) top: Variable,
+    /// The required fields that the message has had, if any message has some that are checked.
     seen: Variable,
+    checks_required: bool,
     /// The record that is filled, for targets that fill records.
     pub(super) record: Variable,
     /// Its first presence word, which comes to memory when the record or the code is left.
@@ -193,10 +202,12 @@ impl<'w, 'm> Writer<'w, 'm> {
         }
         let pos = body.declare_var(types::I64);
         let limit = body.declare_var(types::I64);
+        let end = body.declare_var(types::I64);
+        let top = body.declare_var(types::I64);
         let seen = body.declare_var(types::I64);
         let record = body.declare_var(types::I64);
         let bits = body.declare_var(types::I64);
-        let base = context;
+        let checks_required = tables.nodes().iter().any(|node| node.required > 0);
         let (node, target) = (0, target);
         let mut writer = Writer {
             body,
@@ -206,10 +217,12 @@ impl<'w, 'm> Writer<'w, 'm> {
             helpers,
             target,
             context,
-            base,
             pos,
             limit,
+            end,
+            top,
             seen,
+            checks_required,
             record,
             bits,
             blocks_of_node,
@@ -218,17 +231,20 @@ impl<'w, 'm> Writer<'w, 'm> {
             node,
             list: None,
         };
-        writer.base = writer.load(types::I64, context, BASE);
         let pos = writer.load(types::I64, context, POS);
         writer.body.def_var(writer.pos, pos);
-        let seen = writer.load(types::I64, context, SEEN);
-        writer.body.def_var(writer.seen, seen);
+        if writer.checks_required {
+            let seen = writer.load(types::I64, context, SEEN);
+            writer.body.def_var(writer.seen, seen);
+        }
         if writer.target.fills_records() {
             let record = writer.load(types::I64, context, RECORD);
             writer.go_to(record);
         }
+        let top = writer.load(types::I64, context, TOP);
+        writer.body.def_var(writer.top, top);
         let end = writer.load(types::I64, context, END);
-        writer.set_limit(end);
+        writer.set_end(end);
         writer
     }
 
@@ -264,12 +280,6 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.body.use_var(self.limit)
     }
 
-    /// The address of a place.
-    pub(super) fn at(&mut self, place: Value) -> Value {
-        let base = self.base;
-        self.body.ins().iadd(base, place)
-    }
-
     /// A new block that is hardly ever reached.
     pub(super) fn cold(&mut self) -> Block {
         let block = self.body.create_block();
@@ -287,8 +297,9 @@ impl<'w, 'm> Writer<'w, 'm> {
     }
 
     /// The message ends at `end`.
-    fn set_limit(&mut self, end: Value) {
+    fn set_end(&mut self, end: Value) {
         let context = self.context;
+        self.body.def_var(self.end, end);
         let safe = self.load(types::I64, context, SAFE);
         let limit = self.body.ins().umin(end, safe);
         self.body.def_var(self.limit, limit);
@@ -315,8 +326,14 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.store(node, context, NODE);
         let pos = self.pos();
         self.store(pos, context, POS);
-        let seen = self.body.use_var(self.seen);
-        self.store(seen, context, SEEN);
+        let end = self.body.use_var(self.end);
+        self.store(end, context, END);
+        let top = self.body.use_var(self.top);
+        self.store(top, context, TOP);
+        if self.checks_required {
+            let seen = self.body.use_var(self.seen);
+            self.store(seen, context, SEEN);
+        }
         if self.target.fills_records() {
             self.keep_bits();
             let record = self.body.use_var(self.record);
@@ -413,9 +430,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         let node = &self.tables.nodes()[place as usize];
         let blocks = self.blocks_of_node[place as usize];
         self.body.switch_to_block(blocks.resume);
-        if node.entries.0 < node.entries.1 {
-            self.expect_entry(node.entries.0);
-        }
+        self.expect_one_of(node.entries.0, node, blocks);
         self.body.ins().jump(blocks.dispatch, &[]);
         self.dispatch(node, blocks);
         for entry in node.entries.0..node.entries.1 {
@@ -452,8 +467,7 @@ impl<'w, 'm> Writer<'w, 'm> {
 
     /// So many bytes at `pos`.
     fn raw_tag(&mut self, length: i64) -> Value {
-        let pos = self.pos();
-        let at = self.at(pos);
+        let at = self.pos();
         match length {
             1 => self.body.ins().uload8(types::I32, Self::flags(), at, 0),
             2 => self.body.ins().uload16(types::I32, Self::flags(), at, 0),
@@ -615,12 +629,19 @@ impl<'w, 'm> Writer<'w, 'm> {
         if entry.repeated && entry.tag == entry.single_tag() {
             self.expect(entry.tag, own.one);
         }
-        if place + 1 < node.entries.1 {
-            self.expect_entry(place + 1);
-        } else if node.end_tag != 0 {
+        self.expect_one_of(place + 1, node, blocks);
+        self.body.ins().jump(blocks.dispatch, &[]);
+    }
+
+    /// To one of the next few entries from `place` on, or the end of the group behind them.
+    fn expect_one_of(&mut self, place: u32, node: &Node, blocks: NodeBlocks) {
+        let ahead = place + AHEAD;
+        for next in place..ahead.min(node.entries.1) {
+            self.expect_entry(next);
+        }
+        if ahead > node.entries.1 && node.end_tag != 0 {
             self.expect(node.end_tag, blocks.end_group);
         }
-        self.body.ins().jump(blocks.dispatch, &[]);
     }
 
     /// To an entry if its tag is at `pos`.
@@ -641,6 +662,14 @@ impl<'w, 'm> Writer<'w, 'm> {
         }
     }
 
+    /// The required fields that the message has had.
+    fn seen_so_far(&mut self) -> Value {
+        match self.checks_required {
+            true => self.body.use_var(self.seen),
+            false => self.number(types::I64, 0),
+        }
+    }
+
     // ---- frames
 
     fn sub_message(&mut self, place: u32, entry: &Entry, tag: TagBytes) {
@@ -648,14 +677,12 @@ impl<'w, 'm> Writer<'w, 'm> {
         let (length, body) = self.length(pos, tag.length);
         // The body itself must be there, or the table decoder waits for it.
         self.leave_behind(body);
-        let context = self.context;
-        let outer = self.load(types::I64, context, END);
+        let outer = self.body.use_var(self.end);
         let end = self.body.ins().iadd(body, length);
         let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, end, outer);
         self.leave_if(over);
-        self.push_frame(place, entry, outer);
-        self.store(end, context, END);
-        self.set_limit(end);
+        self.push_frame(place, entry, Some(outer));
+        self.set_end(end);
         self.body.def_var(self.pos, body);
         self.enter(entry.sub);
     }
@@ -664,21 +691,25 @@ impl<'w, 'm> Writer<'w, 'm> {
         let pos = self.pos();
         let body = self.body.ins().iadd_imm_u(pos, tag.length);
         self.leave_behind(body);
-        self.push_frame(place, entry, pos);
+        self.push_frame(place, entry, None);
         self.body.def_var(self.pos, body);
         self.enter(entry.sub);
     }
 
-    fn push_frame(&mut self, place: u32, entry: &Entry, end: Value) {
+    fn push_frame(&mut self, place: u32, entry: &Entry, end: Option<Value>) {
         let context = self.context;
-        let top = self.load(types::I64, context, TOP);
+        let top = self.body.use_var(self.top);
         let room = self.load(types::I64, context, FRAMES_END);
         let full = self.body.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, top, room);
         self.leave_if(full);
         let record = self.target.start_sub(self, place, entry);
         self.seen(entry);
+        // Frames say places, which the walk reads.
+        let base = self.load(types::I64, context, BASE);
         let start = self.pos();
-        let seen = self.body.use_var(self.seen);
+        let start = self.body.ins().isub(start, base);
+        let end = end.map_or(start, |end| self.body.ins().isub(end, base));
+        let seen = self.seen_so_far();
         let place = self.number(types::I32, i64::from(place));
         self.store(end, top, FRAME_END);
         self.store(start, top, FRAME_START);
@@ -691,9 +722,11 @@ impl<'w, 'm> Writer<'w, 'm> {
             self.go_to(record);
         }
         let top = self.body.ins().iadd_imm_u(top, FRAME_BYTES);
-        self.store(top, context, TOP);
-        let none = self.number(types::I64, 0);
-        self.body.def_var(self.seen, none);
+        self.body.def_var(self.top, top);
+        if self.checks_required {
+            let none = self.number(types::I64, 0);
+            self.body.def_var(self.seen, none);
+        }
     }
 
     /// Into a message, at its first byte.
@@ -705,17 +738,14 @@ impl<'w, 'm> Writer<'w, 'm> {
             self.leave_in(Exit::AtField, node);
             return;
         }
-        if node.entries.0 < node.entries.1 {
-            self.expect_entry(node.entries.0);
-        }
+        self.expect_one_of(node.entries.0, node, blocks);
         self.body.ins().jump(blocks.dispatch, &[]);
     }
 
     /// Where no field may begin: at the end of the message, or of the safe zone.
     fn ended(&mut self, place: u32, node: &Node) {
-        let context = self.context;
         let pos = self.pos();
-        let end = self.load(types::I64, context, END);
+        let end = self.body.use_var(self.end);
         let other = self.body.ins().icmp(IntCC::NotEqual, pos, end);
         let is_group = node.end_tag != 0;
         if is_group || self.parents[place as usize].is_empty() {
@@ -763,8 +793,7 @@ impl<'w, 'm> Writer<'w, 'm> {
             self.body.ins().jump(back, &[]);
             return;
         }
-        let context = self.context;
-        let top = self.load(types::I64, context, TOP);
+        let top = self.body.use_var(self.top);
         let entry = self.load(types::I32, top, FRAME_ENTRY - FRAME_BYTES as i32);
         let leave = self.cold();
         let mut switch = Switch::new();
@@ -792,9 +821,9 @@ impl<'w, 'm> Writer<'w, 'm> {
         }
         self.target.end_sub(self, entry);
         self.node = outside;
-        let top = self.load(types::I64, context, TOP);
+        let top = self.body.use_var(self.top);
         let frame = self.body.ins().iadd_imm_s(top, -FRAME_BYTES);
-        self.store(frame, context, TOP);
+        self.body.def_var(self.top, frame);
         if self.target.fills_records() {
             let record = self.load(types::I64, frame, FRAME_RECORD);
             self.go_to(record);
@@ -805,8 +834,9 @@ impl<'w, 'm> Writer<'w, 'm> {
         }
         if entry.action == Action::Message {
             let end = self.load(types::I64, frame, FRAME_END);
-            self.store(end, context, END);
-            self.set_limit(end);
+            let base = self.load(types::I64, context, BASE);
+            let end = self.body.ins().iadd(base, end);
+            self.set_end(end);
         } else {
             let tag = TagBytes::of(self.tables.nodes()[entry.sub as usize].end_tag);
             let pos = self.pos();

@@ -1,7 +1,8 @@
 //! The functions that generated code calls: the methods of a sink, and what is not worth code.
 //!
 //! One table for each type of sink, which the context brings; the code takes the addresses from
-//! there, so it serves every sink. A sink that panics does so when the generated code has been left.
+//! there, so it serves every sink. A sink that panics does so when the generated code has been
+//! left.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -10,7 +10,8 @@ use super::calls::Calls;
 use crate::message::Arena;
 
 /// Where the walk is, for one call of the generated code. Here places are addresses, so that the
-/// code has one word less to keep; only frames have them as everywhere, from the start of the input.
+/// code has one word less to keep; only frames have them as everywhere, from the start of the
+/// input.
 #[repr(C)]
 pub(super) struct Context {
     /// The next field, in and out. What is read after the code stands apart: two words that were

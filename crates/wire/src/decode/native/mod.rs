@@ -9,9 +9,9 @@
 //! ```
 //! All messages are in one function, and all jumps inside it: a sub-message is jumped to, its end
 //! jumps back, where to is known if only one field leads there, and in a frame else. Behind each
-//! field the few tags that probably follow are compared first, one by one. What is rare is not in the code at all:
-//! it leaves, at the tag of the field, and the table decoder reads that one field and finds what is
-//! wrong, if anything is. So both give the same errors by construction, and no error is carried
+//! field the few tags that probably follow are compared first, one by one. What is rare is not in
+//! the code at all: it leaves, at the tag of the field, and the table decoder reads that one field
+//! and finds what is wrong, if anything is. So both give the same errors by construction, and no error is carried
 //! through registers, no signal and no system call is in the loop.
 //!
 //! What happens with a value is a *target*'s: `target` calls the methods of a sink, `records`

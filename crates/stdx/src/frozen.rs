@@ -107,6 +107,11 @@ impl<T> Builder<T> {
         Builder { values: Vec::new(), edges: Vec::new() }
     }
 
+    /// Without nodes, and with room for that many nodes and edges.
+    pub fn with_capacity(nodes: usize, edges: usize) -> Builder<T> {
+        Builder { values: Vec::with_capacity(nodes), edges: Vec::with_capacity(edges) }
+    }
+
     /// Adds a node.
     ///
     /// # Panics
@@ -147,14 +152,11 @@ impl<T> Builder<T> {
 
     /// Makes the graph immutable; the handles are in the order of the nodes.
     pub fn freeze(self) -> Vec<Frozen<T>> {
-        let here: Vec<(u32, u32)> = self
-            .edges
-            .iter()
-            .filter_map(|(from, to)| match to {
-                Target::Here(to) => Some((*from, *to)),
-                Target::Frozen(_) => None,
-            })
-            .collect();
+        let mut here: Vec<(u32, u32)> = Vec::with_capacity(self.edges.len());
+        here.extend(self.edges.iter().filter_map(|(from, to)| match to {
+            Target::Here(to) => Some((*from, *to)),
+            Target::Frozen(_) => None,
+        }));
         let found = scc::components(&Graph::new(self.values.len(), &here));
         let nodes = place_nodes(self.values, &found);
         connect(&nodes, self.edges);

@@ -85,13 +85,16 @@ impl Layout {
 
     fn of(draft: &Draft, mut fields: Vec<Vec<FieldId>>) -> Layout {
         let number = |id: &FieldId| draft.field(*id).number;
-        let mut members = vec![Vec::new(); draft.oneofs.len()];
+        let oneof_of =
+            |id: FieldId| draft.field(id).oneof.filter(|&one| !draft.oneof(one).synthetic);
+        let mut counts = vec![0; draft.oneofs.len()];
+        let all = draft.field_ids().filter_map(oneof_of);
+        all.for_each(|oneof| counts[oneof.index()] += 1);
+        let mut members: Vec<Vec<FieldId>> = counts.into_iter().map(Vec::with_capacity).collect();
         for fields in &mut fields {
             fields.sort_by_key(number);
             for &id in fields.iter() {
-                if let Some(oneof) = draft.field(id).oneof
-                    && !draft.oneof(oneof).synthetic
-                {
+                if let Some(oneof) = oneof_of(id) {
                     members[oneof.index()].push(id);
                 }
             }
@@ -100,6 +103,9 @@ impl Layout {
         let mut oneofs_of = vec![Vec::new(); draft.messages.len()];
         for (index, oneof) in draft.oneofs.iter().enumerate().filter(|(_, one)| !one.synthetic) {
             let inside: &mut Vec<u32> = &mut oneofs_of[oneof.message.index()];
+            if inside.is_empty() {
+                inside.reserve_exact(draft.message(oneof.message).oneofs.len());
+            }
             oneofs[index] = Some((oneof.message, inside.len() as u32));
             inside.push(index as u32);
         }
@@ -220,8 +226,10 @@ impl Graph {
             draft.files.iter().map(|file| file.package.clone().unwrap_or_default().into());
         let mut names = Map::default();
         names.reserve(draft.messages.len() + draft.enums.len());
+        let nodes = enums as usize + draft.enums.len() + draft.services.len();
+        let edges = nodes + draft.fields.len();
         Graph {
-            builder: frozen::Builder::new(),
+            builder: frozen::Builder::with_capacity(nodes, edges),
             count: 0,
             messages: files,
             enums,
@@ -231,7 +239,7 @@ impl Graph {
             packages: packages.collect(),
             message_names: draft.messages.iter().map(|one| one.full_name.clone()).collect(),
             oneofs: std::mem::take(&mut draft.oneofs),
-            edges: Vec::new(),
+            edges: Vec::with_capacity(edges),
         }
     }
 

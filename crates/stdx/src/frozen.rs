@@ -166,16 +166,26 @@ impl<T> Builder<T> {
 
 /// Allocates each component with its nodes, still without edges, and one count for each node's
 /// handle. Returns where each node is.
-fn place_nodes<T>(values: Vec<T>, found: &scc::Components) -> Vec<NonNull<Node<T>>> {
-    let mut values: Vec<Option<T>> = values.into_iter().map(Some).collect();
+fn place_nodes<T>(mut values: Vec<T>, found: &scc::Components) -> Vec<NonNull<Node<T>>> {
     let mut places = vec![NonNull::dangling(); values.len()];
+    // Values may be large, so each is moved once, from where it is to its node.
+    let mut left = vec![true; values.len()];
+    let first = values.as_ptr();
+    // SAFETY: none is fewer than there are. The values are moved out below, or else leaked.
+    unsafe { values.set_len(0) };
+    let mut value = |id: u32| {
+        let there = std::mem::take(&mut left[id as usize]);
+        assert!(there, "each node is in one component");
+        // SAFETY: the vector, still there, was that long, and nobody has read this value before.
+        unsafe { first.add(id as usize).read() }
+    };
     for members in found.iter() {
         let nodes: Box<[Node<T>]> = members
             .iter()
             .map(|&id| Node {
                 component: NonNull::dangling(),
                 targets: Box::default(),
-                value: values[id as usize].take().expect("each node is in one component"),
+                value: value(id),
             })
             .collect();
         let nodes = NonNull::from(Box::leak(nodes));

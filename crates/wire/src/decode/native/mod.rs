@@ -11,8 +11,8 @@
 //! jumps back, where to is known if only one field leads there, and in a frame else. Behind each
 //! field the few tags that probably follow are compared first, one by one. What is rare is not in
 //! the code at all: it leaves, at the tag of the field, and the table decoder reads that one field
-//! and finds what is wrong, if anything is. So both give the same errors by construction, and no error is carried
-//! through registers, no signal and no system call is in the loop.
+//! and finds what is wrong, if anything is. So both give the same errors by construction, and no
+//! error is carried through registers, no signal and no system call is in the loop.
 //!
 //! What happens with a value is a *target*'s: `target` calls the methods of a sink, `records`
 //! stores into a message in memory. The end of a message is not looked for behind each field: the

@@ -366,6 +366,12 @@ impl Writer<'_, '_> {
             self.body.def_var(self.pos, end);
             return;
         }
+        // Of a closed enum perhaps no number is for the list.
+        if self.target.wants(entry) && entry.action != Action::ClosedEnum {
+            let at = self.at(body);
+            let target = self.target;
+            target.start_list(self, place, entry, at, length);
+        }
         self.elements(place, entry, form, body, end);
         self.body.def_var(self.pos, end);
     }

@@ -29,7 +29,6 @@ use tidemill_pore::xenstore::wire::Type;
 use tidemill_pore::{Error, Pore};
 
 use crate::Extent;
-use crate::clock::median;
 use crate::measure::{Measured, measured};
 use crate::report::{Better, Report, Row};
 use crate::tool;
@@ -238,9 +237,9 @@ fn compare(case: &Case, runs: usize, report: &mut Report) -> Result<(), String> 
     }
     let name = format!("{}x{}", case.writers, case.size);
     let row = |driver: usize, metric, unit, figure: fn(&Outcome) -> f64| {
-        let value = median(outcomes[driver].iter().map(figure).collect());
-        let who = if driver == 0 { "tidemill" } else { "outlet" }.to_owned();
-        Row { bench: "pores", case: name.clone(), who, metric, value, unit, runs }
+        let figures = outcomes[driver].iter().map(figure).collect();
+        let who = if driver == 0 { "tidemill" } else { "outlet" };
+        Row::median("pores", &name, who, (metric, unit), figures)
     };
     let wall = [0, 1].map(|at| row(at, "wall_ms", "ms", |one| one.wall_s * 1e3));
     report.case(&wall, Better::Low);

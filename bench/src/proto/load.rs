@@ -11,7 +11,7 @@ use tidemill_wire::proto::{Texts, compile};
 use tidemill_wire::{FieldType, MessageId, Schema};
 
 use crate::Extent;
-use crate::clock::{cpu_seconds, median};
+use crate::clock::cpu_seconds;
 use crate::report::{Better, Report, Row};
 
 const FILES: usize = 100;
@@ -50,8 +50,7 @@ fn measure(
         figures.push(seconds * 1e3);
         check(&schema?, set)?;
     }
-    let (case, who, value) = (case.to_owned(), "tidemill".to_owned(), median(figures));
-    Ok(Row { bench: "proto", case, who, metric: "cpu_ms", value, unit: "ms", runs })
+    Ok(Row::median("proto", case, "tidemill", ("cpu_ms", "ms"), figures))
 }
 
 /// All messages are there, their fields lead where they should, and the schema is written as the

@@ -41,6 +41,10 @@ fn mistakes_are_plain_lines_with_status_1() {
     let text = stderr(&output);
     assert!(text.contains("no-such-file.proto:1:1: error[file-unreadable]"), "{text}");
     assert!(text.contains("no-such-file.fds:1:1: error[file-unreadable]"), "{text}");
+    std::fs::write(&file, b"\n\x80").unwrap();
+    let output = run(&format!("proto check --schema {file}"));
+    let text = stderr(&output);
+    assert!(text.contains("the file cannot be read: it is no UTF-8 text"), "{text}");
     assert_eq!(status(&run("proto check")), 2);
     assert_eq!(status(&run("proto")), 2);
 }

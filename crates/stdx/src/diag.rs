@@ -5,6 +5,7 @@
 //! characters from 1. The coloured form with source excerpts belongs to the command line.
 
 use std::fmt::{self, Write as _};
+use std::sync::OnceLock;
 
 /// A file of [`Sources`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -98,12 +99,22 @@ pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(Diagnostic::is_error)
 }
 
-/// One source text and where its lines start.
+/// One source text and where its lines start, which is found out when somebody asks: mostly
+/// nobody does, as there is nothing to say.
 #[derive(Clone, Debug)]
 struct Source {
     name: String,
     text: String,
-    line_starts: Vec<u32>,
+    line_starts: OnceLock<Vec<u32>>,
+}
+
+impl Source {
+    fn line_starts(&self) -> &[u32] {
+        self.line_starts.get_or_init(|| {
+            let ends = self.text.match_indices('\n');
+            std::iter::once(0).chain(ends.map(|(at, _)| at as u32 + 1)).collect()
+        })
+    }
 }
 
 /// The texts that spans point into.
@@ -129,11 +140,8 @@ impl Sources {
 
     /// Adds a text under the name that diagnostics print.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
-        let text = text.into();
-        let line_starts = std::iter::once(0)
-            .chain(text.match_indices('\n').map(|(at, _)| at as u32 + 1))
-            .collect();
-        self.files.push(Source { name: name.into(), text, line_starts });
+        let (name, text) = (name.into(), text.into());
+        self.files.push(Source { name, text, line_starts: OnceLock::new() });
         FileId(self.files.len() as u32 - 1)
     }
 
@@ -155,8 +163,9 @@ impl Sources {
     /// Line and column of a span's first byte.
     pub fn place(&self, span: Span) -> Place {
         let source = &self.files[span.file.0 as usize];
-        let line = source.line_starts.partition_point(|&start| start <= span.start) - 1;
-        let from = source.line_starts[line] as usize;
+        let starts = source.line_starts();
+        let line = starts.partition_point(|&start| start <= span.start) - 1;
+        let from = starts[line] as usize;
         let to = (span.start as usize).clamp(from, source.text.len());
         let column = source.text.as_bytes()[from..to].iter().filter(|&&b| b & 0xC0 != 0x80).count();
         Place { line: line as u32 + 1, column: column as u32 + 1 }

@@ -107,6 +107,11 @@ impl<T> Builder<T> {
         Builder { values: Vec::new(), edges: Vec::new() }
     }
 
+    /// Without nodes, and with room for that many nodes and edges.
+    pub fn with_capacity(nodes: usize, edges: usize) -> Builder<T> {
+        Builder { values: Vec::with_capacity(nodes), edges: Vec::with_capacity(edges) }
+    }
+
     /// Adds a node.
     ///
     /// # Panics
@@ -147,14 +152,11 @@ impl<T> Builder<T> {
 
     /// Makes the graph immutable; the handles are in the order of the nodes.
     pub fn freeze(self) -> Vec<Frozen<T>> {
-        let here: Vec<(u32, u32)> = self
-            .edges
-            .iter()
-            .filter_map(|(from, to)| match to {
-                Target::Here(to) => Some((*from, *to)),
-                Target::Frozen(_) => None,
-            })
-            .collect();
+        let mut here: Vec<(u32, u32)> = Vec::with_capacity(self.edges.len());
+        here.extend(self.edges.iter().filter_map(|(from, to)| match to {
+            Target::Here(to) => Some((*from, *to)),
+            Target::Frozen(_) => None,
+        }));
         let found = scc::components(&Graph::new(self.values.len(), &here));
         let nodes = place_nodes(self.values, &found);
         connect(&nodes, self.edges);
@@ -164,16 +166,26 @@ impl<T> Builder<T> {
 
 /// Allocates each component with its nodes, still without edges, and one count for each node's
 /// handle. Returns where each node is.
-fn place_nodes<T>(values: Vec<T>, found: &scc::Components) -> Vec<NonNull<Node<T>>> {
-    let mut values: Vec<Option<T>> = values.into_iter().map(Some).collect();
+fn place_nodes<T>(mut values: Vec<T>, found: &scc::Components) -> Vec<NonNull<Node<T>>> {
     let mut places = vec![NonNull::dangling(); values.len()];
+    // Values may be large, so each is moved once, from where it is to its node.
+    let mut left = vec![true; values.len()];
+    let first = values.as_ptr();
+    // SAFETY: none is fewer than there are. The values are moved out below, or else leaked.
+    unsafe { values.set_len(0) };
+    let mut value = |id: u32| {
+        let there = std::mem::take(&mut left[id as usize]);
+        assert!(there, "each node is in one component");
+        // SAFETY: the vector, still there, was that long, and nobody has read this value before.
+        unsafe { first.add(id as usize).read() }
+    };
     for members in found.iter() {
         let nodes: Box<[Node<T>]> = members
             .iter()
             .map(|&id| Node {
                 component: NonNull::dangling(),
                 targets: Box::default(),
-                value: values[id as usize].take().expect("each node is in one component"),
+                value: value(id),
             })
             .collect();
         let nodes = NonNull::from(Box::leak(nodes));

@@ -67,7 +67,6 @@ pub(crate) struct Blueprint {
     pub pool: PoolPart,
     pub helpers: Helpers,
     pub listing: bool,
-    pub perf_map: bool,
 }
 
 /// What a breath may do, by the position of an app.
@@ -298,11 +297,7 @@ impl Imports {
 /// # Errors
 /// No code can be made for this machine, or there is no memory for it.
 pub(crate) fn compile(blueprint: &Blueprint) -> Result<Native, Error> {
-    let options = Options {
-        listing: blueprint.listing,
-        perf_map: blueprint.perf_map,
-        ..Options::named("packets")
-    };
+    let options = Options { listing: blueprint.listing, ..Options::named("packets") };
     let mut module = Module::new(options)?;
     let imports = Imports::new(&mut module, &blueprint.helpers);
     let mut functions = Vec::new();

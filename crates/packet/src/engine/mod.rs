@@ -79,8 +79,6 @@ pub struct Options {
     pub kind: EngineKind,
     /// Keep the text of native code, for [`Engine::listing`].
     pub listing: bool,
-    /// Name native code in the map file that `perf` reads.
-    pub perf_map: bool,
     /// Packets there are at most.
     pub packets_max: usize,
     /// What random numbers of apps follow from.
@@ -94,7 +92,6 @@ impl Default for Options {
         Options {
             kind: EngineKind::default(),
             listing: false,
-            perf_map: false,
             packets_max: 1 << 20,
             seed: 1,
             registry: Registry::in_memory(),
@@ -153,7 +150,6 @@ pub struct Engine {
     /// How breaths are taken, and what code is made with.
     kind: EngineKind,
     listing: bool,
-    perf_map: bool,
     /// The graph as code; without it the loop is used.
     code: Option<Native>,
     /// The words of kernels that the code knows: they outlive it, whatever their apps do.
@@ -198,7 +194,6 @@ impl Engine {
             flags: flags(0),
             kind: options.kind,
             listing: options.listing,
-            perf_map: options.perf_map,
             code: None,
             held: Vec::new(),
             held_bells: Vec::new(),

@@ -272,7 +272,6 @@ impl Engine {
             pool: PoolPart { itself, free, allocated, freed, limit },
             helpers: helpers(),
             listing: self.listing,
-            perf_map: self.perf_map,
         }
     }
 }

@@ -37,15 +37,45 @@ impl Token {
 /// Texts may be that long, so that places fit.
 pub(super) const BYTES_MAX: usize = 1 << 30;
 
-/// By byte: whether it stands in words.
-static IN_WORD: [bool; 256] = {
-    let (mut table, mut byte) = ([false; 256], 0);
-    while byte < table.len() {
-        table[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
-        byte += 1;
+/// What a byte begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Blank,
+    /// A letter or underscore.
+    Letter,
+    Digit,
+    /// A character that is a token by itself.
+    Sign,
+    /// What takes a closer look.
+    Other,
+}
+
+static CLASSES: [Class; 256] = {
+    let (mut table, mut at) = ([Class::Other; 256], 0);
+    while at < table.len() {
+        table[at] = match at as u8 {
+            b' ' | 0x09..=0x0d => Class::Blank,
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => Class::Letter,
+            b'0'..=b'9' => Class::Digit,
+            b'.' | b'/' | b'"' | b'\'' => Class::Other,
+            0x21..0x7f => Class::Sign,
+            _ => Class::Other,
+        };
+        at += 1;
     }
     table
 };
+
+#[inline]
+fn class(byte: u8) -> Class {
+    CLASSES[usize::from(byte)]
+}
+
+/// Whether a byte stands in words.
+#[inline]
+fn in_word(byte: u8) -> bool {
+    matches!(class(byte), Class::Letter | Class::Digit)
+}
 
 struct Lexer<'a> {
     text: &'a [u8],
@@ -57,24 +87,47 @@ struct Lexer<'a> {
 /// The tokens of a text, the last of which is [`Kind::End`]; what is no token is reported and
 /// left out.
 pub(super) fn lex(text: &str, file: FileId, problems: &mut Vec<Problem>) -> Vec<Token> {
+    let mut tokens = Vec::with_capacity(text.len() / 5);
+    lex_into(&mut tokens, text, file, problems);
+    tokens
+}
+
+/// Likewise, in place of what `tokens` held.
+pub(super) fn lex_into(
+    tokens: &mut Vec<Token>,
+    text: &str,
+    file: FileId,
+    problems: &mut Vec<Problem>,
+) {
+    tokens.clear();
     // A mark of byte order may stand in front.
     let at = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut lexer = Lexer { text: text.as_bytes(), at, file, problems };
-    let mut tokens = Vec::with_capacity(text.len() / 5);
-    loop {
-        lexer.blanks();
+    while let Some(&first) = lexer.text.get(lexer.at) {
         let start = lexer.at;
-        let Some(kind) = lexer.token() else {
-            if lexer.at >= lexer.text.len() {
-                break;
+        let kind = match class(first) {
+            Class::Blank => {
+                lexer.at += 1;
+                continue;
             }
-            continue;
+            Class::Letter => {
+                lexer.skip_while(in_word);
+                Kind::Word
+            }
+            Class::Digit if first != b'0' => lexer.decimal(),
+            Class::Sign => {
+                lexer.at += 1;
+                Kind::Sign(first)
+            }
+            _ => match lexer.other(first) {
+                Some(kind) => kind,
+                None => continue,
+            },
         };
         tokens.push(Token { kind, start: start as u32, end: lexer.at as u32 });
     }
     let end = text.len() as u32;
     tokens.push(Token { kind: Kind::End, start: end, end });
-    tokens
 }
 
 impl Lexer<'_> {
@@ -90,21 +143,11 @@ impl Lexer<'_> {
 
     #[inline]
     fn skip_while(&mut self, test: impl Fn(u8) -> bool) {
-        while self.text.get(self.at).is_some_and(|&byte| test(byte)) {
-            self.at += 1;
+        let mut at = self.at;
+        while self.text.get(at).is_some_and(|&byte| test(byte)) {
+            at += 1;
         }
-    }
-
-    #[inline]
-    fn blanks(&mut self) {
-        while let Some(&byte) = self.text.get(self.at) {
-            match byte {
-                b' ' | 0x09..=0x0d => self.at += 1,
-                b'/' if self.peek(1) == b'/' => self.skip_while(|b| b != b'\n'),
-                b'/' if self.peek(1) == b'*' => self.block_comment(),
-                _ => return,
-            }
-        }
+        self.at = at;
     }
 
     fn block_comment(&mut self) {
@@ -119,20 +162,23 @@ impl Lexer<'_> {
         }
     }
 
-    /// The next token; `None` at the end and after something that is no token.
-    fn token(&mut self) -> Option<Kind> {
+    /// The token that begins with what is no letter and no plain sign; `None` after a comment, and
+    /// after what is no token.
+    fn other(&mut self, first: u8) -> Option<Kind> {
         let start = self.at;
-        let first = *self.text.get(start)?;
         match first {
-            b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
-                self.word();
-                Some(Kind::Word)
+            b'/' if self.peek(1) == b'/' => {
+                self.skip_while(|b| b != b'\n');
+                None
             }
-            b'1'..=b'9' => Some(self.decimal()),
+            b'/' if self.peek(1) == b'*' => {
+                self.block_comment();
+                None
+            }
             b'0' => Some(self.number()),
             b'.' if self.peek(1).is_ascii_digit() => Some(self.number()),
             b'"' | b'\'' => Some(self.string(first)),
-            0x21..0x7f => {
+            b'.' | b'/' => {
                 self.at += 1;
                 Some(Kind::Sign(first))
             }
@@ -146,17 +192,13 @@ impl Lexer<'_> {
         }
     }
 
-    fn word(&mut self) {
-        self.skip_while(|b| IN_WORD[usize::from(b)]);
-    }
-
     /// A number that does not begin with 0: mostly that of a field, a few digits and no more.
     #[inline]
     fn decimal(&mut self) -> Kind {
         let start = self.at;
         self.skip_while(|b| b.is_ascii_digit());
         let next = self.peek(0);
-        if !IN_WORD[usize::from(next)] && next != b'.' {
+        if !in_word(next) && next != b'.' {
             return Kind::Integer;
         }
         self.at = start;

@@ -31,6 +31,8 @@ pub use files::{Files, Folders, Texts};
 pub use load::load;
 pub use wellknown::names as well_known_files;
 
+use std::io;
+
 use tidemill_stdx::diag::{self, Diagnostic, Severity, Sources, Span};
 use tidemill_stdx::hash::Map;
 
@@ -79,6 +81,8 @@ struct Loader<'f> {
     draft: Draft,
     places: Places,
     problems: Vec<Problem>,
+    /// Those of one text after the other.
+    tokens: Vec<lex::Token>,
     /// By file of the draft: its text, which those from descriptors have not.
     texts: Vec<diag::FileId>,
     loaded: Map<String, FileId>,
@@ -93,6 +97,7 @@ impl<'f> Loader<'f> {
             draft: Draft::new(),
             places: Places::default(),
             problems: Vec::new(),
+            tokens: Vec::new(),
             texts: Vec::new(),
             loaded: Map::default(),
         }
@@ -150,7 +155,7 @@ impl<'f> Loader<'f> {
             Some((shown, text)) => (shown, text),
             None => (name.to_owned(), Ok(wellknown::text(name)?.to_owned())),
         };
-        let text = text.map_err(|error| error.to_string()).and_then(|text| {
+        let text = text.map_err(|error| unreadable(&error)).and_then(|text| {
             if text.len() > lex::BYTES_MAX { Err("the file is too long".into()) } else { Ok(text) }
         });
         let file = match text {
@@ -173,7 +178,8 @@ impl<'f> Loader<'f> {
     fn parse_text(&mut self, name: &str, source: diag::FileId) -> FileId {
         self.texts.push(source);
         let text = self.sources.text(source);
-        parse::parse(name, text, &mut self.draft, &mut self.places, &mut self.problems)
+        let Loader { tokens, draft, places, problems, .. } = self;
+        parse::parse(name, text, tokens, draft, places, problems)
     }
 
     fn finish(mut self) -> Compiled {
@@ -260,5 +266,15 @@ impl<'f> Loader<'f> {
             .chain(self.draft.enums.iter().map(|one| &*one.name))
             .chain(crate::schema::Scalar::ALL.iter().map(|scalar| scalar.name()));
         hint::similar(name.rsplit('.').next()?, names)
+    }
+}
+
+/// Why a text could not be read.
+fn unreadable(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::InvalidData => {
+            "it is no UTF-8 text (names of descriptor sets end in `.fds`)".into()
+        }
+        _ => error.to_string(),
     }
 }

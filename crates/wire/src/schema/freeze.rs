@@ -34,12 +34,13 @@ pub fn freeze(mut draft: Draft, order: &[FileId]) -> Schema {
         }));
     }
     let mut layout = Layout::new(&mut draft);
-    let default = |id: FieldId| {
+    let default = |&id: &FieldId| {
         let field = draft.field(id);
         Some((id, default_value(&draft, ty(field), field.default_text()?)?))
     };
-    let defaults: Map<FieldId, DefaultValue> = draft.field_ids().filter_map(default).collect();
-    let mut wire = wire_fields(&draft);
+    let defaults: Map<FieldId, DefaultValue> =
+        layout.with_default.iter().filter_map(default).collect();
+    let mut wire = std::mem::take(&mut layout.wire);
     let mut graph = Graph::new(&mut draft);
     let drafts = std::mem::take(&mut draft.fields);
     let mut fields = Fields { drafts, defaults, layout: &mut layout };
@@ -71,6 +72,9 @@ struct Layout {
     oneofs_of: Vec<Vec<u32>>,
     oneofs: Vec<Option<(MessageId, u32)>>,
     extensions: Vec<FieldId>,
+    with_default: Vec<FieldId>,
+    /// By field.
+    wire: Vec<WireField>,
     /// By oneof: its members ascending by number.
     members: Vec<Vec<FieldId>>,
 }
@@ -85,13 +89,28 @@ impl Layout {
 
     fn of(draft: &Draft, mut fields: Vec<Vec<FieldId>>) -> Layout {
         let number = |id: &FieldId| draft.field(*id).number;
-        let mut members = vec![Vec::new(); draft.oneofs.len()];
+        let oneof_of = |field: &FieldDraft| field.oneof.filter(|&one| !draft.oneof(one).synthetic);
+        let (mut extensions, mut with_default) = (Vec::new(), Vec::new());
+        let mut wire = Vec::with_capacity(draft.fields.len());
+        let mut counts = vec![0; draft.oneofs.len()];
+        // All fields are looked at once, as there are many.
+        for (id, field) in draft.field_ids().zip(&draft.fields) {
+            wire.push(wire_field(field));
+            if let Some(oneof) = oneof_of(field) {
+                counts[oneof.index()] += 1;
+            }
+            if field.is_extension() {
+                extensions.push(id);
+            }
+            if field.default_text().is_some() {
+                with_default.push(id);
+            }
+        }
+        let mut members: Vec<Vec<FieldId>> = counts.into_iter().map(Vec::with_capacity).collect();
         for fields in &mut fields {
             fields.sort_by_key(number);
             for &id in fields.iter() {
-                if let Some(oneof) = draft.field(id).oneof
-                    && !draft.oneof(oneof).synthetic
-                {
+                if let Some(oneof) = oneof_of(draft.field(id)) {
                     members[oneof.index()].push(id);
                 }
             }
@@ -100,12 +119,13 @@ impl Layout {
         let mut oneofs_of = vec![Vec::new(); draft.messages.len()];
         for (index, oneof) in draft.oneofs.iter().enumerate().filter(|(_, one)| !one.synthetic) {
             let inside: &mut Vec<u32> = &mut oneofs_of[oneof.message.index()];
+            if inside.is_empty() {
+                inside.reserve_exact(draft.message(oneof.message).oneofs.len());
+            }
             oneofs[index] = Some((oneof.message, inside.len() as u32));
             inside.push(index as u32);
         }
-        let is_extension = |id: &FieldId| draft.field(*id).is_extension();
-        let extensions: Vec<FieldId> = draft.field_ids().filter(is_extension).collect();
-        Layout { fields, oneofs_of, oneofs, extensions, members }
+        Layout { fields, oneofs_of, oneofs, extensions, with_default, wire, members }
     }
 }
 
@@ -133,14 +153,12 @@ fn ty(field: &FieldDraft) -> FieldType {
     field.ty.unwrap_or(FieldType::Scalar(super::Scalar::Bytes))
 }
 
-fn wire_fields(draft: &Draft) -> Vec<WireField> {
-    let wire_field = |field: &FieldDraft| {
-        let (ty, packed) = (ty(field), is_packed(field));
-        let wire_type = if packed { WireType::Length } else { ty.wire_type() };
-        let tag = Tag::new(field.number as u32, wire_type);
-        WireField { ty, label: label(field), packed, tag, home: Home::Extension(0) }
-    };
-    draft.fields.iter().map(wire_field).collect()
+/// How a field is on the wire; its home comes later.
+fn wire_field(field: &FieldDraft) -> WireField {
+    let (ty, packed) = (ty(field), is_packed(field));
+    let wire_type = if packed { WireType::Length } else { ty.wire_type() };
+    let tag = Tag::new(field.number as u32, wire_type);
+    WireField { ty, label: label(field), packed, tag, home: Home::Extension(0) }
 }
 
 /// Fields on their way into messages.
@@ -220,8 +238,10 @@ impl Graph {
             draft.files.iter().map(|file| file.package.clone().unwrap_or_default().into());
         let mut names = Map::default();
         names.reserve(draft.messages.len() + draft.enums.len());
+        let nodes = enums as usize + draft.enums.len() + draft.services.len();
+        let edges = nodes + draft.fields.len();
         Graph {
-            builder: frozen::Builder::new(),
+            builder: frozen::Builder::with_capacity(nodes, edges),
             count: 0,
             messages: files,
             enums,
@@ -231,7 +251,7 @@ impl Graph {
             packages: packages.collect(),
             message_names: draft.messages.iter().map(|one| one.full_name.clone()).collect(),
             oneofs: std::mem::take(&mut draft.oneofs),
-            edges: Vec::new(),
+            edges: Vec::with_capacity(edges),
         }
     }
 

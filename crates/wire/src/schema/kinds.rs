@@ -122,22 +122,22 @@ impl Scalar {
 
     /// The scalar of a keyword.
     pub fn from_name(name: &str) -> Option<Scalar> {
-        Some(match name {
-            "double" => Scalar::Double,
-            "float" => Scalar::Float,
-            "int64" => Scalar::Int64,
-            "uint64" => Scalar::Uint64,
-            "int32" => Scalar::Int32,
-            "fixed64" => Scalar::Fixed64,
-            "fixed32" => Scalar::Fixed32,
-            "bool" => Scalar::Bool,
-            "string" => Scalar::String,
-            "bytes" => Scalar::Bytes,
-            "uint32" => Scalar::Uint32,
-            "sfixed32" => Scalar::Sfixed32,
-            "sfixed64" => Scalar::Sfixed64,
-            "sint32" => Scalar::Sint32,
-            "sint64" => Scalar::Sint64,
+        Some(match name.as_bytes() {
+            b"double" => Scalar::Double,
+            b"float" => Scalar::Float,
+            b"int64" => Scalar::Int64,
+            b"uint64" => Scalar::Uint64,
+            b"int32" => Scalar::Int32,
+            b"fixed64" => Scalar::Fixed64,
+            b"fixed32" => Scalar::Fixed32,
+            b"bool" => Scalar::Bool,
+            b"string" => Scalar::String,
+            b"bytes" => Scalar::Bytes,
+            b"uint32" => Scalar::Uint32,
+            b"sfixed32" => Scalar::Sfixed32,
+            b"sfixed64" => Scalar::Sfixed64,
+            b"sint32" => Scalar::Sint32,
+            b"sint64" => Scalar::Sint64,
             _ => return None,
         })
     }

@@ -81,6 +81,24 @@ pub(crate) fn json_name_bytes(name: &str) -> impl Iterator<Item = u8> {
     })
 }
 
+/// Appends what [`json_name`] makes of the name.
+pub(crate) fn push_json_name(out: &mut Vec<u8>, name: &str) {
+    let start = out.len();
+    out.extend_from_slice(name.as_bytes());
+    let bytes = &mut out[start..];
+    let Some(first) = bytes.iter().position(|&byte| byte == b'_') else { return };
+    let (mut length, mut capital) = (first, false);
+    for from in first..bytes.len() {
+        let byte = bytes[from];
+        if byte != b'_' {
+            bytes[length] = if capital { byte.to_ascii_uppercase() } else { byte };
+            length += 1;
+        }
+        capital = byte == b'_';
+    }
+    out.truncate(start + length);
+}
+
 /// True if that is what [`json_name`] makes of the name.
 pub(crate) fn is_json_name(json: &[u8], name: &str) -> bool {
     if json.len() == name.len() {

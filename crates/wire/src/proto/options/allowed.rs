@@ -18,7 +18,7 @@ const VALUE_FEATURE_SUPPORT: u32 = 4;
 pub(super) fn check(draft: &Draft, element: Element, tree: &Tree, problems: &mut Vec<Problem>) {
     let (file, _) = element.place(draft);
     let edition = draft.edition(file);
-    for entry in tree.fields.values() {
+    for entry in &tree.fields {
         let field = draft.field(entry.field);
         if field.name == "features" && is_feature_set(draft, entry.field) && !edition.has_features()
         {
@@ -59,7 +59,7 @@ fn check_entry(
     for value in &entry.values {
         match (value, field.ty) {
             (Value::Message(tree), _) => {
-                for inner in tree.fields.values() {
+                for inner in &tree.fields {
                     check_entry(draft, element, edition, top, inner, problems);
                 }
             }

@@ -104,7 +104,7 @@ impl<'a> Interpreter<'a> {
         range: TextRange,
     ) -> Result<(), Failed> {
         let Some(oneof) = self.draft.field(id).oneof else { return Ok(()) };
-        let other = tree.fields.values().map(|entry| self.draft.field(entry.field)).find(|field| {
+        let other = tree.fields.iter().map(|entry| self.draft.field(entry.field)).find(|field| {
             field.oneof == Some(oneof) && field.number != self.draft.field(id).number
         });
         match other {

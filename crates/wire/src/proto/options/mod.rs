@@ -3,7 +3,7 @@
 //! An option's name leads from the options message of its element, through fields and extensions,
 //! to the field that is set; a value in braces is read in the text format. The values are kept as
 //! trees until the features of all fields are known, for how a repeated field is written depends
-//! on them.
+//! on them. Plain trees, which most are, hold nothing that does.
 //!
 //! ```text
 //! texts --interpret--> trees --write--> bytes --inherit--> features
@@ -49,17 +49,20 @@ pub(super) fn interpret_options(
         }
         trees.push((element, tree));
     }
+    let (mut all, mut bytes) = (Vec::new(), Vec::new());
     for (element, tree) in &trees {
-        let mut bytes = Vec::new();
-        tree.write(draft, Keep::All, &mut bytes);
+        all.clear();
+        tree.write(draft, Keep::All, &mut all);
         if let Some(options) = element.options(draft) {
-            options.bytes = bytes;
+            options.bytes.clone_from(&all);
         }
     }
     inherit_features(draft);
-    let (mut all, mut bytes) = (Vec::new(), Vec::new());
     for (element, tree) in &trees {
         allowed::check(draft, *element, tree, problems);
+        if tree.is_plain(draft) {
+            continue;
+        }
         all.clear();
         bytes.clear();
         tree.write(draft, Keep::All, &mut all);

@@ -1,8 +1,6 @@
 //! The value of an options message while it is put together: fields by number.
 
-use std::collections::BTreeMap;
-
-use crate::schema::draft::Draft;
+use crate::schema::draft::{Draft, FieldDraft};
 use crate::schema::features::RepeatedEncoding;
 use crate::schema::raw::{self, put_length, put_tag};
 use crate::schema::{FieldId, FieldType, WireType};
@@ -21,6 +19,7 @@ pub(super) enum Value {
 /// The values of one field, one unless it is repeated.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
+    pub(super) number: u32,
     pub(super) field: FieldId,
     pub(super) values: Vec<Value>,
 }
@@ -28,7 +27,8 @@ pub(super) struct Entry {
 /// A message.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Tree {
-    pub(super) fields: BTreeMap<u32, Entry>,
+    /// Ascending by number: mostly one, and seldom more than a few.
+    pub(super) fields: Vec<Entry>,
 }
 
 /// Which fields are written.
@@ -45,12 +45,32 @@ const RETENTION_SOURCE: u64 = 2;
 
 impl Tree {
     pub(super) fn get(&self, draft: &Draft, field: FieldId) -> Option<&Entry> {
-        self.fields.get(&(draft.field(field).number as u32))
+        self.find(draft.field(field).number as u32).ok().map(|at| &self.fields[at])
     }
 
     pub(super) fn entry(&mut self, draft: &Draft, field: FieldId) -> &mut Entry {
         let number = draft.field(field).number as u32;
-        self.fields.entry(number).or_insert(Entry { field, values: Vec::new() })
+        let at = self.find(number).unwrap_or_else(|at| {
+            if self.fields.is_empty() {
+                self.fields.reserve_exact(1);
+            }
+            self.fields.insert(at, Entry { number, field, values: Vec::with_capacity(1) });
+            at
+        });
+        &mut self.fields[at]
+    }
+
+    fn find(&self, number: u32) -> Result<usize, usize> {
+        self.fields.binary_search_by_key(&number, |entry| entry.number)
+    }
+
+    /// True if its bytes are the same whatever features say, and all of them are kept.
+    pub(super) fn is_plain(&self, draft: &Draft) -> bool {
+        self.fields.iter().all(|entry| {
+            let field = draft.field(entry.field);
+            let has_message = entry.values.iter().any(|one| matches!(one, Value::Message(_)));
+            !field.is_repeated() && !has_message && !is_for_source(field)
+        })
     }
 
     /// The message in a field, made if it is not there.
@@ -67,11 +87,9 @@ impl Tree {
 
     /// Serializes the fields ascending by number.
     pub(super) fn write(&self, draft: &Draft, keep: Keep, out: &mut Vec<u8>) {
-        for (&number, entry) in &self.fields {
-            let field = draft.field(entry.field);
-            let options = field.options.as_ref().map_or(&[][..], |options| &options.bytes);
-            let source_only = raw::last_varint(options, RETENTION) == Some(RETENTION_SOURCE);
-            if source_only && keep == Keep::RunTime {
+        for entry in &self.fields {
+            let (number, field) = (entry.number, draft.field(entry.field));
+            if keep == Keep::RunTime && is_for_source(field) {
                 continue;
             }
             let packed = field.is_repeated()
@@ -89,6 +107,12 @@ impl Tree {
             }
         }
     }
+}
+
+/// True for a field that only readers of the source see.
+fn is_for_source(field: &FieldDraft) -> bool {
+    let options = field.options.as_ref().map_or(&[][..], |options| &options.bytes);
+    raw::last_varint(options, RETENTION) == Some(RETENTION_SOURCE)
 }
 
 fn write_bare(value: &Value, out: &mut Vec<u8>) {

@@ -10,9 +10,11 @@ use crate::schema::draft::{
 };
 use crate::schema::features::Edition;
 use crate::schema::uninterpreted::TextRange;
-use crate::schema::{FieldId, Name, OneofId, Scalar, raw};
+use crate::schema::{FieldId, Name, OneofId, Scalar};
 
 const GROUP: u8 = 10;
+/// The options of the message of a map's entries: `map_entry` is set.
+const MAP_ENTRY: [u8; 2] = [7 << 3, 1];
 
 /// What stands before the name of a field.
 struct Head {
@@ -46,10 +48,10 @@ impl Parser<'_> {
 
     fn label(&mut self, in_oneof: bool, extension: bool) -> Parsed<Head> {
         let token = self.token();
-        let cardinality = match self.slice(token) {
-            "optional" => Cardinality::Optional,
-            "required" => Cardinality::Required,
-            "repeated" => Cardinality::Repeated,
+        let cardinality = match self.bytes(token) {
+            b"optional" => Cardinality::Optional,
+            b"required" => Cardinality::Required,
+            b"repeated" => Cardinality::Repeated,
             _ => {
                 let missing = self.edition == Edition::Proto2 && !in_oneof && !self.at_map();
                 if missing && token.kind != Kind::Word && !self.at_sign(b'.') {
@@ -101,10 +103,8 @@ impl Parser<'_> {
         }
         let is_group = self.at_word("group");
         let ty = self.field_type(&mut field)?;
-        let (name, name_range) = match is_group {
-            true => self.name("the name of a group")?,
-            false => self.name("the name of a field")?,
-        };
+        let what = if is_group { "the name of a group" } else { "the name of a field" };
+        let (name, name_range) = self.name(what)?;
         field.name = name;
         let number = self.number(&mut field)?;
         let ranges = Ranges { name: name_range, number, ty, other: extendee };
@@ -120,10 +120,11 @@ impl Parser<'_> {
 
     fn field_type(&mut self, field: &mut FieldDraft) -> Parsed<TextRange> {
         let token = self.token();
-        let scalar = Scalar::from_name(self.slice(token));
-        if token.kind == Kind::Word && self.slice(token) == "group" {
+        if self.at_word("group") {
             field.type_number = GROUP;
-        } else if let (Kind::Word, Some(scalar)) = (token.kind, scalar) {
+        } else if let (Kind::Word, Some(scalar)) =
+            (token.kind, Scalar::from_name(self.slice(token)))
+        {
             field.type_number = scalar.type_number();
         } else {
             let (path, range) = self.path("a type")?;
@@ -264,8 +265,7 @@ impl Parser<'_> {
             self.draft.push_field(part)
         };
         let fields = parts.map(&mut put).to_vec();
-        let mut options = OptionsDraft::default();
-        raw::put_varint(&mut options.bytes, 7, 1);
+        let options = OptionsDraft { bytes: MAP_ENTRY.into(), ..OptionsDraft::default() };
         let message: &mut MessageDraft = self.draft.message_mut(id);
         message.fields = fields;
         message.map_entry = true;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Around, Failed, Parsed, Parser};
+use super::{Around, Failed, Parsed, Parser, push_few};
 use crate::proto::lex::Kind;
 use crate::proto::places::Ranges;
 use crate::schema::draft::{MessageDraft, OneofDraft, Visibility};
@@ -36,7 +36,7 @@ impl Parser<'_> {
         });
         match around {
             Around::File => self.draft.file_mut(self.file).messages.push(id),
-            Around::Message(parent) => self.draft.message_mut(parent).messages.push(id),
+            Around::Message(parent) => push_few(&mut self.draft.message_mut(parent).messages, id),
         }
         id
     }
@@ -80,23 +80,23 @@ impl Parser<'_> {
             return self.visible(visibility, around);
         }
         // Each of these words may also begin the type of a field.
-        match self.slice(token) {
-            "message" if is_word(self, 1, Kind::Word) && !is_word(self, 2, Kind::Sign(b'=')) => {
+        match self.bytes(token) {
+            b"message" if is_word(self, 1, Kind::Word) && !is_word(self, 2, Kind::Sign(b'=')) => {
                 self.message(around, Visibility::Unset)
             }
-            "enum" if is_word(self, 1, Kind::Word) && !is_word(self, 2, Kind::Sign(b'=')) => {
+            b"enum" if is_word(self, 1, Kind::Word) && !is_word(self, 2, Kind::Sign(b'=')) => {
                 self.enumeration(around, Visibility::Unset)
             }
-            "extend" => self.extend(around),
-            "extensions" => self.extensions(id),
-            "reserved" => self.reserved_in_message(id),
-            "option" => {
+            b"extend" => self.extend(around),
+            b"extensions" => self.extensions(id),
+            b"reserved" => self.reserved_in_message(id),
+            b"option" => {
                 let mut options = self.draft.message_mut(id).options.take();
                 let result = self.option_statement(&mut options);
                 self.draft.message_mut(id).options = options;
                 result
             }
-            "oneof" => self.oneof(id),
+            b"oneof" => self.oneof(id),
             _ => self.field(around, None),
         }
     }
@@ -107,7 +107,7 @@ impl Parser<'_> {
         let place = self.place(Ranges { name: range, ..Ranges::default() });
         let oneof = OneofDraft { name, message, place, ..OneofDraft::default() };
         let id = self.draft.push_oneof(oneof);
-        self.draft.message_mut(message).oneofs.push(id);
+        push_few(&mut self.draft.message_mut(message).oneofs, id);
         self.block(|parser| {
             if parser.at_word("option") {
                 let mut options = parser.draft.oneof_mut(id).options.take();
@@ -161,12 +161,12 @@ impl Parser<'_> {
         let may_clash = names.filter(|name| name.starts_with(['_', 'X']));
         let mut names: BTreeSet<String> = may_clash.map(Name::to_string).collect();
         let check = !names.is_empty();
+        let mut name = String::new();
         for field in optional {
             let draft = self.draft.field(field);
-            let mut name = match draft.name.starts_with('_') {
-                true => draft.name.to_string(),
-                false => format!("_{}", draft.name),
-            };
+            name.clear();
+            name.push_str(if draft.name.starts_with('_') { "" } else { "_" });
+            name.push_str(&draft.name);
             while names.contains(&name) {
                 name.insert(0, 'X');
             }
@@ -175,7 +175,7 @@ impl Parser<'_> {
             }
             let place = draft.place;
             let oneof = OneofDraft {
-                name: name.into(),
+                name: name.as_str().into(),
                 message: id,
                 synthetic: true,
                 place,

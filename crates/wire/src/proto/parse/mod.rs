@@ -15,7 +15,7 @@ mod option;
 mod range;
 mod service;
 
-use super::lex::{Kind, Token, integer, lex};
+use super::lex::{Kind, Token, integer, lex_into};
 use super::places::{Places, Ranges};
 use crate::schema::draft::{Dependency, Draft, FileDraft, ImportKind, Visibility};
 use crate::schema::features::Edition;
@@ -61,10 +61,11 @@ impl Around {
     }
 }
 
-/// Reads a text into a new file of the draft.
+/// Reads a text into a new file of the draft; `tokens` is room for its tokens.
 pub(super) fn parse(
     name: &str,
     text: &str,
+    tokens: &mut Vec<Token>,
     draft: &mut Draft,
     places: &mut Places,
     problems: &mut Vec<Problem>,
@@ -72,11 +73,11 @@ pub(super) fn parse(
     let place = places.push(Ranges::default());
     let file = FileDraft { name: name.into(), place, ..FileDraft::default() };
     let file = draft.push_file(file);
-    let tokens = lex(text, file, problems);
+    lex_into(tokens, text, file, problems);
     let edition = Edition::Proto2;
     let mut parser = Parser {
         text,
-        tokens: &tokens,
+        tokens,
         at: 0,
         file,
         edition,
@@ -88,6 +89,14 @@ pub(super) fn parse(
     };
     parser.file();
     file
+}
+
+/// Adds to a list that mostly stays at one.
+fn push_few<T>(list: &mut Vec<T>, one: T) {
+    if list.is_empty() {
+        list.reserve_exact(1);
+    }
+    list.push(one);
 }
 
 impl<'a> Parser<'a> {
@@ -105,6 +114,12 @@ impl<'a> Parser<'a> {
     fn slice_of(&self, (start, end): TextRange) -> &'a str {
         // A string that does not end may stop inside a character: then it is reported already.
         self.text.get(start as usize..end as usize).unwrap_or("")
+    }
+
+    /// The bytes of a token: to tell words apart, which goes byte by byte in a `match`.
+    #[inline]
+    fn bytes(&self, token: Token) -> &'a [u8] {
+        self.text.as_bytes().get(token.start as usize..token.end as usize).unwrap_or(b"")
     }
 
     #[inline]
@@ -134,10 +149,11 @@ impl<'a> Parser<'a> {
     #[inline]
     fn at_word(&self, word: &str) -> bool {
         let token = self.token();
-        token.kind == Kind::Word && self.slice(token) == word
+        token.kind == Kind::Word && self.bytes(token) == word.as_bytes()
     }
 
     /// The token after the next.
+    #[inline]
     fn second(&self) -> Token {
         self.tokens[(self.at + 1).min(self.tokens.len() - 1)]
     }
@@ -469,9 +485,9 @@ impl<'a> Parser<'a> {
 
     /// `export` or `local`, where a declaration follows.
     fn visibility(&mut self) -> Option<Visibility> {
-        let visibility = match self.slice(self.token()) {
-            "export" => Visibility::Export,
-            "local" => Visibility::Local,
+        let visibility = match self.bytes(self.token()) {
+            b"export" => Visibility::Export,
+            b"local" => Visibility::Local,
             _ => return None,
         };
         let second = self.second();

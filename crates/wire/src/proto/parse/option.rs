@@ -1,6 +1,6 @@
 //! Options as they are written; what they mean is found out when all names are known.
 
-use super::{Parsed, Parser};
+use super::{Parsed, Parser, push_few};
 use crate::proto::lex::{Kind, integer};
 use crate::schema::draft::{MaybeOptions, OptionsDraft};
 use crate::schema::uninterpreted::{NamePart, OptionText, OptionValue, TextRange};
@@ -148,5 +148,5 @@ fn number(slice: &str, minus: bool) -> OptionValue {
 }
 
 fn push(options: &mut MaybeOptions, option: OptionText) {
-    options.get_or_insert_with(|| Box::new(OptionsDraft::default())).text.push(option);
+    push_few(&mut options.get_or_insert_with(|| Box::new(OptionsDraft::default())).text, option);
 }

@@ -58,6 +58,9 @@ impl<'a> Check<'a> {
     /// Names that came in descriptors; a text has none that are no identifiers.
     pub(super) fn names(&mut self) {
         let draft = self.draft;
+        if draft.files.iter().all(|file| file.descriptor.is_none()) {
+            return;
+        }
         let mut bad: Vec<(FileId, &str)> = Vec::new();
         let mut look = |file: FileId, name: &'a str| {
             if draft.file(file).descriptor.is_some() && !is_identifier(name) {

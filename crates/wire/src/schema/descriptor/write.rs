@@ -6,7 +6,7 @@ use crate::schema::draft::{
 };
 use crate::schema::features::Edition;
 use crate::schema::raw::{put_length, put_tag, put_varint};
-use crate::schema::{EnumId, FieldId, FileId, MessageId, ServiceId, WireType, json_name};
+use crate::schema::{EnumId, FieldId, FileId, MessageId, ServiceId, WireType, push_json_name};
 use crate::varint;
 
 /// A serialized `FileDescriptorSet` of those files.
@@ -122,7 +122,7 @@ fn field_into(out: &mut Vec<u8>, draft: &Draft, id: FieldId, oneof: Option<usize
     }
     match field.json_name_given() {
         Some(json_name) => put_text(out, 10, json_name),
-        None => put_text(out, 10, &json_name(&field.name)),
+        None => put_inner(out, 10, |out| push_json_name(out, &field.name)),
     }
     if field.proto3_optional {
         put_varint(out, 17, 1);

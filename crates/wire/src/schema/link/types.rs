@@ -145,18 +145,16 @@ pub fn link_types(
     names: &Names,
     problems: &mut Vec<Problem>,
 ) {
-    for id in draft.message_ids() {
-        for index in 0..draft.message(id).fields.len() {
-            let field = draft.message(id).fields[index];
-            draft.field_mut(field).message = Some(id);
-        }
-    }
     for id in draft.field_ids() {
         let field = draft.field(id);
         let extendee = field.is_extension().then(|| find_extendee(draft, imports, names, id));
         let ty = find_type(draft, imports, names, id);
-        if let Some(extendee) = extendee {
-            match extendee {
+        match extendee {
+            None => {
+                let field = draft.field_mut(id);
+                field.message = field.scope;
+            }
+            Some(extendee) => match extendee {
                 Ok(message) => {
                     let extended = &draft.messages[message.index()];
                     let field = &mut draft.fields[id.index()];
@@ -165,7 +163,7 @@ pub fn link_types(
                     field.rare_mut().extendee = dotted(&extended.full_name);
                 }
                 Err(problem) => problems.push(*problem),
-            }
+            },
         }
         match ty {
             Ok(resolved) => {

@@ -39,19 +39,23 @@ fn one(
     }
     items.pad(before);
     match items {
-        Items::I64(values) => values.extend(numbers::<i64>(rows, field)),
-        Items::U64(values) => values.extend(numbers::<u64>(rows, field)),
-        Items::I32(values) | Items::Enum(_, values) => values.extend(numbers::<i32>(rows, field)),
-        Items::U32(values) => values.extend(numbers::<u32>(rows, field)),
-        Items::F64(values) => values.extend(numbers::<f64>(rows, field)),
-        Items::F32(values) => values.extend(numbers::<f32>(rows, field)),
-        Items::Bool(values) => values.extend(numbers::<bool>(rows, field)),
-        Items::Text(texts, checked) => {
-            rows.texts(field).try_for_each(|text| push(texts, text.unwrap_or(&[]), *checked))?;
+        Items::I64(values) => values.extend(rows.numbers_or_zero::<i64>(field)),
+        Items::U64(values) => values.extend(rows.numbers_or_zero::<u64>(field)),
+        Items::I32(values) | Items::Enum(_, values) => {
+            values.extend(rows.numbers_or_zero::<i32>(field))
         }
-        Items::Bytes(texts) => {
+        Items::U32(values) => values.extend(rows.numbers_or_zero::<u32>(field)),
+        Items::F64(values) => values.extend(rows.numbers_or_zero::<f64>(field)),
+        Items::F32(values) => values.extend(rows.numbers_or_zero::<f32>(field)),
+        Items::Bool(values) => values.extend(rows.numbers_or_zero::<bool>(field)),
+        Items::Text(texts, Checked::No) => {
             let mut texts_of = rows.texts(field);
-            texts_of.try_for_each(|text| push(texts, text.unwrap_or(&[]), Checked::ByDecoder))?;
+            texts_of.try_for_each(|text| push(texts, text.unwrap_or(&[]), Checked::No))?;
+        }
+        Items::Text(texts, Checked::ByDecoder) | Items::Bytes(texts) => {
+            rows.append_texts(field, &mut texts.data, &mut texts.ends);
+            // None ends behind the last.
+            end(texts.data.len())?;
         }
         Items::Record(inner) => {
             let inner = *inner;
@@ -60,14 +64,6 @@ fn one(
         }
     }
     Ok(())
-}
-
-/// By row: the number that a field holds, 0 where it is absent.
-fn numbers<'r, T: Number + Default>(
-    rows: &'r Rows<'_>,
-    field: FieldId,
-) -> impl ExactSizeIterator<Item = T> + use<'r, T> {
-    rows.numbers(field).map(Option::unwrap_or_default)
 }
 
 /// A column with lists of items.
@@ -115,18 +111,10 @@ fn lists<T: Number>(
     rows: &Rows<'_>,
     field: FieldId,
 ) -> Result<(), Full> {
-    for list in rows.lists(field) {
-        starts.push(end(values.len())?);
-        match list.len() {
-            0..=SHORT => list.iter().for_each(|&value| values.push(value)),
-            _ => values.extend_from_slice(list),
-        }
-    }
-    Ok(())
+    rows.append_lists(field, values, starts);
+    // None begins behind the end.
+    end(values.len()).map(|_| ())
 }
-
-/// Lists of so many items at most are not worth a call.
-const SHORT: usize = 8;
 
 fn text_lists(
     texts: &mut Texts,
@@ -148,31 +136,10 @@ fn text_lists(
 #[inline]
 fn push(texts: &mut Texts, text: &[u8], checked: Checked) -> Result<(), Full> {
     match checked {
-        Checked::ByDecoder => extend(&mut texts.data, text),
+        Checked::ByDecoder => texts.data.extend_from_slice(text),
         Checked::No => {
             texts.data.extend_from_slice(String::from_utf8_lossy(text).as_bytes());
         }
     }
     texts.close()
-}
-
-/// Appends bytes. Most are few: two parts that may overlap are all of them, and need no call.
-#[inline]
-fn extend(data: &mut Vec<u8>, text: &[u8]) {
-    match text.len() {
-        4..8 => extend_by::<4>(data, text),
-        8..=16 => extend_by::<8>(data, text),
-        _ => data.extend_from_slice(text),
-    }
-}
-
-/// Appends at least `N` bytes, and at most twice as many.
-#[inline]
-fn extend_by<const N: usize>(data: &mut Vec<u8>, text: &[u8]) {
-    if let (Some(first), Some(last)) = (text.first_chunk::<N>(), text.last_chunk::<N>()) {
-        let apart = data.len() + text.len() - N;
-        data.extend_from_slice(first);
-        data.truncate(apart);
-        data.extend_from_slice(last);
-    }
 }

@@ -35,19 +35,19 @@ impl Bits {
 
     /// Appends bits.
     pub(crate) fn extend(&mut self, bits: impl ExactSizeIterator<Item = bool>) {
-        let mut at = self.len;
-        self.pad(at + bits.len());
-        // The word that is being filled, which comes to memory when it is full.
-        let mut word = self.words.get(at / 64).copied().unwrap_or(0);
-        for bit in bits {
-            word |= u64::from(bit) << (at % 64);
-            at += 1;
-            if at.is_multiple_of(64) {
-                self.words[at / 64 - 1] = std::mem::take(&mut word);
+        let first = self.len;
+        self.pad(first + bits.len());
+        let mut bits = bits;
+        let (mut at, mut shift) = (first / 64, first % 64);
+        while bits.len() > 0 {
+            // As many as the word has room for.
+            let count = bits.len().min(64 - shift);
+            let mut word = 0;
+            for (place, bit) in (0..count).zip(&mut bits) {
+                word |= u64::from(bit) << place;
             }
-        }
-        if let Some(last) = self.words.get_mut(at / 64) {
-            *last = word;
+            self.words[at] |= word << shift;
+            (at, shift) = (at + 1, 0);
         }
     }
 

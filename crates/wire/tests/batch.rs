@@ -4,6 +4,8 @@
 #[path = "common/random.rs"]
 mod random;
 
+use std::fmt::Debug;
+
 use random::{fill, message_type, schema, schema_of};
 use tidemill_stdx::rng::Rng;
 use tidemill_wire::decode::Listing;
@@ -66,12 +68,30 @@ fn message_text(schema: &Schema, message: MessageRef<'_>) -> String {
     format!("{{{}}}", texts.collect::<String>())
 }
 
-fn numbers<T: Number + std::fmt::Debug>(rows: &Rows<'_>, id: FieldId) -> Vec<Option<String>> {
-    rows.numbers::<T>(id).map(|value| value.map(|value| format!("{value:?}"))).collect()
+fn numbers<T: Number + Debug + Default>(rows: &Rows<'_>, id: FieldId) -> Vec<Option<String>> {
+    let text = |value| format!("{value:?}");
+    let zeros = rows.numbers::<T>(id).map(|value| text(value.unwrap_or_default()));
+    assert!(zeros.eq(rows.numbers_or_zero::<T>(id).map(text)));
+    rows.numbers::<T>(id).map(|value| value.map(text)).collect()
 }
 
-fn lists<T: Number + std::fmt::Debug>(rows: &Rows<'_>, id: FieldId) -> Vec<Option<String>> {
-    rows.lists::<T>(id).map(|list| Some(format!("{list:?}"))).collect()
+fn lists<T: Number + Debug + Default>(rows: &Rows<'_>, id: FieldId) -> Vec<Option<String>> {
+    // Behind what is there.
+    let (mut values, mut starts) = (vec![T::default(); 3], vec![7]);
+    rows.append_lists(id, &mut values, &mut starts);
+    starts.push(values.len() as i32);
+    let appended = starts[1..].windows(2).map(|pair| &values[pair[0] as usize..pair[1] as usize]);
+    let text = |list| format!("{list:?}");
+    assert!(appended.map(text).eq(rows.lists::<T>(id).map(text)));
+    rows.lists::<T>(id).map(|list| Some(text(list))).collect()
+}
+
+fn texts(rows: &Rows<'_>, id: FieldId) -> Vec<Option<String>> {
+    let (mut data, mut ends) = (b"before".to_vec(), vec![6]);
+    rows.append_texts(id, &mut data, &mut ends);
+    let appended = ends.windows(2).map(|pair| &data[pair[0] as usize..pair[1] as usize]);
+    assert!(appended.eq(rows.texts(id).map(Option::unwrap_or_default)));
+    rows.texts(id).map(|text| Some(format!("{:?}", text?))).collect()
 }
 
 /// By row: the value of a field as text.
@@ -95,8 +115,7 @@ fn field_texts(schema: &Schema, rows: &Rows<'_>, field: &Field) -> Vec<Option<St
     }
     let of = field.field_type().message();
     if layout.shape == Shape::Single {
-        let text = |text: Option<&[u8]>| Some(format!("{:?}", text?));
-        return by_kind!(numbers, rows.texts(id).map(text).collect(), {
+        return by_kind!(numbers, texts(rows, id), {
             let there: Vec<bool> = rows.present(id).collect();
             if !there.contains(&true) {
                 return vec![None; rows.len()];
@@ -203,6 +222,9 @@ fn wrong_fields_are_absent() {
     assert_eq!(rows.inside(n).numbers::<i64>(y).collect::<Vec<_>>(), [Some(7)]);
     assert_eq!(rows.inside(x).numbers::<i64>(y).collect::<Vec<_>>(), [None]);
     assert!(rows.items(n, |count| assert_eq!(count, 0)).is_empty());
+    let (mut values, mut starts) = (Vec::<i32>::new(), Vec::new());
+    rows.append_lists(x, &mut values, &mut starts);
+    assert_eq!((values, starts), (vec![], vec![0]));
     let mut empty = Batch::new(&schema, "Empty").unwrap();
     empty.push(&decoder, &[]).unwrap();
     assert_eq!(empty.rows().numbers::<i32>(x).collect::<Vec<_>>(), [None]);

@@ -47,7 +47,7 @@ use tally::Tally;
 use walk::Walk;
 
 #[cfg(not(feature = "native"))]
-use crate::message::Storage;
+use crate::message::{Arena, Storage, record::Record};
 use crate::schema::{MessageId, Schema};
 use crate::sink::Sink;
 
@@ -174,6 +174,19 @@ impl<'s> Decoder<'s> {
     /// What the native decoder does instead: nothing.
     #[cfg(not(feature = "native"))]
     pub(crate) fn fill_whole(&self, _: MessageId, _: &[u8], _: &mut dyn Storage) -> bool {
+        false
+    }
+
+    /// Likewise.
+    #[cfg(not(feature = "native"))]
+    pub(crate) fn fill_listed(
+        &self,
+        _: &Schema,
+        _: MessageId,
+        _: &[u8],
+        _: &mut Arena,
+        _: Record,
+    ) -> bool {
         false
     }
 

@@ -7,9 +7,9 @@
 //!   place = next;  if end - place < bytes: call the slow way;  next = place + bytes
 //! ```
 //! where `bytes` is a multiple of 8, and `next` and `end` are the first two words of the arena.
-//! The memory is not zeroed.
+//! The memory is not zeroed, unless [`Fresh::Zeroed`] asks for it.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
 /// Where everything in an arena begins, in bytes.
@@ -17,6 +17,10 @@ pub const ALIGN: usize = 8;
 
 /// Size of the first chunk; each further one has the size of all before it.
 const FIRST_CHUNK_BYTES: usize = 1024;
+
+/// Bytes behind the end of a chunk, which nobody gets: what lies in it may be read in pieces of
+/// this size, whatever its own.
+pub const SPARE_BYTES: usize = 32;
 
 /// See the module.
 #[repr(C)]
@@ -31,6 +35,17 @@ pub struct Arena {
     /// Bytes in the chunks before the one in use.
     before_bytes: usize,
     limit_bytes: usize,
+    fresh: Fresh,
+}
+
+/// What memory holds that comes from the system.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fresh {
+    /// Anything; nobody may read it.
+    Unknown,
+    /// Zeros, so that all of it may be read: also what nobody wrote since, or what stayed from
+    /// before a reset.
+    Zeroed,
 }
 
 // SAFETY: the arena alone owns its chunks; the pointers point into them.
@@ -50,13 +65,17 @@ struct Chunk {
 
 impl Chunk {
     fn layout(bytes: usize) -> Layout {
-        Layout::from_size_align(bytes, 16).expect("a chunk fits the address space")
+        Layout::from_size_align(bytes + SPARE_BYTES, 16).expect("a chunk fits the address space")
     }
 
-    fn new(bytes: usize) -> Chunk {
+    fn new(bytes: usize, fresh: Fresh) -> Chunk {
         let layout = Chunk::layout(bytes);
-        // SAFETY: the size is at least that of the first chunk.
-        let start = unsafe { alloc(layout) };
+        let start = match fresh {
+            // SAFETY: the size is not zero.
+            Fresh::Unknown => unsafe { alloc(layout) },
+            // SAFETY: likewise.
+            Fresh::Zeroed => unsafe { alloc_zeroed(layout) },
+        };
         let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
         Chunk { start, bytes }
     }
@@ -72,9 +91,21 @@ impl Drop for Chunk {
 impl Arena {
     /// An arena that never takes more than `limit_bytes`; takes nothing before the first use.
     pub fn with_limit(limit_bytes: usize) -> Arena {
+        Arena::with(limit_bytes, Fresh::Unknown)
+    }
+
+    /// The same, of memory that holds what `fresh` says.
+    pub fn with(limit_bytes: usize, fresh: Fresh) -> Arena {
         let nowhere = std::ptr::without_provenance_mut(ALIGN);
-        let chunks = Vec::new();
-        Arena { next: nowhere, end: nowhere, chunks, current: 0, before_bytes: 0, limit_bytes }
+        Arena {
+            next: nowhere,
+            end: nowhere,
+            chunks: Vec::new(),
+            current: 0,
+            before_bytes: 0,
+            limit_bytes,
+            fresh,
+        }
     }
 
     /// Memory for `bytes` bytes, at a multiple of 8; `None` at the limit.
@@ -98,10 +129,10 @@ impl Arena {
             let held = self.held_bytes();
             let left = self.limit_bytes.saturating_sub(held);
             let bytes = rounded.max(held).max(FIRST_CHUNK_BYTES).min(left) & !(ALIGN - 1);
-            if bytes < rounded || bytes > isize::MAX as usize - 16 {
+            if bytes < rounded || bytes > isize::MAX as usize - 16 - SPARE_BYTES {
                 return None;
             }
-            self.chunks.insert(following, Chunk::new(bytes));
+            self.chunks.insert(following, Chunk::new(bytes, self.fresh));
         }
         if following > 0 {
             self.before_bytes += self.chunks[self.current].bytes;
@@ -162,6 +193,7 @@ impl Arena {
     }
 
     /// Bytes that are in use.
+    #[inline]
     pub fn used_bytes(&self) -> usize {
         let start = self.chunks.get(self.current).map_or(ALIGN, |one| one.start.addr().get());
         self.before_bytes + (self.next.addr() - start)

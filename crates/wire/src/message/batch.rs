@@ -8,15 +8,18 @@
 //!   push(bytes)*  -->  Batch: arena, records  --rows()-->  Rows
 //!                                                           | numbers(f), texts(f): one per row
 //!                                                           | lists(f), text_lists(f)
+//!                                                           | append_lists(f), append_texts(f)
 //!                                                           '-- inside(f), items(f) --> Rows
 //! ```
 //! Fields that are not of the rows' message, or not of the kind that is asked for, are read as
 //! absent in all of them.
 
 use std::borrow::Cow;
+use std::hint::select_unpredictable;
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-use super::arena::Arena;
+use super::arena::{Arena, Fresh, SPARE_BYTES};
 use super::build::{Builder, Copies, Frame};
 use super::chance::Chance;
 use super::layout::{FieldLayout, Kind, Layouts, RecordLayout, Shape};
@@ -25,18 +28,22 @@ use super::{AccessError, MessageName};
 use crate::decode::{DecodeError, Decoder};
 use crate::schema::{FieldId, MessageId, Schema};
 
+/// The bytes of the widest slot.
+const WIDEST: u32 = 16;
+
 const ROOM: &str = "without a limit there is room";
 
 /// Messages of one type; see the module.
 pub struct Batch {
     schema: Schema,
     message: MessageId,
+    /// Of zeroed memory: slots are read before it is known whether they hold something.
     arena: Arena,
     records: Vec<Record>,
     /// Kept for its memory.
     frames: Vec<Frame>,
     chance: Chance,
-    /// Zeros, as many as the largest header has: the record of what is absent.
+    /// Zeros, as many as the largest record has: the record of what is absent.
     nothing: Box<[u64]>,
 }
 
@@ -53,15 +60,15 @@ impl Batch {
     pub fn new(schema: &Schema, message: impl MessageName) -> Result<Batch, AccessError> {
         let message = message.find(schema)?;
         let layouts = schema.batch_layouts();
-        let largest = schema.messages().map(|of| layouts.record(of).header_bytes).max();
+        let largest = schema.messages().map(|of| layouts.record(of).bytes).max();
         Ok(Batch {
             schema: schema.clone(),
             message,
-            arena: Arena::with_limit(usize::MAX),
+            arena: Arena::with(usize::MAX, Fresh::Zeroed),
             records: Vec::new(),
             frames: Vec::new(),
             chance: Chance::default(),
-            nothing: vec![0; largest.unwrap_or(0).div_ceil(8) as usize].into(),
+            nothing: vec![0; largest.unwrap_or(0).max(WIDEST).div_ceil(8) as usize].into(),
         })
     }
 
@@ -77,10 +84,10 @@ impl Batch {
         let layouts = schema.batch_layouts();
         let layout = layouts.record(*message);
         let mut record = Record::new(arena, layout).expect(ROOM);
-        let mut builder = Builder::over(schema, layouts, arena, *message, record, frames, Copies);
-        if !chance.fill(decoder, *message, bytes, &mut builder) {
+        if !chance.take(|| decoder.fill_listed(schema, *message, bytes, arena, record)) {
             record = Record::new(arena, layout).expect(ROOM);
-            builder = Builder::over(schema, layouts, arena, *message, record, frames, Copies);
+            let mut builder =
+                Builder::over(schema, layouts, arena, *message, record, frames, Copies);
             decoder.decode(*message, bytes, &mut builder)?;
         }
         self.records.push(record);
@@ -139,6 +146,12 @@ mod sealed {
     pub trait Sealed: Copy {
         /// Whether fields of that kind hold them.
         fn fits(kind: Kind) -> bool;
+
+        /// As what any slot may be read, also where nothing is.
+        type Raw: Copy + Default;
+
+        /// The number that lies so.
+        fn of(raw: Self::Raw) -> Self;
     }
 }
 
@@ -147,7 +160,7 @@ mod sealed {
 pub trait Number: sealed::Sealed + 'static {}
 
 macro_rules! numbers {
-    ($($ty:ty: $($kind:ident)|+;)+) => {
+    ($($ty:ty: $($kind:ident)|+, $value:ident: $raw:ty => $number:expr;)+) => {
         $(
             impl Number for $ty {}
             impl sealed::Sealed for $ty {
@@ -155,19 +168,26 @@ macro_rules! numbers {
                 fn fits(kind: Kind) -> bool {
                     matches!(kind, $(Kind::$kind)|+)
                 }
+
+                type Raw = $raw;
+
+                #[inline(always)]
+                fn of($value: $raw) -> $ty {
+                    $number
+                }
             }
         )+
     };
 }
 
 numbers! {
-    i64: I64;
-    u64: U64;
-    i32: I32 | Enum;
-    u32: U32;
-    f64: F64;
-    f32: F32;
-    bool: Bool;
+    i64: I64, raw: i64 => raw;
+    u64: U64, raw: u64 => raw;
+    i32: I32 | Enum, raw: i32 => raw;
+    u32: U32, raw: u32 => raw;
+    f64: F64, raw: u64 => f64::from_bits(raw);
+    f32: F32, raw: u32 => f32::from_bits(raw);
+    bool: Bool, raw: u8 => raw != 0;
 }
 
 /// Messages of one type at one place of a tree, or the absence of some of them.
@@ -214,6 +234,32 @@ impl Place {
         // SAFETY: the slot of a field whose bit is set was written, with what the caller says.
         Some(unsafe { slot.cast::<T>().read() })
     }
+
+    /// The same, or `absent`; without a jump, which nobody could foresee.
+    ///
+    /// # Safety
+    /// The field's slot is for a `T`, and any bits are one.
+    #[inline(always)]
+    unsafe fn read_or<T: Copy>(self, record: Record, absent: T) -> T {
+        let address = record.address();
+        // SAFETY: both are within the record, whose memory was zeroed when it was new, and of that
+        // type by what the caller says.
+        let (word, value) = unsafe {
+            let value = address.wrapping_add(self.offset).cast::<T>().read();
+            (address.wrapping_add(self.word).cast::<u64>().read(), value)
+        };
+        select_unpredictable(word & self.mask != 0, value, absent)
+    }
+
+    /// The list of a repeated field.
+    ///
+    /// # Safety
+    /// The field's slot holds a list.
+    #[inline(always)]
+    unsafe fn list(self, record: Record) -> List {
+        // SAFETY: any bits are a list, as long as nobody goes to its values.
+        unsafe { self.read_or(record, List::EMPTY) }
+    }
 }
 
 impl<'b> Rows<'b> {
@@ -239,8 +285,10 @@ impl<'b> Rows<'b> {
         }
     }
 
-    fn each(&self) -> impl ExactSizeIterator<Item = Record> + use<'_> {
-        self.records.iter().copied()
+    /// By row: the record to read a place of; where that is none, one that has room for anything.
+    fn each(&self, place: Place) -> impl ExactSizeIterator<Item = Record> + use<'_> {
+        let (there, nothing) = (place.mask != 0, self.batch.nothing());
+        self.records.iter().map(move |&record| if there { record } else { nothing })
     }
 
     /// How many there are.
@@ -259,7 +307,7 @@ impl<'b> Rows<'b> {
     /// its absence does not show.
     pub fn present(&self, field: FieldId) -> impl ExactSizeIterator<Item = bool> + use<'_> {
         let place = self.place(field, Shape::Single, |_| true);
-        self.each().map(move |record| place.slot(record).is_some())
+        self.each(place).map(move |record| place.slot(record).is_some())
     }
 
     /// By row: the number that a field holds.
@@ -269,7 +317,19 @@ impl<'b> Rows<'b> {
     ) -> impl ExactSizeIterator<Item = Option<T>> + use<'_, T> {
         let place = self.place(field, Shape::Single, T::fits);
         // SAFETY: a slot of that kind holds such a number.
-        self.each().map(move |record| unsafe { place.read(record) })
+        self.each(place).map(move |record| unsafe { place.read(record) })
+    }
+
+    /// By row: the number that a field holds, or zero.
+    pub fn numbers_or_zero<T: Number>(
+        &self,
+        field: FieldId,
+    ) -> impl ExactSizeIterator<Item = T> + use<'_, T> {
+        let place = self.place(field, Shape::Single, T::fits);
+        self.each(place).map(move |record| {
+            // SAFETY: a slot of that kind is for such a number.
+            T::of(unsafe { place.read_or(record, T::Raw::default()) })
+        })
     }
 
     /// By row: the numbers of a repeated field.
@@ -278,9 +338,9 @@ impl<'b> Rows<'b> {
         field: FieldId,
     ) -> impl ExactSizeIterator<Item = &[T]> + use<'_, T> {
         let place = self.place(field, Shape::List, T::fits);
-        self.each().map(move |record| {
+        self.each(place).map(move |record| {
             // SAFETY: the slot of a repeated field holds a list.
-            let list = unsafe { place.read::<List>(record) }.unwrap_or(List::EMPTY);
+            let list = unsafe { place.list(record) };
             // SAFETY: of numbers of that kind, which live as long as the batch is borrowed.
             unsafe { list.values() }
         })
@@ -289,10 +349,46 @@ impl<'b> Rows<'b> {
     /// By row: the string, or the bytes, that a field holds.
     pub fn texts(&self, field: FieldId) -> impl ExactSizeIterator<Item = Option<&[u8]>> {
         let place = self.place(field, Shape::Single, is_text);
-        self.each().map(move |record| {
+        self.each(place).map(move |record| {
             // SAFETY: the slot of such a field holds a view, of bytes that live in the arena.
             unsafe { Some(place.read::<View>(record)?.bytes()) }
         })
+    }
+
+    /// Appends the strings, or the bytes, that a field holds, and by row where they end.
+    ///
+    /// Ends beyond 2^31 wrap, and so the caller sees what there is then.
+    pub fn append_texts(&self, field: FieldId, data: &mut Vec<u8>, ends: &mut Vec<i32>) {
+        let place = self.place(field, Shape::Single, is_text);
+        let mut data = Tail::of(data);
+        ends.extend(self.each(place).map(|record| {
+            // SAFETY: the slot of such a field is for a view, and any bits are one.
+            let view = unsafe { place.read_or(record, View::EMPTY) };
+            // SAFETY: of bytes that live in the arena.
+            unsafe { data.append(view.start, view.len as usize) };
+            data.len() as i32
+        }));
+    }
+
+    /// Appends the numbers of a repeated field, and by row where they begin.
+    ///
+    /// Beginnings beyond 2^31 wrap, and so the caller sees what there is then.
+    pub fn append_lists<T: Number>(
+        &self,
+        field: FieldId,
+        values: &mut Vec<T>,
+        starts: &mut Vec<i32>,
+    ) {
+        let place = self.place(field, Shape::List, T::fits);
+        let mut values = Tail::of(values);
+        starts.extend(self.each(place).map(|record| {
+            let start = values.len() as i32;
+            // SAFETY: the slot of a repeated field holds a list.
+            let list = unsafe { place.list(record) };
+            // SAFETY: of numbers of that kind, which live in the arena.
+            unsafe { values.append(list.start.cast::<T>(), list.len as usize) };
+            start
+        }));
     }
 
     /// By row: the strings, or the bytes, of a repeated field.
@@ -301,9 +397,9 @@ impl<'b> Rows<'b> {
         field: FieldId,
     ) -> impl ExactSizeIterator<Item = impl ExactSizeIterator<Item = &[u8]>> {
         let place = self.place(field, Shape::List, is_text);
-        self.each().map(move |record| {
+        self.each(place).map(move |record| {
             // SAFETY: the slot of a repeated field holds a list.
-            let list = unsafe { place.read::<List>(record) }.unwrap_or(List::EMPTY);
+            let list = unsafe { place.list(record) };
             // SAFETY: of views of bytes that live in the arena.
             unsafe { list.values::<View>().iter().map(|view| view.bytes()) }
         })
@@ -313,9 +409,13 @@ impl<'b> Rows<'b> {
     pub fn inside(&self, field: FieldId) -> Rows<'b> {
         let place = self.place(field, Shape::Single, |kind| kind == Kind::Message);
         let nothing = self.batch.nothing();
-        // SAFETY: the slot of such a field holds a record.
-        let record = |record| unsafe { place.read(record) }.unwrap_or(nothing);
-        self.of(field, self.each().map(record).collect())
+        // SAFETY: the slot of such a field holds the address of a record.
+        let address = |record| unsafe { place.read_or(record, nothing.address()) };
+        let record = |record| {
+            // SAFETY: of a record of the field's type, or of one that has no fields.
+            NonNull::new(address(record)).map_or(nothing, |at| unsafe { Record::from_address(at) })
+        };
+        self.of(field, self.each(place).map(record).collect())
     }
 
     /// The messages of a repeated field, or the entries of a map, of all rows; `count` is told how
@@ -323,9 +423,9 @@ impl<'b> Rows<'b> {
     pub fn items(&self, field: FieldId, mut count: impl FnMut(usize)) -> Rows<'b> {
         let place = self.place(field, Shape::List, |kind| kind == Kind::Message);
         let mut records: Vec<Record> = Vec::new();
-        for record in self.each() {
+        for record in self.each(place) {
             // SAFETY: the slot of a repeated field holds a list.
-            let list = unsafe { place.read::<List>(record) }.unwrap_or(List::EMPTY);
+            let list = unsafe { place.list(record) };
             // SAFETY: of records.
             records.extend_from_slice(unsafe { list.values() });
             count(list.len as usize);
@@ -338,6 +438,69 @@ impl<'b> Rows<'b> {
         let found = self.layouts().find(field).and_then(|found| found.record);
         let layout = found.map_or(self.layout, |of| self.layouts().record(of));
         Rows { batch: self.batch, layout, records: Cow::Owned(records) }
+    }
+}
+
+/// What is appended to a vector, which knows of it when this is dropped.
+struct Tail<'v, T> {
+    to: &'v mut Vec<T>,
+    len: usize,
+}
+
+impl<T: Copy> Tail<'_, T> {
+    /// Values that are copied together, as most runs are short: so nothing depends on how short.
+    const PIECE: usize = SPARE_BYTES / size_of::<T>();
+
+    fn of(to: &mut Vec<T>) -> Tail<'_, T> {
+        let len = to.len();
+        Tail { to, len }
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Appends values of an arena.
+    ///
+    /// # Safety
+    /// So many are there, and behind them what an arena has behind all that is in it.
+    #[inline(always)]
+    unsafe fn append(&mut self, from: *const T, count: usize) {
+        if self.to.capacity() - self.len < count + Self::PIECE {
+            self.grow(count + Self::PIECE);
+        }
+        // Where nothing is, there is no address to read from.
+        let nothing = const { &[0u64; SPARE_BYTES / 8] };
+        let from = select_unpredictable(count == 0, nothing.as_ptr().cast::<T>(), from);
+        let to = self.to.as_mut_ptr().wrapping_add(self.len);
+        if count <= Self::PIECE {
+            // SAFETY: the vector has room for a piece more than that, and from a place in an arena
+            // a piece can be read. What is read too much is nobody's value.
+            unsafe { to.cast::<Piece>().write_unaligned(from.cast::<Piece>().read_unaligned()) };
+        } else {
+            // SAFETY: as the caller says, and the vector has room.
+            unsafe { to.copy_from_nonoverlapping(from, count) };
+        }
+        self.len += count;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, more: usize) {
+        // SAFETY: so many were appended.
+        unsafe { self.to.set_len(self.len) };
+        self.to.reserve(more);
+    }
+}
+
+/// Bytes that are copied, but for which nobody vouches.
+type Piece = [MaybeUninit<u64>; SPARE_BYTES / 8];
+
+impl<T> Drop for Tail<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: so many were appended.
+        unsafe { self.to.set_len(self.len) };
     }
 }
 

@@ -1,10 +1,6 @@
 //! Whether generated code is tried for a whole message at once: what it does not come to the end
 //! of, it has done in vain.
 
-use crate::decode::Decoder;
-use crate::message::storage::Storage;
-use crate::schema::MessageId;
-
 /// So many messages in a row are missed before it is tried less often: perhaps all of them have
 /// unknown fields, which are not for the code.
 const MISSED_MAX: u8 = 4;
@@ -20,21 +16,15 @@ pub(super) struct Chance {
 }
 
 impl Chance {
-    /// Fills the new record that `storage` is at with a whole message, if code alone can do it;
-    /// else, and that is false, with parts of it perhaps.
+    /// Has `fill` fill a new record with a whole message, if code alone can do it; else, and that
+    /// is false, with parts of it perhaps.
     #[inline]
-    pub(super) fn fill(
-        &mut self,
-        decoder: &Decoder<'_>,
-        message: MessageId,
-        input: &[u8],
-        storage: &mut dyn Storage,
-    ) -> bool {
+    pub(super) fn take(&mut self, fill: impl FnOnce() -> bool) -> bool {
         if self.missed >= MISSED_MAX {
             self.missed = if self.missed == TRIED_EVERY { MISSED_MAX - 1 } else { self.missed + 1 };
             return false;
         }
-        let done = decoder.fill_whole(message, input, storage);
+        let done = fill();
         self.missed = if done { 0 } else { self.missed + 1 };
         done
     }

@@ -167,7 +167,7 @@ impl<'i> Message<'i> {
         self.clear();
         let Message { schema, message, arena, root, frames, chance, .. } = self;
         let mut builder = Builder::new(schema, arena, *message, *root, frames, keep);
-        let done = chance.fill(decoder, *message, input, &mut builder);
+        let done = chance.take(|| decoder.fill_whole(*message, input, &mut builder));
         if !done {
             self.clear();
         }

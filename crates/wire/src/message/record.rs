@@ -8,7 +8,9 @@
 //! * The memory is written through one [`MessageMut`](super::MessageMut) or [`Builder`] at a time,
 //!   which borrow the arena's owner, and read through [`MessageRef`](super::MessageRef)s, which
 //!   borrow it too.
-//! * A slot is read only if its bit is set; then it holds what its layout says.
+//! * A slot is read only if its bit is set; then it holds what its layout says. A
+//!   [`Batch`](super::Batch) reads it before, and asks the bit whether it was something: its memory
+//!   was zeroed when it was new.
 //!
 //! [`Builder`]: super::Builder
 

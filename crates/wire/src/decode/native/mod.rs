@@ -82,6 +82,8 @@ pub struct Native {
     entry: Entry,
     /// By node: whether there is code for it.
     compiled: Vec<bool>,
+    /// By message: its node, if it has code that may read all of it.
+    whole: Vec<Option<u32>>,
     listing: Option<String>,
     /// Owns what `entry` points to.
     code: Code,
@@ -201,7 +203,9 @@ impl Native {
         // SAFETY: the function was declared with this signature, and `code` stays beside it.
         let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code.address(id)) };
         let listing = code.listing(id);
-        Ok(Native { tables: tables.clone(), serves, entry, compiled, listing, code })
+        let may = |&node: &u32| compiled[node as usize] && tables.node(node).required == 0;
+        let whole = schema.messages().map(|message| tables.root(message).filter(may)).collect();
+        Ok(Native { tables: tables.clone(), serves, entry, compiled, whole, listing, code })
     }
 
     /// Whether a sink can do with it.
@@ -218,12 +222,17 @@ impl Native {
     /// Whether it stores as a storage does.
     #[inline]
     fn serves_storage(&self, storage: &dyn Storage) -> bool {
+        let strings = if storage.copies() { Strings::Copied } else { Strings::Viewed };
+        self.serves_records(storage.schema(), storage.maps(), strings)
+    }
+
+    /// Whether it stores into such records of a schema.
+    #[inline]
+    fn serves_records(&self, of: &Schema, with: Maps, kept: Strings) -> bool {
         match &self.serves {
             Serves::Sinks(_) => false,
             Serves::Messages(schema, maps, strings) => {
-                storage.copies() == (*strings == Strings::Copied)
-                    && storage.maps() == *maps
-                    && storage.schema().is_same(schema)
+                kept == *strings && with == *maps && of.is_same(schema)
             }
         }
     }

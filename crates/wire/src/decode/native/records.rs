@@ -13,7 +13,9 @@
 //! Calls are left for what is rare: another chunk, a longer list; and for the ends of map entries,
 //! which go into an index. Extensions are left to the table decoder.
 
-use tidemill_jit::build::{CallConv, InstBuilder, IntCC, MemFlagsData, Value, signature, types};
+use tidemill_jit::build::{
+    Block, CallConv, InstBuilder, IntCC, MemFlagsData, Value, signature, types,
+};
 use tidemill_jit::{FuncId, Module};
 
 use super::super::tables::{Action, Entry};
@@ -25,7 +27,7 @@ use crate::message::arena::{ALIGN, END_OFFSET, NEXT_OFFSET};
 use crate::message::layout::{Cell, FieldLayout, Layouts, PRESENCE_OFFSET, Shape};
 use crate::message::record::{List, Record, View};
 use crate::message::{Arena, Storage};
-use crate::schema::FieldId;
+use crate::schema::{FieldId, WireType};
 
 /// What a native decoder for messages does with strings and bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,13 +63,26 @@ impl Helpers {
     }
 }
 
-/// The storage of a context.
+/// The storage of a context, if it has one.
 ///
 /// # Safety
-/// The host of `context` is the address of one, and nobody else uses it meanwhile.
-unsafe fn storage<'k>(context: *mut Context) -> &'k mut dyn Storage {
+/// The host of `context` is null or the address of one, and nobody else uses it meanwhile.
+unsafe fn storage<'k>(context: *mut Context) -> Option<&'k mut dyn Storage> {
     // SAFETY: as the caller says.
-    unsafe { *(*context).host.cast::<&mut dyn Storage>() }
+    let host = unsafe { (*context).host.cast::<&mut dyn Storage>().as_mut() };
+    host.map(|storage| &mut **storage)
+}
+
+/// Tells the storage that there was no memory.
+///
+/// # Safety
+/// As for [`storage`].
+#[cold]
+unsafe fn full(context: *mut Context) {
+    // SAFETY: as the caller says.
+    if let Some(storage) = unsafe { storage(context) } {
+        storage.full();
+    }
 }
 
 /// Memory for so many bytes; null, and the storage knows, where there is none.
@@ -77,8 +92,8 @@ unsafe extern "C" fn new_bytes(context: *mut Context, bytes: usize) -> *mut u8 {
     match arena.alloc(bytes) {
         Some(place) => place.as_ptr(),
         None => {
-            // SAFETY: the code was given a storage.
-            unsafe { storage(context) }.full();
+            // SAFETY: the code was given this context.
+            unsafe { full(context) };
             std::ptr::null_mut()
         }
     }
@@ -93,8 +108,8 @@ unsafe extern "C" fn grow_list(context: *mut Context, list: *mut List, cell_byte
     match list.grow(arena, cell_bytes) {
         Some(()) => GO_ON,
         None => {
-            // SAFETY: the code was given a storage.
-            unsafe { storage(context) }.full();
+            // SAFETY: the code was given this context.
+            unsafe { full(context) };
             STOP
         }
     }
@@ -112,12 +127,18 @@ unsafe extern "C" fn end_entry(
     };
     // SAFETY: the code made both, or was given them, as records of these layouts.
     let (entry, outer) = unsafe { (Record::from_address(entry), Record::from_address(outer)) };
-    // SAFETY: the code was given a storage.
-    match unsafe { storage(context) }.end_of_entry(FieldId(field), entry, outer) {
-        Ok(()) => GO_ON,
-        Err(_) => STOP,
-    }
+    // SAFETY: the code was given this context.
+    let ended = unsafe { storage(context) }
+        .is_some_and(|storage| storage.end_of_entry(FieldId(field), entry, outer).is_ok());
+    if ended { GO_ON } else { STOP }
 }
+
+/// Bytes of a packed list of varints that are looked at together.
+const COUNTED_BYTES: i64 = 16;
+
+/// Bytes of a packed list of other numbers that gets room at once. Longer ones grow, as they are
+/// read.
+const FIXED_MAX: i64 = 1 << 16;
 
 /// See the module.
 pub(super) struct Records<'l> {
@@ -243,6 +264,38 @@ impl Records<'_> {
         store(writer, at);
         let count = writer.body.ins().iadd_imm_u(count, 1);
         writer.body.ins().istore32(Writer::flags(), count, list, length as i32);
+    }
+
+    /// How many numbers a packed list has, which is not empty; to `otherwise` if it is too long to
+    /// be told at once.
+    fn count(
+        writer: &mut Writer<'_, '_>,
+        entry: &Entry,
+        at: Value,
+        length: Value,
+        otherwise: Block,
+    ) -> Value {
+        let (shift, most) = match WireType::from_tag(u64::from(entry.single_tag())) {
+            Some(WireType::Fixed64) => (3, FIXED_MAX),
+            Some(WireType::Fixed32) => (2, FIXED_MAX),
+            _ => (0, COUNTED_BYTES),
+        };
+        let before = writer.body.ins().iadd_imm_s(length, -1);
+        let some = writer.body.create_block();
+        let unknown = writer.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, before, most);
+        writer.body.ins().brif(unknown, otherwise, &[], some, &[]);
+        writer.body.switch_to_block(some);
+        if shift > 0 {
+            return writer.body.ins().ushr_imm_u(length, shift);
+        }
+        // Each varint ends with a byte without the top bit.
+        let bytes = writer.load(types::I8X16, at, 0);
+        let tops = writer.body.ins().vhigh_bits(types::I64, bytes);
+        let one = writer.number(types::I64, 1);
+        let behind = writer.body.ins().ishl(one, length);
+        let inside = writer.body.ins().iadd_imm_s(behind, -1);
+        let ends = writer.body.ins().band_not(inside, tops);
+        writer.body.ins().popcnt(ends)
     }
 
     /// Takes memory from the front of the chunk, where `spare` bytes more must be; else from the
@@ -376,6 +429,38 @@ impl Target for Records<'_> {
             writer.store(length, to, offset + len);
         };
         self.keep(writer, place, self.layout(entry), put);
+    }
+
+    /// A new list gets room for what comes at once.
+    fn start_list(
+        &self,
+        writer: &mut Writer<'_, '_>,
+        place: u32,
+        entry: &Entry,
+        at: Value,
+        length: Value,
+    ) {
+        use std::mem::offset_of;
+        let (start, len) = (offset_of!(List, start) as i32, offset_of!(List, len) as i32);
+        let field = self.layout(entry);
+        let there = Self::is_set(writer, field);
+        let (fresh, done) = (writer.body.create_block(), writer.body.create_block());
+        writer.body.ins().brif(there, done, &[], fresh, &[]);
+        writer.body.switch_to_block(fresh);
+        let count = Self::count(writer, entry, at, length, done);
+        let bytes = writer.body.ins().imul_imm_u(count, i64::from(field.cell.bytes()));
+        let rounded = writer.body.ins().iadd_imm_u(bytes, ALIGN as i64 - 1);
+        let rounded = writer.body.ins().band_imm_s(rounded, -(ALIGN as i64));
+        let first = Self::take(writer, place, rounded, 0, self.helpers.bytes);
+        let record = writer.body.use_var(writer.record);
+        let list = writer.body.ins().iadd_imm_u(record, i64::from(field.offset));
+        writer.store(first, list, start);
+        // No values yet; the length is the low half of the word, the capacity the high one.
+        let room = writer.body.ins().ishl_imm_u(count, 32);
+        writer.store(room, list, len);
+        self.mark(writer, field);
+        writer.body.ins().jump(done, &[]);
+        writer.body.switch_to_block(done);
     }
 
     fn start_sub(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry) -> Option<Value> {

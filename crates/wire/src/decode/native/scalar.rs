@@ -356,6 +356,11 @@ impl Writer<'_, '_> {
             self.body.def_var(self.pos, end);
             return;
         }
+        // Of a closed enum perhaps no number is for the list.
+        if self.target.wants(entry) && entry.action != Action::ClosedEnum {
+            let target = self.target;
+            target.start_list(self, place, entry, body, length);
+        }
         self.elements(place, entry, form, body, end);
         self.body.def_var(self.pos, end);
     }

@@ -34,6 +34,9 @@ pub(super) trait Target {
         length: Value,
     );
 
+    /// A packed list of numbers begins, whose `length` bytes are at an address.
+    fn start_list(&self, _: &mut Writer<'_, '_>, _: u32, _: &Entry, _at: Value, _length: Value) {}
+
     /// A sub-message begins; its frame is not pushed yet. Gives its record, if records are filled.
     fn start_sub(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry) -> Option<Value>;
 

@@ -5,15 +5,19 @@
 //! with no message open, all is said; if it leaves anywhere else, nothing is, and the message is
 //! decoded from its beginning by a walk, which finds what is wrong or does what the code does not.
 
+use std::ffi::c_void;
 use std::mem::{ManuallyDrop, MaybeUninit};
 
 use super::super::Decoder;
 use super::super::load::SLACK;
 use super::super::state::{Frame, State};
-use super::PAGE_BYTES;
 use super::context::{Context, Exit};
+use super::{Native, PAGE_BYTES, Strings};
+use crate::message::Arena;
+use crate::message::layout::Maps;
+use crate::message::record::Record;
 use crate::message::storage::Storage;
-use crate::schema::MessageId;
+use crate::schema::{MessageId, Schema};
 
 /// Messages that nest deeper are for a walk.
 const FRAMES: usize = 16;
@@ -28,21 +32,58 @@ impl Decoder<'_> {
         input: &[u8],
         storage: &mut dyn Storage,
     ) -> bool {
-        let Some(native) = self.native else { return false };
-        let Some(root) = self.tables.root(message) else { return false };
+        let Some(native) = self.native.filter(|native| native.serves_storage(storage)) else {
+            return false;
+        };
+        let (record, of) = storage.record();
+        let arena = storage.arena();
+        let mut storage = storage;
+        let host = (&raw mut storage).cast();
+        // SAFETY: the storage is of the kind that the code serves, and the record of this type.
+        of == message && unsafe { self.read_whole(native, message, input, arena, record, host) }
+    }
+
+    /// The same, for a record of a batch of this schema.
+    #[inline]
+    pub(crate) fn fill_listed(
+        &self,
+        schema: &Schema,
+        message: MessageId,
+        input: &[u8],
+        arena: &mut Arena,
+        record: Record,
+    ) -> bool {
+        let serves =
+            |native: &&Native| native.serves_records(schema, Maps::Listed, Strings::Copied);
+        let Some(native) = self.native.filter(serves) else { return false };
+        let nobody = std::ptr::null_mut();
+        // SAFETY: the caller's record is in this arena, of the layout that batches have.
+        unsafe { self.read_whole(native, message, input, arena, record, nobody) }
+    }
+
+    /// Runs the code.
+    ///
+    /// # Safety
+    /// The code serves records as `record` is one, of type `message`, in `arena`. The host is the
+    /// address of its storage, or null where neither memory has a limit nor maps an index.
+    #[inline]
+    unsafe fn read_whole(
+        &self,
+        native: &Native,
+        message: MessageId,
+        input: &[u8],
+        arena: *mut Arena,
+        record: Record,
+        host: *mut c_void,
+    ) -> bool {
+        let Some(root) = native.whole.get(message.index()).copied().flatten() else {
+            return false;
+        };
         let behind = (input.as_ptr().addr() + input.len()) % PAGE_BYTES;
         // The code reads words that may end behind the input, but not on another page.
         let on_page = behind > 0 && behind + SLACK <= PAGE_BYTES;
-        let (record, of) = storage.record();
         // It reads a tag before it asks for the end: where nothing is, nothing may be read.
-        if !(on_page
-            && !input.is_empty()
-            && of == message
-            && native.serves_storage(storage)
-            && native.compiled[root as usize]
-            && self.tables.node(root).required == 0
-            && input.len() <= self.bytes_max)
-        {
+        if !(on_page && !input.is_empty() && input.len() <= self.bytes_max) {
             return false;
         }
         let mut frames = [MaybeUninit::<Frame>::uninit(); FRAMES];
@@ -53,10 +94,9 @@ impl Decoder<'_> {
         context.end = context.address(State::root_end(self.bytes_max));
         context.top = first;
         context.frames_end = first.wrapping_add(FRAMES.min(self.depth_max));
-        context.arena = storage.arena();
+        context.arena = arena;
         context.record = record.address().expose_provenance();
-        let mut storage = storage;
-        context.host = (&raw mut storage).cast();
+        context.host = host;
         // SAFETY: the code was written for these tables and for records of this storage;
         // `Context` says what is where; the words it reads end on the last page of the input.
         let code = unsafe { (native.entry)(&mut *context, root) };

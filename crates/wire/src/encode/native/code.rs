@@ -319,7 +319,7 @@ impl Writer<'_, '_> {
         self.body.ins().brif(len, some, &[], after, &[]);
         self.body.switch_to_block(some);
         let chosen = self.body.append_block_param(ready, types::I64);
-        let by_key = offset_of!(Context<'_>, by_key) as i32;
+        let by_key = offset_of!(Context, by_key) as i32;
         let by_key = self.body.ins().load(types::I64, flags(), self.context, by_key);
         self.body.ins().brif(by_key, sort, &[], ready, &[start.into()]);
         self.body.set_cold_block(sort);
@@ -362,7 +362,7 @@ impl Writer<'_, '_> {
     fn sub_message(&mut self, field: &FieldLayout, record: Value) {
         let Some(of) = field.record else { return };
         let Some(&function) = self.functions.get(&of) else { return };
-        let end = offset_of!(Context<'_>, end) as i32;
+        let end = offset_of!(Context, end) as i32;
         if let FieldType::Group(_) = field.ty {
             self.tag(Tag::new(field.number, WireType::EndGroup));
             let p = self.p();
@@ -488,10 +488,43 @@ impl Writer<'_, '_> {
         self.body.ins().jump(done, &[]);
 
         self.body.switch_to_block(long);
+        let [eight, longest] = self.fork(IntCC::UnsignedLessThan, value, 1 << 56);
+        self.body.switch_to_block(eight);
+        self.varint_of_eight(p, value);
+        self.body.ins().jump(done, &[]);
+        self.body.switch_to_block(longest);
         let p = self.body.call(self.helpers.varint, &[p, value])[0];
         self.set_p(p);
         self.body.ins().jump(done, &[]);
         self.body.switch_to_block(done);
+    }
+
+    /// A varint of up to eight bytes, where there is room for eight: its sevens are pulled apart in
+    /// three steps, and what is stored ends at `p`, with zeros before it that are written over.
+    fn varint_of_eight(&mut self, p: Value, value: Value) {
+        let mut word = value;
+        for (low, high, shift) in [
+            (0x0fff_ffff_i64, 0x00ff_ffff_f000_0000, 4),
+            (0x0000_3fff_0000_3fff, 0x0fff_c000_0fff_c000, 2),
+            (0x007f_007f_007f_007f, 0x3f80_3f80_3f80_3f80, 1),
+        ] {
+            let [low, high] = [low, high].map(|mask| self.body.ins().iconst(types::I64, mask));
+            let low = self.body.ins().band(word, low);
+            let high = self.body.ins().band(word, high);
+            let high = self.body.ins().ishl_imm_u(high, shift);
+            word = self.body.ins().bor(low, high);
+        }
+        let unused = self.body.ins().clz(word);
+        let unused = self.body.ins().band_imm_u(unused, 0x38);
+        let tops = self.body.ins().iconst(types::I64, 0x0080_8080_8080_8080);
+        let tops = self.body.ins().ushr(tops, unused);
+        let word = self.body.ins().bor(word, tops);
+        let word = self.body.ins().ishl(word, unused);
+        self.body.ins().store(flags(), word, p, -8);
+        let unused = self.body.ins().ushr_imm_u(unused, 3);
+        let p = self.body.ins().iadd(p, unused);
+        let p = self.body.ins().iadd_imm_s(p, -8);
+        self.set_p(p);
     }
 
     /// A tag, where there is room.
@@ -534,7 +567,7 @@ impl Writer<'_, '_> {
     fn require(&mut self, need: Value) {
         let [short, enough] = [(); 2].map(|()| self.body.create_block());
         self.body.set_cold_block(short);
-        let limit = offset_of!(Context<'_>, limit) as i32;
+        let limit = offset_of!(Context, limit) as i32;
         let limit = self.body.ins().load(types::I64, flags(), self.context, limit);
         let p = self.p();
         let room = self.body.ins().isub(p, limit);

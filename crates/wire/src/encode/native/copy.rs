@@ -1,4 +1,5 @@
-//! Copies of strings: short ones by two loads and stores that overlap, long ones by the library.
+//! Copies of strings: short ones by loads and stores from both ends that overlap, long ones by the
+//! library.
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Type, Value, types};
 
@@ -12,10 +13,14 @@ impl Writer<'_, '_> {
         self.body.switch_to_block(short);
         self.copy_short(to, from, len, done);
         self.body.switch_to_block(long);
-        let [two, many] = self.fork(IntCC::UnsignedLessThanOrEqual, len, 32);
-        self.body.switch_to_block(two);
-        self.ends(types::I8X16, to, from, len, done);
-        self.body.switch_to_block(many);
+        // Up to twice so many pieces of sixteen bytes.
+        for pieces in [1, 2, 4] {
+            let [some, more] =
+                self.fork(IntCC::UnsignedLessThanOrEqual, len, i64::from(32 * pieces));
+            self.body.switch_to_block(some);
+            self.ends(types::I8X16, pieces, to, from, len, done);
+            self.body.switch_to_block(more);
+        }
         let config = self.body.config();
         self.body.call_memcpy(config, to, from, len);
         self.body.ins().jump(done, &[]);
@@ -25,11 +30,11 @@ impl Writer<'_, '_> {
     fn copy_short(&mut self, to: Value, from: Value, len: Value, done: Block) {
         let [eight, less] = self.fork(IntCC::UnsignedGreaterThanOrEqual, len, 8);
         self.body.switch_to_block(eight);
-        self.ends(types::I64, to, from, len, done);
+        self.ends(types::I64, 1, to, from, len, done);
         self.body.switch_to_block(less);
         let [four, less] = self.fork(IntCC::UnsignedGreaterThanOrEqual, len, 4);
         self.body.switch_to_block(four);
-        self.ends(types::I32, to, from, len, done);
+        self.ends(types::I32, 1, to, from, len, done);
         self.body.switch_to_block(less);
         let some = self.body.create_block();
         self.body.ins().brif(len, some, &[], done, &[]);
@@ -49,16 +54,19 @@ impl Writer<'_, '_> {
         self.body.ins().jump(done, &[]);
     }
 
-    /// The first and the last bytes, as many each as the type has.
-    fn ends(&mut self, ty: Type, to: Value, from: Value, len: Value, done: Block) {
+    /// The first and the last bytes, each in so many pieces of the type.
+    fn ends(&mut self, ty: Type, pieces: i32, to: Value, from: Value, len: Value, done: Block) {
         let flags = super::code::flags();
         let bytes = ty.bytes() as i32;
         let from_end = self.body.ins().iadd(from, len);
         let to_end = self.body.ins().iadd(to, len);
-        let first = self.body.ins().load(ty, flags, from, 0);
-        let last = self.body.ins().load(ty, flags, from_end, -bytes);
-        self.body.ins().store(flags, first, to, 0);
-        self.body.ins().store(flags, last, to_end, -bytes);
+        for piece in 0..pieces {
+            let (front, back) = (bytes * piece, -bytes * (piece + 1));
+            let first = self.body.ins().load(ty, flags, from, front);
+            let last = self.body.ins().load(ty, flags, from_end, back);
+            self.body.ins().store(flags, first, to, front);
+            self.body.ins().store(flags, last, to_end, back);
+        }
         self.body.ins().jump(done, &[]);
     }
 

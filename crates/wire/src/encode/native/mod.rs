@@ -36,16 +36,18 @@ use crate::schema::{MessageId, Schema};
 /// Size of the first buffer.
 const FIRST_BYTES: usize = 4096;
 
-/// What generated code knows of its surroundings.
+/// What generated code knows of its surroundings; an encoder keeps it, as making one would cost
+/// what some fields do.
+#[derive(Debug)]
 #[repr(C)]
-pub(super) struct Context<'m> {
+pub(super) struct Context {
     /// The first byte of the buffer.
     limit: *mut u8,
     /// One past its last byte.
     end: *mut u8,
     /// 1 if entries of maps go by key.
     by_key: u64,
-    schema: &'m Schema,
+    schema: Schema,
     error: Option<EncodeError>,
     /// Entries by key, until the end.
     sorted: Vec<Vec<Record>>,
@@ -53,7 +55,13 @@ pub(super) struct Context<'m> {
     table: Vec<u8>,
 }
 
-type Function = extern "C" fn(*mut Context<'_>, Record, *mut u8, u64) -> *mut u8;
+impl Drop for Context {
+    fn drop(&mut self) {
+        free(self.limit, self.end.addr() - self.limit.addr());
+    }
+}
+
+type Function = extern "C" fn(*mut Context, Record, *mut u8, u64) -> *mut u8;
 
 /// The code for messages of one type and all types inside; clones share it.
 #[derive(Clone)]
@@ -93,31 +101,33 @@ impl std::fmt::Debug for EncoderCode {
 #[derive(Debug)]
 pub struct NativeEncoder {
     code: EncoderCode,
-    order: MapOrder,
     check_required: bool,
-    start: NonNull<u8>,
-    bytes: usize,
+    context: Context,
 }
 
-// SAFETY: the buffer is its own.
+// SAFETY: the buffer is its own, and between messages it holds no records.
 unsafe impl Send for NativeEncoder {}
 
 impl NativeEncoder {
     /// An encoder that uses this code.
     pub fn new(code: EncoderCode) -> NativeEncoder {
-        NativeEncoder {
-            code,
-            order: MapOrder::Stored,
-            check_required: false,
-            start: NonNull::dangling(),
-            bytes: 0,
-        }
+        let nowhere = NonNull::dangling().as_ptr();
+        let context = Context {
+            limit: nowhere,
+            end: nowhere,
+            by_key: 0,
+            schema: code.schema.clone(),
+            error: None,
+            sorted: Vec::new(),
+            table: Vec::new(),
+        };
+        NativeEncoder { code, check_required: false, context }
     }
 
     /// As [`Encoder::map_order`].
     pub fn map_order(self, order: MapOrder) -> NativeEncoder {
         let mut this = self;
-        this.order = order;
+        this.context.by_key = u64::from(order == MapOrder::ByKey);
         this
     }
 
@@ -133,7 +143,7 @@ impl NativeEncoder {
     /// # Errors
     /// As [`Encoder::encode`]; a message of another type.
     pub fn encode(&mut self, message: MessageRef<'_>) -> Result<&[u8], EncodeError> {
-        let NativeEncoder { code, order, check_required, .. } = self;
+        let NativeEncoder { code, check_required, context } = self;
         if message.layout.message != code.message || !message.schema.is_same(&code.schema) {
             return Err(EncodeError::WrongMessage);
         }
@@ -141,19 +151,10 @@ impl NativeEncoder {
             return Err(EncodeError::MissingRequired { path });
         }
         let Some(record) = message.record else { return Ok(&[]) };
-        let mut context = Context {
-            limit: self.start.as_ptr(),
-            end: self.start.as_ptr().wrapping_add(self.bytes),
-            by_key: u64::from(*order == MapOrder::ByKey),
-            schema: message.schema,
-            error: None,
-            sorted: Vec::new(),
-            table: Vec::new(),
-        };
-        let start = (code.entry)(&mut context, record, context.end, DEPTH_MAX as u64 + 1);
-        // The buffer may be another now.
-        self.bytes = context.end.addr() - context.limit.addr();
-        self.start = NonNull::new(context.limit).unwrap_or(NonNull::dangling());
+        let start = (code.entry)(context, record, context.end, DEPTH_MAX as u64 + 1);
+        if !context.sorted.is_empty() {
+            context.sorted.clear();
+        }
         if start.is_null() {
             return Err(context.error.take().unwrap_or(EncodeError::TooDeep));
         }
@@ -180,13 +181,7 @@ impl NativeEncoder {
 
     /// Bytes of the buffer.
     pub fn held_bytes(&self) -> usize {
-        self.bytes
-    }
-}
-
-impl Drop for NativeEncoder {
-    fn drop(&mut self) {
-        free(self.start.as_ptr(), self.bytes);
+        self.context.end.addr() - self.context.limit.addr()
     }
 }
 
@@ -203,7 +198,7 @@ fn free(start: *mut u8, bytes: usize) {
 
 /// A larger buffer with room for `need` bytes before `p`; gives the new `p`, 0 if the message is
 /// too large.
-extern "C" fn grow(context: &mut Context<'_>, p: *mut u8, need: u64) -> *mut u8 {
+extern "C" fn grow(context: &mut Context, p: *mut u8, need: u64) -> *mut u8 {
     let (old, used) = (context.end.addr() - context.limit.addr(), context.end.addr() - p.addr());
     if used > BYTES_MAX {
         context.error = Some(EncodeError::TooLarge);
@@ -229,7 +224,7 @@ extern "C" fn grow(context: &mut Context<'_>, p: *mut u8, need: u64) -> *mut u8 
 }
 
 /// Bytes before `p`, wherever they come from.
-fn put(context: &mut Context<'_>, p: *mut u8, bytes: &[u8]) -> *mut u8 {
+fn put(context: &mut Context, p: *mut u8, bytes: &[u8]) -> *mut u8 {
     let mut p = p;
     if p.addr() - context.limit.addr() < bytes.len() {
         p = grow(context, p, bytes.len() as u64);
@@ -244,7 +239,7 @@ fn put(context: &mut Context<'_>, p: *mut u8, bytes: &[u8]) -> *mut u8 {
 }
 
 /// The unknown fields of a record.
-extern "C" fn unknown(context: &mut Context<'_>, record: Record, p: *mut u8) -> *mut u8 {
+extern "C" fn unknown(context: &mut Context, record: Record, p: *mut u8) -> *mut u8 {
     let mut p = p;
     for view in record.unknown().iter().rev() {
         // SAFETY: views live as long as the message.
@@ -258,13 +253,13 @@ extern "C" fn unknown(context: &mut Context<'_>, record: Record, p: *mut u8) -> 
 
 /// A whole record, by the table encoder.
 extern "C" fn whole(
-    context: &mut Context<'_>,
+    context: &mut Context,
     record: Record,
     p: *mut u8,
     message: u64,
     depth_left: u64,
 ) -> *mut u8 {
-    let schema = context.schema;
+    let schema = &context.schema;
     let order = if context.by_key == 1 { MapOrder::ByKey } else { MapOrder::Stored };
     let layout = schema.layouts().record(MessageId(message as u32));
     let depth = (DEPTH_MAX + 1).saturating_sub(depth_left as usize);
@@ -281,7 +276,7 @@ extern "C" fn whole(
 
 /// The entries of a map by key; `key` is the index of the field.
 extern "C" fn sorted(
-    context: &mut Context<'_>,
+    context: &mut Context,
     entries: *const Record,
     len: u64,
     key: u64,

@@ -1,13 +1,11 @@
 //! Apps that talk to the system: they sleep until a descriptor is ready.
 
-mod common;
-
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use common::{Folder, frames, graph_of, on_the_system as world, read, run_for, write};
+use crate::common::{Folder, frames, graph_of, on_the_system as world, read, run_for, write};
 use tidemill_apps::capture::Format;
 use tidemill_apps::frame::describe;
 use tidemill_packet::drive;

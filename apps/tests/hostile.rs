@@ -1,9 +1,7 @@
 //! Whatever comes: frames that are cut, grown, of no length, of the greatest length, or changed in
 //! any place. No app fails, and no packet is lost.
 
-mod common;
-
-use common::{Folder, frames, graph_of, read, run_to_end, write};
+use crate::common::{Folder, frames, graph_of, read, run_to_end, write};
 use tidemill_apps::capture::Format;
 use tidemill_packet::app::{Count, Direction, Flow};
 use tidemill_packet::engine::{Engine, Options, Rest};

@@ -1,11 +1,9 @@
 //! Programs of others as judges: tcpdump reads the captures we write and writes captures we read;
 //! tcprewrite changes frames as our apps do. Where they are not installed the tests are skipped.
 
-mod common;
-
 use std::process::Command;
 
-use common::{Folder, frames, read, run_to_end, write};
+use crate::common::{Folder, frames, read, run_to_end, write};
 use tidemill_apps::capture::Format;
 
 /// Runs a program; why it cannot be had, if it cannot. A program that is there must succeed.

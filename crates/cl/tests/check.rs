@@ -1,11 +1,9 @@
 //! The checker against programs that are right, programs that are wrong, and its own corpus:
 //! `tests/cl/check/NAME.com` with its diagnostics in `NAME.err` (absent: none). `BLESS=1` rewrites.
 
-mod corpus;
-
 use std::path::{Path, PathBuf};
 
-use corpus::{compare, folder};
+use crate::corpus::{compare, folder};
 use tidemill_cl::check::check;
 use tidemill_cl::ir::verify::verify;
 use tidemill_cl::lower::lower;

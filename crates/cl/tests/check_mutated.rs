@@ -1,11 +1,9 @@
 //! Right programs with names and values exchanged: the checker ends with diagnostics that point
 //! into the source, and what it lets pass is lowered to code that the verifier has nothing against.
 
-mod corpus;
-
 use std::path::Path;
 
-use corpus::folder;
+use crate::corpus::folder;
 use tidemill_cl::check::check;
 use tidemill_cl::ir::verify::verify;
 use tidemill_cl::lex::{TokenKind, lex};

@@ -1,8 +1,6 @@
 //! The formatter over the corpus of programs.
 
-mod corpus;
-
-use corpus::{compare, folder, parse, programs, text};
+use crate::corpus::{compare, folder, parse, programs, text};
 use tidemill_cl::fmt::{WIDTH, format};
 use tidemill_cl::lex::lex;
 use tidemill_stdx::diag::FileId;

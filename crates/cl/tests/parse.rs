@@ -1,9 +1,7 @@
 //! The parser against its corpus: `tests/cl/parse/NAME.com` with the expected tree in `NAME.ast`
 //! and the expected diagnostics in `NAME.err` (absent: none). `BLESS=1` rewrites both.
 
-mod corpus;
-
-use corpus::{compare, folder, parse, programs, text};
+use crate::corpus::{compare, folder, parse, programs, text};
 use tidemill_cl::ast::{Definition, ExprKind, StatementKind};
 use tidemill_cl::parse::{parse_files, parse_text};
 use tidemill_stdx::diag::{Sources, has_errors};

@@ -1,11 +1,9 @@
 //! The programs in the book, the README and the pages of the examples are checked: a block marked
 //! `olg`, `cl` or `flow` must be free of errors, one marked `wrong`, too, must have one.
 
-mod common;
-
 use std::process::Command;
 
-use common::{all_pages, root};
+use crate::common::{all_pages, root};
 
 /// A program in a page.
 struct Block {

@@ -1,13 +1,11 @@
 //! Programs of components run to their end and print what they should: examples, programs of one
 //! language feature each, and programs that fault. `BLESS=1` rewrites what the latter two print.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
-use common::{Folder, status, stderr, stdout, tidemill};
+use crate::common::{Folder, status, stderr, stdout, tidemill};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -1,12 +1,10 @@
 //! What other processes read of a run: counters in mapped files, gone with it.
 
-mod common;
-
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Folder, PING, status, stderr, tidemill};
+use crate::common::{Folder, PING, status, stderr, tidemill};
 use tidemill_stat::Snapshot;
 
 fn start(folder: &Folder, arguments: &[&str]) -> Child {

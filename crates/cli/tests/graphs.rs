@@ -3,15 +3,13 @@
 //! frames in text. `BLESS=1` rewrites that. Both engines have to write the same captures, byte by
 //! byte. Examples that need devices are skipped where none may be made.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Folder, root, skipped, status, stderr, tidemill};
+use crate::common::{Folder, root, skipped, status, stderr, tidemill};
 use tidemill_apps::capture::{Frame, Reader};
 use tidemill_apps::frame;
 

@@ -2,7 +2,7 @@
 //! is deleted is gone. Times are CPU times of the command, the least of several runs, so that they
 //! say nothing of what else the machine does.
 
-mod common;
+use crate::common;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use common::{Folder, root, tidemill};
+use crate::common::{Folder, root, tidemill};
 
 /// What code of an unoptimised build may take more, its compiler included.
 const BUILD_FACTOR: u32 = if cfg!(debug_assertions) { 8 } else { 1 };

@@ -1,8 +1,8 @@
 //! What `--log` lets through: levels, topics, files, places.
 
-mod common;
+use crate::common;
 
-use common::{Folder, PING, run, status, stderr};
+use crate::common::{Folder, PING, run, status, stderr};
 
 /// The lines on standard error with this beginning.
 fn lines(output: &std::process::Output, beginning: &str) -> Vec<String> {

@@ -1,11 +1,9 @@
 //! `proto convert`, `decode`, `encode` and `bench`.
 
-mod common;
-
 use std::io::Write;
 use std::process::{Output, Stdio};
 
-use common::{Folder, run, status, stderr, stdout, tidemill};
+use crate::common::{Folder, run, status, stderr, stdout, tidemill};
 
 const POINT: &str = "\
 edition = \"2023\";

@@ -1,8 +1,6 @@
 //! Programs of components and the world around them: sockets, signals, pipes, pictures, and a world
 //! without any of these, the simulation.
 
-mod common;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{TcpListener, UdpSocket};
@@ -10,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Folder, root, status, stderr, stdout, tidemill};
+use crate::common::{Folder, root, status, stderr, stdout, tidemill};
 
 /// What takes longer hangs.
 const TIME_MAX: Duration = Duration::from_secs(60);

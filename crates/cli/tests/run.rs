@@ -1,12 +1,10 @@
 //! Real nodes through the command: ports, signals, queries.
 
-mod common;
-
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Folder, PING, run, status, stderr, stdout, tidemill};
+use crate::common::{Folder, PING, run, status, stderr, stdout, tidemill};
 
 /// Nodes that run until the test is over.
 struct Nodes {

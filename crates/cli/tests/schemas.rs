@@ -1,8 +1,6 @@
 //! Schemas: `proto check`, and `check` of files that end like schemas.
 
-mod common;
-
-use common::{Folder, PING, run, status, stderr, stdout};
+use crate::common::{Folder, PING, run, status, stderr, stdout};
 
 const POINT: &str = "edition = \"2023\";\npackage p;\nmessage Point { int32 x = 1; }\n";
 

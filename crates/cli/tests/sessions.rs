@@ -2,12 +2,10 @@
 //! each `$` line of a block marked `console` runs, from the root, and what follows it must be its
 //! standard output. `BLESS=1` rewrites the pages.
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 
-use common::{all_pages, root};
+use crate::common::{all_pages, root};
 
 /// What a shell prints for a command, `tidemill` being the program under test.
 fn output_of(command: &str) -> String {

@@ -1,8 +1,8 @@
 //! Simulations through the command.
 
-mod common;
+use crate::common;
 
-use common::{Folder, PING, run, status, stderr, stdout};
+use crate::common::{Folder, PING, run, status, stderr, stdout};
 
 #[test]
 fn the_same_seed_gives_the_same_bytes() {

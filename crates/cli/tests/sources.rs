@@ -1,8 +1,6 @@
 //! Verbs that look at sources: check, fmt, explain, schema.
 
-mod common;
-
-use common::{Folder, PING, run, status, stderr, stdout};
+use crate::common::{Folder, PING, run, status, stderr, stdout};
 
 #[test]
 fn a_right_program_is_checked_in_silence() {

@@ -1,11 +1,9 @@
 //! `top` reads the counters of another process: while it runs, and after it was killed.
 
-mod common;
-
 use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Folder, status, stderr, stdout, tidemill};
+use crate::common::{Folder, status, stderr, stdout, tidemill};
 
 /// A thousand packets a second, of which one in ten passes.
 const GRAPH: &str = "src :: Generator { frames: [\"hex 00\"], packets: 1000000, rate: 1000 }\n\

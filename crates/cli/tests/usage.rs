@@ -1,11 +1,9 @@
 //! The command line itself: help, versions, mistakes, and output that cannot be written.
 
-mod common;
-
 use std::fs::File;
 use std::process::Stdio;
 
-use common::{Folder, PING, run, status, stderr, stdout, tidemill};
+use crate::common::{Folder, PING, run, status, stderr, stdout, tidemill};
 
 const VERBS: [&str; 11] = [
     "run",

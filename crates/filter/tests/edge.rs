@@ -1,10 +1,8 @@
 //! Packets whose last byte is the last that may be read: a load beyond it would end the test.
 
-mod common;
-
 use std::ptr::null_mut;
 
-use common::{corpus, graph, packets};
+use crate::common::{corpus, graph, packets};
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use tidemill_filter::optimise::optimise;
 use tidemill_filter::{Filter, Frame, interpret};

@@ -2,11 +2,11 @@
 //! as written and optimised, in `NAME.graph`, or the expected diagnostics in `NAME.err`. `BLESS=1`
 //! rewrites both.
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 
-use common::corpus;
+use crate::common::corpus;
 use tidemill_filter::optimise::optimise;
 use tidemill_filter::parse::parse;
 use tidemill_filter::{Filter, Graph, Settings, compile};

@@ -1,14 +1,11 @@
 //! Random expressions on random packets, and graphs that are broken on purpose: the engines agree,
 //! and nothing panics.
 
-mod common;
-#[path = "../../../tests/support/mutate.rs"]
-#[allow(dead_code, reason = "parts of it serve other tests")]
-mod mutate;
+use crate::mutate;
 
 use std::path::PathBuf;
 
-use common::{Captured, agree, corpus, graph, packets};
+use crate::common::{Captured, agree, corpus, graph, packets};
 use mutate::bombard;
 use tidemill_filter::optimise::optimise;
 use tidemill_filter::{Filter, Graph};

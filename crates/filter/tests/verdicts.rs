@@ -10,11 +10,9 @@
 //! Packets with an authentication header are left out under `protochain`: libpcap forgets how far
 //! it has come when it steps over one, and may go round for ever.
 
-mod common;
-
 use std::process::{Command, Stdio};
 
-use common::{AS_TCPDUMP, Captured, capture, corpus, graph, kept_at_once, numbers, packets};
+use crate::common::{AS_TCPDUMP, Captured, capture, corpus, graph, kept_at_once, numbers, packets};
 use tidemill_filter::optimise::optimise;
 use tidemill_filter::{Filter, Graph, interpret};
 

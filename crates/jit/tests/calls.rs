@@ -1,8 +1,6 @@
 //! Who can call whom: within a module, recursively, out to Rust, through tables.
 
-mod common;
-
-use common::{module, of_integers};
+use crate::common::{module, of_integers};
 use tidemill_jit::build::{
     CallConv, InstBuilder, IntCC, MemFlagsData, Switch, Value, signature, types,
 };

@@ -1,12 +1,10 @@
 //! What compiling costs: the time of an empty module and of many small functions.
 //!
-//! `cargo test --release -p tidemill-jit --test cost -- --include-ignored --nocapture` prints it.
-
-mod common;
+//! `cargo test --release -p tidemill-jit --test it cost -- --include-ignored --nocapture` prints it.
 
 use std::time::Instant;
 
-use common::of_integers;
+use crate::common::of_integers;
 use tidemill_jit::build::{CallConv, InstBuilder, IntCC};
 use tidemill_jit::{FuncId, Level, Module, Options};
 

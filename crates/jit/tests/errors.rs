@@ -1,8 +1,6 @@
 //! What generators do wrong is an error with the name of the function; the module goes on.
 
-mod common;
-
-use common::{module, of_integers};
+use crate::common::{module, of_integers};
 use tidemill_jit::build::{CallConv, InstBuilder, signature, types};
 use tidemill_jit::{Error, Module};
 

@@ -1,8 +1,6 @@
 //! What people get to see: symbols, places in the source, listings, reports, the map for perf.
 
-mod common;
-
-use common::of_integers;
+use crate::common::of_integers;
 use tidemill_jit::build::{CallConv, InstBuilder, Signature, StackSlotData, StackSlotKind, types};
 use tidemill_jit::{Code, FuncId, Level, Module, Options};
 

@@ -1,8 +1,6 @@
 //! Calls that do not return here: constant stack, a pinned register, and the way in from Rust.
 
-mod common;
-
-use common::{module, of_integers};
+use crate::common::{module, of_integers};
 use tidemill_jit::build::{CallConv, InstBuilder, IntCC, signature, types};
 use tidemill_jit::{Body, Code, FuncId, Module, Options};
 

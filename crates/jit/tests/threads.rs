@@ -1,8 +1,6 @@
 //! Compiling may happen on any thread, and gives the same bytes.
 
-mod common;
-
-use common::of_integers;
+use crate::common::of_integers;
 use tidemill_jit::build::{CallConv, InstBuilder};
 use tidemill_jit::{Code, Draft, FuncId, Module, Options};
 

@@ -1,11 +1,9 @@
 //! Rows that support each other in a circle through several nodes: under random changes each node
 //! holds, once all is at rest, what a plain evaluation over the links of all nodes gives.
 
-mod harness;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use harness::Network;
+use crate::harness::Network;
 use tidemill_event::Conditions;
 use tidemill_stdx::rng::Rng;
 

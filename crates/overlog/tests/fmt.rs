@@ -1,8 +1,6 @@
 //! The formatter over the corpus of programs.
 
-mod corpus;
-
-use corpus::{Corpus, compare, parse, parse_as};
+use crate::corpus::{Corpus, compare, parse, parse_as};
 use tidemill_overlog::fmt::{WIDTH, format};
 use tidemill_overlog::lex::{Sym, TokenKind, lex};
 use tidemill_stdx::diag::FileId;

@@ -1,7 +1,6 @@
 //! Texts made to break the front end: it ends soon, with diagnostics that point into the source.
 
-#[path = "noise/front.rs"]
-mod front;
+use crate::noise::front;
 
 use std::time::{Duration, Instant};
 use tidemill_overlog::lex::{TokenKind, lex};

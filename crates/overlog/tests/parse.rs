@@ -1,9 +1,7 @@
 //! The front end against its corpus: `tests/overlog/parse/NAME.olg` with the expected tree in
 //! `NAME.ast` and the expected diagnostics in `NAME.err` (absent: none). `BLESS=1` rewrites both.
 
-mod corpus;
-
-use corpus::{Corpus, compare, parse};
+use crate::corpus::{Corpus, compare, parse};
 
 #[test]
 fn every_file_parses_as_expected() {

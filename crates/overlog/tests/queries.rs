@@ -1,11 +1,10 @@
 //! Queries to a node: what they mean, and that no text can harm it.
 
 // Each test uses a part of it.
-mod harness;
 
 use std::time::Duration;
 
-use harness::Network;
+use crate::harness::Network;
 use tidemill_event::Slice;
 use tidemill_overlog::fleet::{NodeId, World};
 use tidemill_overlog::node::Node;

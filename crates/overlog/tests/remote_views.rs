@@ -1,11 +1,9 @@
 //! Views whose parts lie on several nodes, under random changes of their base tables: at rest
 //! each node holds exactly what follows from the links of all.
 
-mod harness;
-
 use std::collections::BTreeSet;
 
-use harness::Network;
+use crate::harness::Network;
 use tidemill_stdx::rng::Rng;
 
 const NODES: u32 = 4;

@@ -1,13 +1,12 @@
 //! Tuples over connections between real sockets: order, limits, and peers that come and go.
 
 // Each test uses a part of it.
-mod harness;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use harness::{Network, open_both};
+use crate::harness::{Network, open_both};
 use tidemill_overlog::fleet::{self, NodeId, World};
 use tidemill_overlog::net::counters::Count;
 use tidemill_overlog::net::envelope::{self, Content};

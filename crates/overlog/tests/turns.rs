@@ -1,9 +1,8 @@
 //! What rules mean, seen from outside: turns, commits, aggregates, views.
 
 // Each test uses a part of it.
-mod harness;
 
-use harness::Network;
+use crate::harness::Network;
 
 #[test]
 fn a_counter_incremented_a_hundred_times_with_period_0_counts_to_100() {

@@ -1,12 +1,9 @@
 //! The compiled engine beside the loop: after every breath all counters of all links and apps are
 //! the same, and so is every byte that arrives.
 
-mod common;
-mod generate;
-
-use common::both::{Both, engine};
-use common::graph_of;
-use generate::{Text, random_graph, random_kernel};
+use crate::common::both::{Both, engine};
+use crate::common::graph_of;
+use crate::generate::{Text, random_graph, random_kernel};
 use tidemill_packet::engine::{Engine, EngineKind, Note, Options, Rest};
 use tidemill_packet::kernel;
 use tidemill_stdx::rng::Rng;

@@ -1,8 +1,6 @@
 //! Engines: breaths, changes of graphs, faults, notifications.
 
-mod common;
-
-use common::{Collect, Feed, Pacer, Pass, graph_of, kinds, world};
+use crate::common::{Collect, Feed, Pacer, Pass, graph_of, kinds, world};
 use tidemill_event::{Loop, Outcome, Sim, Time};
 use tidemill_packet::app::{Config, Declared};
 use tidemill_packet::drive::{self, World};

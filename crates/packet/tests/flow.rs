@@ -2,11 +2,9 @@
 //! is wrong, in `NAME.out`, and the common layout in `NAME.fmt` (absent: the source has it).
 //! `BLESS=1` rewrites both.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::{graph_of, kinds};
+use crate::common::{graph_of, kinds};
 use tidemill_packet::flow::{self, format, load};
 use tidemill_stdx::diag::{FileId, Sources};
 use tidemill_stdx::rng::Rng;

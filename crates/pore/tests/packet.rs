@@ -1,6 +1,6 @@
 //! Frames between a TAP device and a packet ring on it; skipped, with the reason, without rights.
 
-mod common;
+use crate::common;
 
 use std::process::Command;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Files through the rings of the kernel; skipped, with the reason, where there are none.
 
-mod common;
+use crate::common;
 
 use std::time::Duration;
 

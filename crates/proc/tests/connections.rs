@@ -1,8 +1,6 @@
 //! Connections: sets, redirections inward and outward, what is connected late, INPUT.
 
-mod support;
-
-use support::*;
+use crate::support::*;
 use tidemill_proc::entry::operations as op;
 use tidemill_proc::fault::{Ended, Reason};
 use tidemill_proc::layout::{

@@ -1,9 +1,7 @@
 //! Lives of components: deep and wide trees, faults and what they leave, ends, messages that
 //! carry components.
 
-mod support;
-
-use support::*;
+use crate::support::*;
 use tidemill_proc::entry::operations as op;
 use tidemill_proc::fault::{Ended, Reason};
 use tidemill_proc::layout::{Frame, Process, Worker};

@@ -3,9 +3,7 @@
 //! The bounded buffer of the producers and consumers, a server process for each, with AWAIT; and
 //! readers with writers.
 
-mod support;
-
-use support::*;
+use crate::support::*;
 use tidemill_proc::entry::operations as op;
 use tidemill_proc::fault::Ended;
 use tidemill_proc::layout::{

@@ -1,8 +1,6 @@
 //! The token ring with hand-written state machines: hops, ends, bytes, what is left.
 
-mod support;
-
-use support::{assert_empty, listening, ring, run};
+use crate::support::{assert_empty, listening, ring, run};
 use tidemill_proc::fault::Ended;
 use tidemill_proc::layout::Worker;
 
@@ -21,10 +19,10 @@ fn a_token_goes_round_and_everything_ends() {
 
 #[test]
 fn a_ring_that_is_broken_off_leaves_nothing() {
-    support::break_off_everywhere(|| ring::program(5, 50), 120);
+    crate::support::break_off_everywhere(|| ring::program(5, 50), 120);
 }
 
 #[test]
 fn a_ring_without_memory_leaves_nothing() {
-    support::starve(|| ring::program(5, 50));
+    crate::support::starve(|| ring::program(5, 50));
 }

@@ -1,12 +1,10 @@
 //! Virtual time, system components, the event loop and interpreters.
 
-mod support;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use support::*;
+use crate::support::*;
 use tidemill_event::{Loop, Os, Outcome, Sim, Slice};
 use tidemill_proc::entry::Operation;
 use tidemill_proc::entry::operations as op;

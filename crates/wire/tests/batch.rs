@@ -1,12 +1,9 @@
 //! Batches hold what messages hold, whoever decodes them.
 #![cfg(feature = "native")]
 
-#[path = "common/random.rs"]
-mod random;
-
 use std::fmt::Debug;
 
-use random::{fill, message_type, schema, schema_of};
+use crate::common::random::{fill, message_type, schema, schema_of};
 use tidemill_stdx::rng::Rng;
 use tidemill_wire::decode::Listing;
 use tidemill_wire::message::batch::{Number, Rows};

@@ -1,8 +1,6 @@
 //! Known bytes: what the wire format allows, and each way to break it.
 
-mod common;
-
-use common::{All, SCALARS};
+use crate::common::{All, SCALARS};
 use tidemill_wire::{DecodeError, Decoder, ErrorKind, Event, Scalar, Stop, encode, events};
 
 /// Asserts that `bytes` give these events and no error.

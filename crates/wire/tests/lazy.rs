@@ -1,12 +1,8 @@
 //! Messages whose sub-messages are put off: what is read late is what is read at once.
 
-#[path = "decoders/case.rs"]
-#[allow(dead_code, reason = "parts of it serve the decoders' own tests")]
-mod case;
-#[path = "../../../tests/support/mutate.rs"]
-mod mutate;
-#[path = "common/random.rs"]
-mod random;
+use crate::common::random;
+use crate::decoders::case;
+use crate::mutate;
 
 use tidemill_stdx::rng::Rng;
 use tidemill_wire::message::{Check, Lazy, LazyValue, MessageError};

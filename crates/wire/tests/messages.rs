@@ -1,10 +1,7 @@
 //! Messages in memory: what goes in comes out, through bytes, events, copies and merges; no use of
 //! them, however wrong, does harm.
 
-#[path = "common/random.rs"]
-mod random;
-
-use random::{fill, message_type, schema, schema_of};
+use crate::common::random::{fill, message_type, schema, schema_of};
 use std::collections::BTreeMap;
 use tidemill_stdx::rng::Rng;
 use tidemill_wire::{AccessError, Decoder, EncodeError, Encoder, MapOrder, Message, Schema, Value};

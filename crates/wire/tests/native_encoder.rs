@@ -1,10 +1,7 @@
 //! The native encoder writes the bytes of the table encoder, for any schema and message.
 #![cfg(feature = "native")]
 
-#[path = "common/random.rs"]
-mod random;
-
-use random::{fill, message_type, schema, schema_of};
+use crate::common::random::{fill, message_type, schema, schema_of};
 use tidemill_stdx::rng::Rng;
 use tidemill_wire::{EncodeError, Encoder, EncoderCode, MapOrder, Message, NativeEncoder, Schema};
 

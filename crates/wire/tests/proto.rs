@@ -5,7 +5,7 @@
 //! beside; `wrong/*.proto` with the diagnostics and the verdict of `protoc`. `BLESS=1` rewrites
 //! expected diagnostics; the sets and verdicts too, if `PROTOC` names a `protoc` to ask.
 
-mod oracle;
+use crate::oracle;
 
 use std::fs;
 use std::path::{Path, PathBuf};

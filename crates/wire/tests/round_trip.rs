@@ -1,9 +1,7 @@
 //! Random messages come back as they went; every cut and every change of their bytes is an
 //! answer, never a panic.
 
-mod common;
-
-use common::All;
+use crate::common::All;
 use proptest::prelude::*;
 use tidemill_wire::{Event, FieldId, Scalar, Writer, encode};
 

@@ -1,6 +1,6 @@
 //! Random messages of random schemas survive JSON and text; what JSON looks like.
 
-mod random;
+use crate::random;
 
 use tidemill_stdx::rng::Rng;
 use tidemill_wire::encode::BinarySink;

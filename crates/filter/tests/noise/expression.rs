@@ -1,8 +1,7 @@
 //! Expressions of the filter language and packets: what reads keeps the same packets interpreted
 //! and compiled, as written and optimised.
 
-#[path = "../common/mod.rs"]
-mod common;
+use crate::common;
 
 use common::{AS_TCPDUMP, Captured, agree, packets};
 use tidemill_filter::{Graph, compile};

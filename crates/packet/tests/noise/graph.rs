@@ -1,8 +1,7 @@
 //! Graphs as text: what reads prints as it reads, and runs the same compiled and dispatched, breath
 //! by breath.
 
-#[path = "../common/mod.rs"]
-mod common;
+use crate::common;
 
 use common::both::Both;
 use common::kinds;

@@ -1,5 +1,7 @@
 //! A schema with every kind of field, and a decoder that keeps what it is told.
 
+pub mod random;
+
 use tidemill_wire::schema::FIELD_NUMBER_MAX;
 use tidemill_wire::{
     DecodeError, Decoder, Event, FieldId, Label, MessageId, Scalar, Schema, SchemaBuilder, events,

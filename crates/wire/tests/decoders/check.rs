@@ -4,8 +4,8 @@ use tidemill_stdx::rng::Rng;
 use tidemill_wire::decode::{DEPTH_MAX, Listing, Native, Strings};
 use tidemill_wire::{DecodeError, Decoder, ErrorKind, Message, MessageId, Schema, Tables, Wants};
 
-use crate::case::Head;
-use crate::log::Log;
+use super::case::Head;
+use super::log::Log;
 
 /// What a decoder told, and how it ended.
 pub type Told = (String, Result<(), DecodeError>);

@@ -11,10 +11,10 @@ use std::rc::Rc;
 
 use tidemill_stdx::rng::Rng;
 
-use crate::case::{self, Head};
-use crate::check::{Cuts, Engines};
+use super::case::{self, Head};
+use super::check::{Cuts, Engines};
+use super::schemas;
 use crate::mutate;
-use crate::schemas;
 
 /// So many random schemas have numbers; greater numbers begin again with the corpus.
 const RANDOM: u64 = 8;

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use tidemill_stdx::rng::Rng;
 use tidemill_wire::{FieldType, Label, MessageId, Scalar, Schema, varint};
 
-use crate::check::{Cuts, Engines};
-use crate::schemas;
+use super::check::{Cuts, Engines};
+use super::schemas;
 
 /// Bytes of a message, mostly of its fields.
 fn message(rng: &mut Rng, schema: &Schema, id: MessageId, depth: u64, out: &mut Vec<u8>) {

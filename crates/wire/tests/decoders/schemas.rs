@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tidemill_stdx::rng::Rng;
 use tidemill_wire::{MessageId, Scalar, Schema};
 
-use crate::case::Head;
+use super::case::Head;
 
 /// Some messages and what decoders want of the first one: everything, required fields checked, or
 /// some fields.

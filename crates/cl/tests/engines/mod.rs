@@ -5,11 +5,9 @@
 
 mod compare;
 mod generate;
-#[path = "../../../../tests/support/mutate.rs"]
-mod mutate;
 
+use crate::mutate::{bombard, seeds};
 use compare::{Limits, check_bytes, difference, load};
-use mutate::{bombard, seeds};
 
 /// Random programs in an ordinary run.
 const PROGRAMS: u64 = 400;

@@ -1,7 +1,6 @@
 //! Mutated inputs for what is read here.
 
-#[path = "../../../../tests/support/mutate.rs"]
-mod mutate;
+use crate::mutate;
 mod script;
 
 #[test]

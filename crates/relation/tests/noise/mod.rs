@@ -1,7 +1,6 @@
 //! Mutated inputs for everything here that reads text or bytes.
 
-#[path = "../../../../tests/support/mutate.rs"]
-mod mutate;
+use crate::mutate;
 mod plan;
 mod values;
 

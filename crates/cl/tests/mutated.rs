@@ -1,9 +1,7 @@
 //! Broken programs: whatever is done to a source, the front end ends soon, with diagnostics that
 //! point into it, and what the formatter makes of it means the same.
 
-mod corpus;
-
-use corpus::{programs, text};
+use crate::corpus::{programs, text};
 use std::time::{Duration, Instant};
 use tidemill_cl::fmt::format;
 use tidemill_cl::lex::lex;

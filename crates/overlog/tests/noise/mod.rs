@@ -1,9 +1,8 @@
 //! Mutated inputs for everything here that reads sources or datagrams.
 
 mod datagram;
-mod front;
-#[path = "../../../../tests/support/mutate.rs"]
-mod mutate;
+pub mod front;
+use crate::mutate;
 mod program;
 
 use std::cell::Cell;

@@ -2,8 +2,7 @@
 
 mod graph;
 mod kernel;
-#[path = "../../../../tests/support/mutate.rs"]
-mod mutate;
+use crate::mutate;
 
 #[test]
 fn mutated_kernels_do_no_harm() {

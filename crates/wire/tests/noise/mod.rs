@@ -1,7 +1,6 @@
 //! Mutated JSON and text.
 
-#[path = "../../../../tests/support/mutate.rs"]
-mod mutate;
+use crate::mutate;
 mod texts;
 
 use std::cell::Cell;

@@ -1,7 +1,6 @@
 //! Mutated inputs for everything here that reads what others wrote.
 
-#[path = "../../../../tests/support/mutate.rs"]
-mod mutate;
+use crate::mutate;
 mod ring;
 mod xenstore;
 

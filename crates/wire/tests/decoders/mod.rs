@@ -1,10 +1,9 @@
 //! Both decoders, whole and in pieces: a corpus, random messages, changed bytes.
 
-mod case;
+pub mod case;
 mod check;
 mod log;
-#[path = "../../../../tests/support/mutate.rs"]
-mod mutate;
+use crate::mutate;
 mod noise;
 mod random;
 mod schemas;
@@ -12,7 +11,7 @@ mod system_calls;
 
 use std::path::Path;
 
-use check::{Cuts, Engines};
+use self::check::{Cuts, Engines};
 
 #[test]
 fn the_corpus_is_decoded_as_it_says() {

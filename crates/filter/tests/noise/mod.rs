@@ -1,8 +1,7 @@
 //! Mutated inputs for everything here that reads text.
 
 mod expression;
-#[path = "../../../../tests/support/mutate.rs"]
-mod mutate;
+use crate::mutate;
 
 #[test]
 fn mutated_expressions_do_no_harm() {

@@ -1,0 +1,8 @@
+//! The apps in graphs, beside their oracles.
+
+mod cases;
+mod common;
+mod devices;
+mod hostile;
+mod load;
+mod oracles;

@@ -1,0 +1,13 @@
+//! Components: parsing, checks, formatting, and both engines compared.
+
+mod check;
+mod check_mutated;
+mod classes;
+mod corpus;
+mod engines;
+mod fmt;
+#[path = "../../../tests/support/mutate.rs"]
+mod mutate;
+mod mutated;
+mod native;
+mod parse;

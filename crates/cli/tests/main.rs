@@ -1,0 +1,22 @@
+//! The program `tidemill`, run as its users run it.
+
+mod book;
+mod common;
+mod components;
+mod counters;
+mod examples;
+mod flow;
+mod graphs;
+mod kill;
+mod limits;
+mod log;
+mod messages;
+mod outside;
+mod run;
+mod schemas;
+mod sessions;
+mod sim;
+mod sources;
+mod top;
+mod usage;
+mod workers;

@@ -1,0 +1,8 @@
+//! The loop, on the operating system and in simulation.
+
+mod descriptors;
+mod network;
+mod remote;
+mod simulation;
+mod timers;
+mod turns;

@@ -1,0 +1,19 @@
+//! Rules: parsing, compiling, turns, views and the network.
+
+mod circles;
+mod compile;
+mod corpus;
+mod fmt;
+mod harness;
+mod hostile;
+#[path = "../../../tests/support/mutate.rs"]
+mod mutate;
+mod noise;
+mod oracle;
+mod parse;
+mod queries;
+mod remote_views;
+mod stages;
+mod streams;
+mod turns;
+mod views;

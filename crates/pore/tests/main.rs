@@ -1,0 +1,10 @@
+//! Pores of each kind, and what a hostile peer may do.
+
+mod common;
+#[path = "../../../tests/support/mutate.rs"]
+mod mutate;
+mod noise;
+mod packet;
+mod pores;
+mod uring;
+mod xenstore;

@@ -1,0 +1,10 @@
+//! Processes, channels, monitors and time, without a language.
+
+#[macro_use]
+mod support;
+
+mod connections;
+mod life;
+mod monitor;
+mod ring;
+mod time;

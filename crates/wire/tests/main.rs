@@ -1,0 +1,19 @@
+//! Schemas, decoders, encoders, JSON and text.
+
+mod batch;
+mod common;
+mod corners;
+mod decoders;
+mod defs;
+mod lazy;
+mod messages;
+#[path = "../../../tests/support/mutate.rs"]
+mod mutate;
+mod mutations;
+mod native_encoder;
+mod noise;
+mod oracle;
+mod proto;
+mod random;
+mod round_trip;
+mod texts;

@@ -3,7 +3,7 @@
 use tidemill_wire::message::Value;
 
 use crate::error::Error;
-use crate::guard::{given, put, run};
+use crate::guard::{Out, given, run};
 use crate::schema::field_of;
 use crate::value::CValue;
 use crate::view::View;
@@ -42,9 +42,9 @@ change! { fn tidemill_set(view, field, value: *const CValue) |message| {
 change! { fn tidemill_clear_field(view, field) |message| { message.clear(field)?; } }
 
 change! { fn tidemill_sub(view, field, out: *mut View) |message| {
-    let place = message.message_mut(field)?.place();
     // SAFETY: the caller gives a place.
-    unsafe { put(out, view.moved(place), "out")? };
+    let out = unsafe { Out::new(out, "out")? };
+    out.put(view.moved(message.message_mut(field)?.place()));
 } }
 
 change! { fn tidemill_push(view, field, value: *const CValue) |message| {
@@ -54,9 +54,9 @@ change! { fn tidemill_push(view, field, value: *const CValue) |message| {
 } }
 
 change! { fn tidemill_push_message(view, field, out: *mut View) |message| {
-    let place = message.list_mut(field)?.push_message()?.place();
     // SAFETY: the caller gives a place.
-    unsafe { put(out, view.moved(place), "out")? };
+    let out = unsafe { Out::new(out, "out")? };
+    out.put(view.moved(message.list_mut(field)?.push_message()?.place()));
 } }
 
 change! { fn tidemill_list_set(view, field, index: usize, value: *const CValue) |message| {
@@ -81,13 +81,14 @@ change! { fn tidemill_map_put(view, field, key: *const CValue, value: *const CVa
 } }
 
 change! { fn tidemill_map_sub(view, field, key: *const CValue, out: *mut View) |message| {
+    // SAFETY: the caller gives a place.
+    let out = unsafe { Out::new(out, "out")? };
     let mut map = message.map_mut(field)?;
     // SAFETY: the caller gives a value that is what its kind says.
     let place = unsafe {
         given(key, "key")?.give(view.message, |key| Ok(map.message_mut(key)?.place()))?
     };
-    // SAFETY: the caller gives a place.
-    unsafe { put(out, view.moved(place), "out")? };
+    out.put(view.moved(place));
 } }
 
 change! { fn tidemill_map_remove(view, field, key: *const CValue) |message| {

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
 
 use crate::error::{Code, Error, Failure};
 
@@ -66,17 +67,28 @@ pub(crate) unsafe fn given_mut<'h, T>(pointer: *mut T, what: &str) -> Outcome<&'
     unsafe { pointer.as_mut() }.ok_or_else(|| Failure::misuse(format!("{what} is null")))
 }
 
-/// Writes a result to where the caller wants it.
-///
-/// # Safety
-/// If not null, it can be written.
-pub(crate) unsafe fn put<T>(pointer: *mut T, value: T, what: &str) -> Outcome<()> {
-    if pointer.is_null() || !pointer.is_aligned() {
-        return Err(Failure::misuse(format!("{what} is no place to write to")));
+/// Where the caller wants a result. It is asked for before anything is made or changed: what has
+/// no place to go to would leak, and a call that fails would have had an effect.
+#[derive(Debug)]
+pub(crate) struct Out<T>(NonNull<T>);
+
+impl<T> Out<T> {
+    /// The place.
+    ///
+    /// # Safety
+    /// If not null, it can be written.
+    pub(crate) unsafe fn new(pointer: *mut T, what: &str) -> Outcome<Out<T>> {
+        match NonNull::new(pointer).filter(|place| place.is_aligned()) {
+            Some(place) => Ok(Out(place)),
+            None => Err(Failure::misuse(format!("{what} is no place to write to"))),
+        }
     }
-    // SAFETY: the caller vouches for it; what was there is C's and needs no drop.
-    unsafe { pointer.write(value) };
-    Ok(())
+
+    /// Writes the result, once.
+    pub(crate) fn put(self, value: T) {
+        // SAFETY: who made it vouched for it; what was there is C's and needs no drop.
+        unsafe { self.0.write(value) };
+    }
 }
 
 /// A name that ends in a zero byte.

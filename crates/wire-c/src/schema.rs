@@ -8,7 +8,7 @@ use tidemill_wire::schema::{Field, FieldType};
 use tidemill_wire::{FieldId, Label, MessageId, Schema};
 
 use crate::error::{Code, Error, Failure};
-use crate::guard::{Buffer, Bytes, Outcome, bytes, free, given, look, name, new, put, run};
+use crate::guard::{Buffer, Bytes, Out, Outcome, bytes, free, given, look, name, new, run};
 use crate::value::kind_of;
 
 /// No type, no field: `TIDEMILL_NONE`.
@@ -126,7 +126,8 @@ unsafe extern "C" fn tidemill_schema_descriptor_set(
 ) -> bool {
     let work = || {
         // SAFETY: the caller gives a handle and a place.
-        unsafe { put(out, Buffer::of(given(schema, "schema")?.descriptor_set()), "out")? };
+        let (schema, out) = unsafe { (given(schema, "schema")?, Out::new(out, "out")?) };
+        out.put(Buffer::of(schema.descriptor_set()));
         Ok(true)
     };
     // SAFETY: the caller gives a place or null.
@@ -252,11 +253,9 @@ unsafe extern "C" fn tidemill_schema_field_info(
     error: *mut *mut Error,
 ) -> bool {
     let work = || {
-        // SAFETY: the caller gives a handle.
-        let schema = unsafe { given(schema, "schema")? };
-        let field = schema.field(field_of(schema, field)?);
-        // SAFETY: the caller gives a place.
-        unsafe { put(out, info(schema, field), "out")? };
+        // SAFETY: the caller gives a handle and a place.
+        let (schema, out) = unsafe { (given(schema, "schema")?, Out::new(out, "out")?) };
+        out.put(info(schema, schema.field(field_of(schema, field)?)));
         Ok(true)
     };
     // SAFETY: the caller gives a place or null.
@@ -295,6 +294,7 @@ unsafe extern "C" fn tidemill_schema_enum_number(
         let (schema, value_name) = unsafe { (schema.as_ref()?, name(value_name, "").ok()?) };
         let value = enum_of(schema, field)?.value_by_name(value_name)?;
         // SAFETY: the caller gives a place or null.
-        unsafe { put(out, value.number(), "out") }.ok().map(|()| true)
+        unsafe { Out::new(out, "out") }.ok()?.put(value.number());
+        Some(true)
     })
 }

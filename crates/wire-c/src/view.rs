@@ -6,7 +6,7 @@ use tidemill_wire::message::{ListRef, MapRef, MessageMut, Place, Value};
 use tidemill_wire::{FieldId, Message, MessageRef};
 
 use crate::error::{Error, Failure};
-use crate::guard::{Outcome, given, given_mut, look, put, run};
+use crate::guard::{Out, Outcome, given, given_mut, look, run};
 use crate::schema::{NONE, field_of, type_of};
 use crate::value::CValue;
 
@@ -110,7 +110,7 @@ unsafe extern "C" fn tidemill_get(
         let message = unsafe { view.read()? };
         let value = message.get(field_of(message.schema(), field)?)?;
         // SAFETY: the caller gives a place.
-        unsafe { put(out, CValue::of(&value, view), "out")? };
+        unsafe { Out::new(out, "out")? }.put(CValue::of(&value, view));
         Ok(true)
     };
     // SAFETY: the caller gives a place or null.
@@ -151,7 +151,8 @@ unsafe extern "C" fn tidemill_fields(view: View, out: *mut u32, room: usize) -> 
         for (field, _) in message.fields() {
             if count < room {
                 // SAFETY: the caller has room for so many, or gives null.
-                unsafe { put(out.wrapping_add(count), field.index() as u32, "out") }.ok()?;
+                let out = unsafe { Out::new(out.wrapping_add(count), "out") };
+                out.ok()?.put(field.index() as u32);
             }
             count += 1;
         }
@@ -173,7 +174,7 @@ unsafe extern "C" fn tidemill_list_get(
         let list = list(message, field_of(message.schema(), field)?)?;
         let value = list.get(index).ok_or_else(|| no_place(index, list.len()))?;
         // SAFETY: the caller gives a place.
-        unsafe { put(out, CValue::of(&value, view), "out")? };
+        unsafe { Out::new(out, "out")? }.put(CValue::of(&value, view));
         Ok(true)
     };
     // SAFETY: the caller gives a place or null.
@@ -199,7 +200,7 @@ unsafe extern "C" fn tidemill_map_get(
         let value = unsafe { key.give(std::ptr::null(), look)? };
         let value = value.map_or(CValue::NONE, |value| CValue::of(&value, view));
         // SAFETY: the caller gives a place.
-        unsafe { put(out, value, "out")? };
+        unsafe { Out::new(out, "out")? }.put(value);
         Ok(true)
     };
     // SAFETY: the caller gives a place or null.
@@ -221,10 +222,9 @@ unsafe extern "C" fn tidemill_map_entry(
         let map = map(message, field_of(message.schema(), field)?)?;
         let (a, b) = map.entry(index).ok_or_else(|| no_place(index, map.len()))?;
         // SAFETY: the caller gives two places.
-        unsafe {
-            put(key, CValue::of(&a, view), "key")?;
-            put(value, CValue::of(&b, view), "value")?;
-        }
+        let (key, value) = unsafe { (Out::new(key, "key")?, Out::new(value, "value")?) };
+        key.put(CValue::of(&a, view));
+        value.put(CValue::of(&b, view));
         Ok(true)
     };
     // SAFETY: the caller gives a place or null.

@@ -10,7 +10,7 @@ use tidemill_wire::{Encoder, MapOrder, Schema};
 
 use crate::decoder::{CDecoder, Task};
 use crate::error::{Code, Error, Failure};
-use crate::guard::{Buffer, Outcome, bytes, given, given_mut, put, run};
+use crate::guard::{Buffer, Out, Outcome, bytes, given, given_mut, run};
 use crate::schema::type_of;
 use crate::view::{CMessage, View};
 
@@ -72,11 +72,9 @@ unsafe fn made(
 ) -> bool {
     let work = || {
         flags::check(given)?;
-        if out.is_null() {
-            return Err(Failure::misuse("out is no place to write to"));
-        }
         // SAFETY: the caller vouches for it.
-        unsafe { put(out, Buffer::of(make()?), "out")? };
+        let out = unsafe { Out::new(out, "out")? };
+        out.put(Buffer::of(make()?));
         Ok(true)
     };
     // SAFETY: likewise.

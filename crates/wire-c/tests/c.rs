@@ -1,6 +1,11 @@
 //! Programs in C: the example, misuse of every function, and what a compiler of C makes of the
 //! header. Without a compiler (`CC`, or `cc`) nothing is tested, which is said.
 
+mod glue;
+#[path = "../../../tests/support/mutate.rs"]
+mod mutate;
+
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -73,4 +78,45 @@ fn misuse_ends_in_errors() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let printed = run(&compiler, &folder.join("misuse.c"), &[]);
     assert_eq!(printed, "all as it should be\n");
+}
+
+/// Likewise with the sanitizer, which sees what is used after it was freed, and what never is.
+#[test]
+fn misuse_leaks_nothing() {
+    let Some(compiler) = compiler() else { return };
+    if !has_sanitizer(&compiler) {
+        eprintln!("skipped: {compiler} has no address sanitizer that works here");
+        return;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sanitized.c");
+    std::fs::copy(folder.join("misuse.c"), &source).expect("a file");
+    let printed = run(&compiler, &source, &["-fsanitize=address"]);
+    assert_eq!(printed, "all as it should be\n");
+}
+
+/// A program without a mistake is compiled with it, and ends well.
+fn has_sanitizer(compiler: &str) -> bool {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (source, program) = (folder.join("empty.c"), folder.join("empty"));
+    std::fs::write(&source, "int main(void) { return 0; }\n").expect("a file");
+    let compiled = Command::new(compiler)
+        .arg("-fsanitize=address")
+        .arg(&source)
+        .arg("-o")
+        .arg(&program)
+        .output();
+    compiled.is_ok_and(|output| output.status.success())
+        && Command::new(&program).output().is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn c_is_given_what_rust_is_given() {
+    let seeds = mutate::seeds("tests/corpora/wire_c", &[]);
+    for (path, bytes) in &seeds {
+        assert!(glue::check(bytes), "{path:?} is a message");
+    }
+    let right = Cell::new(0);
+    mutate::bombard(&seeds, 1000, |input| right.set(right.get() + u32::from(glue::check(input))));
+    assert!(right.get() > 100, "{} right", right.get());
 }

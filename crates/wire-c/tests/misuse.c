@@ -137,6 +137,12 @@ static void values(tidemill_message *message) {
     FAILS(TIDEMILL_ACCESS, tidemill_push(view, field("list"), &value, &error));
     FAILS(TIDEMILL_ACCESS, tidemill_sub(view, field("number"), &sub, &error));
     FAILS(TIDEMILL_MISUSE, tidemill_sub(view, field("one"), NULL, &error));
+    CHECK(!tidemill_has(view, field("one"), NULL));
+    FAILS(TIDEMILL_MISUSE, tidemill_push_message(view, field("many"), NULL, &error));
+    CHECK(!tidemill_has(view, field("many"), NULL));
+    key = tidemill_i32(3);
+    FAILS(TIDEMILL_MISUSE, tidemill_map_sub(view, field("map"), &key, NULL, &error));
+    CHECK(!tidemill_has(view, field("map"), NULL));
 
     /* What is not there can be read, and not changed. */
     WORKS(tidemill_clear_field(view, field("one"), &error));
@@ -202,6 +208,7 @@ static void values(tidemill_message *message) {
     FAILS(TIDEMILL_MISUSE, tidemill_encode(view, 0, NULL, &error));
     FAILS(TIDEMILL_ENCODE, tidemill_encode(view, TIDEMILL_CHECK_REQUIRED, &out, &error));
     WORKS(tidemill_encode(view, TIDEMILL_SORTED, &out, &error));
+    tidemill_buffer_free(&out);
     tidemill_message *copy = tidemill_message_new(schema, type, 0, NULL);
     WORKS(tidemill_to_json(view, TIDEMILL_PRINT_DEFAULTS, &out, &error));
     WORKS(tidemill_message_from_json(copy, (char *)out.data, out.length, 0, &error));

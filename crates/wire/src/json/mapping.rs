@@ -53,6 +53,8 @@ pub(crate) struct FieldMap {
     pub(crate) list: List,
     /// The place that tells whether it was there; members of a oneof share one.
     pub(crate) seen: u32,
+    /// Zero, or an empty string, stands for its absence.
+    pub(crate) implicit: bool,
     /// The field that is expected after it, or [`NONE`].
     pub(crate) next: u32,
     json_key: (u32, u32),
@@ -333,8 +335,9 @@ fn field_map(schema: &Schema, id: FieldId, texts: &mut String) -> FieldMap {
     let first = |oneof| schema.oneof(oneof).fields().first().copied().unwrap_or(id);
     let first = field.oneof().map_or(id, first);
     let seen = schema.field(first).index_in_message();
-    let kind = kind(schema, field.field_type());
-    FieldMap { message: field.message(), kind, list, seen, next: NONE, json_key, proto_key }
+    let (message, kind) = (field.message(), kind(schema, field.field_type()));
+    let implicit = field.label() == Label::Implicit;
+    FieldMap { message, kind, list, seen, implicit, next: NONE, json_key, proto_key }
 }
 
 fn kind(schema: &Schema, ty: FieldType) -> Kind {

@@ -35,6 +35,7 @@
 
 mod any;
 mod check;
+mod cursor;
 pub(crate) mod digits;
 mod error;
 mod lex;
@@ -60,7 +61,7 @@ pub(crate) use any::message_of;
 pub use error::ReadError;
 pub(crate) use error::{Fault, utf8};
 pub use mapping::Mapping;
-pub(crate) use mapping::{EnumName, JsonNames, Kind, List, Shape};
+pub(crate) use mapping::{EnumName, FieldMap, JsonNames, Kind, List, Shape};
 pub use options::{Defaults, Enums, Names, PrintOptions, ReadOptions, Unknown};
 pub use read::read;
 pub use records::print_message;

@@ -36,7 +36,9 @@ pub(crate) fn write_timestamp(out: &mut Vec<u8>, seconds: i64, nanos: i32) -> Op
 
 /// Appends `-1.500s` without quotes; `None` if it is out of range.
 pub(crate) fn write_duration(out: &mut Vec<u8>, seconds: i64, nanos: i32) -> Option<()> {
-    let in_range = seconds.abs() <= DURATION_MAX && nanos.abs() < NANOS;
+    // Not `abs`, which the lowest numbers have none of.
+    let in_range =
+        (-DURATION_MAX..=DURATION_MAX).contains(&seconds) && (1 - NANOS..NANOS).contains(&nanos);
     let one_sign = seconds == 0 || nanos == 0 || (seconds < 0) == (nanos < 0);
     if !in_range || !one_sign {
         return None;

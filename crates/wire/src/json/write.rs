@@ -14,7 +14,7 @@
 use tidemill_stdx::hash::{Set, combine};
 use tidemill_stdx::keyed::Secret;
 
-use super::mapping::{EnumName, Kind, List, Mapping, NONE, Shape};
+use super::mapping::{EnumName, FieldMap, Kind, List, Mapping, NONE, Shape};
 use super::options::{Defaults, Enums, PrintOptions, Unknown};
 use super::print::{self, Base64};
 use super::scan;
@@ -48,6 +48,8 @@ pub struct JsonSink<'m, 's> {
     keys: Set<u64>,
     maps: u64,
     base64: Base64,
+    /// The string or bytes that are open are not written: they are empty, and so absent.
+    absent: bool,
     /// A string that is looked at when it is complete.
     pub(super) text: Vec<u8>,
     /// What `Any` fields hold, innermost last.
@@ -98,6 +100,7 @@ impl<'m, 's> JsonSink<'m, 's> {
             keys: Set::default(),
             maps: 0,
             base64: Base64::default(),
+            absent: false,
             text: Vec::new(),
             anys: Vec::new(),
             problem: None,
@@ -239,12 +242,7 @@ impl<'m, 's> JsonSink<'m, 's> {
         self.close_list();
         let mapping = self.mapping;
         let map = mapping.field(field);
-        let word = self.top.seen as usize + (map.seen / 64) as usize;
-        let bit = 1 << (map.seen % 64);
-        match self.seen.get_mut(word) {
-            Some(word) if *word & bit == 0 => *word |= bit,
-            _ => return Err(self.needs_merge()),
-        }
+        self.note(map)?;
         let first = !std::mem::replace(&mut self.top.comma, true);
         let (key, length) = mapping.key(map, self.options.names, usize::from(first));
         scan::push_front(&mut self.out, key, length);
@@ -252,6 +250,30 @@ impl<'m, 's> JsonSink<'m, 's> {
             self.open_list(field, map.list);
         }
         Ok(())
+    }
+
+    /// Notes that a field was there, which no field is twice.
+    #[inline]
+    fn note(&mut self, map: &FieldMap) -> Flow {
+        let word = self.top.seen as usize + (map.seen / 64) as usize;
+        let bit = 1 << (map.seen % 64);
+        match self.seen.get_mut(word) {
+            Some(word) if *word & bit == 0 => *word |= bit,
+            _ => return Err(self.needs_merge()),
+        }
+        Ok(())
+    }
+
+    /// True if zero, or an empty string, is not written, as it stands for the field's absence.
+    fn is_absent(&mut self, field: FieldId) -> Result<bool, Stop> {
+        let map = self.mapping.field(field);
+        let written = !map.implicit
+            || self.top.shape != Shape::Plain
+            || self.options.defaults == Defaults::Print;
+        if !written {
+            self.note(map)?;
+        }
+        Ok(!written)
     }
 
     fn open_list(&mut self, field: FieldId, list: List) {
@@ -439,6 +461,12 @@ impl<'m, 's> JsonSink<'m, 's> {
         self.refuse(format!("string `{name}` is not UTF-8, as JSON is"))
     }
 
+    #[cold]
+    pub(super) fn refuse_unknown(&mut self, message: MessageId, number: u32) -> Stop {
+        let name = self.mapping.schema.full_name(message);
+        self.refuse(format!("field {number} of {name} is unknown"))
+    }
+
     fn finite(&mut self, value: f64) -> Flow {
         if self.top.shape == Shape::Value && !value.is_finite() {
             return Err(self.refuse("a Value that is no finite number has no JSON"));
@@ -566,16 +594,25 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
             self.top.seconds = value;
             return Ok(());
         }
+        if value == 0 && self.is_absent(field)? {
+            return Ok(());
+        }
         let number = |out: &mut Vec<u8>| print::integer(out, value);
         self.scalar(field, number, |out| print::quoted_integer(out, value))
     }
 
     fn u64(&mut self, field: FieldId, value: u64) -> Flow {
+        if value == 0 && self.is_absent(field)? {
+            return Ok(());
+        }
         let number = |out: &mut Vec<u8>| print::integer(out, value);
         self.scalar(field, number, |out| print::quoted_integer(out, value))
     }
 
     fn i32(&mut self, field: FieldId, value: i32) -> Flow {
+        if value == 0 && self.is_absent(field)? {
+            return Ok(());
+        }
         if self.mapping.field(field).kind == Kind::Int32 {
             if matches!(self.top.shape, Shape::Timestamp | Shape::Duration) {
                 self.top.nanos = value;
@@ -590,31 +627,46 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
     }
 
     fn u32(&mut self, field: FieldId, value: u32) -> Flow {
+        if value == 0 && self.is_absent(field)? {
+            return Ok(());
+        }
         let number = |out: &mut Vec<u8>| print::integer(out, value);
         self.scalar(field, number, number)
     }
 
     fn f64(&mut self, field: FieldId, value: f64) -> Flow {
         self.finite(value)?;
+        // Minus zero is there.
+        if value.to_bits() == 0 && self.is_absent(field)? {
+            return Ok(());
+        }
         self.begin(field)?;
         print::double(&mut self.out, value);
         Ok(())
     }
 
     fn f32(&mut self, field: FieldId, value: f32) -> Flow {
+        if value.to_bits() == 0 && self.is_absent(field)? {
+            return Ok(());
+        }
         self.begin(field)?;
         print::float(&mut self.out, value);
         Ok(())
     }
 
     fn bool(&mut self, field: FieldId, value: bool) -> Flow {
+        if !value && self.is_absent(field)? {
+            return Ok(());
+        }
         let text: &[u8] = if value { b"true" } else { b"false" };
         let write = |out: &mut Vec<u8>| out.extend_from_slice(text);
         self.scalar(field, write, write)
     }
 
-    fn start_string(&mut self, field: FieldId, _: usize) -> Flow {
+    fn start_string(&mut self, field: FieldId, length: usize) -> Flow {
+        self.absent = length == 0 && self.is_absent(field)?;
         match self.top.shape {
+            _ if self.absent => {}
             Shape::FieldMask => self.text.clear(),
             Shape::Any => {
                 if let Some(any) = self.anys.last_mut() {
@@ -653,6 +705,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
 
     fn end_string(&mut self, field: FieldId) -> Flow {
         match self.top.shape {
+            _ if self.absent => Ok(()),
             Shape::FieldMask => {
                 if std::mem::replace(&mut self.top.comma, true) {
                     self.out.push(b',');
@@ -676,7 +729,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
     }
 
     fn whole_string(&mut self, field: FieldId, text: &'a str) -> Flow {
-        if self.top.shape == Shape::Plain {
+        if self.top.shape == Shape::Plain && !text.is_empty() {
             self.begin(field)?;
             print::quote(&mut self.out, text);
             return Ok(());
@@ -686,7 +739,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         self.end_string(field)
     }
 
-    fn start_bytes(&mut self, field: FieldId, _: usize) -> Flow {
+    fn start_bytes(&mut self, field: FieldId, length: usize) -> Flow {
         if self.top.shape == Shape::Any {
             if let Some(any) = self.anys.last_mut() {
                 any.value.clear();
@@ -697,8 +750,11 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
             // So messages tell of strings that are not UTF-8.
             return Err(self.no_utf8(field));
         }
-        self.begin(field)?;
-        self.out.push(b'"');
+        self.absent = length == 0 && self.is_absent(field)?;
+        if !self.absent {
+            self.begin(field)?;
+            self.out.push(b'"');
+        }
         Ok(())
     }
 
@@ -714,7 +770,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
     }
 
     fn end_bytes(&mut self, _: FieldId) -> Flow {
-        if self.top.shape != Shape::Any {
+        if self.top.shape != Shape::Any && !self.absent {
             self.base64.finish(&mut self.out);
             self.out.push(b'"');
         }
@@ -724,10 +780,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
     fn unknown(&mut self, number: u32, _: &'a [u8]) -> Flow {
         match self.options.unknown {
             Unknown::Ignore => Ok(()),
-            Unknown::Refuse => {
-                let name = self.mapping.schema.full_name(self.top.message);
-                Err(self.refuse(format!("field {number} of {name} is unknown")))
-            }
+            Unknown::Refuse => Err(self.refuse_unknown(self.top.message, number)),
         }
     }
 

@@ -8,7 +8,7 @@ use super::lex::{Lex, Lexer};
 use super::literal::{decimal, integer};
 use crate::encode::BinarySink;
 use crate::json::{Fault, Kind, List, Mapping, ReadError, Shape, message_of, utf8};
-use crate::schema::{EnumId, FieldId, Label, MessageId};
+use crate::schema::{EnumId, FieldId, FieldType, Label, MessageId};
 use crate::sink::{Flow, Sink};
 
 /// How text is read.
@@ -336,14 +336,11 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
                 self.sink.i32(field, value)
             }
             Kind::Null => {
-                let fits = match self.lexer.word() {
-                    Some(word) => word == "NULL_VALUE",
-                    None => self.integer(i32::MIN.into(), i32::MAX.into())? == 0,
-                };
-                if !fits {
-                    return Err(Fault::new(at, "NULL_VALUE is expected"));
-                }
-                self.sink.i32(field, 0)
+                // Only JSON has a form of its own for it.
+                let ty = self.mapping.schema().field(field).field_type();
+                let FieldType::Enum(id) = ty else { return Err(Fault::stopped(at)) };
+                let value = self.enum_number(id)?;
+                self.sink.i32(field, value)
             }
             Kind::Int64 => {
                 let value = self.integer(i64::MIN.into(), i64::MAX.into())?;

@@ -3,7 +3,7 @@
 
 use super::{any, group_name, literal, unknown};
 use crate::json::print;
-use crate::json::{EnumName, Kind, List, Mapping, Shape, WriteProblem};
+use crate::json::{EnumName, FieldMap, Kind, List, Mapping, Shape, WriteProblem};
 use crate::schema::raw::put_varint;
 use crate::schema::{FieldId, MessageId};
 use crate::sink::{Flow, Sink, Stop};
@@ -48,6 +48,8 @@ pub struct TextSink<'m, 's> {
     /// A bit for each field that was there, of all open messages.
     seen: Vec<u64>,
     indent: usize,
+    /// The string or bytes that are open are not written: they are empty, and so absent.
+    absent: bool,
     /// What `Any` fields hold, innermost last: type and value.
     anys: Vec<(Vec<u8>, Vec<u8>)>,
     problem: Option<WriteProblem>,
@@ -70,6 +72,7 @@ impl<'m, 's> TextSink<'m, 's> {
             frames: Vec::new(),
             seen: Vec::new(),
             indent: 0,
+            absent: false,
             anys: Vec::new(),
             problem: None,
         }
@@ -175,10 +178,8 @@ impl<'m, 's> TextSink<'m, 's> {
         Ok(())
     }
 
-    /// Notes a field, and writes its name.
-    fn begin(&mut self, field: FieldId) -> Flow {
-        let mapping = self.mapping;
-        let map = mapping.field(field);
+    /// Notes that a field was there, which no field is twice that is no list.
+    fn note(&mut self, map: &FieldMap) -> Flow {
         if map.list == List::Single {
             let word = self.here.seen + (map.seen / 64) as usize;
             let bit = 1 << (map.seen % 64);
@@ -190,6 +191,24 @@ impl<'m, 's> TextSink<'m, 's> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// True if zero, or an empty string, is not written, as it stands for the field's absence.
+    fn is_absent(&mut self, field: FieldId) -> Result<bool, Stop> {
+        let map = self.mapping.field(field);
+        let absent = map.implicit && self.here.shape != Shape::Entry;
+        if absent {
+            self.note(map)?;
+        }
+        Ok(absent)
+    }
+
+    /// Notes a field, and writes its name.
+    fn begin(&mut self, field: FieldId) -> Flow {
+        let mapping = self.mapping;
+        let map = mapping.field(field);
+        self.note(map)?;
         self.start_line();
         let key = mapping.proto_key(map).as_bytes();
         let name = match group_name(mapping.schema(), field) {
@@ -277,14 +296,23 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
     }
 
     fn i64(&mut self, field: FieldId, value: i64) -> Flow {
+        if value == 0 && self.is_absent(field)? {
+            return Ok(());
+        }
         self.scalar(field, |out| print::integer(out, value))
     }
 
     fn u64(&mut self, field: FieldId, value: u64) -> Flow {
+        if value == 0 && self.is_absent(field)? {
+            return Ok(());
+        }
         self.scalar(field, |out| print::integer(out, value))
     }
 
     fn i32(&mut self, field: FieldId, value: i32) -> Flow {
+        if value == 0 && self.is_absent(field)? {
+            return Ok(());
+        }
         let mapping = self.mapping;
         let name = match mapping.field(field).kind {
             Kind::Enum(id) => mapping.enum_name(id, value),
@@ -301,26 +329,43 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
     }
 
     fn u32(&mut self, field: FieldId, value: u32) -> Flow {
+        if value == 0 && self.is_absent(field)? {
+            return Ok(());
+        }
         self.scalar(field, |out| print::integer(out, value))
     }
 
     fn f64(&mut self, field: FieldId, value: f64) -> Flow {
+        // Minus zero is there.
+        if value.to_bits() == 0 && self.is_absent(field)? {
+            return Ok(());
+        }
         self.scalar(field, |out| literal::double(out, value))
     }
 
     fn f32(&mut self, field: FieldId, value: f32) -> Flow {
+        if value.to_bits() == 0 && self.is_absent(field)? {
+            return Ok(());
+        }
         self.scalar(field, |out| literal::float(out, value))
     }
 
     fn bool(&mut self, field: FieldId, value: bool) -> Flow {
+        if !value && self.is_absent(field)? {
+            return Ok(());
+        }
         let text: &[u8] = if value { b"true" } else { b"false" };
         self.scalar(field, |out| out.extend_from_slice(text))
     }
 
-    fn start_string(&mut self, field: FieldId, _: usize) -> Flow {
+    fn start_string(&mut self, field: FieldId, length: usize) -> Flow {
         match self.anys.last_mut() {
             Some(any) if self.here.shape == Shape::Any => any.0.clear(),
             _ => {
+                self.absent = length == 0 && self.is_absent(field)?;
+                if self.absent {
+                    return Ok(());
+                }
                 self.begin(field)?;
                 self.out.extend_from_slice(b": \"");
             }
@@ -349,17 +394,21 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
     }
 
     fn end_string(&mut self, _: FieldId) -> Flow {
-        if self.here.shape != Shape::Any {
+        if self.here.shape != Shape::Any && !self.absent {
             self.out.push(b'"');
             self.end_line();
         }
         Ok(())
     }
 
-    fn start_bytes(&mut self, field: FieldId, _: usize) -> Flow {
+    fn start_bytes(&mut self, field: FieldId, length: usize) -> Flow {
         match self.anys.last_mut() {
             Some(any) if self.here.shape == Shape::Any => any.1.clear(),
             _ => {
+                self.absent = length == 0 && self.is_absent(field)?;
+                if self.absent {
+                    return Ok(());
+                }
                 self.begin(field)?;
                 self.out.extend_from_slice(b": \"");
             }

@@ -8,7 +8,7 @@ use tidemill_wire::json::{self, JsonSink, Mapping, PrintOptions, ReadOptions, Un
 use tidemill_wire::proto::{Texts, compile};
 use tidemill_wire::{Message, MessageId, Schema, text};
 
-const PROTO: &str = r#"
+pub const PROTO: &str = r#"
 edition = "2023";
 package p;
 import "google/protobuf/any.proto";

@@ -1,0 +1,10 @@
+//! Schemas as descriptors.
+#![no_main]
+
+#[path = "../../crates/wire/tests/noise/schemas.rs"]
+#[allow(dead_code, reason = "parts of it serve other targets")]
+mod target;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    target::check_descriptors(input);
+});

@@ -95,6 +95,7 @@ mod inside;
 pub mod json;
 mod merge;
 pub mod message;
+mod packed;
 pub mod proto;
 pub mod schema;
 pub mod sink;

@@ -1,12 +1,17 @@
 //! Packed lists: numbers under one length.
+//!
+//! What is there of a list goes to a message at once, and to a sink in a loop of its own for each
+//! type. What stops such a loop, and the numbers of closed enums, are for a loop that knows what
+//! to do with each.
 
 use super::error::ErrorKind;
-use super::load::{u32_at, u64_at, varint};
+use super::load::{SLACK, u32_at, u64_at, varint};
 use super::state::Within;
 use super::tables::{Action, Entry};
 use super::walk::{Step, Walk, Zone, told};
-use crate::schema::EnumId;
-use crate::sink::Sink;
+use crate::packed::are_varints;
+use crate::schema::{EnumId, FieldId};
+use crate::sink::{Flow, Sink, Wants};
 use crate::varint::{self as varints, unzigzag};
 
 impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
@@ -15,6 +20,10 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         let entry = *self.tables.entry(place);
         let end = self.state.end;
         let bound = end.min(self.have());
+        // Of a seam the elements come one by one.
+        if self.state.pos >= self.piece_start {
+            self.many(&entry, bound)?;
+        }
         let mut pos = self.state.pos;
         while pos < bound.min(zone.to) {
             // SAFETY: SLACK bytes can be read from here.
@@ -38,7 +47,19 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         Ok(true)
     }
 
-    #[inline]
+    /// Reads as many elements before `bound` as are right and complete, if it can.
+    fn many(&mut self, entry: &Entry, bound: usize) -> Step {
+        let pos = self.state.pos;
+        let bytes = &self.piece[pos - self.piece_start..bound - self.piece_start];
+        let (read, flow) = match self.sink.storage() {
+            Some(storage) => (storage.append_packed(entry.field, bytes), Ok(())),
+            None if S::wants() == Wants::NONE => (checked(entry, bytes), Ok(())),
+            None => tell(self.sink, entry.action, entry.field, bytes),
+        };
+        self.state.pos = pos + read;
+        told(flow)
+    }
+
     fn tell_element(&mut self, entry: &Entry, raw: u64) -> Step {
         let (field, sink) = (entry.field, &mut *self.sink);
         told(match entry.action {
@@ -62,6 +83,94 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
             _ => Ok(()),
         })
     }
+}
+
+/// How many bytes of a list need no other look if nobody hears of them.
+fn checked(entry: &Entry, bytes: &[u8]) -> usize {
+    match entry.single_tag() & 7 {
+        1 => bytes.len() & !7,
+        5 => bytes.len() & !3,
+        _ if are_varints(bytes) => bytes.len(),
+        _ => 0,
+    }
+}
+
+/// Tells a sink the numbers of a list up to the first that is wrong or not complete, or that the
+/// sink stops at; gives how many bytes that was.
+pub(super) fn tell<'a, S: Sink<'a>>(
+    sink: &mut S,
+    action: Action,
+    field: FieldId,
+    bytes: &[u8],
+) -> (usize, Flow) {
+    match action {
+        Action::Double => eights(bytes, |raw| sink.f64(field, f64::from_bits(raw))),
+        Action::Fixed64 => eights(bytes, |raw| sink.u64(field, raw)),
+        Action::Sfixed64 => eights(bytes, |raw| sink.i64(field, raw as i64)),
+        Action::Float => fours(bytes, |raw| sink.f32(field, f32::from_bits(raw))),
+        Action::Fixed32 => fours(bytes, |raw| sink.u32(field, raw)),
+        Action::Sfixed32 => fours(bytes, |raw| sink.i32(field, raw as i32)),
+        Action::Int64 => each_varint(bytes, |raw| sink.i64(field, raw as i64)),
+        Action::Uint64 => each_varint(bytes, |raw| sink.u64(field, raw)),
+        Action::Int32 => each_varint(bytes, |raw| sink.i32(field, raw as i32)),
+        Action::Uint32 => each_varint(bytes, |raw| sink.u32(field, raw as u32)),
+        Action::Bool => each_varint(bytes, |raw| sink.bool(field, raw != 0)),
+        Action::Sint64 => each_varint(bytes, |raw| sink.i64(field, unzigzag(raw))),
+        Action::Sint32 => {
+            each_varint(bytes, |raw| sink.i32(field, unzigzag(raw & u64::from(u32::MAX)) as i32))
+        }
+        _ => (0, Ok(())),
+    }
+}
+
+/// Calls `tell` with each number of eight bytes.
+#[inline(always)]
+fn eights(bytes: &[u8], tell: impl FnMut(u64) -> Flow) -> (usize, Flow) {
+    let (numbers, _) = bytes.as_chunks::<8>();
+    let (count, flow) = each(numbers.iter().map(|number| u64::from_le_bytes(*number)), tell);
+    (8 * count, flow)
+}
+
+/// The same of four.
+#[inline(always)]
+fn fours(bytes: &[u8], tell: impl FnMut(u32) -> Flow) -> (usize, Flow) {
+    let (numbers, _) = bytes.as_chunks::<4>();
+    let (count, flow) = each(numbers.iter().map(|number| u32::from_le_bytes(*number)), tell);
+    (4 * count, flow)
+}
+
+#[inline(always)]
+fn each<T>(numbers: impl Iterator<Item = T>, mut tell: impl FnMut(T) -> Flow) -> (usize, Flow) {
+    let mut count = 0;
+    for number in numbers {
+        if let Err(stop) = tell(number) {
+            return (count, Err(stop));
+        }
+        count += 1;
+    }
+    (count, Ok(()))
+}
+
+/// Calls `tell` with each varint.
+#[inline(always)]
+fn each_varint(bytes: &[u8], mut tell: impl FnMut(u64) -> Flow) -> (usize, Flow) {
+    let mut pos = 0;
+    while pos < bytes.len() {
+        let (value, length) = if pos + SLACK <= bytes.len() {
+            // SAFETY: there are more than sixteen bytes.
+            unsafe { varint(bytes.as_ptr().add(pos)) }
+        } else {
+            varints::read(&bytes[pos..]).unwrap_or((0, 0))
+        };
+        if length == 0 {
+            break;
+        }
+        if let Err(stop) = tell(value) {
+            return (pos, Err(stop));
+        }
+        pos += length;
+    }
+    (pos, Ok(()))
 }
 
 /// An element as it lies in bytes, and how many.

@@ -57,6 +57,46 @@ pub(crate) enum Action {
 }
 
 impl Action {
+    /// All of them by their numbers.
+    #[cfg(feature = "native")]
+    const ALL: [Action; 20] = [
+        Action::Double,
+        Action::Float,
+        Action::Int64,
+        Action::Uint64,
+        Action::Int32,
+        Action::Fixed64,
+        Action::Fixed32,
+        Action::Bool,
+        Action::Uint32,
+        Action::Sfixed32,
+        Action::Sfixed64,
+        Action::Sint32,
+        Action::Sint64,
+        Action::ClosedEnum,
+        Action::RawString,
+        Action::String,
+        Action::Bytes,
+        Action::Message,
+        Action::Group,
+        Action::Skip,
+    ];
+
+    const NUMBERED: () = {
+        let mut number = 0;
+        while number < Action::ALL.len() {
+            assert!(Action::ALL[number] as usize == number);
+            number += 1;
+        }
+    };
+
+    /// The action of that number, which generated code has.
+    #[cfg(feature = "native")]
+    pub(crate) fn from_number(number: u32) -> Action {
+        let () = Action::NUMBERED;
+        Action::ALL.get(number as usize).copied().unwrap_or(Action::Skip)
+    }
+
     fn of(schema: &Schema, field: &Field) -> Action {
         let scalar = match field.field_type() {
             FieldType::Message(_) => return Action::Message,

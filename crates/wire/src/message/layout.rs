@@ -52,6 +52,7 @@
 //! they came. Extensions have no bit: one that is in the list is there.
 
 use super::record::{Address, List, View};
+use crate::packed::Numbers;
 use crate::schema::{FieldId, FieldType, Label, MessageId, Scalar, Schema};
 
 #[allow(unused_imports, reason = "the manual above refers to them")]
@@ -216,6 +217,9 @@ pub struct FieldLayout {
     pub closed: bool,
     /// The type of its records: its message, or the entry of the map.
     pub record: Option<MessageId>,
+    /// How its numbers are read from packed lists; none of a closed enum, whose numbers have to be
+    /// looked up.
+    pub(crate) numbers: Option<Numbers>,
     /// Which oneof of the message it is a member of, for [`RecordLayout::siblings`].
     pub oneof: Option<u32>,
     /// It is an extension.
@@ -352,6 +356,8 @@ fn outline(schema: &Schema, id: FieldId, maps: Maps) -> FieldLayout {
         (true, Some(message)) if maps == Maps::Indexed && is_map(message) => Shape::Map,
         (true, _) => Shape::List,
     };
+    let closed = matches!(ty, FieldType::Enum(id) if schema.enum_def(id).is_closed());
+    let listed = repeated && !closed;
     FieldLayout {
         message: field.message(),
         number: field.number(),
@@ -363,8 +369,9 @@ fn outline(schema: &Schema, id: FieldId, maps: Maps) -> FieldLayout {
         cell: Cell::of(ty),
         kind: Kind::of(ty),
         utf8: ty == FieldType::Scalar(Scalar::String) && field.checks_utf8(),
-        closed: matches!(ty, FieldType::Enum(id) if schema.enum_def(id).is_closed()),
+        closed,
         record: ty.message(),
+        numbers: Numbers::of(ty).filter(|_| listed),
         oneof: None,
         extension: field.extension_name().is_some(),
     }

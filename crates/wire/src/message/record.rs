@@ -18,6 +18,7 @@ use std::ptr::NonNull;
 
 use super::arena::Arena;
 use super::layout::{FieldLayout, RecordLayout, Shape};
+use crate::packed::Numbers;
 
 pub use super::map::Map;
 
@@ -108,6 +109,35 @@ impl List {
         }
         self.capacity = capacity;
         Some(())
+    }
+
+    /// Appends the numbers of a packed list, whose bytes are given: up to the first that is wrong
+    /// or not complete. Gives how many bytes that was; 0 also where there is no memory for all.
+    ///
+    /// # Safety
+    /// The list holds cells of such numbers.
+    #[inline]
+    pub(crate) unsafe fn append_packed(
+        &mut self,
+        arena: &mut Arena,
+        numbers: Numbers,
+        bytes: &[u8],
+    ) -> usize {
+        let count = numbers.count(bytes);
+        let (old, cell_bytes) = (self.len as usize, numbers.cell_bytes());
+        if count > (self.capacity - self.len) as usize {
+            // A list that grows again and again does so by half at least.
+            let least = old + old / 2 * usize::from(old > 0);
+            let Ok(capacity) = u32::try_from((old + count).max(least)) else { return 0 };
+            if self.reserve_exact(arena, cell_bytes, capacity).is_none() {
+                return 0;
+            }
+        }
+        let to = self.start.wrapping_add(old * cell_bytes as usize);
+        // SAFETY: there is room for `count` more cells behind the last.
+        let (read, written) = unsafe { numbers.read(bytes, to) };
+        self.len += written as u32;
+        read
     }
 
     /// Appends a value; all values of a list are of one type.

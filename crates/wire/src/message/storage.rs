@@ -58,6 +58,10 @@ pub trait Storage: sealed::Sealed {
     /// There is no memory.
     fn end_of_entry(&mut self, field: FieldId, entry: Record, outer: Record) -> Flow;
 
+    /// Appends the numbers of a packed list to the field of the record being filled, as many as
+    /// are right and complete; gives how many bytes these were. What is left is for single events.
+    fn append_packed(&mut self, field: FieldId, bytes: &[u8]) -> usize;
+
     /// Notes that there was no memory.
     fn full(&mut self);
 }
@@ -114,6 +118,21 @@ impl<K: Keeping> Storage for Builder<'_, K> {
         let flow = self.end_entry(field, entry, false);
         (self.record, self.layout) = inner;
         flow
+    }
+
+    fn append_packed(&mut self, id: FieldId, bytes: &[u8]) -> usize {
+        let Some(field) = self.layouts.find(id) else { return 0 };
+        let Some(numbers) = field.numbers.filter(|_| field.message == self.layout.message) else {
+            return 0;
+        };
+        // A list that has no numbers is not there.
+        if bytes.is_empty() {
+            return 0;
+        }
+        let list = self.record.make_list(self.arena, self.layout, id.0, field);
+        let Some(mut list) = list else { return 0 };
+        // SAFETY: a list of such a field, which nobody else uses meanwhile.
+        unsafe { list.as_mut().append_packed(self.arena, numbers, bytes) }
     }
 
     fn full(&mut self) {

@@ -20,6 +20,8 @@ fn message(rng: &mut Rng, schema: &Schema, id: MessageId, depth: u64, out: &mut 
         let number = u64::from(field.number());
         let ty = field.field_type();
         if ty.is_packable() && rng.chance(0.3) {
+            // Some are long enough for the loops that read many numbers at a time.
+            let times = if rng.chance(0.3) { rng.below(180) } else { times };
             let mut list = Vec::new();
             (0..times).for_each(|_| value(rng, ty, &mut list));
             varint::write(out, number << 3 | 2);

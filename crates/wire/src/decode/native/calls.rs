@@ -6,10 +6,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::super::packed::tell;
+use super::super::tables::Action;
 use super::context::Context;
 use crate::schema::{FIELD_NUMBER_MAX, FieldId, WireType};
 use crate::sink::{Flow, Sink};
-use crate::{utf8, varint};
+use crate::{packed, utf8, varint};
 
 /// Go on.
 pub(super) const GO_ON: u32 = 0;
@@ -20,6 +22,7 @@ pub(super) const INVALID: u32 = 2;
 
 type Number<T> = unsafe extern "C" fn(*mut Context, u32, T) -> u32;
 type Text = unsafe extern "C" fn(*mut Context, u32, *const u8, usize) -> u32;
+type List = unsafe extern "C" fn(*mut Context, u32, u32, *const u8, usize) -> isize;
 type Sub = unsafe extern "C" fn(*mut Context, u32) -> u32;
 
 /// See the module.
@@ -37,6 +40,7 @@ pub(super) struct Calls {
     pub(super) bytes: Text,
     pub(super) start_sub: Sub,
     pub(super) end_sub: Sub,
+    pub(super) list: List,
 }
 
 /// Calls the sink of `context`.
@@ -140,6 +144,29 @@ unsafe extern "C" fn end_sub<'a, S: Sink<'a>>(context: *mut Context, field: u32)
     unsafe { with(context, |sink: &mut S| sink.end_sub(FieldId(field))) }
 }
 
+/// Numbers of a packed list. Gives how many bytes were read, or, where the sink stopped, the
+/// complement of that.
+unsafe extern "C" fn list<'a, S: Sink<'a>>(
+    context: *mut Context,
+    field: u32,
+    action: u32,
+    start: *const u8,
+    length: usize,
+) -> isize {
+    // SAFETY: the code found these bytes inside the input, which lives for `'a`.
+    let bytes: &'a [u8] = unsafe { std::slice::from_raw_parts(start, length) };
+    let mut read = 0;
+    let call = |sink: &mut S| {
+        let flow;
+        (read, flow) = tell(sink, Action::from_number(action), FieldId(field), bytes);
+        flow
+    };
+    // SAFETY: the code was given the sink of this table's type.
+    let answer = unsafe { with(context, call) };
+    // Lists have less than 4 GiB.
+    if answer == GO_ON { read as isize } else { !(read as isize) }
+}
+
 impl Calls {
     /// The table for a type of sink.
     pub(super) const fn of<'a, S: Sink<'a>>() -> Calls {
@@ -156,6 +183,7 @@ impl Calls {
             bytes: bytes::<S>,
             start_sub: start_sub::<S>,
             end_sub: end_sub::<S>,
+            list: list::<S>,
         }
     }
 }
@@ -165,6 +193,13 @@ pub(super) unsafe extern "C" fn is_utf8(start: *const u8, length: usize) -> u32 
     // SAFETY: the code found these bytes inside the input.
     let bytes = unsafe { std::slice::from_raw_parts(start, length) };
     if utf8::is_utf8(bytes) { GO_ON } else { INVALID }
+}
+
+/// Whether the bytes of a packed list are whole varints.
+pub(super) unsafe extern "C" fn are_varints(start: *const u8, length: usize) -> u32 {
+    // SAFETY: the code found these bytes inside the input.
+    let bytes = unsafe { std::slice::from_raw_parts(start, length) };
+    if packed::are_varints(bytes) { GO_ON } else { INVALID }
 }
 
 /// How long the rest of a group is, up to and with its end tag; 0 if it is not in `length` bytes,

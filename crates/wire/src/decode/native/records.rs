@@ -13,21 +13,21 @@
 //! Calls are left for what is rare: another chunk, a longer list; and for the ends of map entries,
 //! which go into an index. Extensions are left to the table decoder.
 
-use tidemill_jit::build::{
-    Block, CallConv, InstBuilder, IntCC, MemFlagsData, Value, signature, types,
-};
+use tidemill_jit::build::{CallConv, InstBuilder, IntCC, MemFlagsData, Value, signature, types};
 use tidemill_jit::{FuncId, Module};
 
 use super::super::tables::{Action, Entry};
 use super::calls::{GO_ON, STOP};
 use super::context::{ARENA, Context, FRAME_BYTES, FRAME_RECORD};
+use super::scalar::ListExit;
 use super::target::Target;
 use super::write::Writer;
 use crate::message::arena::{ALIGN, END_OFFSET, NEXT_OFFSET};
 use crate::message::layout::{Cell, FieldLayout, Layouts, PRESENCE_OFFSET, Shape};
 use crate::message::record::{List, Record, View};
 use crate::message::{Arena, Storage};
-use crate::schema::{FieldId, WireType};
+use crate::packed::Numbers;
+use crate::schema::FieldId;
 
 /// What a native decoder for messages does with strings and bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +45,7 @@ pub(super) struct Helpers {
     grow: FuncId,
     bytes: FuncId,
     end_entry: FuncId,
+    lists: [FuncId; LISTS.len()],
 }
 
 impl Helpers {
@@ -54,11 +55,13 @@ impl Helpers {
         let new = signature(c, &[address, address], &[address]);
         let grow = signature(c, &[address, address, types::I32], &[types::I32]);
         let entry = signature(c, &[address, types::I32, address, address], &[types::I32]);
+        let list = signature(c, &[address; 4], &[address]);
         Helpers {
             record: module.import("new_record", new.clone(), new_bytes as *const ()),
             grow: module.import("grow", grow, grow_list as *const ()),
             bytes: module.import("new_bytes", new, new_bytes as *const ()),
             end_entry: module.import("end_entry", entry, end_entry as *const ()),
+            lists: LISTS.map(|(name, helper)| module.import(name, list.clone(), helper)),
         }
     }
 }
@@ -133,12 +136,47 @@ unsafe extern "C" fn end_entry(
     if ended { GO_ON } else { STOP }
 }
 
-/// Bytes of a packed list of varints that are looked at together.
-const COUNTED_BYTES: i64 = 16;
+/// A helper for lists, of numbers that lie in one way.
+macro_rules! list {
+    ($($name:ident: $numbers:ident),+ $(,)?) => {
+        $(unsafe extern "C" fn $name(
+            context: *mut Context,
+            list: *mut List,
+            at: *const u8,
+            length: usize,
+        ) -> usize {
+            // SAFETY: the code was given the arena of the storage, which nobody else uses
+            // meanwhile; the slot of a list of such numbers, which its bit says is one; and bytes
+            // that lie inside the input.
+            unsafe {
+                let bytes = std::slice::from_raw_parts(at, length);
+                (*list).append_packed(&mut *(*context).arena, Numbers::$numbers, bytes)
+            }
+        })+
 
-/// Bytes of a packed list of other numbers that gets room at once. Longer ones grow, as they are
-/// read.
-const FIXED_MAX: i64 = 1 << 16;
+        /// By the place of the kind of numbers in [`Numbers`].
+        const LISTS: [(&str, *const ()); 7] = [$((stringify!($name), $name as *const ())),+];
+
+        const _: () = {
+            let kinds = [$(Numbers::$numbers),+];
+            let mut place = 0;
+            while place < kinds.len() {
+                assert!(kinds[place] as usize == place);
+                place += 1;
+            }
+        };
+    };
+}
+
+list! {
+    list_fixed64: Fixed64,
+    list_fixed32: Fixed32,
+    list_bool: Bool,
+    list_low32: Low32,
+    list_zigzag32: Zigzag32,
+    list_whole64: Whole64,
+    list_zigzag64: Zigzag64,
+}
 
 /// See the module.
 pub(super) struct Records<'l> {
@@ -264,38 +302,6 @@ impl Records<'_> {
         store(writer, at);
         let count = writer.body.ins().iadd_imm_u(count, 1);
         writer.body.ins().istore32(Writer::flags(), count, list, length as i32);
-    }
-
-    /// How many numbers a packed list has, which is not empty; to `otherwise` if it is too long to
-    /// be told at once.
-    fn count(
-        writer: &mut Writer<'_, '_>,
-        entry: &Entry,
-        at: Value,
-        length: Value,
-        otherwise: Block,
-    ) -> Value {
-        let (shift, most) = match WireType::from_tag(u64::from(entry.single_tag())) {
-            Some(WireType::Fixed64) => (3, FIXED_MAX),
-            Some(WireType::Fixed32) => (2, FIXED_MAX),
-            _ => (0, COUNTED_BYTES),
-        };
-        let before = writer.body.ins().iadd_imm_s(length, -1);
-        let some = writer.body.create_block();
-        let unknown = writer.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, before, most);
-        writer.body.ins().brif(unknown, otherwise, &[], some, &[]);
-        writer.body.switch_to_block(some);
-        if shift > 0 {
-            return writer.body.ins().ushr_imm_u(length, shift);
-        }
-        // Each varint ends with a byte without the top bit.
-        let bytes = writer.load(types::I8X16, at, 0);
-        let tops = writer.body.ins().vhigh_bits(types::I64, bytes);
-        let one = writer.number(types::I64, 1);
-        let behind = writer.body.ins().ishl(one, length);
-        let inside = writer.body.ins().iadd_imm_s(behind, -1);
-        let ends = writer.body.ins().band_not(inside, tops);
-        writer.body.ins().popcnt(ends)
     }
 
     /// Takes memory from the front of the chunk, where `spare` bytes more must be; else from the
@@ -431,36 +437,32 @@ impl Target for Records<'_> {
         self.keep(writer, place, self.layout(entry), put);
     }
 
-    /// A new list gets room for what comes at once.
-    fn start_list(
+    fn list(
         &self,
         writer: &mut Writer<'_, '_>,
-        place: u32,
         entry: &Entry,
-        at: Value,
+        exit: ListExit,
         length: Value,
-    ) {
+    ) -> Option<Value> {
         use std::mem::offset_of;
         let (start, len) = (offset_of!(List, start) as i32, offset_of!(List, len) as i32);
         let field = self.layout(entry);
-        let there = Self::is_set(writer, field);
-        let (fresh, done) = (writer.body.create_block(), writer.body.create_block());
-        writer.body.ins().brif(there, done, &[], fresh, &[]);
-        writer.body.switch_to_block(fresh);
-        let count = Self::count(writer, entry, at, length, done);
-        let bytes = writer.body.ins().imul_imm_u(count, i64::from(field.cell.bytes()));
-        let rounded = writer.body.ins().iadd_imm_u(bytes, ALIGN as i64 - 1);
-        let rounded = writer.body.ins().band_imm_s(rounded, -(ALIGN as i64));
-        let first = Self::take(writer, place, rounded, 0, self.helpers.bytes);
+        let helper = self.helpers.lists[field.numbers? as usize];
         let record = writer.body.use_var(writer.record);
         let list = writer.body.ins().iadd_imm_u(record, i64::from(field.offset));
-        writer.store(first, list, start);
-        // No values yet; the length is the low half of the word, the capacity the high one.
-        let room = writer.body.ins().ishl_imm_u(count, 32);
-        writer.store(room, list, len);
+        let there = Self::is_set(writer, field);
+        let (fresh, known) = (writer.body.create_block(), writer.body.create_block());
+        writer.body.ins().brif(there, known, &[], fresh, &[]);
+        writer.body.switch_to_block(fresh);
+        let nowhere = writer.number(types::I64, ALIGN as i64);
+        let none = writer.number(types::I64, 0);
+        writer.store(nowhere, list, start);
+        writer.store(none, list, len);
         self.mark(writer, field);
-        writer.body.ins().jump(done, &[]);
-        writer.body.switch_to_block(done);
+        writer.body.ins().jump(known, &[]);
+        writer.body.switch_to_block(known);
+        let context = writer.context;
+        Some(writer.body.call(helper, &[context, list, exit.at, length])[0])
     }
 
     fn start_sub(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry) -> Option<Value> {

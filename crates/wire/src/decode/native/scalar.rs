@@ -356,13 +356,27 @@ impl Writer<'_, '_> {
             self.body.def_var(self.pos, end);
             return;
         }
-        // Of a closed enum perhaps no number is for the list.
-        if self.target.wants(entry) && entry.action != Action::ClosedEnum {
-            let target = self.target;
-            target.start_list(self, place, entry, body, length);
+        let (target, list) = (self.target, ListExit { place, list: pos, at: body, end });
+        let wanted = target.wants(entry);
+        if wanted && let Some(read) = target.list(self, entry, list, length) {
+            let at = self.body.ins().iadd(body, read);
+            let left = self.body.ins().icmp(IntCC::NotEqual, read, length);
+            self.leave_list_if(left, ListExit { at, ..list });
+        } else if !self.needs(entry) {
+            let helper = self.helpers.are_varints;
+            let answer = self.body.call(helper, &[body, length])[0];
+            self.leave_list_if(answer, list);
+        } else {
+            self.elements(place, entry, form, body, end);
         }
-        self.elements(place, entry, form, body, end);
         self.body.def_var(self.pos, end);
+    }
+
+    /// Leaves at an element of a list.
+    fn leave_list_if(&mut self, condition: Value, list: ListExit) {
+        let outer = self.list.replace(list);
+        self.leave_if(condition);
+        self.list = outer;
     }
 
     fn elements(&mut self, place: u32, entry: &Entry, form: Form, body: Value, end: Value) {
@@ -378,11 +392,10 @@ impl Writer<'_, '_> {
         let list = self.pos();
         let leave = ListExit { place, list, at, end };
         let outer = self.list.replace(leave);
-        let need = if self.needs(entry) { Need::Value } else { Need::Length };
-        let (value, after) = self.number_at(at, form, need);
+        let (value, after) = self.number_at(at, form, Need::Value);
         let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, after, end);
         self.leave_if(over);
-        if let (Some(value), Need::Value) = (value, need) {
+        if let Some(value) = value {
             self.tell(place, entry, value);
         }
         self.list = outer;

@@ -4,11 +4,12 @@
 //! asked before which values matter: for the others nothing is computed.
 
 use tidemill_jit::build::CallConv;
-use tidemill_jit::build::{InstBuilder, SigRef, Type, Value, signature, types};
+use tidemill_jit::build::{InstBuilder, IntCC, SigRef, Type, Value, signature, types};
 
 use super::super::tables::{Action, Entry};
 use super::calls::Calls;
-use super::context::CALLS;
+use super::context::{CALLS, Exit};
+use super::scalar::ListExit;
 use super::write::Writer;
 use crate::sink::Wants;
 
@@ -34,8 +35,16 @@ pub(super) trait Target {
         length: Value,
     );
 
-    /// A packed list of numbers begins, whose `length` bytes are at an address.
-    fn start_list(&self, _: &mut Writer<'_, '_>, _: u32, _: &Entry, _at: Value, _length: Value) {}
+    /// A packed list of numbers whose `length` bytes begin at `list.at`, read as a whole: gives
+    /// how many bytes were read. What is left is for the table decoder. `None` if the numbers are
+    /// to be read one by one.
+    fn list(
+        &self,
+        writer: &mut Writer<'_, '_>,
+        entry: &Entry,
+        list: ListExit,
+        length: Value,
+    ) -> Option<Value>;
 
     /// A sub-message begins; its frame is not pushed yet. Gives its record, if records are filled.
     fn start_sub(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry) -> Option<Value>;
@@ -98,10 +107,11 @@ impl SinkCalls {
         offset: i32,
         field: Value,
         arguments: &[(Value, Type)],
+        answer: Type,
     ) -> Value {
         let mut parameters = vec![types::I64, types::I32];
         parameters.extend(arguments.iter().map(|(_, ty)| *ty));
-        let signature = signature(CallConv::SystemV, &parameters, &[types::I32]);
+        let signature = signature(CallConv::SystemV, &parameters, &[answer]);
         let signature: SigRef = writer.body.import_signature(signature);
         let context = writer.context;
         let function = writer.load(types::I64, context, CALLS + offset);
@@ -124,7 +134,7 @@ impl Target for SinkCalls {
     fn number(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry, value: Value) {
         let (offset, ty) = number_call(entry.action);
         let field = writer.body.ins().iconst(types::I32, i64::from(entry.field.0));
-        let answer = self.call(writer, offset, field, &[(value, ty)]);
+        let answer = self.call(writer, offset, field, &[(value, ty)], types::I32);
         writer.stop_if(answer, place);
     }
 
@@ -144,18 +154,44 @@ impl Target for SinkCalls {
         };
         let field = writer.body.ins().iconst(types::I32, i64::from(entry.field.0));
         let arguments = [(at, types::I64), (length, types::I64)];
-        let answer = self.call(writer, offset as i32, field, &arguments);
+        let answer = self.call(writer, offset as i32, field, &arguments, types::I32);
         match entry.action {
             Action::String => writer.stop_or_invalid(answer, place),
             _ => writer.stop_if(answer, place),
         }
     }
 
+    fn list(
+        &self,
+        writer: &mut Writer<'_, '_>,
+        entry: &Entry,
+        list: ListExit,
+        length: Value,
+    ) -> Option<Value> {
+        if entry.action == Action::ClosedEnum {
+            return None;
+        }
+        let offset = std::mem::offset_of!(Calls, list) as i32;
+        let field = writer.body.ins().iconst(types::I32, i64::from(entry.field.0));
+        let action = writer.body.ins().iconst(types::I32, i64::from(entry.action as u8));
+        let arguments = [(action, types::I32), (list.at, types::I64), (length, types::I64)];
+        let answer = self.call(writer, offset, field, &arguments, types::I64);
+        let stopped = writer.body.ins().icmp_imm_s(IntCC::SignedLessThan, answer, 0);
+        writer.unless(stopped, |writer| {
+            let read = writer.body.ins().bnot(answer);
+            let at = writer.body.ins().iadd(list.at, read);
+            let outer = writer.list.replace(ListExit { at, ..list });
+            writer.fail(Exit::Stopped, list.place);
+            writer.list = outer;
+        });
+        Some(answer)
+    }
+
     fn start_sub(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry) -> Option<Value> {
         if self.wants.has(Wants::SUB) {
             let field = writer.body.ins().iconst(types::I32, i64::from(entry.field.0));
             let offset = std::mem::offset_of!(Calls, start_sub) as i32;
-            let answer = self.call(writer, offset, field, &[]);
+            let answer = self.call(writer, offset, field, &[], types::I32);
             writer.stop_if(answer, place);
         }
         None
@@ -165,7 +201,7 @@ impl Target for SinkCalls {
         if self.wants.has(Wants::SUB) {
             let field = writer.body.ins().iconst(types::I32, i64::from(entry.field.0));
             let offset = std::mem::offset_of!(Calls, end_sub) as i32;
-            let answer = self.call(writer, offset, field, &[]);
+            let answer = self.call(writer, offset, field, &[], types::I32);
             writer.stop_at_end_if(answer);
         }
     }

@@ -30,6 +30,7 @@ const AHEAD: u32 = 4;
 /// Functions that every decoder may call.
 pub(super) struct Helpers {
     pub(super) is_utf8: FuncId,
+    pub(super) are_varints: FuncId,
     pub(super) group_bytes: FuncId,
 }
 
@@ -40,6 +41,11 @@ impl Helpers {
         let group = [types::I64, types::I64, types::I32, types::I64];
         let group = signature(c, &group, &[types::I64]);
         Helpers {
+            are_varints: module.import(
+                "are_varints",
+                is_utf8.clone(),
+                calls::are_varints as *const (),
+            ),
             is_utf8: module.import("is_utf8", is_utf8, calls::is_utf8 as *const ()),
             group_bytes: module.import("group_bytes", group, calls::group_bytes as *const ()),
         }

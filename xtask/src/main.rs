@@ -1,12 +1,14 @@
-//! Automation of the workspace: `cargo xtask tidy`, `cargo xtask conformance`.
+//! Automation of the workspace: `cargo xtask tidy`, `conformance` and `soak`.
 //!
 //! `tidy` checks what neither the compiler nor clippy does: that dependencies go down the floors
 //! of the house only, that `unsafe` stays where it may be, that sources keep their form. It prints
 //! all findings as `FILE:LINE: message` and ends with status 1 if there are any. `conformance`
-//! runs the public suite for Protocol Buffers.
+//! runs the public suite for Protocol Buffers, `soak` what takes hours: Miri, sanitizers, valgrind
+//! and the fuzz targets.
 #![forbid(unsafe_code)]
 
 mod conformance;
+mod soak;
 mod tidy;
 mod tree;
 
@@ -14,7 +16,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask tidy
-       cargo xtask conformance [--engine native|table] [--direct] [--or-skip]";
+       cargo xtask conformance [--engine native|table] [--direct] [--or-skip]
+       cargo xtask soak [miri|sanitizer|packages|fuzz]... [--target NAME]... [--for SECONDS]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -22,6 +25,7 @@ fn main() -> ExitCode {
     match arguments[..] {
         ["tidy"] => run_tidy(),
         ["conformance", ref options @ ..] => run_conformance(options),
+        ["soak", ref options @ ..] => run_soak(options),
         _ => usage(),
     }
 }
@@ -33,6 +37,31 @@ fn usage() -> ExitCode {
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+}
+
+fn run_soak(mut arguments: &[&str]) -> ExitCode {
+    let mut options = soak::Options { parts: Vec::new(), targets: Vec::new(), seconds: 600 };
+    loop {
+        arguments = match arguments {
+            [] => return soak::run(root(), &options),
+            ["--for", seconds, rest @ ..] => match seconds.parse() {
+                Ok(seconds) => {
+                    options.seconds = seconds;
+                    rest
+                }
+                Err(_) => return usage(),
+            },
+            ["--target", target, rest @ ..] => {
+                options.targets.push(*target);
+                rest
+            }
+            [part, rest @ ..] if soak::is_part(part) => {
+                options.parts.push(*part);
+                rest
+            }
+            _ => return usage(),
+        }
+    }
 }
 
 fn run_conformance(mut arguments: &[&str]) -> ExitCode {

@@ -106,3 +106,11 @@ fn functions_in_the_page_are_those_of_the_program() {
         assert!(page.contains(&format!("`{line}`")), "`{line}` is not in the page");
     }
 }
+
+/// The README's program of rules is the example that its session runs.
+#[test]
+fn the_readme_shows_an_example() {
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).expect(path);
+    let shown = blocks(&read("README.md")).into_iter().find(|block| block.kind == "olg");
+    assert_eq!(shown.expect("a program").text, read("examples/routes/routes.olg"));
+}

@@ -70,6 +70,11 @@ fn gossip() {
 }
 
 #[test]
+fn routes() {
+    check("routes", &[r#"best("n0:1", "n2:1", [2, ["n0:1", "n1:1", "n2:1"]])"#]);
+}
+
+#[test]
 fn path_vector() {
     check("path-vector", &[r#"route("n1:1", "n3:1", ["n1:1", "n5:1", "n4:1", "n3:1"], 11)"#]);
 }

@@ -54,10 +54,20 @@ fn run(compiler: &str, source: &Path, arguments: &[&str]) -> String {
         .output()
         .expect("the compiler starts");
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    let output = Command::new(&program).output().expect("the program starts");
+    let output = start(&program).output().expect("the program starts");
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{:?}: {told}", output.status);
     String::from_utf8(output.stdout).expect("text")
+}
+
+/// The program, under another if the variable `C_RUNNER` has its command, for example `valgrind`.
+fn start(program: &Path) -> Command {
+    let runner = std::env::var("C_RUNNER").unwrap_or_default();
+    let mut words = runner.split_ascii_whitespace();
+    let Some(first) = words.next() else { return Command::new(program) };
+    let mut command = Command::new(first);
+    command.args(words).arg(program);
+    command
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Options of `proto convert`, `decode`, `encode` and `bench`.
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
+use tidemill::messages::ColumnForm;
 
 use super::SchemaArgs;
 
@@ -43,8 +45,8 @@ pub enum InputForm {
     Text,
 }
 
-/// Forms that are written.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+/// Forms that are written; the last two if this build has them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OutputForm {
     /// One message.
     Binary,
@@ -58,6 +60,35 @@ pub enum OutputForm {
     Arrow,
     /// A Parquet file.
     Parquet,
+}
+
+impl OutputForm {
+    const ALL: [OutputForm; 6] = [
+        OutputForm::Binary,
+        OutputForm::Delimited,
+        OutputForm::Json,
+        OutputForm::Text,
+        OutputForm::Arrow,
+        OutputForm::Parquet,
+    ];
+}
+
+impl ValueEnum for OutputForm {
+    fn value_variants<'a>() -> &'a [OutputForm] {
+        if ColumnForm::AVAILABLE { &OutputForm::ALL } else { &OutputForm::ALL[..4] }
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self {
+            OutputForm::Binary => ("binary", "One message"),
+            OutputForm::Delimited => ("delimited", "Messages behind their lengths"),
+            OutputForm::Json => ("json", "A JSON value a line"),
+            OutputForm::Text => ("text", "The text format"),
+            OutputForm::Arrow => ("arrow", "A stream of Arrow record batches"),
+            OutputForm::Parquet => ("parquet", "A Parquet file"),
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
 }
 
 /// Decoders.

@@ -4,9 +4,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "arrow")]
-use tidemill::messages::ColumnForm;
-use tidemill::messages::{ConvertError, Converter, Counts, Engine, Form};
+use tidemill::messages::{ColumnForm, ConvertError, Converter, Counts, Engine, Form};
 use tidemill::schemas::load_schemas;
 use tidemill_wire::Schema;
 
@@ -26,7 +24,6 @@ pub fn convert(args: &MessagesArgs, from: Form, to: OutputForm, report: Reporter
     let to = match output_form(args.to.unwrap_or(to)) {
         Target::Messages(form) => form,
         Target::Columns(form) => return convert_to_columns(args, from, form, report),
-        Target::Absent => return absent(report),
     };
     with_converter(args, report, |converter| {
         let input = match open(args) {
@@ -62,13 +59,9 @@ pub fn bench(args: &MessagesArgs, report: Reporter) -> Status {
                 Target::Messages(to) => {
                     converter.convert(&*input, from, &mut io::sink(), to, &mut |_| ())
                 }
-                #[cfg(feature = "arrow")]
                 Target::Columns(to) => {
                     converter.convert_to_columns(&*input, from, io::sink(), to, &mut |_| ())
                 }
-                #[cfg(not(feature = "arrow"))]
-                Target::Columns(_) => return absent(report),
-                Target::Absent => return absent(report),
             };
             match done {
                 Ok(counts) => {
@@ -143,18 +136,11 @@ fn input_form(form: InputForm) -> Form {
     }
 }
 
-#[cfg(not(feature = "arrow"))]
-type ColumnForm = std::convert::Infallible;
-
 /// What is written.
 #[derive(Clone, Copy)]
 enum Target {
     Messages(Form),
-    #[cfg_attr(not(feature = "arrow"), allow(dead_code))]
     Columns(ColumnForm),
-    /// This build does not have it.
-    #[cfg_attr(feature = "arrow", allow(dead_code))]
-    Absent,
 }
 
 fn output_form(form: OutputForm) -> Target {
@@ -163,26 +149,11 @@ fn output_form(form: OutputForm) -> Target {
         OutputForm::Delimited => Form::Delimited,
         OutputForm::Json => Form::Json,
         OutputForm::Text => Form::Text,
-        #[cfg(feature = "arrow")]
         OutputForm::Arrow => return Target::Columns(ColumnForm::Arrow),
-        #[cfg(feature = "arrow")]
         OutputForm::Parquet => return Target::Columns(ColumnForm::Parquet),
-        #[cfg(not(feature = "arrow"))]
-        OutputForm::Arrow | OutputForm::Parquet => return Target::Absent,
     })
 }
 
-fn absent(report: Reporter) -> Status {
-    report.error("--to arrow and parquet: this program was built without the feature `arrow`");
-    Status::Failed
-}
-
-#[cfg(not(feature = "arrow"))]
-fn convert_to_columns(_: &MessagesArgs, _: Form, _: ColumnForm, report: Reporter) -> Status {
-    absent(report)
-}
-
-#[cfg(feature = "arrow")]
 fn convert_to_columns(args: &MessagesArgs, from: Form, to: ColumnForm, report: Reporter) -> Status {
     with_converter(args, report, |converter| {
         match converter.without_column() {

@@ -1,6 +1,5 @@
 //! The temporaries of one turn.
 
-use super::Full;
 use super::chunk::{CHUNK_ALIGN, Chunk};
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
@@ -10,10 +9,6 @@ use std::{fmt, ptr, slice, str};
 const FIRST_CHUNK_BYTES: usize = 4096;
 
 /// An arena that hands out references through a shared borrow.
-///
-/// Its limit is not enforced by the allocating functions, which cannot fail: ask
-/// [`check`](Bump::check) before an allocation whose size comes from outside, and
-/// [`is_over`](Bump::is_over) at the checkpoints of a turn.
 pub struct Bump {
     /// First free byte of the chunk in use.
     next: Cell<*mut u8>,
@@ -22,7 +17,6 @@ pub struct Bump {
     /// Bytes used in the chunks before the one in use.
     used_before_bytes: Cell<usize>,
     chunks: RefCell<Chunks>,
-    limit_bytes: usize,
 }
 
 /// All chunks; those after `current` are kept from before the last reset.
@@ -44,17 +38,11 @@ fn nowhere() -> *mut u8 {
 impl Bump {
     /// An empty arena; takes memory at the first allocation.
     pub fn new() -> Bump {
-        Bump::with_limit(usize::MAX)
-    }
-
-    /// An empty arena that should not use more than `limit_bytes` between two resets.
-    pub fn with_limit(limit_bytes: usize) -> Bump {
         Bump {
             next: Cell::new(nowhere()),
             end: Cell::new(nowhere()),
             used_before_bytes: Cell::new(0),
             chunks: RefCell::default(),
-            limit_bytes,
         }
     }
 
@@ -152,29 +140,6 @@ impl Bump {
         self.chunks.borrow().all.iter().map(Chunk::bytes).sum()
     }
 
-    /// The limit in bytes.
-    pub fn limit_bytes(&self) -> usize {
-        self.limit_bytes
-    }
-
-    /// True if more is used than the limit allows.
-    #[inline]
-    pub fn is_over(&self) -> bool {
-        self.used_bytes() > self.limit_bytes
-    }
-
-    /// Whether `bytes` more would stay within the limit.
-    ///
-    /// # Errors
-    /// [`Full`] if they would not.
-    pub fn check(&self, bytes: usize) -> Result<(), Full> {
-        let needed_bytes = self.used_bytes().saturating_add(bytes);
-        if needed_bytes > self.limit_bytes {
-            return Err(Full { limit_bytes: self.limit_bytes, needed_bytes });
-        }
-        Ok(())
-    }
-
     #[inline]
     fn reserve(&self, layout: Layout) -> *mut u8 {
         self.take(layout).unwrap_or_else(|| self.grow_and_take(layout))
@@ -243,7 +208,6 @@ impl fmt::Debug for Bump {
         f.debug_struct("Bump")
             .field("used_bytes", &self.used_bytes())
             .field("held_bytes", &self.held_bytes())
-            .field("limit_bytes", &self.limit_bytes)
             .finish()
     }
 }
@@ -327,19 +291,5 @@ mod tests {
         let large = bump.alloc_bytes(&[4; 100_000]);
         let small = bump.alloc_bytes(&[5; 3000]);
         assert!(large.iter().all(|&b| b == 4) && small.iter().all(|&b| b == 5));
-    }
-
-    #[test]
-    fn the_limit_is_told_before_and_after() {
-        let mut bump = Bump::with_limit(100);
-        assert_eq!(bump.check(100), Ok(()));
-        assert_eq!(bump.check(101), Err(Full { limit_bytes: 100, needed_bytes: 101 }));
-        bump.alloc_bytes(&[0; 100]);
-        assert!(!bump.is_over());
-        assert!(bump.check(usize::MAX).is_err());
-        bump.alloc(0u8);
-        assert!(bump.is_over());
-        bump.reset();
-        assert!(!bump.is_over());
     }
 }

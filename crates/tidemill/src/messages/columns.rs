@@ -5,21 +5,12 @@ use std::io::{self, Read, Write};
 use tidemill_wire_arrow::{Columns, Engine as ReaderEngine, Format, Options, Output, Reader};
 
 use super::convert::{Converter, Engine, Problem, Progress};
-use super::{ConvertError, Counts, Form};
+use super::{ColumnForm, ConvertError, Counts, Form};
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 65_536;
 /// Bytes of messages after which a batch ends before it has all its rows.
 const BATCH_BYTES: u64 = 64 << 20;
-
-/// A file of columns.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ColumnForm {
-    /// A stream of Arrow record batches.
-    Arrow,
-    /// A Parquet file.
-    Parquet,
-}
 
 /// Counts what goes through.
 struct Counted<W> {

@@ -8,14 +8,15 @@
 
 #[cfg(feature = "arrow")]
 mod columns;
+#[cfg(not(feature = "arrow"))]
+#[path = "no_columns.rs"]
+mod columns;
 mod convert;
 mod frames;
 mod layout;
 
 use std::fmt;
 
-#[cfg(feature = "arrow")]
-pub use columns::ColumnForm;
 pub use convert::{Converter, Engine, Progress};
 pub use frames::Frames;
 pub use layout::{decoder_listing, layout_text};
@@ -31,6 +32,20 @@ pub enum Form {
     Json,
     /// The text format, one message; written with an empty line between several.
     Text,
+}
+
+/// A file of columns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ColumnForm {
+    /// A stream of Arrow record batches.
+    Arrow,
+    /// A Parquet file.
+    Parquet,
+}
+
+impl ColumnForm {
+    /// True if this build writes columns: with the feature `arrow`.
+    pub const AVAILABLE: bool = cfg!(feature = "arrow");
 }
 
 /// What was converted.

@@ -1,0 +1,21 @@
+//! Builds the benchmarks fully optimised and starts them.
+//!
+//! `cargo run --release -p tidemill-bench -- NAME [--peers]` is the command to remember; `release`
+//! builds quickly instead of optimising, so what measures is `tidemill-bench-worker` in the profile
+//! `dist`. Arguments and exit status pass through.
+#![forbid(unsafe_code)]
+
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+fn main() -> ExitCode {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml");
+    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    build.args(["run", "--quiet", "--locked", "--profile", "dist"]);
+    build.args(["--package", "tidemill-bench-worker", "--manifest-path"]).arg(workspace);
+    // Returns only if there is no cargo to become.
+    let error = build.arg("--").args(std::env::args_os().skip(1)).exec();
+    eprintln!("tidemill-bench: cargo: {error}");
+    ExitCode::from(2)
+}

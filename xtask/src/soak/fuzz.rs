@@ -1,0 +1,77 @@
+//! Every fuzz target for the given time, with AddressSanitizer, from its seeds.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Options, succeed, unstable_cargo};
+
+/// Folders of seeds beside `tests/corpora/TARGET`.
+const SEEDS: [(&str, &[&str]); 6] = [
+    ("components", &["tests/cl/run", "tests/cl/fault"]),
+    ("descriptors", &["tests/proto"]),
+    ("program", &["tests/overlog", "examples"]),
+    ("proto", &["tests/proto"]),
+    ("script", &["examples"]),
+    ("wire_decoders", &["tests/wire"]),
+];
+
+pub fn run(root: &Path, options: &Options<'_>) -> Result<(), String> {
+    let manifest = root.join("fuzz/Cargo.toml");
+    let text = fs::read_to_string(&manifest).map_err(|error| format!("{manifest:?}: {error}"))?;
+    let all = targets(&text);
+    if let Some(unknown) = options.targets.iter().find(|target| !all.contains(target)) {
+        return Err(format!("no fuzz target `{unknown}`; there are {}", all.join(", ")));
+    }
+    let mut found = Vec::new();
+    for target in all {
+        if !options.targets.is_empty() && !options.targets.contains(&target) {
+            continue;
+        }
+        if let Err(reason) = run_target(root, target, options.seconds) {
+            println!("fuzz {target}: {reason}");
+            found.push(target);
+        }
+    }
+    if found.is_empty() { Ok(()) } else { Err(format!("finds in {}", found.join(", "))) }
+}
+
+fn run_target(root: &Path, target: &str, seconds: u64) -> Result<(), String> {
+    let corpus = format!("fuzz/corpus/{target}");
+    fs::create_dir_all(root.join(&corpus)).map_err(|error| format!("{corpus}: {error}"))?;
+    let mut command = unstable_cargo(root);
+    command.args(["fuzz", "run", target, &corpus]);
+    let own = format!("tests/corpora/{target}");
+    if root.join(&own).is_dir() {
+        command.arg(own);
+    }
+    let (_, more) = SEEDS.iter().find(|(name, _)| *name == target).unwrap_or(&("", &[]));
+    command.args(*more).arg("--").arg(format!("-max_total_time={seconds}"));
+    command.args(["-rss_limit_mb=4096", "-print_final_stats=1"]);
+    succeed(&mut command, "needs `cargo install cargo-fuzz`")
+}
+
+/// The names of the binaries in the manifest.
+fn targets(manifest: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut in_binary = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            in_binary = line == "[[bin]]";
+        } else if let Some(name) = line.strip_prefix("name = ").filter(|_| in_binary) {
+            names.push(name.trim_matches('"'));
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::targets;
+
+    #[test]
+    fn binaries_are_targets() {
+        let manifest = "[package]\nname = \"fuzz\"\n\n[[bin]]\nname = \"a\"\npath = \"a.rs\"\n\n\
+                        [[bin]]\nname = \"b\"\n";
+        assert_eq!(targets(manifest), ["a", "b"]);
+    }
+}

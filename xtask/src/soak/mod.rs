@@ -1,0 +1,86 @@
+//! `soak`: the checks that take hours, each of which ends with a line of its own.
+//!
+//! | part | what it runs |
+//! |---|---|
+//! | `miri` | the tests of the crates that generate no code, under Miri (nightly toolchain) |
+//! | `sanitizer` | all tests with AddressSanitizer |
+//! | `packages` | the C library and the Python package under valgrind |
+//! | `fuzz` | each fuzz target for a given time, with AddressSanitizer |
+//!
+//! A part whose tool is missing fails and names the command that installs it: a check that did not
+//! run is not a check that passed.
+
+mod fuzz;
+mod miri;
+mod packages;
+mod sanitizer;
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+/// What is checked, and for how long.
+#[derive(Clone, Debug)]
+pub struct Options<'a> {
+    /// Names of parts; none means all.
+    pub parts: Vec<&'a str>,
+    /// Fuzz targets; none means all.
+    pub targets: Vec<&'a str>,
+    /// How long each fuzz target runs.
+    pub seconds: u64,
+}
+
+type Part = fn(&Path, &Options<'_>) -> Result<(), String>;
+
+const PARTS: [(&str, Part); 4] = [
+    ("miri", miri::run),
+    ("sanitizer", sanitizer::run),
+    ("packages", packages::run),
+    ("fuzz", fuzz::run),
+];
+
+/// Whether `name` is a part.
+pub fn is_part(name: &str) -> bool {
+    PARTS.iter().any(|(part, _)| *part == name)
+}
+
+/// Runs the parts one after the other, whatever the earlier ones found.
+pub fn run(root: &Path, options: &Options<'_>) -> ExitCode {
+    let mut failed = false;
+    for (name, part) in PARTS {
+        if !options.parts.is_empty() && !options.parts.contains(&name) {
+            continue;
+        }
+        let start = Instant::now();
+        let outcome = part(root, options);
+        let seconds = start.elapsed().as_secs();
+        match outcome {
+            Ok(()) => println!("soak {name}: passed in {seconds} s"),
+            Err(reason) => {
+                println!("soak {name}: FAILED after {seconds} s: {reason}");
+                failed = true;
+            }
+        }
+    }
+    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Runs a command to its end.
+///
+/// # Errors
+/// It does not start, or ends with another status than 0; `hint` says what might help.
+fn succeed(command: &mut Command, hint: &str) -> Result<(), String> {
+    let line = format!("{command:?}");
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{status} of {line}; {hint}")),
+        Err(error) => Err(format!("{error} at {line}; {hint}")),
+    }
+}
+
+/// A cargo that also takes the unstable flags that sanitizers need.
+fn unstable_cargo(root: &Path) -> Command {
+    let mut command = Command::new("cargo");
+    command.current_dir(root).env("RUSTC_BOOTSTRAP", "1");
+    command
+}

@@ -1,0 +1,21 @@
+//! All tests with AddressSanitizer; generated code runs as it is, what it calls is checked.
+
+use std::path::Path;
+
+use super::{Options, succeed, unstable_cargo};
+
+/// Their tests link programs in C, which have no sanitizer: valgrind runs those.
+const LEFT_OUT: [&str; 1] = ["tidemill-wire-c"];
+
+pub fn run(root: &Path, _: &Options<'_>) -> Result<(), String> {
+    let mut command = unstable_cargo(root);
+    command.args(["test", "--workspace", "--no-fail-fast"]);
+    // With a target of its own, build scripts and procedural macros stay without the sanitizer.
+    command.args(["--target", "x86_64-unknown-linux-gnu"]);
+    command.arg("--target-dir").arg(root.join("target/soak/sanitizer"));
+    for package in LEFT_OUT {
+        command.args(["--exclude", package]);
+    }
+    command.env("RUSTFLAGS", "-Zsanitizer=address");
+    succeed(&mut command, "the report is above")
+}

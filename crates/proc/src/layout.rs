@@ -37,6 +37,7 @@
 //! who takes it.
 
 use std::mem::offset_of;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 
 use crate::memory::Memory;
@@ -318,21 +319,21 @@ pub struct Worker {
     /// Checkpoints left in this slice, where they are counted.
     pub budget: i64,
     /// The running process.
-    pub current: *mut Process,
+    pub(crate) current: *mut Process,
     /// The ready queue: a ring of `ready_mask + 1` processes.
-    pub ready: *mut *mut Process,
+    pub(crate) ready: *mut *mut Process,
     /// See `ready`.
-    pub ready_mask: u64,
+    pub(crate) ready_mask: u64,
     /// Next to run; counts on without end.
-    pub ready_head: u64,
+    pub(crate) ready_head: u64,
     /// Where the next is put; counts on without end.
-    pub ready_tail: u64,
+    pub(crate) ready_tail: u64,
     /// The allocator.
-    pub memory: Memory,
-    /// The program.
-    pub program: *const Program,
+    pub(crate) memory: Memory,
+    /// The program, shared by the workers of all loops.
+    pub(crate) program: Arc<Program>,
     /// Everything else, for the run-time only.
-    pub machine: Machine,
+    pub(crate) machine: Machine,
 }
 
 /// Nested direct calls.

@@ -351,7 +351,7 @@ fn prepare_frame(worker: &Worker, frame: FrameRef, function: u32, parent: FrameR
         frame.word(0).set(index, 0);
     }
     frame.set_parent(parent);
-    frame.set_code(known.code);
+    frame.set_code(known.code.entry());
     frame.set_resume(0);
     frame.set_function(function);
     frame.set_result(0);
@@ -549,7 +549,7 @@ pub(crate) fn frame_new(cx: &mut Context, function: u32, position: u32) -> *mut 
             let known = &cx.worker.program().functions[function as usize];
             let frame = FrameRef(block.cast());
             frame.set_parent(cx.frame);
-            frame.set_code(known.code);
+            frame.set_code(known.code.entry());
             frame.set_function(function);
             frame.0
         }

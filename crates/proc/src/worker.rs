@@ -2,8 +2,9 @@
 //!
 //! [`Machine`] is what the run-time keeps beside the fields that generated code uses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 
 use tidemill_stdx::rng::Rng;
@@ -137,6 +138,9 @@ pub struct Machine {
     pub(crate) looker: Looker,
     /// Processes that wait for a connection, by the component where it is missing.
     pub(crate) parked: BTreeMap<u64, Vec<ProcessRef>>,
+    /// Components whose conditions ask for messages of a connection that is missing, by the
+    /// component where it is.
+    pub(crate) watchers: BTreeMap<u64, BTreeSet<ComponentId>>,
     /// Lines of processes that have many.
     pub(crate) lines: LineMap,
     /// Virtual times, by the number of their component.
@@ -151,8 +155,6 @@ pub struct Machine {
     pub(crate) holds: u64,
     /// Its place among several workers; none if there is one only.
     pub(crate) desk: Option<Desk>,
-    /// The first worker's.
-    program: Option<Box<Program>>,
 }
 
 /// What an operation runs in: the frame, the process, the worker.
@@ -188,9 +190,12 @@ impl<'a> Context<'a> {
 impl Worker {
     /// A worker for a program. Nothing runs yet.
     pub fn new(program: Program, options: Options) -> Box<Worker> {
-        let program = Box::new(program);
+        Worker::of(Arc::new(program), options)
+    }
+
+    fn of(program: Arc<Program>, options: Options) -> Box<Worker> {
         let (ready, ready_mask) = Worker::first_ready();
-        let mut worker = Box::new(Worker {
+        Box::new(Worker {
             flag: AtomicU8::new(0),
             depth: 0,
             budget: i64::MAX,
@@ -200,7 +205,7 @@ impl Worker {
             ready_head: 0,
             ready_tail: 0,
             memory: Memory::new(options.memory_max),
-            program: &raw const *program,
+            program,
             machine: Machine {
                 attention: false,
                 left_over: false,
@@ -221,6 +226,7 @@ impl Worker {
                 pokes: Vec::new(),
                 looker: Looker::default(),
                 parked: BTreeMap::new(),
+                watchers: BTreeMap::new(),
                 lines: LineMap::default(),
                 clocks: BTreeMap::new(),
                 favours: 0,
@@ -228,30 +234,25 @@ impl Worker {
                 pieces: Pieces::default(),
                 holds: 0,
                 desk: None,
-                program: None,
             },
-        });
-        worker.program = &raw const *worker.machine.program.insert(program).as_ref();
-        worker
+        })
     }
 
     /// Another worker for the same program and components.
     pub(crate) fn beside(first: &Worker, index: u64) -> Box<Worker> {
         let mut options = Options::quiet();
         options.random_seed = first.machine.random.clone().next_u64() ^ index;
-        let mut worker = Worker::new(Program::default(), options);
+        let mut worker = Worker::of(first.program.clone(), options);
         worker.machine.table = first.machine.table.beside();
-        worker.machine.program = None;
-        worker.program = first.program;
         worker
     }
 
-    /// The program.
+    /// The program, for an operation that changes the worker meanwhile.
     #[inline]
-    pub fn program<'a>(&self) -> &'a Program {
-        // SAFETY: the machine keeps the program, unchanged, until the worker is dropped, and
-        // nobody keeps the reference beyond a call.
-        unsafe { &*self.program }
+    pub(crate) fn program<'a>(&self) -> &'a Program {
+        // SAFETY: the worker holds a share of the program, which nothing changes, and no operation
+        // replaces it; references to it stay within the operation.
+        unsafe { &*Arc::as_ptr(&self.program) }
     }
 
     /// Makes the entry component. Once.
@@ -275,6 +276,11 @@ impl Worker {
                 Err(ended)
             }
         }
+    }
+
+    /// The process that runs, or ran last; null before the first.
+    pub fn current(&self) -> *mut Process {
+        self.current
     }
 
     /// Counts so far.

@@ -34,8 +34,8 @@ use crate::layout::{OK, Worker};
 use crate::memory::OutOfMemory;
 use crate::process::{self, Role};
 use crate::program::Kind;
-use crate::words;
 use crate::worker::Context;
+use crate::{monitor, words};
 
 /// Where a component is in its life.
 #[repr(u8)]
@@ -321,14 +321,38 @@ pub(crate) fn park(worker: &mut Worker, component: ComponentRef, process: Proces
     home.machine.parked.entry(component.id().raw()).or_default().push(process);
 }
 
+/// Has the conditions of `watcher` looked at when something is connected here.
+pub(crate) fn watch_connection(
+    worker: &mut Worker,
+    component: ComponentRef,
+    watcher: ComponentRef,
+) {
+    crew::tie(component, watcher);
+    let away = crew::is_elsewhere(worker, component);
+    let watch = |worker: &mut Worker| {
+        component.set_parked();
+        let home = worker.home(component);
+        let watchers = home.machine.watchers.entry(component.id().raw()).or_default();
+        watchers.insert(watcher.id());
+    };
+    if away { crew::alone(worker, watch) } else { watch(worker) }
+}
+
 /// Wakes those that wait for a connection here: they look again.
 pub(crate) fn wake_parked(worker: &mut Worker, component: ComponentRef) {
     if !component.is_parked() {
         return;
     }
     component.clear_parked();
-    let parked = worker.home(component).machine.parked.remove(&component.id().raw());
+    let machine = &mut worker.home(component).machine;
+    let parked = machine.parked.remove(&component.id().raw());
+    let watchers = machine.watchers.remove(&component.id().raw());
     for process in parked.unwrap_or_default() {
         worker.wake(process);
+    }
+    for watcher in watchers.unwrap_or_default() {
+        if let Some(watcher) = worker.machine.table.get(watcher) {
+            monitor::poke(worker, watcher);
+        }
     }
 }

@@ -109,6 +109,9 @@ impl Worker {
                     self.budget -= 1;
                 }
             }
+            if self.machine.ending.is_empty() {
+                component::break_call_circles(self);
+            }
             pieces::sweep(self);
             if !self.machine.ending.is_empty() || pieces::are_left(self) {
                 self.machine.attention = true;

@@ -39,6 +39,13 @@ pub(crate) struct Pieces {
     timed: bool,
 }
 
+impl Pieces {
+    /// Whether components are being told to end.
+    pub(crate) fn is_telling(&self) -> bool {
+        !self.tellings.is_empty()
+    }
+}
+
 /// A slice begins; by its budget one sees whether slices are counts.
 pub(crate) fn begin(worker: &mut Worker, budget: i64) {
     worker.machine.pieces.timed = budget > i64::MAX / 2;
@@ -104,6 +111,9 @@ pub(crate) fn forget(worker: &mut Worker, process: ProcessRef) {
             other => worker.machine.pieces.tellings.push(other),
         }
     }
+    if worker.machine.pieces.tellings.is_empty() {
+        component::end_telling(worker);
+    }
 }
 
 /// Tells a piece of those that are to be told.
@@ -118,6 +128,9 @@ pub(crate) fn tell_some(worker: &mut Worker) {
     };
     if let Some(telling) = rest {
         worker.machine.pieces.tellings.insert(0, telling);
+    }
+    if worker.machine.pieces.tellings.is_empty() {
+        component::end_telling(worker);
     }
 }
 

@@ -4,13 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
+use std::sync::{Arc, Mutex};
 
 use tidemill_stdx::rng::Rng;
 
 use crate::clock::Clock;
-use crate::component::{ComponentId, Table};
+use crate::component::{Callers, ComponentId, Table};
 use crate::console::Console;
 use crate::crew::{self, Desk};
 use crate::fault::{Ended, Reports};
@@ -149,6 +149,8 @@ pub struct Machine {
     pub(crate) favours: u32,
     /// Counts sleepers, for their order.
     pub(crate) sleeps: u64,
+    /// Components that others may call which end, too; of all loops.
+    pub(crate) callers: Arc<Mutex<Callers>>,
     /// What is done piece by piece.
     pub(crate) pieces: Pieces,
     /// What outside may still wake a process.
@@ -231,6 +233,7 @@ impl Worker {
                 clocks: BTreeMap::new(),
                 favours: 0,
                 sleeps: 0,
+                callers: Arc::default(),
                 pieces: Pieces::default(),
                 holds: 0,
                 desk: None,
@@ -244,6 +247,7 @@ impl Worker {
         options.random_seed = first.machine.random.clone().next_u64() ^ index;
         let mut worker = Worker::of(first.program.clone(), options);
         worker.machine.table = first.machine.table.beside();
+        worker.machine.callers = first.machine.callers.clone();
         worker
     }
 

@@ -1,6 +1,6 @@
 //! How components come to their end: told, waited for, closed, freed.
 
-use super::{Life, drop_variables, free_tables, orphan, slots_of, wake_parked};
+use super::{Life, callers, drop_variables, free_tables, orphan, slots_of, wake_parked};
 use crate::crew;
 use crate::fault::{self, Ended, Reason};
 use crate::handle::{ComponentRef, ProcessRef, Words};
@@ -41,6 +41,7 @@ pub(crate) fn tell_end(worker: &mut Worker, component: ComponentRef, deleter: Pr
     if !component.is_told() {
         component.set_told();
         worker.machine.has_told = true;
+        callers::note_told(worker, component);
         monitor::poke(worker, component);
     }
     may_end(worker, component);
@@ -73,7 +74,9 @@ pub(crate) fn advance(worker: &mut Worker, component: ComponentRef) {
     match Life::of(component) {
         Life::Failed => release(worker, component),
         Life::Beginning | Life::Running if component.process_count() == 0 => {
-            start_finally(worker, component);
+            if !callers::has_callers(worker, component) {
+                start_finally(worker, component);
+            }
         }
         Life::Beginning | Life::Running => {
             if all_processes(component, |process| process.has(INNER)) {
@@ -184,6 +187,7 @@ fn tell_children(worker: &mut Worker, component: ComponentRef) {
 
 /// Frees a component that has neither processes nor sub-components any more.
 pub(crate) fn release(worker: &mut Worker, component: ComponentRef) {
+    callers::note_released(worker, component);
     drop_variables(worker, component);
     free_tables(worker, component);
     crate::clock::close(worker, component);

@@ -9,6 +9,7 @@
 //! tearing and freeing walk it in loops, never by recursion, however deep or wide it is. Steps
 //! towards the end happen between two processes ([`crate::attend`]).
 
+mod callers;
 mod connect;
 mod end;
 mod id;
@@ -16,6 +17,7 @@ mod kinds;
 mod path;
 mod slots;
 
+pub(crate) use callers::{Callers, break_circles as break_call_circles, end_telling};
 pub(crate) use connect::{connect, disconnect};
 pub(crate) use end::{
     advance, begun, break_circles, delete, end_scope, finally_done, may_end, one_less, release,

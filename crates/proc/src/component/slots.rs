@@ -1,5 +1,6 @@
 //! Where a component has its connections: a slot for each interface, or a table for a set.
 
+use super::callers;
 use crate::channel;
 use crate::crew;
 use crate::fault::Reason;
@@ -175,6 +176,7 @@ pub(crate) fn slots_of(component: ComponentRef) -> Vec<SlotRef> {
 /// Ends the component's communications as a client; `how` is added to the finish.
 pub(crate) fn close_slots(worker: &mut Worker, component: ComponentRef, how: u32) {
     for slot in slots_of(component) {
+        callers::note_disconnected(worker, component, slot);
         channel::finish(worker, slot, CLIENT_FINISHED | how);
         slot.set_target(0);
         slot.set_port(0);

@@ -57,7 +57,7 @@ impl Worker {
                 if self.machine.systems.is_noted() {
                     return Paused::Requests;
                 }
-                if !self.machine.doomed.is_empty() {
+                if self.machine.stopping.is_some() {
                     // None of what is being torn down may run.
                     continue;
                 }
@@ -96,8 +96,7 @@ impl Worker {
                 self.machine.ended.get_or_insert(Ended::Halted);
                 return;
             }
-            tear::bury_doomed(self);
-            if !self.machine.doomed.is_empty() {
+            if tear::bury_doomed(self) {
                 return;
             }
             monitor::look(self);
@@ -141,6 +140,9 @@ impl Worker {
             return Paused::Waiting;
         }
         self.report_deadlock();
+        if let Some(outcome) = self.machine.outcome.take() {
+            self.machine.ended = Some(outcome);
+        }
         self.end_run()
     }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use tidemill_stdx::rng::Rng;
 
 use crate::clock::Clock;
+use crate::component;
 use crate::component::{Callers, ComponentId, Table};
 use crate::console::Console;
 use crate::crew::{self, Desk};
@@ -24,7 +25,7 @@ use crate::pieces::{self, Pieces};
 use crate::process;
 use crate::program::Program;
 use crate::system::{self, Systems};
-use crate::{component, tear};
+use crate::tear::{self, Stopping};
 
 /// How a worker runs.
 pub struct Options {
@@ -124,10 +125,14 @@ pub struct Machine {
     pub(crate) systems: Systems,
     pub(crate) entry: ComponentId,
     pub(crate) ended: Option<Ended>,
+    /// How it will end, once the entry component, which has failed, is torn down.
+    pub(crate) outcome: Option<Ended>,
     /// HALT(0): the rest is taken down in order.
     pub(crate) halted: bool,
     /// Components to be torn down, after the running process has returned.
     pub(crate) doomed: Vec<ComponentId>,
+    /// A tree below one of them whose processes are being killed.
+    pub(crate) stopping: Option<Stopping>,
     /// Components that may have come further towards their end.
     pub(crate) ending: Vec<ComponentId>,
     /// Some components may have been told to end, and not have ended.
@@ -221,8 +226,10 @@ impl Worker {
                 systems: Systems::default(),
                 entry: ComponentId::NONE,
                 ended: None,
+                outcome: None,
                 halted: false,
                 doomed: Vec::new(),
+                stopping: None,
                 ending: Vec::new(),
                 has_told: false,
                 pokes: Vec::new(),
@@ -326,6 +333,7 @@ impl Worker {
         self.machine.ending.clear();
         self.machine.pokes.clear();
         self.machine.doomed.clear();
+        self.machine.stopping = None;
         while let Some(process) = self.pop_ready() {
             process::bury(self, process);
         }

@@ -72,10 +72,12 @@ fn follow(worker: &Worker, holder: ComponentRef, slot: SlotRef) -> Step {
     if crew::is_elsewhere(worker, component) {
         return Step::Found(Found::Elsewhere);
     }
-    if component.is_doomed() || Life::of(component) == Life::Failed {
+    // What a component requires is still there for its sub-components while they come to an end.
+    let is_there =
+        kind == PORT_REQUIRED && !component.is_doomed() && Life::of(component) != Life::Failed;
+    if component.has_failed() && !is_there {
         return Step::Found(Found::Failed(component));
     }
-    // What a component requires is still there for its sub-components while they come to an end.
     if kind != PORT_REQUIRED && is_closed(component) {
         return Step::Found(Found::Unconnected(holder));
     }

@@ -3,7 +3,8 @@
 //! ```text
 //! beginning -> running -> (told to end, processes done) -> finally -> closing -> freed
 //!                 \                                         (children end)
-//!                  +-- fault --> failed (a shell, until its owner deletes it)
+//!                  +-- fault --> failing -> emptying -> failed (a shell, until its owner deletes it)
+//!                                (FINALLY)  (children end)
 //! ```
 //! The tree is explicit: each component knows its owner and its sub-components, so telling,
 //! tearing and freeing walk it in loops, never by recursion, however deep or wide it is. Steps
@@ -20,14 +21,16 @@ mod slots;
 pub(crate) use callers::{Callers, break_circles as break_call_circles, end_telling};
 pub(crate) use connect::{connect, disconnect};
 pub(crate) use end::{
-    advance, begun, break_circles, delete, end_scope, finally_done, may_end, one_less, release,
-    tell_all, tell_end, wait_for,
+    advance, begun, break_circles, delete, empty, end_scope, fail, finally_done, forget_deleter,
+    may_end, one_less, release, strip, tell_all, tell_end, wait_for,
 };
 pub use id::ComponentId;
 pub(crate) use id::Table;
 pub(crate) use kinds::{failed, is_type, offers, requires, terminated};
 pub(crate) use path::path;
-pub(crate) use slots::{close_slots, count, free_tables, make_slot, slot_of, slots_of};
+pub(crate) use slots::{
+    close_slots, count, fail_communications, free_tables, make_slot, slot_of, slots_of,
+};
 
 use crate::crew;
 use crate::fault::Reason;
@@ -51,6 +54,10 @@ pub enum Life {
     Finally,
     /// Its sub-components end.
     Closing,
+    /// It has failed, and its FINALLY runs.
+    Failing,
+    /// It has failed, and its sub-components end.
+    Emptying,
     /// It has failed; nothing of it is left but the shell.
     Failed,
 }
@@ -63,6 +70,8 @@ impl Life {
             Life::Running => "running",
             Life::Finally => "finally",
             Life::Closing => "closing",
+            Life::Failing => "failing",
+            Life::Emptying => "emptying",
             Life::Failed => "failed",
         }
     }
@@ -73,6 +82,8 @@ impl Life {
             1 => Life::Running,
             2 => Life::Finally,
             3 => Life::Closing,
+            4 => Life::Failing,
+            5 => Life::Emptying,
             _ => Life::Failed,
         }
     }
@@ -155,6 +166,17 @@ impl ComponentRef {
 
     pub(crate) fn to_word(self) -> u64 {
         self.0.expose_provenance() as u64
+    }
+
+    /// Whether it has failed, or is about to be torn down.
+    pub(crate) fn has_failed(self) -> bool {
+        self.is_doomed() || Life::of(self) >= Life::Failing
+    }
+
+    /// Its monitor is as it was made. What lists it as one to be looked at still does.
+    pub(crate) fn forget_monitor(self) {
+        let kept = !(HANDED | CALM | AWAKE | URGENT | crate::layout::BUSY);
+        self.set_flags(self.flags() & kept);
     }
 
     /// Whether `self` is `other` or below it.

@@ -6,8 +6,8 @@ use crate::crew;
 use crate::fault::Reason;
 use crate::handle::{ComponentRef, SlotRef};
 use crate::layout::{
-    CLIENT_FINISHED, Component, FAILED, NEXT_FREE, PORT_OFFERED, PORT_REQUIRED, SLOT_SIZE, Slot,
-    Worker,
+    CLIENT_FAILED, CLIENT_FINISHED, Component, FAILED, NEXT_FREE, PORT_OFFERED, PORT_REQUIRED,
+    SLOT_SIZE, Slot, Worker,
 };
 use crate::process::State;
 use crate::program::Port;
@@ -171,6 +171,13 @@ pub(crate) fn slots_of(component: ComponentRef) -> Vec<SlotRef> {
         }
     }
     slots
+}
+
+/// Fails the component's communications as a client; it stays connected.
+pub(crate) fn fail_communications(worker: &mut Worker, component: ComponentRef) {
+    for slot in slots_of(component) {
+        channel::finish(worker, slot, CLIENT_FINISHED | CLIENT_FAILED);
+    }
 }
 
 /// Ends the component's communications as a client; `how` is added to the finish.

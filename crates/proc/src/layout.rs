@@ -17,9 +17,9 @@
 //! What generated code may do without a call, and when. Client's send on an open slot
 //! (`channel` above 1): `count < 4`, the message may follow `state` and is not one that must
 //! end, it carries only scalars or texts (whose words it empties), and none of
-//! [`CLIENT_FINISHED`], [`SERVER_ENDED`], [`SYSTEM`] and [`SERVER_WATCHES`] is up. Then store the words at entry
-//! `(head + count) & 3`, its tag, `count + 1` and `state`; if [`SERVER_WAITS`] is up take it
-//! down and put the server process ([`PROCESS_CHANNEL`] before the channel) on the ready
+//! [`CLIENT_FINISHED`], [`SERVER_ENDED`], [`SYSTEM`] and [`SERVER_WATCHES`] is up. Then store the
+//! words at entry `(head + count) & 3`, its tag, `count + 1` and `state`; if [`SERVER_WAITS`] is up
+//! take it down and put the server process ([`PROCESS_CHANNEL`] before the channel) on the ready
 //! queue, if there is room there. Receive: `count > 0`, the tag at `head` is the wanted
 //! message of the other side, and neither `*_WAITS` nor `*_WATCHES` of the other side is up
 //! (else take it and call `client_wake` or `server_wake`, before anything that may end the

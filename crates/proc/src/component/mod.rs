@@ -3,8 +3,9 @@
 //! ```text
 //! beginning -> running -> (told to end, processes done) -> finally -> closing -> freed
 //!                 \                                         (children end)
-//!                  +-- fault --> failing -> emptying -> failed (a shell, until its owner deletes it)
+//!                  +-- fault --> failing -> emptying -> failed
 //!                                (FINALLY)  (children end)
+//! A failed one is a shell, until its owner deletes it.
 //! ```
 //! The tree is explicit: each component knows its owner and its sub-components, so telling,
 //! tearing and freeing walk it in loops, never by recursion, however deep or wide it is. Steps

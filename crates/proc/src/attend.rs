@@ -101,6 +101,7 @@ impl Worker {
             }
             monitor::look(self);
             pieces::tell_some(self);
+            let are_early = component::end_telling(self);
             for _ in 0..ENDS {
                 let Some(id) = self.machine.ending.pop() else { break };
                 if let Some(component) = self.machine.table.get(id) {
@@ -112,7 +113,7 @@ impl Worker {
                 component::break_call_circles(self);
             }
             pieces::sweep(self);
-            if !self.machine.ending.is_empty() || pieces::are_left(self) {
+            if !self.machine.ending.is_empty() || are_early || pieces::are_left(self) {
                 self.machine.attention = true;
                 return;
             }

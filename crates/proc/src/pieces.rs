@@ -101,6 +101,7 @@ fn count(worker: &Worker, kind: Kind, word: u64) -> usize {
 
 /// The process is killed: nobody waits any more. What is told of below it goes with its component.
 pub(crate) fn forget(worker: &mut Worker, process: ProcessRef) {
+    worker.machine.attention = true;
     let all = std::mem::take(&mut worker.machine.pieces.tellings);
     for telling in all {
         match telling {
@@ -110,9 +111,6 @@ pub(crate) fn forget(worker: &mut Worker, process: ProcessRef) {
             }
             other => worker.machine.pieces.tellings.push(other),
         }
-    }
-    if worker.machine.pieces.tellings.is_empty() {
-        component::end_telling(worker);
     }
 }
 
@@ -128,9 +126,6 @@ pub(crate) fn tell_some(worker: &mut Worker) {
     };
     if let Some(telling) = rest {
         worker.machine.pieces.tellings.insert(0, telling);
-    }
-    if worker.machine.pieces.tellings.is_empty() {
-        component::end_telling(worker);
     }
 }
 

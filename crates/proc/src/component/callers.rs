@@ -19,6 +19,9 @@ use crate::crew;
 use crate::handle::{ComponentRef, ProcessRef, SlotRef};
 use crate::layout::{PORT_OFFERED, Worker};
 
+/// Components that were done early and are looked at again at a stretch.
+const EARLY: usize = 256;
+
 /// What is known of them, by all loops.
 #[derive(Default)]
 pub(crate) struct Callers {
@@ -105,14 +108,22 @@ pub(super) fn has_callers(worker: &mut Worker, component: ComponentRef) -> bool 
     true
 }
 
-/// All that end together have been told.
-pub(crate) fn end_telling(worker: &mut Worker) {
-    let early = std::mem::take(&mut callers(worker).early);
-    for id in early {
+/// Has some of those looked at again that were done before all that end with them had been told;
+/// whether there are more.
+pub(crate) fn end_telling(worker: &mut Worker) -> bool {
+    if worker.machine.pieces.is_telling() {
+        return false;
+    }
+    let mut known = callers(worker);
+    let left = known.early.len().saturating_sub(EARLY);
+    let some = known.early.split_off(left);
+    drop(known);
+    for id in some {
         if let Some(component) = worker.machine.table.get(id) {
             may_end(worker, component);
         }
     }
+    left > 0
 }
 
 /// Lets circles of components end that nothing outside of them can call.

@@ -4,6 +4,7 @@
 //! names. Figures are CPU time (user and system, all threads) unless they say otherwise.
 
 mod activities;
+mod aggregates;
 mod arrow;
 mod cl;
 mod clock;
@@ -61,6 +62,7 @@ type Run = fn(Extent, &mut Report) -> Result<(), String>;
 const BENCHES: &[(&str, &str, Run)] = &[
     ("values", "creating values under five ways to own memory; a node at rest", values::run),
     ("events", "events per second through one rule and a three-way join", events::run),
+    ("aggregates", "a change of a group under each aggregate, by its size", aggregates::run),
     ("datalog", "transitive closure, same generation, points-to", datalog::run),
     ("ring", "a token passed round a ring of activities", |extent, report| {
         activities::run(Bench::Ring, extent, report)

@@ -84,6 +84,7 @@ fn rewrite_rules(
             diagnostics.push(error);
         }
     }
+    diagnostics.append(&mut parts.warnings);
     parts
 }
 

@@ -230,27 +230,12 @@ pub(crate) fn for_each_reg(pattern: &Pattern, f: &mut impl FnMut(Reg)) {
 }
 
 fn pattern_is_impure(pattern: &Pattern) -> bool {
-    match pattern {
-        Pattern::Any | Pattern::Reg(_) => false,
-        Pattern::Equal(expr) => is_impure(expr),
-        Pattern::List { elements, tail } => {
-            elements.iter().any(pattern_is_impure) || tail.as_deref().is_some_and(pattern_is_impure)
-        }
-    }
+    !pattern.is_pure()
 }
 
 /// True if a function that takes the time or random numbers is called.
 pub(crate) fn is_impure(expr: &Expr) -> bool {
-    let any = |operands: &[Expr]| operands.iter().any(is_impure);
-    match expr {
-        Expr::Const(_) | Expr::Reg(_) | Expr::Param(_) => false,
-        Expr::Unary(_, operand) => is_impure(operand),
-        Expr::Binary(_, operands) | Expr::And(operands) | Expr::Or(operands) => any(&**operands),
-        Expr::In { operands, .. } | Expr::If(operands) => any(&**operands),
-        Expr::Call(function, operands) => !function.is_pure() || any(operands),
-        Expr::List(elements) => any(elements),
-        Expr::Matrix(rows) => rows.iter().any(|row| any(row)),
-    }
+    !expr.is_pure()
 }
 
 /// Calls `f` on an expression and all below it, outer before inner; `f` may replace them.

@@ -24,7 +24,7 @@ use tidemill_relation::plan::{
 use tidemill_stdx::diag::Diagnostic;
 
 use crate::ir::{Atom, Catalog, Location, Rule, Term, map_expr};
-use crate::lower::{Builder, Indexing};
+use crate::lower::{Builder, Indexing, stop_early};
 
 /// What starts a rule: one of its predicates, by its number.
 pub(crate) struct Start {
@@ -69,7 +69,9 @@ pub(crate) fn strands(
                 action: rule.head.action,
                 group_at,
             };
-            strands.push(builder.finish(trigger, output));
+            let mut strand = builder.finish(trigger, output);
+            stop_early(&mut strand, catalog.relation(rule.head.relation));
+            strands.push(strand);
             return Ok(strands);
         }
         let Some(next) = next_location(&mut builder) else {

@@ -377,7 +377,7 @@ pub(crate) fn improves(view: &View) -> bool {
             HeadColumn::Value(_) => None,
         })
         .collect();
-    matches!(functions[..], [Aggregate::Min | Aggregate::Max])
+    matches!(functions[..], [function] if function.is_extreme())
 }
 
 /// The error for a cycle: its tables in order, and a label for each rule on it.

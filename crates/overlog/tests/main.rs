@@ -1,8 +1,10 @@
 //! Rules: parsing, compiling, turns, views and the network.
 
+mod aggregates;
 mod circles;
 mod compile;
 mod corpus;
+mod deletes;
 mod fmt;
 mod harness;
 mod hostile;
@@ -11,6 +13,7 @@ mod mutate;
 mod noise;
 mod oracle;
 mod parse;
+mod plain;
 mod queries;
 mod remote_views;
 mod stages;

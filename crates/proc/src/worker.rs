@@ -2,16 +2,14 @@
 //!
 //! [`Machine`] is what the run-time keeps beside the fields that generated code uses.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::atomic::AtomicU8;
-use std::sync::{Arc, Mutex};
 
 use tidemill_stdx::rng::Rng;
 
 use crate::clock::Clock;
-use crate::component;
-use crate::component::{Callers, ComponentId, Table};
+use crate::component::{ComponentId, Table};
 use crate::console::Console;
 use crate::crew::{self, Desk};
 use crate::fault::{Ended, Reports};
@@ -25,7 +23,7 @@ use crate::pieces::{self, Pieces};
 use crate::process;
 use crate::program::Program;
 use crate::system::{self, Systems};
-use crate::tear::{self, Stopping};
+use crate::{component, tear};
 
 /// How a worker runs.
 pub struct Options {
@@ -125,14 +123,10 @@ pub struct Machine {
     pub(crate) systems: Systems,
     pub(crate) entry: ComponentId,
     pub(crate) ended: Option<Ended>,
-    /// How it will end, once the entry component, which has failed, is torn down.
-    pub(crate) outcome: Option<Ended>,
     /// HALT(0): the rest is taken down in order.
     pub(crate) halted: bool,
     /// Components to be torn down, after the running process has returned.
     pub(crate) doomed: Vec<ComponentId>,
-    /// A tree below one of them whose processes are being killed.
-    pub(crate) stopping: Option<Stopping>,
     /// Components that may have come further towards their end.
     pub(crate) ending: Vec<ComponentId>,
     /// Some components may have been told to end, and not have ended.
@@ -143,9 +137,6 @@ pub struct Machine {
     pub(crate) looker: Looker,
     /// Processes that wait for a connection, by the component where it is missing.
     pub(crate) parked: BTreeMap<u64, Vec<ProcessRef>>,
-    /// Components whose conditions ask for messages of a connection that is missing, by the
-    /// component where it is.
-    pub(crate) watchers: BTreeMap<u64, BTreeSet<ComponentId>>,
     /// Lines of processes that have many.
     pub(crate) lines: LineMap,
     /// Virtual times, by the number of their component.
@@ -154,14 +145,14 @@ pub struct Machine {
     pub(crate) favours: u32,
     /// Counts sleepers, for their order.
     pub(crate) sleeps: u64,
-    /// Components that others may call which end, too; of all loops.
-    pub(crate) callers: Arc<Mutex<Callers>>,
     /// What is done piece by piece.
     pub(crate) pieces: Pieces,
     /// What outside may still wake a process.
     pub(crate) holds: u64,
     /// Its place among several workers; none if there is one only.
     pub(crate) desk: Option<Desk>,
+    /// The first worker's.
+    program: Option<Box<Program>>,
 }
 
 /// What an operation runs in: the frame, the process, the worker.
@@ -197,12 +188,9 @@ impl<'a> Context<'a> {
 impl Worker {
     /// A worker for a program. Nothing runs yet.
     pub fn new(program: Program, options: Options) -> Box<Worker> {
-        Worker::of(Arc::new(program), options)
-    }
-
-    fn of(program: Arc<Program>, options: Options) -> Box<Worker> {
+        let program = Box::new(program);
         let (ready, ready_mask) = Worker::first_ready();
-        Box::new(Worker {
+        let mut worker = Box::new(Worker {
             flag: AtomicU8::new(0),
             depth: 0,
             budget: i64::MAX,
@@ -212,7 +200,7 @@ impl Worker {
             ready_head: 0,
             ready_tail: 0,
             memory: Memory::new(options.memory_max),
-            program,
+            program: &raw const *program,
             machine: Machine {
                 attention: false,
                 left_over: false,
@@ -226,44 +214,44 @@ impl Worker {
                 systems: Systems::default(),
                 entry: ComponentId::NONE,
                 ended: None,
-                outcome: None,
                 halted: false,
                 doomed: Vec::new(),
-                stopping: None,
                 ending: Vec::new(),
                 has_told: false,
                 pokes: Vec::new(),
                 looker: Looker::default(),
                 parked: BTreeMap::new(),
-                watchers: BTreeMap::new(),
                 lines: LineMap::default(),
                 clocks: BTreeMap::new(),
                 favours: 0,
                 sleeps: 0,
-                callers: Arc::default(),
                 pieces: Pieces::default(),
                 holds: 0,
                 desk: None,
+                program: None,
             },
-        })
+        });
+        worker.program = &raw const *worker.machine.program.insert(program).as_ref();
+        worker
     }
 
     /// Another worker for the same program and components.
     pub(crate) fn beside(first: &Worker, index: u64) -> Box<Worker> {
         let mut options = Options::quiet();
         options.random_seed = first.machine.random.clone().next_u64() ^ index;
-        let mut worker = Worker::of(first.program.clone(), options);
+        let mut worker = Worker::new(Program::default(), options);
         worker.machine.table = first.machine.table.beside();
-        worker.machine.callers = first.machine.callers.clone();
+        worker.machine.program = None;
+        worker.program = first.program;
         worker
     }
 
-    /// The program, for an operation that changes the worker meanwhile.
+    /// The program.
     #[inline]
-    pub(crate) fn program<'a>(&self) -> &'a Program {
-        // SAFETY: the worker holds a share of the program, which nothing changes, and no operation
-        // replaces it; references to it stay within the operation.
-        unsafe { &*Arc::as_ptr(&self.program) }
+    pub fn program<'a>(&self) -> &'a Program {
+        // SAFETY: the machine keeps the program, unchanged, until the worker is dropped, and
+        // nobody keeps the reference beyond a call.
+        unsafe { &*self.program }
     }
 
     /// Makes the entry component. Once.
@@ -287,11 +275,6 @@ impl Worker {
                 Err(ended)
             }
         }
-    }
-
-    /// The process that runs, or ran last; null before the first.
-    pub fn current(&self) -> *mut Process {
-        self.current
     }
 
     /// Counts so far.
@@ -333,7 +316,6 @@ impl Worker {
         self.machine.ending.clear();
         self.machine.pokes.clear();
         self.machine.doomed.clear();
-        self.machine.stopping = None;
         while let Some(process) = self.pop_ready() {
             process::bury(self, process);
         }

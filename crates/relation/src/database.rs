@@ -37,7 +37,7 @@ impl Database {
     /// Brings the indexes up to date that `strand` reads.
     pub fn prepare(&mut self, strand: &Strand) {
         for step in &strand.steps {
-            if let Step::Join(lookup) | Step::Absent(lookup) = step {
+            if let Step::Join(lookup) | Step::Exists(lookup) | Step::Absent(lookup) = step {
                 self.table_mut(lookup.relation).prepare(lookup.access);
             }
         }

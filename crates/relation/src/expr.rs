@@ -128,6 +128,24 @@ impl Expr {
     }
 }
 
+impl Expr {
+    /// False if a function in it takes the time or random numbers.
+    pub fn is_pure(&self) -> bool {
+        let all = |operands: &[Expr]| operands.iter().all(Expr::is_pure);
+        match self {
+            Expr::Const(_) | Expr::Reg(_) | Expr::Param(_) => true,
+            Expr::Unary(_, operand) => operand.is_pure(),
+            Expr::Binary(_, operands) | Expr::And(operands) | Expr::Or(operands) => {
+                all(&**operands)
+            }
+            Expr::In { operands, .. } | Expr::If(operands) => all(&**operands),
+            Expr::Call(function, operands) => function.is_pure() && all(operands),
+            Expr::List(elements) => all(elements),
+            Expr::Matrix(rows) => rows.iter().all(|row| all(row)),
+        }
+    }
+}
+
 /// What evaluation takes from the host and the node. All of it is fixed during a turn but the
 /// random numbers.
 pub trait Ambient {

@@ -19,6 +19,11 @@ pub trait Sink {
     /// A derivation was dropped.
     fn failed(&mut self, rule: RuleId, error: EvalError);
 
+    /// An aggregate has taken in a result: the value for each of its columns.
+    fn gathered(&mut self, inputs: &[Value<'_>]) {
+        let _ = inputs;
+    }
+
     /// A result has passed all joins; called only by strands run with [`Reading::traced`].
     fn joined(&mut self, rule: RuleId) {
         let _ = rule;
@@ -225,6 +230,13 @@ impl<'a, 'r> Run<'a, 'r> {
         };
         match step {
             Step::Join(lookup) => return self.join(lookup, at + 1),
+            // A run that rests counts the rows that it looks at, those of a join.
+            Step::Exists(lookup) if self.rest.is_some() => return self.join(lookup, at + 1),
+            Step::Exists(lookup) => {
+                if !self.exists(lookup)? {
+                    return Ok(());
+                }
+            }
             Step::Absent(lookup) => {
                 if !self.reading.ignore_absent && self.finds(lookup)? {
                     return Ok(());
@@ -308,6 +320,21 @@ impl<'a, 'r> Run<'a, 'r> {
 
     fn is_resting(&self) -> bool {
         self.rest.as_ref().is_some_and(|rest| rest.resting)
+    }
+
+    /// Whether a row is found; what fails in a row before it is reported as in a join.
+    fn exists(&mut self, lookup: &'a Lookup) -> Result<bool, EvalError> {
+        let visible = (self.reading.visible)(lookup.atom, lookup);
+        let key = self.key(lookup)?;
+        let table = self.reading.database.table(lookup.relation);
+        for row in table.rows(lookup.access, key.as_slice(), visible) {
+            match self.bind_row(lookup, row) {
+                Ok(true) => return Ok(true),
+                Ok(false) => {}
+                Err(error) => self.fail(error),
+            }
+        }
+        Ok(false)
     }
 
     fn finds(&mut self, lookup: &'a Lookup) -> Result<bool, EvalError> {
@@ -398,6 +425,7 @@ impl<'a, 'r> Run<'a, 'r> {
             }
         }
         aggregates.results += 1;
+        self.sink.gathered(&self.columns);
         Ok(())
     }
 

@@ -97,7 +97,11 @@ pub fn compiled(program: &Program, seed: Option<u64>, limits: Limits) -> Seen {
     let checkpoints = Checkpoints::Count;
     let choices = Choices { checkpoints, several: false, listing: false };
     let made = compile(&program.ir, &program.sources, 1, &choices).expect("code can be made");
-    run(made.program, Options { schedule_seed: seed, ..Options::quiet() }, limits)
+    // The code stays until the worker is gone.
+    let code = made.code;
+    let seen = run(made.program, Options { schedule_seed: seed, ..Options::quiet() }, limits);
+    drop(code);
+    seen
 }
 
 /// Runs the program by the interpreter.

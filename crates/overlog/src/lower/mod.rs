@@ -2,11 +2,13 @@
 //!
 //! A [`Builder`] makes one strand. It binds the trigger's columns, then joins predicates one
 //! after the other ([`order`] chooses), and puts assignments, conditions and negations in as soon
-//! as their variables are bound ([`atoms`] says how a predicate becomes a lookup). Registers are
+//! as their variables are bound ([`atoms`] says how a predicate becomes a lookup). A join that
+//! only asks whether there is a row stops at the first ([`exists`]). Registers are
 //! the rule's variables until the strand is finished; then they are numbered in the order in
 //! which they are bound ([`renumber`]).
 
 mod atoms;
+mod exists;
 mod order;
 mod renumber;
 mod view;
@@ -16,6 +18,7 @@ use tidemill_relation::plan::{Bind, Output, RuleId, Step, Strand, Trigger};
 
 use crate::ir::{Atom, Catalog, Location, Rule, Term, for_each_reg};
 
+pub(crate) use exists::stop_early;
 pub(crate) use view::{home, view};
 
 /// An assignment or condition that waits for its variables.

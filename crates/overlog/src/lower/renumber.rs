@@ -9,7 +9,9 @@ pub(super) fn renumber(mut strand: Strand) -> Strand {
     numbers.binds(&mut strand.trigger.columns);
     for step in &mut strand.steps {
         match step {
-            Step::Join(lookup) | Step::Absent(lookup) => numbers.lookup(lookup),
+            Step::Join(lookup) | Step::Exists(lookup) | Step::Absent(lookup) => {
+                numbers.lookup(lookup);
+            }
             Step::Let(reg, expr) => {
                 numbers.expr(expr);
                 numbers.reg(reg);

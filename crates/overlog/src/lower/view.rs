@@ -7,7 +7,7 @@ use tidemill_relation::plan::{
     Action, Atom as BodyAtom, Bind, HeadColumn, On, Output, Strand, Trigger, ViewKind, ViewRule,
 };
 
-use super::{Builder, Indexing, Pending, Work};
+use super::{Builder, Indexing, Pending, Work, stop_early};
 use crate::ir::{Catalog, Location, Rule};
 
 /// A rule whose body and head are tables of one node.
@@ -24,7 +24,13 @@ pub(crate) fn view(rule: &Rule, kind: ViewKind, catalog: &mut Catalog) -> ViewRu
     };
     // Last: it looks for no index of its own.
     let scan = scan(rule, &here, catalog);
-    ViewRule { rule: rule.id, kind, head: rule.head.relation, body, scan, deltas, check }
+    let head = rule.head.relation;
+    let mut view = ViewRule { rule: rule.id, kind, head, body, scan, deltas, check };
+    if kind != ViewKind::Grouped {
+        let strands = view.deltas.iter_mut().chain([&mut view.scan]).chain(&mut view.check);
+        strands.for_each(|strand| stop_early(strand, catalog.relation(head)));
+    }
+    view
 }
 
 /// Where the body lies.

@@ -8,10 +8,20 @@
 //! ```
 //! The hidden table lies where the body lies. It is kept up to date whatever the state of the
 //! body; over soft state it passes refreshes on.
+//!
+//! A MIN or MAX keeps the columns of the row that wins if the key of its table lacks them:
+//! ```text
+//! best(@N, D, a_MIN<C>, P) :- path(@N, D, P, C).          keys(1, 2)
+//!
+//! r!agg(@N, D, a_MIN<[C, P]>) :- path(@N, D, P, C).
+//! best(@N, D, C, P) :- r!agg(@N, D, [C, P]).
+//! ```
+//! Of equal values the least row wins: the least list for MIN, ARGMAX for MAX.
 
 use std::collections::BTreeSet;
 
 use tidemill_relation::TypeSet;
+use tidemill_relation::aggregate::Aggregate;
 use tidemill_relation::expr::{Expr, Reg};
 use tidemill_relation::plan::{Action, HeadColumn, Pattern, ViewKind};
 use tidemill_relation::table::Key;
@@ -85,6 +95,13 @@ pub(super) fn rewrite_head(
         _ => gather(rule, catalog, parts)?,
     };
     let home = home(&rule, catalog);
+    let beside = beside_key(&rule, catalog);
+    if let Some(winner) = winner(&rule, &beside) {
+        return keep_columns(rule, &winner, &beside, catalog, parts);
+    }
+    if let Some(first) = beside.first() {
+        parts.warnings.push(lost_group(&rule, *first, catalog));
+    }
     let location = catalog.relation(rule.head.relation).location;
     let mut columns = rule.head.columns.clone();
     let at_home = rule.head_location(catalog).is_some_and(|head| head == home);
@@ -104,6 +121,143 @@ pub(super) fn rewrite_head(
     parts.views.push(View { rule: Rule { head, ..rule }, kind: ViewKind::Grouped });
     catalog.mark_exact(relation);
     table_rule(copy, catalog, parts)
+}
+
+/// Columns of the head that neither the key of its table has nor its other columns determine.
+fn beside_key(rule: &Rule, catalog: &Catalog) -> Vec<usize> {
+    let relation = catalog.relation(rule.head.relation);
+    let Some(Key::Columns(key)) = relation.table().map(|spec| &spec.key) else {
+        return Vec::new();
+    };
+    let in_key = |at: usize| key.contains(&(at as u32)) || at == relation.location as usize;
+    let mut known = BTreeSet::new();
+    for (at, column) in rule.head.columns.iter().enumerate() {
+        if let HeadColumn::Value(Expr::Reg(reg)) = column
+            && in_key(at)
+        {
+            known.insert(*reg);
+        }
+    }
+    let determined = |expr: &Expr| {
+        let mut all = true;
+        expr.for_each_reg(&mut |reg| all &= known.contains(&reg));
+        all
+    };
+    let columns = rule.head.columns.iter().enumerate();
+    let beside = columns.filter(|(at, column)| match column {
+        HeadColumn::Value(expr) => !in_key(*at) && !determined(expr),
+        HeadColumn::Aggregate { .. } => false,
+    });
+    beside.map(|(at, _)| at).collect()
+}
+
+/// The MIN or MAX that keeps columns, as an aggregate over lists of its value and those.
+fn winner(rule: &Rule, beside: &[usize]) -> Option<HeadColumn> {
+    let mut aggregates = rule.head.columns.iter().filter_map(|column| match column {
+        HeadColumn::Aggregate { function, input } => Some((*function, input.clone()?)),
+        HeadColumn::Value(_) => None,
+    });
+    let (function, value) = aggregates.next()?;
+    let function = match function {
+        Aggregate::Min => Aggregate::Min,
+        Aggregate::Max => Aggregate::ArgMax,
+        _ => return None,
+    };
+    if beside.is_empty() || aggregates.next().is_some() {
+        return None;
+    }
+    let mut row = vec![value];
+    row.extend(beside.iter().filter_map(|&at| match &rule.head.columns[at] {
+        HeadColumn::Value(expr) => Some(expr.clone()),
+        HeadColumn::Aggregate { .. } => None,
+    }));
+    Some(HeadColumn::Aggregate { function, input: Some(Expr::List(row)) })
+}
+
+/// Puts the columns of the row that wins beside its value.
+fn keep_columns(
+    rule: Rule,
+    winner: &HeadColumn,
+    beside: &[usize],
+    catalog: &mut Catalog,
+    parts: &mut Parts,
+) -> Result<(), Diagnostic> {
+    let home = home(&rule, catalog);
+    let location = catalog.relation(rule.head.relation).location as usize;
+    let at_home = rule.head_location(catalog).is_some_and(|head| head == home);
+    let heads = rule.head.columns.iter().enumerate();
+    let groups: Vec<usize> = heads
+        .filter(|(at, head)| matches!(head, HeadColumn::Value(_)) && !beside.contains(at))
+        .map(|(at, _)| at)
+        .collect();
+    let mut columns: Vec<HeadColumn> = Vec::new();
+    if !at_home {
+        columns.push(HeadColumn::Value(home.expr()));
+    }
+    columns.extend(groups.iter().map(|&at| rule.head.columns[at].clone()));
+    let key = whole_row(columns.len());
+    let mut types: Vec<TypeSet> =
+        columns.iter().map(|column| type_of_column(&rule, column)).collect();
+    types.push(TypeSet::LIST);
+    columns.push(winner.clone());
+    let at = match at_home {
+        true => groups.iter().position(|&at| at == location).unwrap_or(0) as u32,
+        false => 0,
+    };
+    let softness = catalog.softness(tables(&rule));
+    let name = catalog.marked(&rule.name, "agg");
+    let relation = catalog.hidden_view(name, types, at, key, softness);
+
+    // Each column of the head is a variable; the list has the winner's first.
+    let heads = rule.head.columns.iter();
+    let mut vars: Vec<Var> = heads
+        .map(|head| Var { name: rule.name.clone(), types: type_of_column(&rule, head) })
+        .collect();
+    let reg = |at: usize| Reg(at as u16);
+    let mut patterns = Vec::new();
+    if !at_home {
+        patterns.push(Pattern::Reg(reg(vars.len())));
+        vars.push(Var { name: rule.name.clone(), types: TypeSet::TEXT });
+    }
+    patterns.extend(groups.iter().map(|&at| Pattern::Reg(reg(at))));
+    let value = |head: &HeadColumn| matches!(head, HeadColumn::Aggregate { .. });
+    let value = rule.head.columns.iter().position(value).unwrap_or(0);
+    let elements = std::iter::once(value).chain(beside.iter().copied());
+    let elements = elements.map(|at| Pattern::Reg(reg(at))).collect();
+    patterns.push(Pattern::List { elements, tail: None });
+    let atom = Atom { relation, negated: false, columns: patterns, span: rule.span };
+    let all = (0..rule.head.columns.len()).map(|at| HeadColumn::Value(Expr::Reg(reg(at))));
+    let copy = Rule {
+        id: rule.id,
+        name: rule.name.clone(),
+        span: rule.span,
+        vars,
+        head: Head { columns: all.collect(), ..rule.head.clone() },
+        body: vec![Term::Atom(atom)],
+    };
+    let head = Head { relation, columns, action: Action::Insert };
+    parts.views.push(View { rule: Rule { head, ..rule }, kind: ViewKind::Grouped });
+    catalog.mark_exact(relation);
+    table_rule(copy, catalog, parts)
+}
+
+/// Of several groups with one key a single row stays.
+fn lost_group(rule: &Rule, at: usize, catalog: &Catalog) -> Diagnostic {
+    let relation = catalog.relation(rule.head.relation);
+    let column = at + 1;
+    let name = match &rule.head.columns[at] {
+        HeadColumn::Value(Expr::Reg(reg)) => match rule.vars.get(reg.0 as usize) {
+            Some(var) => format!("`{}`", var.name),
+            None => format!("column {column}"),
+        },
+        _ => format!("column {column}"),
+    };
+    let table = &relation.name;
+    let message = format!("the key of `{table}` lacks {name}, by which this aggregate is grouped");
+    Diagnostic::warning("aggregate-key", rule.span, message).help(format!(
+        "of several groups with one key a single row stays: add column {column} to the keys of \
+         `{table}`"
+    ))
 }
 
 /// The rule that takes rows of a hidden table as they are, but for the first `skip` columns.

@@ -42,6 +42,7 @@ pub(crate) struct Parts {
     pub strands: Vec<Strand>,
     pub views: Vec<View>,
     pub exports: Vec<Export>,
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// Rewrites one rule.

@@ -277,5 +277,6 @@ pub(crate) fn partner_of(channel: ChannelRef, sender: u16) -> ComponentRef {
 
 /// The component's life forbids new communications.
 pub(crate) fn is_closed(component: ComponentRef) -> bool {
-    matches!(component::Life::of(component), component::Life::Finally | component::Life::Closing)
+    let life = component::Life::of(component);
+    life > component::Life::Running && life != component::Life::Failed
 }

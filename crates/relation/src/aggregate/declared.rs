@@ -161,6 +161,13 @@ pub(super) fn of(aggregate: Aggregate) -> &'static Declaration {
             doc: "The different values as a list, in ascending order.",
             examples: &[("[3, 1, 3]", "[1, 3]"), ("[]", "[]")],
         },
+        Aggregate::ArgMax => &Declaration {
+            name: "ARGMAX",
+            signatures: SAME,
+            empty: Empty::Null,
+            doc: "Of lists the one with the greatest first element, of several the least.",
+            examples: &[("[[1, 5], [2, 9], [2, 7]]", "[2, 7]"), ("[]", "null")],
+        },
         Aggregate::TopK => &Declaration {
             name: "TOPK",
             signatures: &[(TypeSet::SEQUENCE, LIST)],

@@ -52,6 +52,11 @@ impl ExactSum {
         }
     }
 
+    /// Whether the sum is held without error: no infinity or NaN came in or was reached.
+    pub(super) fn is_exact(&self) -> bool {
+        self.special == 0.0
+    }
+
     /// The sum, rounded once: to nearest, ties to even.
     pub(super) fn total(&self) -> f64 {
         if self.special != 0.0 {

@@ -3,10 +3,11 @@
 //! Each is declared once ([`Aggregate::declaration`]). An [`Accumulator`] takes the values of a
 //! group one by one and then gives the result. MKLIST keeps their order; the other results do not
 //! depend on it as long as values that are equal are also the same (1 and 1.0 are not: there the
-//! first one stays).
+//! first one stays). A [`Running`] aggregate also takes values out again.
 
 mod declared;
 mod exact;
+mod running;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ use hashbrown::HashTable;
 use tidemill_stdx::region::Bump;
 
 pub use declared::{Declaration, Empty, catalogue};
+pub use running::{Irregular, Running};
 
 use crate::expr::{EvalError, Scope};
 use crate::flat::OwnedValue;
@@ -49,10 +51,13 @@ pub enum Aggregate {
     MkSet,
     /// The greatest K of the values.
     TopK,
+    /// Of lists the one with the greatest first element, and of those the least: what planners
+    /// make of a MAX that keeps the columns of its row. (For MIN the least list will do.)
+    ArgMax,
 }
 
 impl Aggregate {
-    /// All of them.
+    /// All that programs can name.
     pub const ALL: [Aggregate; 9] = [
         Aggregate::Count,
         Aggregate::CountDistinct,
@@ -74,6 +79,14 @@ impl Aggregate {
         Aggregate::ALL.into_iter().find(|aggregate| aggregate.name().eq_ignore_ascii_case(bare))
     }
 
+    /// The aggregate of this name in a plan.
+    pub(crate) fn from_plan_name(name: &str) -> Option<Aggregate> {
+        match name == Aggregate::ArgMax.name() {
+            true => Some(Aggregate::ArgMax),
+            false => Aggregate::from_name(name),
+        }
+    }
+
     /// The declaration.
     pub fn declaration(self) -> &'static Declaration {
         declared::of(self)
@@ -87,6 +100,24 @@ impl Aggregate {
     /// Whether `*` may stand for the value.
     pub fn takes_star(self) -> bool {
         self == Aggregate::Count
+    }
+
+    /// Whether the result is the best of the values: a MIN or MAX.
+    pub fn is_extreme(self) -> bool {
+        matches!(self, Aggregate::Min | Aggregate::Max | Aggregate::ArgMax)
+    }
+
+    /// Whether a value takes the place of another as the best.
+    pub fn is_better(self, value: Value<'_>, than: Value<'_>) -> bool {
+        match self {
+            Aggregate::Min => compare(value, than) == Ordering::Less,
+            Aggregate::Max => compare(value, than) == Ordering::Greater,
+            Aggregate::ArgMax => match first_element(value).total_order(&first_element(than)) {
+                Ordering::Equal => value.total_order(&than) == Ordering::Less,
+                order => order == Ordering::Greater,
+            },
+            _ => false,
+        }
     }
 
     /// The types of the result over values of these types, an empty group included; `None` if
@@ -126,7 +157,7 @@ impl Accumulator {
         let state = match aggregate {
             Aggregate::Count => State::Count,
             Aggregate::CountDistinct | Aggregate::MkSet => State::Distinct(Distinct::default()),
-            Aggregate::Min | Aggregate::Max => State::Extreme(None),
+            Aggregate::Min | Aggregate::Max | Aggregate::ArgMax => State::Extreme(None),
             Aggregate::Sum | Aggregate::Avg => State::Sum(Sum::Nothing),
             Aggregate::MkList => State::Values(Vec::new()),
             Aggregate::TopK => State::Top { k: 0, values: Vec::new() },
@@ -144,17 +175,11 @@ impl Accumulator {
         let what = self.aggregate.name();
         match &mut self.state {
             State::Count => {}
-            State::Extreme(extreme) => {
-                let wanted = match self.aggregate {
-                    Aggregate::Min => Ordering::Less,
-                    _ => Ordering::Greater,
-                };
-                match extreme {
-                    Some(held) if compare(value, held.get()) == wanted => held.set(value),
-                    Some(_) => {}
-                    None => *extreme = Some(OwnedValue::new(value)),
-                }
-            }
+            State::Extreme(extreme) => match extreme {
+                Some(held) if self.aggregate.is_better(value, held.get()) => held.set(value),
+                Some(_) => {}
+                None => *extreme = Some(OwnedValue::new(value)),
+            },
             State::Sum(sum) => sum.add(what, value)?,
             State::Distinct(distinct) => distinct.add(value),
             State::Values(values) => values.push(OwnedValue::new(value)),
@@ -206,6 +231,11 @@ fn list<'v, 'a>(
         list.push(value)?;
     }
     Ok(Value::List(list.finish(scratch)))
+}
+
+/// The first element of a list; null if there is none.
+fn first_element(list: Value<'_>) -> Value<'_> {
+    list.as_seq().and_then(|list| list.get(0)).unwrap_or(Value::Null)
 }
 
 /// The two elements of an argument of TOPK.

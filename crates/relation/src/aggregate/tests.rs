@@ -178,4 +178,48 @@ proptest! {
         let greatest = values.iter().max().map(i64::to_string);
         prop_assert_eq!(Some(aggregate(Aggregate::Max, &plain)), greatest);
     }
+
+    /// What is kept while values come and go is what the values that are left come to, or the
+    /// group is irregular.
+    #[test]
+    fn running_aggregates_are_those_of_the_values_left(
+        kind in 0usize..4,
+        steps in proptest::collection::vec((any::<bool>(), 0usize..6, any_value()), 1..40),
+    ) {
+        for function in Aggregate::ALL.into_iter().chain([Aggregate::ArgMax]) {
+            let Some(mut running) = Running::new(std::iter::once(function)) else { continue };
+            let mut left: Vec<OwnedValue> = Vec::new();
+            let mut regular = true;
+            for (remove, number, any) in &steps {
+                let value = match (function, kind) {
+                    (Aggregate::TopK | Aggregate::ArgMax, _) => {
+                        read(&format!("[{}, {number}]", number % 3))
+                    }
+                    (_, 0) => any.clone(),
+                    (_, 1) => OwnedValue::new(Value::Int(*number as i64)),
+                    (_, 2) => OwnedValue::new(Value::Double(*number as f64 / 3.0)),
+                    _ => OwnedValue::new(Value::Interval(*number as i64)),
+                };
+                let done = match left.is_empty() || !remove {
+                    true => {
+                        left.push(value.clone());
+                        running.add(&[value.get()])
+                    }
+                    false => {
+                        let gone = left.swap_remove(number % left.len());
+                        running.remove(&[gone.get()])
+                    }
+                };
+                if done.is_err() {
+                    regular = false;
+                    break;
+                }
+                let plain: Vec<_> = left.iter().map(OwnedValue::get).collect();
+                let kept = show(|scope| running.values(scope).next().expect("one"));
+                prop_assert_eq!(running.results() as usize, left.len());
+                prop_assert_eq!(kept, aggregate(function, &plain), "{} of {:?}", function, plain);
+            }
+            prop_assert!(regular || kind == 0, "{} is irregular", function);
+        }
+    }
 }

@@ -138,6 +138,7 @@ impl<'a> Compiler<'a> {
     fn step(&mut self, step: &'a plan::Step) -> Result<Option<Step<'a>>, Halt> {
         match step {
             plan::Step::Join(lookup) => self.probe(lookup).map(|probe| Some(Step::Join(probe))),
+            plan::Step::Exists(lookup) => self.probe(lookup).map(|probe| Some(Step::Exists(probe))),
             plan::Step::Absent(_) if self.reading.ignore_absent => Ok(None),
             plan::Step::Absent(lookup) => match self.probe(lookup) {
                 Ok(probe) => Ok(Some(Step::Absent(probe))),

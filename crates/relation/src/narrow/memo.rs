@@ -98,7 +98,7 @@ fn reads(step: &Step<'_>, read: &mut BTreeSet<usize>) {
     };
     match step {
         Step::Compare(a, b, _) => [a, b].into_iter().for_each(operand),
-        Step::Join(probe) | Step::Absent(probe) => {
+        Step::Join(probe) | Step::Exists(probe) | Step::Absent(probe) => {
             let Probe { key, binds, hashed, path, .. } = probe;
             key.iter().for_each(|(_, by)| operand(by));
             for bound in binds {

@@ -80,6 +80,7 @@ struct Probe<'a> {
 #[derive(Debug)]
 enum Step<'a> {
     Join(Probe<'a>),
+    Exists(Probe<'a>),
     Absent(Probe<'a>),
     /// Continues if the operands compare in one of these ways: less, equal, greater.
     Compare(Operand, Operand, [bool; 3]),
@@ -180,14 +181,15 @@ impl<'n> Run<'n> {
                     }
                 }
             }
-            Step::Absent(probe) => {
-                let mut rows = probe.rows(&self.regs);
-                while let Some(row) = rows.next(probe) {
-                    if self.bind(&probe.binds, probe.table.row_words(row)) {
-                        return;
-                    }
+            Step::Exists(probe) => {
+                if self.finds(probe) {
+                    self.step(rest);
                 }
-                self.step(rest);
+            }
+            Step::Absent(probe) => {
+                if !self.finds(probe) {
+                    self.step(rest);
+                }
             }
             Step::Compare(a, b, [less, equal, greater]) => {
                 let holds = match a.read(&self.regs).cmp(&b.read(&self.regs)) {
@@ -204,6 +206,16 @@ impl<'n> Run<'n> {
 }
 
 impl<'n> Run<'n> {
+    fn finds(&mut self, probe: &'n Probe<'n>) -> bool {
+        let mut rows = probe.rows(&self.regs);
+        while let Some(row) = rows.next(probe) {
+            if self.bind(&probe.binds, probe.table.row_words(row)) {
+                return true;
+            }
+        }
+        false
+    }
+
     /// The last join: the rows that it finds become output.
     fn copy(&mut self, probe: &'n Probe<'n>, copied: &Copied) {
         let mut rows = probe.rows(&self.regs);

@@ -157,6 +157,30 @@ pub struct Strand {
     pub regs: u16,
 }
 
+impl Strand {
+    /// False if a function in it takes the time or random numbers.
+    pub fn is_pure(&self) -> bool {
+        let bind = |bind: &Bind| match bind {
+            Bind::Equal(expr) => expr.is_pure(),
+            Bind::Ignore | Bind::Reg(_) => true,
+        };
+        let step = |step: &Step| match step {
+            Step::Join(lookup) | Step::Exists(lookup) | Step::Absent(lookup) => {
+                lookup.key.iter().all(Expr::is_pure) && lookup.columns.iter().all(bind)
+            }
+            Step::Let(_, expr) | Step::Filter(expr) => expr.is_pure(),
+            Step::Match(_, pattern) => pattern.is_pure(),
+        };
+        let column = |column: &HeadColumn| match column {
+            HeadColumn::Value(expr) => expr.is_pure(),
+            HeadColumn::Aggregate { input, .. } => input.as_ref().is_none_or(Expr::is_pure),
+        };
+        self.trigger.columns.iter().all(bind)
+            && self.steps.iter().all(step)
+            && self.output.columns.iter().all(column)
+    }
+}
+
 /// What starts a strand, and what of it is kept.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Trigger {
@@ -207,6 +231,8 @@ pub enum Bind {
 pub enum Step {
     /// Continues once for each row found.
     Join(Lookup),
+    /// Continues once if a row is found: what it holds is needed nowhere later.
+    Exists(Lookup),
     /// Continues if no row is found.
     Absent(Lookup),
     /// Puts a value into a register.
@@ -228,8 +254,8 @@ pub struct Lookup {
     pub access: Access,
     /// The values of the columns of `access`, in their order.
     pub key: Vec<Expr>,
-    /// What happens to each column of a row found. In [`Step::Absent`], registers bound here are
-    /// read only by later `Equal`s of the same lookup.
+    /// What happens to each column of a row found. In [`Step::Exists`] and [`Step::Absent`],
+    /// registers bound here are read only by later `Equal`s of the same lookup.
     pub columns: Vec<Bind>,
 }
 
@@ -249,6 +275,19 @@ pub enum Pattern {
         /// The rest of the list.
         tail: Option<Box<Pattern>>,
     },
+}
+
+impl Pattern {
+    /// False if a function in it takes the time or random numbers.
+    pub fn is_pure(&self) -> bool {
+        match self {
+            Pattern::Any | Pattern::Reg(_) => true,
+            Pattern::Equal(expr) => expr.is_pure(),
+            Pattern::List { elements, tail } => {
+                elements.iter().chain(tail.as_deref()).all(Pattern::is_pure)
+            }
+        }
+    }
 }
 
 /// What a strand derives.
@@ -340,6 +379,13 @@ pub struct ViewRule {
     /// From a head row: for [`ViewKind::Grouped`] its group aggregated, otherwise the derivations
     /// of that very row. `None` for [`ViewKind::Plain`].
     pub check: Option<Strand>,
+}
+
+impl ViewRule {
+    /// Whether a table is in the body.
+    pub fn reads(&self, relation: RelationId) -> bool {
+        self.body.iter().any(|atom| atom.relation == relation)
+    }
 }
 
 /// One atom of a view rule's body.

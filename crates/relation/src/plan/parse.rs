@@ -281,6 +281,8 @@ impl<'a> Reader<'a> {
     fn step(&mut self) -> Read<Option<Step>> {
         Ok(Some(if self.eat_word("join") {
             Step::Join(self.lookup()?)
+        } else if self.eat_word("exists") {
+            Step::Exists(self.lookup()?)
         } else if self.eat_word("absent") {
             Step::Absent(self.lookup()?)
         } else if self.eat_word("let") {
@@ -366,7 +368,8 @@ impl<'a> Reader<'a> {
 
     fn head_column(&mut self) -> Read<HeadColumn> {
         let mut ahead = self.text.clone();
-        let Some(function) = Aggregate::from_name(ahead.word()).filter(|_| ahead.eat("<")) else {
+        let Some(function) = Aggregate::from_plan_name(ahead.word()).filter(|_| ahead.eat("<"))
+        else {
             return self.expr().map(HeadColumn::Value);
         };
         self.text = ahead;

@@ -155,6 +155,7 @@ impl Display for Step {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Step::Join(lookup) => write!(f, "join {lookup}"),
+            Step::Exists(lookup) => write!(f, "exists {lookup}"),
             Step::Absent(lookup) => write!(f, "absent {lookup}"),
             Step::Let(reg, expr) => write!(f, "let {reg} {expr}"),
             Step::Match(reg, pattern) => write!(f, "match {reg} {pattern}"),

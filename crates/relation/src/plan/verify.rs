@@ -184,7 +184,9 @@ impl Check<'_> {
     fn step(&mut self, step: &Step, bound: &mut [bool]) {
         match step {
             Step::Join(lookup) => self.lookup(lookup, bound),
-            Step::Absent(lookup) => self.lookup(lookup, &mut bound.to_vec()),
+            Step::Exists(lookup) | Step::Absent(lookup) => {
+                self.lookup(lookup, &mut bound.to_vec());
+            }
             Step::Let(reg, expr) => {
                 self.expr(expr, bound);
                 self.bind(*reg, bound);

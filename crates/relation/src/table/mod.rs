@@ -85,6 +85,8 @@ pub enum Visible {
     Below(RowId),
     /// Rows that were live at some time in this commit.
     Ever,
+    /// Rows that were live when this commit began.
+    Before,
 }
 
 /// What became of an insertion.
@@ -244,6 +246,11 @@ impl Table {
         self.dying.get(row.0)
     }
 
+    /// True if `row` was in the table when the running commit began.
+    pub fn was_live(&self, row: RowId) -> bool {
+        row.0 < self.fresh_from && (self.live.get(row.0) || self.dying.get(row.0))
+    }
+
     /// True if `row` stands by itself: a fact or an event rule put it in.
     pub fn is_asserted(&self, row: RowId) -> bool {
         self.asserted.get(row.0)
@@ -260,6 +267,7 @@ impl Table {
             Visible::Live => self.live.get(row.0),
             Visible::Below(limit) => row < limit && self.live.get(row.0),
             Visible::Ever => self.live.get(row.0) || self.dying.get(row.0),
+            Visible::Before => self.was_live(row),
         }
     }
 
@@ -295,7 +303,8 @@ impl Table {
         Rows { table: self, visible, candidates }
     }
 
-    /// Keys are unique among live rows (but for bags): at most one row then, else all versions.
+    /// Keys are unique among live rows, now and when the commit began (but for bags): at most one
+    /// row then, else all versions.
     fn find_all(&self, columns: &[u32], key: &[Value<'_>], visible: Visible) -> FoundRows {
         let hash = hash_values(key.iter().copied());
         let matches = |row| {
@@ -318,6 +327,11 @@ impl Table {
     /// The live row equal to `values`.
     pub fn find_equal(&self, values: &[Value<'_>]) -> Option<RowId> {
         self.find_equal_where(self.key_hash_of(values), values, |row| self.live.get(row.0))
+    }
+
+    /// The row equal to `values` that was deleted in the running commit.
+    pub fn find_dying(&self, values: &[Value<'_>]) -> Option<RowId> {
+        self.find_equal_where(self.key_hash_of(values), values, |row| self.dying.get(row.0))
     }
 
     fn find_equal_where(

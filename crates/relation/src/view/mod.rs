@@ -9,29 +9,37 @@
 //!    is put back if it can still be derived from what is left. So cycles that support only
 //!    themselves vanish. One mechanism serves recursive and other views alike, and needs no
 //!    count per row.
+//!    A row that was deleted, not retracted, does not come back this way: what was put back has
+//!    supported it before. It takes a derivation that did not hold when the commit began.
 //! 2. *select*: of several derivations with the key of one row the last stands (rules in program
 //!    order, then rows in the order of insertion).
 //! 3. *extend* (semi-naive): for every row that came, the derivations that use it.
 //!
-//! Aggregates are kept per group: a group that a change touches is aggregated anew, but a MIN or
-//! MAX that only gets better, or is not touched by what went, is not. So shortest paths through
-//! a cycle of rules reach their fixed point.
+//! Aggregates are kept per group ([`groups`]): what comes and goes changes counts, sums and ordered
+//! values, from which the row of a group is computed once a round. A MIN or MAX that only gets
+//! better, or is not touched by what went, needs not even that. So shortest paths through a cycle
+//! of rules reach their fixed point.
 
 #[cfg(test)]
 mod both;
 mod changes;
+mod groups;
 mod naive;
+mod revived;
 mod rounds;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use std::collections::HashSet;
+
 use crate::database::Database;
 use crate::expr::{EvalError, Scope};
 use crate::flat::{OwnedValue, TupleBuf};
-use crate::plan::{Plan, RelationId, RuleId, ViewRule};
+use crate::plan::{Plan, RelationId, RuleId};
 use crate::table::{Access, RowId, Table, Visible};
 use crate::value::Value;
 use changes::{Changes, Source};
+use groups::Kept;
 
 pub use changes::{Change, ChangeKind};
 pub use naive::{Contents, contents, evaluate_naively};
@@ -70,8 +78,14 @@ pub struct Views {
     cursors: Vec<Vec<Cursor>>,
     /// Rows taken out by retraction, to be derived again.
     overdeleted: Vec<(RelationId, RowId)>,
-    /// Per rule of the stratum, the groups to aggregate anew.
+    /// All rows that retraction has taken out in this commit.
+    retracted: HashSet<(RelationId, RowId)>,
+    /// Per rule of the stratum, the groups whose rows are to be computed.
     groups: Vec<Option<Groups>>,
+    /// Per stratum and rule, the groups that last from commit to commit.
+    kept: Vec<Vec<Kept>>,
+    /// Groups of at least so many results.
+    kept_from: u64,
     /// Keys of selected tables to select anew: table, whole rows.
     reselect: TupleBuf<RelationId>,
     /// Derivations between a strand and the tables.
@@ -119,7 +133,10 @@ impl Views {
             phase: Phase::Start,
             cursors: Vec::new(),
             overdeleted: Vec::new(),
+            retracted: HashSet::new(),
             groups: Vec::new(),
+            kept: groups::kept(plan),
+            kept_from: groups::KEPT_FROM,
             reselect: TupleBuf::new(),
             derived: TupleBuf::new(),
             derived_words: Vec::new(),
@@ -136,6 +153,12 @@ impl Views {
     /// Rows refused so far because a table was full.
     pub fn refused(&self) -> u64 {
         self.changes.refused
+    }
+
+    /// Keeps groups of at least so many results from commit to commit: for tests, whose groups are
+    /// small.
+    pub fn keep_groups_from(&mut self, results: u64) {
+        self.kept_from = results;
     }
 
     /// Batches of rows so far that ran on words, without the interpreter.
@@ -235,6 +258,7 @@ impl Views {
     /// Ends the commit as if it had not been; refreshes stay.
     pub fn roll_back(&mut self, database: &mut Database) {
         self.changes.roll_back(database);
+        self.kept.iter_mut().flatten().for_each(Kept::forget);
         self.start_over();
     }
 
@@ -243,6 +267,7 @@ impl Views {
         self.phase = Phase::Start;
         self.cursors.clear();
         self.overdeleted.clear();
+        self.retracted.clear();
         self.groups.clear();
         self.reselect.clear();
         self.derived.clear();
@@ -283,15 +308,4 @@ fn rows_equal_to(
         (1..).zip(values).all(|(column, value)| table.value(*row, column).equal(value))
     };
     rows.into_iter().filter(equal).collect()
-}
-
-/// The one aggregate column of a grouped rule, if there is exactly one.
-fn single_aggregate(rule: &ViewRule) -> Option<(u32, crate::aggregate::Aggregate)> {
-    let check = rule.check.as_ref()?;
-    let mut found = (0..).zip(&check.output.columns).filter_map(|(column, head)| match head {
-        crate::plan::HeadColumn::Aggregate { function, .. } => Some((column, *function)),
-        crate::plan::HeadColumn::Value(_) => None,
-    });
-    let first = found.next()?;
-    found.next().is_none().then_some(first)
 }

@@ -1,19 +1,18 @@
 //! One round of one stratum: the phases of [`super`].
 
-use super::{Cursor, Failures, Groups, Phase, Source, Views, single_aggregate};
-use crate::aggregate::Aggregate;
+use super::groups::Upkeep;
+use super::{Cursor, Failures, Phase, Source, Views};
 use crate::database::Database;
 use crate::expr::{EvalError, Scope};
 use crate::flat::TupleBuf;
 use crate::narrow::{self, Halt};
-use crate::operator::compare;
 use crate::plan::{Lookup, Output, Plan, RelationId, RuleId, Strand, Stratum, ViewKind, ViewRule};
-use crate::strand::{Reading, Sink, run, run_rows};
-use crate::table::{Access, Key, RowId, Table, TableSpec, Visible};
+use crate::strand::{Reading, Sink, run_rows};
+use crate::table::{Access, Key, RowId, Visible};
 use crate::value::Value;
 
 /// Rows of a delta that run before their derivations are put in: bounds the buffer between.
-const BATCH: usize = 1024;
+pub(super) const BATCH: usize = 1024;
 
 pub(super) struct Round<'r> {
     pub(super) views: &'r mut Views,
@@ -69,18 +68,14 @@ impl Round<'_> {
         })
     }
 
-    fn groups_of(&self, rule: &ViewRule) -> Option<Groups> {
-        let spec = self.plan.relation(rule.head).table()?;
-        (rule.kind == ViewKind::Grouped).then(|| Groups {
-            rows: Table::new(TableSpec { indexes: Vec::new(), ..spec.clone() }),
-            touched: TupleBuf::new(),
-        })
-    }
-
     /// Takes out all that used a row that went (or a row that came, where it is negated).
     fn retract(&mut self) {
         let mut any = false;
         for (index, rule) in self.stratum.rules.iter().enumerate() {
+            if self.views.upkeep(index) != Upkeep::Anew {
+                any |= self.update_groups(index);
+                continue;
+            }
             for (atom, body) in rule.body.iter().enumerate() {
                 let delta = if body.negated { Delta::Fresh } else { Delta::Gone };
                 let rows = self.take(index, atom, body.relation, delta, true);
@@ -114,7 +109,7 @@ impl Round<'_> {
             for (_, columns) in derived.iter() {
                 let columns: Vec<Value<'_>> = columns.iter().collect();
                 match rule.kind {
-                    ViewKind::Grouped => self.retract_group(index, rule, &columns),
+                    ViewKind::Grouped => self.worsen_group(index, &columns),
                     _ => self.retract_row(rule.head, &columns),
                 }
             }
@@ -130,6 +125,7 @@ impl Round<'_> {
         }
         self.views.changes.remove(self.database, head, row);
         self.views.overdeleted.push((head, row));
+        self.views.retracted.insert((head, row));
         self.retract_selected(head, columns);
     }
 
@@ -149,34 +145,6 @@ impl Round<'_> {
         self.stratum.selected.iter().find(of).copied()
     }
 
-    fn retract_group(&mut self, index: usize, rule: &ViewRule, columns: &[Value<'_>]) {
-        let table = self.database.table(rule.head);
-        if let Some(row) = table.find(columns) {
-            if let Some((column, function)) = single_aggregate(rule)
-                && let Some(order) = better(function)
-            {
-                let (input, best) = (columns[column as usize], table.value(row, column));
-                if compare(best, input) == order {
-                    return; // what went was not the best
-                }
-            }
-            self.views.changes.remove(self.database, rule.head, row);
-        }
-        self.note_group(index, columns, false);
-    }
-
-    fn note_group(&mut self, index: usize, columns: &[Value<'_>], touched: bool) {
-        let Some(groups) = &mut self.views.groups[index] else { return };
-        // The set of groups is bounded by the tables they come from.
-        let known = groups.rows.find(columns).is_some();
-        if !known && groups.rows.insert(columns, 0).is_err() {
-            self.views.changes.refused += 1;
-        }
-        if touched {
-            groups.touched.push((), columns);
-        }
-    }
-
     /// Puts back what can still be derived; aggregates touched groups; selects among candidates.
     fn rederive(&mut self) {
         let overdeleted = std::mem::take(&mut self.views.overdeleted);
@@ -187,6 +155,7 @@ impl Round<'_> {
             }
         }
         for index in 0..self.stratum.rules.len() {
+            self.update_groups(index);
             self.regroup(index);
         }
         self.select();
@@ -217,60 +186,7 @@ impl Round<'_> {
         false
     }
 
-    fn regroup(&mut self, index: usize) {
-        let rule = &self.stratum.rules[index];
-        let Some(groups) = &mut self.views.groups[index] else { return };
-        if groups.rows.is_empty() {
-            return;
-        }
-        let empty = Table::new(groups.rows.spec().clone());
-        let rows = std::mem::replace(&mut groups.rows, empty);
-        let touched = std::mem::take(&mut groups.touched);
-        let touched: Vec<RowId> = {
-            let rows = &rows;
-            let row_of = |(_, columns): ((), crate::flat::Seq<'_>)| {
-                rows.find(&columns.iter().collect::<Vec<_>>())
-            };
-            let mut all: Vec<RowId> = touched.iter().filter_map(row_of).collect();
-            all.sort_unstable();
-            all
-        };
-        let Some(check) = &rule.check else { return };
-        let mut columns = Vec::new();
-        for row in rows.rows(Access::Scan, &[], Visible::Live) {
-            columns.clear();
-            rows.read_row(row, &mut columns);
-            self.aggregate(rule, check, &columns, touched.binary_search(&row).is_ok());
-        }
-    }
-
-    /// Aggregates one group anew and puts the result in its row's place.
-    fn aggregate(&mut self, rule: &ViewRule, check: &Strand, group: &[Value<'_>], touched: bool) {
-        let mut results = TupleBuf::new();
-        self.database.prepare(check);
-        {
-            let mut sink = Aggregated { results: &mut results, failures: self.failures };
-            let reading = Reading::present(self.database);
-            run(check, group.iter().copied(), reading, self.scope, &mut sink);
-        }
-        let old = self.database.table(rule.head).find(group);
-        match results.get(0) {
-            Some((count, columns)) if count > 0 => {
-                let columns: Vec<Value<'_>> = columns.iter().collect();
-                let equal = self.database.table(rule.head).find_equal(&columns).is_some();
-                if touched || !equal {
-                    self.put(rule.head, &columns, Source::Derived);
-                }
-            }
-            _ => {
-                if let Some(row) = old {
-                    self.views.changes.remove(self.database, rule.head, row);
-                }
-            }
-        }
-    }
-
-    fn put(&mut self, relation: RelationId, columns: &[Value<'_>], source: Source) {
+    pub(super) fn put(&mut self, relation: RelationId, columns: &[Value<'_>], source: Source) {
         let changes = &mut self.views.changes;
         changes.put(self.database, relation, columns, self.now_ns, source);
     }
@@ -329,6 +245,9 @@ impl Round<'_> {
 
     fn retraction_pending(&self) -> bool {
         self.stratum.rules.iter().enumerate().any(|(index, rule)| {
+            if self.views.upkeep(index) != Upkeep::Anew {
+                return self.is_pending(index);
+            }
             rule.body.iter().enumerate().any(|(atom, body)| {
                 let log = self.views.changes.log(body.relation);
                 let cursor = self.views.cursors[index][atom];
@@ -346,6 +265,9 @@ impl Round<'_> {
         let mut limits = vec![RowId(u32::MAX); self.plan.relations.len()];
         let mut work = Vec::new();
         for (index, rule) in self.stratum.rules.iter().enumerate() {
+            if self.views.upkeep(index) != Upkeep::Anew {
+                continue; // the next retraction looks at them
+            }
             for (atom, body) in rule.body.iter().enumerate() {
                 if body.negated && rule.kind == ViewKind::Plain {
                     continue; // soft state fires for what comes, never for what goes
@@ -359,7 +281,11 @@ impl Round<'_> {
                         let limit = &mut limits[body.relation.index()];
                         *limit = new.min(*limit);
                     }
-                    rows.extend(self.take(index, atom, body.relation, Delta::Refreshed, false));
+                    let refreshed = self.take(index, atom, body.relation, Delta::Refreshed, false);
+                    // A refresh of hard state derives nothing that is not there.
+                    if rule.kind != ViewKind::Maintained {
+                        rows.extend(refreshed);
+                    }
                 }
                 if !rows.is_empty() {
                     work.push((index, atom, rows));
@@ -370,7 +296,16 @@ impl Round<'_> {
             self.finish();
             return;
         }
-        for (index, atom, rows) in work {
+        for (index, atom, mut rows) in work {
+            let rule = &self.stratum.rules[index];
+            let body = rule.body[atom];
+            if rule.kind == ViewKind::Maintained && !body.negated {
+                let new = self.database.table(body.relation).fresh_from();
+                let (old, fresh): (Vec<RowId>, Vec<RowId>) =
+                    rows.into_iter().partition(|&row| row < new);
+                self.extend_revived(index, atom, &old, &limits);
+                rows = fresh;
+            }
             self.extend_with(index, atom, &rows, &limits);
         }
         // Aggregates and selections of this round, and what they displaced, come first.
@@ -379,14 +314,7 @@ impl Round<'_> {
 
     fn extend_with(&mut self, index: usize, atom: usize, rows: &[RowId], limits: &[RowId]) {
         let rule = &self.stratum.rules[index];
-        let visible = |other: u16, lookup: &Lookup| {
-            // A derivation from two rows that came is found from the later atom.
-            let later = other as usize > atom && !rule.body[other as usize].negated;
-            match later {
-                true => Visible::Below(limits[lookup.relation.index()]),
-                false => Visible::Live,
-            }
-        };
+        let visible = semi_naive(rule, atom, limits);
         for batch in rows.chunks(BATCH) {
             self.database.prepare(&rule.deltas[atom]);
             if self.extend_words(rule, &rule.deltas[atom], batch, &visible) {
@@ -445,9 +373,9 @@ impl Round<'_> {
         done
     }
 
-    fn extend_one(&mut self, index: usize, rule: &ViewRule, columns: &[Value<'_>]) {
+    pub(super) fn extend_one(&mut self, index: usize, rule: &ViewRule, columns: &[Value<'_>]) {
         match rule.kind {
-            ViewKind::Grouped => self.extend_group(index, rule, columns),
+            ViewKind::Grouped => self.improve_group(index, columns),
             ViewKind::Plain => {
                 self.views.insert(self.plan, self.database, rule.head, columns, self.now_ns)
             }
@@ -458,29 +386,6 @@ impl Round<'_> {
                 }
             }
         }
-    }
-
-    fn extend_group(&mut self, index: usize, rule: &ViewRule, columns: &[Value<'_>]) {
-        let table = self.database.table(rule.head);
-        if let Some(row) = table.find(columns)
-            && let Some((column, function)) = single_aggregate(rule)
-            && let Some(order) = better(function)
-        {
-            let best = table.value(row, column);
-            if compare(columns[column as usize], best) == order {
-                self.put(rule.head, columns, Source::Derived);
-            } else if self.plan.relation(rule.head).is_soft() {
-                let mut same = TupleBuf::new();
-                let mut values = Vec::new();
-                table.read_row(row, &mut values);
-                same.push((), &values);
-                if let Some((_, same)) = same.get(0) {
-                    self.put(rule.head, &same.iter().collect::<Vec<_>>(), Source::Derived);
-                }
-            }
-            return;
-        }
-        self.note_group(index, columns, true);
     }
 
     /// The stratum is at its fixed point.
@@ -518,19 +423,42 @@ impl Round<'_> {
         taken
     }
 
-    fn recycle(&mut self, mut derived: TupleBuf<()>) {
+    pub(super) fn recycle(&mut self, mut derived: TupleBuf<()>) {
         derived.clear();
         self.views.derived = derived;
     }
 }
 
-/// How a value must compare to the present one to be the better of the two.
-fn better(function: Aggregate) -> Option<std::cmp::Ordering> {
-    match function {
-        Aggregate::Min => Some(std::cmp::Ordering::Less),
-        Aggregate::Max => Some(std::cmp::Ordering::Greater),
-        _ => None,
+/// What the atoms of a rule see when rows that came extend one of them: a derivation from two
+/// rows that came is found from the later atom.
+pub(super) fn semi_naive<'l>(
+    rule: &'l ViewRule,
+    atom: usize,
+    limits: &'l [RowId],
+) -> impl Fn(u16, &Lookup) -> Visible + 'l {
+    move |other, lookup| {
+        let later = other as usize > atom && !rule.body[other as usize].negated;
+        match later {
+            true => Visible::Below(limits[lookup.relation.index()]),
+            false => Visible::Live,
+        }
     }
+}
+
+/// What a strand derives from some rows; its memory is [recycled](Round::recycle).
+pub(super) fn collect(
+    round: &mut Round<'_>,
+    strand: &Strand,
+    rows: &[RowId],
+    visible: &dyn Fn(u16, &Lookup) -> Visible,
+) -> TupleBuf<()> {
+    round.database.prepare(strand);
+    let mut derived = std::mem::take(&mut round.views.derived);
+    let reading =
+        Reading { database: round.database, visible, ignore_absent: false, traced: false };
+    let mut sink = Collect { derived: &mut derived, failures: None };
+    run_rows(strand, rows, reading, round.scope, &mut sink);
+    derived
 }
 
 /// Takes derivations into a buffer.
@@ -548,21 +476,5 @@ impl Sink for Collect<'_> {
         if let Some(failures) = &mut self.failures {
             failures.failed(rule, error);
         }
-    }
-}
-
-/// Takes the result of an aggregate, with the number of results it is made of.
-struct Aggregated<'s> {
-    results: &'s mut TupleBuf<u64>,
-    failures: &'s mut dyn Failures,
-}
-
-impl Sink for Aggregated<'_> {
-    fn derive(&mut self, _: &Output, columns: &[Value<'_>], results: u64) {
-        self.results.push(results, columns);
-    }
-
-    fn failed(&mut self, rule: RuleId, error: EvalError) {
-        self.failures.failed(rule, error);
     }
 }

@@ -219,7 +219,7 @@ impl Building<'_> {
         self.edge(source, rule, EdgeKind::Starts);
         for step in &strand.steps {
             let (Lookup { relation, .. }, kind) = match step {
-                Step::Join(lookup) => (lookup, EdgeKind::Reads),
+                Step::Join(lookup) | Step::Exists(lookup) => (lookup, EdgeKind::Reads),
                 Step::Absent(lookup) => (lookup, EdgeKind::Lacks),
                 Step::Let(..) | Step::Match(..) | Step::Filter(..) => continue,
             };

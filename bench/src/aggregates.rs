@@ -1,0 +1,212 @@
+//! Aggregate views: what one change of a group costs, by the size of the group.
+//!
+//! A group holds keys with random values; each change gives one key another value, in a turn of
+//! its own. MKLIST computes a value as long as the group each time; the others should be flat, or
+//! grow like the logarithm of the group.
+
+use tidemill_overlog::node::{Event, Node};
+use tidemill_relation::{OwnedValue, Value};
+use tidemill_stdx::rng::Rng;
+
+use crate::Extent;
+use crate::clock::cpu_seconds;
+use crate::program::{ADDRESS, node};
+use crate::report::{Better, Report, Row};
+
+/// One kind of aggregate.
+struct Kind {
+    name: &'static str,
+    rule: &'static str,
+    /// Values lie below this; sets are as large as there are different ones.
+    values: u64,
+    /// What the columns of the result should be.
+    expected: fn(&Group) -> Vec<String>,
+}
+
+const KINDS: &[Kind] = &[
+    Kind {
+        name: "count",
+        rule: "r result(@N, a_COUNT<*>) :- item(@N, K, V), V >= 0.",
+        values: 1 << 40,
+        expected: |group| vec![group.values.len().to_string()],
+    },
+    Kind {
+        name: "countdistinct",
+        rule: "r result(@N, a_COUNTDISTINCT<V>) :- item(@N, K, V).",
+        values: 1 << 10,
+        expected: |group| vec![group.different().len().to_string()],
+    },
+    Kind {
+        name: "min",
+        rule: "r result(@N, a_MIN<V>) :- item(@N, K, V).",
+        values: 1 << 40,
+        expected: |group| vec![group.sorted()[0].to_string()],
+    },
+    Kind {
+        name: "max",
+        rule: "r result(@N, a_MAX<V>) :- item(@N, K, V).",
+        values: 1 << 40,
+        expected: |group| vec![group.sorted()[group.values.len() - 1].to_string()],
+    },
+    Kind {
+        name: "sum",
+        rule: "r result(@N, a_SUM<V>) :- item(@N, K, V).",
+        values: 1 << 40,
+        expected: |group| vec![group.sum().to_string()],
+    },
+    Kind {
+        name: "avg",
+        rule: "r result(@N, a_AVG<V>) :- item(@N, K, V).",
+        values: 1 << 30,
+        expected: |group| {
+            let mean = group.sum() as f64 / group.values.len() as f64;
+            vec![Value::Double(mean).to_string()]
+        },
+    },
+    Kind {
+        name: "topk",
+        rule: "r result(@N, a_TOPK<L>) :- item(@N, K, V), L := [10, V].",
+        values: 1 << 40,
+        expected: |group| {
+            let mut values = group.sorted();
+            values.reverse();
+            values.truncate(10);
+            vec![list(&values)]
+        },
+    },
+    Kind {
+        name: "mkset",
+        rule: "r result(@N, a_MKSET<V>) :- item(@N, K, V).",
+        values: 64,
+        expected: |group| vec![list(&group.different())],
+    },
+    Kind {
+        name: "mklist",
+        rule: "r result(@N, a_MKLIST<V>) :- item(@N, K, V).",
+        values: 1 << 40,
+        expected: |group| {
+            let mut rows: Vec<_> = group.changed.iter().zip(&group.values).collect();
+            rows.sort();
+            vec![list(&rows.into_iter().map(|(_, value)| *value).collect::<Vec<_>>())]
+        },
+    },
+    Kind {
+        name: "argmin",
+        rule: "r result(@N, a_MIN<V>, K) :- item(@N, K, V).",
+        values: 1 << 10,
+        expected: |group| {
+            let least = (0i64..).zip(&group.values).map(|(key, value)| (*value, key)).min();
+            let (value, key) = least.unwrap_or_default();
+            vec![value.to_string(), key.to_string()]
+        },
+    },
+];
+
+const TABLES: &str = "
+    materialize(item, infinity, infinity, keys(2)).
+    materialize(result, infinity, infinity, keys(1)).
+";
+
+pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
+    let sizes: &[usize] = if extent.small { &[100, 1_000] } else { &[100, 1_000, 10_000, 100_000] };
+    let runs = if extent.small { 1 } else { 5 };
+    for kind in KINDS {
+        for &size in sizes {
+            let changes = match (extent.small, kind.name) {
+                (true, _) => 200,
+                (false, "mklist") => 20,
+                (false, _) => 2_000,
+            };
+            let figures = measure(kind, size, changes, runs)?;
+            let case = format!("{}-{size}", kind.name);
+            let row = Row::median("aggregates", &case, "tidemill", ("change_ns", "ns"), figures);
+            report.case(&[row], Better::Low);
+        }
+    }
+    Ok(())
+}
+
+/// Nanoseconds of a change, for each run.
+fn measure(kind: &Kind, size: usize, changes: usize, runs: usize) -> Result<Vec<f64>, String> {
+    let mut node = node("aggregates.olg", &format!("{TABLES}{}", kind.rule))?;
+    let mut random = Rng::new(size as u64);
+    let mut group = Group::default();
+    for key in 0..size {
+        group.values.push(0);
+        group.changed.push(0);
+        change(&mut node, &mut group, key, random.below(kind.values) as i64)?;
+    }
+    let mut figures = Vec::new();
+    for _ in 0..runs {
+        let drawn: Vec<(usize, i64)> = (0..changes)
+            .map(|_| (random.below(size as u64) as usize, random.below(kind.values) as i64))
+            .collect();
+        let (seconds, done) = cpu_seconds(|| {
+            drawn.iter().try_for_each(|&(key, value)| change(&mut node, &mut group, key, value))
+        });
+        done?;
+        check(kind, &node, &group)?;
+        figures.push(seconds * 1e9 / changes as f64);
+    }
+    Ok(figures)
+}
+
+fn check(kind: &Kind, node: &Node, group: &Group) -> Result<(), String> {
+    let result = node.program().plan().find("result").ok_or("no result table")?;
+    let mut rows = Vec::new();
+    node.rows(result, |columns| {
+        rows.push(columns[1..].iter().map(Value::to_string).collect::<Vec<_>>());
+    });
+    let expected = (kind.expected)(group);
+    match rows[..] {
+        [ref row] if *row == expected => Ok(()),
+        _ => Err(format!("{}: {rows:?} where {expected:?} is right", kind.name)),
+    }
+}
+
+/// The values by key, and when each was last changed.
+#[derive(Default)]
+struct Group {
+    values: Vec<i64>,
+    changed: Vec<u64>,
+    time: u64,
+}
+
+impl Group {
+    fn sorted(&self) -> Vec<i64> {
+        let mut values = self.values.clone();
+        values.sort_unstable();
+        values
+    }
+
+    fn different(&self) -> Vec<i64> {
+        let mut values = self.sorted();
+        values.dedup();
+        values
+    }
+
+    fn sum(&self) -> i64 {
+        self.values.iter().sum()
+    }
+}
+
+/// A list as values print.
+fn list(values: &[i64]) -> String {
+    let values: Vec<String> = values.iter().map(i64::to_string).collect();
+    format!("[{}]", values.join(", "))
+}
+
+/// Gives a key a value, in a turn.
+fn change(node: &mut Node, group: &mut Group, key: usize, value: i64) -> Result<(), String> {
+    // A row that is put in again as it is stays where it is.
+    if group.values[key] != value || group.changed[key] == 0 {
+        group.time += 1;
+        (group.values[key], group.changed[key]) = (value, group.time);
+    }
+    let relation = node.program().plan().find("item").ok_or("no table")?;
+    let columns = [Value::Str(ADDRESS), Value::Int(key as i64), Value::Int(value)];
+    let columns = columns.map(OwnedValue::new).to_vec();
+    node.enqueue(Event::Tuple { relation, columns, delete: false, received: false });
+    crate::events::turns(node, 0);
+    Ok(())
+}

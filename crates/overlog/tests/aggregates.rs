@@ -1,0 +1,77 @@
+//! Aggregate views on one node: winners keep their columns, groups of all sizes follow changes.
+
+use crate::harness::Network;
+
+fn best(network: &Network) -> Vec<String> {
+    network.rows(0, "best")
+}
+
+const OFFERS: &str = r#"
+materialize(offer, infinity, infinity, keys(2, 3, 4)).
+materialize(best, infinity, infinity, keys(1, 2)).
+"#;
+
+#[test]
+fn a_minimum_keeps_the_columns_of_the_row_that_wins() {
+    let rule = "r best(@N, I, a_MIN<C>, S) :- offer(@N, I, S, C).";
+    let mut network = Network::new(&format!("{OFFERS}{rule}"), 1, 1);
+    for row in ["1, \"b\", 5", "1, \"a\", 5", "1, \"c\", 3", "2, \"z\", 9"] {
+        network.inject(0, &format!("offer(\"n0:1\", {row})"));
+    }
+    let row = |i, c, s| format!("best(\"n0:1\", {i}, {c}, \"{s}\")");
+    network.run_for(1.0);
+    assert_eq!(best(&network), [row(1, 3, "c"), row(2, 9, "z")]);
+    // Of equal values the least row wins.
+    network.delete(0, "offer(\"n0:1\", 1, \"c\", 3)").run_for(1.0);
+    assert_eq!(best(&network), [row(1, 5, "a"), row(2, 9, "z")]);
+    network.delete(0, "offer(\"n0:1\", 1, \"a\", 5)").run_for(1.0);
+    network.delete(0, "offer(\"n0:1\", 2, \"z\", 9)").run_for(1.0);
+    assert_eq!(best(&network), [row(1, 5, "b")]);
+}
+
+#[test]
+fn a_maximum_keeps_the_columns_of_the_least_row_among_equals() {
+    let rule = "r best(@N, I, S, a_MAX<C>) :- offer(@N, I, S, C).";
+    let mut network = Network::new(&format!("{OFFERS}{rule}"), 1, 1);
+    // More rows than groups need to be kept from commit to commit.
+    for number in 0..100 {
+        network.inject(0, &format!("offer(\"n0:1\", 1, {number}, {})", number % 10));
+    }
+    let row = |s, c| format!("best(\"n0:1\", 1, {s}, {c})");
+    network.run_for(1.0);
+    assert_eq!(best(&network), [row(9, 9)]);
+    for number in [9, 19, 29] {
+        network.delete(0, &format!("offer(\"n0:1\", 1, {number}, 9)")).run_for(1.0);
+        assert_eq!(best(&network), [row(number + 10, 9)]);
+    }
+    for number in (39..100).step_by(10) {
+        network.delete(0, &format!("offer(\"n0:1\", 1, {number}, 9)"));
+    }
+    network.run_for(1.0);
+    assert_eq!(best(&network), [row(8, 8)]);
+}
+
+/// Shortest paths with their paths, through a cycle of rules.
+#[test]
+fn the_winner_of_a_recursive_view_keeps_its_columns() {
+    let program = r#"
+        materialize(edge, infinity, infinity, keys(2, 3)).
+        materialize(path, infinity, infinity, keys(1, 2, 3, 4, 5)).
+        materialize(best, infinity, infinity, keys(1, 2, 3)).
+        p1 path(@N, X, Y, [X, Y], C) :- edge(@N, X, Y, C).
+        p2 path(@N, X, Z, f_cons(X, P), C + D) :- edge(@N, X, Y, C), best(@N, Y, Z, P, D),
+            !f_member(P, X).
+        b best(@N, X, Y, P, a_MIN<C>) :- path(@N, X, Y, P, C).
+    "#;
+    let mut network = Network::new(program, 1, 1);
+    for edge in ["1, 2, 1", "2, 3, 1", "1, 3, 5"] {
+        network.inject(0, &format!("edge(\"n0:1\", {edge})"));
+    }
+    let from_1_to_3 = |network: &Network| {
+        best(network).into_iter().find(|row| row.starts_with("best(\"n0:1\", 1, 3"))
+    };
+    network.run_for(1.0);
+    assert_eq!(from_1_to_3(&network).unwrap(), "best(\"n0:1\", 1, 3, [1, 2, 3], 2)");
+    network.delete(0, "edge(\"n0:1\", 2, 3, 1)").run_for(1.0);
+    assert_eq!(from_1_to_3(&network).unwrap(), "best(\"n0:1\", 1, 3, [1, 3], 5)");
+}

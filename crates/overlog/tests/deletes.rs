@@ -1,0 +1,66 @@
+//! Rows that `delete` takes out of views: they go with all that only they supported, and return by
+//! a new derivation only.
+
+use crate::harness::Network;
+
+const PATHS: &str = r#"
+materialize(edge, infinity, infinity, keys(1, 2, 3)).
+materialize(path, infinity, infinity, keys(1, 2, 3)).
+r1 path(@N, X, Y) :- edge(@N, X, Y).
+r2 path(@N, X, Z) :- edge(@N, X, Y), path(@N, Y, Z).
+d1 delete path(@N, X, Y) :- cut(@N, X, Y).
+d2 edge(@N, A, B) :- cutAndLink(@N, X, Y, A, B).
+d3 delete path(@N, X, Y) :- cutAndLink(@N, X, Y, A, B).
+d4 delete edge(@N, A, B) :- cutBoth(@N, X, Y, A, B).
+d5 delete path(@N, X, Y) :- cutBoth(@N, X, Y, A, B).
+"#;
+
+fn network(edges: &[(u32, u32)]) -> Network {
+    let mut network = Network::new(PATHS, 1, 1);
+    for (from, to) in edges {
+        network.inject(0, &format!("edge(\"n0:1\", {from}, {to})"));
+    }
+    network.run_for(1.0);
+    network
+}
+
+fn paths(network: &Network) -> Vec<(u32, u32)> {
+    let rows = network.rows(0, "path");
+    let pair = |row: &String| {
+        let mut numbers = row.trim_end_matches(')').split(", ").skip(1);
+        let mut next = || numbers.next().unwrap().parse().unwrap();
+        (next(), next())
+    };
+    rows.iter().map(pair).collect()
+}
+
+#[test]
+fn what_followed_from_a_deleted_row_does_not_bring_it_back() {
+    // (2, 3) follows from itself through (3, 3) and by the edge.
+    let mut network = network(&[(2, 3), (3, 2)]);
+    assert_eq!(paths(&network), [(2, 2), (2, 3), (3, 2), (3, 3)]);
+    network.inject(0, "cut(\"n0:1\", 2, 3)").run_for(1.0);
+    assert_eq!(paths(&network), [(2, 2), (3, 2)]);
+    // A new derivation brings it back, and with it what it supports.
+    network.inject(0, "edge(\"n0:1\", 2, 4)").inject(0, "edge(\"n0:1\", 4, 3)").run_for(1.0);
+    let all = [(2, 2), (2, 3), (2, 4), (3, 2), (3, 3), (3, 4), (4, 2), (4, 3), (4, 4)];
+    assert_eq!(paths(&network), all);
+}
+
+#[test]
+fn a_deleted_row_stays_away_while_others_change() {
+    let chain = [(1, 2), (2, 3), (7, 8), (8, 7), (8, 9)];
+    let without = |network: &Network| !paths(network).contains(&(1, 3));
+    for change in ["cutAndLink(\"n0:1\", 1, 3, 5, 6)", "cutBoth(\"n0:1\", 1, 3, 8, 9)"] {
+        let mut network = network(&chain);
+        assert!(!without(&network));
+        network.inject(0, change).run_for(1.0);
+        assert!(without(&network), "{change}: {:?}", paths(&network));
+        // Nor does a later change of other rows, some of which are put back, derive it.
+        network.delete(0, "edge(\"n0:1\", 7, 8)").run_for(1.0);
+        network.inject(0, "edge(\"n0:1\", 3, 1)").run_for(1.0);
+        network.delete(0, "edge(\"n0:1\", 3, 1)").run_for(1.0);
+        let found = paths(&network);
+        assert!(without(&network) && found.contains(&(1, 2)), "{change}: {found:?}");
+    }
+}

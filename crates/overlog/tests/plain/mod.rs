@@ -1,0 +1,269 @@
+//! Random programs on simulated nodes against an evaluator of a page.
+//!
+//! On one node several rows are put in and taken out in one turn, rows of views among them. On
+//! several nodes rows come and go under loss, duplication, reordering and crashes; whatever the
+//! way, at rest the tables hold what follows from the rows that are left.
+//!
+//! `CASES=100000 cargo test --release -p tidemill-overlog --test it plain` runs more of them.
+
+mod evaluate;
+mod program;
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::harness::Network;
+use evaluate::{Row, State, derivations, evaluate};
+use program::{NODES, Program, Reach, node};
+use tidemill_event::Conditions;
+use tidemill_stdx::rng::Rng;
+
+fn cases(few: u64) -> std::ops::Range<u64> {
+    let from = std::env::var("FROM").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    let count = std::env::var("CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(few);
+    from..from + count
+}
+
+/// What is done in one turn.
+type Turn = Vec<(bool, String, Row)>;
+
+fn tuple(name: &str, row: &Row) -> String {
+    format!("{name}({})", row.join(", "))
+}
+
+fn random_row(random: &mut Rng, arity: usize, at: Option<usize>) -> Row {
+    let mut row: Row = (0..arity).map(|_| node(random.below(NODES as u64) as usize)).collect();
+    if let Some(at) = at {
+        row[0] = node(at);
+    }
+    row
+}
+
+fn held(network: &Network, program: &Program, nodes: usize) -> State {
+    let mut state = State::new();
+    for (name, _) in program.relations() {
+        let rows = state.entry(name.clone()).or_default();
+        for at in 0..nodes {
+            for row in network.rows(at as u32, name) {
+                let inner = &row[name.len() + 1..row.len() - 1];
+                rows.insert(inner.split(", ").map(str::to_owned).collect());
+            }
+        }
+    }
+    state
+}
+
+fn difference(held: &State, wanted: &State) -> String {
+    let mut text = String::new();
+    for (name, rows) in held {
+        let none = BTreeSet::new();
+        let wanted = wanted.get(name).unwrap_or(&none);
+        for row in rows.difference(wanted) {
+            text += &format!("  {} should not be there\n", tuple(name, row));
+        }
+        for row in wanted.difference(rows) {
+            text += &format!("  {} is missing\n", tuple(name, row));
+        }
+    }
+    text
+}
+
+/// Runs a program; an error says what is wrong.
+type Run<'r, T> = &'r dyn Fn(&Program, &[T]) -> Result<(), String>;
+
+/// Leaves out turns and rules while something stays wrong, and shows what is left.
+fn report<T: Clone>(
+    seed: u64,
+    program: &Program,
+    turns: &[T],
+    show: fn(&T) -> String,
+    run: Run<'_, T>,
+) {
+    let judge = |program: &Program, turns: &[T]| {
+        let run = AssertUnwindSafe(|| run(program, turns));
+        catch_unwind(run).unwrap_or_else(|_| Err("a panic".to_owned()))
+    };
+    let Err(mut wrong) = judge(program, turns) else { return };
+    let (mut program, mut turns) = (program.clone(), turns.to_vec());
+    let quiet = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    loop {
+        let fewer_turns = (0..turns.len()).rev().find_map(|at| {
+            let mut turns = turns.clone();
+            turns.remove(at);
+            judge(&program, &turns).err().map(|wrong| (turns, wrong))
+        });
+        if let Some((fewer, found)) = fewer_turns {
+            (turns, wrong) = (fewer, found);
+            continue;
+        }
+        let fewer_rules = (0..program.rules.len()).rev().find_map(|at| {
+            let mut program = program.clone();
+            program.rules.remove(at);
+            let found = judge(&program, &turns).err().filter(|wrong| wrong != "a panic");
+            found.map(|wrong| (program, wrong))
+        });
+        match fewer_rules {
+            Some((fewer, found)) => (program, wrong) = (fewer, found),
+            None => break,
+        }
+    }
+    std::panic::set_hook(quiet);
+    let rules: Vec<String> = program.rules.iter().map(ToString::to_string).collect();
+    let turns: Vec<String> = turns.iter().map(show).collect();
+    panic!("seed {seed}\n{}\n{}\n{wrong}", rules.join("\n"), turns.join("\n"));
+}
+
+/// One node: after every turn the rows are those that stand or are derived, where a derivation
+/// that held before the turn does not bring back what was not there, or is deleted in it.
+#[test]
+fn deletes_and_inserts_on_one_node() {
+    for seed in cases(60) {
+        let mut random = Rng::new(seed);
+        let program = Program::random(&mut random, Reach::Local);
+        let changeable: Vec<&(String, usize)> =
+            program.relations().filter(|(name, _)| !name.starts_with('g')).collect();
+        let turns: Vec<Turn> = (0..random.range(3..=10))
+            .map(|turn| {
+                let count = if turn == 0 { 8 } else { random.range(1..=3) };
+                (0..count)
+                    .map(|_| {
+                        let stored = random.chance(0.6);
+                        let from = if stored { &changeable[..2] } else { &changeable[..] };
+                        let (name, arity) = random.pick(from).expect("tables");
+                        let put = random.chance(if turn == 0 { 1.0 } else { 0.5 });
+                        (put, name.clone(), random_row(&mut random, *arity, Some(0)))
+                    })
+                    .collect()
+            })
+            .collect();
+        report(seed, &program, &turns, |turn| format!("{turn:?}"), &|program, turns| {
+            run_local(program, turns, seed)
+        });
+    }
+}
+
+fn run_local(program: &Program, turns: &[Turn], seed: u64) -> Result<(), String> {
+    let mut network = Network::new(&program.to_string(), 1, seed);
+    let (mut asserted, mut state) = (State::new(), State::new());
+    for turn in turns {
+        let mut deleted = BTreeSet::new();
+        // What is put in and taken out in one turn: the rules that take out come second.
+        for (name, _) in program.relations() {
+            for put in [true, false] {
+                for (_, _, row) in turn.iter().filter(|one| one.0 == put && one.1 == *name) {
+                    let staged = if put { "put" } else { "cut" };
+                    network.inject(0, &tuple(&format!("{staged}_{name}"), row));
+                    let rows = asserted.entry(name.clone()).or_default();
+                    if put {
+                        rows.insert(row.clone());
+                    } else {
+                        rows.remove(row);
+                        deleted.insert((name.clone(), row.clone()));
+                    }
+                }
+            }
+        }
+        network.inject(0, "go(\"n0:1\")").inject(0, "clear(\"n0:1\")").run_for(0.1);
+        let before = derivations(program, &state);
+        let old = std::mem::take(&mut state);
+        let supports = |derivation: &_, name: &str, row: &Row| {
+            let stood = old.get(name).is_some_and(|rows| rows.contains(row));
+            !before.contains(derivation)
+                || stood && !deleted.contains(&(name.to_owned(), row.clone()))
+        };
+        state = evaluate(program, &asserted, &supports);
+        let held = held(&network, program, 1);
+        if held != state {
+            return Err(format!("after {turn:?}\n{}", difference(&held, &state)));
+        }
+    }
+    Ok(())
+}
+
+/// What happens on several nodes.
+#[derive(Clone, Debug)]
+enum Step {
+    Put(String, Row),
+    Cut(String, Row),
+    /// A node ends without notice and returns without its rows, which are put in again.
+    Crash(usize),
+    /// Nothing for so many milliseconds.
+    Wait(u64),
+}
+
+#[test]
+fn rows_come_and_go_on_several_nodes() {
+    several_nodes(25, 0.0);
+}
+
+#[test]
+fn rows_come_and_go_on_several_nodes_that_crash() {
+    several_nodes(8, 0.15);
+}
+
+fn several_nodes(few: u64, crashes: f64) {
+    for seed in cases(few) {
+        let mut random = Rng::new(seed);
+        let program = Program::random(&mut random, Reach::Nodes);
+        let steps: Vec<Step> = (0..random.range(3..=14))
+            .map(|step| {
+                let (name, arity) = random.pick(&program.layers[0]).cloned().expect("tables");
+                let row = random_row(&mut random, arity, None);
+                match random.below(10) {
+                    _ if random.chance(crashes) => Step::Crash(random.below(NODES as u64) as usize),
+                    _ if step < 3 => Step::Put(name, row),
+                    0..=3 => Step::Put(name, row),
+                    4..=6 => Step::Cut(name, row),
+                    _ => Step::Wait(random.below(300)),
+                }
+            })
+            .collect();
+        report(seed, &program, &steps, |step| format!("{step:?}"), &|program, steps| {
+            run_nodes(program, steps, seed)
+        });
+    }
+}
+
+fn run_nodes(program: &Program, steps: &[Step], seed: u64) -> Result<(), String> {
+    let evil = [0.0, 0.02, 0.1][seed as usize % 3];
+    let conditions =
+        Conditions { loss: evil, duplicate: evil, reorder: evil, ..Conditions::default() };
+    let mut network = Network::under(conditions, &program.to_string(), NODES as u32, seed);
+    let mut asserted = State::new();
+    let at = |row: &Row| (0..NODES).find(|&number| node(number) == row[0]).expect("a node");
+    let mut crashed = false;
+    for step in steps {
+        match step {
+            Step::Put(name, row) => {
+                asserted.entry(name.clone()).or_default().insert(row.clone());
+                network.inject(at(row) as u32, &tuple(name, row));
+            }
+            Step::Cut(name, row) => {
+                asserted.entry(name.clone()).or_default().remove(row);
+                network.delete(at(row) as u32, &tuple(name, row));
+            }
+            Step::Wait(ms) => {
+                network.run_for(*ms as f64 / 1000.0);
+            }
+            Step::Crash(victim) => {
+                crashed = true;
+                network.crash(*victim as u32).run_for(1.0);
+                network.restart(*victim as u32).run_for(0.5);
+                for (name, rows) in &asserted {
+                    for row in rows.iter().filter(|row| at(row) == *victim) {
+                        network.inject(*victim as u32, &tuple(name, row));
+                    }
+                }
+            }
+        }
+    }
+    network.run_for(if crashed { 60.0 } else { 15.0 });
+    // A row at a number lies nowhere.
+    let wanted = evaluate(program, &asserted, &|_, _, row| row[0].starts_with('"'));
+    let held = held(&network, program, NODES);
+    match held == wanted {
+        true => Ok(()),
+        false => Err(difference(&held, &wanted)),
+    }
+}

@@ -1,0 +1,527 @@
+//! Aggregates: the rows of grouped rules.
+//!
+//! What comes and goes in the body of a grouped rule is a difference of the results that its
+//! groups are made of. Groups that have many results are *kept*: a [`Running`] aggregate takes the
+//! difference, so a change costs the logarithm of the group, and the row of a group is computed
+//! once for all changes of a round. Groups with few results are aggregated anew, which costs no
+//! more and no memory. What is kept lasts from commit to commit and can be forgotten at any
+//! time: a group is kept again from what it consists of when it is next touched.
+//!
+//! The difference has to be exact. [`Upkeep`] says how it is found.
+
+use std::collections::BTreeSet;
+
+use hashbrown::HashTable;
+
+use super::rounds::{Round, collect};
+use super::{Groups, Source, Views};
+use crate::aggregate::{Aggregate, Irregular, Running};
+use crate::expr::EvalError;
+use crate::flat::{Seq, SeqBuilder, TupleBuf, write_value};
+use crate::plan::{
+    Bind, HeadColumn, Lookup, Output, Plan, RuleId, Strand, Stratum, ViewKind, ViewRule,
+};
+use crate::strand::{Reading, Sink, run};
+use crate::table::{Access, RowId, Table, TableSpec, Visible};
+use crate::value::Value;
+use tidemill_stdx::hash;
+
+/// A group with so many results is kept, and forgotten when it has a quarter of them.
+pub(super) const KEPT_FROM: u64 = 32;
+
+/// How the difference that a round makes to the groups of a rule is found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Upkeep {
+    /// The body is one table, so each row that comes or goes is one result or none. Rows of a
+    /// recursive view come and go several times in a commit; the log has every time.
+    Rows,
+    /// The body is a join of tables that are complete. With the tables in some order, the
+    /// difference is the sum over all of them of
+    /// `new(those before), difference(this one), old(those after)`.
+    Join,
+    /// Not at all: a group that is touched is aggregated anew.
+    Anew,
+}
+
+/// The groups of a rule that are kept.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    pub(super) upkeep: Upkeep,
+    groups: HashTable<Group>,
+}
+
+#[derive(Clone, Debug)]
+struct Group {
+    hash: u64,
+    /// The group columns.
+    columns: SeqBuilder,
+    running: Running,
+}
+
+/// For each rule of each stratum, the groups that are kept.
+pub(super) fn kept(plan: &Plan) -> Vec<Vec<Kept>> {
+    let of_rule = |stratum: &Stratum, rule: &ViewRule| Kept {
+        upkeep: upkeep(stratum, rule),
+        groups: HashTable::new(),
+    };
+    let of_stratum =
+        |stratum: &Stratum| stratum.rules.iter().map(|rule| of_rule(stratum, rule)).collect();
+    plan.strata.iter().map(of_stratum).collect()
+}
+
+fn upkeep(stratum: &Stratum, rule: &ViewRule) -> Upkeep {
+    let Some(check) = &rule.check else { return Upkeep::Anew };
+    if rule.kind != ViewKind::Grouped
+        || !rule.deltas.iter().chain([check]).all(|strand| strand.is_pure())
+    {
+        return Upkeep::Anew;
+    }
+    match &rule.body[..] {
+        [only] if !only.negated => Upkeep::Rows,
+        body => {
+            let mut own = stratum.heads.iter().chain(&stratum.selected);
+            match own.any(|table| body.iter().any(|atom| atom.relation == *table)) {
+                true => Upkeep::Anew,
+                false => Upkeep::Join,
+            }
+        }
+    }
+}
+
+impl Kept {
+    /// Forgets all groups.
+    pub(super) fn forget(&mut self) {
+        self.groups = HashTable::new();
+    }
+
+    fn find(&self, check: &Strand, columns: &[Value<'_>]) -> Option<&Group> {
+        let hash = group_hash(check, columns);
+        self.groups.find(hash, |group| group.is_of(check, columns))
+    }
+
+    /// A result comes into a group, or goes.
+    fn change(
+        &mut self,
+        check: &Strand,
+        columns: &[Value<'_>],
+        change: fn(&mut Running, &[Value<'_>]) -> Result<(), Irregular>,
+        kept_from: u64,
+    ) {
+        let hash = group_hash(check, columns);
+        let found = self.groups.find_entry(hash, |group| group.is_of(check, columns));
+        let Ok(mut entry) = found else { return };
+        let inputs: Vec<Value<'_>> = parts(check, columns, Part::Input).collect();
+        let running = &mut entry.get_mut().running;
+        if change(running, &inputs).is_err() || running.results() < kept_from / 4 {
+            entry.remove();
+        }
+    }
+
+    fn keep(&mut self, check: &Strand, columns: &[Value<'_>], results: &TupleBuf<()>) {
+        let functions = check.output.columns.iter().filter_map(|column| match column {
+            HeadColumn::Aggregate { function, .. } => Some(*function),
+            HeadColumn::Value(_) => None,
+        });
+        let Some(mut running) = Running::new(functions) else { return };
+        let mut inputs = Vec::new();
+        for (_, result) in results.iter() {
+            inputs.clear();
+            inputs.extend(result);
+            if running.add(&inputs).is_err() {
+                return;
+            }
+        }
+        let mut group =
+            Group { hash: group_hash(check, columns), columns: SeqBuilder::new(), running };
+        parts(check, columns, Part::Group).for_each(|value| group.columns.push(value));
+        self.groups.insert_unique(group.hash, group, |group| group.hash);
+    }
+}
+
+impl Group {
+    fn is_of(&self, check: &Strand, columns: &[Value<'_>]) -> bool {
+        let own = self.columns.as_seq();
+        parts(check, columns, Part::Group).zip(own).all(|(a, b)| a.equal(&b))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Group,
+    Input,
+}
+
+/// The group columns of a row, or the inputs of its aggregates.
+fn parts<'c, 'v>(
+    check: &'c Strand,
+    columns: &'c [Value<'v>],
+    wanted: Part,
+) -> impl Iterator<Item = Value<'v>> + use<'c, 'v> {
+    let part = |column: &HeadColumn| match column {
+        HeadColumn::Value(_) => Part::Group,
+        HeadColumn::Aggregate { .. } => Part::Input,
+    };
+    let heads = check.output.columns.iter().zip(columns);
+    heads.filter(move |(head, _)| part(head) == wanted).map(|(_, value)| *value)
+}
+
+fn group_hash(check: &Strand, columns: &[Value<'_>]) -> u64 {
+    parts(check, columns, Part::Group).fold(0, |state, value| hash::combine(state, value.hash()))
+}
+
+impl Views {
+    /// How the groups of a rule are kept up to date.
+    pub(super) fn upkeep(&self, index: usize) -> Upkeep {
+        self.kept[self.stratum][index].upkeep
+    }
+}
+
+impl Round<'_> {
+    pub(super) fn groups_of(&self, rule: &ViewRule) -> Option<Groups> {
+        let spec = self.plan.relation(rule.head).table()?;
+        (rule.kind == ViewKind::Grouped).then(|| Groups {
+            rows: Table::new(TableSpec { indexes: Vec::new(), ..spec.clone() }),
+            touched: TupleBuf::new(),
+        })
+    }
+
+    /// Gives the groups of a rule what has come and gone since they were last given it; false if
+    /// that is nothing.
+    pub(super) fn update_groups(&mut self, index: usize) -> bool {
+        if !self.is_pending(index) {
+            return false;
+        }
+        match self.views.upkeep(index) {
+            Upkeep::Rows => self.update_by_rows(index),
+            Upkeep::Join => self.update_by_join(index),
+            Upkeep::Anew => return false,
+        }
+        true
+    }
+
+    /// Whether a body has changes that its rule has not seen.
+    pub(super) fn is_pending(&self, index: usize) -> bool {
+        let cursors = &self.views.cursors[index];
+        self.stratum.rules[index].body.iter().zip(cursors).any(|(atom, cursor)| {
+            let log = self.views.changes.log(atom.relation);
+            cursor.fresh < log.fresh.len()
+                || cursor.gone < log.gone.len()
+                || cursor.refreshed < log.refreshed.len()
+        })
+    }
+
+    fn update_by_rows(&mut self, index: usize) {
+        let rule = &self.stratum.rules[index];
+        let delta = &rule.deltas[0];
+        let relation = rule.body[0].relation;
+        let log = self.views.changes.log(relation);
+        let cursor = &mut self.views.cursors[index][0];
+        let fresh = log.fresh[cursor.fresh..].to_vec();
+        let gone = log.gone[cursor.gone..].to_vec();
+        let refreshed = log.refreshed[cursor.refreshed..].to_vec();
+        (cursor.fresh, cursor.gone) = (log.fresh.len(), log.gone.len());
+        cursor.refreshed = log.refreshed.len();
+        let table = self.database.table(relation);
+        let (live, dead): (Vec<RowId>, Vec<RowId>) =
+            fresh.into_iter().partition(|&row| table.is_live(row));
+        let all = |_: u16, _: &Lookup| Visible::Live;
+        // What comes first, so that nothing goes that is not there.
+        self.each_result(delta, &dead, &all, |round, columns| {
+            round.count(index, columns, Running::add);
+        });
+        self.each_result(delta, &live, &all, |round, columns| {
+            round.count(index, columns, Running::add);
+            round.improve_group(index, columns);
+        });
+        if self.plan.relation(rule.head).is_soft() {
+            self.each_result(delta, &refreshed, &all, |round, columns| {
+                round.note_group(index, columns, true);
+            });
+        }
+        self.each_result(delta, &gone, &all, |round, columns| {
+            round.count(index, columns, Running::remove);
+            round.worsen_group(index, columns);
+        });
+    }
+
+    fn update_by_join(&mut self, index: usize) {
+        let rule = &self.stratum.rules[index];
+        let mut changed = Vec::with_capacity(rule.body.len());
+        for (at, atom) in rule.body.iter().enumerate() {
+            let table = self.database.table(atom.relation);
+            let log = self.views.changes.log(atom.relation);
+            let new = |row: &RowId| *row >= table.fresh_from() && table.is_live(*row);
+            let old = |row: &RowId| *row < table.fresh_from() && table.is_dying(*row);
+            let net = |rows: &[RowId], wanted: &dyn Fn(&RowId) -> bool| -> Vec<RowId> {
+                let rows: BTreeSet<RowId> =
+                    rows.iter().copied().filter(|row| wanted(row)).collect();
+                rows.into_iter().collect()
+            };
+            let (mut fresh, mut gone) = (net(&log.fresh, &new), net(&log.gone, &old));
+            let refreshed = log.refreshed.clone();
+            let cursor = &mut self.views.cursors[index][at];
+            (cursor.fresh, cursor.gone) = (log.fresh.len(), log.gone.len());
+            cursor.refreshed = log.refreshed.len();
+            if atom.negated {
+                // A result lacks all rows that would stand in its way, or none of them.
+                different(table, &rule.deltas[at], &mut fresh);
+                different(table, &rule.deltas[at], &mut gone);
+                std::mem::swap(&mut fresh, &mut gone);
+            }
+            changed.push((fresh, gone, refreshed));
+        }
+        for (at, (comes, _, _)) in changed.iter().enumerate() {
+            // A negated table has nothing in the way now.
+            let visible = |other: u16, _: &Lookup| match usize::from(other) <= at {
+                true => Visible::Live,
+                false => Visible::Before,
+            };
+            self.each_result(&rule.deltas[at], comes, &visible, |round, columns| {
+                round.count(index, columns, Running::add);
+                round.note_group(index, columns, true);
+            });
+        }
+        for (at, (_, goes, _)) in changed.iter().enumerate() {
+            let visible = |other: u16, _: &Lookup| match usize::from(other) < at {
+                true => Visible::Live,
+                false => Visible::Before,
+            };
+            self.each_result(&rule.deltas[at], goes, &visible, |round, columns| {
+                round.count(index, columns, Running::remove);
+                round.note_group(index, columns, false);
+            });
+        }
+        if self.plan.relation(rule.head).is_soft() {
+            let all = |_: u16, _: &Lookup| Visible::Live;
+            for (at, (_, _, refreshed)) in changed.iter().enumerate() {
+                self.each_result(&rule.deltas[at], refreshed, &all, |round, columns| {
+                    round.note_group(index, columns, true);
+                });
+            }
+        }
+    }
+
+    fn each_result(
+        &mut self,
+        delta: &Strand,
+        rows: &[RowId],
+        visible: &dyn Fn(u16, &Lookup) -> Visible,
+        mut then: impl FnMut(&mut Self, &[Value<'_>]),
+    ) {
+        for batch in rows.chunks(super::rounds::BATCH) {
+            let derived = collect(self, delta, batch, visible);
+            let mut columns = Vec::new();
+            for (_, result) in derived.iter() {
+                columns.clear();
+                columns.extend(result);
+                then(self, &columns);
+            }
+            self.recycle(derived);
+        }
+    }
+
+    fn count(
+        &mut self,
+        index: usize,
+        columns: &[Value<'_>],
+        change: fn(&mut Running, &[Value<'_>]) -> Result<(), Irregular>,
+    ) {
+        let Some(check) = &self.stratum.rules[index].check else { return };
+        let kept = &mut self.views.kept[self.views.stratum][index];
+        kept.change(check, columns, change, self.views.kept_from);
+    }
+
+    /// A result has come into a group.
+    pub(super) fn improve_group(&mut self, index: usize, columns: &[Value<'_>]) {
+        let rule = &self.stratum.rules[index];
+        let Some((column, best)) = extreme(rule) else {
+            return self.note_group(index, columns, true);
+        };
+        let table = self.database.table(rule.head);
+        let Some(row) = table.find(columns) else {
+            return self.note_group(index, columns, true);
+        };
+        if best.is_better(columns[column as usize], table.value(row, column)) {
+            self.put(rule.head, columns, Source::Derived);
+        } else if self.plan.relation(rule.head).is_soft() {
+            let same = table.copy_row(row);
+            let same: Vec<Value<'_>> = same.iter().map(|value| value.get()).collect();
+            self.put(rule.head, &same, Source::Derived);
+        }
+    }
+
+    /// A result has gone from a group. Its row goes if it may have been made of that, before
+    /// anything is derived again: the group may support itself.
+    pub(super) fn worsen_group(&mut self, index: usize, columns: &[Value<'_>]) {
+        let rule = &self.stratum.rules[index];
+        let table = self.database.table(rule.head);
+        if let Some((column, best)) = extreme(rule)
+            && let Some(row) = table.find(columns)
+        {
+            if best.is_better(table.value(row, column), columns[column as usize]) {
+                return; // what went was not the best
+            }
+            if self.stratum.heads.iter().any(|head| rule.reads(*head)) {
+                self.views.changes.remove(self.database, rule.head, row);
+            }
+        }
+        self.note_group(index, columns, false);
+    }
+
+    pub(super) fn note_group(&mut self, index: usize, columns: &[Value<'_>], touched: bool) {
+        let Some(groups) = &mut self.views.groups[index] else { return };
+        // The set of groups is bounded by the tables they come from.
+        let known = groups.rows.find(columns).is_some();
+        if !known && groups.rows.insert(columns, 0).is_err() {
+            self.views.changes.refused += 1;
+        }
+        if touched {
+            groups.touched.push((), columns);
+        }
+    }
+
+    /// Computes the rows of the groups of a rule that were noted.
+    pub(super) fn regroup(&mut self, index: usize) {
+        let rule = &self.stratum.rules[index];
+        let Some(groups) = &mut self.views.groups[index] else { return };
+        if groups.rows.is_empty() {
+            return;
+        }
+        let empty = Table::new(groups.rows.spec().clone());
+        let rows = std::mem::replace(&mut groups.rows, empty);
+        let touched = std::mem::take(&mut groups.touched);
+        let touched: BTreeSet<RowId> = {
+            let row_of =
+                |(_, columns): ((), Seq<'_>)| rows.find(&columns.iter().collect::<Vec<_>>());
+            touched.iter().filter_map(row_of).collect()
+        };
+        let Some(check) = &rule.check else { return };
+        let mut columns = Vec::new();
+        for row in rows.rows(Access::Scan, &[], Visible::Live) {
+            columns.clear();
+            rows.read_row(row, &mut columns);
+            let known = self.views.kept[self.views.stratum][index].find(check, &columns).is_some();
+            let result = match known {
+                true => self.finish_kept(index, check, &columns),
+                false => self.aggregate(index, check, &columns),
+            };
+            self.replace(rule, &columns, &result, touched.contains(&row));
+        }
+    }
+
+    /// The row of a group that is kept.
+    fn finish_kept(&mut self, index: usize, check: &Strand, group: &[Value<'_>]) -> TupleBuf<u64> {
+        let mut results = TupleBuf::new();
+        let kept = &self.views.kept[self.views.stratum][index];
+        let Some(Group { running, .. }) = kept.find(check, group) else { return results };
+        let mut values = running.values(self.scope);
+        let heads = check.output.columns.iter().zip(group);
+        let columns: Result<Vec<Value<'_>>, EvalError> = heads
+            .filter_map(|(head, value)| match head {
+                HeadColumn::Value(_) => Some(Ok(*value)),
+                HeadColumn::Aggregate { .. } => values.next(),
+            })
+            .collect();
+        match columns {
+            Ok(columns) => results.push(running.results(), &columns),
+            Err(error) => self.failures.failed(check.rule, error),
+        }
+        results
+    }
+
+    /// Aggregates one group anew; keeps it from then on if it is large.
+    fn aggregate(&mut self, index: usize, check: &Strand, group: &[Value<'_>]) -> TupleBuf<u64> {
+        let mut rows = TupleBuf::new();
+        self.database.prepare(check);
+        let keeps = self.views.upkeep(index) != Upkeep::Anew;
+        let mut sink = Aggregated {
+            rows: &mut rows,
+            results: keeps.then(TupleBuf::new),
+            failures: self.failures,
+        };
+        let reading = Reading::present(self.database);
+        run(check, group.iter().copied(), reading, self.scope, &mut sink);
+        if let Some(results) = sink.results
+            && results.len() as u64 >= self.views.kept_from
+        {
+            self.views.kept[self.views.stratum][index].keep(check, group, &results);
+        }
+        rows
+    }
+
+    /// Puts the result of a group in its row's place.
+    fn replace(
+        &mut self,
+        rule: &ViewRule,
+        group: &[Value<'_>],
+        result: &TupleBuf<u64>,
+        touched: bool,
+    ) {
+        match result.get(0) {
+            Some((count, columns)) if count > 0 => {
+                let columns: Vec<Value<'_>> = columns.iter().collect();
+                let equal = self.database.table(rule.head).find_equal(&columns).is_some();
+                if touched || !equal {
+                    self.put(rule.head, &columns, Source::Derived);
+                }
+            }
+            _ => {
+                if let Some(row) = self.database.table(rule.head).find(group) {
+                    self.views.changes.remove(self.database, rule.head, row);
+                }
+            }
+        }
+    }
+}
+
+/// Leaves one of the rows that a trigger cannot tell apart.
+fn different(table: &Table, delta: &Strand, rows: &mut Vec<RowId>) {
+    let mut seen = BTreeSet::new();
+    rows.retain(|&row| {
+        let mut bytes = Vec::new();
+        for (column, bind) in (0..).zip(&delta.trigger.columns) {
+            if *bind != Bind::Ignore {
+                write_value(&mut bytes, table.value(row, column));
+            }
+        }
+        seen.insert(bytes)
+    });
+}
+
+/// The column of a grouped rule that is its one aggregate, if that is a MIN or MAX: then a result
+/// that is not better changes nothing.
+fn extreme(rule: &ViewRule) -> Option<(u32, Aggregate)> {
+    let check = rule.check.as_ref()?;
+    let mut found = (0..).zip(&check.output.columns).filter_map(|(column, head)| match head {
+        HeadColumn::Aggregate { function, .. } => Some((column, *function)),
+        HeadColumn::Value(_) => None,
+    });
+    let first = found.next().filter(|(_, function)| function.is_extreme())?;
+    found.next().is_none().then_some(first)
+}
+
+/// Takes the result of an aggregate with the number of results it is made of, and those.
+struct Aggregated<'s> {
+    rows: &'s mut TupleBuf<u64>,
+    /// `None` if they are not wanted or cannot be kept.
+    results: Option<TupleBuf<()>>,
+    failures: &'s mut dyn super::Failures,
+}
+
+impl Sink for Aggregated<'_> {
+    fn derive(&mut self, _: &Output, columns: &[Value<'_>], results: u64) {
+        self.rows.push(results, columns);
+    }
+
+    fn failed(&mut self, rule: RuleId, error: EvalError) {
+        // A result that is left out may be one that others of the group do not go with.
+        self.results = None;
+        self.failures.failed(rule, error);
+    }
+
+    fn gathered(&mut self, inputs: &[Value<'_>]) {
+        if let Some(results) = &mut self.results {
+            results.push((), inputs);
+        }
+    }
+}

@@ -287,11 +287,12 @@ unsafe fn give_back<T>(component: NonNull<Component<T>>) -> bool {
 unsafe fn free<T>(component: NonNull<Component<T>>) {
     let mut doomed = vec![component];
     while let Some(component) = doomed.pop() {
-        // SAFETY: made by `Box::leak` in `place_nodes`; its count is zero, so no handle or edge
-        // from outside points into it, and each component comes to zero, and here, once.
-        let nodes = unsafe { Box::from_raw(Box::from_raw(component.as_ptr()).nodes.as_ptr()) };
-        for target in nodes.iter().flat_map(|node| &node.targets) {
-            // SAFETY: nodes of this component live until `nodes` is dropped; those of others
+        // SAFETY: the component lives until its box is dropped below.
+        let nodes = unsafe { component.as_ref() }.nodes;
+        // Shared, as edges inside the component lead to the same nodes.
+        // SAFETY: likewise.
+        for target in unsafe { nodes.as_ref() }.iter().flat_map(|node| &node.targets) {
+            // SAFETY: nodes of this component live until their box is dropped; those of others
             // live by the count of the edge.
             let target_component = unsafe { target.as_ref() }.component;
             // SAFETY: the edge owned that count.
@@ -299,6 +300,9 @@ unsafe fn free<T>(component: NonNull<Component<T>>) {
                 doomed.push(target_component);
             }
         }
+        // SAFETY: made by `Box::leak` in `place_nodes`; the count is zero, so no handle or edge
+        // from outside points into it, and each component comes to zero, and here, once.
+        drop(unsafe { (Box::from_raw(component.as_ptr()), Box::from_raw(nodes.as_ptr())) });
     }
 }
 

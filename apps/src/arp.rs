@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use tidemill_packet::app::{App, Fault, Io, Start};
+use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start};
 
 use crate::net::{ETHERNET, Mac, TYPE_ARP, ether_type};
 
@@ -118,6 +118,16 @@ impl App for Arp {
     fn new(config: ArpConfig, _: &mut Start) -> Result<Arp, Fault> {
         let ArpConfig { mac, address, gateway } = config;
         Ok(Arp { mac, address, gateway, resolved: None, has_asked: false, answered: 0 })
+    }
+
+    /// What is known of a gateway is known of that gateway only.
+    fn reconfigure(&mut self, config: ArpConfig) -> Reconfigured {
+        let ArpConfig { mac, address, gateway } = config;
+        if gateway != self.gateway {
+            (self.resolved, self.has_asked) = (None, false);
+        }
+        (self.mac, self.address, self.gateway) = (mac, address, gateway);
+        Reconfigured::Kept
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {

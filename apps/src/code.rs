@@ -1,6 +1,6 @@
 //! What apps that are given as code share.
 
-use tidemill_packet::app::Fault;
+use tidemill_packet::app::{Fault, Reconfigured};
 use tidemill_packet::kernel::{Builder, Running};
 
 /// A kernel that has been written, ready to run.
@@ -9,4 +9,16 @@ use tidemill_packet::kernel::{Builder, Running};
 /// It is wrong.
 pub(crate) fn running(kernel: Builder) -> Result<Running, Fault> {
     Ok(Running::new(kernel.finish().map_err(|wrong| Fault::new(wrong.join("; ")))?))
+}
+
+/// Has an app go on as the kernel of its new config, with all that it has counted.
+pub(crate) fn follow(running: &mut Running, made: Result<Running, Fault>) -> Reconfigured {
+    match made {
+        Ok(made) => {
+            running.become_another(made);
+            Reconfigured::Kept
+        }
+        // Checked before: there is no such config.
+        Err(_) => Reconfigured::Restart,
+    }
 }

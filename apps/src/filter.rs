@@ -11,7 +11,7 @@ use tidemill_filter::optimise::optimise;
 use tidemill_filter::{Packet as Seen, Settings, compile, interpret, write};
 use tidemill_jit::Body;
 use tidemill_jit::build::{Block, InstBuilder, types};
-use tidemill_packet::app::{App, Fault, Io, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
 use tidemill_packet::kernel::{Builder, Expr, Looked, Running, Test};
 use tidemill_stdx::diag::{Sources, has_errors};
 
@@ -74,24 +74,23 @@ impl Test for Matches {
         &self.expr
     }
 
-    fn holds(&self, bytes: &[u8]) -> bool {
-        interpret(&self.graph, bytes, bytes.len() as u32)
+    fn holds(&self, bytes: &[u8], wire_length: u32) -> bool {
+        interpret(&self.graph, bytes, wire_length)
     }
 
     fn write(&self, body: &mut Body<'_>, packet: Looked, yes: Block, no: Block) {
-        // A packet is as long as it was on the wire.
-        let wire_length = body.ins().ireduce(types::I32, packet.length);
+        // Most filters do not ask for it.
+        let wire_length = match self.graph.asks_wire_length() {
+            true => packet.wire_length(body),
+            false => body.ins().ireduce(types::I32, packet.length),
+        };
         let packet = Seen { data: packet.data, length: packet.length, wire_length };
         write(body, &self.graph, packet, yes, no);
     }
 }
 
-impl App for Filter {
-    fn validate(config: &FilterConfig) -> Result<(), Wrong> {
-        graph_of(&config.expr).map(|_| ()).map_err(|message| Wrong::new("expr", message))
-    }
-
-    fn new(config: FilterConfig, _: &mut Start) -> Result<Filter, Fault> {
+impl Filter {
+    fn running(config: FilterConfig) -> Result<Running, Fault> {
         let graph = graph_of(&config.expr).map_err(Fault::new)?;
         let mut kernel = Builder::new("Filter");
         let matched = kernel.counter("matched");
@@ -109,7 +108,17 @@ impl App for Filter {
         kernel.emit(1);
         kernel.at(none);
         kernel.drop(not_matched);
-        Ok(Filter(code::running(kernel)?))
+        code::running(kernel)
+    }
+}
+
+impl App for Filter {
+    fn validate(config: &FilterConfig) -> Result<(), Wrong> {
+        graph_of(&config.expr).map(|_| ()).map_err(|message| Wrong::new("expr", message))
+    }
+
+    fn new(config: FilterConfig, _: &mut Start) -> Result<Filter, Fault> {
+        Filter::running(config).map(Filter)
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
@@ -119,5 +128,9 @@ impl App for Filter {
 
     fn kernel(&self) -> Option<&Running> {
         Some(&self.0)
+    }
+
+    fn reconfigure(&mut self, config: FilterConfig) -> Reconfigured {
+        code::follow(&mut self.0, Filter::running(config))
     }
 }

@@ -1,7 +1,7 @@
 //! IPv4 fragments (RFC 791), made.
 
 use tidemill_packet::Packet;
-use tidemill_packet::app::{App, Fault, Io, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
 
 use crate::net::{Ipv4, checksum, ipv4};
 
@@ -45,6 +45,11 @@ impl App for Fragment {
 
     fn new(config: FragmentConfig, _: &mut Start) -> Result<Fragment, Fault> {
         Ok(Fragment { mtu: config.mtu.into(), cut: 0 })
+    }
+
+    fn reconfigure(&mut self, config: FragmentConfig) -> Reconfigured {
+        self.mtu = config.mtu.into();
+        Reconfigured::Kept
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {

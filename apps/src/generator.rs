@@ -1,6 +1,6 @@
 //! Frames as the graph writes them.
 
-use tidemill_packet::app::{App, Fault, Io, Progress, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start, Wrong};
 
 use crate::frame;
 
@@ -39,6 +39,17 @@ pub struct Generator {
     /// Nanoseconds from one packet to the next.
     gap_ns: u64,
     start_ns: u64,
+    /// The gap is another one than it was: the row of times begins anew.
+    has_new_rate: bool,
+}
+
+/// The frames, how many there are altogether, and the gap between them.
+fn plan(config: &GeneratorConfig) -> Result<(Vec<Vec<u8>>, u64, u64), Fault> {
+    let frames: Result<Vec<Vec<u8>>, String> =
+        config.frames.iter().map(|text| frame::parse(text)).collect();
+    let frames = frames.map_err(Fault::new)?;
+    let packets = if config.packets == 0 { frames.len() as u64 } else { config.packets };
+    Ok((frames, packets, 1_000_000_000u64.checked_div(config.rate).unwrap_or(0)))
 }
 
 impl App for Generator {
@@ -53,15 +64,22 @@ impl App for Generator {
     }
 
     fn new(config: GeneratorConfig, start: &mut Start) -> Result<Generator, Fault> {
-        let frames: Result<Vec<Vec<u8>>, String> =
-            config.frames.iter().map(|text| frame::parse(text)).collect();
-        let frames = frames.map_err(Fault::new)?;
-        let packets = if config.packets == 0 { frames.len() as u64 } else { config.packets };
-        let gap_ns = 1_000_000_000u64.checked_div(config.rate).unwrap_or(0);
-        Ok(Generator { frames, sent: 0, packets, gap_ns, start_ns: start.now_ns() })
+        let (frames, packets, gap_ns) = plan(&config)?;
+        let (sent, start_ns) = (0, start.now_ns());
+        Ok(Generator { frames, sent, packets, gap_ns, start_ns, has_new_rate: false })
+    }
+
+    fn reconfigure(&mut self, config: GeneratorConfig) -> Reconfigured {
+        let Ok((frames, packets, gap_ns)) = plan(&config) else { return Reconfigured::Restart };
+        self.has_new_rate |= gap_ns != self.gap_ns;
+        (self.frames, self.packets, self.gap_ns) = (frames, packets, gap_ns);
+        Reconfigured::Kept
     }
 
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
+        if std::mem::take(&mut self.has_new_rate) {
+            self.start_ns = io.now_ns().saturating_sub(self.sent.saturating_mul(self.gap_ns));
+        }
         let elapsed = io.now_ns().saturating_sub(self.start_ns);
         let due = elapsed.checked_div(self.gap_ns).map_or(self.packets, |due| due + 1);
         let due = due.min(self.packets).saturating_sub(self.sent);
@@ -71,7 +89,7 @@ impl App for Generator {
             io.send(0, packet);
             self.sent += 1;
         }
-        if self.sent == self.packets {
+        if self.sent >= self.packets {
             return Ok(Progress::Done);
         }
         let next_ns = self.start_ns.saturating_add(self.sent.saturating_mul(self.gap_ns));

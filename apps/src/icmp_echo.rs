@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use tidemill_packet::Packet;
-use tidemill_packet::app::{App, Fault, Io, Start};
+use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start};
 
 use crate::net::{adjust, checksum, ipv4};
 
@@ -76,6 +76,11 @@ fn turn(packet: &mut Packet) {
 impl App for IcmpEcho {
     fn new(config: IcmpEchoConfig, _: &mut Start) -> Result<IcmpEcho, Fault> {
         Ok(IcmpEcho { address: config.address })
+    }
+
+    fn reconfigure(&mut self, config: IcmpEchoConfig) -> Reconfigured {
+        self.address = config.address;
+        Reconfigured::Kept
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {

@@ -1,6 +1,6 @@
 //! A bridge that learns who is where (IEEE 802.1D, without the spanning tree).
 
-use tidemill_packet::app::{App, Fault, Io, Ports, Start};
+use tidemill_packet::app::{App, Fault, Io, Ports, Reconfigured, Start};
 use tidemill_stdx::hash::Map;
 
 use crate::flooding_bridge::{flood, pairs};
@@ -48,6 +48,21 @@ impl App for LearningBridge {
             age_ns: u64::from(config.age) * 1_000_000_000,
             addresses_max: config.addresses as usize,
         })
+    }
+
+    fn reconfigure(&mut self, config: LearningBridgeConfig) -> Reconfigured {
+        self.age_ns = u64::from(config.age) * 1_000_000_000;
+        self.addresses_max = config.addresses as usize;
+        if self.heard.len() > self.addresses_max {
+            // Those that were heard last stay.
+            let mut times: Vec<(u64, Mac)> =
+                self.heard.iter().map(|(mac, (_, at))| (*at, *mac)).collect();
+            times.sort_unstable();
+            for (_, mac) in &times[..times.len() - self.addresses_max] {
+                self.heard.remove(mac);
+            }
+        }
+        Reconfigured::Kept
     }
 
     fn linked(&mut self, ports: &Ports<'_>) {

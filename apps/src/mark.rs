@@ -74,8 +74,8 @@ impl App for Mark {
     }
 }
 
-impl App for Touch {
-    fn new(config: TouchConfig, _: &mut Start) -> Result<Touch, Fault> {
+impl Touch {
+    fn running(config: TouchConfig) -> Result<Running, Fault> {
         let mut kernel = Builder::new("Touch");
         let too_short = kernel.reason("too_short");
         let at = u32::from(config.offset);
@@ -84,7 +84,13 @@ impl App for Touch {
         let new = kernel.binary(Operator::Add, old, by);
         kernel.store(Width::W8, at, new);
         kernel.emit(0);
-        Ok(Touch(code::running(kernel)?))
+        code::running(kernel)
+    }
+}
+
+impl App for Touch {
+    fn new(config: TouchConfig, _: &mut Start) -> Result<Touch, Fault> {
+        Touch::running(config).map(Touch)
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
@@ -94,5 +100,9 @@ impl App for Touch {
 
     fn kernel(&self) -> Option<&Running> {
         Some(&self.0)
+    }
+
+    fn reconfigure(&mut self, config: TouchConfig) -> Reconfigured {
+        code::follow(&mut self.0, Touch::running(config))
     }
 }

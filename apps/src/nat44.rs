@@ -1,11 +1,12 @@
 //! Many addresses behind one (RFC 3022: address and port translation; RFC 4787: any peer may answer
 //! on a mapping's port, and mappings live as long as the inside uses them).
 
+use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use tidemill_packet::Packet;
-use tidemill_packet::app::{App, Fault, Io, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
 use tidemill_stdx::hash::Map;
 
 use crate::net::{Ipv4, Ports4, adjust, ipv4};
@@ -55,7 +56,35 @@ pub struct Nat44 {
     ports: Map<Host, (u16, u64)>,
     /// The host of each protocol's public port.
     hosts: Map<(u8, u16), Host>,
-    next: u16,
+    /// The free ports of each protocol.
+    free: Map<u8, FreePorts>,
+}
+
+/// Ports that no mapping uses: those that none has used yet, in order, then those that came back,
+/// the longest free first. So one is found at once, however few are left, and a port rests as long
+/// as it can before another host gets it.
+#[derive(Debug)]
+struct FreePorts {
+    /// The next that was never used; beyond the last port if there is none.
+    next: u32,
+    last: u16,
+    returned: VecDeque<u16>,
+}
+
+impl FreePorts {
+    fn all(first: u16, last: u16) -> FreePorts {
+        FreePorts { next: first.into(), last, returned: VecDeque::new() }
+    }
+
+    fn take(&mut self) -> Option<u16> {
+        match u16::try_from(self.next).ok().filter(|next| *next <= self.last) {
+            Some(next) => {
+                self.next += 1;
+                Some(next)
+            }
+            None => self.returned.pop_front(),
+        }
+    }
 }
 
 /// Why a packet is not translated.
@@ -70,8 +99,23 @@ impl App for Nat44 {
     }
 
     fn new(config: Nat44Config, _: &mut Start) -> Result<Nat44, Fault> {
-        let next = config.first_port;
-        Ok(Nat44 { config, ports: Map::default(), hosts: Map::default(), next })
+        let free = Map::default();
+        Ok(Nat44 { config, ports: Map::default(), hosts: Map::default(), free })
+    }
+
+    /// Mappings live on, those too whose port is no longer among those that new ones get. After
+    /// another public address they are of use to the inside only: no answer comes to the old one.
+    fn reconfigure(&mut self, config: Nat44Config) -> Reconfigured {
+        let range = |config: &Nat44Config| config.first_port..=config.last_port;
+        if range(&config) != range(&self.config) {
+            for (protocol, free) in &mut self.free {
+                let is_free = |port: &u16| !self.hosts.contains_key(&(*protocol, *port));
+                let returned = range(&config).filter(is_free).collect();
+                *free = FreePorts { next: u32::MAX, last: config.last_port, returned };
+            }
+        }
+        self.config = config;
+        Reconfigured::Kept
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
@@ -96,11 +140,15 @@ impl App for Nat44 {
 
     fn tick(&mut self, io: &mut Io) -> Result<(), Fault> {
         let timeout_ns = u64::from(self.config.timeout) * 1_000_000_000;
-        let (now_ns, hosts) = (io.now_ns(), &mut self.hosts);
+        let (now_ns, hosts, free) = (io.now_ns(), &mut self.hosts, &mut self.free);
+        let range = self.config.first_port..=self.config.last_port;
         self.ports.retain(|host, (port, used_ns)| {
             let lives = now_ns.saturating_sub(*used_ns) < timeout_ns;
             if !lives {
                 hosts.remove(&(host.0, *port));
+                if let Some(free) = free.get_mut(&host.0).filter(|_| range.contains(port)) {
+                    free.returned.push_back(*port);
+                }
             }
             lives
         });
@@ -140,19 +188,11 @@ impl Nat44 {
             return Some(*port);
         }
         let (first, last) = (self.config.first_port, self.config.last_port);
-        let count = u32::from(last - first) + 1;
-        for _ in 0..count {
-            let port = self.next;
-            self.next = if port >= last { first } else { port + 1 };
-            if let std::collections::hash_map::Entry::Vacant(free) =
-                self.hosts.entry((host.0, port))
-            {
-                free.insert(host);
-                self.ports.insert(host, (port, now_ns));
-                return Some(port);
-            }
-        }
-        None
+        let free = self.free.entry(host.0).or_insert_with(|| FreePorts::all(first, last));
+        let port = free.take()?;
+        self.hosts.insert((host.0, port), host);
+        self.ports.insert(host, (port, now_ns));
+        Some(port)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::BufReader;
 
-use tidemill_packet::app::{App, Fault, Io, Progress, Start};
+use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start};
 
 use crate::capture::{Ended, Frame, Reader};
 
@@ -13,8 +13,10 @@ const BURST: usize = 256;
 tidemill_packet::declare! {
     /// Brings the packets of a capture (pcap or pcapng, of Ethernet) as fast as they are taken.
     ///
-    /// A capture that breaks off ends there, which `broken_off` counts; one that makes no sense
-    /// from some place on is a fault. Bytes beyond 10 KiB of a packet are left out.
+    /// A capture that breaks off, or makes no sense from some place on, ends there: that is a fault
+    /// after which it is not read again (`broken_off` counts the former). Packets know when they
+    /// were captured and how long they were; `cut` counts those that are not whole, because the
+    /// capture has only a part, or none of the bytes beyond 10 KiB.
     app PcapReader {
         config PcapReaderConfig {
             /// The capture.
@@ -39,7 +41,10 @@ pub struct PcapReader {
     read: u64,
     packets: u64,
     broken_off: u64,
+    cut: u64,
     is_done: bool,
+    /// It is, because the capture makes no sense.
+    is_broken: bool,
 }
 
 fn open(file: &str) -> Result<Reader<BufReader<File>>, Fault> {
@@ -59,7 +64,9 @@ impl App for PcapReader {
             read: 0,
             packets: 0,
             broken_off: 0,
+            cut: 0,
             is_done: false,
+            is_broken: false,
         })
     }
 
@@ -72,16 +79,20 @@ impl App for PcapReader {
                 Ok(()) => {
                     self.packets += 1;
                     let Some(mut packet) = io.packet_of(&self.frame.bytes) else { continue };
-                    packet.set_time_ns(self.frame.time_ns);
+                    packet.set_time_ns(Some(self.frame.time_ns));
+                    packet.set_wire_len(self.frame.length as usize);
+                    self.cut += u64::from(packet.missing() > 0);
                     io.send(0, packet);
                 }
-                Err(Ended::Wrong(why)) => {
-                    return Err(Fault::new(format!("`{}`: {why}", self.file)));
-                }
-                Err(ended) => {
+                Err(ended @ (Ended::Wrong(_) | Ended::Truncated)) => {
                     self.broken_off += u64::from(ended == Ended::Truncated);
+                    (self.is_done, self.is_broken) = (true, true);
+                    return Err(Fault::last(format!("`{}`: {ended}", self.file)));
+                }
+                Err(Ended::Fine) => {
                     self.read += 1;
-                    if self.read == self.times || self.packets == 0 {
+                    let is_enough = self.times > 0 && self.read >= self.times;
+                    if is_enough || self.packets == 0 {
                         self.is_done = true;
                         return Ok(Progress::Done);
                     }
@@ -93,6 +104,20 @@ impl App for PcapReader {
     }
 
     fn report(&self) -> Vec<(&'static str, u64)> {
-        vec![("broken_off", self.broken_off)]
+        vec![("broken_off", self.broken_off), ("cut", self.cut)]
+    }
+
+    /// The same capture is read on; another one is another source.
+    fn reconfigure(&mut self, config: PcapReaderConfig) -> Reconfigured {
+        if config.file != self.file {
+            return Reconfigured::Restart;
+        }
+        self.times = config.times;
+        let has_more = self.times == 0 || self.read < self.times;
+        if self.is_done && has_more && !self.is_broken && self.packets > 0 {
+            let Ok(reader) = open(&self.file) else { return Reconfigured::Restart };
+            (self.reader, self.is_done) = (reader, false);
+        }
+        Reconfigured::Kept
     }
 }

@@ -1,6 +1,6 @@
 //! A look at what passes.
 
-use tidemill_packet::app::{App, Fault, Io, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
 
 use crate::pcap_writer::{Capture, format};
 
@@ -28,6 +28,8 @@ tidemill_packet::declare! {
 /// See [`PcapTap::declaration`](tidemill_packet::app::Declared::declaration).
 pub struct PcapTap {
     capture: Capture,
+    /// The capture and its format.
+    target: (String, String),
     every: u64,
     seen: u64,
 }
@@ -42,7 +44,21 @@ impl App for PcapTap {
 
     fn new(config: PcapTapConfig, _: &mut Start) -> Result<PcapTap, Fault> {
         let capture = Capture::create(&config.file, &config.format)?;
-        Ok(PcapTap { capture, every: config.every, seen: 0 })
+        let target = (config.file, config.format);
+        Ok(PcapTap { capture, target, every: config.every, seen: 0 })
+    }
+
+    /// The capture goes on, unless it is another one.
+    fn reconfigure(&mut self, config: PcapTapConfig) -> Reconfigured {
+        let target = (config.file, config.format);
+        if target != self.target {
+            let Ok(capture) = Capture::create(&target.0, &target.1) else {
+                return Reconfigured::Restart;
+            };
+            (self.capture, self.target) = (capture, target);
+        }
+        self.every = config.every;
+        Reconfigured::Kept
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {

@@ -9,7 +9,8 @@ use tidemill_packet::app::{App, Fault, Io, Start, Wrong};
 use crate::capture::{Format, Writer};
 
 tidemill_packet::declare! {
-    /// Writes packets into a capture, with the time at which they were captured or else came.
+    /// Writes packets into a capture, with the time at which they were captured or else came, and
+    /// the length that they had on the wire.
     app PcapWriter {
         config PcapWriterConfig {
             /// The capture; what was there before is replaced.
@@ -55,8 +56,9 @@ impl Capture {
     }
 
     pub(crate) fn write(&mut self, packet: &Packet, io: &Io) -> Result<(), Fault> {
-        let time_ns = if packet.time_ns() == 0 { io.wall_ns() } else { packet.time_ns() };
-        Ok(self.writer.write(time_ns, packet.bytes(), packet.len() as u32)?)
+        let time_ns = packet.time_ns().unwrap_or_else(|| io.wall_ns());
+        let length = u32::try_from(packet.wire_len()).unwrap_or(u32::MAX);
+        Ok(self.writer.write(time_ns, packet.bytes(), length)?)
     }
 
     /// At the end of each push, so that others see whole packets soon.

@@ -8,6 +8,7 @@ use crate::code;
 tidemill_packet::declare! {
     /// Lets so many bytes a second through and drops the rest, by a token bucket.
     ///
+    /// A packet counts with the length that it had on the wire.
     /// Dropped packets are counted as `over_rate`.
     app RateLimiter {
         config RateLimiterConfig {
@@ -66,7 +67,7 @@ impl App for RateLimiter {
         let filled = kernel.binary(Operator::AddSat, had, gained);
         let burst = kernel.word(burst);
         let filled = kernel.binary(Operator::Min, filled, burst);
-        let (length, nanos) = (kernel.value(Expr::Length), kernel.constant(NANOS));
+        let (length, nanos) = (kernel.value(Expr::WireLength), kernel.constant(NANOS));
         let cost = kernel.binary(Operator::Mul, length, nanos);
         let enough = kernel.binary(Operator::Le, cost, filled);
         kernel.set_word(tokens, filled);

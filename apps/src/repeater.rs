@@ -1,7 +1,7 @@
 //! What came once comes again and again.
 
 use tidemill_packet::Packet;
-use tidemill_packet::app::{App, Fault, Io, Progress, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start, Wrong};
 
 /// Packets of one breath at most.
 const BURST: usize = 256;
@@ -32,6 +32,7 @@ pub struct Repeater {
     kept_max: usize,
     next: usize,
     left: Option<u64>,
+    sent: u64,
 }
 
 impl App for Repeater {
@@ -44,7 +45,13 @@ impl App for Repeater {
 
     fn new(config: RepeaterConfig, _: &mut Start) -> Result<Repeater, Fault> {
         let left = (config.packets > 0).then_some(config.packets);
-        Ok(Repeater { kept: Vec::new(), kept_max: config.kept as usize, next: 0, left })
+        Ok(Repeater { kept: Vec::new(), kept_max: config.kept as usize, next: 0, left, sent: 0 })
+    }
+
+    fn reconfigure(&mut self, config: RepeaterConfig) -> Reconfigured {
+        self.kept_max = config.kept as usize;
+        self.left = (config.packets > 0).then(|| config.packets.saturating_sub(self.sent));
+        Reconfigured::Kept
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
@@ -65,6 +72,7 @@ impl App for Repeater {
         for _ in 0..room.min(self.left.unwrap_or(u64::MAX)) {
             let Some(copy) = io.duplicate(&self.kept[self.next]) else { break };
             io.send(0, copy);
+            self.sent += 1;
             self.next = (self.next + 1) % self.kept.len();
             if let Some(left) = &mut self.left {
                 *left -= 1;

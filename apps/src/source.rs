@@ -1,6 +1,6 @@
 //! Packets of zeros, as fast as they are taken.
 
-use tidemill_packet::app::{App, Fault, Io, Progress, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start, Wrong};
 use tidemill_packet::kernel::{Builder, Running};
 use tidemill_packet::packet::BYTES_MAX;
 
@@ -28,7 +28,26 @@ tidemill_packet::declare! {
 
 /// See [`Source::declaration`](tidemill_packet::app::Declared::declaration).
 #[derive(Debug)]
-pub struct Source(Running);
+pub struct Source {
+    running: Running,
+    /// How many there are altogether; the greatest number: no end.
+    packets: u64,
+}
+
+impl Source {
+    fn of(config: &SourceConfig) -> Result<Source, Fault> {
+        let mut kernel = Builder::new("Source");
+        let packets = if config.packets > 0 { config.packets } else { u64::MAX };
+        let left = kernel.state("left", packets);
+        kernel.supply(config.size.into(), BURST, left);
+        kernel.emit(0);
+        Ok(Source { running: code::running(kernel)?, packets })
+    }
+
+    fn left(&self) -> u64 {
+        self.running.word("left").unwrap_or(0)
+    }
+}
 
 impl App for Source {
     fn validate(config: &SourceConfig) -> Result<(), Wrong> {
@@ -39,19 +58,25 @@ impl App for Source {
     }
 
     fn new(config: SourceConfig, _: &mut Start) -> Result<Source, Fault> {
-        let mut kernel = Builder::new("Source");
-        let left = if config.packets > 0 { config.packets } else { u64::MAX };
-        let left = kernel.state("left", left);
-        kernel.supply(config.size.into(), BURST, left);
-        kernel.emit(0);
-        Ok(Source(code::running(kernel)?))
+        Source::of(&config)
     }
 
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
-        Ok(self.0.pull(io))
+        Ok(self.running.pull(io))
     }
 
     fn kernel(&self) -> Option<&Running> {
-        Some(&self.0)
+        Some(&self.running)
+    }
+
+    /// What has been sent counts: a source of 100 packets that is made one of 120 has 20 more.
+    fn reconfigure(&mut self, config: SourceConfig) -> Reconfigured {
+        let Ok(mut next) = Source::of(&config) else { return Reconfigured::Restart };
+        if self.packets < u64::MAX && next.packets < u64::MAX {
+            let sent = self.packets - self.left();
+            next.running.set_word("left", next.packets.saturating_sub(sent));
+        }
+        *self = next;
+        Reconfigured::Kept
     }
 }

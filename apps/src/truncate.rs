@@ -1,12 +1,14 @@
 //! Packets of a length.
 
 use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start};
-use tidemill_packet::kernel::{Builder, Running};
+use tidemill_packet::kernel::{Builder, Expr, Operator, Running};
 
 use crate::code;
 
 tidemill_packet::declare! {
-    /// Cuts the end off packets that are longer than a length.
+    /// Cuts the end off packets that are longer than a length, which `cut` counts.
+    ///
+    /// How long they were on the wire is not forgotten: filters and captures still know it.
     app Truncate {
         config TruncateConfig {
             /// Bytes that are left of a packet at most.
@@ -30,7 +32,10 @@ impl App for Truncate {
     fn new(config: TruncateConfig, _: &mut Start) -> Result<Truncate, Fault> {
         let mut kernel = Builder::new("Truncate");
         let length = kernel.state("length", config.length.into());
-        let length = kernel.word(length);
+        let cut = kernel.counter("cut");
+        let (length, before) = (kernel.word(length), kernel.value(Expr::Length));
+        let is_longer = kernel.binary(Operator::Lt, length, before);
+        kernel.count(cut, is_longer);
         kernel.truncate(length);
         kernel.emit(0);
         Ok(Truncate(code::running(kernel)?))

@@ -4,7 +4,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixDatagram;
 
-use tidemill_packet::app::{App, Fault, Io, Progress, Start};
+use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start};
 
 use crate::wire::burst;
 
@@ -71,6 +71,15 @@ impl App for UnixSocket {
 
     fn descriptor(&self) -> Option<RawFd> {
         Some(self.socket.as_raw_fd())
+    }
+
+    /// Another peer is no other socket.
+    fn reconfigure(&mut self, config: UnixSocketConfig) -> Reconfigured {
+        if config.listen != self.listen {
+            return Reconfigured::Restart;
+        }
+        self.peer = config.peer;
+        Reconfigured::Kept
     }
 
     fn stop(&mut self, _: &mut Io) {

@@ -1,6 +1,6 @@
 //! VLAN tags (IEEE 802.1Q) on and off.
 
-use tidemill_packet::app::{App, Fault, Io, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
 use tidemill_packet::kernel::{Builder, Operator, Running, Width};
 
 use crate::code;
@@ -55,12 +55,8 @@ fn check(tag: u16) -> Result<(), Wrong> {
     }
 }
 
-impl App for VlanTag {
-    fn validate(config: &VlanTagConfig) -> Result<(), Wrong> {
-        check(config.tag)
-    }
-
-    fn new(config: VlanTagConfig, _: &mut Start) -> Result<VlanTag, Fault> {
+impl VlanTag {
+    fn running(config: VlanTagConfig) -> Result<Running, Fault> {
         let mut kernel = Builder::new("VlanTag");
         let too_short = kernel.reason("too_short");
         kernel.need(ETHERNET as u32, too_short);
@@ -72,7 +68,17 @@ impl App for VlanTag {
         let tag = kernel.constant(u64::from(TYPE_VLAN) << 16 | u64::from(config.tag));
         kernel.store(Width::W32, 12, tag);
         kernel.emit(0);
-        Ok(VlanTag(code::running(kernel)?))
+        code::running(kernel)
+    }
+}
+
+impl App for VlanTag {
+    fn validate(config: &VlanTagConfig) -> Result<(), Wrong> {
+        check(config.tag)
+    }
+
+    fn new(config: VlanTagConfig, _: &mut Start) -> Result<VlanTag, Fault> {
+        VlanTag::running(config).map(VlanTag)
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
@@ -83,14 +89,14 @@ impl App for VlanTag {
     fn kernel(&self) -> Option<&Running> {
         Some(&self.0)
     }
+
+    fn reconfigure(&mut self, config: VlanTagConfig) -> Reconfigured {
+        code::follow(&mut self.0, VlanTag::running(config))
+    }
 }
 
-impl App for VlanUntag {
-    fn validate(config: &VlanUntagConfig) -> Result<(), Wrong> {
-        check(config.tag)
-    }
-
-    fn new(config: VlanUntagConfig, _: &mut Start) -> Result<VlanUntag, Fault> {
+impl VlanUntag {
+    fn running(config: VlanUntagConfig) -> Result<Running, Fault> {
         let mut kernel = Builder::new("VlanUntag");
         let other_tag = kernel.reason("other_tag");
         let (tagged, other) = (kernel.block(), kernel.block());
@@ -110,7 +116,17 @@ impl App for VlanUntag {
         kernel.emit(0);
         kernel.at(other);
         kernel.drop(other_tag);
-        Ok(VlanUntag(code::running(kernel)?))
+        code::running(kernel)
+    }
+}
+
+impl App for VlanUntag {
+    fn validate(config: &VlanUntagConfig) -> Result<(), Wrong> {
+        check(config.tag)
+    }
+
+    fn new(config: VlanUntagConfig, _: &mut Start) -> Result<VlanUntag, Fault> {
+        VlanUntag::running(config).map(VlanUntag)
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
@@ -120,5 +136,9 @@ impl App for VlanUntag {
 
     fn kernel(&self) -> Option<&Running> {
         Some(&self.0)
+    }
+
+    fn reconfigure(&mut self, config: VlanUntagConfig) -> Reconfigured {
+        code::follow(&mut self.0, VlanUntag::running(config))
     }
 }

@@ -1,11 +1,12 @@
 //! Frames through a device of the system.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 
-use tidemill_packet::app::{App, Fault, Io, Progress, Start};
+use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start};
 use tidemill_packet::device;
 
 /// Packets of one breath at most.
@@ -15,7 +16,8 @@ tidemill_packet::declare! {
     /// Exchanges frames with the kernel through a TAP device, which it makes.
     ///
     /// It sleeps until there are frames. What the kernel does not take is dropped as `not_taken`;
-    /// the device must be up for that.
+    /// the device must be up for that. `kernel_drops` counts the frames that the kernel had no room
+    /// for.
     app Tap {
         config TapConfig {
             /// The name of the device.
@@ -35,7 +37,8 @@ tidemill_packet::declare! {
     /// Exchanges frames with an interface of the system, through a packet socket.
     ///
     /// It sees all that the interface sends and receives. What it does not take is dropped as
-    /// `not_taken`.
+    /// `not_taken`; `kernel_drops` counts the frames that the kernel had no room for. Checksums
+    /// that were left to the network card are completed.
     app RawSocket {
         config RawSocketConfig {
             /// The name of the interface.
@@ -55,12 +58,15 @@ tidemill_packet::declare! {
 #[derive(Debug)]
 pub struct Tap {
     device: Device,
+    name: String,
 }
 
 /// See [`RawSocket::declaration`](tidemill_packet::app::Declared::declaration).
 #[derive(Debug)]
 pub struct RawSocket {
     device: Device,
+    /// What the kernel has told of its drops so far; it tells of each once.
+    kernel_drops: Cell<u64>,
 }
 
 /// A file of which each read and write is a frame.
@@ -112,7 +118,8 @@ impl App for Tap {
     fn new(config: TapConfig, _: &mut Start) -> Result<Tap, Fault> {
         let wrong =
             |error| Fault::new(format!("cannot have the device `{}`: {error}", config.name));
-        Ok(Tap { device: Device::new(device::tap(&config.name).map_err(wrong)?) })
+        let device = Device::new(device::tap(&config.name).map_err(wrong)?);
+        Ok(Tap { device, name: config.name })
     }
 
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
@@ -128,13 +135,21 @@ impl App for Tap {
     fn descriptor(&self) -> Option<RawFd> {
         Some(self.device.file.as_raw_fd())
     }
+
+    fn report(&self) -> Vec<(&'static str, u64)> {
+        // What the device could not send is what this app had no room for.
+        let path = format!("/sys/class/net/{}/statistics/tx_dropped", self.name);
+        let count = std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok());
+        vec![("kernel_drops", count.unwrap_or(0))]
+    }
 }
 
 impl App for RawSocket {
     fn new(config: RawSocketConfig, _: &mut Start) -> Result<RawSocket, Fault> {
         let name = &config.interface;
         let wrong = |error| Fault::new(format!("cannot look at the interface `{name}`: {error}"));
-        Ok(RawSocket { device: Device::new(device::raw_socket(name).map_err(wrong)?) })
+        let device = Device::new(device::raw_socket(name).map_err(wrong)?);
+        Ok(RawSocket { device, kernel_drops: Cell::new(0) })
     }
 
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
@@ -149,5 +164,23 @@ impl App for RawSocket {
 
     fn descriptor(&self) -> Option<RawFd> {
         Some(self.device.file.as_raw_fd())
+    }
+
+    fn report(&self) -> Vec<(&'static str, u64)> {
+        let more = device::take_kernel_drops(&self.device.file).unwrap_or(0);
+        self.kernel_drops.set(self.kernel_drops.get() + more);
+        vec![("kernel_drops", self.kernel_drops.get())]
+    }
+
+    fn reconfigure(&mut self, config: RawSocketConfig) -> Reconfigured {
+        // What the old socket has to tell is counted before it goes.
+        self.report();
+        match device::raw_socket(&config.interface) {
+            Ok(file) => {
+                self.device = Device::new(file);
+                Reconfigured::Kept
+            }
+            Err(_) => Reconfigured::Restart,
+        }
     }
 }

@@ -6,3 +6,5 @@ mod devices;
 mod hostile;
 mod load;
 mod oracles;
+mod state;
+mod truth;

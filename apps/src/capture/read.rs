@@ -81,7 +81,6 @@ struct Clock {
     /// Seconds to add.
     offset: i64,
     snap: u32,
-    is_ethernet: bool,
 }
 
 enum Kind {
@@ -129,11 +128,27 @@ impl<R: Read> Reader<R> {
         if let Kind::Pcap { order, .. } = kind {
             read_exact(&mut input, &mut buffer, 20)?;
             // The upper bits tell of checksums at the end of frames.
-            if order.u32(&buffer, 16).map(|kind| kind & 0xffff) != Some(ETHERNET) {
-                return wrong("the capture is not of Ethernet");
+            let kind = order.u32(&buffer, 16).map(|kind| kind & 0xffff);
+            check_link_type(kind.unwrap_or(u32::MAX))?;
+        }
+        let mut reader = Reader { input, kind, buffer };
+        reader.read_first_interface()?;
+        Ok(reader)
+    }
+
+    /// A capture in pcapng says of what link it is where its first interface is: that is read at
+    /// once, so that a wrong one is refused as one in pcap.
+    fn read_first_interface(&mut self) -> Step<()> {
+        let mut frame = Frame::default();
+        while matches!(&self.kind, Kind::Pcapng { clocks, .. } if clocks.is_empty()) {
+            match self.next_block(&mut frame) {
+                Ok(_) => {}
+                // Asking again says so again.
+                Err(Ended::Fine) => break,
+                Err(ended) => return Err(ended),
             }
         }
-        Ok(Reader { input, kind, buffer })
+        Ok(())
     }
 
     /// The next packet, into `frame`.
@@ -192,6 +207,8 @@ impl<R: Read> Reader<R> {
             1 if clocks.len() == INTERFACES_MAX => wrong("the capture has too many interfaces"),
             1 => match interface(*order, &self.buffer) {
                 Some(clock) => {
+                    // Any of them: packets of another link would be lost without a word.
+                    check_link_type(order.u16(&self.buffer, 0).unwrap_or(u16::MAX).into())?;
                     clocks.push(clock);
                     Ok(false)
                 }
@@ -202,6 +219,13 @@ impl<R: Read> Reader<R> {
             // Names, statistics and whatever else there may be.
             _ => Ok(false),
         }
+    }
+}
+
+fn check_link_type(kind: u32) -> Step<()> {
+    match kind {
+        ETHERNET => Ok(()),
+        _ => Err(Ended::Wrong(format!("the capture is not of Ethernet but of link type {kind}"))),
     }
 }
 
@@ -222,8 +246,7 @@ fn section<R: Read>(input: &mut R, buffer: &mut Vec<u8>) -> Step<Order> {
 }
 
 fn interface(order: Order, body: &[u8]) -> Option<Clock> {
-    let is_ethernet = u32::from(order.u16(body, 0)?) == ETHERNET;
-    let mut clock = Clock { units: 1_000_000, offset: 0, snap: order.u32(body, 4)?, is_ethernet };
+    let mut clock = Clock { units: 1_000_000, offset: 0, snap: order.u32(body, 4)? };
     let mut at = 8;
     while let (Some(code), Some(length)) = (order.u16(body, at), order.u16(body, at + 2)) {
         let value = body.get(at + 4..at + 4 + usize::from(length))?;
@@ -255,9 +278,6 @@ fn enhanced(order: Order, clocks: &[Clock], body: &[u8], frame: &mut Frame) -> S
     else {
         return wrong("a packet of the capture makes no sense");
     };
-    if !clock.is_ethernet {
-        return Ok(false);
-    }
     let ticks = u128::from(high) << 32 | u128::from(low);
     let ns = (ticks * 1_000_000_000 / u128::from(clock.units)) as i64;
     frame.time_ns = clock.offset.saturating_mul(1_000_000_000).saturating_add(ns);
@@ -275,9 +295,6 @@ fn simple(order: Order, clocks: &[Clock], body: &[u8], frame: &mut Frame) -> Ste
     let Some(bytes) = body.get(4..).and_then(|rest| rest.get(..length.min(snap) as usize)) else {
         return wrong("a packet of the capture is too short");
     };
-    if !clock.is_ethernet {
-        return Ok(false);
-    }
     frame.time_ns = 0;
     frame.length = length;
     keep(frame, bytes);

@@ -2,6 +2,8 @@
 
 use std::net::Ipv4Addr;
 
+use tidemill_stdx::internet::sum;
+
 use super::{ETHERNET, TYPE_IPV4, ether_type, u16_at};
 
 /// An IPv4 header within a frame, checked: lengths fit the frame. The checksum is not looked at.
@@ -71,18 +73,6 @@ pub fn ipv4(frame: &[u8]) -> Option<Ipv4> {
         source: address(12)?,
         destination: address(16)?,
     })
-}
-
-/// The sum that checksums are made of (RFC 1071), of bytes that begin at an even place.
-fn sum(bytes: &[u8], start: u32) -> u32 {
-    let mut sum = u64::from(start);
-    for pair in bytes.chunks(2) {
-        sum += u64::from(pair[0]) << 8 | u64::from(pair.get(1).copied().unwrap_or(0));
-    }
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u32
 }
 
 /// The Internet checksum of some bytes.

@@ -71,9 +71,33 @@ pub fn raw_socket(interface: &str) -> io::Result<File> {
     Ok(File::from(socket))
 }
 
+/// Frames that the kernel has not delivered to a packet socket since it was last asked: there was
+/// no room for them.
+///
+/// # Errors
+/// It is no packet socket.
+pub fn take_kernel_drops(socket: &File) -> io::Result<u64> {
+    // SAFETY: zeros are such numbers.
+    let mut found: libc::tpacket_stats = unsafe { std::mem::zeroed() };
+    let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
+    let (fd, level, option) = (socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS);
+    // SAFETY: the call writes at most `length` bytes to the value.
+    let outcome =
+        unsafe { libc::getsockopt(fd, level, option, (&raw mut found).cast(), &raw mut length) };
+    check(outcome).map(|_| u64::from(found.tp_drops))
+}
+
+/// What the kernel says beside a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Beside {
+    tag: Option<[u8; TAG]>,
+    lacks_checksum: bool,
+}
+
 /// Receives a frame from a packet socket; what of `buffer` it is.
 ///
-/// The kernel takes the outer VLAN tag off and hands it over beside the frame: it is put back.
+/// The kernel takes the outer VLAN tag off and hands it over beside the frame: it is put back. A
+/// checksum that was left to the network card is completed.
 ///
 /// # Errors
 /// As reading has them.
@@ -92,19 +116,23 @@ pub fn receive(socket: &File, buffer: &mut [u8]) -> io::Result<Range<usize>> {
     let length = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) };
     let length = usize::try_from(length).map_err(|_| io::Error::last_os_error())?;
     // SAFETY: the call has filled in the message, whose parts still live.
-    let tag = unsafe { tag_of(&message) };
+    let Beside { tag, lacks_checksum } = unsafe { beside(&message) };
     let frame = TAG..TAG + length;
+    if lacks_checksum {
+        // What it cannot complete it leaves: a tunnel's inner one, and a frame that was cut.
+        tidemill_stdx::internet::complete(&mut buffer[frame.clone()]);
+    }
     let Some(tag) = tag.filter(|_| length >= ADDRESSES) else { return Ok(frame) };
     buffer.copy_within(TAG..TAG + ADDRESSES, 0);
     buffer[ADDRESSES..ADDRESSES + TAG].copy_from_slice(&tag);
     Ok(0..frame.end)
 }
 
-/// The tag that came beside a frame.
+/// What came beside a frame.
 ///
 /// # Safety
 /// `recvmsg` has filled in the message, and what it points to lives.
-unsafe fn tag_of(message: &libc::msghdr) -> Option<[u8; TAG]> {
+unsafe fn beside(message: &libc::msghdr) -> Beside {
     // SAFETY: as the caller says.
     let mut header = unsafe { libc::CMSG_FIRSTHDR(message) };
     while !header.is_null() {
@@ -115,20 +143,21 @@ unsafe fn tag_of(message: &libc::msghdr) -> Option<[u8; TAG]> {
             let data: libc::tpacket_auxdata =
                 unsafe { libc::CMSG_DATA(header).cast::<libc::tpacket_auxdata>().read_unaligned() };
             let is = |status: u32| data.tp_status & status != 0;
+            let lacks_checksum = is(libc::TP_STATUS_CSUMNOTREADY);
             if !is(libc::TP_STATUS_VLAN_VALID) {
-                return None;
+                return Beside { tag: None, lacks_checksum };
             }
             // Older kernels do not say of which kind the tag is.
             let known = is(libc::TP_STATUS_VLAN_TPID_VALID);
             let kind = if known { data.tp_vlan_tpid } else { libc::ETH_P_8021Q as u16 };
             let [a, b] = kind.to_be_bytes();
             let [c, d] = data.tp_vlan_tci.to_be_bytes();
-            return Some([a, b, c, d]);
+            return Beside { tag: Some([a, b, c, d]), lacks_checksum };
         }
         // SAFETY: as for the first.
         header = unsafe { libc::CMSG_NXTHDR(message, header) };
     }
-    None
+    Beside::default()
 }
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {

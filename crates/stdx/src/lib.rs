@@ -6,6 +6,7 @@ pub mod diag;
 pub mod frozen;
 pub mod hash;
 pub mod id;
+pub mod internet;
 pub mod keyed;
 pub mod log;
 pub mod region;

@@ -152,6 +152,11 @@ pub struct Graph {
 }
 
 impl Graph {
+    /// Whether anything of it depends on how long a packet was on the wire.
+    pub fn asks_wire_length(&self) -> bool {
+        self.values.iter().any(|(_, value)| value == Value::Length)
+    }
+
     /// The nodes that can be reached, in order.
     pub fn reached(&self) -> Vec<NodeId> {
         let mut reached = vec![false; self.nodes.len()];

@@ -35,8 +35,7 @@
 //!
 //!     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
 //!         while let Some(mut packet) = io.receive(0) {
-//!             let length = packet.len().min(self.length);
-//!             packet.resize(length)?;
+//!             packet.truncate(self.length);
 //!             io.send(0, packet);
 //!         }
 //!         Ok(())
@@ -80,17 +79,27 @@ pub use setting::Setting;
 
 use crate::kernel::Running;
 
-/// Why an app cannot go on. The engine reports it with the app's name and starts the app again.
+/// Why an app cannot go on. The engine reports it with the app's name and starts the app again,
+/// unless that would be of no use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
     /// One sentence without a final period.
     pub message: String,
+    /// Starting again would only repeat what has been done: a capture that makes no sense from some
+    /// place on. The app brings nothing more, what it has brought goes on its way, and the app is
+    /// out of order at the end.
+    pub is_final: bool,
 }
 
 impl Fault {
     /// A fault that says `message`.
     pub fn new(message: impl Into<String>) -> Fault {
-        Fault { message: message.into() }
+        Fault { message: message.into(), is_final: false }
+    }
+
+    /// A fault after which the app is not started again.
+    pub fn last(message: impl Into<String>) -> Fault {
+        Fault { message: message.into(), is_final: true }
     }
 }
 

@@ -97,6 +97,7 @@ impl Writer<'_, '_, '_> {
         let head = self.body.ins().insertlane(head, now, 1);
         self.body.ins().store(plain(), head, packet, HEAD as i32);
         let none = self.body.ins().iconst(types::I64, 0);
+        self.body.ins().store(plain(), none, packet, buffer::MISSING as i32);
         let none = self.body.ins().splat(types::I64X2, none);
         self.body.ins().store(plain(), none, packet, HEAD as i32 + 16);
         let first = (buffer::BYTES + HEADROOM) as i64;
@@ -182,6 +183,8 @@ impl Writer<'_, '_, '_> {
     /// Copies what a buffer says of its packet. Two loads are enough where nothing of it has just
     /// been written in parts, which the machine could not put together in time.
     fn copy_head(&mut self, at: usize, to: Value, from: Value) {
+        let missing = self.body.ins().load(types::I64, plain(), from, buffer::MISSING as i32);
+        self.body.ins().store(plain(), missing, to, buffer::MISSING as i32);
         if self.keeps_head(at) {
             let parts = [HEAD as i32, HEAD as i32 + 16];
             let loads = parts.map(|at| (at, self.body.ins().load(types::I64X2, plain(), from, at)));
@@ -325,7 +328,8 @@ impl Writer<'_, '_, '_> {
     }
 }
 
-/// What a buffer says of its packet: start, length, birth, time and mark, in two words of 16 bytes.
+/// What a buffer says of its packet: start, length, birth, time and mark, in two words of 16 bytes;
+/// what is missing lies behind them.
 const HEAD: usize = buffer::START;
 
 const _: () = {

@@ -107,7 +107,7 @@ impl<'p> Writer<'_, '_, 'p> {
                 self.write_known();
                 self.hand_on(scope, &[yes, no]);
                 let (data, length) = (self.body.use_var(self.data), self.body.use_var(self.length));
-                let packet = Looked { data, length };
+                let packet = Looked { data, length, packet: self.body.use_var(self.buffer) };
                 let test = &scope.kernel.tests[test as usize];
                 test.write(self.body, packet, blocks[yes], blocks[no]);
             }
@@ -197,11 +197,22 @@ impl<'p> Writer<'_, '_, 'p> {
             Step::Truncate(value) => {
                 self.forget();
                 let (length, value) = (self.body.use_var(self.length), scope.get(value));
+                let before = length;
                 let length = self.body.ins().umin(length, value);
+                let packet = self.body.use_var(self.buffer);
+                let cut = self.body.ins().isub(before, length);
+                let missing = self.missing(packet);
+                let missing = self.body.ins().iadd(missing, cut);
+                self.body.ins().store(plain(), missing, packet, buffer::MISSING as i32);
                 let (start, data) = (self.body.use_var(self.start), self.body.use_var(self.data));
                 self.moved(start, length, data);
             }
         }
+    }
+
+    /// Bytes that were on the wire and are not here.
+    fn missing(&mut self, packet: Number) -> Number {
+        self.body.ins().load(types::I64, plain(), packet, buffer::MISSING as i32)
     }
 
     /// Whether a packet has `offset` bytes behind `base`, where the sum may be too great.
@@ -278,6 +289,12 @@ impl<'p> Writer<'_, '_, 'p> {
         match expr {
             Expr::Const(number) => self.body.ins().iconst(types::I64, number.cast_signed()),
             Expr::Length => self.body.use_var(self.length),
+            Expr::WireLength => {
+                let (packet, length) =
+                    (self.body.use_var(self.buffer), self.body.use_var(self.length));
+                let missing = self.missing(packet);
+                self.body.ins().iadd(length, missing)
+            }
             Expr::Now => load_word(self.body, self.blueprint.now, 0),
             Expr::Mark => {
                 let packet = self.body.use_var(self.buffer);

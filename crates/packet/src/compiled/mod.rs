@@ -323,7 +323,7 @@ pub(crate) fn compile(blueprint: &Blueprint) -> Result<Native, Error> {
 }
 
 /// Loads and stores of what we know to be there.
-fn plain() -> MemFlagsData {
+pub(crate) fn plain() -> MemFlagsData {
     MemFlagsData::new().with_notrap().with_aligned()
 }
 

@@ -263,7 +263,8 @@ impl Engine {
                 Fate::Offer(_) => match offer(&mut slot, &spec.config) {
                     Reconfigured::Kept => {
                         // With a new config a source that was done may have more.
-                        slot.done = false;
+                        (slot.done, slot.is_broken) = (false, false);
+                        slot.set_ticks(now_ns);
                         slot.wake.set(first_wake(spec.kind));
                         changes.reconfigured.push(name);
                     }

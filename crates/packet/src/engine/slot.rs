@@ -39,6 +39,8 @@ pub(super) struct Slot {
     pub is_sink: bool,
     /// It will never bring a packet again.
     pub done: bool,
+    /// That is because of a fault.
+    pub is_broken: bool,
     /// The end of its sleep; `MAX`: none. So too the next two.
     pub wake_at_ns: u64,
     pub tick_at_ns: u64,
@@ -66,6 +68,7 @@ impl Slot {
             takes: false,
             is_sink: false,
             done: false,
+            is_broken: false,
             wake_at_ns: u64::MAX,
             tick_at_ns: u64::MAX,
             restart_at_ns: u64::MAX,
@@ -84,18 +87,28 @@ impl Slot {
         self.done || self.takes && sleeps && self.instance.is_some() && self.descriptor().is_none()
     }
 
-    /// Takes in an app that has just been made.
-    pub fn install(&mut self, instance: Instance, now_ns: u64) {
-        let every = instance.tick_every();
-        self.tick_every_ns = every.map_or(0, |every| every.as_nanos() as u64).max(1);
+    /// Asks the app how often it ticks, as from now on.
+    pub fn set_ticks(&mut self, now_ns: u64) {
+        let every = self.instance.as_ref().and_then(Instance::tick_every);
+        let every_ns = every.map_or(0, |every| every.as_nanos() as u64).max(1);
+        if every.is_some() && every_ns == self.tick_every_ns && self.tick_at_ns != u64::MAX {
+            // The row goes on.
+            return;
+        }
+        self.tick_every_ns = every_ns;
         self.tick_at_ns = match every {
             Some(_) => now_ns.saturating_add(self.tick_every_ns),
             None => u64::MAX,
         };
+    }
+
+    /// Takes in an app that has just been made.
+    pub fn install(&mut self, instance: Instance, now_ns: u64) {
+        self.tick_at_ns = u64::MAX;
         self.wake_at_ns = u64::MAX;
         self.restart_at_ns = u64::MAX;
         self.started_ns = now_ns;
-        self.done = false;
+        (self.done, self.is_broken) = (false, false);
         self.bell = instance.bell();
         let seat = self.vacant.take();
         self.instance = Some(match seat {
@@ -105,6 +118,7 @@ impl Slot {
             },
             None => instance,
         });
+        self.set_ticks(now_ns);
     }
 
     /// Ends an app that has failed, or declined its config: no packet wakes it any more.

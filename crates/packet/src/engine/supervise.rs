@@ -1,5 +1,6 @@
 //! Apps that failed: what they had is dropped, their links stay, and after a pause they are made
-//! anew from their config. The pause doubles with each fault in a row.
+//! anew from their config. The pause doubles with each fault in a row. Those whose fault is final
+//! are not made anew.
 
 use std::fmt;
 
@@ -58,7 +59,22 @@ impl Engine {
     pub(super) fn failed(&mut self, index: usize) {
         let fault = self.slots[index].io.fault.take();
         let fault = fault.unwrap_or_else(|| Fault::new("it failed without saying why"));
-        self.take_out(index, fault);
+        match fault.is_final {
+            true => self.end_by(index, fault),
+            false => self.take_out(index, fault),
+        }
+    }
+
+    /// Ends an app that would only fail again. It is asked for its counters still.
+    fn end_by(&mut self, index: usize, fault: Fault) {
+        let slot = &mut self.slots[index];
+        (slot.done, slot.is_broken) = (true, true);
+        slot.wake.set(false);
+        slot.wake_at_ns = u64::MAX;
+        self.stats.faults += 1;
+        self.descriptors_changed = true;
+        let app = slot.name.clone();
+        self.note(Note::Failed { app, fault, restart_in_ns: None });
     }
 
     fn take_out(&mut self, index: usize, fault: Fault) {

@@ -65,7 +65,9 @@ struct Lexer<'t> {
 
 /// Splits a text; it must be shorter than 4 GiB.
 pub fn lex(file: FileId, text: &str) -> Lexed {
-    let mut lexer = Lexer { file, text, at: 0, begins_line: true, out: Lexed::default() };
+    // Editors of some systems write a byte order mark before the text.
+    let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut lexer = Lexer { file, text, at, begins_line: true, out: Lexed::default() };
     while lexer.token() {}
     lexer.out
 }

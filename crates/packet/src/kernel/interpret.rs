@@ -46,7 +46,7 @@ pub(super) fn interpret(kernel: &Kernel, packet: &mut Packet, around: &mut Aroun
                 }
             }
             End::Test(test, yes, no) => {
-                if kernel.tests[test as usize].holds(packet.bytes()) {
+                if kernel.tests[test as usize].holds(packet.bytes(), wire_length(packet)) {
                     yes
                 } else {
                     no
@@ -58,6 +58,11 @@ pub(super) fn interpret(kernel: &Kernel, packet: &mut Packet, around: &mut Aroun
             End::Take => return Verdict::Take,
         };
     }
+}
+
+/// As tests take it: no filter tells lengths beyond 32 bits apart.
+fn wire_length(packet: &Packet) -> u32 {
+    u32::try_from(packet.wire_len()).unwrap_or(u32::MAX)
 }
 
 impl Around<'_> {
@@ -92,8 +97,7 @@ impl Around<'_> {
             Step::Strip(bytes) => packet.strip(bytes as usize),
             Step::Truncate(value) => {
                 let length = usize::try_from(self.get(value)).unwrap_or(usize::MAX);
-                let shorter = packet.resize(length.min(packet.len()));
-                debug_assert_eq!(shorter, Ok(()), "there is room for what was there");
+                packet.truncate(length);
             }
         }
         None
@@ -103,6 +107,7 @@ impl Around<'_> {
         match expr {
             Expr::Const(number) => number,
             Expr::Length => packet.len() as u64,
+            Expr::WireLength => packet.wire_len() as u64,
             Expr::Now => self.now_ns,
             Expr::Mark => packet.mark(),
             Expr::Word(word) => self.words[word as usize].get(),

@@ -209,6 +209,8 @@ pub enum Expr {
     Const(u64),
     /// Bytes of the packet.
     Length,
+    /// Bytes that the packet had on the wire.
+    WireLength,
     /// The time of the event loop in nanoseconds: the same throughout a batch of breaths.
     Now,
     /// The mark of the packet.
@@ -240,7 +242,7 @@ pub enum Step {
     Prepend(u32, u32),
     /// Takes so many bytes off the front.
     Strip(u32),
-    /// Cuts what is longer than the value.
+    /// Cuts what is longer than the value; the length on the wire stays.
     Truncate(Value),
 }
 

@@ -26,6 +26,7 @@ impl fmt::Display for Expr {
         match self {
             Expr::Const(number) => write!(f, "const {number}"),
             Expr::Length => f.write_str("length"),
+            Expr::WireLength => f.write_str("wire_length"),
             Expr::Now => f.write_str("now"),
             Expr::Mark => f.write_str("mark"),
             Expr::Word(word) => write!(f, "word {word}"),

@@ -249,6 +249,7 @@ fn expr(words: &mut Words<'_>) -> Read<Expr> {
     Ok(match first {
         "const" => Expr::Const(words.number()?),
         "length" => Expr::Length,
+        "wire_length" => Expr::WireLength,
         "now" => Expr::Now,
         "mark" => Expr::Mark,
         "word" => Expr::Word(words.number()?),

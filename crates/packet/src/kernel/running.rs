@@ -50,6 +50,23 @@ impl Running {
         }
     }
 
+    /// Goes on as another kernel: what is counted under the same name, drops by reason included,
+    /// goes on from where it is.
+    pub fn become_another(&mut self, mut other: Running) {
+        for (name, count) in self.counts() {
+            if name.strip_prefix("drop_") == Some("unlinked") {
+                other.words[other.kernel.words.len() + other.kernel.reasons.len()].set(count);
+            } else if let Some(reason) = name.strip_prefix("drop_")
+                && let Some(at) = other.kernel.reasons.iter().position(|own| own == reason)
+            {
+                other.words[other.kernel.words.len() + at].set(count);
+            } else if other.kernel.words.iter().any(|own| own.is_counter && own.name == name) {
+                other.set_word(&name, count);
+            }
+        }
+        *self = other;
+    }
+
     /// The words, where they are.
     pub(crate) fn words(&self) -> &Rc<[Cell<u64>]> {
         &self.words

@@ -3,7 +3,10 @@
 use std::fmt;
 
 use tidemill_jit::Body;
-use tidemill_jit::build::{Block, Value};
+use tidemill_jit::build::{Block, InstBuilder, Value, types};
+
+use crate::compiled::plain;
+use crate::packet::offsets;
 
 /// What generated code of a test may look at.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +15,21 @@ pub struct Looked {
     pub data: Value,
     /// How many bytes there are, 64 bits wide.
     pub length: Value,
+    /// The address of the packet itself.
+    pub(crate) packet: Value,
+}
+
+impl Looked {
+    /// Writes code for how many bytes there were on the wire, 32 bits wide: the greatest number for
+    /// more than that.
+    pub fn wire_length(&self, body: &mut Body<'_>) -> Value {
+        let at = offsets::MISSING as i32;
+        let missing = body.ins().load(types::I64, plain(), self.packet, at);
+        let length = body.ins().iadd(self.length, missing);
+        let most = body.ins().iconst(types::I64, i64::from(u32::MAX));
+        let length = body.ins().umin(length, most);
+        body.ins().ireduce(types::I32, length)
+    }
 }
 
 /// A condition on the bytes of a packet. Both forms must agree.
@@ -19,8 +37,9 @@ pub trait Test: fmt::Debug + Send + Sync {
     /// What it asks, in one line.
     fn name(&self) -> &str;
 
-    /// Whether it holds: the oracle of the code.
-    fn holds(&self, bytes: &[u8]) -> bool;
+    /// Whether it holds of these bytes of a packet that had `wire_length` on the wire: the oracle
+    /// of the code.
+    fn holds(&self, bytes: &[u8], wire_length: u32) -> bool;
 
     /// Writes code that ends the block and goes to `yes` or to `no`; neither takes parameters. It
     /// reads no byte beyond the length, and changes nothing.

@@ -49,13 +49,19 @@ pub(crate) struct Buffer {
     length: u32,
     /// When it was taken from the pool, in the time of the event loop.
     born_ns: u64,
-    /// When it was captured, in nanoseconds since the epoch.
-    time_ns: i64,
+    /// When it was captured, in nanoseconds since the epoch, plus [`TIME_BIAS`]; 0: not known. So
+    /// the zeros of a fresh packet say that it has no time, and the epoch is a time.
+    time: u64,
     /// Whatever apps agree on.
     mark: u64,
-    reserved: [u64; 2],
+    /// Bytes that it had on the wire and that are not here.
+    missing: u64,
+    reserved: u64,
     bytes: [u8; ROOM],
 }
+
+/// Makes the earliest time that can be said the one that says nothing.
+const TIME_BIAS: u64 = 1 << 63;
 
 impl Buffer {
     /// Puts the packet where fresh ones begin: the most room behind.
@@ -113,10 +119,12 @@ pub mod offsets {
     pub const HOME: usize = offset_of!(Buffer, home);
     /// When it was taken from its pool: `u64`.
     pub const BORN: usize = offset_of!(Buffer, born_ns);
-    /// When it was captured: `i64`.
-    pub const TIME: usize = offset_of!(Buffer, time_ns);
+    /// When it was captured: `u64`.
+    pub const TIME: usize = offset_of!(Buffer, time);
     /// The mark: `u64`.
     pub const MARK: usize = offset_of!(Buffer, mark);
+    /// Bytes that are not here: `u64`.
+    pub const MISSING: usize = offset_of!(Buffer, missing);
     /// The bytes, headroom first.
     pub const BYTES: usize = offset_of!(Buffer, bytes);
 }
@@ -169,6 +177,34 @@ impl Packet {
     #[inline]
     pub fn len(&self) -> usize {
         self.head().length as usize
+    }
+
+    /// How many bytes it had on the wire, with those that were cut off. Headers that are put on or
+    /// taken off count.
+    #[inline]
+    pub fn wire_len(&self) -> usize {
+        self.len() + self.missing()
+    }
+
+    /// Says how many bytes it had on the wire: not less than it has.
+    pub fn set_wire_len(&mut self, length: usize) {
+        let missing = length.saturating_sub(self.len());
+        self.head_mut().missing = missing as u64;
+    }
+
+    /// How many bytes it had on the wire that are not here.
+    #[inline]
+    pub fn missing(&self) -> usize {
+        self.head().missing as usize
+    }
+
+    /// Leaves at most `length` bytes of what was captured: its length on the wire stays.
+    #[inline]
+    pub fn truncate(&mut self, length: usize) {
+        let head = self.head_mut();
+        let cut = (head.length as usize).saturating_sub(length);
+        head.length -= cut as u32;
+        head.missing += cut as u64;
     }
 
     /// Whether it has none.
@@ -236,7 +272,8 @@ impl Packet {
         Ok(())
     }
 
-    /// Cuts the end off, or puts zeros behind it.
+    /// Makes the packet another one of this length: cuts the end off, or puts zeros behind it. What
+    /// is here then is all of it.
     ///
     /// # Errors
     /// There is no room; nothing has changed then.
@@ -244,6 +281,7 @@ impl Packet {
     pub fn resize(&mut self, length: usize) -> Result<(), NoRoom> {
         let old = self.len();
         self.set_length(length)?;
+        self.head_mut().missing = 0;
         if length > old {
             clear(&mut self.bytes_mut()[old..]);
         }
@@ -273,19 +311,21 @@ impl Packet {
         let mut copy = shared.take()?;
         let to = copy.head_mut();
         (to.start, to.length) = (head.start, head.length);
-        (to.born_ns, to.time_ns, to.mark) = (head.born_ns, head.time_ns, head.mark);
+        (to.born_ns, to.time, to.mark) = (head.born_ns, head.time, head.mark);
+        to.missing = head.missing;
         self::copy(copy.bytes_mut(), self.bytes());
         Some(copy)
     }
 
-    /// When it was captured, in nanoseconds since the epoch; 0 if nobody has said.
-    pub fn time_ns(&self) -> i64 {
-        self.head().time_ns
+    /// When it was captured, in nanoseconds since the epoch, if that is known.
+    pub fn time_ns(&self) -> Option<i64> {
+        let time = self.head().time;
+        (time != 0).then(|| (time ^ TIME_BIAS).cast_signed())
     }
 
-    /// Says when it was captured.
-    pub fn set_time_ns(&mut self, time_ns: i64) {
-        self.head_mut().time_ns = time_ns;
+    /// Says when it was captured, if that is known.
+    pub fn set_time_ns(&mut self, time_ns: Option<i64>) {
+        self.head_mut().time = time_ns.map_or(0, |time_ns| time_ns.cast_unsigned() ^ TIME_BIAS);
     }
 
     /// When it was taken from its pool, in the time of the event loop.

@@ -68,7 +68,8 @@ impl Shared {
         head.start = HEADROOM as u32;
         head.length = 0;
         head.mark = 0;
-        head.time_ns = 0;
+        head.time = 0;
+        head.missing = 0;
         head.born_ns = self.now_ns.get();
         // SAFETY: it has just left the freelist.
         Some(unsafe { Packet::from_raw(buffer) })

@@ -10,6 +10,8 @@
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+use tidemill_stdx::internet::complete;
+
 use super::{FRAME_BYTES_MAX, check, index_of, last};
 use crate::region::Region;
 use crate::{Avail, Error, Kind, Pore, Signal, Width};
@@ -98,6 +100,12 @@ impl PacketRing {
         Ok(Some((at + mac as u32, length)))
     }
 
+    /// Whether the kernel has left the checksum of this frame to the network card.
+    fn lacks_checksum(&self) -> Result<bool, Error> {
+        let status = self.word(self.block * BLOCK_BYTES + self.next + 20)?;
+        Ok(status & libc::TP_STATUS_CSUMNOTREADY != 0)
+    }
+
     fn take(&mut self) -> Result<(), Error> {
         let step = self.word(self.block * BLOCK_BYTES + self.next)?;
         self.left -= 1;
@@ -150,7 +158,11 @@ impl Pore for PacketRing {
         if length as usize > n {
             return Ok(0);
         }
+        let start = into.len();
         self.ring.get(u64::from(at), u64::from(length), into)?;
+        if self.lacks_checksum()? {
+            complete(&mut into[start..]);
+        }
         Ok(length as usize)
     }
 

@@ -38,8 +38,8 @@ struct Door {
     clients: usize,
     waiting: VecDeque<Communication>,
     packets: VecDeque<Packet>,
-    /// The time of the packet that was received last, which those sent then follow.
-    time_ns: i64,
+    /// The time of the packet that was received last, if it has one, which those sent then follow.
+    time_ns: Option<i64>,
 }
 
 /// The graph, and who uses it.
@@ -208,7 +208,7 @@ fn open(world: &mut World, lp: &mut Loop<World>, from: Communication, name: &str
         clients: 0,
         waiting: VecDeque::new(),
         packets: VecDeque::new(),
-        time_ns: 0,
+        time_ns: None,
     });
     door.clients += 1;
     packets.clients.insert(from, name.to_owned());

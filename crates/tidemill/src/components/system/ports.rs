@@ -24,8 +24,8 @@ struct Port<T> {
 /// A packet of the program on its way out.
 pub(crate) struct Outgoing {
     pub(crate) bytes: Vec<u8>,
-    /// The time of the packet that it follows, 0 for none.
-    pub(crate) time_ns: i64,
+    /// The time of the packet that it follows, if there is one that has any.
+    pub(crate) time_ns: Option<i64>,
 }
 
 /// All ports of the app.
@@ -102,7 +102,7 @@ impl Ports {
     }
 
     /// Sends a packet; whether there is such an output with room for it.
-    pub(super) fn send(&mut self, to: &str, bytes: &[u8], time_ns: i64) -> bool {
+    pub(super) fn send(&mut self, to: &str, bytes: &[u8], time_ns: Option<i64>) -> bool {
         let port = self.outputs.iter_mut().find(|port| port.name == to);
         let Some(port) = port else { return false };
         if port.queue.len() >= QUEUED_MAX {
@@ -141,8 +141,8 @@ mod tests {
         ports.name(&names(&["b", "c"]), &names(&["x", "y"]));
         assert_eq!((ports.room(0), ports.room(1)), (0, QUEUED_MAX));
         assert!(ports.take("b").is_some() && ports.take("a").is_none());
-        assert_eq!((0..2000).filter(|_| ports.send("x", b"1", 0)).count(), QUEUED_MAX);
-        assert!(!ports.send("z", b"1", 0));
+        assert_eq!((0..2000).filter(|_| ports.send("x", b"1", None)).count(), QUEUED_MAX);
+        assert!(!ports.send("z", b"1", None));
         assert_eq!((ports.refused(), ports.refused()), (2000 - QUEUED_MAX as u64, 0));
         let sent: Vec<_> = ports.sent().map(|(at, queue)| (at, queue.len())).collect();
         assert_eq!(sent, [(0, QUEUED_MAX)]);

@@ -1,0 +1,282 @@
+//! What is true of packets stays true: how long they were, when they were captured, that a capture
+//! is broken, and what the kernel did to them.
+
+use std::net::UdpSocket;
+use std::process::Command;
+
+use crate::common::{Folder, graph_of, on_the_system, run_for};
+use tidemill_apps::capture::{Ended, Format, Frame, Reader, Writer};
+use tidemill_packet::drive;
+use tidemill_packet::engine::{Engine, EngineKind, Note, Options, Rest};
+use tidemill_packet::graph::Graph;
+
+/// Writes a capture of frames with times and lengths.
+fn write_frames(path: &str, format: Format, frames: &[Frame]) {
+    let file = std::fs::File::create(path).expect("writable");
+    let mut writer = Writer::new(file, format).expect("writable");
+    for frame in frames {
+        writer.write(frame.time_ns, &frame.bytes, frame.length).expect("writable");
+    }
+}
+
+/// Times, lengths and bytes of a capture, and how it ends.
+fn read_frames(path: &str) -> (Vec<(i64, u32, Vec<u8>)>, Ended) {
+    let file = std::fs::File::open(path).expect("a capture");
+    let mut reader = Reader::new(file).expect("a capture");
+    let (mut frame, mut frames) = (Frame::default(), Vec::new());
+    loop {
+        match reader.next(&mut frame) {
+            Ok(()) => frames.push((frame.time_ns, frame.length, frame.bytes.clone())),
+            Err(ended) => return (frames, ended),
+        }
+    }
+}
+
+/// Breathes until all is done; the notes, and the engine as it is then.
+fn run(kind: EngineKind, text: &str) -> (Vec<Note>, Engine) {
+    let mut engine = Engine::new(Options { kind, ..Options::default() });
+    engine.set_time(0, 1_700_000_000_000_000_000);
+    engine.configure(graph_of(text)).expect("it starts");
+    for _ in 0..100_000 {
+        if engine.breathe() == Rest::Finished {
+            return (engine.take_notes(), engine);
+        }
+    }
+    panic!("it does not end");
+}
+
+const ENGINES: [EngineKind; 2] = [EngineKind::Compiled, EngineKind::Dispatch];
+
+/// Frames that the capture has only a part of; the first at the epoch.
+fn cut_frames() -> Vec<Frame> {
+    let frame = |at: u32| Frame {
+        bytes: vec![at as u8; 20 + at as usize],
+        time_ns: i64::from(at) * 1_000_000_001,
+        length: if at.is_multiple_of(3) { 20 + at } else { 1000 + at },
+    };
+    (0..40).map(frame).collect()
+}
+
+#[test]
+fn lengths_and_times_survive_apps_and_filters_ask_for_them() {
+    let folder = Folder::new();
+    let [before, after] = ["in", "out"].map(|name| folder.path(name));
+    let frames = cut_frames();
+    let apps = "VlanTag { tag: 5 } -> two :: VlanUntag { tag: 5 } -> three :: Truncate \
+                { length: 19 } -> four :: Filter { expr: \"EXPR\" }";
+    for kind in ENGINES {
+        for format in [Format::Pcap, Format::Pcapng] {
+            write_frames(&before, format, &frames);
+            for (expr, least, most) in [
+                ("greater 1000", 1000, u32::MAX),
+                ("less 999", 0, 999),
+                ("len > 1020", 1021, u32::MAX),
+                ("len = 20", 20, 20),
+            ] {
+                let (notes, engine) = run(
+                    kind,
+                    &format!(
+                        "in :: PcapReader {{ file: \"{before}\" }} -> one :: {}
+                         four -> out :: PcapWriter {{ file: \"{after}\" }}",
+                        apps.replace("EXPR", expr)
+                    ),
+                );
+                assert_eq!(notes, []);
+                let count = |app: &str, name: &str| {
+                    let all = engine.app_stats(app).expect("the app");
+                    all.iter().find(|(own, _)| own == name).map_or(0, |(_, count)| *count)
+                };
+                // 40 without every third.
+                assert_eq!((count("in", "cut"), count("three", "cut")), (26, 40));
+                drop(engine);
+                let expected: Vec<_> = frames
+                    .iter()
+                    .filter(|frame| (least..=most).contains(&frame.length))
+                    .map(|frame| (frame.time_ns, frame.length, frame.bytes[..19].to_vec()))
+                    .collect();
+                assert!(!expected.is_empty());
+                assert_eq!(read_frames(&after), (expected, Ended::Fine), "{expr} {kind:?}");
+            }
+        }
+    }
+}
+
+/// As tcpdump filters a capture, times and lengths included.
+#[test]
+fn tcpdump_copies_as_we_do() {
+    let folder = Folder::new();
+    let [before, ours, theirs] = ["in", "ours", "theirs"].map(|name| folder.path(name));
+    write_frames(&before, Format::Pcap, &cut_frames());
+    for expr in ["greater 1000", "less 40", "len >= 1003 and len < 1009", "ether[0] > 5", ""] {
+        let words = ["-Z", "root", "-r", &before, "-w", &theirs, expr];
+        let Ok(output) = Command::new("tcpdump").args(words).output() else {
+            return println!("skipped: no tcpdump");
+        };
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = format!(
+            "in :: PcapReader {{ file: \"{before}\" }} -> f :: Filter {{ expr: \"{expr}\" }}
+             f -> out :: PcapWriter {{ file: \"{ours}\" }}"
+        );
+        drop(run(EngineKind::Compiled, &text));
+        let micros = |(frames, ended): (Vec<(i64, u32, Vec<u8>)>, Ended)| {
+            // Theirs has no more.
+            let frames = frames.into_iter().map(|(ns, length, it)| (ns / 1000, length, it));
+            (frames.collect::<Vec<_>>(), ended)
+        };
+        assert_eq!(micros(read_frames(&ours)), micros(read_frames(&theirs)), "{expr}");
+    }
+}
+
+#[test]
+fn what_has_no_time_gets_that_of_its_writing() {
+    let folder = Folder::new();
+    let path = folder.path("out");
+    let text = "src :: Source { packets: 2, size: 60 } src -> out :: PcapWriter { file: \"PATH\" }";
+    for kind in ENGINES {
+        drop(run(kind, &text.replace("PATH", &path)));
+        let (frames, _) = read_frames(&path);
+        let expected = (1_700_000_000_000_000_000, 60, vec![0; 60]);
+        assert_eq!(frames, [expected.clone(), expected]);
+    }
+}
+
+/// A capture of five packets, then something that is none.
+fn broken(format: Format, path: &str, tail: &[u8]) {
+    write_frames(path, format, &cut_frames()[..5]);
+    let mut bytes = std::fs::read(path).expect("written");
+    bytes.extend(tail);
+    std::fs::write(path, bytes).expect("writable");
+}
+
+#[test]
+fn a_broken_capture_ends_with_what_it_had_and_is_not_read_again() {
+    let folder = Folder::new();
+    let [before, after] = ["in", "out"].map(|name| folder.path(name));
+    let other_link = [1u32, 20, 105, 0, 20].map(u32::to_le_bytes).concat();
+    for (format, tail, why) in [
+        (Format::Pcap, &[0xff; 40][..], "impossibly long"),
+        (Format::Pcap, &[0; 9], "breaks off"),
+        (Format::Pcapng, &[6, 0, 0, 0, 13, 0, 0, 0, 1, 2, 3, 4, 5], "impossible length"),
+        (Format::Pcapng, &[6, 0, 0], "breaks off"),
+        (Format::Pcapng, &other_link, "link type 105"),
+    ] {
+        for (kind, times) in [(ENGINES[0], 1), (ENGINES[1], 0), (ENGINES[0], 3)] {
+            broken(format, &before, tail);
+            let (notes, engine) = run(
+                kind,
+                &format!(
+                    "in :: PcapReader {{ file: \"{before}\", times: {times} }}
+                     in -> out :: PcapWriter {{ file: \"{after}\" }}"
+                ),
+            );
+            let [Note::Failed { app, fault, restart_in_ns: None }] = &notes[..] else {
+                panic!("{why}: {notes:?}")
+            };
+            assert_eq!(app, "in");
+            assert!(fault.message.contains(why), "{why}: {fault}");
+            assert_eq!(engine.out_of_order(), ["in"]);
+            assert!(engine.app_stats("in").expect("its counters").len() >= 2);
+            drop(engine);
+            let (frames, ended) = read_frames(&after);
+            assert_eq!((frames.len(), ended), (5, Ended::Fine), "{why}, {times} times");
+        }
+    }
+}
+
+#[test]
+fn captures_of_other_links_are_refused_at_once() {
+    let folder = Folder::new();
+    let path = folder.path("in");
+    for format in [Format::Pcap, Format::Pcapng] {
+        write_frames(&path, format, &cut_frames());
+        let mut bytes = std::fs::read(&path).expect("written");
+        let at = if format == Format::Pcap { 20 } else { 28 + 8 };
+        assert_eq!(bytes[at..at + 2], [1, 0]);
+        // IEEE 802.11
+        bytes[at] = 105;
+        std::fs::write(&path, &bytes).expect("writable");
+        let refused = Reader::new(&bytes[..]).err();
+        let why = "the capture is not of Ethernet but of link type 105";
+        assert_eq!(refused, Some(Ended::Wrong(why.to_owned())), "{format:?}");
+        let mut engine = Engine::new(Options::default());
+        let text = format!("in :: PcapReader {{ file: \"{path}\" }} -> end :: Sink");
+        assert!(engine.configure(graph_of(&text)).is_err());
+    }
+}
+
+/// A pair of devices that goes with the test.
+struct Veth(String);
+
+impl Veth {
+    fn new(name: &str) -> Result<Veth, String> {
+        let name = format!("{name}{}", std::process::id() % 10_000);
+        let ip = |words: String| {
+            let output = Command::new("ip").args(words.split(' ')).output();
+            let output = output.map_err(|error| format!("ip: {error}"))?;
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            if output.status.success() { Ok(()) } else { Err(said) }
+        };
+        ip(format!("link add {name}a type veth peer name {name}b"))?;
+        let veth = Veth(name.clone());
+        for end in ["a", "b"] {
+            let path = format!("/proc/sys/net/ipv6/conf/{name}{end}/disable_ipv6");
+            let _ = std::fs::write(path, "1");
+            ip(format!("link set {name}{end} up"))?;
+        }
+        // Nobody answers there, so its address is given.
+        ip(format!("address add 10.213.77.1/24 dev {name}a"))?;
+        ip(format!("neighbour add 10.213.77.2 lladdr 02:00:00:00:00:09 dev {name}a"))?;
+        Ok(veth)
+    }
+}
+
+impl Drop for Veth {
+    fn drop(&mut self) {
+        let _ = Command::new("ip").args(["link", "delete", &format!("{}a", self.0)]).output();
+    }
+}
+
+#[test]
+fn the_kernels_checksums_are_completed_and_its_drops_counted() {
+    let veth = match Veth::new("tmc") {
+        Ok(veth) => veth,
+        Err(why) => return println!("skipped: {why}"),
+    };
+    let folder = Folder::new();
+    let path = folder.path("out");
+    let text = format!(
+        "in :: RawSocket {{ interface: \"{}b\" }}
+         in -> out :: PcapWriter {{ file: \"{path}\" }}",
+        veth.0
+    );
+    let (mut world, mut events) = on_the_system();
+    if let Err(why) = drive::configure(&mut world, &mut events, graph_of(&text)) {
+        return println!("skipped: {why}");
+    }
+    run_for(&mut world, &mut events, 20);
+    let socket = UdpSocket::bind("10.213.77.1:0").expect("a port");
+    for length in [1, 2, 100, 1000] {
+        socket.send_to(&vec![7; length], "10.213.77.2:9").expect("sent");
+    }
+    run_for(&mut world, &mut events, 100);
+    // More than the kernel keeps for a socket, while the graph does not breathe.
+    for _ in 0..5000 {
+        socket.send_to(&[8; 1400], "10.213.77.2:9").expect("sent");
+    }
+    run_for(&mut world, &mut events, 200);
+    let counts = world.0.engine.app_stats("in").expect("the app");
+    let drops = counts.iter().find(|(name, _)| name == "kernel_drops").map(|(_, count)| *count);
+    world.0.engine.configure(Graph::new()).expect("it can go");
+    let (frames, _) = read_frames(&path);
+    let udp: Vec<_> = frames.iter().filter(|(.., it)| it[12..14] == [8, 0]).collect();
+    assert!(udp.len() >= 5, "{} frames", udp.len());
+    assert_eq!(drops.map(|drops| drops + udp.len() as u64), Some(5004), "none is unaccounted for");
+    for (_, _, frame) in udp {
+        let ip = tidemill_apps::net::ipv4(frame).expect("IPv4");
+        let segment = &frame[ip.payload()..ip.end()];
+        let mut bare = segment.to_vec();
+        bare[6..8].fill(0);
+        let sum = tidemill_apps::net::transport_checksum(ip.source, ip.destination, 17, &bare);
+        assert_eq!(segment[6..8], sum.to_be_bytes(), "{} bytes", segment.len());
+    }
+}

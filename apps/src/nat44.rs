@@ -1,7 +1,6 @@
 //! Many addresses behind one (RFC 3022: address and port translation; RFC 4787: any peer may answer
 //! on a mapping's port, and mappings live as long as the inside uses them).
 
-use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -58,32 +57,67 @@ pub struct Nat44 {
     hosts: Map<(u8, u16), Host>,
     /// The free ports of each protocol.
     free: Map<u8, FreePorts>,
+    /// Where the next port is looked for, so that one rests before another host gets it.
+    next: u16,
 }
 
-/// Ports that no mapping uses: those that none has used yet, in order, then those that came back,
-/// the longest free first. So one is found at once, however few are left, and a port rests as long
-/// as it can before another host gets it.
+/// Words of a set of ports, and words that say which of those are not 0.
+const WORDS: usize = 1 << 10;
+const SUMMARIES: usize = WORDS / 64;
+
+/// The ports that no mapping of a protocol uses, as a set of bits with a summary above: the next
+/// one is found by looking at some twenty words at most, however few are left.
 #[derive(Debug)]
 struct FreePorts {
-    /// The next that was never used; beyond the last port if there is none.
-    next: u32,
-    last: u16,
-    returned: VecDeque<u16>,
+    words: Box<[u64; WORDS]>,
+    /// Bit n of all: word n is not 0.
+    summary: [u64; SUMMARIES],
 }
 
 impl FreePorts {
-    fn all(first: u16, last: u16) -> FreePorts {
-        FreePorts { next: first.into(), last, returned: VecDeque::new() }
+    fn none() -> FreePorts {
+        FreePorts { words: Box::new([0; WORDS]), summary: [0; SUMMARIES] }
     }
 
-    fn take(&mut self) -> Option<u16> {
-        match u16::try_from(self.next).ok().filter(|next| *next <= self.last) {
-            Some(next) => {
-                self.next += 1;
-                Some(next)
-            }
-            None => self.returned.pop_front(),
+    fn insert(&mut self, port: u16) {
+        let word = usize::from(port) / 64;
+        self.words[word] |= 1 << (port % 64);
+        self.summary[word / 64] |= 1 << (word % 64);
+    }
+
+    fn remove(&mut self, port: u16) {
+        let word = usize::from(port) / 64;
+        self.words[word] &= !(1 << (port % 64));
+        if self.words[word] == 0 {
+            self.summary[word / 64] &= !(1 << (word % 64));
         }
+    }
+
+    /// The least from `first` on.
+    fn from(&self, first: u16) -> Option<u16> {
+        let at = |word: usize, bits: u64| (word * 64) as u16 + bits.trailing_zeros() as u16;
+        let word = usize::from(first) / 64;
+        let here = self.words[word] & (u64::MAX << (first % 64));
+        if here != 0 {
+            return Some(at(word, here));
+        }
+        let next = word + 1;
+        for group in next / 64..SUMMARIES {
+            let before = if group == next / 64 { next % 64 } else { 0 };
+            let bits = self.summary[group] & (u64::MAX << before);
+            if bits != 0 {
+                let word = group * 64 + bits.trailing_zeros() as usize;
+                return Some(at(word, self.words[word]));
+            }
+        }
+        None
+    }
+
+    /// Takes the next from `first` on, or behind the last one the least.
+    fn take(&mut self, first: u16) -> Option<u16> {
+        let port = self.from(first).or_else(|| self.from(0))?;
+        self.remove(port);
+        Some(port)
     }
 }
 
@@ -99,8 +133,9 @@ impl App for Nat44 {
     }
 
     fn new(config: Nat44Config, _: &mut Start) -> Result<Nat44, Fault> {
-        let free = Map::default();
-        Ok(Nat44 { config, ports: Map::default(), hosts: Map::default(), free })
+        let (ports, hosts, free) = (Map::default(), Map::default(), Map::default());
+        let next = config.first_port;
+        Ok(Nat44 { config, ports, hosts, free, next })
     }
 
     /// Mappings live on, those too whose port is no longer among those that new ones get. After
@@ -109,10 +144,11 @@ impl App for Nat44 {
         let range = |config: &Nat44Config| config.first_port..=config.last_port;
         if range(&config) != range(&self.config) {
             for (protocol, free) in &mut self.free {
+                *free = FreePorts::none();
                 let is_free = |port: &u16| !self.hosts.contains_key(&(*protocol, *port));
-                let returned = range(&config).filter(is_free).collect();
-                *free = FreePorts { next: u32::MAX, last: config.last_port, returned };
+                range(&config).filter(is_free).for_each(|port| free.insert(port));
             }
+            self.next = config.first_port;
         }
         self.config = config;
         Reconfigured::Kept
@@ -147,7 +183,7 @@ impl App for Nat44 {
             if !lives {
                 hosts.remove(&(host.0, *port));
                 if let Some(free) = free.get_mut(&host.0).filter(|_| range.contains(port)) {
-                    free.returned.push_back(*port);
+                    free.insert(*port);
                 }
             }
             lives
@@ -188,8 +224,13 @@ impl Nat44 {
             return Some(*port);
         }
         let (first, last) = (self.config.first_port, self.config.last_port);
-        let free = self.free.entry(host.0).or_insert_with(|| FreePorts::all(first, last));
-        let port = free.take()?;
+        let free = self.free.entry(host.0).or_insert_with(|| {
+            let mut all = FreePorts::none();
+            (first..=last).for_each(|port| all.insert(port));
+            all
+        });
+        let port = free.take(self.next)?;
+        self.next = if port >= last { first } else { port + 1 };
         self.hosts.insert((host.0, port), host);
         self.ports.insert(host, (port, now_ns));
         Some(port)
@@ -241,4 +282,38 @@ fn rewrite(
 fn change(frame: &mut [u8], sum_at: usize, before: &[u8], after: &[u8]) {
     let sum = adjust(port(frame, sum_at), before, after);
     frame[sum_at..sum_at + 2].copy_from_slice(&sum.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use tidemill_stdx::rng::Rng;
+
+    use super::FreePorts;
+
+    #[test]
+    fn free_ports_are_found_as_by_a_plain_set() {
+        let (mut random, mut free, mut plain) = (Rng::new(5), FreePorts::none(), BTreeSet::new());
+        for round in 0..200_000u32 {
+            let port = random.next_u64() as u16;
+            let port = if round % 3 == 0 { port } else { port | 0xff00 };
+            match random.below(3) {
+                0 => {
+                    free.insert(port);
+                    plain.insert(port);
+                }
+                1 => {
+                    free.remove(port);
+                    plain.remove(&port);
+                }
+                _ => {
+                    let next = plain.range(port..).next().or_else(|| plain.first()).copied();
+                    assert_eq!(free.take(port), next);
+                    next.map(|next| plain.remove(&next));
+                }
+            }
+        }
+        assert_eq!(free.from(0), plain.first().copied());
+    }
 }

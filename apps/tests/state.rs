@@ -218,9 +218,9 @@ fn sources_go_on_from_where_they_are() {
         ] {
             let text = |app: &str| format!("app :: {app} app -> end :: Sink");
             let mut engine = start(kind, &text(&before));
-            (0..20).for_each(|_| drop(engine.breathe()));
+            (0..20).for_each(|_| _ = engine.breathe());
             change(&mut engine, &text(&after));
-            (0..20).for_each(|_| drop(engine.breathe()));
+            (0..20).for_each(|_| _ = engine.breathe());
             assert_eq!(count(&engine, "end", "taken_packets"), expected, "{after} {kind:?}");
         }
     }

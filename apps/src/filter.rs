@@ -4,15 +4,16 @@
 //! kernels that ask tests: here the one becomes the other. So the decisions of a filter stand in
 //! the middle of the breath, between the apps before and behind it.
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use tidemill_filter::graph::Graph;
 use tidemill_filter::optimise::optimise;
-use tidemill_filter::{Packet as Seen, Settings, compile, interpret, write};
+use tidemill_filter::{Packet as Seen, Seen as View, Settings, compile, interpret_seen, write};
 use tidemill_jit::Body;
 use tidemill_jit::build::{Block, InstBuilder, types};
 use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
-use tidemill_packet::kernel::{Builder, Expr, Looked, Running, Test};
+use tidemill_packet::kernel::{Builder, Expr, Looked, Running, Test, Viewed};
 use tidemill_stdx::diag::{Sources, has_errors};
 
 use crate::code;
@@ -20,11 +21,15 @@ use crate::code;
 tidemill_packet::declare! {
     /// Lets the packets through that match an expression of the pcap filter language.
     ///
-    /// An example is "tcp port 80 and not net 10.0.0.0/8"; it means what tcpdump takes it for.
+    /// An example is "tcp port 80 and not net 10.0.0.0/8"; it means what tcpdump takes it for. It
+    /// asks how long packets were on the wire; `outbound` are those that a RawSocket saw this
+    /// machine send, and all others `inbound`.
     app Filter {
         config FilterConfig {
             /// The expression; an empty one matches all.
             expr: String,
+            /// The mask of the network, for `ip broadcast`.
+            netmask: Ipv4Addr = Ipv4Addr::UNSPECIFIED,
         }
         ports {
             /// All packets.
@@ -43,10 +48,12 @@ tidemill_packet::declare! {
 pub struct Filter(Running);
 
 /// The decision graph of an expression.
-fn graph_of(expr: &str) -> Result<Graph, String> {
+fn graph_of(config: &FilterConfig) -> Result<Graph, String> {
     let mut sources = Sources::new();
-    let file = sources.add("expr", expr);
-    let (graph, diagnostics) = compile(file, &sources, &Settings::default());
+    let file = sources.add("expr", &config.expr);
+    let netmask = Some(config.netmask.to_bits());
+    let settings = Settings { netmask, has_directions: true };
+    let (graph, diagnostics) = compile(file, &sources, &settings);
     match graph.filter(|_| !has_errors(&diagnostics)) {
         Some(graph) => {
             let graph = optimise(&graph);
@@ -74,8 +81,9 @@ impl Test for Matches {
         &self.expr
     }
 
-    fn holds(&self, bytes: &[u8], wire_length: u32) -> bool {
-        interpret(&self.graph, bytes, wire_length)
+    fn holds(&self, packet: Viewed<'_>) -> bool {
+        let Viewed { bytes, wire_length, is_outgoing } = packet;
+        interpret_seen(&self.graph, &View { bytes, wire_length, is_outgoing })
     }
 
     fn write(&self, body: &mut Body<'_>, packet: Looked, yes: Block, no: Block) {
@@ -84,19 +92,25 @@ impl Test for Matches {
             true => packet.wire_length(body),
             false => body.ins().ireduce(types::I32, packet.length),
         };
-        let packet = Seen { data: packet.data, length: packet.length, wire_length };
+        let outgoing = self.graph.asks_direction().then(|| packet.outgoing(body));
+        let packet = Seen { data: packet.data, length: packet.length, wire_length, outgoing };
         write(body, &self.graph, packet, yes, no);
     }
 }
 
 impl Filter {
     fn running(config: FilterConfig) -> Result<Running, Fault> {
-        let graph = graph_of(&config.expr).map_err(Fault::new)?;
+        let graph = graph_of(&config).map_err(Fault::new)?;
         let mut kernel = Builder::new("Filter");
         let matched = kernel.counter("matched");
         let not_matched = kernel.reason("not_matched");
         let [yes, no, rest, none] = [(); 4].map(|()| kernel.block());
-        kernel.test(Arc::new(Matches { expr: config.expr, graph }), yes, no);
+        // The name says all that the test depends on: tests of one name are the same.
+        let expr = match config.netmask.is_unspecified() {
+            true => config.expr,
+            false => format!("{} (mask {})", config.expr, config.netmask),
+        };
+        kernel.test(Arc::new(Matches { expr, graph }), yes, no);
         kernel.at(yes);
         let one = kernel.constant(1);
         kernel.count(matched, one);
@@ -114,7 +128,7 @@ impl Filter {
 
 impl App for Filter {
     fn validate(config: &FilterConfig) -> Result<(), Wrong> {
-        graph_of(&config.expr).map(|_| ()).map_err(|message| Wrong::new("expr", message))
+        graph_of(config).map(|_| ()).map_err(|message| Wrong::new("expr", message))
     }
 
     fn new(config: FilterConfig, _: &mut Start) -> Result<Filter, Fault> {

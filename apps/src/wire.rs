@@ -3,11 +3,10 @@
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 
 use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start};
-use tidemill_packet::device;
+use tidemill_packet::device::{self, Received};
 
 /// Packets of one breath at most.
 const BURST: usize = 256;
@@ -81,12 +80,13 @@ struct Device {
 pub(crate) fn burst(
     io: &mut Io,
     buffer: &mut [u8],
-    mut read: impl FnMut(&mut [u8]) -> io::Result<Range<usize>>,
+    mut read: impl FnMut(&mut [u8]) -> io::Result<Received>,
 ) -> Result<Progress, Fault> {
     for _ in 0..io.room(0).min(BURST) {
         match read(buffer) {
-            Ok(frame) => {
-                let Some(packet) = io.packet_of(&buffer[frame]) else { continue };
+            Ok(Received { frame, is_outgoing }) => {
+                let Some(mut packet) = io.packet_of(&buffer[frame]) else { continue };
+                packet.set_outgoing(is_outgoing);
                 io.send(0, packet);
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Progress::Asleep),
@@ -95,6 +95,11 @@ pub(crate) fn burst(
         }
     }
     Ok(Progress::Ready)
+}
+
+/// A frame of this length that came from elsewhere.
+pub(crate) fn whole(length: usize) -> Received {
+    Received { frame: 0..length, is_outgoing: false }
 }
 
 /// Bytes beyond the greatest packet: enough to see that a frame is longer, with a VLAN tag too.
@@ -124,7 +129,7 @@ impl App for Tap {
 
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
         let Device { file, buffer } = &mut self.device;
-        burst(io, buffer, |buffer| file.read(buffer).map(|length| 0..length))
+        burst(io, buffer, |buffer| file.read(buffer).map(whole))
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {

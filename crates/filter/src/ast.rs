@@ -83,7 +83,7 @@ impl Protocol {
     /// The protocol of a keyword, `link` and `is-is` for `ether` and `isis` among them.
     pub fn of(keyword: &str) -> Option<Protocol> {
         let keyword = match keyword {
-            "link" | "fddi" | "tr" | "wlan" => "ether",
+            "link" | "ppp" | "slip" | "fddi" | "tr" | "wlan" => "ether",
             "es-is" => "esis",
             "is-is" => "isis",
             other => other,
@@ -204,10 +204,87 @@ pub enum PrimitiveKind {
     PppoeDiscovery,
     /// `pppoes`, `pppoes 7`
     PppoeSession(Option<u32>),
+    /// `llc`, `llc rr`
+    Llc(LlcKind),
+    /// `l1`, `iih` and the like: packets of IS-IS.
+    Isis(IsisKind),
+    /// `byte 12 = 8`
+    Byte(u32, Relation, u32),
+    /// `outbound`; else `inbound`.
+    Outbound(bool),
     /// `len < 9`
     Relation(Relation, Arithmetic, Arithmetic),
     /// What could not be read.
     Wrong,
+}
+
+/// Which frames of IEEE 802.2: the mask of the control field and what is under it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LlcKind {
+    /// What follows `llc`; empty if nothing does.
+    pub name: &'static str,
+    /// Bits of the control field that count; 0: none do.
+    pub mask: u32,
+    /// What they are.
+    pub value: u32,
+}
+
+impl LlcKind {
+    /// All of them.
+    pub const ALL: [LlcKind; 15] = {
+        const fn kind(name: &'static str, mask: u32, value: u32) -> LlcKind {
+            LlcKind { name, mask, value }
+        }
+        [
+            kind("", 0, 0),
+            kind("i", 1, 0),
+            kind("s", 3, 1),
+            kind("u", 3, 3),
+            kind("rr", 0x0f, 0x01),
+            kind("rnr", 0x0f, 0x05),
+            kind("rej", 0x0f, 0x09),
+            kind("ui", 0xef, 0x03),
+            kind("ua", 0xef, 0x63),
+            kind("disc", 0xef, 0x43),
+            kind("dm", 0xef, 0x0f),
+            kind("sabme", 0xef, 0x6f),
+            kind("test", 0xef, 0xe3),
+            kind("xid", 0xef, 0xaf),
+            kind("frmr", 0xef, 0x87),
+        ]
+    };
+
+    /// The kind of a name.
+    pub fn of(name: &str) -> Option<LlcKind> {
+        LlcKind::ALL.into_iter().find(|kind| kind.name == name)
+    }
+}
+
+/// Which packets of IS-IS, by their types.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IsisKind {
+    /// The word.
+    pub word: &'static str,
+    /// The types that it stands for.
+    pub types: &'static [u32],
+}
+
+impl IsisKind {
+    /// All of them; hello packets, link state packets, sequence numbers of either level.
+    pub const ALL: [IsisKind; 7] = [
+        IsisKind { word: "l1", types: &[0x1a, 0x18, 0x12, 0x0f, 0x11] },
+        IsisKind { word: "l2", types: &[0x1b, 0x19, 0x14, 0x10, 0x11] },
+        IsisKind { word: "iih", types: &[0x11, 0x0f, 0x10] },
+        IsisKind { word: "lsp", types: &[0x12, 0x14] },
+        IsisKind { word: "snp", types: &[0x1b, 0x1a, 0x18, 0x19] },
+        IsisKind { word: "csnp", types: &[0x18, 0x19] },
+        IsisKind { word: "psnp", types: &[0x1a, 0x1b] },
+    ];
+
+    /// The kind of a word.
+    pub fn of(word: &str) -> Option<IsisKind> {
+        IsisKind::ALL.into_iter().find(|kind| kind.word == word)
+    }
 }
 
 /// How two numbers are compared, without sign.
@@ -220,6 +297,20 @@ pub enum Relation {
     LessOrEqual,
     Greater,
     GreaterOrEqual,
+}
+
+impl Relation {
+    /// Its sign.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Relation::Equal => "=",
+            Relation::NotEqual => "!=",
+            Relation::Less => "<",
+            Relation::LessOrEqual => "<=",
+            Relation::Greater => ">",
+            Relation::GreaterOrEqual => ">=",
+        }
+    }
 }
 
 /// An operator on two numbers of 32 bits.
@@ -350,16 +441,16 @@ impl Display for PrimitiveKind {
             PrimitiveKind::Mpls(label) => with(f, "mpls", *label),
             PrimitiveKind::PppoeDiscovery => f.write_str("pppoed"),
             PrimitiveKind::PppoeSession(session) => with(f, "pppoes", *session),
+            PrimitiveKind::Llc(kind) if kind.name.is_empty() => f.write_str("llc"),
+            PrimitiveKind::Llc(kind) => write!(f, "llc {}", kind.name),
+            PrimitiveKind::Isis(kind) => f.write_str(kind.word),
+            PrimitiveKind::Byte(at, relation, number) => {
+                write!(f, "byte {at} {} {number}", relation.sign())
+            }
+            PrimitiveKind::Outbound(true) => f.write_str("outbound"),
+            PrimitiveKind::Outbound(false) => f.write_str("inbound"),
             PrimitiveKind::Relation(relation, left, right) => {
-                let sign = match relation {
-                    Relation::Equal => "=",
-                    Relation::NotEqual => "!=",
-                    Relation::Less => "<",
-                    Relation::LessOrEqual => "<=",
-                    Relation::Greater => ">",
-                    Relation::GreaterOrEqual => ">=",
-                };
-                write!(f, "{left} {sign} {right}")
+                write!(f, "{left} {} {right}", relation.sign())
             }
             PrimitiveKind::Wrong => f.write_str("<error>"),
         }

@@ -6,15 +6,25 @@ use crate::ast::Operator;
 use crate::graph::{Check, Family, Graph, Target, Value, ValueId};
 
 /// What a filter sees of a packet.
-struct Seen<'p> {
-    bytes: &'p [u8],
-    wire_length: u32,
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'p> {
+    /// The bytes that were kept.
+    pub bytes: &'p [u8],
+    /// How many there were on the wire.
+    pub wire_length: u32,
+    /// This machine sent it.
+    pub is_outgoing: bool,
 }
 
 /// Whether the filter matches these bytes of a packet that had `wire_length` on the wire.
 pub fn matches(graph: &Graph, bytes: &[u8], wire_length: u32) -> bool {
+    matches_seen(graph, &Seen { bytes, wire_length, is_outgoing: false })
+}
+
+/// Whether the filter matches a packet.
+pub fn matches_seen(graph: &Graph, seen: &Seen<'_>) -> bool {
     // `None` is a load beyond the packet, a division by zero: the packet is rejected.
-    decide(graph, &Seen { bytes, wire_length }).unwrap_or(false)
+    decide(graph, seen).unwrap_or(false)
 }
 
 fn decide(graph: &Graph, seen: &Seen<'_>) -> Option<bool> {
@@ -51,6 +61,7 @@ fn evaluate(graph: &Graph, seen: &Seen<'_>, id: ValueId) -> Option<u32> {
     Some(match graph.values.get(id) {
         Value::Constant(number) => number,
         Value::Length => seen.wire_length,
+        Value::Outgoing => u32::from(seen.is_outgoing),
         Value::Load { width, base, offset } => {
             let base = base.map_or(Some(0), |base| evaluate(graph, seen, base))?;
             let start = (base as usize).checked_add(offset as usize)?;

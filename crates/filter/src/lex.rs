@@ -122,6 +122,11 @@ const WORDS: &[&[&str]] = &[
     &["dir", "direction"],
     &["l1"],
     &["l2"],
+    &["iih"],
+    &["lsp"],
+    &["snp"],
+    &["csnp"],
+    &["psnp"],
     &["lane"],
     &["metac"],
 ];
@@ -316,7 +321,8 @@ fn dotted(text: &str) -> Option<(usize, Dotted)> {
     }
     let value = address::dotted(&text[..length])
         .ok_or_else(|| "the numbers of an IPv4 address are 0 to 255".to_owned());
-    (parts > 1).then_some((length, value))
+    // `1.1023` is no part of an IPv4 address, but a name, for it is an address of DECnet.
+    (parts > 1 && !(parts == 2 && value.is_err())).then_some((length, value))
 }
 
 /// A name ends with a letter, a digit or a dot.

@@ -28,8 +28,9 @@
 //!
 //! * names of hosts, networks and gateways are not looked up;
 //! * ports and protocols have names from a table of our own (`names`);
-//! * other link layers, `llc`, `geneve`, the levels of IS-IS and DECnet addresses are not there,
-//!   nor are directions and interfaces, which a packet alone does not tell;
+//! * other link layers and `geneve` are not there, nor are interfaces, which a packet does not tell;
+//! * `inbound` and `outbound` are for packets of devices, not of captures ([`Settings`]);
+//! * `byte` has no `&` and `|`: libpcap takes them and never looks at the byte;
 //! * `protochain` advances over an authentication header by its length; libpcap forgets how far it
 //!   has come.
 //!
@@ -49,6 +50,6 @@ pub mod optimise;
 pub mod parse;
 
 pub use graph::Graph;
-pub use interpret::matches as interpret;
+pub use interpret::{Seen, matches as interpret, matches_seen as interpret_seen};
 pub use lower::{Settings, compile};
 pub use native::{Filter, Frame, Packet, write};

@@ -179,7 +179,7 @@ fn broadcasts_follow_the_mask() {
     assert_eq!(refused, Ok(()), "{AS_TCPDUMP:?}");
     let mut sources = tidemill_stdx::diag::Sources::new();
     let file = sources.add("filter", "ip broadcast");
-    let settings = tidemill_filter::Settings { netmask: Some(0xffff_ff00) };
+    let settings = tidemill_filter::Settings { netmask: Some(0xffff_ff00), ..Default::default() };
     let (filter, _) = Filter::compile(file, &sources, &settings);
     let filter = filter.expect("a mask is set");
     let mut packet = [0u8; 34];

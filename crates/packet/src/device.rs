@@ -94,16 +94,27 @@ struct Beside {
     lacks_checksum: bool,
 }
 
-/// Receives a frame from a packet socket; what of `buffer` it is.
+/// A frame that has come.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Received {
+    /// What of the buffer it is.
+    pub frame: Range<usize>,
+    /// This machine sent it.
+    pub is_outgoing: bool,
+}
+
+/// Receives a frame from a packet socket.
 ///
 /// The kernel takes the outer VLAN tag off and hands it over beside the frame: it is put back. A
 /// checksum that was left to the network card is completed.
 ///
 /// # Errors
 /// As reading has them.
-pub fn receive(socket: &File, buffer: &mut [u8]) -> io::Result<Range<usize>> {
+pub fn receive(socket: &File, buffer: &mut [u8]) -> io::Result<Received> {
     // Room for a tag is left in front.
-    let Some((_, rest)) = buffer.split_at_mut_checked(TAG) else { return Ok(0..0) };
+    let Some((_, rest)) = buffer.split_at_mut_checked(TAG) else {
+        return Ok(Received { frame: 0..0, is_outgoing: false });
+    };
     let mut part = libc::iovec { iov_base: rest.as_mut_ptr().cast(), iov_len: rest.len() };
     // More than one message of this kind needs, aligned as such messages are.
     let mut control = [0u64; 16];
@@ -112,6 +123,10 @@ pub fn receive(socket: &File, buffer: &mut [u8]) -> io::Result<Range<usize>> {
     (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
     (message.msg_control, message.msg_controllen) =
         ((&raw mut control).cast(), size_of_val(&control) as _);
+    // SAFETY: zeros are an address.
+    let mut from: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    message.msg_name = (&raw mut from).cast();
+    message.msg_namelen = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
     // SAFETY: the message says where its parts are and how long; they live during the call.
     let length = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) };
     let length = usize::try_from(length).map_err(|_| io::Error::last_os_error())?;
@@ -122,10 +137,13 @@ pub fn receive(socket: &File, buffer: &mut [u8]) -> io::Result<Range<usize>> {
         // What it cannot complete it leaves: a tunnel's inner one, and a frame that was cut.
         tidemill_stdx::internet::complete(&mut buffer[frame.clone()]);
     }
-    let Some(tag) = tag.filter(|_| length >= ADDRESSES) else { return Ok(frame) };
+    let is_outgoing = from.sll_pkttype == libc::PACKET_OUTGOING;
+    let Some(tag) = tag.filter(|_| length >= ADDRESSES) else {
+        return Ok(Received { frame, is_outgoing });
+    };
     buffer.copy_within(TAG..TAG + ADDRESSES, 0);
     buffer[ADDRESSES..ADDRESSES + TAG].copy_from_slice(&tag);
-    Ok(0..frame.end)
+    Ok(Received { frame: 0..frame.end, is_outgoing })
 }
 
 /// What came beside a frame.

@@ -157,6 +157,11 @@ impl Graph {
         self.values.iter().any(|(_, value)| value == Value::Length)
     }
 
+    /// Whether anything of it depends on who sent a packet.
+    pub fn asks_direction(&self) -> bool {
+        self.values.iter().any(|(_, value)| value == Value::Outgoing)
+    }
+
     /// The nodes that can be reached, in order.
     pub fn reached(&self) -> Vec<NodeId> {
         let mut reached = vec![false; self.nodes.len()];

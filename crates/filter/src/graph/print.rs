@@ -95,6 +95,7 @@ impl Printer<'_> {
         match value {
             Value::Constant(number) => number.fmt(f),
             Value::Length => f.write_str("length"),
+            Value::Outgoing => f.write_str("outgoing"),
             Value::Load { width, base, offset } => {
                 let bytes = width.bytes();
                 match base {

@@ -102,6 +102,9 @@ impl Reader {
     }
 
     fn value(&mut self, body: &str) -> Result<Value, String> {
+        if body == "outgoing" {
+            return Ok(Value::Outgoing);
+        }
         if body == "length" {
             return Ok(Value::Length);
         }

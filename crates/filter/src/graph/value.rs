@@ -58,6 +58,8 @@ pub enum Value {
     Constant(u32),
     /// The length of the packet on the wire.
     Length,
+    /// 1 if this machine sent the packet, 0 if it came from elsewhere or that is not known.
+    Outgoing,
     /// Bytes of the packet, most significant first, at `base + offset`.
     Load {
         /// How many.
@@ -232,7 +234,9 @@ impl Values {
         match self.all[id] {
             Value::Load { base, .. } => [base, None],
             Value::Binary(_, left, right) => [Some(left), Some(right)],
-            Value::Constant(_) | Value::Length | Value::Walk { .. } => [None, None],
+            Value::Constant(_) | Value::Length | Value::Outgoing | Value::Walk { .. } => {
+                [None, None]
+            },
         }
     }
 
@@ -240,6 +244,7 @@ impl Values {
         match value {
             Value::Constant(number) => Range::exactly(number),
             Value::Length => Range::ALL,
+            Value::Outgoing => Range { min: 0, max: 1 },
             Value::Load { width, .. } => match width {
                 Width::Byte => Range { min: 0, max: 0xff },
                 Width::Half => Range { min: 0, max: 0xffff },

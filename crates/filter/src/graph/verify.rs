@@ -72,7 +72,7 @@ impl Graph {
             self.computable(node, operand, coverage)?;
         }
         let covered = match self.values.get(value) {
-            Value::Constant(_) | Value::Length => true,
+            Value::Constant(_) | Value::Length | Value::Outgoing => true,
             Value::Load { width, base, offset } => {
                 u64::from(coverage.end(base)) >= u64::from(offset) + u64::from(width.bytes())
             }

@@ -9,6 +9,7 @@ use tidemill_stdx::diag::Span;
 use super::condition::Condition;
 use super::headers::{Field, Link};
 use super::{Lower, Lowered};
+use crate::ast::LlcKind;
 use crate::graph::{Comparison, Width};
 
 pub(super) const IP: u32 = 0x0800;
@@ -53,6 +54,24 @@ impl Lower {
                 self.is_length().and(first)
             }
             _ => self.typed(number),
+        })
+    }
+
+    /// `llc`, `llc rr`: frames of IEEE 802.2, but those of bare IPX.
+    pub(super) fn llc(&mut self, kind: LlcKind, span: Span) -> Lowered<Condition> {
+        if self.layout.link == Link::Ppp || self.layout.labels > 0 {
+            let message = "`llc` is for frames of Ethernet";
+            return Err(self.error("no-ethernet", span, message));
+        }
+        let length = self.is_length();
+        let bare = self.equals(self.logical(0), Width::Half, 0xffff);
+        let framed = length.and(bare.not());
+        Ok(match kind.mask {
+            0 => framed,
+            mask => {
+                let control = self.logical(2);
+                framed.and(self.masked(control, Width::Byte, mask, Comparison::Equal, kind.value))
+            }
         })
     }
 

@@ -24,6 +24,8 @@ use headers::Layout;
 pub struct Settings {
     /// The mask of the network, which `ip broadcast` needs.
     pub netmask: Option<u32>,
+    /// Packets may tell who sent them, as those of devices do: `inbound` and `outbound` need that.
+    pub has_directions: bool,
 }
 
 /// Nodes of a graph before it is optimised.

@@ -8,7 +8,9 @@ use super::condition::Condition;
 use super::headers::{Field, Link};
 use super::link::{ARP, IP, IP6, MPLS, PPPOE_DISCOVERY, PPPOE_SESSION, RARP};
 use super::{Lower, Lowered, Noted};
-use crate::ast::{Direction, Kind, Operand, Primitive, PrimitiveKind, Protocol, Qualifiers};
+use crate::ast::{
+    Direction, Kind, Operand, Primitive, PrimitiveKind, Protocol, Qualifiers, Relation,
+};
 use crate::graph::{Comparison, Family, Test, Value, Width};
 use crate::names::{self, Over};
 
@@ -32,10 +34,38 @@ impl Lower {
             PrimitiveKind::Mpls(label) => self.mpls(*label, span),
             PrimitiveKind::PppoeDiscovery => self.frame(PPPOE_DISCOVERY, span),
             PrimitiveKind::PppoeSession(session) => self.pppoe_session(*session, span),
+            PrimitiveKind::Llc(kind) => self.llc(*kind, span),
+            PrimitiveKind::Isis(kind) => self.isis(*kind, span),
+            PrimitiveKind::Byte(at, relation, number) => Ok(self.byte(*at, *relation, *number)),
+            PrimitiveKind::Outbound(is_outbound) => self.direction(*is_outbound, span),
             PrimitiveKind::Relation(relation, left, right) => self.relation(*relation, left, right),
             // The parser noted it.
             PrimitiveKind::Wrong => Err(Noted),
         }
+    }
+
+    /// `inbound`, `outbound`
+    fn direction(&mut self, is_outbound: bool, span: Span) -> Lowered<Condition> {
+        if !self.settings.has_directions {
+            let message = "packets of captures do not tell who sent them";
+            return Err(self.error("no-direction", span, message));
+        }
+        let (left, right) = (self.values.add(Value::Outgoing), self.values.constant(1));
+        let comparison = Comparison::Equal;
+        let sent = Condition::Test(Vec::new(), Test { comparison, left, right });
+        Ok(if is_outbound { sent } else { sent.not() })
+    }
+
+    /// `byte 12 = 8`
+    fn byte(&mut self, at: u32, relation: Relation, number: u32) -> Condition {
+        let (comparison, holds) = match relation {
+            Relation::Less => (Comparison::GreaterOrEqual, false),
+            Relation::Greater => (Comparison::Greater, true),
+            _ => (Comparison::Equal, true),
+        };
+        let field = Field::At(self.layout.link_header.saturating_add(at));
+        let test = self.test(field, Width::Byte, comparison, number);
+        if holds { test } else { test.not() }
     }
 
     fn length(&mut self, comparison: Comparison, length: u32) -> Condition {
@@ -195,6 +225,9 @@ impl Lower {
         span: Span,
     ) -> Lowered<Condition> {
         let high = |bits: u32| u32::MAX.checked_shl(32 - bits).unwrap_or(0);
+        if protocol == Some(Protocol::Decnet) {
+            return self.decnet(direction, operand, span);
+        }
         let (value, mask) = match *operand {
             Operand::Ethernet(bytes) => {
                 return self.ethernet(protocol, direction, is_net, bytes, span);
@@ -240,7 +273,7 @@ impl Lower {
     }
 
     /// Either end, both, or one, each made by `end`.
-    fn ends(
+    pub(super) fn ends(
         &mut self,
         direction: Direction,
         mut end: impl FnMut(&mut Lower, bool) -> Lowered<Condition>,
@@ -489,6 +522,10 @@ impl Lower {
             Some(Protocol::Iso) => {
                 let number = self.protocol_number(operand, span, names::osi)?;
                 self.osi_protocol(number, span)
+            }
+            Some(Protocol::Isis) => {
+                let number = self.protocol_number(operand, span, |_| None)?;
+                self.isis_type(number, span)
             }
             Some(other) => Err(self.unfit(other, "`proto`", span)),
         }

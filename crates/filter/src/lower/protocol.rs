@@ -3,12 +3,21 @@
 use tidemill_stdx::diag::Span;
 
 use super::condition::Condition;
-use super::headers::Field;
+use super::headers::{Field, Link};
 use super::link::{AARP, ARP, ATALK, IP, IP6, IPX_ACCESS_POINT};
 use super::link::{NETBEUI_ACCESS_POINT, OSI_ACCESS_POINT, RARP};
 use super::{Lower, Lowered};
-use crate::ast::Protocol;
+use crate::ast::{Direction, IsisKind, Operand, Protocol};
 use crate::graph::{Check, Comparison, Family, Test, Value, Width};
+
+const ISIS: u32 = 0x83;
+const DECNET: u32 = 0x6003;
+
+/// `1.1023` as the number that headers have.
+fn area_and_node(text: &str) -> Option<u32> {
+    let (area, node) = text.split_once('.')?;
+    Some(area.parse::<u32>().ok()? << 10 | node.parse::<u32>().ok()?)
+}
 
 /// The header that says "a fragment".
 const FRAGMENT: u32 = 44;
@@ -24,7 +33,7 @@ impl Lower {
             P::Rarp => return self.frame(RARP, span),
             P::Atalk => return self.frame(ATALK, span),
             P::Aarp => return self.frame(AARP, span),
-            P::Decnet => return self.frame(0x6003, span),
+            P::Decnet => return self.frame(DECNET, span),
             P::Lat => return self.frame(0x6004, span),
             P::Sca => return self.frame(0x6007, span),
             P::Moprc => return self.frame(0x6002, span),
@@ -35,7 +44,7 @@ impl Lower {
             P::Iso => return self.frame(OSI_ACCESS_POINT, span),
             P::Clnp => return self.osi_protocol(0x81, span),
             P::Esis => return self.osi_protocol(0x82, span),
-            P::Isis => return self.osi_protocol(0x83, span),
+            P::Isis => return self.osi_protocol(ISIS, span),
             P::Icmp => return self.ip_protocol(Family::Four, 1, span),
             P::Igmp => return self.ip_protocol(Family::Four, 2, span),
             P::Igrp => return self.ip_protocol(Family::Four, 9, span),
@@ -89,9 +98,73 @@ impl Lower {
 
     pub(super) fn osi_protocol(&mut self, number: u32, span: Span) -> Lowered<Condition> {
         let frame = self.frame(OSI_ACCESS_POINT, span)?;
-        // Behind three bytes of IEEE 802.2.
-        let at = Field::At(self.layout.payload + 3);
-        Ok(frame.and(self.equals(at, Width::Byte, number)))
+        let at = self.osi_header();
+        Ok(frame.and(self.equals(Field::At(at), Width::Byte, number)))
+    }
+
+    /// Behind three bytes of IEEE 802.2, which PPP does without.
+    fn osi_header(&self) -> u32 {
+        let before = if self.layout.link == Link::Ethernet { 3 } else { 0 };
+        self.layout.payload + before
+    }
+
+    /// `isis proto N`: packets of this type.
+    pub(super) fn isis_type(&mut self, number: u32, span: Span) -> Lowered<Condition> {
+        let isis = self.osi_protocol(ISIS, span)?;
+        let at = self.osi_header() + 4;
+        Ok(isis.and(self.equals(Field::At(at), Width::Byte, number)))
+    }
+
+    /// `l1`, `iih` and the like.
+    pub(super) fn isis(&mut self, kind: IsisKind, span: Span) -> Lowered<Condition> {
+        let types = kind.types.iter().map(|&number| self.isis_type(number, span));
+        Ok(Condition::Or(types.collect::<Lowered<_>>()?))
+    }
+
+    /// `decnet src 1.2`: a packet has one of four headers, short or long, padded or not.
+    pub(super) fn decnet(
+        &mut self,
+        direction: Direction,
+        operand: &Operand,
+        span: Span,
+    ) -> Lowered<Condition> {
+        let address = match operand {
+            Operand::Number(number) => *number,
+            Operand::Dotted { value, bits } => {
+                // Area and node; what follows is not looked at.
+                let bytes = value << (32 - bits);
+                (bytes >> 24) << 10 | bytes >> 16 & 0xff
+            }
+            Operand::Name(name) => match area_and_node(name) {
+                Some(address) => address,
+                None => {
+                    let message = format!("`{name}` is no address of DECnet");
+                    let noted = self.error("name-of-host", span, message);
+                    self.help("write its area and its number: `1.1023`");
+                    return Err(noted);
+                }
+            },
+            _ => return Err(self.error("bad-operand", span, "this is no address of DECnet")),
+        };
+        // Little endian.
+        let address = u32::from((address as u16).swap_bytes());
+        self.ends(direction, |lower, is_source| {
+            let frame = lower.frame(DECNET, span)?;
+            let places = if is_source { [5, 6, 17, 18] } else { [3, 4, 9, 10] };
+            let flags = [
+                (Width::Byte, 0x07, 0x02),
+                (Width::Half, 0xff07, 0x8102),
+                (Width::Byte, 0x07, 0x06),
+                (Width::Half, 0xff07, 0x8106),
+            ];
+            let forms = flags.into_iter().zip(places).map(|((width, mask, number), place)| {
+                let flags = Field::Network(2);
+                let is_form = lower.masked(flags, width, mask, Comparison::Equal, number);
+                is_form.and(lower.equals(Field::Network(place), Width::Half, address))
+            });
+            let forms = forms.collect();
+            Ok(frame.and(Condition::Or(forms)))
+        })
     }
 
     /// It is no fragment but the first.

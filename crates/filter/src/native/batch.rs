@@ -142,6 +142,7 @@ pub(super) fn define(module: &mut Module, graph: &Graph) -> Result<FuncId, Error
             data: field(types::I64, offset_of!(Frame<'_>, data)),
             length: field(types::I64, offset_of!(Frame<'_>, length)),
             wire_length: field(types::I32, offset_of!(Frame<'_>, wire_length)),
+            outgoing: None,
         };
         write_verdict(body, graph, packet, done);
 

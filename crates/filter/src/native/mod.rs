@@ -108,8 +108,12 @@ impl Filter {
         module
             .define(id, |body| {
                 let arguments = body.begin();
-                let packet =
-                    Packet { data: arguments[0], length: arguments[1], wire_length: arguments[2] };
+                let packet = Packet {
+                    data: arguments[0],
+                    length: arguments[1],
+                    wire_length: arguments[2],
+                    outgoing: None,
+                };
                 let done = body.create_block();
                 let verdict = body.append_block_param(done, types::I8);
                 write::write_verdict(body, &graph, packet, done);

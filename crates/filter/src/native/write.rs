@@ -24,6 +24,8 @@ pub struct Packet {
     pub length: Number,
     /// How many there were on the wire; 32 bits.
     pub wire_length: Number,
+    /// 1 if this machine sent it, else 0; 32 bits. Nothing, if that is known of none.
+    pub outgoing: Option<Number>,
 }
 
 /// So many places of one value are remembered; more cost time to look through.
@@ -356,6 +358,10 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
         let number = match self.graph.values.get(id) {
             Value::Constant(number) => return self.constant(number),
             Value::Length => return self.packet.wire_length,
+            Value::Outgoing => match self.packet.outgoing {
+                Some(outgoing) => return outgoing,
+                None => return self.constant(0),
+            },
             Value::Load { width, .. } => {
                 let raw = self.raw(id);
                 self.swap(raw, width)

@@ -3,7 +3,9 @@
 use tidemill_stdx::diag::Diagnostic;
 
 use super::{Parsed, Parser};
-use crate::ast::{Direction, Expr, Kind, Primitive, PrimitiveKind, Protocol, Qualifiers};
+use crate::ast::{
+    Direction, Expr, IsisKind, Kind, LlcKind, Primitive, PrimitiveKind, Protocol, Qualifiers, Relation,
+};
 use crate::lex::TokenKind;
 
 impl Parser<'_> {
@@ -74,8 +76,68 @@ impl Parser<'_> {
                 self.at += 1;
                 PrimitiveKind::PppoeDiscovery
             }
-            _ => return Ok(None),
+            "inbound" | "outbound" => {
+                self.at += 1;
+                PrimitiveKind::Outbound(word == "outbound")
+            }
+            "llc" => self.llc()?,
+            "byte" => self.byte()?,
+            _ => match IsisKind::of(word) {
+                Some(kind) => {
+                    self.at += 1;
+                    PrimitiveKind::Isis(kind)
+                }
+                None => return Ok(None),
+            },
         }))
+    }
+
+    /// `llc`, `llc rr`
+    fn llc(&mut self) -> Parsed<PrimitiveKind> {
+        self.at += 1;
+        let TokenKind::Name(name) = self.kind() else {
+            return Ok(PrimitiveKind::Llc(LlcKind::ALL[0]));
+        };
+        match LlcKind::of(name) {
+            Some(kind) => {
+                self.at += 1;
+                Ok(PrimitiveKind::Llc(kind))
+            }
+            None => {
+                let names: Vec<&str> = LlcKind::ALL[1..].iter().map(|kind| kind.name).collect();
+                let message = format!("no frame of IEEE 802.2 is called `{name}`");
+                let help = format!("they are called {}", names.join(", "));
+                let diagnostic = Diagnostic::error("unknown-frame", self.span(), message);
+                Err(self.note(diagnostic.help(help)))
+            }
+        }
+    }
+
+    /// `byte 12 = 8`
+    fn byte(&mut self) -> Parsed<PrimitiveKind> {
+        self.at += 1;
+        let TokenKind::Number(at) = *self.kind() else {
+            return Err(self.unexpected("the place of a byte"));
+        };
+        self.at += 1;
+        let relation = match self.kind() {
+            TokenKind::Sign("=") => Relation::Equal,
+            TokenKind::Sign("<") => Relation::Less,
+            TokenKind::Sign(">") => Relation::Greater,
+            TokenKind::Sign("&" | "|") => {
+                let message = "libpcap takes this, and never looks at the byte";
+                let help = format!("write `ether[{at}] & 2 != 0`");
+                let diagnostic = Diagnostic::error("not-supported", self.span(), message);
+                return Err(self.note(diagnostic.help(help)));
+            }
+            _ => return Err(self.unexpected("`=`, `<` or `>`")),
+        };
+        self.at += 1;
+        let TokenKind::Number(number) = *self.kind() else {
+            return Err(self.unexpected("a number"));
+        };
+        self.at += 1;
+        Ok(PrimitiveKind::Byte(at, relation, number))
     }
 
     /// A number, or one in parentheses.
@@ -136,15 +198,11 @@ impl Parser<'_> {
     fn refused(&mut self, word: &str) -> Parsed<()> {
         let reason = match word {
             "gateway" => "`gateway` needs names of hosts, which are not looked up",
-            "inbound" | "outbound" => "a packet does not tell its direction",
             "ifindex" => "a packet does not tell its interface",
-            "byte" => "`byte` is not taken: write `ether[3] & 2 != 0`",
             "geneve" => "what is inside Geneve is not looked at",
-            "llc" => "`llc` is not taken: compare bytes with `ether[14]` and the like",
-            "radio" | "ppp" | "slip" | "type" | "subtype" | "dir" | "lane" | "metac" => {
+            "radio" | "type" | "subtype" | "dir" | "lane" | "metac" => {
                 "this is for other link layers than Ethernet"
             }
-            "l1" | "l2" => "levels of IS-IS are not taken: compare bytes",
             _ => return Ok(()),
         };
         Err(self.note(Diagnostic::error("not-supported", self.span(), reason)))

@@ -21,7 +21,7 @@ pub fn corpus(name: &str) -> PathBuf {
 }
 
 /// The settings with which `tcpdump -r` compiles.
-pub const AS_TCPDUMP: Settings = Settings { netmask: Some(0) };
+pub const AS_TCPDUMP: Settings = Settings { netmask: Some(0), has_directions: false };
 
 /// The graph of a text as it was written, or what is wrong with it.
 pub fn graph(text: &str) -> Result<Graph, String> {
@@ -147,10 +147,21 @@ fn payload(rng: &mut Rng, bytes: &mut Vec<u8>) {
         15 => labelled(rng, bytes),
         16 | 17 => session(rng, bytes),
         18 => logical(rng, bytes),
+        19 if rng.chance(0.5) => decnet(rng, bytes),
         _ => {
             with_type(bytes, pick(rng, &[0x88cc, 0x809b, 0x80f3, 0x8137, 0x6003, 0x6004, 0x9000]));
             noise(rng, bytes, 40);
         }
+    }
+}
+
+/// DECnet: a length, one of four kinds of headers, and addresses wherever one may be.
+fn decnet(rng: &mut Rng, bytes: &mut Vec<u8>) {
+    bytes.extend([0x60, 0x03, 30, 0]);
+    bytes.extend(pick(rng, &[&[0x02][..], &[0x0a], &[0x81, 0x02], &[0x06], &[0x81, 0x2e]]));
+    for _ in 0..12 {
+        let address = pick(rng, &[1u16 << 10 | 2, 10 << 10 | 15, 1 << 10 | 1023, 5]);
+        bytes.extend(address.to_le_bytes());
     }
 }
 
@@ -182,7 +193,15 @@ fn session(rng: &mut Rng, bytes: &mut Vec<u8>) {
             six(rng, bytes);
         }
         _ => {
-            bytes.extend(pick(rng, &[[0x02, 0x81], [0, 0x31], [0xc0, 0x21]]));
+            let kinds: [&[u8]; 6] = [
+                &[0x02, 0x81],
+                &[0, 0x31],
+                &[0xc0, 0x21],
+                &[0, 0x23, 0x83, 27, 1, 0, 0x0f],
+                &[0, 0x23, 0x83, 27, 1, 0, 0x12],
+                &[0, 0x23, 0x81, 27, 1, 0, 0x12],
+            ];
+            bytes.extend(pick(rng, &kinds));
             noise(rng, bytes, 20);
         }
     }
@@ -206,6 +225,27 @@ fn logical(rng: &mut Rng, bytes: &mut Vec<u8>) {
             &[0xaa, 0xaa, 3, 0, 0, 0, 0x80, 0xf3],
             &[0xaa, 0xaa, 3, 0, 0, 0, 0x81, 0x37],
             &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0],
+            &[0x42, 0x42, 0x00, 0],
+            &[0x42, 0x42, 0x01, 0],
+            &[0x42, 0x42, 0x05, 0],
+            &[0x42, 0x42, 0x09, 1],
+            &[0x42, 0x42, 0x63],
+            &[0x42, 0x42, 0x73],
+            &[0x42, 0x42, 0x43],
+            &[0x42, 0x42, 0x0f],
+            &[0x42, 0x42, 0x6f],
+            &[0x42, 0x42, 0xe3],
+            &[0x42, 0x42, 0xaf],
+            &[0x42, 0x42, 0x97],
+            &[0xfe, 0xfe, 3, 0x83, 27, 1, 0, 0x0f],
+            &[0xfe, 0xfe, 3, 0x83, 27, 1, 0, 0x10],
+            &[0xfe, 0xfe, 3, 0x83, 27, 1, 0, 0x11],
+            &[0xfe, 0xfe, 3, 0x83, 27, 1, 0, 0x12],
+            &[0xfe, 0xfe, 3, 0x83, 27, 1, 0, 0x14],
+            &[0xfe, 0xfe, 3, 0x83, 27, 1, 0, 0x18],
+            &[0xfe, 0xfe, 3, 0x83, 27, 1, 0, 0x19],
+            &[0xfe, 0xfe, 3, 0x83, 27, 1, 0, 0x1a],
+            &[0xfe, 0xfe, 3, 0x83, 27, 1, 0, 0x1b],
         ],
     );
     bytes.extend(head);

@@ -92,13 +92,13 @@ impl Writer<'_, '_, '_> {
         let both =
             if cfg!(target_endian = "big") { start << 32 | length } else { length << 32 | start };
         let both = self.body.ins().iconst(types::I64, both);
-        // Start, length and birth; then time and mark.
+        // Start, length and birth; then time and mark; then what is missing and flags.
         let head = self.body.ins().splat(types::I64X2, both);
         let head = self.body.ins().insertlane(head, now, 1);
         self.body.ins().store(plain(), head, packet, HEAD as i32);
         let none = self.body.ins().iconst(types::I64, 0);
-        self.body.ins().store(plain(), none, packet, buffer::MISSING as i32);
         let none = self.body.ins().splat(types::I64X2, none);
+        self.body.ins().store(plain(), none, packet, buffer::MISSING as i32);
         self.body.ins().store(plain(), none, packet, HEAD as i32 + 16);
         let first = (buffer::BYTES + HEADROOM) as i64;
         let data = self.body.ins().iadd_imm_u(packet, first);
@@ -180,13 +180,11 @@ impl Writer<'_, '_, '_> {
         self.body.switch_to_block(on);
     }
 
-    /// Copies what a buffer says of its packet. Two loads are enough where nothing of it has just
+    /// Copies what a buffer says of its packet. Three loads are enough where nothing of it has just
     /// been written in parts, which the machine could not put together in time.
     fn copy_head(&mut self, at: usize, to: Value, from: Value) {
-        let missing = self.body.ins().load(types::I64, plain(), from, buffer::MISSING as i32);
-        self.body.ins().store(plain(), missing, to, buffer::MISSING as i32);
         if self.keeps_head(at) {
-            let parts = [HEAD as i32, HEAD as i32 + 16];
+            let parts = [HEAD as i32, HEAD as i32 + 16, HEAD as i32 + 32];
             let loads = parts.map(|at| (at, self.body.ins().load(types::I64X2, plain(), from, at)));
             for (at, value) in loads {
                 self.body.ins().store(plain(), value, to, at);
@@ -196,7 +194,8 @@ impl Writer<'_, '_, '_> {
         let (start, length) = (self.body.use_var(self.start), self.body.use_var(self.length));
         self.body.ins().istore32(plain(), start, to, buffer::START as i32);
         self.body.ins().istore32(plain(), length, to, buffer::LENGTH as i32);
-        for offset in [buffer::BORN, buffer::TIME, buffer::MARK] {
+        let words = [buffer::BORN, buffer::TIME, buffer::MARK, buffer::MISSING, buffer::FLAGS];
+        for offset in words {
             let word = self.body.ins().load(types::I64, plain(), from, offset as i32);
             self.body.ins().store(plain(), word, to, offset as i32);
         }
@@ -328,15 +327,22 @@ impl Writer<'_, '_, '_> {
     }
 }
 
-/// What a buffer says of its packet: start, length, birth, time and mark, in two words of 16 bytes;
-/// what is missing lies behind them.
+/// What a buffer says of its packet: start, length, birth, time, mark, what is missing and flags, in
+/// three words of 16 bytes.
 const HEAD: usize = buffer::START;
 
 const _: () = {
-    let follows = [buffer::LENGTH, buffer::BORN, buffer::TIME, buffer::MARK];
+    let follows = [
+        buffer::LENGTH,
+        buffer::BORN,
+        buffer::TIME,
+        buffer::MARK,
+        buffer::MISSING,
+        buffer::FLAGS,
+    ];
     let mut at = 0;
     while at < follows.len() {
-        assert!(follows[at] == HEAD + [4, 8, 16, 24][at], "they lie one behind the other");
+        assert!(follows[at] == HEAD + [4, 8, 16, 24, 32, 40][at], "they lie one behind the other");
         at += 1;
     }
     assert!(HEAD.is_multiple_of(16), "they are written 16 bytes at once");

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::{BlockId, End, Expr, HEADER_MAX, Kernel, Place, Step, Value, Width};
+use super::{BlockId, End, Expr, HEADER_MAX, Kernel, Place, Step, Value, Viewed, Width};
 use crate::packet::Packet;
 
 /// What a kernel sees besides the packet.
@@ -46,7 +46,7 @@ pub(super) fn interpret(kernel: &Kernel, packet: &mut Packet, around: &mut Aroun
                 }
             }
             End::Test(test, yes, no) => {
-                if kernel.tests[test as usize].holds(packet.bytes(), wire_length(packet)) {
+                if kernel.tests[test as usize].holds(viewed(packet)) {
                     yes
                 } else {
                     no
@@ -60,9 +60,9 @@ pub(super) fn interpret(kernel: &Kernel, packet: &mut Packet, around: &mut Aroun
     }
 }
 
-/// As tests take it: no filter tells lengths beyond 32 bits apart.
-fn wire_length(packet: &Packet) -> u32 {
-    u32::try_from(packet.wire_len()).unwrap_or(u32::MAX)
+fn viewed(packet: &Packet) -> Viewed<'_> {
+    let wire_length = u32::try_from(packet.wire_len()).unwrap_or(u32::MAX);
+    Viewed { bytes: packet.bytes(), wire_length, is_outgoing: packet.is_outgoing() }
 }
 
 impl Around<'_> {

@@ -51,7 +51,7 @@ pub use build::Builder;
 pub(crate) use facts::{Facts, Flowing, flow};
 pub use read::{Unreadable, parse};
 pub use running::Running;
-pub use test::{Looked, Test};
+pub use test::{Looked, Test, Viewed};
 
 /// Bytes that a step puts before a packet at most.
 pub(crate) const HEADER_MAX: u32 = 256;

@@ -6,7 +6,7 @@ use tidemill_jit::Body;
 use tidemill_jit::build::{Block, InstBuilder, Value, types};
 
 use crate::compiled::plain;
-use crate::packet::offsets;
+use crate::packet::{OUTGOING, offsets};
 
 /// What generated code of a test may look at.
 #[derive(Clone, Copy, Debug)]
@@ -30,16 +30,35 @@ impl Looked {
         let length = body.ins().umin(length, most);
         body.ins().ireduce(types::I32, length)
     }
+
+    /// Writes code for 1 if this machine sent the packet, else 0; 32 bits wide.
+    pub fn outgoing(&self, body: &mut Body<'_>) -> Value {
+        const { assert!(OUTGOING == 1) };
+        let at = offsets::FLAGS as i32;
+        let flags = body.ins().load(types::I64, plain(), self.packet, at);
+        let flags = body.ins().ireduce(types::I32, flags);
+        body.ins().band_imm_u(flags, 1)
+    }
 }
 
-/// A condition on the bytes of a packet. Both forms must agree.
+/// What a test may look at, outside of generated code.
+#[derive(Clone, Copy, Debug)]
+pub struct Viewed<'p> {
+    /// The bytes.
+    pub bytes: &'p [u8],
+    /// How many there were on the wire; the greatest number for more than that.
+    pub wire_length: u32,
+    /// This machine sent the packet.
+    pub is_outgoing: bool,
+}
+
+/// A condition on a packet. Both forms must agree.
 pub trait Test: fmt::Debug + Send + Sync {
     /// What it asks, in one line.
     fn name(&self) -> &str;
 
-    /// Whether it holds of these bytes of a packet that had `wire_length` on the wire: the oracle
-    /// of the code.
-    fn holds(&self, bytes: &[u8], wire_length: u32) -> bool;
+    /// Whether it holds: the oracle of the code.
+    fn holds(&self, packet: Viewed<'_>) -> bool;
 
     /// Writes code that ends the block and goes to `yes` or to `no`; neither takes parameters. It
     /// reads no byte beyond the length, and changes nothing.

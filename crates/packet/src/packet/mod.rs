@@ -56,9 +56,13 @@ pub(crate) struct Buffer {
     mark: u64,
     /// Bytes that it had on the wire and that are not here.
     missing: u64,
-    reserved: u64,
+    /// [`OUTGOING`], or 0.
+    flags: u64,
     bytes: [u8; ROOM],
 }
+
+/// This machine sent the packet: a device has seen it leave.
+pub(crate) const OUTGOING: u64 = 1;
 
 /// Makes the earliest time that can be said the one that says nothing.
 const TIME_BIAS: u64 = 1 << 63;
@@ -125,6 +129,8 @@ pub mod offsets {
     pub const MARK: usize = offset_of!(Buffer, mark);
     /// Bytes that are not here: `u64`.
     pub const MISSING: usize = offset_of!(Buffer, missing);
+    /// What else is known of it: `u64`, behind what is missing.
+    pub const FLAGS: usize = offset_of!(Buffer, flags);
     /// The bytes, headroom first.
     pub const BYTES: usize = offset_of!(Buffer, bytes);
 }
@@ -312,7 +318,7 @@ impl Packet {
         let to = copy.head_mut();
         (to.start, to.length) = (head.start, head.length);
         (to.born_ns, to.time, to.mark) = (head.born_ns, head.time, head.mark);
-        to.missing = head.missing;
+        (to.missing, to.flags) = (head.missing, head.flags);
         self::copy(copy.bytes_mut(), self.bytes());
         Some(copy)
     }
@@ -326,6 +332,17 @@ impl Packet {
     /// Says when it was captured, if that is known.
     pub fn set_time_ns(&mut self, time_ns: Option<i64>) {
         self.head_mut().time = time_ns.map_or(0, |time_ns| time_ns.cast_unsigned() ^ TIME_BIAS);
+    }
+
+    /// Whether this machine sent it, as a device has seen; what is made here or comes out of a
+    /// capture tells nothing, and counts as received.
+    pub fn is_outgoing(&self) -> bool {
+        self.head().flags & OUTGOING != 0
+    }
+
+    /// Says whether this machine sent it.
+    pub fn set_outgoing(&mut self, is_outgoing: bool) {
+        self.head_mut().flags = if is_outgoing { OUTGOING } else { 0 };
     }
 
     /// When it was taken from its pool, in the time of the event loop.

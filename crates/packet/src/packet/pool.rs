@@ -69,7 +69,7 @@ impl Shared {
         head.length = 0;
         head.mark = 0;
         head.time = 0;
-        head.missing = 0;
+        (head.missing, head.flags) = (0, 0);
         head.born_ns = self.now_ns.get();
         // SAFETY: it has just left the freelist.
         Some(unsafe { Packet::from_raw(buffer) })

@@ -280,3 +280,61 @@ fn the_kernels_checksums_are_completed_and_its_drops_counted() {
         assert_eq!(segment[6..8], sum.to_be_bytes(), "{} bytes", segment.len());
     }
 }
+
+#[test]
+fn filters_know_what_this_machine_sent() {
+    let veth = match Veth::new("tmd") {
+        Ok(veth) => veth,
+        Err(why) => return println!("skipped: {why}"),
+    };
+    for kind in ENGINES {
+        let text = format!(
+            "a :: RawSocket {{ interface: \"{0}a\" }} b :: RawSocket {{ interface: \"{0}b\" }}
+             a -> sent :: Filter {{ expr: \"outbound and udp\" }} -> one :: Sink
+             b -> came :: Filter {{ expr: \"inbound and udp\" }} -> two :: Sink
+             sent.rest -> not :: Filter {{ expr: \"inbound and udp\" }} -> three :: Sink",
+            veth.0
+        );
+        let mut engine = Engine::new(Options { kind, ..Options::default() });
+        if let Err(why) = engine.configure(graph_of(&text)) {
+            return println!("skipped: {why}");
+        }
+        let socket = UdpSocket::bind("10.213.77.1:0").expect("a port");
+        for _ in 0..5 {
+            socket.send_to(b"look", "10.213.77.2:9").expect("sent");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        (0..10).for_each(|_| _ = engine.breathe());
+        let taken = |sink: &str| engine.app_stats(sink).expect("the sink")[0].clone();
+        let expected = |count| ("taken_packets".to_owned(), count);
+        assert_eq!(["one", "two", "three"].map(taken), [5, 5, 0].map(expected), "{kind:?}");
+    }
+}
+
+#[test]
+fn broadcasts_follow_the_mask() {
+    let frame = |last: u8| {
+        let ends = "02:00:00:00:00:01 > 02:00:00:00:00:02";
+        format!("\"{ends} ip 10.0.0.1 > 192.168.1.{last} udp 7 > 9\"")
+    };
+    let frames = [255, 7, 0].map(frame).join(", ");
+    let text = |settings: &str| {
+        format!(
+            "src :: Generator {{ frames: [{frames}] }}
+             src -> f :: Filter {{ expr: \"ip broadcast\"{settings} }} -> end :: Sink"
+        )
+    };
+    for kind in ENGINES {
+        for (settings, count) in [("", 0), (", netmask: \"255.255.255.0\"", 2)] {
+            let (_, engine) = run(kind, &text(settings));
+            let taken = &engine.app_stats("end").expect("the sink")[0];
+            assert_eq!(taken.1, count, "{settings:?}");
+        }
+        // Another mask is another filter, for code too.
+        let mut engine = Engine::new(Options { kind, ..Options::default() });
+        engine.configure(graph_of(&text(""))).expect("it starts");
+        engine.configure(graph_of(&text(", netmask: \"255.255.255.0\""))).expect("it goes on");
+        (0..10).for_each(|_| _ = engine.breathe());
+        assert_eq!(engine.app_stats("end").expect("the sink")[0].1, 2);
+    }
+}

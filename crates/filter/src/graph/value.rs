@@ -236,7 +236,7 @@ impl Values {
             Value::Binary(_, left, right) => [Some(left), Some(right)],
             Value::Constant(_) | Value::Length | Value::Outgoing | Value::Walk { .. } => {
                 [None, None]
-            },
+            }
         }
     }
 

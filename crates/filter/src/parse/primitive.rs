@@ -4,7 +4,8 @@ use tidemill_stdx::diag::Diagnostic;
 
 use super::{Parsed, Parser};
 use crate::ast::{
-    Direction, Expr, IsisKind, Kind, LlcKind, Primitive, PrimitiveKind, Protocol, Qualifiers, Relation,
+    Direction, Expr, IsisKind, Kind, LlcKind, Primitive, PrimitiveKind, Protocol, Qualifiers,
+    Relation,
 };
 use crate::lex::TokenKind;
 

@@ -332,14 +332,8 @@ impl Writer<'_, '_, '_> {
 const HEAD: usize = buffer::START;
 
 const _: () = {
-    let follows = [
-        buffer::LENGTH,
-        buffer::BORN,
-        buffer::TIME,
-        buffer::MARK,
-        buffer::MISSING,
-        buffer::FLAGS,
-    ];
+    let follows =
+        [buffer::LENGTH, buffer::BORN, buffer::TIME, buffer::MARK, buffer::MISSING, buffer::FLAGS];
     let mut at = 0;
     while at < follows.len() {
         assert!(follows[at] == HEAD + [4, 8, 16, 24, 32, 40][at], "they lie one behind the other");

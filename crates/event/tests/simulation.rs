@@ -148,6 +148,43 @@ fn a_draw_in_one_place_shifts_nothing_in_another() {
     assert!(kept, "who is lost changes nothing for who is not");
 }
 
+/// How many of so many messages are lost and doubled under these conditions.
+fn counted(seed: u64, messages: u64, conditions: Conditions) -> NetStats {
+    let mut lp = Loop::new(Box::new(Sim::new(seed).with_conditions(conditions)));
+    let from = lp.host().bind("from:1").unwrap();
+    let _to = lp.host().bind("to:1").unwrap();
+    for _ in 0..messages {
+        lp.host().send(from, "to:1", b"x").unwrap();
+    }
+    lp.run(&mut ());
+    *lp.host().sim().unwrap().net_stats()
+}
+
+/// A share that is met within five standard deviations, and exactly at both ends.
+fn is_near(count: u64, messages: u64, probability: f64) -> bool {
+    let expected = messages as f64 * probability;
+    let deviation = (expected * (1.0 - probability)).sqrt();
+    (count as f64 - expected).abs() <= 5.0 * deviation
+}
+
+#[test]
+fn faults_happen_as_often_as_they_are_asked_for() {
+    const MESSAGES: u64 = 20_000;
+    for (seed, probability) in (0..).zip([0.0, 0.001, 0.02, 0.1, 0.5, 0.9, 0.999, 1.0]) {
+        let calm = Conditions { inbox_limit: 1 << 20, ..Conditions::default() };
+        let lossy = counted(seed, MESSAGES, Conditions { loss: probability, ..calm.clone() });
+        assert!(is_near(lossy.lost, MESSAGES, probability), "{probability}: {lossy:?}");
+        assert_eq!((lossy.duplicated, lossy.reordered), (0, 0));
+        let doubled =
+            counted(seed, MESSAGES, Conditions { duplicate: probability, ..calm.clone() });
+        assert!(is_near(doubled.duplicated, MESSAGES, probability), "{probability}: {doubled:?}");
+        assert_eq!((doubled.lost, doubled.reordered), (0, 0));
+        let mixed = counted(seed, MESSAGES, Conditions { reorder: probability, ..calm });
+        assert!(is_near(mixed.reordered, MESSAGES, probability), "{probability}: {mixed:?}");
+        assert_eq!((mixed.lost, mixed.duplicated), (0, 0));
+    }
+}
+
 #[test]
 fn latency_stays_within_its_range_and_uses_all_of_it() {
     let delays: Vec<_> = delays(7, Conditions::default(), 0, 0).into_iter().flatten().collect();

@@ -19,6 +19,32 @@ fn timers_fire_in_the_order_of_their_deadlines_and_time_jumps() {
     assert_eq!(log, [(10, 10), (10, 10), (20, 20), (30, 30)]);
 }
 
+/// Of one deadline, whenever they were armed for it: by the order of arming, last time counting.
+#[test]
+fn equal_timers_fire_in_the_order_in_which_they_were_armed() {
+    for count in [2usize, 3, 5, 17, 64, 200] {
+        let mut lp = sim::<Vec<usize>>();
+        let ids: Vec<TimerId> = (0..count)
+            .map(|name| {
+                // Others before and behind move them about in the heap.
+                lp.timer(Time(1 + name as u64 % 7), |_, _| {});
+                let id = lp.timer(Time(50), move |log: &mut Vec<usize>, _| log.push(name));
+                lp.timer(Time(90 - name as u64 % 7), |_, _| {});
+                id
+            })
+            .collect();
+        // Every third is armed for another time and then, backwards, for the same as before.
+        let again: Vec<usize> = (0..count).step_by(3).collect();
+        again.iter().for_each(|&name| assert!(lp.rearm(ids[name], Time(70))));
+        again.iter().rev().for_each(|&name| assert!(lp.rearm(ids[name], Time(50))));
+        let kept = (0..count).filter(|name| name % 3 != 0);
+        let expected: Vec<usize> = kept.chain(again.iter().rev().copied()).collect();
+        let mut log = Vec::new();
+        lp.run(&mut log);
+        assert_eq!(log, expected, "{count} timers");
+    }
+}
+
 #[test]
 fn timers_cancel_and_rearm_themselves_from_inside_their_handlers() {
     let mut lp = sim::<Vec<(&str, Time)>>();

@@ -219,3 +219,140 @@ fn read_log<S: Source + ?Sized>(
         })
         .collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Registry;
+    use crate::registry::tests::words_of;
+    use std::cell::Cell;
+
+    /// A file whose words are others than they will be for so many readings of one of them.
+    struct Changing {
+        words: Vec<u64>,
+        /// The word that tells, what it says meanwhile, and how often it is read until then.
+        flag: usize,
+        meanwhile: u64,
+        left: Cell<u32>,
+        /// Words that are wrong until then.
+        torn: std::ops::Range<usize>,
+    }
+
+    impl Source for Changing {
+        fn bytes(&self) -> io::Result<u64> {
+            Ok((self.words.len() * WORD_BYTES) as u64)
+        }
+
+        fn read(&self, offset_bytes: usize, words: &mut [u64]) -> io::Result<()> {
+            let start = offset_bytes / WORD_BYTES;
+            let is_torn = self.left.get() > 0;
+            for (at, word) in (start..).zip(words.iter_mut()) {
+                *word = match at {
+                    _ if is_torn && at == self.flag => self.meanwhile,
+                    _ if is_torn && self.torn.contains(&at) => 77,
+                    _ => self.words[at],
+                };
+            }
+            if is_torn && (start..start + words.len()).contains(&self.flag) {
+                self.left.set(self.left.get() - 1);
+            }
+            Ok(())
+        }
+    }
+
+    fn seen(source: &Changing) -> Snapshot {
+        let mut decoder = Decoder::new(std::process::id());
+        decoder.add("changing", source);
+        decoder.finish()
+    }
+
+    /// A histogram whose number is odd is being changed: it is read again until that is over.
+    #[test]
+    fn a_histogram_is_not_taken_while_its_number_is_odd() {
+        let registry = Registry::in_memory();
+        let histogram = registry.histogram("a/b/h");
+        (0..50).for_each(|_| histogram.record(1000));
+        let words = words_of(&registry, Kind::Histograms);
+        let start = Shape::HISTOGRAMS.data_offset(0) / WORD_BYTES;
+        let flag = start + SEQUENCE;
+        assert_eq!(words[flag] % 2, 0);
+        let torn = start + 1..start + crate::layout::HISTOGRAM_BYTES / WORD_BYTES;
+        // Odd all the while, which two equal readings do not make right.
+        for left in [0, 1, 3, 4, 6, 30, 60, 90] {
+            let source = Changing {
+                words: words.clone(),
+                flag,
+                meanwhile: words[flag] | 1,
+                left: Cell::new(left),
+                torn: torn.clone(),
+            };
+            let distribution = &seen(&source).histograms["a/b/h"];
+            assert_eq!((distribution.count(), distribution.max()), (50, 1000), "{left}");
+        }
+        // Another even number: one change began and ended between two readings.
+        for left in [1, 2] {
+            let meanwhile = words[flag] - 2;
+            let left = Cell::new(left);
+            let (words, torn) = (words.clone(), torn.clone());
+            let source = Changing { words, flag, meanwhile, left, torn };
+            assert_eq!(seen(&source).histograms["a/b/h"].count(), 50);
+        }
+        // One that never ends is taken as it is.
+        let left = Cell::new(u32::MAX);
+        let source = Changing { meanwhile: words[flag] | 1, words, flag, left, torn };
+        assert_ne!(seen(&source).histograms["a/b/h"].count(), 50);
+    }
+
+    /// A slot without a name, or whose name changes meanwhile, is left out.
+    #[test]
+    fn a_slot_is_left_out_while_its_generation_is_odd_or_another() {
+        let registry = Registry::in_memory();
+        let counter = registry.counter("a/b/c");
+        counter.add(5);
+        let words = words_of(&registry, Kind::Counters);
+        let flag = Shape::COUNTERS.entry_offset(0) / WORD_BYTES;
+        let whole = |meanwhile: u64, left: u32| Changing {
+            words: words.clone(),
+            flag,
+            meanwhile,
+            left: Cell::new(left),
+            torn: 0..0,
+        };
+        let counters = |source: &Changing| {
+            let seen = seen(source);
+            assert_eq!(seen.problems, Vec::<String>::new());
+            seen.counters.into_values().collect::<Vec<u64>>()
+        };
+        assert_eq!(counters(&whole(0, 0)), [5]);
+        for meanwhile in [words[flag] + 1, words[flag] + 2, words[flag] & !0xffff_ffff, 0] {
+            // Read twice: before the data and behind it.
+            for left in [1, 2] {
+                let expected: &[u64] = match (meanwhile == words[flag] + 2, left) {
+                    (true, 2) => &[5],
+                    _ => &[],
+                };
+                assert_eq!(counters(&whole(meanwhile, left)), expected, "{meanwhile:x} {left}");
+            }
+        }
+    }
+
+    /// A record that is being written has the number 0, and one that was overwritten another.
+    #[test]
+    fn a_record_is_left_out_while_it_is_written() {
+        let registry = Registry::in_memory();
+        let log = registry.log("a/b/log", 4);
+        (0..4).for_each(|time| log.append(time, 1, "text"));
+        let words = words_of(&registry, Kind::Log);
+        let record = (HEADER_BYTES + LOG_HEAD_BYTES + 2 * RECORD_BYTES) / WORD_BYTES;
+        let flag = record + NUMBER;
+        assert_eq!(words[flag], 3);
+        for (meanwhile, left, expected) in
+            [(0, 0, 4), (0, 1, 3), (0, 2, 3), (7, 1, 3), (7, 2, 4), (2, 1, 3)]
+        {
+            let left = Cell::new(left);
+            let (words, torn) = (words.clone(), 0..0);
+            let source = Changing { words, flag, meanwhile, left, torn };
+            assert_eq!(seen(&source).logs["a/b/log"].len(), expected, "{meanwhile}");
+        }
+    }
+}

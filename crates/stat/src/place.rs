@@ -133,6 +133,39 @@ fn remove_files(directory: &Path, doomed: impl Fn(&Path) -> bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
+
+    #[test]
+    fn only_a_folder_of_our_own_is_taken() {
+        let base = env::temp_dir().join(format!("tidemill-place-{}", process::id()));
+        let _ = fs::remove_dir_all(&base);
+        fs::create_dir(&base).unwrap();
+        let path = base.join("made");
+        create_private(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
+        create_private(&path).expect("it is ours already");
+        let set = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        for mode in [0o720, 0o702, 0o777, 0o722] {
+            set(mode);
+            assert!(create_private(&path).is_err(), "{mode:o}: others may write to it");
+        }
+        // That others may look is their owner's business.
+        set(0o755);
+        create_private(&path).expect("nobody else may write to it");
+        symlink(&path, base.join("link")).unwrap();
+        let kind = |path: &Path| create_private(path).map_err(|error| error.kind());
+        assert_eq!(kind(&base.join("link")), Err(io::ErrorKind::NotADirectory));
+        fs::write(base.join("file"), "").unwrap();
+        assert_eq!(kind(&base.join("file")), Err(io::ErrorKind::NotADirectory));
+        assert_eq!(kind(&base.join("none/made")), Err(io::ErrorKind::NotFound));
+        // Only root can give a folder away.
+        set(0o700);
+        if chown(&path, Some(12_345), None).is_ok() {
+            let error = create_private(&path).unwrap_err();
+            assert_eq!(error.to_string(), "others may write to it", "another user's");
+        }
+        fs::remove_dir_all(&base).unwrap();
+    }
 
     #[test]
     fn the_start_of_a_process_is_found_behind_any_name() {

@@ -27,6 +27,14 @@ impl Drop for TempDir {
     }
 }
 
+/// The words of the first file of a kind.
+pub(crate) fn words_of(registry: &Registry, kind: crate::layout::Kind) -> Vec<u64> {
+    let state = registry.state();
+    let mut chunks = state.chunks.iter().map(|slots| &slots.chunk);
+    let chunk = chunks.find(|chunk| chunk.shape().kind == kind).unwrap();
+    chunk.words().iter().map(|word| u64::from_le(word.load(Ordering::Relaxed))).collect()
+}
+
 fn own_pid() -> u32 {
     std::process::id()
 }

@@ -43,7 +43,7 @@ use tidemill_overlog::fleet::{self, Fleet, NodeId, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Event, Identity, Observer, Program, Sighting, Stages};
 use tidemill_overlog::program::{Compiled, Watch};
-use tidemill_packet::app::{App, Fault, Io, Ports, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Ports, Reconfigured, Start, Wrong};
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, Value};
 
@@ -138,6 +138,7 @@ impl World for Alone {
 
 /// See [`Rules::declaration`](tidemill_packet::app::Declared::declaration).
 pub struct Rules {
+    file: String,
     world: Alone,
     events: Loop<Alone>,
     node: NodeId,
@@ -177,6 +178,7 @@ impl App for Rules {
         let endpoint = events.host().bind(ADDRESS)?;
         let node = fleet::start(&mut world, &mut events, endpoint, identity)?;
         Ok(Rules {
+            file: config.file,
             world,
             events,
             node,
@@ -189,6 +191,15 @@ impl App for Rules {
             taken: 0,
             sent: 0,
         })
+    }
+
+    /// Another clock for the same program leaves its tables as they are.
+    fn reconfigure(&mut self, config: RulesConfig) -> Reconfigured {
+        if config.file != self.file {
+            return Reconfigured::Restart;
+        }
+        self.tick = Duration::from_millis(config.tick_ms);
+        Reconfigured::Kept
     }
 
     fn linked(&mut self, ports: &Ports<'_>) {

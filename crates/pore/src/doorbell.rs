@@ -1,30 +1,58 @@
 //! Doorbells: eventfds that one side rings and the other waits at.
 //!
-//! The number in an eventfd says how often it was rung; nobody reads more into it than "look".
+//! The number in an eventfd says how often it was rung; it means no more than "look".
+//!
+//! Both sides hold the same open file, so its mode and its count are never trusted: ringing goes
+//! through the kernel's own signal ([`crate::aio`]), which cannot block and takes eventfds only,
+//! and each read says by itself that it does not wait.
 
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
-use rustix::io::{Errno, ReadWriteFlags, preadv2, read, write};
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
-use crate::Error;
+use crate::{Error, aio};
 
 /// One eventfd, shared with the other side.
 #[derive(Debug)]
 pub struct Doorbell(OwnedFd);
 
 impl Doorbell {
-    /// A new one that nobody has rung.
+    /// A new one that has not been rung.
     ///
     /// # Errors
-    /// There are too many descriptors.
+    /// There are too many descriptors, or the kernel has no way to ring that cannot block.
     pub fn new() -> Result<Doorbell, Error> {
+        aio::available()?;
         Ok(Doorbell(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
     }
 
-    /// One that came from the other side.
-    pub(crate) fn from_fd(fd: OwnedFd) -> Doorbell {
+    /// Whether a descriptor from the other side can be rung. It is rung by that.
+    ///
+    /// # Errors
+    /// It is no eventfd.
+    pub(crate) fn check_to_ring(fd: BorrowedFd<'_>) -> Result<(), Error> {
+        aio::signal(fd)
+    }
+
+    /// Whether a descriptor from the other side can be waited at. Rings so far are taken back.
+    ///
+    /// # Errors
+    /// It is no eventfd, or one that goes down by one with each read: that would ring on by itself
+    /// after a single write of a large number.
+    pub(crate) fn check_to_wait_at(fd: BorrowedFd<'_>) -> Result<(), Error> {
+        aio::signal(fd)?;
+        aio::signal(fd)?;
+        match take(fd) {
+            Ok(2..) => Ok(()),
+            Ok(_) => Err(Error::BadOffer("a doorbell is an eventfd that a read empties")),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// One that came from the other side and was checked.
+    pub(crate) fn from_checked(fd: OwnedFd) -> Doorbell {
         Doorbell(fd)
     }
 
@@ -36,25 +64,18 @@ impl Doorbell {
         Ok(Doorbell(self.0.try_clone()?))
     }
 
-    /// Rings. One that nobody answers can only be full, and then it has rung.
+    /// Rings. A full bell stays full, and so has rung.
     ///
     /// # Errors
-    /// The descriptor that the other side gave is none that rings.
+    /// What the system says.
     pub fn ring(&self) -> Result<(), Error> {
-        match write(&self.0, &1u64.to_ne_bytes()) {
-            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        aio::signal(self.0.as_fd())
     }
 
-    /// Takes back all rings so far. The other side shares the flags of the descriptor, so that
-    /// its being non-blocking is said again with the call.
+    /// Takes back all rings so far.
     pub fn hush(&self) {
-        let mut count = [0u8; 8];
-        let mut parts = [std::io::IoSliceMut::new(&mut count)];
-        if preadv2(&self.0, &mut parts, u64::MAX, ReadWriteFlags::NOWAIT) == Err(Errno::OPNOTSUPP) {
-            let _ = read(&self.0, &mut count);
-        }
+        // None since it was last hushed is fine.
+        let _ = take(self.0.as_fd());
     }
 
     /// Waits until it is rung, at most so long, and takes the rings back. For threads of their
@@ -75,7 +96,15 @@ impl Doorbell {
         self.0.as_raw_fd()
     }
 
-    pub(crate) fn fd(&self) -> std::os::fd::BorrowedFd<'_> {
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
+}
+
+/// Reads the count, which becomes 0, without waiting for one.
+fn take(fd: BorrowedFd<'_>) -> Result<u64, Errno> {
+    let mut count = [0u8; 8];
+    let mut parts = [std::io::IoSliceMut::new(&mut count)];
+    preadv2(fd, &mut parts, u64::MAX, ReadWriteFlags::NOWAIT)?;
+    Ok(u64::from_ne_bytes(count))
 }

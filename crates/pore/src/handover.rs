@@ -29,6 +29,14 @@ pub fn send(socket: impl AsFd, descriptors: &[BorrowedFd<'_>]) -> Result<(), Err
     Ok(())
 }
 
+/// Closes descriptors that were refused, on a thread of their own: closing a file that the other
+/// side serves (FUSE) lasts until it answers.
+pub(crate) fn discard(descriptors: Vec<OwnedFd>) {
+    let closing = std::thread::Builder::new().name("refused".to_owned());
+    // Without a thread they are closed here.
+    let _ = closing.spawn(move || drop(descriptors));
+}
+
 /// Takes descriptors that were sent; none if nothing has come yet and the socket does not wait.
 ///
 /// # Errors

@@ -11,6 +11,7 @@
 //! region      mapped memory, bounds checked                 doorbell   eventfds
 //! ring/       free-running indexes, bytes, messages         handover   descriptors over a socket
 //! memfd       rings to another process                      socket     a stream socket
+//! lifeline    whether the other side is there             aio        how a bell is rung
 //! xenstore/   the Xenstore page; wire format, store, server, outlet
 //! uring       submission and completion rings of the kernel
 //! packet/     frames: TPACKET_V3, TAP, AF_XDP
@@ -41,9 +42,11 @@
 //! # Ok::<(), tidemill_pore::Error>(())
 //! ```
 
+mod aio;
 pub mod doorbell;
 mod error;
 pub mod handover;
+mod lifeline;
 pub mod memfd;
 pub mod packet;
 pub mod patience;

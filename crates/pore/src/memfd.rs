@@ -11,24 +11,25 @@
 //! All numbers are u32, little endian; indexes are free-running and have a cache line each. Who
 //! knows nothing of the last two words leaves its own at 0 and rings always. Who
 //! creates it hands three descriptors over a Unix socket, in this order: the memory, the bell that
-//! the other side waits at, the bell that it rings. The socket stays open: when it hangs up, the
-//! other side is gone.
+//! the other side waits at, the bell that it rings. The socket stays open: when it hangs up, or the
+//! process at its other end is over, the other side is gone ([`crate::lifeline`]).
 //!
 //! The memfd cannot shrink, grow or lose its seals. Who attaches one checks that, for otherwise
-//! the other side could take the memory away under a read (SIGBUS).
+//! the other side could take the memory away under a read (SIGBUS). The bells are checked as well:
+//! each is an eventfd ([`crate::doorbell`]). Before that nothing is asked of a descriptor that the
+//! other side could leave unanswered, as it could if it served the file.
 
-use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{Ordering, fence};
 
 use rustix::fs::{
-    MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create,
+    MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, fstatfs, ftruncate,
+    memfd_create,
 };
-use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv};
 
 use crate::doorbell::Doorbell;
+use crate::lifeline::Lifeline;
 use crate::region::Region;
 use crate::ring::Place;
 use crate::ring::bytes::{Consumer, Producer};
@@ -38,6 +39,8 @@ use crate::{Avail, Error, Kind, Pore, Signal, Wants, Width, handover};
 const MAGIC: u32 = u32::from_le_bytes(*b"PORE");
 const VERSION: u32 = 1;
 const DATA: u32 = 4096;
+/// What `fstatfs` says of memory in huge pages.
+const HUGETLBFS_MAGIC: u64 = 0x958458f6;
 const CREATOR_POLLS: u32 = 320;
 const ATTACHER_POLLS: u32 = 384;
 /// A ring may have so many bytes.
@@ -63,6 +66,15 @@ pub struct Offer {
     pub rings: OwnedFd,
 }
 
+/// An offer whose descriptors are what they have to be.
+pub(crate) struct Checked {
+    pub(crate) memory: OwnedFd,
+    /// Bytes of the memory.
+    pub(crate) size: u64,
+    /// Where we wait, and what we ring.
+    pub(crate) bells: [Doorbell; 2],
+}
+
 #[derive(Debug)]
 pub(crate) enum Ends {
     Bytes(Producer, Consumer),
@@ -80,7 +92,7 @@ pub struct Memfd {
     bell: Doorbell,
     /// Rung by us.
     theirs: Doorbell,
-    lifeline: Option<UnixStream>,
+    lifeline: Option<Lifeline>,
     /// Why it can no longer be used.
     broken: Option<Broken>,
 }
@@ -127,10 +139,36 @@ impl Broken {
 impl Offer {
     /// The descriptors as they came.
     pub(crate) fn of(descriptors: Vec<OwnedFd>) -> Result<Offer, Error> {
-        let Ok([memory, waits_at, rings]) = <[OwnedFd; 3]>::try_from(descriptors) else {
-            return Err(Error::BadOffer("not three descriptors"));
+        match <[OwnedFd; 3]>::try_from(descriptors) {
+            Ok([memory, waits_at, rings]) => Ok(Offer { memory, waits_at, rings }),
+            Err(others) => {
+                handover::discard(others);
+                Err(Error::BadOffer("not three descriptors"))
+            }
+        }
+    }
+
+    /// Checks that each descriptor is what it has to be: sealed memory, and two bells.
+    ///
+    /// # Errors
+    /// One is something else.
+    pub(crate) fn checked(self) -> Result<Checked, Error> {
+        let check = || {
+            let size = sealed_size(&self.memory)?;
+            Doorbell::check_to_wait_at(self.waits_at.as_fd())?;
+            Doorbell::check_to_ring(self.rings.as_fd())?;
+            Ok(size)
         };
-        Ok(Offer { memory, waits_at, rings })
+        match check() {
+            Ok(size) => {
+                let bells = [self.waits_at, self.rings].map(Doorbell::from_checked);
+                Ok(Checked { memory: self.memory, size, bells })
+            }
+            Err(error) => {
+                handover::discard(vec![self.memory, self.waits_at, self.rings]);
+                Err(error)
+            }
+        }
     }
 
     /// Hands them over.
@@ -179,15 +217,14 @@ impl Memfd {
     /// Takes what somebody offers.
     ///
     /// # Errors
-    /// It is not sealed, or not laid out as it should be.
+    /// It is not sealed or not laid out as it should be, or a bell is none.
     pub fn attach(offer: Offer) -> Result<Memfd, Error> {
-        let Offer { memory, waits_at, rings } = offer;
-        let size = sealed_size(&memory)?;
+        let Checked { memory, size, bells } = offer.checked()?;
         if size < u64::from(DATA) {
             return Err(Error::BadOffer("too small"));
         }
-        let region = Region::map(&memory, size as usize)?;
-        let word = |offset| region.load(offset, Width::Four);
+        let head = Region::map(&memory, DATA as usize)?;
+        let word = |offset| head.load(offset, Width::Four);
         if (word(0)?, word(4)?) != (u64::from(MAGIC), u64::from(VERSION)) {
             return Err(Error::BadOffer("no pore, or of another version"));
         }
@@ -201,9 +238,10 @@ impl Memfd {
         if !ring_bytes.is_power_of_two() || !RING_BYTES.contains(&ring_bytes) || !fits {
             return Err(Error::BadOffer("of an impossible size"));
         }
+        // No more of it than the rings need: memory that was never touched costs its owner nothing.
+        let region = Region::map(&memory, DATA as usize + 2 * ring_bytes as usize)?;
         let [back, out] = places(ring_bytes);
         let ends = Ends::new(&region, shape, out, back);
-        let bells = [Doorbell::from_fd(waits_at), Doorbell::from_fd(rings)];
         let polling = Polling::new(ATTACHER_POLLS, CREATOR_POLLS);
         Ok(Memfd::over(Kind::Memfd, region, ends, polling, bells))
     }
@@ -246,8 +284,7 @@ impl Memfd {
     }
 
     pub(crate) fn keep_lifeline(&mut self, peer: UnixStream) -> Result<(), Error> {
-        peer.set_nonblocking(true)?;
-        self.lifeline = Some(peer);
+        self.lifeline = Some(Lifeline::new(peer)?);
         Ok(())
     }
 
@@ -256,9 +293,14 @@ impl Memfd {
         &self.bell
     }
 
-    /// The socket that hangs up when the other side goes.
-    pub(crate) fn lifeline(&self) -> Option<BorrowedFd<'_>> {
-        self.lifeline.as_ref().map(AsFd::as_fd)
+    /// What becomes readable or hangs up when the other side goes.
+    pub(crate) fn lifelines(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.lifeline.iter().flat_map(Lifeline::descriptors)
+    }
+
+    /// Whether the other side is there, as far as can be known.
+    pub(crate) fn is_peer_alive(&self) -> Result<bool, Error> {
+        self.lifeline.as_ref().map_or(Ok(true), Lifeline::is_alive)
     }
 
     /// Notes an error of the other side, which stays.
@@ -289,6 +331,9 @@ pub(crate) fn sealed_size(memory: &impl AsFd) -> Result<u64, Error> {
     let seals = fcntl_get_seals(memory).map_err(|_| Error::BadOffer("no memory to share"))?;
     if !seals.contains(SealFlags::SHRINK) {
         return Err(Error::BadOffer("its memory is not sealed: it could be taken away"));
+    }
+    if fstatfs(memory)?.f_type as u64 == HUGETLBFS_MAGIC {
+        return Err(Error::BadOffer("its memory is in huge pages"));
     }
     u64::try_from(fstat(memory)?.st_size).map_err(|_| Error::BadOffer("of no size"))
 }
@@ -451,8 +496,8 @@ impl Pore for Memfd {
     }
 
     fn signals(&self) -> Vec<Signal> {
-        let lifeline = self.lifeline.as_ref().map(|it| Signal::Lifeline(it.as_raw_fd()));
-        std::iter::once(Signal::Bell(self.bell.raw())).chain(lifeline).collect()
+        let lifelines = self.lifelines().map(|it| Signal::Lifeline(it.as_raw_fd()));
+        std::iter::once(Signal::Bell(self.bell.raw())).chain(lifelines).collect()
     }
 
     fn hush(&mut self) {
@@ -460,22 +505,10 @@ impl Pore for Memfd {
     }
 
     fn look_at_peer(&mut self) -> Result<(), Error> {
-        let Some(lifeline) = &self.lifeline else { return Ok(()) };
-        if is_alive(lifeline.as_fd())? {
+        if self.is_peer_alive()? {
             return Ok(());
         }
         self.broken = self.broken.or(Some(Broken::Gone));
         Err(Error::PeerGone)
-    }
-}
-
-/// Whether the other side of a lifeline is there. What it sends means nothing, and is dropped.
-pub(crate) fn is_alive(lifeline: BorrowedFd<'_>) -> Result<bool, Error> {
-    let mut bytes = [0u8; 256];
-    match recv(lifeline, &mut bytes[..], RecvFlags::DONTWAIT) {
-        Ok((0, _)) => Ok(false),
-        Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Ok(true),
-        Err(Errno::CONNRESET) => Ok(false),
-        Err(error) => Err(io::Error::from(error).into()),
     }
 }

@@ -80,18 +80,20 @@ impl Memfd {
     /// # Errors
     /// It has gone.
     pub fn sleep(&mut self) -> Result<(), Error> {
-        let bell = PollFd::from_borrowed_fd(self.bell().fd(), PollFlags::IN);
-        let lifeline = self.lifeline().map(|it| PollFd::from_borrowed_fd(it, PollFlags::IN));
-        let mut both = [bell.clone(), lifeline.clone().unwrap_or(bell)];
-        let watched = &mut both[..1 + usize::from(lifeline.is_some())];
-        match poll_descriptors(watched, None) {
+        let bell = self.bell().fd();
+        let lifelines = self.lifelines();
+        let watched = std::iter::once(bell).chain(lifelines);
+        let mut watched: Vec<PollFd<'_>> =
+            watched.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+        match poll_descriptors(&mut watched, None) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        let [has_rung, has_news] = both.each_ref().map(|one| !one.revents().is_empty());
+        let has_news = |one: &PollFd<'_>| !one.revents().is_empty();
+        let (has_rung, may_be_gone) = (has_news(&watched[0]), watched[1..].iter().any(has_news));
         if has_rung {
             self.hush();
         }
-        if has_news && self.lifeline().is_some() { self.look_at_peer() } else { Ok(()) }
+        if may_be_gone { self.look_at_peer() } else { Ok(()) }
     }
 }

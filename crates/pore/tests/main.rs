@@ -1,6 +1,7 @@
 //! Pores of each kind, and what a hostile peer may do.
 
 mod common;
+mod descriptors;
 #[path = "../../../tests/support/mutate.rs"]
 mod mutate;
 mod noise;

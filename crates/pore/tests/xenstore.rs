@@ -158,6 +158,151 @@ fn watches_fire_at_once_and_at_changes() {
     assert!(one.next_event().expect("a line").is_none());
 }
 
+/// The events that have come by the time a request of this client is answered: `path token;`.
+fn events(outlet: &mut Outlet) -> String {
+    name(outlet.request(Type::Directory, 0, b"/\0"));
+    let mut all = String::new();
+    while let Some((path, token)) = outlet.next_event().expect("a line") {
+        let (path, token) = (String::from_utf8_lossy(&path), String::from_utf8_lossy(&token));
+        all += &format!("{path} {token};");
+    }
+    all
+}
+
+/// As the distribution's daemon does it: those who watch a removed node or one above it hear of
+/// that node only; those who watch one below it hear of theirs.
+#[test]
+fn a_removed_directory_is_one_event() {
+    let store = Store::start("removed", 0, 0);
+    let mut outlet = store.stream();
+    for path in ["/d/a", "/d/a/x", "/d/b", "/dd"] {
+        assert_eq!(name(outlet.request(Type::Write, 0, format!("{path}\0").as_bytes())), "OK\0");
+    }
+    for watch in ["/\0root\0", "/d\0dir\0", "/d/a\0below\0", "/d/c\0none\0", "/dd\0other\0"] {
+        assert_eq!(name(outlet.request(Type::Watch, 0, watch.as_bytes())), "OK\0");
+    }
+    assert_eq!(events(&mut outlet), "/ root;/d dir;/d/a below;/d/c none;/dd other;");
+    assert_eq!(name(outlet.request(Type::Remove, 0, b"/d\0")), "OK\0");
+    assert_eq!(events(&mut outlet), "/d root;/d dir;/d/a below;");
+    // The same by a transaction, when it commits.
+    assert_eq!(name(outlet.request(Type::Write, 0, b"/d/a/x\0")), "OK\0");
+    assert_eq!(events(&mut outlet), "/d/a/x root;/d/a/x dir;/d/a/x below;");
+    let id = name(outlet.request(Type::TransactionStart, 0, b"\0"));
+    let id: u32 = id.trim_end_matches('\0').parse().expect("a number");
+    assert_eq!(name(outlet.request(Type::Remove, id, b"/d\0")), "OK\0");
+    assert_eq!(events(&mut outlet), "");
+    assert_eq!(name(outlet.request(Type::TransactionEnd, id, b"T\0")), "OK\0");
+    assert_eq!(events(&mut outlet), "/d root;/d dir;/d/a below;");
+}
+
+#[test]
+fn the_root_is_domain_0s_and_special_nodes_have_permissions() {
+    let (store, guests) = (Store::start("root", 0, 0), Store::start("guests", 0, 3));
+    let mut outlet = store.page();
+    let mut ask = |kind, payload: &[u8]| name(outlet.request(kind, 0, payload));
+    assert_eq!(ask(Type::GetPermissions, b"/\0"), "n0\0");
+    for special in ["@introduceDomain", "@releaseDomain"] {
+        assert_eq!(ask(Type::GetPermissions, format!("{special}\0").as_bytes()), "n0\0");
+        assert_eq!(ask(Type::SetPermissions, format!("{special}\0n0\0r3\0").as_bytes()), "OK\0");
+        assert_eq!(ask(Type::GetPermissions, format!("{special}\0").as_bytes()), "n0\0r3\0");
+        // They are no nodes otherwise.
+        for kind in [Type::Read, Type::Write, Type::MakeDirectory, Type::Remove, Type::Directory] {
+            assert_eq!(ask(kind, format!("{special}\0").as_bytes()), "EINVAL", "{kind:?}");
+        }
+    }
+    assert_eq!(ask(Type::GetPermissions, b"@other\0"), "ENOENT");
+    assert_eq!(ask(Type::Directory, b"/\0"), "");
+    for watch in ["@introduceDomain\0in\0", "@releaseDomain\0out\0", "@other\0any\0"] {
+        assert_eq!(ask(Type::Watch, watch.as_bytes()), "OK\0");
+    }
+    assert_eq!(ask(Type::Introduce, b"9\x001\x001\0"), "OK\0");
+    assert_eq!(ask(Type::Release, b"9\0"), "OK\0");
+    let expected = "@introduceDomain in;@releaseDomain out;@other any;\
+        @introduceDomain in;@releaseDomain out;";
+    assert_eq!(events(&mut outlet), expected);
+    // Who may not read the root is not told of what lies at it.
+    let mut guest = guests.stream();
+    assert_eq!(name(guest.request(Type::Directory, 0, b"/\0")), "EACCES");
+    assert_eq!(name(guest.request(Type::Watch, 0, b"/\0all\0")), "OK\0");
+    assert_eq!(name(guest.request(Type::Write, 0, b"own\0")), "OK\0");
+    assert_eq!(events(&mut guest), "/ all;/local/domain/3/own all;");
+}
+
+#[test]
+fn strings_without_their_nul_are_refused() {
+    let store = Store::start("nul", 0, 0);
+    let mut outlet = store.stream();
+    let mut ask =
+        |kind, transaction, payload: &[u8]| name(outlet.request(kind, transaction, payload));
+    assert_eq!(ask(Type::Write, 0, b"/a\0no nul at its end"), "OK\0");
+    let id: u32 =
+        ask(Type::TransactionStart, 0, b"\0").trim_end_matches('\0').parse().expect("one");
+    for (kind, payload) in [
+        (Type::Read, &b"/a"[..]),
+        (Type::Read, b"/a\0x"),
+        (Type::Directory, b"/"),
+        (Type::Directory, b"/\0x"),
+        (Type::DirectoryPart, b"/\x000"),
+        (Type::GetPermissions, b"/a"),
+        (Type::SetPermissions, b"/a\0n0"),
+        (Type::SetPermissions, b"/a\0n0\0r1"),
+        (Type::SetPermissions, b"/a\0"),
+        (Type::Write, b"/b"),
+        (Type::MakeDirectory, b"/b"),
+        (Type::MakeDirectory, b"/b\0x"),
+        (Type::Remove, b"/a"),
+        (Type::Remove, b"/a\0x"),
+        (Type::Watch, b"/a\0t"),
+        (Type::Watch, b"/a\0"),
+        (Type::Watch, b"/a"),
+        (Type::Unwatch, b"/a\0t"),
+        (Type::TransactionEnd, b"T"),
+        (Type::GetDomainPath, b"7"),
+        (Type::IsDomainIntroduced, b"7"),
+        (Type::Introduce, b"7\x001\x001"),
+        (Type::Release, b"7"),
+        (Type::Read, b""),
+    ] {
+        let transaction = if kind == Type::TransactionEnd { id } else { 0 };
+        assert_eq!(ask(kind, transaction, payload), "EINVAL", "{kind:?} {payload:?}");
+    }
+    assert_eq!(ask(Type::Read, 0, b"/a\0"), "no nul at its end");
+    assert_eq!(ask(Type::GetPermissions, 0, b"/a\0"), "n0\0");
+    assert_eq!(ask(Type::Directory, 0, b"/\0"), "a\0");
+}
+
+#[test]
+fn transactions_have_limits() {
+    let store = Store::start("limits", 0, 0);
+    let mut outlet = store.page();
+    let mut ask =
+        |kind, transaction, payload: &[u8]| name(outlet.request(kind, transaction, payload));
+    let number = |text: String| text.trim_end_matches('\0').parse::<u32>();
+    let open: Vec<u32> =
+        (0..10).map(|_| number(ask(Type::TransactionStart, 0, b"\0")).expect("one")).collect();
+    assert_eq!(ask(Type::TransactionStart, 0, b"\0"), "ENOSPC");
+    // One that ends, in either way, makes room for one.
+    for (id, how) in [(open[3], b"F\0"), (open[0], b"T\0")] {
+        assert_eq!(ask(Type::TransactionEnd, id, how), "OK\0");
+        assert_eq!(ask(Type::TransactionEnd, id, how), "ENOENT");
+        let next = number(ask(Type::TransactionStart, 0, b"\0")).expect("room for it");
+        assert!(!open.contains(&next), "{next} in {open:?}");
+        assert_eq!(ask(Type::TransactionStart, 0, b"\0"), "ENOSPC");
+    }
+    // The root, and 4095 nodes at it.
+    for node in 0..4095 {
+        assert_eq!(ask(Type::Write, open[5], format!("/n{node}\0").as_bytes()), "OK\0", "{node}");
+    }
+    assert_eq!(ask(Type::Write, open[5], b"/another\0"), "ENOSPC");
+    assert_eq!(ask(Type::Write, open[6], b"/another\0"), "OK\0");
+    assert_eq!(ask(Type::TransactionEnd, open[5], b"T\0"), "OK\0");
+    assert_eq!(ask(Type::Read, 0, b"/n4094\0"), "");
+    assert_eq!(ask(Type::Write, 0, b"/another\0"), "OK\0");
+    assert_eq!(ask(Type::ResetWatches, 0, b"\0"), "OK\0");
+    assert_eq!(ask(Type::TransactionEnd, open[7], b"F\0"), "ENOENT", "all are reset");
+    assert!(number(ask(Type::TransactionStart, 0, b"\0")).is_ok());
+}
+
 #[test]
 fn hostile_guests_lose_their_page_and_others_do_not_notice() {
     let store = Store::start("hostile", 0, 0);

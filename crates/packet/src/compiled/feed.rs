@@ -327,8 +327,8 @@ impl Writer<'_, '_, '_> {
     }
 }
 
-/// What a buffer says of its packet: start, length, birth, time, mark, what is missing and flags, in
-/// three words of 16 bytes.
+/// What a buffer says of its packet, in three words of 16 bytes: start, length, birth, time, mark,
+/// what is missing, and flags.
 const HEAD: usize = buffer::START;
 
 const _: () = {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::page;
 use super::wire::{HEADER_BYTES, Header, PAYLOAD_BYTES_MAX, Type, put_message};
-use crate::memfd::{Memfd, is_alive};
+use crate::memfd::Memfd;
 use crate::{Error, Pore};
 
 /// Looks at the ring between two looks at the clock and the lifeline.
@@ -152,7 +152,7 @@ impl Outlet {
     }
 
     fn note(&mut self, payload: &[u8]) {
-        let mut parts = super::wire::parts(payload);
+        let mut parts = payload.split(|&byte| byte == 0);
         let mut part = || parts.next().unwrap_or_default().to_vec();
         let event = (part(), part());
         if self.events.len() >= EVENTS_MAX {
@@ -248,7 +248,7 @@ impl Watch {
         // The store may need this very processor.
         std::thread::yield_now();
         let since = *self.since.get_or_insert_with(Instant::now);
-        let is_gone = page.lifeline().is_some_and(|it| !is_alive(it).unwrap_or(false));
+        let is_gone = !page.is_peer_alive().unwrap_or(false);
         if is_gone || since.elapsed() > PATIENCE { Err(Error::PeerGone) } else { Ok(()) }
     }
 }

@@ -16,7 +16,7 @@
 use std::os::unix::net::UnixStream;
 
 use crate::doorbell::Doorbell;
-use crate::memfd::{Ends, Memfd, Offer, Polling, Shape, sealed_size};
+use crate::memfd::{Checked, Ends, Memfd, Offer, Polling, Shape};
 use crate::region::Region;
 use crate::ring::Place;
 use crate::{Error, Kind, Width, handover};
@@ -67,12 +67,12 @@ pub fn create(start: u32) -> Result<(Memfd, Offer), Error> {
 /// # Errors
 /// It is not sealed, or no page.
 pub fn attach(offer: Offer) -> Result<Memfd, Error> {
-    if sealed_size(&offer.memory)? != PAGE_BYTES as u64 {
+    let Checked { memory, size, bells } = offer.checked()?;
+    if size != PAGE_BYTES as u64 {
         return Err(Error::BadOffer("no page"));
     }
-    let region = Region::map(&offer.memory, PAGE_BYTES)?;
+    let region = Region::map(&memory, PAGE_BYTES)?;
     let ends = Ends::new(&region, Shape::Bytes, REQUESTS, RESPONSES);
-    let bells = [Doorbell::from_fd(offer.waits_at), Doorbell::from_fd(offer.rings)];
     let polling = Polling::new(GUEST_POLLS, STORE_POLLS);
     Ok(Memfd::over(Kind::Xenstore, region, ends, polling, bells))
 }

@@ -23,7 +23,7 @@ use super::session::{Session, Store};
 use super::watches::ClientId;
 use super::wire::{HEADER_BYTES, Header, PAYLOAD_BYTES_MAX, Type, put_message};
 use crate::doorbell::Doorbell;
-use crate::memfd::{Memfd, is_alive};
+use crate::memfd::Memfd;
 use crate::patience::Patience;
 use crate::{Error, Pore, Wants, wait};
 
@@ -198,19 +198,25 @@ impl State {
         ];
         polled.extend(self.streams.as_ref().map(|it| PollFd::new(it, PollFlags::IN)));
         let fixed = polled.len();
+        let mut ends = Vec::with_capacity(self.clients.len());
         for client in &self.clients {
-            let (first, second) = client.waits_for();
-            polled.extend([first, second]);
+            client.add_waits(&mut polled);
+            ends.push(polled.len());
         }
         match poll(&mut polled, at_most.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
         let is_ready = |one: &PollFd<'_>| !one.revents().is_empty();
+        let mut start = fixed;
+        let clients = ends.into_iter().map(|end| {
+            let own = &polled[std::mem::replace(&mut start, end)..end];
+            own.iter().any(is_ready)
+        });
         Ok(Found {
+            clients: clients.collect(),
             stop: is_ready(&polled[0]),
             connects: polled[1..fixed].iter().any(is_ready),
-            clients: polled[fixed..].chunks(2).map(|two| two.iter().any(is_ready)).collect(),
         })
     }
 
@@ -277,23 +283,18 @@ impl State {
 }
 
 impl Client {
-    fn waits_for(&self) -> (PollFd<'_>, PollFd<'_>) {
+    /// Adds what this client is waited for at.
+    fn add_waits<'a>(&'a self, polled: &mut Vec<PollFd<'a>>) {
         match &self.line {
-            Line::Page(page) => (
-                PollFd::from_borrowed_fd(page.bell().fd(), PollFlags::IN),
-                PollFd::from_borrowed_fd(
-                    page.lifeline().unwrap_or(page.bell().fd()),
-                    PollFlags::IN,
-                ),
-            ),
+            Line::Page(page) => {
+                let both = std::iter::once(page.bell().fd()).chain(page.lifelines());
+                polled.extend(both.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+            }
             Line::Stream(stream) => {
-                let out = if self.unsent.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
-                let within = self.unsent.len() <= UNSENT_MAX;
-                let read = if within { PollFlags::IN } else { PollFlags::empty() };
-                (
-                    PollFd::from_borrowed_fd(stream.as_fd(), read),
-                    PollFd::from_borrowed_fd(stream.as_fd(), out),
-                )
+                let mut wanted = PollFlags::empty();
+                wanted.set(PollFlags::OUT, !self.unsent.is_empty());
+                wanted.set(PollFlags::IN, self.unsent.len() <= UNSENT_MAX);
+                polled.push(PollFd::from_borrowed_fd(stream.as_fd(), wanted));
             }
         }
     }
@@ -325,9 +326,7 @@ impl Client {
     fn wake(&mut self) {
         if let Line::Page(page) = &mut self.line {
             page.hush();
-            if let Some(lifeline) = page.lifeline() {
-                self.is_over |= !is_alive(lifeline).unwrap_or(false);
-            }
+            self.is_over |= !page.is_peer_alive().unwrap_or(false);
         }
     }
 

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::tree::{Path, Permission, Transaction, Tree, absolute, home};
+use super::tree::{
+    Change, INTRODUCE_DOMAIN, Permission, RELEASE_DOMAIN, Transaction, Tree, absolute, home,
+    special,
+};
 use super::watches::{ClientId, Watches};
-use super::wire::{Errno, Header, PAYLOAD_BYTES_MAX, Type, parts, put_message};
+use super::wire::{Errno, Header, PAYLOAD_BYTES_MAX, Type, put_message, strings};
 
 /// Transactions of one client at a time.
 const TRANSACTIONS_MAX: usize = 10;
@@ -81,11 +84,10 @@ impl Session {
         let mut events = Vec::new();
         if kind == Some(Type::Watch) && !is_error(out, header) {
             // A watch fires once at once.
-            let said: Vec<&[u8]> = parts(payload).collect();
-            events.push((self.id, [said[0], b"\0", said[1], b"\0"].concat()));
+            events.push((self.id, payload.to_vec()));
         }
-        for path in changed {
-            events.extend(store.watches.events(&path));
+        for change in changed {
+            events.extend(store.watches.events(&change));
         }
         events
     }
@@ -96,7 +98,7 @@ impl Session {
         kind: Type,
         transaction: u32,
         payload: &[u8],
-        changed: &mut Vec<Path>,
+        changed: &mut Vec<Change>,
     ) -> Answer {
         match kind {
             Type::TransactionStart => self.start(),
@@ -125,14 +127,26 @@ impl Session {
         kind: Type,
         transaction: u32,
         payload: &[u8],
-        changed: &mut Vec<Path>,
+        changed: &mut Vec<Change>,
     ) -> Answer {
         let inside = match transaction {
             0 => None,
             id => Some(self.transactions.get_mut(&id).ok_or(Errno::ENOENT)?),
         };
+        if inside.as_ref().is_some_and(|it| it.is_full()) {
+            return Err(Errno::ENOSPC);
+        }
         let at = payload.iter().position(|&byte| byte == 0).ok_or(Errno::EINVAL)?;
-        let (path, rest) = (absolute(&payload[..at], self.domain)?, &payload[at + 1..]);
+        let (said, rest) = (&payload[..at], &payload[at + 1..]);
+        // A value may end in any way; all else is strings.
+        if kind != Type::Write && !payload.ends_with(b"\0") {
+            return Err(Errno::EINVAL);
+        }
+        let of_special = matches!(kind, Type::GetPermissions | Type::SetPermissions);
+        let path = match of_special && said.starts_with(b"@") {
+            true => special(said)?,
+            false => absolute(said, self.domain)?,
+        };
         let mut view = store.tree.view(inside, self.domain);
         let done = |()| OK.to_vec();
         let answer = match kind {
@@ -149,7 +163,8 @@ impl Session {
             Type::MakeDirectory => view.make_directory(&path).map(done),
             Type::Remove => view.remove(&path).map(done),
             Type::SetPermissions => {
-                let list: Result<Vec<_>, _> = parts(rest).map(Permission::parse).collect();
+                let list = strings(rest).ok_or(Errno::EINVAL)?;
+                let list: Result<Vec<_>, _> = list.map(Permission::parse).collect();
                 view.set_permissions(&path, list?).map(done)
             }
             _ => Err(Errno::ENOSYS),
@@ -174,7 +189,7 @@ impl Session {
         store: &mut Store,
         transaction: u32,
         payload: &[u8],
-        changed: &mut Vec<Path>,
+        changed: &mut Vec<Change>,
     ) -> Answer {
         let commits = match payload {
             b"T\0" => true,
@@ -189,7 +204,7 @@ impl Session {
     }
 
     fn watch(&mut self, store: &mut Store, kind: Type, payload: &[u8]) -> Answer {
-        let said: Vec<&[u8]> = parts(payload).collect();
+        let said: Vec<&[u8]> = strings(payload).ok_or(Errno::EINVAL)?.collect();
         let &[path, token] = said.as_slice() else { return Err(Errno::EINVAL) };
         match kind {
             Type::Watch => store.watches.add(self.id, self.domain, path, token)?,
@@ -203,9 +218,10 @@ impl Session {
         store: &mut Store,
         kind: Type,
         payload: &[u8],
-        changed: &mut Vec<Path>,
+        changed: &mut Vec<Change>,
     ) -> Answer {
-        let number = parts(payload).next().and_then(|it| std::str::from_utf8(it).ok());
+        let number = strings(payload).and_then(|mut it| it.next());
+        let number = number.and_then(|it| std::str::from_utf8(it).ok());
         let domain: u32 = number.and_then(|it| it.parse().ok()).ok_or(Errno::EINVAL)?;
         let is_known = store.domains.contains(&domain);
         match kind {
@@ -217,12 +233,12 @@ impl Session {
             Type::Introduce if is_known => return Err(Errno::EEXIST),
             Type::Introduce => {
                 store.introduce(domain);
-                changed.push(b"@introduceDomain".to_vec());
+                changed.push(store.tree.special_event(INTRODUCE_DOMAIN));
             }
             _ if !is_known || domain == 0 => return Err(Errno::ENOENT),
             Type::Release => {
                 store.domains.retain(|&it| it != domain);
-                changed.push(b"@releaseDomain".to_vec());
+                changed.push(store.tree.special_event(RELEASE_DOMAIN));
             }
             // There is no domain that could be resumed, or do something for another.
             _ => {}
@@ -233,7 +249,8 @@ impl Session {
 
 /// The rest of a list from an offset, as much as fits; a NUL more at its end.
 fn part_of(names: &[u8], generation: u64, rest: &[u8]) -> Answer {
-    let offset = parts(rest).next().and_then(|it| std::str::from_utf8(it).ok());
+    let offset = strings(rest).and_then(|mut it| it.next());
+    let offset = offset.and_then(|it| std::str::from_utf8(it).ok());
     let offset: usize = offset.and_then(|it| it.parse().ok()).ok_or(Errno::EINVAL)?;
     let names = names.get(offset..).ok_or(Errno::EINVAL)?;
     let mut answer = format!("{generation}\0").into_bytes();

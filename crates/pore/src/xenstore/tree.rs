@@ -13,6 +13,13 @@ pub(super) type Path = Vec<u8>;
 
 /// Nodes of all domains together.
 const NODES_MAX: usize = 1 << 20;
+/// Nodes that one transaction touches, each of which it has a copy of.
+pub(super) const TRANSACTION_NODES_MAX: usize = 1 << 12;
+
+/// The special node whose watches fire when a domain has become known.
+pub(super) const INTRODUCE_DOMAIN: &[u8] = b"@introduceDomain";
+/// The special node whose watches fire when a domain has gone.
+pub(super) const RELEASE_DOMAIN: &[u8] = b"@releaseDomain";
 
 /// What a domain may do with a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,13 +62,53 @@ struct Node {
 
 impl Node {
     fn allows(&self, domain: u32, access: Access) -> bool {
-        let owner = self.permissions[0];
-        if domain == 0 || domain == owner.domain {
-            return true;
-        }
-        let listed = self.permissions[1..].iter().find(|it| it.domain == domain);
-        let letter = listed.unwrap_or(&owner).letter;
-        letter == b'b' || letter == if access == Access::Read { b'r' } else { b'w' }
+        allow(&self.permissions, domain, access)
+    }
+}
+
+/// Whether a list of permissions lets a domain do this. An empty list lets domain 0 only.
+fn allow(permissions: &[Permission], domain: u32, access: Access) -> bool {
+    if domain == 0 {
+        return true;
+    }
+    let Some((owner, others)) = permissions.split_first() else { return false };
+    if domain == owner.domain {
+        return true;
+    }
+    let listed = others.iter().find(|it| it.domain == domain);
+    let letter = listed.unwrap_or(owner).letter;
+    letter == b'b' || letter == if access == Access::Read { b'r' } else { b'w' }
+}
+
+/// A change of a node, for those who watch.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Change {
+    path: Path,
+    /// Only those who watch the very node are told: it went with one above, for which those who
+    /// watch more than it are told once.
+    is_exact: bool,
+    /// Permissions of the node, and of the one above: who may read either learns of the change.
+    readers: [Vec<Permission>; 2],
+}
+
+impl Change {
+    pub(super) fn path(&self) -> &[u8] {
+        &self.path
+    }
+
+    pub(super) fn is_exact(&self) -> bool {
+        self.is_exact
+    }
+
+    pub(super) fn is_visible_to(&self, domain: u32) -> bool {
+        self.readers.iter().any(|list| allow(list, domain, Access::Read))
+    }
+
+    /// One that everybody may know of.
+    #[cfg(test)]
+    pub(super) fn to_all(path: &[u8]) -> Change {
+        let all = vec![Permission { letter: b'r', domain: 0 }];
+        Change { path: path.to_vec(), is_exact: false, readers: [all, Vec::new()] }
     }
 }
 
@@ -72,7 +119,14 @@ pub(super) struct Transaction {
     inside: BTreeMap<Path, Option<Node>>,
     /// The generation in which each was found; none if it was not there.
     found: BTreeMap<Path, Option<u64>>,
-    changed: Vec<Path>,
+    changed: Vec<Change>,
+}
+
+impl Transaction {
+    /// Whether it has touched as many nodes as it may.
+    pub(super) fn is_full(&self) -> bool {
+        self.inside.len() >= TRANSACTION_NODES_MAX
+    }
 }
 
 /// All nodes.
@@ -86,17 +140,30 @@ pub(super) struct View<'a> {
     tree: &'a mut Tree,
     transaction: Option<&'a mut Transaction>,
     domain: u32,
-    /// Paths that have changed, for the watches.
-    changed: Vec<Path>,
+    /// What has changed, for the watches.
+    changed: Vec<Change>,
+}
+
+fn is_legal(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-/_@".contains(&byte)
+}
+
+/// The name of a special node as a client says it.
+pub(super) fn special(name: &[u8]) -> Result<Path, Errno> {
+    let is_right = name.starts_with(b"@")
+        && name.len() <= RELATIVE_PATH_MAX
+        && name.iter().all(|&byte| is_legal(byte));
+    if is_right { Ok(name.to_vec()) } else { Err(Errno::EINVAL) }
 }
 
 /// A path as a client says it: from the root, or from its domain's own node.
 pub(super) fn absolute(path: &[u8], domain: u32) -> Result<Path, Errno> {
     let longest = if path.starts_with(b"/") { ABSOLUTE_PATH_MAX } else { RELATIVE_PATH_MAX };
-    let legal = |&byte: &u8| byte.is_ascii_alphanumeric() || b"-/_@".contains(&byte);
     let is_wrong = path.is_empty()
+        // Special nodes have permissions and watches, and no other use.
+        || path.starts_with(b"@")
         || path.len() > longest
-        || !path.iter().all(legal)
+        || !path.iter().all(|&byte| is_legal(byte))
         || path.len() > 1 && path.ends_with(b"/")
         || path.windows(2).any(|two| two == b"//");
     if is_wrong {
@@ -125,11 +192,20 @@ fn split(path: &[u8]) -> Option<(&[u8], &[u8])> {
 impl Tree {
     pub(super) fn new() -> Tree {
         let mut tree = Tree { nodes: BTreeMap::new(), generation: 1 };
-        let permissions = vec![Permission { letter: b'r', domain: 0 }];
-        let children = BTreeSet::new();
-        let root = Node { value: Vec::new(), permissions, children, generation: 1 };
-        tree.nodes.insert(b"/".to_vec(), root);
+        for path in [&b"/"[..], INTRODUCE_DOMAIN, RELEASE_DOMAIN] {
+            let permissions = vec![Permission { letter: b'n', domain: 0 }];
+            let children = BTreeSet::new();
+            let node = Node { value: Vec::new(), permissions, children, generation: 1 };
+            tree.nodes.insert(path.to_vec(), node);
+        }
         tree
+    }
+
+    /// What those are told who watch a special node.
+    pub(super) fn special_event(&self, path: &[u8]) -> Change {
+        let permissions = self.nodes.get(path).map(|node| node.permissions.clone());
+        let readers = [permissions.unwrap_or_default(), Vec::new()];
+        Change { path: path.to_vec(), is_exact: true, readers }
     }
 
     pub(super) fn view<'a>(
@@ -152,7 +228,7 @@ impl Tree {
     }
 
     /// Makes what a transaction has done so for all; returns what has changed.
-    pub(super) fn commit(&mut self, transaction: Transaction) -> Result<Vec<Path>, Errno> {
+    pub(super) fn commit(&mut self, transaction: Transaction) -> Result<Vec<Change>, Errno> {
         let now = |path: &Path| self.nodes.get(path).map(|node| node.generation);
         if transaction.found.iter().any(|(path, found)| now(path) != *found) {
             return Err(Errno::EAGAIN);
@@ -179,7 +255,7 @@ impl Tree {
 
 impl View<'_> {
     /// What has changed, for the watches.
-    pub(super) fn into_changes(self) -> Vec<Path> {
+    pub(super) fn into_changes(self) -> Vec<Change> {
         match self.transaction {
             Some(transaction) => {
                 transaction.changed.extend(self.changed);
@@ -187,6 +263,19 @@ impl View<'_> {
             }
             None => self.changed,
         }
+    }
+
+    /// Notes that a node has changed, which is still there. The one above need not be looked at
+    /// by a transaction for this.
+    fn note(&mut self, path: &[u8], is_exact: bool) {
+        let of = |view: &Self, path: &[u8]| {
+            let inside = view.transaction.as_ref().and_then(|it| it.inside.get(path));
+            let node = inside.map_or_else(|| view.tree.nodes.get(path), Option::as_ref);
+            node.map(|node| node.permissions.clone()).unwrap_or_default()
+        };
+        let above = split(path).map(|(above, _)| of(self, above)).unwrap_or_default();
+        let readers = [of(self, path), above];
+        self.changed.push(Change { path: path.to_vec(), is_exact, readers });
     }
 
     fn node(&mut self, path: &[u8]) -> Option<&Node> {
@@ -267,7 +356,9 @@ impl View<'_> {
             return Err(Errno::EPERM);
         }
         self.node_mut(path).ok_or(Errno::ENOENT)?.permissions = permissions;
-        self.changed.push(path.to_vec());
+        if !path.starts_with(b"@") {
+            self.note(path, false);
+        }
         Ok(())
     }
 
@@ -280,7 +371,7 @@ impl View<'_> {
         let node = self.node_mut(path).ok_or(Errno::ENOENT)?;
         node.value.clear();
         node.value.extend_from_slice(value);
-        self.changed.push(path.to_vec());
+        self.note(path, false);
         Ok(())
     }
 
@@ -289,7 +380,7 @@ impl View<'_> {
             Ok(_) => Ok(()),
             Err(Errno::ENOENT) => {
                 self.create(path)?;
-                self.changed.push(path.to_vec());
+                self.note(path, false);
                 Ok(())
             }
             Err(error) => Err(error),
@@ -336,11 +427,13 @@ impl View<'_> {
             Err(Errno::ENOENT) => return self.node(parent).map(|_| ()).ok_or(Errno::ENOENT),
             Err(error) => return Err(error),
         }
+        let mut doomed = vec![path.to_vec()];
+        let removed = path;
         if let Some(parent) = self.node_mut(parent) {
             parent.children.remove(name);
         }
-        let mut doomed = vec![path.to_vec()];
         while let Some(path) = doomed.pop() {
+            self.note(&path, path != removed);
             let Some(node) = self.node(&path) else { continue };
             let below = node.children.iter().map(|name| [&path[..], b"/", name].concat());
             doomed.extend(below.collect::<Vec<_>>());
@@ -348,7 +441,6 @@ impl View<'_> {
                 Some(transaction) => drop(transaction.inside.insert(path.clone(), None)),
                 None => drop(self.tree.nodes.remove(&path)),
             }
-            self.changed.push(path);
         }
         Ok(())
     }
@@ -364,7 +456,9 @@ mod tests {
             assert_eq!(absolute(good, 3).as_deref(), Ok(good));
         }
         assert_eq!(absolute(b"device/vif", 3).as_deref(), Ok(&b"/local/domain/3/device/vif"[..]));
-        for bad in [&b""[..], b"/a/", b"//", b"/a//b", b"/a b", b"/a\0", b"/\xc3\xa9"] {
+        for bad in
+            [&b""[..], b"@releaseDomain", b"/a/", b"//", b"/a//b", b"/a b", b"/a\0", b"/\xc3\xa9"]
+        {
             assert_eq!(absolute(bad, 0), Err(Errno::EINVAL), "{bad:?}");
         }
         assert!(absolute(&[b'/'; 1], 0).is_ok());
@@ -381,8 +475,11 @@ mod tests {
         assert_eq!(tree.view(None, 0).read(b"/a/b"), Ok(Vec::new()));
         let mut view = tree.view(None, 0);
         view.remove(b"/a/b").expect("removed");
-        assert_eq!(view.into_changes(), [b"/a/b".to_vec(), b"/a/b/c".to_vec()]);
-        assert_eq!(tree.len(), 2);
+        let changes = view.into_changes();
+        let changes: Vec<_> = changes.iter().map(|it| (it.path(), it.is_exact())).collect();
+        assert_eq!(changes, [(&b"/a/b"[..], false), (b"/a/b/c", true)]);
+        // The root, /a, and two special ones.
+        assert_eq!(tree.len(), 4);
         assert_eq!(tree.view(None, 0).remove(b"/a/x"), Ok(()));
         assert_eq!(tree.view(None, 0).remove(b"/x/y"), Err(Errno::ENOENT));
         assert_eq!(tree.view(None, 0).remove(b"/"), Err(Errno::EINVAL));
@@ -422,7 +519,8 @@ mod tests {
             assert!(view.into_changes().is_empty());
         }
         assert_eq!(tree.view(None, 0).read(b"/n"), Ok(b"1".to_vec()));
-        assert_eq!(tree.commit(one), Ok(vec![b"/n".to_vec()]));
+        let changes = tree.commit(one).expect("the first");
+        assert_eq!(changes.iter().map(Change::path).collect::<Vec<_>>(), [b"/n"]);
         assert_eq!(tree.commit(two), Err(Errno::EAGAIN));
         assert_eq!(tree.view(None, 0).read(b"/n"), Ok(b"2".to_vec()));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::tree::{Path, home};
+use super::tree::{Change, Path, home, special};
 use super::wire::Errno;
 
 /// Watches of one client.
@@ -15,6 +15,8 @@ pub(super) struct ClientId(pub(super) u64);
 struct Watch {
     path: Path,
     token: Vec<u8>,
+    /// Whose it is: those who may not read a node do not learn of its changes.
+    domain: u32,
     /// Bytes of the own node's path that the client does not want to hear.
     hidden: usize,
 }
@@ -25,15 +27,9 @@ pub(super) struct Watches {
     watches: BTreeMap<ClientId, Vec<Watch>>,
 }
 
-/// Special names, which are no nodes.
-const SPECIAL: [&[u8]; 2] = [b"@introduceDomain", b"@releaseDomain"];
-
 /// A path that can be watched.
 pub(super) fn watchable(path: &[u8], domain: u32) -> Result<Path, Errno> {
-    if SPECIAL.contains(&path) {
-        return Ok(path.to_vec());
-    }
-    super::tree::absolute(path, domain)
+    if path.starts_with(b"@") { special(path) } else { super::tree::absolute(path, domain) }
 }
 
 fn is_at_or_below(changed: &[u8], watched: &[u8]) -> bool {
@@ -58,9 +54,9 @@ impl Watches {
         if own.len() >= WATCHES_MAX {
             return Err(Errno::E2BIG);
         }
-        let is_relative = !said.starts_with(b"/") && !SPECIAL.contains(&said);
+        let is_relative = !said.starts_with(b"/") && !said.starts_with(b"@");
         let hidden = if is_relative { home(domain).len() + 1 } else { 0 };
-        own.push(Watch { path, token: token.to_vec(), hidden });
+        own.push(Watch { path, token: token.to_vec(), domain, hidden });
         Ok(())
     }
 
@@ -83,11 +79,19 @@ impl Watches {
     }
 
     /// Whom a change concerns, with the payload for each.
-    pub(super) fn events(&self, changed: &[u8]) -> Vec<(ClientId, Vec<u8>)> {
+    pub(super) fn events(&self, change: &Change) -> Vec<(ClientId, Vec<u8>)> {
         let mut events = Vec::new();
+        let path = change.path();
         for (&client, watches) in &self.watches {
-            for watch in watches.iter().filter(|watch| is_at_or_below(changed, &watch.path)) {
-                let path = &changed[watch.hidden..];
+            let concerned = watches.iter().filter(|watch| {
+                let is_covered = match change.is_exact() {
+                    true => path == watch.path,
+                    false => is_at_or_below(path, &watch.path),
+                };
+                is_covered && change.is_visible_to(watch.domain)
+            });
+            for watch in concerned {
+                let path = &path[watch.hidden..];
                 events.push((client, [path, b"\0", &watch.token, b"\0"].concat()));
             }
         }
@@ -106,11 +110,11 @@ mod tests {
         watches.add(one, 5, b"device", b"t").expect("added");
         watches.add(two, 0, b"/", b"all").expect("added");
         assert_eq!(watches.add(one, 5, b"device", b"t"), Err(Errno::EEXIST));
-        let events = watches.events(b"/local/domain/5/device/vif");
+        let events = watches.events(&Change::to_all(b"/local/domain/5/device/vif"));
         assert_eq!(events[0], (one, b"device/vif\0t\0".to_vec()));
         assert_eq!(events[1], (two, b"/local/domain/5/device/vif\0all\0".to_vec()));
-        assert_eq!(watches.events(b"/local/domain/5/devices").len(), 1);
-        assert_eq!(watches.events(b"@releaseDomain").len(), 0);
+        assert_eq!(watches.events(&Change::to_all(b"/local/domain/5/devices")).len(), 1);
+        assert_eq!(watches.events(&Change::to_all(b"@releaseDomain")).len(), 0);
         watches.remove(one, 5, b"device", b"t").expect("there");
         assert_eq!(watches.remove(one, 5, b"device", b"t"), Err(Errno::ENOENT));
     }

@@ -143,10 +143,9 @@ pub fn put_message(out: &mut Vec<u8>, kind: Type, request: u32, transaction: u32
     out.extend_from_slice(payload);
 }
 
-/// The parts of a payload, each ended by a NUL; the last may lack it.
-pub fn parts(payload: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let payload = payload.strip_suffix(b"\0").unwrap_or(payload);
-    payload.split(|&byte| byte == 0)
+/// The strings of a payload, each ended by a NUL; none if the last lacks it.
+pub fn strings(payload: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
+    Some(payload.strip_suffix(b"\0")?.split(|&byte| byte == 0))
 }
 
 #[cfg(test)]
@@ -163,9 +162,13 @@ mod tests {
     }
 
     #[test]
-    fn parts_end_with_a_nul() {
-        assert_eq!(parts(b"a\0b\0").collect::<Vec<_>>(), [b"a", b"b"]);
-        assert_eq!(parts(b"a\0").collect::<Vec<_>>(), [b"a"]);
-        assert_eq!(parts(b"").collect::<Vec<_>>(), [b""]);
+    fn strings_end_with_a_nul() {
+        let all = |payload| strings(payload).map(|it| it.collect::<Vec<&[u8]>>());
+        assert_eq!(all(b"a\0b\0"), Some(vec![&b"a"[..], b"b"]));
+        assert_eq!(all(b"a\0"), Some(vec![&b"a"[..]]));
+        assert_eq!(all(b"\0"), Some(vec![&b""[..]]));
+        for unended in [&b"a"[..], b"a\0b", b""] {
+            assert_eq!(all(unended), None, "{unended:?}");
+        }
     }
 }

@@ -28,7 +28,7 @@ impl Drop for TempDir {
 }
 
 /// The words of the first file of a kind.
-pub(crate) fn words_of(registry: &Registry, kind: crate::layout::Kind) -> Vec<u64> {
+pub(crate) fn words_of(registry: &Registry, kind: Kind) -> Vec<u64> {
     let state = registry.state();
     let mut chunks = state.chunks.iter().map(|slots| &slots.chunk);
     let chunk = chunks.find(|chunk| chunk.shape().kind == kind).unwrap();

@@ -312,6 +312,20 @@ fn start_peer(program: &Path, socket: PathBuf, what: &str) -> Child {
     command.spawn().expect("a shell")
 }
 
+/// Whether a peer ends after its partner, without being killed.
+fn ends_by_itself(child: &mut Child) -> bool {
+    let since = Instant::now();
+    while since.elapsed() < Duration::from_secs(10) {
+        if child.try_wait().expect("a child").is_some() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    false
+}
+
 #[test]
 fn a_peer_that_misbehaves_hurts_its_own_pore_only() {
     let folder = Folder::new("peers");
@@ -325,6 +339,8 @@ fn a_peer_that_misbehaves_hurts_its_own_pore_only() {
         ("answer", answers(1, 5)),
         ("shrink", answers(1, 5)),
         ("flood", answers(1, 5)),
+        ("fill", answers(1, 5)),
+        ("pass", broken("the other side has gone")),
         ("die", broken("the other side has gone")),
         ("index", broken("bad ring index: 123456789 against 32 in a ring of 4096 bytes")),
         ("length", broken("bad length of a message: 99999")),
@@ -332,9 +348,9 @@ fn a_peer_that_misbehaves_hurts_its_own_pore_only() {
         let mut child = start_peer(&peer, folder.0.join(what), what);
         let since = Instant::now();
         let (out, faults) = run(&[EXCHANGE], &folder, &[what], Engine::Native);
-        let _ = child.kill();
-        let _ = child.wait();
+        let has_ended = ends_by_itself(&mut child);
         assert_eq!((out.as_str(), faults.as_str()), (expected.as_str(), ""), "{what}");
+        assert!(has_ended, "{what} outlives its partner");
         assert!(since.elapsed() < Duration::from_secs(30), "{what}: {:?}", since.elapsed());
     }
 }
@@ -366,9 +382,6 @@ fn a_peer_that_floods_and_one_that_dies_leave_others_alone() {
     let names = ["flood", "die", "answer"];
     let children = names.map(|what| start_peer(&peer, folder.0.join(what), what));
     let (out, faults) = run(&[parts[0], main], &folder, &[], Engine::Native);
-    for mut child in children {
-        let _ = child.kill();
-        let _ = child.wait();
-    }
-    assert_eq!((out.as_str(), faults.as_str()), ("cba\n", ""));
+    let ended = children.map(|mut child| ends_by_itself(&mut child));
+    assert_eq!((out.as_str(), faults.as_str(), ended), ("cba\n", "", [true; 3]));
 }

@@ -367,18 +367,18 @@ pub(super) fn watch(
 ) -> Result<(), Error> {
     let Some((_, id)) = world.systems.pores.pore_of(from) else { return Ok(()) };
     for signal in world.systems.pores.pores.signals(id) {
-        let (fd, is_lifeline, is_ready) = match signal {
-            Signal::Bell(fd) => (fd, false, false),
-            Signal::Ready(fd) => (fd, false, true),
-            Signal::Lifeline(fd) => (fd, true, false),
-        };
+        let (Signal::Bell(fd) | Signal::Ready(fd) | Signal::Lifeline(fd)) = signal;
+        let is_ready = matches!(signal, Signal::Ready(_));
         let handlers = Handlers::new()
-            .read(move |world: &mut World, lp: &mut Loop<World>, _| match is_lifeline {
-                true => lifeline(world, lp, from),
-                false => rung(world, lp, from),
+            .read(move |world: &mut World, lp: &mut Loop<World>, _| match signal {
+                Signal::Lifeline(_) => lifeline(world, lp, from),
+                Signal::Bell(_) | Signal::Ready(_) => rung(world, lp, from),
             })
             .write(move |world: &mut World, lp: &mut Loop<World>, _| rung(world, lp, from))
-            .error(move |world: &mut World, lp: &mut Loop<World>, _, _| lifeline(world, lp, from));
+            .error(move |world: &mut World, lp: &mut Loop<World>, _, _| match signal {
+                Signal::Bell(_) => overrun(world, lp, from),
+                Signal::Ready(_) | Signal::Lifeline(_) => lifeline(world, lp, from),
+            });
         let interest = if is_ready { Interest::None } else { Interest::Read };
         let watch = lp.watch(fd, interest, handlers)?;
         if let Some(line) = world.systems.pores.lines.get_mut(from) {
@@ -387,6 +387,34 @@ pub(super) fn watch(
         }
     }
     Ok(())
+}
+
+/// A bell reports an error instead of a ring: its count is at its limit, where signals of the
+/// kernel can bring it and no honest side does. The loop has ended that watch. The count is taken
+/// back, and after a rest all is watched anew.
+fn overrun(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+    let system = &mut world.systems.pores;
+    let Some((_, id)) = system.pore_of(from) else { return };
+    system.pores.hush(id);
+    if let Some(line) = system.lines.get_mut(from) {
+        super::unwatch(lp, line);
+        let over = move |world: &mut World, lp: &mut Loop<World>| {
+            if let Some(line) = world.systems.pores.lines.get_mut(from) {
+                line.rest = None;
+                // What cannot be watched is as good as gone.
+                if watch(world, lp, from).is_ok() {
+                    rung(world, lp, from);
+                } else {
+                    lifeline(world, lp, from);
+                }
+            }
+        };
+        let at = lp.now() + REST;
+        line.rest = Some(lp.timer(at, over));
+    }
+    if matches!(look_at(world, from), Looked::Told) {
+        arm_worker(world, lp);
+    }
 }
 
 /// The other side has rung.

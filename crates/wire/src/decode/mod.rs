@@ -14,12 +14,14 @@
 //! | `state`, `held` | what is kept between two pieces of input |
 //! | `walk`, `load` | zones, frames, faults |
 //! | `fields`, `text`, `packed`, `skip`, `item` | the table decoder |
+//! | `fill` | the table decoder for messages in memory |
 //! | `stream` | input in pieces |
 //! | `error`, `tally` | which field failed, by which path |
 //! | `native` | the native decoder |
 
 mod error;
 mod fields;
+mod fill;
 mod held;
 mod item;
 mod load;
@@ -113,6 +115,15 @@ impl<'s> Decoder<'s> {
     #[inline]
     pub fn bytes_max(self, bytes_max: usize) -> Decoder<'s> {
         Decoder { bytes_max: bytes_max.min(usize::MAX / 4), ..self }
+    }
+
+    /// Whether it has code.
+    #[inline]
+    pub(crate) fn is_native(&self) -> bool {
+        #[cfg(feature = "native")]
+        return self.native.is_some();
+        #[cfg(not(feature = "native"))]
+        false
     }
 
     /// How deep sub-messages may nest, how many bytes a message may have.

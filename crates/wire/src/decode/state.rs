@@ -87,7 +87,6 @@ impl Frames {
         unsafe { std::slice::from_raw_parts(used.as_ptr().cast(), used.len()) }
     }
 
-    #[cfg(feature = "native")]
     #[inline]
     pub(crate) fn as_mut_slice(&mut self) -> &mut [Frame] {
         let len = self.len;

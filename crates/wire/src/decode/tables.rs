@@ -13,14 +13,15 @@
 //! here;
 //! both decoders name their places by them.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tidemill_stdx::hash::Map;
 
+use super::fill::Plan;
 use super::select::{SelectError, Selection};
 use crate::message::lazy::is_put_off;
 use crate::schema::{
-    EnumId, Field, FieldId, FieldType, Label, MessageId, Scalar, Schema, WireType,
+    EnumId, Field, FieldId, FieldType, Label, MessageId, Scalar, Schema, SchemaMark, WireType,
 };
 
 /// No entry, no node.
@@ -216,6 +217,11 @@ struct Inner {
     entries: Vec<Entry>,
     /// By message: its node as an outermost message.
     roots: Vec<u32>,
+    /// The schema that they were made from.
+    of: SchemaMark,
+    /// What fills messages by them, made by whoever first decodes one; two threads may come at
+    /// once.
+    plan: OnceLock<Option<Plan>>,
 }
 
 impl Tables {
@@ -266,6 +272,15 @@ impl Tables {
     #[inline]
     pub(crate) fn root(&self, message: MessageId) -> Option<u32> {
         self.0.roots.get(message.index()).copied().filter(|&node| node != NONE)
+    }
+
+    /// What fills messages of `schema` by them: nothing if they were made from another.
+    #[inline]
+    pub(crate) fn plan(&self, schema: &Schema) -> Option<&Plan> {
+        if !self.0.of.is_of(schema) {
+            return None;
+        }
+        self.0.plan.get_or_init(|| Plan::new(schema, self)).as_ref()
     }
 
     #[inline]
@@ -430,8 +445,9 @@ impl<'s> Builder<'s> {
     }
 
     fn finish(self) -> Tables {
-        let Builder { nodes, entries, roots, .. } = self;
-        Tables(Arc::new(Inner { nodes, entries, roots }))
+        let Builder { nodes, entries, roots, schema, .. } = self;
+        let (of, plan) = (schema.mark(), OnceLock::new());
+        Tables(Arc::new(Inner { nodes, entries, roots, of, plan }))
     }
 }
 

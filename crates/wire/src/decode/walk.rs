@@ -92,9 +92,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         match self.engine {
             #[cfg(feature = "native")]
             Engine::Native(native) => self.over_piece_natively(native)?,
-            Engine::Table(_) if self.piece.len() > SLACK => {
-                self.over_zone(Zone::new(self.piece, self.piece_start, self.have() - SLACK))?;
-            }
+            Engine::Table(_) if self.piece.len() > SLACK => self.over_fields(self.middle())?,
             Engine::Table(_) => {}
         }
         self.over_tail()
@@ -113,7 +111,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         }
         let mut bytes = [0; 2 * SLACK];
         bytes[..rest.len()].copy_from_slice(rest);
-        self.over_zone(Zone::new(&bytes, pos, self.have()))
+        self.over_fields(Zone::new(&bytes, pos, self.have()))
     }
 
     pub(super) fn over_zone(&mut self, zone: Zone) -> Step {

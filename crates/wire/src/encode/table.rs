@@ -14,6 +14,7 @@ use crate::message::present::{Backwards, Present};
 use crate::message::read::{cell_at, entry_fields, sorted_entries};
 use crate::message::record::{List, Record, Slot, View};
 use crate::message::{MapOrder, MessageRef};
+use crate::packed::Numbers;
 use crate::schema::{FieldId, FieldType, Scalar, Schema, Tag, WireType};
 use crate::varint;
 
@@ -222,7 +223,13 @@ impl<'s> Pass<'s> {
                 }
                 (None, _) if wire.packed => {
                     let behind = out.len();
-                    cells(field, slot).rev().try_for_each(|at| write_cell(field.ty, at, out))?;
+                    match as_they_lie(field, slot) {
+                        Some(bytes) => out.bytes(bytes)?,
+                        None => {
+                            let write = |at| write_cell(field.ty, at, out);
+                            cells(field, slot).rev().try_for_each(write)?;
+                        }
+                    }
                     out.varint((out.len() - behind) as u64)?;
                     out.tag(tag)?;
                 }
@@ -307,6 +314,21 @@ fn cells(field: &FieldLayout, slot: Slot) -> impl DoubleEndedIterator<Item = Slo
     let list: List = unsafe { slot.cast().read() };
     let cell = field.cell;
     (0..list.len as usize).map(move |index| cell_at(cell, &list, index))
+}
+
+/// The numbers of a list whose cells are what stands in a packed list.
+fn as_they_lie<'m>(field: &FieldLayout, slot: Slot) -> Option<&'m [u8]> {
+    let fixed = matches!(Numbers::of(field.ty), Some(Numbers::Fixed64 | Numbers::Fixed32));
+    if !fixed || cfg!(target_endian = "big") {
+        return None;
+    }
+    // SAFETY: the slot of a repeated field that is stored holds a list of such cells, which lives
+    // as long as the message.
+    unsafe {
+        let list: List = slot.cast().read();
+        let bytes = list.len as usize * field.cell.bytes() as usize;
+        Some(std::slice::from_raw_parts(list.start, bytes))
+    }
 }
 
 /// A value as its wire type sees it.

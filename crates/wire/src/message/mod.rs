@@ -165,6 +165,9 @@ impl<'i> Message<'i> {
     #[inline]
     fn fill_whole<K: Keeping>(&mut self, decoder: &Decoder<'_>, input: &[u8], keep: K) -> bool {
         self.clear();
+        if !decoder.is_native() {
+            return false;
+        }
         let Message { schema, message, arena, root, frames, chance, .. } = self;
         let mut builder = Builder::new(schema, arena, *message, *root, frames, keep);
         let done = chance.take(|| decoder.fill_whole(*message, input, &mut builder));

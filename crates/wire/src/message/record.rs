@@ -213,6 +213,15 @@ impl Record {
         Some(record)
     }
 
+    /// An empty record of so many bytes, of which those of its header are zeroed; `None` at the
+    /// arena's limit.
+    #[inline]
+    pub(crate) fn of_bytes(arena: &mut Arena, bytes: u32, header_bytes: u32) -> Option<Record> {
+        let record = Record(arena.alloc(bytes as usize)?);
+        record.zero(header_bytes);
+        Some(record)
+    }
+
     /// The record at an address that generated code has filled or reads.
     ///
     /// # Safety
@@ -230,16 +239,22 @@ impl Record {
 
     #[inline]
     fn clear_header(self, layout: &RecordLayout) {
+        self.zero(layout.header_bytes);
+    }
+
+    /// Zeroes its header, which has so many bytes.
+    #[inline]
+    fn zero(self, header_bytes: u32) {
         let words = self.0.cast::<u64>();
         // SAFETY: a record begins with its header, which has one word at least.
         unsafe {
             words.write(0);
             // Few have more than one other: for them a call would cost more.
-            if layout.header_bytes > 8 {
+            if header_bytes > 8 {
                 words.add(1).write(0);
             }
-            if layout.header_bytes > 16 {
-                words.add(2).cast::<u8>().write_bytes(0, layout.header_bytes as usize - 16);
+            if header_bytes > 16 {
+                words.add(2).cast::<u8>().write_bytes(0, header_bytes as usize - 16);
             }
         }
     }

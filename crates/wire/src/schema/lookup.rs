@@ -1,6 +1,6 @@
 //! A schema: all definitions of some files, found by id, name and number.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use tidemill_stdx::frozen::Frozen;
 use tidemill_stdx::hash::Map;
@@ -54,6 +54,19 @@ pub(super) enum Home {
 #[derive(Clone, Debug)]
 pub struct Schema {
     pub(super) pool: Arc<Pool>,
+}
+
+/// Which schema something was made from, for what a schema keeps itself: it holds none of it.
+#[derive(Debug)]
+pub(crate) struct SchemaMark(Weak<Pool>);
+
+impl SchemaMark {
+    /// True of the schema that gave it, and its clones.
+    #[inline]
+    pub(crate) fn is_of(&self, schema: &Schema) -> bool {
+        // The address belongs to no other schema while the mark is there.
+        std::ptr::eq(self.0.as_ptr(), Arc::as_ptr(&schema.pool))
+    }
 }
 
 #[derive(Debug)]
@@ -279,6 +292,11 @@ impl Schema {
     /// True if both are clones of one schema, so that ids of one mean the same in the other.
     pub fn is_same(&self, other: &Schema) -> bool {
         Arc::ptr_eq(&self.pool, &other.pool)
+    }
+
+    /// A mark by which the schema is known again.
+    pub(crate) fn mark(&self) -> SchemaMark {
+        SchemaMark(Arc::downgrade(&self.pool))
     }
 
     /// What decoders of whole messages go by.

@@ -53,8 +53,8 @@ pub use ids::{EnumId, FieldId, FileId, MessageId, OneofId, ServiceId};
 pub(crate) use kinds::Tag;
 pub use kinds::{FIELD_NUMBER_MAX, FieldType, Label, Scalar, WireType};
 pub use load::LoadError;
-pub(crate) use lookup::WireField;
 pub use lookup::{Named, Schema};
+pub(crate) use lookup::{SchemaMark, WireField};
 pub use name::Name;
 pub use raw::{RawFields, RawValue};
 

@@ -2,7 +2,9 @@
 
 use tidemill_stdx::rng::Rng;
 use tidemill_wire::decode::{DEPTH_MAX, Listing, Native, Strings};
-use tidemill_wire::{DecodeError, Decoder, ErrorKind, Message, MessageId, Schema, Tables, Wants};
+use tidemill_wire::{
+    DecodeError, Decoder, ErrorKind, FieldId, Flow, Message, MessageId, Schema, Sink, Tables, Wants,
+};
 
 use super::case::Head;
 use super::log::Log;
@@ -128,6 +130,10 @@ impl Engines {
             assert_same(&expected, &copied, || how("copied"));
         }
         let told = expected.decode_with(&table, bytes);
+        let mut by_events = new();
+        let other = table.decode(self.message, bytes, &mut ByEvents(by_events.builder()));
+        assert_eq!(told, other, "{}", self.case(bytes, "by events"));
+        assert_same(&expected, &by_events, || self.case(bytes, "by events"));
         for cuts in cuts {
             for decoder in [table, table.native(&self.copied)] {
                 let mut built = new();
@@ -138,6 +144,43 @@ impl Engines {
                 assert_same(&expected, &built, how);
             }
         }
+    }
+}
+
+/// A builder that is told every value: decoders do not see that it fills a message.
+struct ByEvents<B>(B);
+
+macro_rules! forward {
+    ($($name:ident($($argument:ident: $ty:ty),*);)+) => {
+        $(fn $name(&mut self, $($argument: $ty),*) -> Flow {
+            self.0.$name($($argument),*)
+        })+
+    };
+}
+
+impl<'a, B: Sink<'a>> Sink<'a> for ByEvents<B> {
+    forward! {
+        start_message(message: MessageId);
+        end_message(message: MessageId);
+        start_sub(field: FieldId);
+        end_sub(field: FieldId);
+        i64(field: FieldId, value: i64);
+        u64(field: FieldId, value: u64);
+        i32(field: FieldId, value: i32);
+        u32(field: FieldId, value: u32);
+        f64(field: FieldId, value: f64);
+        f32(field: FieldId, value: f32);
+        bool(field: FieldId, value: bool);
+        start_string(field: FieldId, length: usize);
+        string(field: FieldId, piece: &'a str);
+        raw_string(field: FieldId, piece: &'a [u8]);
+        end_string(field: FieldId);
+        whole_string(field: FieldId, text: &'a str);
+        start_bytes(field: FieldId, length: usize);
+        bytes(field: FieldId, piece: &'a [u8]);
+        end_bytes(field: FieldId);
+        unknown(number: u32, raw: &'a [u8]);
+        unknown_element(number: u32, value: u64);
     }
 }
 

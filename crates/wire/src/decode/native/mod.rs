@@ -41,10 +41,9 @@ use super::load::SLACK;
 use super::state::{Frame, State, Within};
 use super::tables::Tables;
 use super::walk::{Step, Walk, Zone};
-use super::{Decoder, ErrorKind};
+use super::{Decoder, ErrorKind, fill};
 use crate::message::layout::{Layouts, Maps};
-use crate::message::record::Record;
-use crate::message::storage::{Outside, Storage};
+use crate::message::storage::Storage;
 use crate::schema::Schema;
 use crate::sink::{Sink, Wants};
 pub use background::Compiling;
@@ -285,14 +284,6 @@ impl Native {
     }
 }
 
-/// The record at an address that code has told.
-fn record_at(address: usize) -> Record {
-    let address = ptr::with_exposed_provenance_mut(address);
-    let address = ptr::NonNull::new(address).expect("records are somewhere");
-    // SAFETY: the code was given this record, or made it, for the message of its node.
-    unsafe { Record::from_address(address) }
-}
-
 impl<'s> Decoder<'s> {
     /// Goes by the tables of a native decoder, and uses it for sinks that want no more events than
     /// it has code for.
@@ -382,36 +373,15 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
     fn fill(&mut self, native: &Native, safe: usize) -> Step<bool> {
         let mut context = Context::new(self.piece_base(), safe);
         let Some(mut storage) = self.sink.storage() else { return Ok(false) };
-        if !storage.is_plain() {
-            return Ok(false);
-        }
         let state = &mut *self.state;
         let tables = &native.tables;
         // Code stores at offsets: where records have not the types it was made for, it stays away.
-        for (depth, frame) in state.frames.as_mut_slice().iter_mut().enumerate() {
-            let outer = tables.node(tables.entry(frame.entry).owner).message;
-            match storage.outside(depth) {
-                Some((record, message)) if message == outer => {
-                    frame.record = record.address().expose_provenance();
-                }
-                _ => return Ok(false),
-            }
-        }
-        let (record, message) = storage.record();
-        if message != tables.node(state.node).message {
-            return Ok(false);
-        }
+        let Some(record) = fill::enter(state, tables, storage) else { return Ok(false) };
         context.arena = storage.arena();
         context.record = record.address().expose_provenance();
         context.host = (&raw mut storage).cast();
         let code = native.execute(state, &mut context, self.depth_max);
-        let mut outside = state.frames.as_slice().iter().map(|frame| {
-            let entry = tables.entry(frame.entry);
-            let message = tables.node(entry.owner).message;
-            Outside { record: record_at(frame.record), message, field: entry.field }
-        });
-        let message = tables.node(state.node).message;
-        storage.go_on(record_at(context.record), message, &mut outside);
+        fill::leave(state, tables, storage, fill::record_at(context.record));
         self.left(code, &context).map(|()| true)
     }
 

@@ -1,0 +1,148 @@
+//! The filler: the table decoder for messages in memory, where it need not ask a sink.
+//!
+//! ```text
+//!   zone  |--- filler ---| one field by the walk |--- filler ---| tail ...
+//! ```
+//! It stores what it reads into records itself, as generated code does, by a [`Plan`]: the tables
+//! with the layouts. What is rare, and all that is wrong or not complete, it leaves, at the tag of
+//! the field, to the walk, which reads that one field for the builder and finds what is wrong. So
+//! both give the same messages and errors by construction. Which fields these are: unknown ones,
+//! extensions, items of sets of messages, numbers that a closed enum does not have, closed enums
+//! with gaps, oneofs over several words of presence bits.
+
+mod plan;
+mod run;
+
+use std::ptr::NonNull;
+
+pub(crate) use plan::Plan;
+use run::Filler;
+
+use super::load::SLACK;
+use super::state::{State, Within};
+use super::tables::Tables;
+use super::walk::{Step, Walk, Zone};
+use crate::message::layout::Maps;
+use crate::message::record::Record;
+use crate::message::storage::{Outside, Storage};
+use crate::sink::Sink;
+
+/// The record at an address that a frame has.
+pub(super) fn record_at(address: usize) -> Record {
+    let address = std::ptr::with_exposed_provenance_mut(address);
+    let address = NonNull::new(address).expect("records are somewhere");
+    // SAFETY: a record was made there for the message of the frame's node.
+    unsafe { Record::from_address(address) }
+}
+
+/// Writes the records of a storage into the frames; gives the innermost one. `None` where the
+/// storage is not in a message of these tables: its records have other types.
+pub(super) fn enter(
+    state: &mut State,
+    tables: &Tables,
+    storage: &mut dyn Storage,
+) -> Option<Record> {
+    if !storage.is_plain() {
+        return None;
+    }
+    for depth in 0..state.frames.len() {
+        let frame = &mut state.frames.as_mut_slice()[depth];
+        let outer = tables.node(tables.entry(frame.entry).owner).message;
+        match storage.outside(depth) {
+            Some((record, message)) if message == outer => {
+                frame.record = record.address().expose_provenance();
+            }
+            _ => return None,
+        }
+    }
+    let (record, message) = storage.record();
+    (message == tables.node(state.node).message).then_some(record)
+}
+
+/// Has the storage go on in `record`, inside those of the frames.
+pub(super) fn leave(state: &State, tables: &Tables, storage: &mut dyn Storage, record: Record) {
+    let mut outside = state.frames.as_slice().iter().map(|frame| {
+        let entry = tables.entry(frame.entry);
+        let message = tables.node(entry.owner).message;
+        Outside { record: record_at(frame.record), message, field: entry.field }
+    });
+    storage.go_on(record, tables.node(state.node).message, &mut outside);
+}
+
+impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
+    /// Over a zone, by the filler if the sink is a message of the same schema.
+    pub(super) fn over_fields(&mut self, zone: Zone) -> Step {
+        let tables = self.tables;
+        let plan = match self.sink.storage() {
+            Some(storage) if storage.maps() == Maps::Indexed => tables.plan(storage.schema()),
+            _ => None,
+        };
+        match plan {
+            Some(plan) => self.over_zone_filling(plan, zone),
+            None => self.over_zone(zone),
+        }
+    }
+
+    fn over_zone_filling(&mut self, plan: &Plan, zone: Zone) -> Step {
+        loop {
+            if self.state.within == Within::Fields {
+                if self.state.pos >= zone.to && self.state.pos != self.state.end {
+                    return Ok(());
+                }
+                if !self.fill_zone(plan, zone) {
+                    return self.over_zone(zone);
+                }
+                if self.state.pos >= zone.to && self.state.pos != self.state.end {
+                    return Ok(());
+                }
+            }
+            // One field, or what is left of one.
+            let before = (self.state.pos, self.state.within, self.state.frames.len());
+            let to = match self.state.within {
+                Within::Fields => zone.to.min(before.0 + 1),
+                _ => zone.to,
+            };
+            self.over_zone(Zone { to, ..zone })?;
+            if before == (self.state.pos, self.state.within, self.state.frames.len()) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Over as much of a zone as is for the filler; false if nothing here is.
+    fn fill_zone(&mut self, plan: &Plan, zone: Zone) -> bool {
+        let (have, piece) = (self.have(), self.piece.as_ptr().wrapping_sub(self.piece_start));
+        let Some(storage) = self.sink.storage() else { return false };
+        let Some(record) = enter(self.state, self.tables, storage) else { return false };
+        // What lies before the piece is not where strings are taken from.
+        if self.state.pos < self.piece_start {
+            return false;
+        }
+        debug_assert!(zone.to <= have);
+        let filler = Filler {
+            tables: self.tables,
+            steps: plan.steps(),
+            zone,
+            have,
+            piece,
+            depth_max: self.depth_max,
+        };
+        // SAFETY: the plan is of these tables and of the schema of the storage, whose record and
+        // frames were just compared with them; of each zone SLACK bytes can be read from all
+        // places before `to`, and the piece holds all from the first place up to `have`.
+        let record = unsafe {
+            match storage.copies() {
+                true => filler.run::<true>(self.state, storage, record),
+                false => filler.run::<false>(self.state, storage, record),
+            }
+        };
+        leave(self.state, self.tables, storage, record);
+        true
+    }
+
+    /// The zone of a piece that is longer than the slack.
+    pub(super) fn middle(&self) -> Zone {
+        let base = self.piece.as_ptr().wrapping_sub(self.piece_start);
+        Zone { base, to: self.have() - SLACK }
+    }
+}

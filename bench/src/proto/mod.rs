@@ -3,16 +3,19 @@
 //! | case | what |
 //! |---|---|
 //! | `SpeedMessage1`, `SpeedMessage2` | bytes into a sink, which is told every value |
+//! | `packed-double`, `-uint32`, `-sint32`, `-mixed` | the same of packed lists, made from a seed |
+//! | `traces`, `logs`, `descriptor` | of a trace export, a batch of logs, a file descriptor |
 //! | `...-message` | bytes into a message in memory that is used again, and into those of peers |
 //! | `...-encode` | such a message into bytes |
-//! | `...-handles-fill`, `-handles-read` | records with handles of 64 bits, and of 32 |
-//! | `...-handles` | the memory that such records take, in bytes |
+//! | `SpeedMessage...-handles-fill`, `-handles-read` | records with handles of 64 bits, and of 32 |
+//! | `SpeedMessage...-handles` | the memory that such records take, in bytes |
 //! | `load-texts`, `load-descriptors` | a schema of five thousand messages, in milliseconds |
 
 mod decode;
 mod encode;
 mod handles;
 mod load;
+mod made;
 mod messages;
 mod peers;
 mod rates;
@@ -21,10 +24,13 @@ mod sinks;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tidemill_wire::proto::{Texts, compile};
 use tidemill_wire::{MessageId, Schema};
 
 use crate::Extent;
 use crate::report::Report;
+use crate::tool;
+use made::Made;
 use peers::Peers;
 
 /// One message, and the schema that it is of.
@@ -33,7 +39,9 @@ struct Case {
     schema: Schema,
     message: MessageId,
     bytes: Vec<u8>,
+    /// The message as a file, and its schema as a set of descriptors, for peers.
     path: PathBuf,
+    set: PathBuf,
     /// Two fields that stand in it.
     select: [&'static str; 2],
 }
@@ -47,22 +55,31 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         true => Peers::new(report),
         false => Peers::none(),
     };
-    for case in cases()? {
-        decode::run(&case, extent, &peers, report)?;
-        messages::run(&case, extent, &peers, report)?;
-        encode::run(&case, extent, &peers, report)?;
+    for case in speed_messages()? {
         handles::run(&case, extent, report)?;
+        measure(&case, extent, &peers, report)?;
+    }
+    for case in made_messages(extent)? {
+        measure(&case, extent, &peers, report)?;
     }
     load::run(extent, report)
+}
+
+fn measure(case: &Case, extent: Extent, peers: &Peers, report: &mut Report) -> Result<(), String> {
+    decode::run(case, extent, peers, report)?;
+    messages::run(case, extent, peers, report)?;
+    encode::run(case, extent, peers, report)
 }
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name)
 }
 
-fn cases() -> Result<Vec<Case>, String> {
+/// The messages of the Protocol Buffers benchmark.
+fn speed_messages() -> Result<Vec<Case>, String> {
     let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
-    let set = read(&data("google_messages.fds"))?;
+    let set_path = data("google_messages.fds");
+    let set = read(&set_path)?;
     let mut cases = Vec::new();
     for (name, file, select) in [
         ("SpeedMessage1", "google_message1.dat", ["field2", "field280"]),
@@ -71,7 +88,29 @@ fn cases() -> Result<Vec<Case>, String> {
         let schema = Schema::from_descriptor_set(&set).map_err(|error| error.to_string())?;
         let message = schema.message_by_name(&format!("benchmarks.{name}")).ok_or("no message")?;
         let path = data(file);
-        cases.push(Case { name, schema, message, bytes: read(&path)?, path, select });
+        let (bytes, set) = (read(&path)?, set_path.clone());
+        cases.push(Case { name, schema, message, bytes, path, set, select });
     }
     Ok(cases)
+}
+
+/// Messages that are made from a seed. Peers find them as files.
+fn made_messages(extent: Extent) -> Result<Vec<Case>, String> {
+    let folder = tool::target("made-messages")?;
+    let write = |path: &Path, bytes: &[u8]| match extent.peers {
+        true => fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display())),
+        false => Ok(()),
+    };
+    let case = |made: Made| {
+        let Made { name, file, text, message, bytes, select } = made;
+        let compiled = compile(&[file], &Texts::from_iter([(file, text)]));
+        let wrong = || format!("{file}: {:?}", compiled.diagnostics.first());
+        let schema = compiled.schema.as_ref().ok_or_else(wrong)?.clone();
+        let message = schema.message_by_name(message).ok_or("no message")?;
+        let (path, set) = (folder.join(format!("{name}.dat")), folder.join(format!("{name}.fds")));
+        write(&path, &bytes)?;
+        write(&set, &schema.descriptor_set())?;
+        Ok::<Case, String>(Case { name, schema, message, bytes, path, set, select })
+    };
+    made::all().into_iter().map(case).collect()
 }

@@ -5,7 +5,7 @@
 //! | name | a letter or `_`, then letters, digits and `_` |
 //! | keyword | one of [`TokenKind::KEYWORDS`], in upper case |
 //! | integer | decimal, or hexadecimal with a digit first and `H` last: `0FFH` |
-//! | real | `1.5`, `1.5E-3`: digits on both sides of the point |
+//! | real | `1.5`, `1.`, `1.5E-3` |
 //! | character | two hexadecimal digits or so, a digit first and `X` last: `0DX`, `0FFX` |
 //! | text | `"..."` on one line, without escapes |
 //! | comment | `(* *)`; they nest |
@@ -203,7 +203,12 @@ impl Lexer<'_> {
         if self.peek(0) == b'.' && self.peek(1) != b'.' {
             // No number goes on with a point but a real.
             self.at += 1;
+            let fraction = self.at;
             self.skip_while(is_word);
+            if TokenKind::keyword(&self.text[fraction..self.at]).is_some() {
+                // `0.THEN`: nothing stands behind the point.
+                self.at = fraction;
+            }
             let exponent = self.bytes[self.at - 1] == b'E';
             if exponent && matches!(self.peek(0), b'+' | b'-') {
                 self.at += 1;
@@ -365,7 +370,8 @@ mod tests {
         check("42 0FFH 0DX 0FFX 1.5 1.5E-3 2.0E3 1..5", "42 255 13X 255X 1.5 0.0015 2000.0 1 .. 5");
         check("9223372036854775808 7FFFFFFFFFFFFFFFH", "9223372036854775808 9223372036854775807");
         check("9223372036854775809 0FFFFFFFFFFFFFFFFH", "0 0 literal-too-large literal-too-large");
-        check("1. 1E5 12ab 0FF 100X 1.5E 1.0E999", {
+        check("0. 12.;3.E2 4.THEN", "0.0 12.0 ; 300.0 4.0 THEN");
+        check("1.x 1E5 12ab 0FF 100X 1.5E 1.0E999", {
             "0.0 0 0 0 0X 0.0 0.0 bad-number bad-number bad-number bad-number literal-too-large \
              bad-number literal-too-large"
         });

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use cranelift_codegen::ir::Signature;
 use tidemill_stdx::id::IdVec;
 
 use crate::compile::Span;
@@ -24,6 +25,7 @@ pub struct Code {
 /// Where a function is.
 pub(crate) struct Place {
     pub name: Arc<str>,
+    pub signature: Signature,
     pub address: usize,
     pub bytes: usize,
     pub compile_ns: u64,
@@ -32,8 +34,9 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    pub fn imported(name: Arc<str>, address: usize) -> Place {
-        Place { name, address, bytes: 0, compile_ns: 0, spans: Box::default(), text: None }
+    pub fn imported(name: Arc<str>, signature: Signature, address: usize) -> Place {
+        let spans = Box::default();
+        Place { name, signature, address, bytes: 0, compile_ns: 0, spans, text: None }
     }
 }
 
@@ -63,6 +66,11 @@ impl Code {
     /// The name of the module.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What a function takes and gives, as it was declared.
+    pub fn signature(&self, id: FuncId) -> &Signature {
+        &self.places[id].signature
     }
 
     /// Where a function starts. The caller turns it into a function pointer of the signature that

@@ -186,7 +186,8 @@ fn places(module: &Module, layout: &Layout, base: usize) -> IdVec<FuncId, Place>
     let mut places = IdVec::new();
     for (id, declared) in module.symbols.functions.iter_enumerated() {
         let name = declared.name.clone();
-        let mut place = Place::imported(name, declared.imported.unwrap_or_default());
+        let address = declared.imported.unwrap_or_default();
+        let mut place = Place::imported(name, declared.signature.clone(), address);
         if let (Some(compiled), Some(&offset)) = (module.compiled.get(id), layout.functions.get(id))
         {
             place.address = base + offset;

@@ -57,7 +57,7 @@ impl Worker {
                 if self.machine.systems.is_noted() {
                     return Paused::Requests;
                 }
-                if !self.machine.doomed.is_empty() {
+                if self.machine.stopping.is_some() {
                     // None of what is being torn down may run.
                     continue;
                 }
@@ -96,12 +96,12 @@ impl Worker {
                 self.machine.ended.get_or_insert(Ended::Halted);
                 return;
             }
-            tear::bury_doomed(self);
-            if !self.machine.doomed.is_empty() {
+            if tear::bury_doomed(self) {
                 return;
             }
             monitor::look(self);
             pieces::tell_some(self);
+            let are_early = component::end_telling(self);
             for _ in 0..ENDS {
                 let Some(id) = self.machine.ending.pop() else { break };
                 if let Some(component) = self.machine.table.get(id) {
@@ -109,8 +109,11 @@ impl Worker {
                     self.budget -= 1;
                 }
             }
+            if self.machine.ending.is_empty() {
+                component::break_call_circles(self);
+            }
             pieces::sweep(self);
-            if !self.machine.ending.is_empty() || pieces::are_left(self) {
+            if !self.machine.ending.is_empty() || are_early || pieces::are_left(self) {
                 self.machine.attention = true;
                 return;
             }
@@ -138,6 +141,9 @@ impl Worker {
             return Paused::Waiting;
         }
         self.report_deadlock();
+        if let Some(outcome) = self.machine.outcome.take() {
+            self.machine.ended = Some(outcome);
+        }
         self.end_run()
     }
 

@@ -252,7 +252,7 @@ fn report_alone(
     worker.first().machine.console.flush();
     worker.first().machine.reports.fault(&fault);
     if entry {
-        worker.first().machine.ended.get_or_insert(Ended::Failed { code: None });
+        worker.first().machine.outcome.get_or_insert(Ended::Failed { code: None });
     }
     doom(worker, component);
 }
@@ -281,7 +281,7 @@ pub(crate) fn process_name(worker: &Worker, process: ProcessRef) -> String {
 pub(crate) fn raise(cx: &mut Context, reason: u32, detail: i64, position: u32) -> u32 {
     let reason = Reason::from_number(reason).unwrap_or(Reason::Argument);
     if reason == Reason::Halt && cx.component().id() == cx.worker.machine.entry {
-        cx.worker.machine.ended.get_or_insert(Ended::Failed { code: Some(detail) });
+        cx.worker.machine.outcome.get_or_insert(Ended::Failed { code: Some(detail) });
     }
     cx.fault(reason, detail, position)
 }

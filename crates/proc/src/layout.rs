@@ -17,9 +17,9 @@
 //! What generated code may do without a call, and when. Client's send on an open slot
 //! (`channel` above 1): `count < 4`, the message may follow `state` and is not one that must
 //! end, it carries only scalars or texts (whose words it empties), and none of
-//! [`CLIENT_FINISHED`], [`SYSTEM`] and [`SERVER_WATCHES`] is up. Then store the words at entry
-//! `(head + count) & 3`, its tag, `count + 1` and `state`; if [`SERVER_WAITS`] is up take it
-//! down and put the server process ([`PROCESS_CHANNEL`] before the channel) on the ready
+//! [`CLIENT_FINISHED`], [`SERVER_ENDED`], [`SYSTEM`] and [`SERVER_WATCHES`] is up. Then store the
+//! words at entry `(head + count) & 3`, its tag, `count + 1` and `state`; if [`SERVER_WAITS`] is up
+//! take it down and put the server process ([`PROCESS_CHANNEL`] before the channel) on the ready
 //! queue, if there is room there. Receive: `count > 0`, the tag at `head` is the wanted
 //! message of the other side, and neither `*_WAITS` nor `*_WATCHES` of the other side is up
 //! (else take it and call `client_wake` or `server_wake`, before anything that may end the
@@ -37,6 +37,7 @@
 //! who takes it.
 
 use std::mem::offset_of;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 
 use crate::memory::Memory;
@@ -318,21 +319,21 @@ pub struct Worker {
     /// Checkpoints left in this slice, where they are counted.
     pub budget: i64,
     /// The running process.
-    pub current: *mut Process,
+    pub(crate) current: *mut Process,
     /// The ready queue: a ring of `ready_mask + 1` processes.
-    pub ready: *mut *mut Process,
+    pub(crate) ready: *mut *mut Process,
     /// See `ready`.
-    pub ready_mask: u64,
+    pub(crate) ready_mask: u64,
     /// Next to run; counts on without end.
-    pub ready_head: u64,
+    pub(crate) ready_head: u64,
     /// Where the next is put; counts on without end.
-    pub ready_tail: u64,
+    pub(crate) ready_tail: u64,
     /// The allocator.
-    pub memory: Memory,
-    /// The program.
-    pub program: *const Program,
+    pub(crate) memory: Memory,
+    /// The program, shared by the workers of all loops.
+    pub(crate) program: Arc<Program>,
     /// Everything else, for the run-time only.
-    pub machine: Machine,
+    pub(crate) machine: Machine,
 }
 
 /// Nested direct calls.

@@ -39,6 +39,13 @@ pub(crate) struct Pieces {
     timed: bool,
 }
 
+impl Pieces {
+    /// Whether components are being told to end.
+    pub(crate) fn is_telling(&self) -> bool {
+        !self.tellings.is_empty()
+    }
+}
+
 /// A slice begins; by its budget one sees whether slices are counts.
 pub(crate) fn begin(worker: &mut Worker, budget: i64) {
     worker.machine.pieces.timed = budget > i64::MAX / 2;
@@ -94,6 +101,7 @@ fn count(worker: &Worker, kind: Kind, word: u64) -> usize {
 
 /// The process is killed: nobody waits any more. What is told of below it goes with its component.
 pub(crate) fn forget(worker: &mut Worker, process: ProcessRef) {
+    worker.machine.attention = true;
     let all = std::mem::take(&mut worker.machine.pieces.tellings);
     for telling in all {
         match telling {

@@ -351,7 +351,7 @@ fn prepare_frame(worker: &Worker, frame: FrameRef, function: u32, parent: FrameR
         frame.word(0).set(index, 0);
     }
     frame.set_parent(parent);
-    frame.set_code(known.code);
+    frame.set_code(known.code.entry());
     frame.set_resume(0);
     frame.set_function(function);
     frame.set_result(0);
@@ -480,7 +480,10 @@ pub(crate) fn kill(worker: &mut Worker, process: ProcessRef) {
     match State::of(process) {
         State::Connect => channel::unpark(worker, process),
         State::Passive => crate::clock::forget(worker, process),
-        State::Delete => crate::pieces::forget(worker, process),
+        State::Delete => {
+            crate::pieces::forget(worker, process);
+            component::forget_deleter(process);
+        }
         _ => {}
     }
     let ready = process.is_ready();
@@ -506,8 +509,8 @@ pub(crate) fn kill(worker: &mut Worker, process: ProcessRef) {
     process.raise(DEAD);
 }
 
-/// Frees what the frames own, and those that have blocks of their own. Components in them are gone
-/// already: whoever is killed is torn down after all that is below.
+/// Frees what the frames own, and those that have blocks of their own. Components in them stay with
+/// their owner, who ends, too.
 fn unwind(worker: &mut Worker, process: ProcessRef) {
     let mut frame = process.frame();
     while !frame.is_null() {
@@ -549,7 +552,7 @@ pub(crate) fn frame_new(cx: &mut Context, function: u32, position: u32) -> *mut 
             let known = &cx.worker.program().functions[function as usize];
             let frame = FrameRef(block.cast());
             frame.set_parent(cx.frame);
-            frame.set_code(known.code);
+            frame.set_code(known.code.entry());
             frame.set_function(function);
             frame.0
         }

@@ -3,7 +3,14 @@
 //! A compiler makes a [`Program`] and gives it to a [`crate::Worker`]. Numbers are places in the
 //! lists here; a *position* is a place in [`Program::positions`], 0 for none.
 
-use crate::layout::Code;
+use std::fmt;
+use std::sync::Arc;
+
+use tidemill_jit::FuncId;
+use tidemill_jit::build::{CallConv, signature, types};
+
+use crate::interpret::interpret;
+use crate::layout::{Code, Frame, Process, UNWINDING, Worker};
 
 /// A whole program.
 #[derive(Debug, Default)]
@@ -177,8 +184,8 @@ pub struct Function {
     pub frame_size: u32,
     /// The words of the frame that own something.
     pub owned: Vec<Variable>,
-    /// Its code; [`crate::interpret`] to have it interpreted.
-    pub code: Code,
+    /// What runs its frames.
+    pub code: FunctionCode,
 }
 
 /// How an array or a collection is made.
@@ -218,10 +225,59 @@ pub struct Facet {
     pub required: Vec<(u32, u32, Option<u32>)>,
 }
 
-/// Code at an address that a generator gives. Generators are trusted: what is there must be code
-/// of this signature, and stay as long as the program runs.
-pub fn compiled(address: usize) -> Code {
-    let address = std::ptr::with_exposed_provenance::<u8>(address);
-    // SAFETY: the generator's word, see above.
-    unsafe { std::mem::transmute::<*const u8, Code>(address) }
+/// What runs the frames of a function. Machine code is kept mapped for as long as this refers to
+/// it.
+#[derive(Clone)]
+pub struct FunctionCode {
+    entry: Code,
+    /// What `entry` points into.
+    _module: Option<Arc<tidemill_jit::Code>>,
+}
+
+impl FunctionCode {
+    /// [`crate::worker::Options::interpreter`] runs it.
+    pub fn interpreted() -> FunctionCode {
+        FunctionCode { entry: interpret, _module: None }
+    }
+
+    /// A function that has no frames of its own; one that is entered all the same unwinds.
+    pub fn frameless() -> FunctionCode {
+        FunctionCode { entry: unwind, _module: None }
+    }
+
+    /// A function of a compiled module; none if its signature is not that of [`Code`]. What its
+    /// instructions do is the generator's responsibility, as with every [`tidemill_jit::Module`].
+    pub fn compiled(module: &Arc<tidemill_jit::Code>, id: FuncId) -> Option<FunctionCode> {
+        let expected = signature(CallConv::SystemV, &[types::I64; 3], &[types::I32]);
+        if module.signature(id) != &expected {
+            return None;
+        }
+        // SAFETY: the function has this signature, and `_module` keeps it mapped.
+        let entry = unsafe { std::mem::transmute::<*const u8, Code>(module.address(id)) };
+        Some(FunctionCode { entry, _module: Some(module.clone()) })
+    }
+
+    /// A function of this program.
+    ///
+    /// # Safety
+    /// It treats frame, process and worker as [`crate::layout`] and [`crate::entry`] prescribe for
+    /// generated code.
+    pub unsafe fn native(entry: Code) -> FunctionCode {
+        FunctionCode { entry, _module: None }
+    }
+
+    pub(crate) fn entry(&self) -> Code {
+        self.entry
+    }
+}
+
+impl fmt::Debug for FunctionCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FunctionCode").field("entry", &(self.entry as *const u8)).finish()
+    }
+}
+
+/// The code of functions without frames.
+unsafe extern "C" fn unwind(_: *mut Frame, _: *mut Process, _: *mut Worker) -> u32 {
+    UNWINDING
 }

@@ -41,8 +41,8 @@ pub trait Home: Sized + 'static {
 pub struct Runner {
     // Dropped before the worker: its thread writes the worker's flag.
     ticker: Option<Ticker>,
-    /// The worker.
-    pub worker: Box<Worker>,
+    /// Its thread and others know its address, so it is never exchanged for another.
+    worker: Box<Worker>,
     owner: Option<Owner>,
     armed: bool,
     told: bool,
@@ -78,6 +78,11 @@ impl Runner {
     /// How many components were given to another loop so far.
     pub fn components_given(&self) -> u64 {
         self.team.as_ref().map_or(0, Team::given)
+    }
+
+    /// The worker.
+    pub fn worker(&mut self) -> &mut Worker {
+        &mut self.worker
     }
 
     /// Counts of all workers. After [`Runner::stop`].

@@ -1,90 +1,143 @@
-//! Tearing down a failed component with everything below it.
+//! Tearing down a component that has failed, with everything below it; and a whole tree at once.
 //!
-//! Leaf first, in a loop: what is below cannot be told to end any more, for nobody is left who
-//! would help it to. Who communicates with any of it finds the communication failed. Only the
-//! shell of the failed component stays, for its owner to ask `FAILED` and to delete.
+//! ```text
+//! fault -> doomed -> stopped: no process of the tree is left     piece by piece, nothing runs
+//!                 -> failing: FINALLY, unless the fault was there
+//!                 -> emptying: sub-components end, with their FINALLY
+//!                 -> failed: the shell, until its owner deletes it
+//! ```
+//! Sub-components are healthy, but what they were doing was for one that is gone: their processes
+//! are killed where they stand, and they end in order. Who communicates with any killed process
+//! finds the communication failed. Connections stay, for FINALLY to use.
 //!
-//! A large tree goes piece by piece: between two pieces the loop serves timers and descriptors, but
-//! runs no process, as some of the tree may be ready. With several loops it goes at once, for the
-//! others would run theirs.
+//! A large tree is stopped piece by piece: between two pieces the loop serves timers and
+//! descriptors, but runs no process, as some of the tree may be ready. With several loops it goes
+//! at once, for the others would run theirs.
 
-use crate::component::{self, Life};
-use crate::fault;
+use crate::component::{self, ComponentId, Life};
 use crate::handle::{ComponentRef, ProcessRef};
 use crate::layout::{CLIENT_FAILED, Worker};
 use crate::process;
-use crate::{clock, component as tree};
 
-/// Components that are torn down at a stretch.
+/// Components that are stopped at a stretch.
 const PIECE: usize = 1024;
 
-/// Tears down the component and all below; it is a shell then.
-pub(crate) fn tear_down(worker: &mut Worker, root: ComponentRef) {
-    tear_some(worker, root, usize::MAX);
+/// A tree that is being stopped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stopping {
+    root: ComponentId,
+    /// The next one, in preorder.
+    next: ComponentId,
 }
 
-/// Tears down so many of a component and those below; how many it might have been more, none if
-/// there are more.
-fn tear_some(worker: &mut Worker, root: ComponentRef, most: usize) -> Option<usize> {
-    let (mut here, mut left) = (root, most);
+/// Tears down what has been doomed meanwhile, or a piece of it; true if more is left.
+pub(crate) fn bury_doomed(worker: &mut Worker) -> bool {
+    let mut left = if worker.machine.desk.is_some() { usize::MAX } else { PIECE };
     loop {
-        if left == 0 {
-            return None;
+        if let Some(stopping) = worker.machine.stopping.take() {
+            worker.machine.stopping = stop_some(worker, stopping, &mut left);
+            if worker.machine.stopping.is_some() {
+                worker.budget -= PIECE as i64;
+                worker.machine.attention = true;
+                return true;
+            }
         }
-        left -= 1;
+        let Some(id) = worker.machine.doomed.pop() else { return false };
+        let Some(component) = worker.machine.table.get(id) else { continue };
+        match Life::of(component) {
+            // The fault was in FINALLY after another fault.
+            Life::Failing => {
+                stop(worker, component, Whose::Own);
+                component.clear_doomed();
+                component::empty(worker, component);
+            }
+            Life::Emptying | Life::Failed => component.clear_doomed(),
+            _ => worker.machine.stopping = Some(Stopping { root: id, next: id }),
+        }
+    }
+}
+
+/// Stops as many of a tree as are left to this stretch; the rest, if there is any.
+fn stop_some(worker: &mut Worker, stopping: Stopping, left: &mut usize) -> Option<Stopping> {
+    let Stopping { root, next } = stopping;
+    let root = worker.machine.table.get(root)?;
+    let mut here = worker.machine.table.get(next);
+    while let Some(component) = here {
+        if *left == 0 {
+            return Some(Stopping { next: component.id(), ..stopping });
+        }
+        *left -= 1;
+        let whose = if component == root { Whose::Own } else { Whose::Healthy };
+        stop(worker, component, whose);
+        here = after(component, root);
+    }
+    component::fail(worker, root);
+    None
+}
+
+/// The next of a tree in preorder.
+fn after(component: ComponentRef, root: ComponentRef) -> Option<ComponentRef> {
+    if let Some(child) = component.first_child().some() {
+        return Some(child);
+    }
+    let mut here = component;
+    while here != root {
+        if let Some(sibling) = here.next_sibling().some() {
+            return Some(sibling);
+        }
+        here = here.owner();
+    }
+    None
+}
+
+/// Whose processes are killed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// Those of the component that has failed.
+    Own,
+    /// Those of one below it; its FINALLY goes on if it runs already.
+    Healthy,
+}
+
+/// Kills the processes of a component and fails its communications.
+fn stop(worker: &mut Worker, component: ComponentRef, whose: Whose) {
+    let ends = Life::of(component) >= Life::Finally;
+    if whose == Whose::Healthy && ends {
+        return;
+    }
+    kill_all(worker, component);
+    component::fail_communications(worker, component);
+    if whose == Whose::Healthy {
+        component.set_life(Life::Running as u8);
+    }
+}
+
+fn kill_all(worker: &mut Worker, component: ComponentRef) {
+    component.set_lock_queue(ProcessRef::NULL);
+    component.set_await_queue(ProcessRef::NULL);
+    component.set_lock(0);
+    while let Some(process) = component.processes().some() {
+        process::kill(worker, process);
+    }
+    component.forget_monitor();
+}
+
+/// Tears down the component and all below at once, without FINALLY, leaf first; it is a shell then.
+pub(crate) fn tear_down(worker: &mut Worker, root: ComponentRef) {
+    let mut here = root;
+    loop {
         while let Some(child) = here.first_child().some() {
             here = child;
         }
-        empty(worker, here);
+        here.set_doomed();
+        kill_all(worker, here);
+        component::close_slots(worker, here, CLIENT_FAILED);
+        component::strip(worker, here);
         if here == root {
-            break;
+            return;
         }
         let owner = here.owner();
         component::release(worker, here);
         here = owner;
-    }
-    if root.is_told() {
-        tree::may_end(worker, root);
-    }
-    Some(left)
-}
-
-/// Kills the processes of a component, fails its communications, drops its variables.
-fn empty(worker: &mut Worker, component: ComponentRef) {
-    component.set_lock_queue(ProcessRef::NULL);
-    component.set_await_queue(ProcessRef::NULL);
-    component.set_lock(0);
-    component.set_doomed();
-    while let Some(process) = component.processes().some() {
-        process::kill(worker, process);
-    }
-    component::close_slots(worker, component, CLIENT_FAILED);
-    component::drop_variables(worker, component);
-    component::free_tables(worker, component);
-    clock::close(worker, component);
-    component::wake_parked(worker, component);
-    component.set_life(Life::Failed as u8);
-}
-
-/// Tears down what has been doomed meanwhile, or a piece of it.
-pub(crate) fn bury_doomed(worker: &mut Worker) {
-    let mut left = if worker.machine.desk.is_some() { usize::MAX } else { PIECE };
-    while let Some(id) = worker.machine.doomed.pop() {
-        if let Some(component) = worker.machine.table.get(id)
-            && Life::of(component) != Life::Failed
-        {
-            match tear_some(worker, component, left) {
-                Some(more) => left = more,
-                None => {
-                    worker.budget -= PIECE as i64;
-                    worker.machine.doomed.push(id);
-                    worker.machine.attention = true;
-                    return;
-                }
-            }
-            if worker.machine.entry == id {
-                worker.machine.ended.get_or_insert(fault::Ended::Failed { code: None });
-            }
-        }
     }
 }

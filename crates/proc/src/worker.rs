@@ -2,14 +2,16 @@
 //!
 //! [`Machine`] is what the run-time keeps beside the fields that generated code uses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::atomic::AtomicU8;
+use std::sync::{Arc, Mutex};
 
 use tidemill_stdx::rng::Rng;
 
 use crate::clock::Clock;
-use crate::component::{ComponentId, Table};
+use crate::component;
+use crate::component::{Callers, ComponentId, Table};
 use crate::console::Console;
 use crate::crew::{self, Desk};
 use crate::fault::{Ended, Reports};
@@ -23,7 +25,7 @@ use crate::pieces::{self, Pieces};
 use crate::process;
 use crate::program::Program;
 use crate::system::{self, Systems};
-use crate::{component, tear};
+use crate::tear::{self, Stopping};
 
 /// How a worker runs.
 pub struct Options {
@@ -123,10 +125,14 @@ pub struct Machine {
     pub(crate) systems: Systems,
     pub(crate) entry: ComponentId,
     pub(crate) ended: Option<Ended>,
+    /// How it will end, once the entry component, which has failed, is torn down.
+    pub(crate) outcome: Option<Ended>,
     /// HALT(0): the rest is taken down in order.
     pub(crate) halted: bool,
     /// Components to be torn down, after the running process has returned.
     pub(crate) doomed: Vec<ComponentId>,
+    /// A tree below one of them whose processes are being killed.
+    pub(crate) stopping: Option<Stopping>,
     /// Components that may have come further towards their end.
     pub(crate) ending: Vec<ComponentId>,
     /// Some components may have been told to end, and not have ended.
@@ -137,6 +143,9 @@ pub struct Machine {
     pub(crate) looker: Looker,
     /// Processes that wait for a connection, by the component where it is missing.
     pub(crate) parked: BTreeMap<u64, Vec<ProcessRef>>,
+    /// Components whose conditions ask for messages of a connection that is missing, by the
+    /// component where it is.
+    pub(crate) watchers: BTreeMap<u64, BTreeSet<ComponentId>>,
     /// Lines of processes that have many.
     pub(crate) lines: LineMap,
     /// Virtual times, by the number of their component.
@@ -145,14 +154,14 @@ pub struct Machine {
     pub(crate) favours: u32,
     /// Counts sleepers, for their order.
     pub(crate) sleeps: u64,
+    /// Components that others may call which end, too; of all loops.
+    pub(crate) callers: Arc<Mutex<Callers>>,
     /// What is done piece by piece.
     pub(crate) pieces: Pieces,
     /// What outside may still wake a process.
     pub(crate) holds: u64,
     /// Its place among several workers; none if there is one only.
     pub(crate) desk: Option<Desk>,
-    /// The first worker's.
-    program: Option<Box<Program>>,
 }
 
 /// What an operation runs in: the frame, the process, the worker.
@@ -188,9 +197,12 @@ impl<'a> Context<'a> {
 impl Worker {
     /// A worker for a program. Nothing runs yet.
     pub fn new(program: Program, options: Options) -> Box<Worker> {
-        let program = Box::new(program);
+        Worker::of(Arc::new(program), options)
+    }
+
+    fn of(program: Arc<Program>, options: Options) -> Box<Worker> {
         let (ready, ready_mask) = Worker::first_ready();
-        let mut worker = Box::new(Worker {
+        Box::new(Worker {
             flag: AtomicU8::new(0),
             depth: 0,
             budget: i64::MAX,
@@ -200,7 +212,7 @@ impl Worker {
             ready_head: 0,
             ready_tail: 0,
             memory: Memory::new(options.memory_max),
-            program: &raw const *program,
+            program,
             machine: Machine {
                 attention: false,
                 left_over: false,
@@ -214,44 +226,44 @@ impl Worker {
                 systems: Systems::default(),
                 entry: ComponentId::NONE,
                 ended: None,
+                outcome: None,
                 halted: false,
                 doomed: Vec::new(),
+                stopping: None,
                 ending: Vec::new(),
                 has_told: false,
                 pokes: Vec::new(),
                 looker: Looker::default(),
                 parked: BTreeMap::new(),
+                watchers: BTreeMap::new(),
                 lines: LineMap::default(),
                 clocks: BTreeMap::new(),
                 favours: 0,
                 sleeps: 0,
+                callers: Arc::default(),
                 pieces: Pieces::default(),
                 holds: 0,
                 desk: None,
-                program: None,
             },
-        });
-        worker.program = &raw const *worker.machine.program.insert(program).as_ref();
-        worker
+        })
     }
 
     /// Another worker for the same program and components.
     pub(crate) fn beside(first: &Worker, index: u64) -> Box<Worker> {
         let mut options = Options::quiet();
         options.random_seed = first.machine.random.clone().next_u64() ^ index;
-        let mut worker = Worker::new(Program::default(), options);
+        let mut worker = Worker::of(first.program.clone(), options);
         worker.machine.table = first.machine.table.beside();
-        worker.machine.program = None;
-        worker.program = first.program;
+        worker.machine.callers = first.machine.callers.clone();
         worker
     }
 
-    /// The program.
+    /// The program, for an operation that changes the worker meanwhile.
     #[inline]
-    pub fn program<'a>(&self) -> &'a Program {
-        // SAFETY: the machine keeps the program, unchanged, until the worker is dropped, and
-        // nobody keeps the reference beyond a call.
-        unsafe { &*self.program }
+    pub(crate) fn program<'a>(&self) -> &'a Program {
+        // SAFETY: the worker holds a share of the program, which nothing changes, and no operation
+        // replaces it; references to it stay within the operation.
+        unsafe { &*Arc::as_ptr(&self.program) }
     }
 
     /// Makes the entry component. Once.
@@ -275,6 +287,11 @@ impl Worker {
                 Err(ended)
             }
         }
+    }
+
+    /// The process that runs, or ran last; null before the first.
+    pub fn current(&self) -> *mut Process {
+        self.current
     }
 
     /// Counts so far.
@@ -316,6 +333,7 @@ impl Worker {
         self.machine.ending.clear();
         self.machine.pokes.clear();
         self.machine.doomed.clear();
+        self.machine.stopping = None;
         while let Some(process) = self.pop_ready() {
             process::bury(self, process);
         }

@@ -306,7 +306,7 @@ code!(serve_out_of_turn(f, p, w) {
 fn waiting_for_each_other_is_a_fault() {
     for seed in 0..20 {
         let mut program = asking();
-        program.functions[1].code = serve_deadlock;
+        program.functions[1].code = code_of(serve_deadlock);
         let (mut options, heard) = listening();
         options.schedule_seed = (seed > 0).then_some(seed);
         let mut worker = Worker::new(program, options);
@@ -321,7 +321,7 @@ fn waiting_for_each_other_is_a_fault() {
 #[test]
 fn the_sender_checks_the_protocol() {
     let mut program = asking();
-    program.functions[1].code = serve_out_of_turn;
+    program.functions[1].code = code_of(serve_out_of_turn);
     let (options, heard) = listening();
     let mut worker = Worker::new(program, options);
     assert_eq!(run(&mut worker), Ended::Finished);

@@ -150,7 +150,7 @@ impl Home for World {
             assert_eq!(message, 0);
             let at = lp.now() + Duration::from_millis(values.word());
             lp.timer(at, move |world, lp| {
-                world.runner.worker.answer(communication, 1, &[]).unwrap();
+                world.runner.worker().answer(communication, 1, &[]).unwrap();
                 arm(world, lp);
             });
         }
@@ -172,12 +172,12 @@ fn a_system_component_answers_later() {
     let mut lp = Loop::new(Box::new(Sim::new(1)));
     arm(&mut world, &mut lp);
     assert!(matches!(lp.run(&mut world), Outcome::Stopped));
-    assert_eq!(world.runner.worker.ended(), Some(&Ended::Finished));
+    assert_eq!(world.runner.worker().ended(), Some(&Ended::Finished));
     assert_eq!(heard.borrow().output, b"123");
     assert_eq!(lp.now().0, 60_000_000);
     // Three communications, each with a message and its end.
     assert!(world.requests.iter().all(|request| request.system == 7));
-    assert_empty(&world.runner.worker);
+    assert_empty(world.runner.worker());
 }
 
 // --- Hot loops on a real clock are cut off, and others get their turn.
@@ -209,7 +209,7 @@ fn a_hot_loop_lets_timers_through() {
     let mut world = World { runner: Runner::new(worker), requests: Vec::new() };
     let mut lp = Loop::new(Box::new(Os::with_seed(1).unwrap()));
     lp.timer(lp.now() + Duration::from_millis(20), |world: &mut World, _| {
-        let process = world.runner.worker.current;
+        let process = world.runner.worker().current();
         // SAFETY: the process is between two slices, and its component has the word.
         unsafe { *variable(process, slot_at(0)) = 1 };
     });
@@ -235,17 +235,17 @@ fn listings_are_made_while_loops_run() {
         let worker = Worker::new(b.program, options);
         let runner = Runner::with_workers(worker, workers);
         let mut world = World { runner, requests: Vec::new() };
-        world.runner.worker.start().unwrap();
+        world.runner.worker().start().unwrap();
         let mut lp = Loop::new(Box::new(Os::with_seed(1).unwrap()));
         lp.timer(lp.now() + Duration::from_millis(5), |world: &mut World, _| {
-            let (views, next) = world.runner.worker.components(0, 10);
+            let (views, next) = world.runner.worker().components(0, 10);
             assert_eq!((views.len(), next), (1, None));
             assert_eq!((views[0].path.as_str(), views[0].kind.as_str()), ("Main", "Main"));
             let [process] = &views[0].processes[..] else { panic!("{views:?}") };
             assert_eq!((process.name.as_str(), process.state), ("ACTIVITY", State::Ready));
-            assert!(world.runner.worker.components(1, 10).0.is_empty());
-            assert_eq!(world.runner.worker.components(0, 0), (Vec::new(), Some(0)));
-            let process = world.runner.worker.current;
+            assert!(world.runner.worker().components(1, 10).0.is_empty());
+            assert_eq!(world.runner.worker().components(0, 0), (Vec::new(), Some(0)));
+            let process = world.runner.worker().current();
             // SAFETY: the process is between two slices, and its component has the word.
             unsafe { *variable(process, slot_at(0)) = 1 };
         });
@@ -269,7 +269,7 @@ fn tick(lp: &mut Loop<World>, late: Rc<RefCell<Vec<Duration>>>) {
         if late.borrow().len() < 101 {
             return tick(lp, late);
         }
-        let process = world.runner.worker.current;
+        let process = world.runner.worker().current();
         // SAFETY: the process is between two slices, and its component has the word.
         unsafe { *variable(process, slot_at(0)) = 1 };
     });
@@ -511,8 +511,8 @@ fn the_end_of_very_many_delays_timers_by_two_slices_at_most() {
         watch(&mut lp, late.clone());
         arm(&mut world, &mut lp);
         assert!(matches!(lp.run(&mut world), Outcome::Stopped));
-        assert!(world.runner.worker.counts().components.created > MANY);
-        assert_empty(&world.runner.worker);
+        assert!(world.runner.worker().counts().components.created > MANY);
+        assert_empty(world.runner.worker());
         let mut late = late.borrow().clone();
         late.sort();
         let (typical, longest) = (late[late.len() / 2], late[late.len() - 1]);

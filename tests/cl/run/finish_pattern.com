@@ -1,14 +1,14 @@
-(* ?FINISH holds when the client has closed; ?ANY holds while a message is there. *)
+(* ?FINISH holds when the client has closed, and ?ANY both then and while a message is there. *)
 INTERFACE Numbers; { IN Put(n: INTEGER) | IN Skip } END Numbers;
 COMPONENT Sum OFFERS Numbers;
   VARIABLE total, skipped, finished: INTEGER;
   IMPLEMENTATION Numbers;
     VARIABLE n: INTEGER;
     BEGIN
-      WHILE ?ANY DO {EXCLUSIVE}
+      WHILE ~?FINISH DO {EXCLUSIVE}
         IF ?Put THEN ?Put(n); total := total + n ELSE ?Skip; INC(skipped) END
       END;
-      BEGIN {EXCLUSIVE} IF ?FINISH THEN INC(finished) END END
+      BEGIN {EXCLUSIVE} IF ?ANY AND ?FINISH THEN INC(finished) END END
   END Numbers;
   FINALLY WRITE(total); WRITE(" "); WRITE(skipped); WRITE(" "); WRITE(finished); WRITELINE
 END Sum;

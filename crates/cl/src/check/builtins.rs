@@ -221,12 +221,9 @@ impl<'a> Checker<'a> {
     }
 
     fn conversion(&mut self, it: Builtin, value: Typed, at: Span, span: Span) -> Option<Typed> {
-        // A constant text of one character stands for its code, as it would where a CHARACTER is
-        // wanted; it is a number only if it is a digit.
+        // A constant text of one character is a CHARACTER, of a digit too.
         let value = match (it, value.as_character()) {
-            (Builtin::Integer, Some(byte)) if !byte.is_ascii_digit() => {
-                Typed::constant(Constant::Character(byte), at)
-            }
+            (Builtin::Integer, Some(byte)) => Typed::constant(Constant::Character(byte), at),
             _ => value,
         };
         let inner = Box::new(value.expr.clone());

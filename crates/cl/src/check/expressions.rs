@@ -46,13 +46,14 @@ impl<'a> Checker<'a> {
                 self.binary(*operator, a?, b?, span)
             }
             ExprKind::Is(a, ty) => {
-                let place = self.asked_component(a, "IS tests");
                 let ty = self.resolve_type(ty);
-                let (place, ty) = (place?, ty?);
-                if !ty.is_component() {
-                    return self.fail("type", span, "IS tests the type of components", "");
+                if ty.as_ref().is_some_and(|ty| !ty.is_component()) {
+                    // The type of a value is known: it is not computed.
+                    let is = Constant::Boolean(Some(self.expression(a)?.ty) == ty);
+                    return Some(Typed::constant(is, span));
                 }
-                self.type_test(place, &ty, span)
+                let place = self.asked_component(a, "IS tests");
+                self.type_test(place?, &ty?, span)
             }
             ExprKind::Offers(a, list) => self.has_interfaces(a, list, true, span),
             ExprKind::Requires(a, list) => self.has_interfaces(a, list, false, span),
@@ -375,9 +376,9 @@ impl<'a> Checker<'a> {
         let (a, b) = match (&x, &y) {
             (Type::Integer, Type::Real) => (to_real(a), b),
             (Type::Real, Type::Integer) => (a, to_real(b)),
-            (Type::Text, Type::Character) => (self.compared(a, &y)?, b),
+            (Type::Text, Type::Character) => compared(a, b),
             (Type::Character, Type::Text) => {
-                let b = self.compared(b, &x)?;
+                let (b, a) = compared(b, a);
                 (a, b)
             }
             (x, y) if x == y => (a, b),
@@ -400,11 +401,6 @@ impl<'a> Checker<'a> {
             }
         }
         self.two_operands(operator, a, b, Type::Boolean, span)
-    }
-
-    /// A text that is compared with a CHARACTER.
-    fn compared(&mut self, text: Typed, ty: &Type) -> Option<Typed> {
-        self.fitted(text, ty, "what it is compared with")
     }
 
     fn two_operands(
@@ -531,6 +527,20 @@ fn literal(literal: &Literal, span: Span) -> Typed {
         }
     };
     Typed::constant(value, span)
+}
+
+/// A text and the CHARACTER that it is compared with, as values of one type: the character is a
+/// text of one, unless the text is known to be a character.
+fn compared(text: Typed, character: Typed) -> (Typed, Typed) {
+    if let Some(byte) = text.as_character() {
+        return (Typed::constant(Constant::Character(byte), text.expr.span), character);
+    }
+    let span = character.expr.span;
+    let kind = match character.as_constant() {
+        Some(Constant::Character(byte)) => ExpressionKind::Text([byte].into()),
+        _ => ExpressionKind::TextOf(Box::new(character.expr)),
+    };
+    (text, Typed::new(kind, Type::Text, span))
 }
 
 /// A number as REAL.

@@ -155,7 +155,9 @@ impl Translator<'_, '_, '_> {
     pub(super) fn room(&mut self, line: Line, message: MessageId) -> Entry {
         let channel = self.channel(line);
         let flags = self.flags(channel);
-        let stop = line.watched() | CLIENT_FINISHED;
+        // A server that is done without a message is left to the run-time, which opens anew.
+        let ended = if line.slot.is_some() { SERVER_ENDED } else { 0 };
+        let stop = line.watched() | CLIENT_FINISHED | ended;
         let watched = self.body.ins().band_imm_u(flags, i64::from(stop));
         let free = self.body.ins().icmp_imm_u(IntCC::Equal, watched, 0);
         self.need(free, line);

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use tidemill_proc::layout::{
-    COMPONENT_HEADER, Code, PORT_IMPLEMENTATION, PORT_OFFERED, PORT_REQUIRED, SLOT_SIZE,
+    COMPONENT_HEADER, PORT_IMPLEMENTATION, PORT_OFFERED, PORT_REQUIRED, SLOT_SIZE,
 };
 use tidemill_proc::program::{
-    ComponentType, Direction, Facet, Function, Interface, Key, Kind, Message, Port, Position,
-    Program, Shape, Variable,
+    ComponentType, Direction, Facet, Function, FunctionCode, Interface, Key, Kind, Message, Port,
+    Position, Program, Shape, Variable,
 };
 use tidemill_stdx::diag::{Sources, Span};
 use tidemill_stdx::id::Id;
@@ -152,7 +152,7 @@ impl<'a> Descriptors<'a> {
         &mut self,
         function: &ir::Function,
         frame_size: u32,
-        code: Code,
+        code: FunctionCode,
     ) -> Function {
         let owned = function.locals.iter_enumerated().filter_map(|(id, local)| {
             let kind = storage_kind(&local.storage);

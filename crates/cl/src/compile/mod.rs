@@ -11,10 +11,12 @@
 //!                                                \-- fault --> return 2
 //! ```
 
+use std::sync::Arc;
+
 use tidemill_jit::build::{CallConv, Signature, Type as Machine, signature, types};
 use tidemill_jit::{Blob, Code, DataId, Error, FuncId, Module, Options};
 use tidemill_proc::entry::{Entry, Passing, entries};
-use tidemill_proc::program::Program;
+use tidemill_proc::program::{FunctionCode, Program};
 use tidemill_stdx::diag::Sources;
 use tidemill_stdx::hash::Map;
 use tidemill_stdx::id::IdVec;
@@ -61,10 +63,10 @@ pub struct Choices {
 
 /// A program with its code.
 pub struct Compiled {
-    /// What the run-time runs; its functions point into `code`.
+    /// What the run-time runs; its functions keep `code` mapped.
     pub program: Program,
-    /// Owns the machine code.
-    pub code: Code,
+    /// The machine code, for listings.
+    pub code: Arc<Code>,
     /// The functions' names in `code`.
     pub functions: Vec<(String, FuncId)>,
 }
@@ -131,11 +133,11 @@ pub fn compile(
         let target = unit.functions[id];
         module.define(target, |body| Translator::translate(&mut unit, id, body))?;
     }
-    let code = module.finish()?;
+    let code = Arc::new(module.finish()?);
     for (id, function) in ir.functions.iter_enumerated() {
-        let address = code.address(unit.functions[id]).expose_provenance();
-        let address = tidemill_proc::program::compiled(address);
-        let described = unit.descriptors.function(function, unit.frames[id].size(), address);
+        let entry = FunctionCode::compiled(&code, unit.functions[id]);
+        let entry = entry.unwrap_or_else(FunctionCode::frameless);
+        let described = unit.descriptors.function(function, unit.frames[id].size(), entry);
         unit.descriptors.program.functions.push(described);
     }
     let names =

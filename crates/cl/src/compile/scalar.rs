@@ -9,6 +9,13 @@ use crate::ir::{
     Unary, Written,
 };
 
+/// What of a division is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    Quotient,
+    Rest,
+}
+
 impl Translator<'_, '_, '_> {
     pub(super) fn scalar(&mut self, instruction: &Instruction) {
         match instruction {
@@ -68,8 +75,8 @@ impl Translator<'_, '_, '_> {
             Binary::Step => self.body.ins().iadd(x, y),
             Binary::Subtract => self.difference(x, y, known),
             Binary::Multiply => self.product(a, b),
-            Binary::Div => self.divide(x, y, known).0,
-            Binary::Mod => self.divide(x, y, known).1,
+            Binary::Div => self.divide(x, y, known, Half::Quotient),
+            Binary::Mod => self.divide(x, y, known, Half::Rest),
             comparison => self.compare(comparison, x, y),
         }
     }
@@ -131,12 +138,13 @@ impl Translator<'_, '_, '_> {
     }
 
     /// DIV and MOD: rounded down, the rest has the sign of the divisor.
-    fn divide(&mut self, x: Value, y: Value, known: Option<Constant>) -> (Value, Value) {
+    fn divide(&mut self, x: Value, y: Value, known: Option<Constant>, half: Half) -> Value {
         match known {
             Some(Constant::Integer(by)) if by > 0 && by.count_ones() == 1 => {
-                let quotient = self.body.ins().sshr_imm_u(x, i64::from(by.trailing_zeros()));
-                let rest = self.body.ins().band_imm_s(x, by - 1);
-                return (quotient, rest);
+                return match half {
+                    Half::Quotient => self.body.ins().sshr_imm_u(x, i64::from(by.trailing_zeros())),
+                    Half::Rest => self.body.ins().band_imm_s(x, by - 1),
+                };
             }
             Some(Constant::Integer(by)) if by > 0 => {}
             _ => {
@@ -147,8 +155,7 @@ impl Translator<'_, '_, '_> {
         // Dividing 32 bits takes a fraction of the time of 64, and most numbers are small.
         let (small, large) = (self.body.create_block(), self.body.create_block());
         let done = self.body.create_block();
-        let quotient = self.body.append_block_param(done, types::I64);
-        let rest = self.body.append_block_param(done, types::I64);
+        let result = self.body.append_block_param(done, types::I64);
         let bits = match known {
             Some(Constant::Integer(by)) if (1..=i64::from(u32::MAX)).contains(&by) => x,
             _ => self.body.ins().bor(x, y),
@@ -158,36 +165,48 @@ impl Translator<'_, '_, '_> {
         self.body.switch_to_block(small);
         let (low_x, low_y) =
             (self.body.ins().ireduce(types::I32, x), self.body.ins().ireduce(types::I32, y));
-        let low = self.body.ins().udiv(low_x, low_y);
-        let product = self.body.ins().imul(low, low_y);
-        let low_rest = self.body.ins().isub(low_x, product);
+        let mut low = self.body.ins().udiv(low_x, low_y);
+        if half == Half::Rest {
+            let product = self.body.ins().imul(low, low_y);
+            low = self.body.ins().isub(low_x, product);
+        }
         let low = self.body.ins().uextend(types::I64, low);
-        let low_rest = self.body.ins().uextend(types::I64, low_rest);
-        self.body.ins().jump(done, &[low.into(), low_rest.into()]);
+        self.body.ins().jump(done, &[low.into()]);
         self.body.switch_to_block(large);
-        let (whole, remainder) = self.divide_whole(x, y);
-        self.body.ins().jump(done, &[whole.into(), remainder.into()]);
+        let whole = self.divide_whole(x, y, half);
+        self.body.ins().jump(done, &[whole.into()]);
         self.body.switch_to_block(done);
-        (quotient, rest)
+        result
     }
 
-    fn divide_whole(&mut self, x: Value, y: Value) -> (Value, Value) {
-        let least = self.body.ins().icmp_imm_s(IntCC::Equal, x, i64::MIN);
+    fn divide_whole(&mut self, x: Value, y: Value, half: Half) -> Value {
         let minus = self.body.ins().icmp_imm_s(IntCC::Equal, y, -1);
-        let over = self.body.ins().band(least, minus);
-        self.fault_if(over, Fault::Overflow as u32, None);
-        let quotient = self.body.ins().sdiv(x, y);
-        let product = self.body.ins().imul(quotient, y);
+        let divisor = match half {
+            Half::Quotient => {
+                let least = self.body.ins().icmp_imm_s(IntCC::Equal, x, i64::MIN);
+                let over = self.body.ins().band(least, minus);
+                self.fault_if(over, Fault::Overflow as u32, None);
+                y
+            }
+            // The rest of a division by -1 is that of one by 1, whose quotient always fits.
+            Half::Rest => {
+                let one = self.word(1);
+                self.body.ins().select(minus, one, y)
+            }
+        };
+        let quotient = self.body.ins().sdiv(x, divisor);
+        let product = self.body.ins().imul(quotient, divisor);
         let rest = self.body.ins().isub(x, product);
         // Rounded to zero: one too much if there is a rest of the other sign.
         let signs = self.body.ins().bxor(rest, y);
         let differ = self.body.ins().icmp_imm_s(IntCC::SignedLessThan, signs, 0);
         let some = self.body.ins().icmp_imm_s(IntCC::NotEqual, rest, 0);
         let adjust = self.body.ins().band(differ, some);
-        let less = self.body.ins().iadd_imm_s(quotient, -1);
-        let more = self.body.ins().iadd(rest, y);
-        let quotient = self.body.ins().select(adjust, less, quotient);
-        (quotient, self.body.ins().select(adjust, more, rest))
+        let (changed, unchanged) = match half {
+            Half::Quotient => (self.body.ins().iadd_imm_s(quotient, -1), quotient),
+            Half::Rest => (self.body.ins().iadd(rest, y), rest),
+        };
+        self.body.ins().select(adjust, changed, unchanged)
     }
 
     fn compare(&mut self, operator: Binary, x: Value, y: Value) -> Value {

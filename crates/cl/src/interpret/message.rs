@@ -54,7 +54,7 @@ impl Step<'_, '_, '_> {
             Payload::Copy(place) | Payload::Move(place) => self.load(place),
         };
         let words: Vec<u64> = payload.iter().map(word).collect();
-        let row = self.row(words);
+        let row = self.row(&words);
         self.transfer(slot, (Operation::client_send, Operation::server_send), message, row)?;
         for part in payload {
             if let Payload::Copy(place) | Payload::Move(place) = *part {
@@ -67,7 +67,7 @@ impl Step<'_, '_, '_> {
     /// The places are empty temporaries.
     fn receive(&mut self, from: Party, message: MessageId, into: &[Payload]) -> Done {
         let slot = self.slot(from)?;
-        let row = self.row([]);
+        let row = self.row_address(into.len());
         let operations = (Operation::client_receive, Operation::server_receive);
         self.transfer(slot, operations, message, row)?;
         for (index, part) in into.iter().enumerate() {

@@ -18,8 +18,8 @@
 use std::rc::Rc;
 
 use tidemill_proc::entry::Operation;
-use tidemill_proc::interpret::{Activation, Interpreter, Status, interpret as code};
-use tidemill_proc::program::Program;
+use tidemill_proc::interpret::{Activation, Interpreter, Status};
+use tidemill_proc::program::{FunctionCode, Program};
 use tidemill_stdx::diag::{Sources, Span};
 use tidemill_stdx::id::IdVec;
 
@@ -72,7 +72,8 @@ pub fn interpret(
             }
             descriptors.position(block.terminator.1);
         }
-        let described = descriptors.function(function, layouts[id].size(), code);
+        let described =
+            descriptors.function(function, layouts[id].size(), FunctionCode::interpreted());
         descriptors.program.functions.push(described);
     }
     let (program, numbers) = descriptors.finish();

@@ -127,7 +127,7 @@ impl Step<'_, '_, '_> {
 
     fn registers(&mut self, registers: &[Register]) -> u64 {
         let words: Vec<u64> = registers.iter().map(|register| self.get(*register)).collect();
-        self.row(words)
+        self.row(&words)
     }
 
     fn collection(&mut self, instruction: &Instruction) -> Done {
@@ -189,7 +189,7 @@ impl Step<'_, '_, '_> {
             Key::Text(place) => self.load(place),
         };
         let words: Vec<u64> = keys.iter().map(word).collect();
-        self.row(words)
+        self.row(&words)
     }
 
     /// The keys become the next ones. The operation frees the texts that were keys, and gives new

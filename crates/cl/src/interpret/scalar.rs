@@ -62,7 +62,8 @@ impl Step<'_, '_, '_> {
                 return Err(self.fault(Fault::DivisionByZero, 0));
             }
             Binary::Divide | Binary::Div => floored(x, y).map(|(quotient, _)| quotient),
-            Binary::Mod => floored(x, y).map(|(_, rest)| rest),
+            // The only quotient that does not fit is of a division without rest.
+            Binary::Mod => Some(floored(x, y).map_or(0, |(_, rest)| rest)),
             comparison => return Ok(compare(comparison, &x, &y)),
         };
         match value {

@@ -215,11 +215,20 @@ impl<'m, 'f, 'a> Step<'m, 'f, 'a> {
     }
 
     /// Puts words in a row; its address.
-    pub(super) fn row(&mut self, words: impl IntoIterator<Item = u64>) -> u64 {
-        for (index, word) in words.into_iter().enumerate() {
+    pub(super) fn row(&mut self, words: &[u64]) -> u64 {
+        for (index, &word) in words.iter().enumerate() {
             self.activation.set_word(self.layout.row(index), word);
         }
-        self.activation.frame() + u64::from(self.layout.row(0))
+        self.row_address(words.len())
+    }
+
+    /// The address of a row of `count` words; an empty one is nowhere, as frames without rows end
+    /// where it would be.
+    pub(super) fn row_address(&self, count: usize) -> u64 {
+        match count {
+            0 => 0,
+            _ => self.activation.frame() + u64::from(self.layout.row(0)),
+        }
     }
 
     pub(super) fn row_word(&self, index: usize) -> u64 {

@@ -31,8 +31,8 @@ pub(super) fn classify(text: &str, span: Span) -> (TokenKind, Option<Diagnostic>
     };
     let (fraction, exponent) = fraction.split_once('E').unwrap_or((fraction, "0"));
     let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-    if ![whole, fraction, exponent].into_iter().all(digits) {
-        return (TokenKind::Real, wrong("a real looks like `1.5` or `1.5E-3`"));
+    if ![whole, exponent].into_iter().all(digits) || !(fraction.is_empty() || digits(fraction)) {
+        return (TokenKind::Real, wrong("a real looks like `1.5`, `1.` or `1.5E-3`"));
     }
     let finite = text.parse::<f64>().is_ok_and(f64::is_finite);
     let error =
@@ -67,8 +67,8 @@ pub fn integer(text: &str) -> u64 {
 
 /// The value of a real; 0 for a wrong one.
 pub fn real(text: &str) -> f64 {
-    // Rust reads more than this language has, such as `1.` and `1e5`.
-    let right = text.bytes().next_back().is_some_and(|b| b.is_ascii_digit());
+    // Rust reads more than this language has, such as `1e5`.
+    let right = text.bytes().next_back().is_some_and(|b| b.is_ascii_digit() || b == b'.');
     let value = text.parse().ok().filter(|it: &f64| right && it.is_finite());
     value.unwrap_or(0.0)
 }

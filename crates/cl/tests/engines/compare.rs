@@ -97,11 +97,7 @@ pub fn compiled(program: &Program, seed: Option<u64>, limits: Limits) -> Seen {
     let checkpoints = Checkpoints::Count;
     let choices = Choices { checkpoints, several: false, listing: false };
     let made = compile(&program.ir, &program.sources, 1, &choices).expect("code can be made");
-    // The code stays until the worker is gone.
-    let code = made.code;
-    let seen = run(made.program, Options { schedule_seed: seed, ..Options::quiet() }, limits);
-    drop(code);
-    seen
+    run(made.program, Options { schedule_seed: seed, ..Options::quiet() }, limits)
 }
 
 /// Runs the program by the interpreter.

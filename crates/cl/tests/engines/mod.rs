@@ -77,6 +77,29 @@ fn known_programs_run_the_same() {
     }
 }
 
+/// Frames of every size up to that of a block of the allocator, in processes that exchange messages
+/// without parameters.
+#[test]
+fn frames_of_every_size_exchange_empty_messages() {
+    let mut source = String::from("INTERFACE Ping; { IN Ping OUT Pong } END Ping;\n");
+    let (mut variables, mut body) = (String::new(), String::new());
+    for count in 1..260 {
+        let names: Vec<String> = (0..count).map(|number| format!("v{number}")).collect();
+        let names = names.join(", ");
+        source += &format!(
+            "COMPONENT C{count} OFFERS Ping; IMPLEMENTATION Ping; VARIABLE {names}: INTEGER;\n\
+             BEGIN WHILE ?Ping DO ?Ping; INC(v0); !Pong END END Ping; END C{count};\n"
+        );
+        variables += &format!("c{count}: C{count}; ");
+        body += &format!("NEW(c{count}); c{count}!Ping; c{count}?Pong;\n");
+    }
+    source += &format!("COMPONENT Main; VARIABLE {variables} BEGIN {body} END Main;\n");
+    let program = load(&source).unwrap_or_else(|wrong| panic!("{wrong}"));
+    if let Some(text) = difference(&program, None, Limits::SMALL) {
+        panic!("{text}");
+    }
+}
+
 /// Programs that nobody would write: `MUTATIONS=20` makes twenty times as many.
 #[test]
 fn changed_programs_run_the_same() {

@@ -1,5 +1,6 @@
 //! The client's side of a communication.
 
+use super::open::{Looked, Opening};
 use super::{
     finish, guard, hands_over, head_from, interface_of, is_full, notify_server, open, put, take,
 };
@@ -11,7 +12,7 @@ use crate::layout::{
 use crate::process::State;
 use crate::program::Direction;
 use crate::worker::Context;
-use crate::{crew, lines, system};
+use crate::{component, crew, lines, system};
 
 /// Ends the communication of a slot in order.
 fn close(cx: &mut Context, slot: SlotRef) {
@@ -51,23 +52,26 @@ fn channel_for(
     position: u32,
 ) -> Result<ChannelRef, u32> {
     let channel = channel_of(cx, slot, position)?;
+    let opening = Opening::Message(number, Direction::In);
     if channel.is_null() {
-        return open::open(cx, slot, number, Direction::In, position);
+        return open::open(cx, slot, opening, position);
     }
     let state = channel.state();
     let interface = interface_of(cx.worker, channel);
     let message = &interface.messages[usize::from(number)];
-    // A communication that is open without a message waits for the one it was opened for.
+    // A communication that is open without a message waits for the one it was opened for; unless
+    // a test opened it, and the server is done without one.
+    let is_unused = state == START && channel.has(SERVER_ENDED);
     let allowed = if state == START { message.initial } else { message.may_follow(state) };
-    if allowed {
+    if allowed && !is_unused {
         return Ok(channel);
     }
-    let ended = state != START && interface.messages[usize::from(state)].may_end;
+    let ended = is_unused || state != START && interface.messages[usize::from(state)].may_end;
     if !ended || !message.initial {
         return Err(cx.against_protocol(channel, number, FROM_CLIENT, position));
     }
     finish(cx.worker, slot, CLIENT_FINISHED);
-    open::open(cx, slot, number, Direction::In, position)
+    open::open(cx, slot, opening, position)
 }
 
 pub(crate) fn client_send(
@@ -124,7 +128,7 @@ pub(crate) fn client_receive(
 fn receive(cx: &mut Context, slot: SlotRef, number: u16, into: Words, position: u32) -> u32 {
     let channel = match channel_of(cx, slot, position) {
         Ok(channel) if channel.is_null() => {
-            match open::open(cx, slot, number, Direction::Out, position) {
+            match open::open(cx, slot, Opening::Message(number, Direction::Out), position) {
                 Ok(channel) => channel,
                 Err(status) => return status,
             }
@@ -152,9 +156,6 @@ fn receive(cx: &mut Context, slot: SlotRef, number: u16, into: Words, position: 
 
 /// What is there for the client: a message, FINISH, or nothing yet.
 fn at_hand(channel: ChannelRef) -> Option<u32> {
-    if channel.is_null() {
-        return Some(FINISH);
-    }
     match head_from(channel, FROM_SERVER) {
         Some(head) => Some(u32::from(head)),
         None if channel.has(SERVER_ENDED) => Some(FINISH),
@@ -164,7 +165,13 @@ fn at_hand(channel: ChannelRef) -> Option<u32> {
 
 /// Whether what is there is what a pattern asks for.
 pub(super) fn matches(pattern: u32, there: u32) -> u64 {
-    u64::from(pattern == there || pattern == ANY && there != FINISH)
+    u64::from(pattern == there || pattern == ANY)
+}
+
+/// The same where no communication is open and the client would have to begin one: no message can
+/// come.
+fn is_closed(pattern: u32) -> u64 {
+    u64::from(pattern == FINISH)
 }
 
 pub(crate) fn client_peek(cx: &mut Context, slot: *mut Slot, pattern: u32, position: u32) -> u32 {
@@ -177,9 +184,20 @@ pub(crate) fn client_peek(cx: &mut Context, slot: *mut Slot, pattern: u32, posit
 
 fn peek(cx: &mut Context, slot: SlotRef, pattern: u32, position: u32) -> u32 {
     let channel = match channel_of(cx, slot, position) {
+        Ok(channel) if channel.is_null() => match open::open_to_look(cx, slot, position) {
+            Looked::Open(channel) => channel,
+            Looked::BeginsWithIn => {
+                cx.frame.set_result(is_closed(pattern));
+                return OK;
+            }
+            Looked::Unconnected(at) => return open::park(cx, at),
+            Looked::Elsewhere => return crew::later(cx),
+            Looked::Failed(status) => return status,
+        },
         Ok(channel) => channel,
         Err(status) => return status,
     };
+    guard::hold(cx.worker, channel);
     match at_hand(channel) {
         Some(there) => {
             cx.frame.set_result(matches(pattern, there));
@@ -192,15 +210,29 @@ fn peek(cx: &mut Context, slot: SlotRef, pattern: u32, position: u32) -> u32 {
 pub(crate) fn client_input(cx: &mut Context, slot: *mut Slot, pattern: u32, position: u32) -> u32 {
     let slot = cx.slot(slot);
     guard::hold_slot(cx.worker, slot);
-    match channel_of(cx, slot, position) {
-        Ok(channel) => {
-            let there = at_hand(channel);
-            guard::release(cx.worker);
-            cx.frame.set_result(there.map_or(0, |there| matches(pattern, there)));
-            OK
-        }
-        Err(status) => status,
-    }
+    let status = input(cx, slot, pattern, position);
+    guard::release(cx.worker);
+    status
+}
+
+/// It may be part of a condition, which cannot wait: what is not connected is asked again when it
+/// is.
+fn input(cx: &mut Context, slot: SlotRef, pattern: u32, position: u32) -> u32 {
+    let is = match channel_of(cx, slot, position) {
+        Ok(channel) if channel.is_null() => match open::open_to_look_now(cx, slot, position) {
+            Looked::Open(_) | Looked::Elsewhere => 0,
+            Looked::BeginsWithIn => is_closed(pattern),
+            Looked::Unconnected(at) => {
+                component::watch_connection(cx.worker, at, cx.component());
+                0
+            }
+            Looked::Failed(status) => return status,
+        },
+        Ok(channel) => at_hand(channel).map_or(0, |there| matches(pattern, there)),
+        Err(status) => return status,
+    };
+    cx.frame.set_result(is);
+    OK
 }
 
 pub(crate) fn client_wake(cx: &mut Context, slot: *mut Slot) -> u32 {

@@ -277,6 +277,5 @@ pub(crate) fn partner_of(channel: ChannelRef, sender: u16) -> ComponentRef {
 
 /// The component's life forbids new communications.
 pub(crate) fn is_closed(component: ComponentRef) -> bool {
-    let life = component::Life::of(component);
-    life > component::Life::Running && life != component::Life::Failed
+    matches!(component::Life::of(component), component::Life::Finally | component::Life::Closing)
 }

@@ -12,7 +12,7 @@ use crate::layout::{
 };
 use crate::lines;
 use crate::process::{self, INNER, State};
-use crate::program::{Direction, Port};
+use crate::program::{Direction, Interface, Port};
 use crate::system;
 use crate::worker::Context;
 
@@ -72,10 +72,12 @@ fn follow(worker: &Worker, holder: ComponentRef, slot: SlotRef) -> Step {
     if crew::is_elsewhere(worker, component) {
         return Step::Found(Found::Elsewhere);
     }
-    if component.is_doomed() || Life::of(component) == Life::Failed {
+    // What a component requires is still there for its sub-components while they come to an end.
+    let is_there =
+        kind == PORT_REQUIRED && !component.is_doomed() && Life::of(component) != Life::Failed;
+    if component.has_failed() && !is_there {
         return Step::Found(Found::Failed(component));
     }
-    // What a component requires is still there for its sub-components while they come to an end.
     if kind != PORT_REQUIRED && is_closed(component) {
         return Step::Found(Found::Unconnected(holder));
     }
@@ -107,12 +109,85 @@ fn system_slot(component: ComponentRef, port: &Port, index: u32) -> Option<SlotR
     slot_of(component, port, index).filter(|slot| slot.port() >> 56 == PORT_SYSTEM)
 }
 
-/// Opens the communication of an unopened slot for message `number`; or what to return instead.
+/// What a communication is opened for.
+#[derive(Copy, Clone)]
+pub(super) enum Opening {
+    /// A message, of this sender.
+    Message(u16, Direction),
+    /// To see what the server sends first.
+    Look,
+}
+
+impl Opening {
+    fn is_allowed(self, interface: &Interface) -> bool {
+        match self {
+            Opening::Message(number, sender) => interface
+                .messages
+                .get(usize::from(number))
+                .is_some_and(|message| message.initial && message.direction == sender),
+            Opening::Look => interface
+                .messages
+                .iter()
+                .any(|message| message.initial && message.direction == Direction::Out),
+        }
+    }
+}
+
+/// What has become of opening a communication to look what comes.
+pub(super) enum Looked {
+    /// It is open.
+    Open(ChannelRef),
+    /// Nothing comes before the client has sent a message.
+    BeginsWithIn,
+    /// The connection is missing at this component.
+    Unconnected(ComponentRef),
+    /// It needs other loops to stand still.
+    Elsewhere,
+    /// A fault, or the process has to go on elsewhere: return this.
+    Failed(u32),
+}
+
+/// Opens the communication of an unopened slot to see what the server sends first.
+pub(super) fn open_to_look(cx: &mut Context, slot: SlotRef, position: u32) -> Looked {
+    let interface = match resolve(cx.worker, cx.component(), slot) {
+        Found::Unconnected(at) => return Looked::Unconnected(at),
+        Found::Elsewhere => return Looked::Elsewhere,
+        Found::Server { port, .. } => port.interface,
+        Found::System { interface, .. } => interface,
+        Found::Failed(_) | Found::Cycle => {
+            return match open(cx, slot, Opening::Look, position) {
+                Ok(channel) => Looked::Open(channel),
+                Err(status) => Looked::Failed(status),
+            };
+        }
+    };
+    if !Opening::Look.is_allowed(&cx.worker.program().interfaces[interface as usize]) {
+        return Looked::BeginsWithIn;
+    }
+    match open(cx, slot, Opening::Look, position) {
+        Ok(channel) => Looked::Open(channel),
+        Err(status) => Looked::Failed(status),
+    }
+}
+
+/// The same without waiting for other loops: they stand still meanwhile.
+pub(super) fn open_to_look_now(cx: &mut Context, slot: SlotRef, position: u32) -> Looked {
+    let (frame, process) = (cx.frame, cx.process);
+    let look = |worker: &mut Worker| {
+        let mut cx = Context { frame, process, worker };
+        open_to_look(&mut cx, slot, position)
+    };
+    if crew::is_spread(cx.worker) || crew::is_away(cx.worker) {
+        return crew::alone(cx.worker, look);
+    }
+    look(cx.worker)
+}
+
+/// Opens the communication of an unopened slot; or what to return instead.
 pub(super) fn open(
     cx: &mut Context,
     slot: SlotRef,
-    number: u16,
-    sender: Direction,
+    opening: Opening,
     position: u32,
 ) -> Result<ChannelRef, u32> {
     let component = cx.component();
@@ -127,8 +202,9 @@ pub(super) fn open(
         Found::Cycle => return Err(cx.fault(Reason::ConnectionCycle, 0, position)),
     };
     let known = &cx.worker.program().interfaces[interface as usize];
-    let message = known.messages.get(usize::from(number));
-    if !message.is_some_and(|message| message.initial && message.direction == sender) {
+    if let Opening::Message(number, _) = opening
+        && !opening.is_allowed(known)
+    {
         let partner = match found {
             Found::Server { component, .. } => component,
             _ => ComponentRef::NULL,
@@ -191,7 +267,7 @@ fn start(worker: &mut Worker, server: ProcessRef) {
     }
 }
 
-fn park(cx: &mut Context, at: ComponentRef) -> u32 {
+pub(super) fn park(cx: &mut Context, at: ComponentRef) -> u32 {
     crew::tie(cx.component(), at);
     component::park(cx.worker, at, cx.process);
     cx.process.block(State::Connect, cx.frame)

@@ -1,7 +1,7 @@
 //! CONNECT and DISCONNECT.
 
 use super::slots::{in_type, make_slot, parts, port_of};
-use super::{kinds, wake_parked};
+use super::{callers, kinds, wake_parked};
 use crate::channel;
 use crate::crew;
 use crate::fault::Reason;
@@ -57,12 +57,19 @@ fn try_connect(
         return Err((Reason::Interface, 0));
     }
     let slot = make_slot(worker, from, known, index)?;
+    let is_required = from_kind == PORT_REQUIRED;
+    if is_required {
+        callers::note_disconnected(worker, from, slot);
+    }
     clear(worker, slot);
     // An offered interface without redirection is implemented by the component itself.
-    if from_kind == PORT_REQUIRED || to_kind != PORT_IMPLEMENTATION {
+    if is_required || to_kind != PORT_IMPLEMENTATION {
         let to_index = if to_index == NEXT_FREE { 0 } else { to_index };
         slot.set_target(to.id().raw());
         slot.set_port(port(to_kind, to_interface, to_index));
+        if is_required {
+            callers::note_connected(worker, from, slot);
+        }
     }
     wake_parked(worker, from);
     Ok(())
@@ -114,6 +121,9 @@ pub(crate) fn disconnect(
     };
     let clear = |worker: &mut Worker| {
         if let Some(slot) = super::slot_of(component, known, parts(port).2) {
+            if parts(port).0 == PORT_REQUIRED {
+                callers::note_disconnected(worker, component, slot);
+            }
             clear(worker, slot);
         }
     };

@@ -1,6 +1,8 @@
 //! How components come to their end: told, waited for, closed, freed.
 
-use super::{Life, drop_variables, free_tables, orphan, slots_of, wake_parked};
+use super::{
+    Life, callers, close_slots, drop_variables, free_tables, orphan, slots_of, wake_parked,
+};
 use crate::crew;
 use crate::fault::{self, Ended, Reason};
 use crate::handle::{ComponentRef, ProcessRef, Words};
@@ -41,6 +43,7 @@ pub(crate) fn tell_end(worker: &mut Worker, component: ComponentRef, deleter: Pr
     if !component.is_told() {
         component.set_told();
         worker.machine.has_told = true;
+        callers::note_told(worker, component);
         monitor::poke(worker, component);
     }
     may_end(worker, component);
@@ -67,13 +70,21 @@ pub(crate) fn may_end(worker: &mut Worker, component: ComponentRef) {
 /// Takes a component further towards its end, as far as it goes now.
 pub(crate) fn advance(worker: &mut Worker, component: ComponentRef) {
     component.clear_ending();
-    if !component.is_told() || component.is_doomed() && Life::of(component) != Life::Failed {
+    let life = Life::of(component);
+    let is_called_for = component.is_told() || matches!(life, Life::Failing | Life::Emptying);
+    if !is_called_for || component.is_doomed() && life != Life::Failed {
         return;
     }
-    match Life::of(component) {
+    match life {
+        Life::Failing if component.process_count() == 0 => empty(worker, component),
+        Life::Failing => {}
+        Life::Emptying if component.child_count() == 0 => become_shell(worker, component),
+        Life::Emptying => {}
         Life::Failed => release(worker, component),
         Life::Beginning | Life::Running if component.process_count() == 0 => {
-            start_finally(worker, component);
+            if !callers::has_callers(worker, component) {
+                start_finally(worker, component);
+            }
         }
         Life::Beginning | Life::Running => {
             if all_processes(component, |process| process.has(INNER)) {
@@ -138,11 +149,13 @@ fn finish_slots(worker: &mut Worker, component: ComponentRef) -> bool {
 }
 
 fn start_finally(worker: &mut Worker, component: ComponentRef) {
+    let has_failed = component.has_failed();
     let Some(function) = component.descriptor().finally else {
-        close(worker, component);
-        return;
+        return if has_failed { empty(worker, component) } else { close(worker, component) };
     };
-    component.set_life(Life::Finally as u8);
+    if !has_failed {
+        component.set_life(Life::Finally as u8);
+    }
     match process::create_body(worker, component, Role::Finally, [Some(function), None]) {
         Ok(process) => worker.wake(process),
         Err(_) => fault::note_component(worker, component, "FINALLY", Reason::OutOfMemory),
@@ -155,6 +168,66 @@ pub(crate) fn finally_done(worker: &mut Worker, process: ProcessRef) {
     component.set_lock(0);
     process::end(worker, process);
     may_end(worker, component);
+}
+
+/// A component that has failed, and whose processes are killed, goes on with FINALLY, unless the
+/// fault was there.
+pub(crate) fn fail(worker: &mut Worker, component: ComponentRef) {
+    let was_finally = Life::of(component) >= Life::Finally;
+    component.clear_doomed();
+    component.set_life(Life::Failing as u8);
+    wake_parked(worker, component);
+    if let Some(owner) = component.owner().some() {
+        // It may await FAILED.
+        monitor::poke(worker, owner);
+    }
+    if was_finally { empty(worker, component) } else { start_finally(worker, component) }
+}
+
+/// The sub-components of a component that has failed come to their end.
+pub(crate) fn empty(worker: &mut Worker, component: ComponentRef) {
+    component.set_life(Life::Emptying as u8);
+    finish_slots(worker, component);
+    if component.child_count() == 0 {
+        become_shell(worker, component);
+    } else {
+        tell_children(worker, component);
+    }
+}
+
+/// Nothing is left of a component that has failed but what its owner may ask.
+fn become_shell(worker: &mut Worker, component: ComponentRef) {
+    close_slots(worker, component, CLIENT_FINISHED);
+    strip(worker, component);
+    // The entry component lives on the first loop; no other knows one.
+    if component.id() == worker.machine.entry {
+        let outcome = worker.machine.outcome.take();
+        worker.machine.ended.get_or_insert(outcome.unwrap_or(Ended::Failed { code: None }));
+        worker.machine.attention = true;
+    }
+    if component.is_told() {
+        may_end(worker, component);
+    }
+}
+
+/// Drops what belongs to a component that has failed.
+pub(crate) fn strip(worker: &mut Worker, component: ComponentRef) {
+    drop_variables(worker, component);
+    free_tables(worker, component);
+    crate::clock::close(worker, component);
+    wake_parked(worker, component);
+    component.set_life(Life::Failed as u8);
+}
+
+/// A process that waits for the end of components is killed.
+pub(crate) fn forget_deleter(process: ProcessRef) {
+    let mut child = process.component().first_child();
+    while let Some(here) = child.some() {
+        if here.deleter() == process {
+            here.set_deleter(ProcessRef::NULL);
+        }
+        child = here.next_sibling();
+    }
 }
 
 /// Ends its communications and has its sub-components end. It stays connected until they have: what
@@ -184,13 +257,14 @@ fn tell_children(worker: &mut Worker, component: ComponentRef) {
 
 /// Frees a component that has neither processes nor sub-components any more.
 pub(crate) fn release(worker: &mut Worker, component: ComponentRef) {
+    callers::note_released(worker, component);
     drop_variables(worker, component);
     free_tables(worker, component);
     crate::clock::close(worker, component);
     wake_parked(worker, component);
     let (owner, deleter) = (component.owner(), component.deleter());
     orphan(component);
-    if !owner.is_null() && owner.is_told() {
+    if !owner.is_null() && (owner.is_told() || Life::of(owner) == Life::Emptying) {
         may_end(worker, owner);
     }
     if !deleter.is_null() {

@@ -1,6 +1,5 @@
 //! Questions about a component: its type, what it offers and requires, how it is.
 
-use super::Life;
 use crate::crew;
 use crate::handle::ComponentRef;
 use crate::layout::{Component, Worker};
@@ -36,7 +35,7 @@ pub(crate) fn terminated(cx: &mut Context) -> u32 {
 
 pub(crate) fn failed(cx: &mut Context, component: *mut Component) -> u32 {
     let Some(component) = ComponentRef(component).some() else { return 0 };
-    let has = || u32::from(component.is_doomed() || Life::of(component) == Life::Failed);
+    let has = || u32::from(component.has_failed());
     if crew::is_elsewhere(cx.worker, component) {
         return crew::alone(cx.worker, |_| has());
     }

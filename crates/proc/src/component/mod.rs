@@ -3,12 +3,15 @@
 //! ```text
 //! beginning -> running -> (told to end, processes done) -> finally -> closing -> freed
 //!                 \                                         (children end)
-//!                  +-- fault --> failed (a shell, until its owner deletes it)
+//!                  +-- fault --> failing -> emptying -> failed
+//!                                (FINALLY)  (children end)
+//! A failed one is a shell, until its owner deletes it.
 //! ```
 //! The tree is explicit: each component knows its owner and its sub-components, so telling,
 //! tearing and freeing walk it in loops, never by recursion, however deep or wide it is. Steps
 //! towards the end happen between two processes ([`crate::attend`]).
 
+mod callers;
 mod connect;
 mod end;
 mod id;
@@ -16,16 +19,19 @@ mod kinds;
 mod path;
 mod slots;
 
+pub(crate) use callers::{Callers, break_circles as break_call_circles, end_telling};
 pub(crate) use connect::{connect, disconnect};
 pub(crate) use end::{
-    advance, begun, break_circles, delete, end_scope, finally_done, may_end, one_less, release,
-    tell_all, tell_end, wait_for,
+    advance, begun, break_circles, delete, empty, end_scope, fail, finally_done, forget_deleter,
+    may_end, one_less, release, strip, tell_all, tell_end, wait_for,
 };
 pub use id::ComponentId;
 pub(crate) use id::Table;
 pub(crate) use kinds::{failed, is_type, offers, requires, terminated};
 pub(crate) use path::path;
-pub(crate) use slots::{close_slots, count, free_tables, make_slot, slot_of, slots_of};
+pub(crate) use slots::{
+    close_slots, count, fail_communications, free_tables, make_slot, slot_of, slots_of,
+};
 
 use crate::crew;
 use crate::fault::Reason;
@@ -34,8 +40,8 @@ use crate::layout::{OK, Worker};
 use crate::memory::OutOfMemory;
 use crate::process::{self, Role};
 use crate::program::Kind;
-use crate::words;
 use crate::worker::Context;
+use crate::{monitor, words};
 
 /// Where a component is in its life.
 #[repr(u8)]
@@ -49,6 +55,10 @@ pub enum Life {
     Finally,
     /// Its sub-components end.
     Closing,
+    /// It has failed, and its FINALLY runs.
+    Failing,
+    /// It has failed, and its sub-components end.
+    Emptying,
     /// It has failed; nothing of it is left but the shell.
     Failed,
 }
@@ -61,6 +71,8 @@ impl Life {
             Life::Running => "running",
             Life::Finally => "finally",
             Life::Closing => "closing",
+            Life::Failing => "failing",
+            Life::Emptying => "emptying",
             Life::Failed => "failed",
         }
     }
@@ -71,6 +83,8 @@ impl Life {
             1 => Life::Running,
             2 => Life::Finally,
             3 => Life::Closing,
+            4 => Life::Failing,
+            5 => Life::Emptying,
             _ => Life::Failed,
         }
     }
@@ -153,6 +167,17 @@ impl ComponentRef {
 
     pub(crate) fn to_word(self) -> u64 {
         self.0.expose_provenance() as u64
+    }
+
+    /// Whether it has failed, or is about to be torn down.
+    pub(crate) fn has_failed(self) -> bool {
+        self.is_doomed() || Life::of(self) >= Life::Failing
+    }
+
+    /// Its monitor is as it was made. What lists it as one to be looked at still does.
+    pub(crate) fn forget_monitor(self) {
+        let kept = !(HANDED | CALM | AWAKE | URGENT | crate::layout::BUSY);
+        self.set_flags(self.flags() & kept);
     }
 
     /// Whether `self` is `other` or below it.
@@ -321,14 +346,38 @@ pub(crate) fn park(worker: &mut Worker, component: ComponentRef, process: Proces
     home.machine.parked.entry(component.id().raw()).or_default().push(process);
 }
 
+/// Has the conditions of `watcher` looked at when something is connected here.
+pub(crate) fn watch_connection(
+    worker: &mut Worker,
+    component: ComponentRef,
+    watcher: ComponentRef,
+) {
+    crew::tie(component, watcher);
+    let away = crew::is_elsewhere(worker, component);
+    let watch = |worker: &mut Worker| {
+        component.set_parked();
+        let home = worker.home(component);
+        let watchers = home.machine.watchers.entry(component.id().raw()).or_default();
+        watchers.insert(watcher.id());
+    };
+    if away { crew::alone(worker, watch) } else { watch(worker) }
+}
+
 /// Wakes those that wait for a connection here: they look again.
 pub(crate) fn wake_parked(worker: &mut Worker, component: ComponentRef) {
     if !component.is_parked() {
         return;
     }
     component.clear_parked();
-    let parked = worker.home(component).machine.parked.remove(&component.id().raw());
+    let machine = &mut worker.home(component).machine;
+    let parked = machine.parked.remove(&component.id().raw());
+    let watchers = machine.watchers.remove(&component.id().raw());
     for process in parked.unwrap_or_default() {
         worker.wake(process);
+    }
+    for watcher in watchers.unwrap_or_default() {
+        if let Some(watcher) = worker.machine.table.get(watcher) {
+            monitor::poke(worker, watcher);
+        }
     }
 }

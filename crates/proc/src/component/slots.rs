@@ -1,12 +1,13 @@
 //! Where a component has its connections: a slot for each interface, or a table for a set.
 
+use super::callers;
 use crate::channel;
 use crate::crew;
 use crate::fault::Reason;
 use crate::handle::{ComponentRef, SlotRef};
 use crate::layout::{
-    CLIENT_FINISHED, Component, FAILED, NEXT_FREE, PORT_OFFERED, PORT_REQUIRED, SLOT_SIZE, Slot,
-    Worker,
+    CLIENT_FAILED, CLIENT_FINISHED, Component, FAILED, NEXT_FREE, PORT_OFFERED, PORT_REQUIRED,
+    SLOT_SIZE, Slot, Worker,
 };
 use crate::process::State;
 use crate::program::Port;
@@ -172,9 +173,17 @@ pub(crate) fn slots_of(component: ComponentRef) -> Vec<SlotRef> {
     slots
 }
 
+/// Fails the component's communications as a client; it stays connected.
+pub(crate) fn fail_communications(worker: &mut Worker, component: ComponentRef) {
+    for slot in slots_of(component) {
+        channel::finish(worker, slot, CLIENT_FINISHED | CLIENT_FAILED);
+    }
+}
+
 /// Ends the component's communications as a client; `how` is added to the finish.
 pub(crate) fn close_slots(worker: &mut Worker, component: ComponentRef, how: u32) {
     for slot in slots_of(component) {
+        callers::note_disconnected(worker, component, slot);
         channel::finish(worker, slot, CLIENT_FINISHED | how);
         slot.set_target(0);
         slot.set_port(0);

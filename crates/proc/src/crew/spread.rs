@@ -257,6 +257,9 @@ fn relocate_belongings(worker: &mut Worker, component: ComponentRef, from: u8, t
         if let Some(parked) = worker.member(from).machine.parked.remove(&key) {
             worker.member(to).machine.parked.entry(key).or_default().extend(parked);
         }
+        if let Some(watchers) = worker.member(from).machine.watchers.remove(&key) {
+            worker.member(to).machine.watchers.entry(key).or_default().extend(watchers);
+        }
     }
     for process in processes_of(component) {
         if process.has(lines::MANY) {

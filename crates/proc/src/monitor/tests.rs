@@ -17,7 +17,7 @@ use crate::component;
 use crate::handle::Words;
 use crate::layout::{FRAME_HEADER, SUSPENDED};
 use crate::process;
-use crate::program::{ComponentType, Function, Interface, Program};
+use crate::program::{ComponentType, Function, FunctionCode, Interface, Program};
 
 /// What a process does, in order.
 #[derive(Copy, Clone, Debug)]
@@ -145,7 +145,8 @@ fn run_all(acts: Vec<Vec<Act>>, seed: Option<u64>, common: Option<u64>) {
         name: "act".into(),
         frame_size: FRAME_HEADER as u32 + 32,
         owned: Vec::new(),
-        code: act,
+        // SAFETY: it keeps to the rules of generated code.
+        code: unsafe { FunctionCode::native(act) },
     };
     let kind = ComponentType { size: 96, ..ComponentType::default() };
     let program = Program {

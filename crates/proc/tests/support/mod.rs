@@ -14,7 +14,8 @@ use tidemill_proc::layout::{
     COMPONENT_HEADER, Code, Component, FRAME_HEADER, Frame, Process, SLOT_SIZE, Slot, Worker,
 };
 use tidemill_proc::program::{
-    ComponentType, Direction, Function, Interface, Kind, Message, Port, Program, Variable,
+    ComponentType, Direction, Function, FunctionCode, Interface, Kind, Message, Port, Program,
+    Variable,
 };
 
 /// Runs an operation; returns from the state machine unless it is done, to come back to `$at`.
@@ -80,6 +81,12 @@ pub const fn slot_at(n: u32) -> u32 {
     COMPONENT_HEADER as u32 + n * SLOT_SIZE as u32
 }
 
+/// Code of these tests.
+pub fn code_of(code: Code) -> FunctionCode {
+    // SAFETY: the functions of these tests keep to the rules of generated code.
+    unsafe { FunctionCode::native(code) }
+}
+
 /// Makes a program piece by piece.
 #[derive(Default)]
 pub struct Builder {
@@ -111,7 +118,7 @@ impl Builder {
             name: name.into(),
             frame_size: FRAME_HEADER as u32 + 8 * locals,
             owned: owned.collect(),
-            code,
+            code: code_of(code),
         });
         self.program.functions.len() as u32 - 1
     }

@@ -5,7 +5,8 @@ use tidemill_proc::entry::operations as op;
 use tidemill_proc::layout::{
     CHANNEL_ENTRIES, CLIENT_FINISHED, CLIENT_WAITS, CLIENT_WATCHES, Channel, FROM_CLIENT, Frame,
     NEXT_FREE, PORT_OFFERED, PORT_REQUIRED, PROCESS_CHANNEL, Process, SERVER_WAITS, SERVER_WATCHES,
-    SYSTEM, Worker, port as port_number, tag,
+    SYSTEM, WORKER_READY, WORKER_READY_HEAD, WORKER_READY_MASK, WORKER_READY_TAIL, Worker,
+    port as port_number, tag,
 };
 use tidemill_proc::program::{ComponentType, Direction, Key, Kind, Program, Shape};
 
@@ -56,15 +57,22 @@ unsafe fn send_fast(process: *mut Process, worker: *mut Worker, x: u64) -> bool 
         (*channel).count += 1;
         if flags & SERVER_WAITS != 0 {
             (*channel).flags = flags & !SERVER_WAITS;
-            let full = (*worker).ready_tail - (*worker).ready_head > (*worker).ready_mask;
+            let tail = worker_word(worker, WORKER_READY_TAIL);
+            let mask = *worker_word(worker, WORKER_READY_MASK);
+            let full = *tail - *worker_word(worker, WORKER_READY_HEAD) > mask;
             assert!(!full, "generated code calls the operation then");
-            let at = (*worker).ready_tail & (*worker).ready_mask;
             let server = channel.wrapping_byte_sub(PROCESS_CHANNEL as usize).cast::<Process>();
-            *(*worker).ready.add(at as usize) = server;
-            (*worker).ready_tail += 1;
+            let ready = *worker_word(worker, WORKER_READY).cast::<*mut *mut Process>();
+            *ready.add((*tail & mask) as usize) = server;
+            *tail += 1;
         }
         true
     }
+}
+
+/// A word of the worker at the offset that generated code uses.
+fn worker_word(worker: *mut Worker, offset: i32) -> *mut u64 {
+    worker.cast::<u64>().wrapping_byte_add(offset as usize)
 }
 
 // IMPLEMENTATION Token:

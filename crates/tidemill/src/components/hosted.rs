@@ -155,12 +155,12 @@ impl Hosted {
     /// Runs what is due by `now`, for about so many steps at most. Not after it is over.
     pub(crate) fn run(&mut self, now: Time, steps: u64) -> State {
         let Hosted { world, lp, has_begun, .. } = self;
-        if !std::mem::replace(has_begun, true) && world.runner().worker.start().is_ok() {
+        if !std::mem::replace(has_begun, true) && world.runner().worker().start().is_ok() {
             arm(world, lp);
         }
         packets::deliver_all(world, lp);
         let outcome = lp.run_within(world, now, steps);
-        match (world.runner.worker.ended(), outcome) {
+        match (world.runner.worker().ended(), outcome) {
             (Some(Ended::Finished | Ended::Halted), _) => State::Over,
             (Some(ended), _) => {
                 let said = self.said.borrow_mut().end.take();

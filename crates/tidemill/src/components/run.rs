@@ -16,7 +16,6 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use tidemill_cl::compile::{Checkpoints, Choices, Compiled, compile};
 use tidemill_cl::interpret::{Interpreted, interpret};
 use tidemill_event::{Handlers, Host, Interest, Loop, Os, Outcome, Sim, Time};
-use tidemill_jit::Code;
 use tidemill_packet::engine::EngineKind;
 use tidemill_packet::graph::Graph;
 use tidemill_proc::console::{Console, Lines};
@@ -163,14 +162,9 @@ pub fn run(loaded: &Loaded, options: RunOptions, streams: Streams) -> Result<End
 /// A program that is compiled and can be run at once.
 pub struct Prepared {
     program: Program,
-    code: Engines,
+    /// Runs functions that are not compiled.
+    interpreter: Option<Rc<dyn Interpreter>>,
     options: RunOptions,
-}
-
-/// What the functions of a prepared program are.
-enum Engines {
-    Compiled(Code),
-    Interpreted(Rc<dyn Interpreter>),
 }
 
 impl Prepared {
@@ -196,13 +190,12 @@ impl Prepared {
             let has_checkpoints = checkpoints != Checkpoints::None;
             let Interpreted { program, interpreter } =
                 interpret(program, &loaded.sources, loaded.files, has_checkpoints);
-            return Ok(Prepared { program, code: Engines::Interpreted(interpreter), options });
+            return Ok(Prepared { program, interpreter: Some(interpreter), options });
         }
         let choices = Choices { checkpoints, several, listing: false };
-        let Compiled { program, code, .. } =
-            compile(program, &loaded.sources, loaded.files, &choices)
-                .map_err(|error| format!("no code can be made: {error}"))?;
-        Ok(Prepared { program, code: Engines::Compiled(code), options })
+        let Compiled { program, .. } = compile(program, &loaded.sources, loaded.files, &choices)
+            .map_err(|error| format!("no code can be made: {error}"))?;
+        Ok(Prepared { program, interpreter: None, options })
     }
 
     /// Runs it.
@@ -230,7 +223,7 @@ impl Prepared {
         let console = Console::new(Box::new(tap), lines);
         let Set { mut world, mut lp, mut options } = self.set(host, Box::new(reports), console)?;
         // What is wrong then has been reported, and is how the run ended.
-        if world.runner.worker.start().is_ok() {
+        if world.runner.worker().start().is_ok() {
             graph::start(&mut world, &mut lp, &mut options, &notes)?;
             arm(&mut world, &mut lp);
             let stops = [Some(&heard), options.stop.as_ref()];
@@ -247,11 +240,7 @@ impl Prepared {
         reports: Box<dyn Reports>,
         console: Console,
     ) -> Result<Set, String> {
-        let Prepared { program, code, mut options } = self;
-        let (code, interpreter) = match code {
-            Engines::Compiled(code) => (Some(code), None),
-            Engines::Interpreted(interpreter) => (None, Some(interpreter)),
-        };
+        let Prepared { program, interpreter, mut options } = self;
         let random_seed = options.seed.unwrap_or_else(|| host.random());
         let systems = Systems::new(&program, &mut options)?;
         let mut worker = Worker::new(
@@ -271,7 +260,7 @@ impl Prepared {
         if options.spread_eagerly {
             runner.spread_eagerly();
         }
-        let world = World { runner, systems, _code: code };
+        let world = World { runner, systems };
         Ok(Set { world, lp: Loop::new(host), options })
     }
 
@@ -290,10 +279,8 @@ pub(super) struct Set {
 
 /// What the loop of a run works on.
 pub(super) struct World {
-    // Dropped before the code that its processes run.
     pub(super) runner: Runner,
     pub(super) systems: Systems,
-    _code: Option<Code>,
 }
 
 impl Home for World {
@@ -369,8 +356,8 @@ impl World {
         failure: &Failure,
         notes: &Notes,
     ) -> Result<Ended, String> {
-        let how = self.runner.worker.ended().cloned();
-        self.runner.worker.clear();
+        let how = self.runner.worker().ended().cloned();
+        self.runner.worker().clear();
         let communications: Vec<_> = self.systems.communications().collect();
         for communication in communications {
             system::finished(&mut self, lp, communication);
@@ -390,7 +377,7 @@ impl World {
             problems.push(format!("{}: cannot write the picture: {error}", path.display()));
         }
         self.runner.stop();
-        let (counts, peak_bytes) = (self.runner.counts(), self.runner.worker.peak_bytes());
+        let (counts, peak_bytes) = (self.runner.counts(), self.runner.worker().peak_bytes());
         let components_given = self.runner.components_given();
         for problem in &problems {
             report::note(notes, &format!("tidemill: {problem}"));

@@ -121,7 +121,7 @@ pub(super) fn serve(
             if open.large.len() <= PIECE_BYTES {
                 return open.write_rest();
             }
-            world.runner.worker.hold_off(from);
+            world.runner.worker().hold_off(from);
             return go_on(world, lp, from);
         }
         "Update" => return open.flush(),
@@ -144,7 +144,7 @@ fn go_on(world: &mut World, lp: &mut Loop<World>, from: Communication) {
         // The loop has too much to do to do it bit by bit.
         open.write_rest();
     }
-    world.runner.worker.attend_to(from);
+    world.runner.worker().attend_to(from);
     arm(world, lp);
 }
 

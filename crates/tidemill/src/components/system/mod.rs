@@ -221,7 +221,7 @@ pub(super) fn serve(world: &mut World, lp: &mut Loop<World>, request: Request) {
     }
     world.systems.serving = false;
     world.systems.messages[system as usize][number as usize] = name;
-    world.runner.worker.reuse(values);
+    world.runner.worker().reuse(values);
 }
 
 /// Nothing is ready: whether something comes that somebody waits for, within a short while.
@@ -268,7 +268,7 @@ impl World {
         number: u32,
         values: &[Value<'_>],
     ) {
-        match self.runner.worker.answer(to, number, values) {
+        match self.runner.worker().answer(to, number, values) {
             Ok(()) | Err(Refused::Gone | Refused::OutOfMemory) => {}
             Err(Refused::Protocol) => debug_assert!(false, "message {number} is not allowed now"),
         }

@@ -309,10 +309,10 @@ fn restrain(world: &mut World, lp: &mut Loop<World>, from: Communication) {
     let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
     if !line.is_held_off && line.unsent.len() >= UNSENT_MAX {
         line.is_held_off = true;
-        world.runner.worker.hold_off(from);
+        world.runner.worker().hold_off(from);
     } else if line.is_held_off && line.unsent.len() < UNSENT_MAX / 2 {
         line.is_held_off = false;
-        world.runner.worker.attend_to(from);
+        world.runner.worker().attend_to(from);
         arm(world, lp);
     }
 }

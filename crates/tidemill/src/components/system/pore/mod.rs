@@ -297,7 +297,7 @@ fn or_nothing(outcome: Result<usize, Error>) -> Result<i64, Error> {
 fn fail(world: &mut World, lp: &mut Loop<World>, from: Communication) {
     finished(world, lp, from);
     world.systems.open.remove(from);
-    world.runner.worker.fail(from);
+    world.runner.worker().fail(from);
 }
 
 fn hand_over(world: &mut World, lp: &mut Loop<World>, from: Communication) {
@@ -359,5 +359,5 @@ fn say(
 /// Sends a client what it did not ask for just now; false if that is not its turn.
 fn send(world: &mut World, to: Communication, said: Said, values: &[Value<'_>]) -> bool {
     let number = world.systems.pores.messages.number(said);
-    !matches!(world.runner.worker.answer(to, number, values), Err(Refused::Protocol))
+    !matches!(world.runner.worker().answer(to, number, values), Err(Refused::Protocol))
 }

@@ -172,7 +172,7 @@ fn settle(world: &mut World, lp: &mut Loop<World>) {
     let wake = &mut world.systems.pores.wake;
     wake.is_scheduled = false;
     let polled_in_vain = wake.polled_in_vain.take();
-    let polled = match look_at_armed(world) || world.runner.worker.is_ready() {
+    let polled = match look_at_armed(world) || world.runner.worker().is_ready() {
         true => Polled::Came,
         false => polled_in_vain.unwrap_or_else(|| {
             let now = lp.host().now();

@@ -4,6 +4,7 @@ mod check;
 mod check_mutated;
 mod classes;
 mod corpus;
+mod deep;
 mod engines;
 mod fmt;
 #[path = "../../../tests/support/mutate.rs"]

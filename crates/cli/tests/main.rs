@@ -4,6 +4,7 @@ mod book;
 mod common;
 mod components;
 mod counters;
+mod ends;
 mod examples;
 mod flow;
 mod graphs;

@@ -42,6 +42,31 @@ fn cells(text: &str, start: &str) -> Vec<f64> {
     cells.map(|cell| cell.parse().expect("a number")).collect()
 }
 
+const COMPONENTS: &str = "INTERFACE Ask; IN Ask OUT Answer END Ask;
+COMPONENT Oracle OFFERS Ask;
+  IMPLEMENTATION Ask; BEGIN ?Ask; PASSIVATE(1); !Answer END Ask;
+END Oracle;
+COMPONENT Main REQUIRES SystemTime; VARIABLE oracle: Oracle;
+  BEGIN NEW(oracle); oracle!Ask; SystemTime!Wait(60000); SystemTime?Passed; oracle?Answer
+END Main;
+";
+
+#[test]
+fn the_component_tree_is_shown() {
+    let folder = Folder::new();
+    let mut child = start(&folder, &folder.file("a.com", COMPONENTS), &[]);
+    let text = top_until(&folder, &[], |text| text.contains("Main/oracle"));
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    let line = |start: &str| {
+        let line = text.lines().find(|line| line.starts_with(start)).expect(start);
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(line("Main/oracle ").starts_with("Main/oracle Oracle running "), "{text}");
+    assert!(line("  BEGIN").starts_with("BEGIN waits to receive"), "{text}");
+    assert_eq!(line("  Ask for Main"), "Ask for Main server sleeps 0", "{text}");
+}
+
 #[test]
 fn rates_of_a_graph_are_shown_while_it_runs_and_its_counts_after_a_crash() {
     let folder = Folder::new();

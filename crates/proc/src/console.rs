@@ -48,6 +48,11 @@ impl Console {
         }
     }
 
+    /// Whether each line is written at its end.
+    pub(crate) fn is_by_line(&self) -> bool {
+        self.lines == Lines::Each
+    }
+
     /// Hands on what has gathered.
     pub fn flush(&mut self) {
         if !self.buffer.is_empty() {

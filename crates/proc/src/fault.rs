@@ -97,6 +97,8 @@ reasons! {
     Unallocated = 26, "array", "the array has not been allocated";
     /// A component of another type than it is seen as.
     Type = 27, "type", "the component is of another type";
+    /// Calls that nest deeper than a process may.
+    Stack = 28, "stack", "the process needs more than {} bytes of stack";
 }
 
 impl Reason {

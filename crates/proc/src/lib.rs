@@ -64,4 +64,4 @@ pub use layout::Worker;
 pub use process::{Role, State};
 pub use runner::{Home, Runner, arm};
 pub use system::{Refused, Request};
-pub use worker::{Count, Counts, Options};
+pub use worker::{Count, Counts, Options, STACK_MAX};

@@ -12,6 +12,7 @@
 
 use crate::channel::{self, Unread};
 use crate::component::{self, Life};
+use crate::fault::Reason;
 use crate::handle::{ChannelRef, ComponentRef, FrameRef, ProcessRef, SlotRef};
 use crate::layout::{
     CHANNEL_ENTRIES, CLIENT_FINISHED, CLIENT_WAITS, CLIENT_WATCHES, DONE, ENTRIES, EXCLUSIVE,
@@ -546,7 +547,34 @@ pub(crate) fn pause(cx: &mut Context) -> u32 {
     SUSPENDED
 }
 
+/// Whether the stack of a process with a frame more is within the limit.
+///
+/// Frames that come from free lists are not counted one by one: that would cost every call. A stack
+/// that grows without end has soon used up these, and comes here. So its size is measured now and
+/// then, when as much memory has come into use as a part of what the limit left it the last time.
+#[cold]
+#[inline(never)]
+fn has_stack_left(worker: &mut Worker, frame: FrameRef) -> bool {
+    let limit = worker.machine.stack_max;
+    let mut size = 0;
+    let mut here = frame.some();
+    while let Some(frame) = here
+        && size <= limit
+    {
+        size += frame_size(worker, frame.function()) as u64;
+        here = frame.parent().some();
+    }
+    let left = limit.saturating_sub(size);
+    worker.machine.stack_mark = worker.memory.used.saturating_add((left / 4).max(limit / 64));
+    size <= limit
+}
+
 pub(crate) fn frame_new(cx: &mut Context, function: u32, position: u32) -> *mut Frame {
+    if cx.worker.memory.used >= cx.worker.machine.stack_mark && !has_stack_left(cx.worker, cx.frame)
+    {
+        cx.fault(Reason::Stack, cx.worker.machine.stack_max as i64, position);
+        return std::ptr::null_mut();
+    }
     match cx.worker.memory.take(frame_size(cx.worker, function)) {
         Ok(block) => {
             let known = &cx.worker.program().functions[function as usize];

@@ -82,6 +82,24 @@ impl Context<'_> {
         self.fault_saying(Reason::Protocol, message, position)
     }
 
+    /// The client of a communication is disconnected in the middle of it.
+    #[cold]
+    pub(crate) fn in_middle(
+        &mut self,
+        client: ComponentRef,
+        channel: ChannelRef,
+        position: u32,
+    ) -> u32 {
+        let (own, client) = (self.own_path(), component::path(self.worker, client));
+        let partner = self.partner(channel, FROM_CLIENT);
+        let (state, interface) = (channel.state(), interface_of(self.worker, channel));
+        let (last, interface) = (self.message(channel, state), &interface.name);
+        let message = format!(
+            "{own} disconnects {client} from {partner} after {last}, in the middle of {interface}"
+        );
+        self.fault_saying(Reason::Protocol, message, position)
+    }
+
     /// Another message than the one to be received.
     #[cold]
     pub(crate) fn unexpected(

@@ -45,13 +45,30 @@ pub(crate) fn take_components(
     word: Words,
     into: &mut Vec<ComponentRef>,
 ) {
+    let take = &mut |word: Words| into.extend(ComponentRef::of_word(word.take(0)).some());
+    for_components(worker, kind, word, take);
+}
+
+/// The components in a word and in its elements, which stay there.
+pub(crate) fn components_in(
+    worker: &Worker,
+    kind: Kind,
+    word: Words,
+    into: &mut Vec<ComponentRef>,
+) {
+    let read = &mut |word: Words| into.extend(ComponentRef::of_word(word.get(0)).some());
+    for_components(worker, kind, word, read);
+}
+
+/// Each word with a component in a word and its elements.
+fn for_components(worker: &Worker, kind: Kind, word: Words, each: &mut dyn FnMut(Words)) {
     match kind {
-        Kind::Component => into.extend(ComponentRef::of_word(word.take(0)).some()),
+        Kind::Component => each(word),
         Kind::Array if word.get(0) != 0 => {
             let view = array::View::new(worker, word.get(0));
             if owns(view.element) {
                 for i in 0..view.count {
-                    take_components(worker, view.element, view.elements.at(i), into);
+                    for_components(worker, view.element, view.elements.at(i), each);
                 }
             }
         }
@@ -64,7 +81,7 @@ pub(crate) fn take_components(
                     true
                 });
                 for value in words {
-                    take_components(worker, element, value, into);
+                    for_components(worker, element, value, each);
                 }
             }
         }

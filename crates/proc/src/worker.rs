@@ -27,10 +27,15 @@ use crate::program::Program;
 use crate::system::{self, Systems};
 use crate::tear::{self, Stopping};
 
+/// Bytes of stack that a process may have, unless its embedder says otherwise.
+pub const STACK_MAX: u64 = 64 << 20;
+
 /// How a worker runs.
 pub struct Options {
     /// Bytes that blocks may take.
     pub memory_max: u64,
+    /// Bytes that the frames of one process may take.
+    pub stack_max: u64,
     /// With a seed the next process is drawn from all that are ready; else first in, first out.
     pub schedule_seed: Option<u64>,
     /// Seed of RANDOM.
@@ -48,6 +53,7 @@ impl Options {
     pub fn quiet() -> Options {
         Options {
             memory_max: u64::MAX,
+            stack_max: STACK_MAX,
             schedule_seed: None,
             random_seed: 1,
             reports: Box::new(()),
@@ -110,6 +116,10 @@ impl Counts {
 
 /// The part of a worker that only the run-time uses.
 pub struct Machine {
+    /// Bytes that the frames of one process may take.
+    pub(crate) stack_max: u64,
+    /// When so many bytes are in use, the stack of the process that takes a frame is measured.
+    pub(crate) stack_mark: u64,
     /// Something is to be done between two processes: see [`Worker::attend`].
     pub(crate) attention: bool,
     /// With several loops: the process that ran left something to be done, see `crew`.
@@ -214,6 +224,8 @@ impl Worker {
             memory: Memory::new(options.memory_max),
             program,
             machine: Machine {
+                stack_max: options.stack_max,
+                stack_mark: 0,
                 attention: false,
                 left_over: false,
                 counts: Counts::default(),
@@ -251,6 +263,7 @@ impl Worker {
     /// Another worker for the same program and components.
     pub(crate) fn beside(first: &Worker, index: u64) -> Box<Worker> {
         let mut options = Options::quiet();
+        options.stack_max = first.machine.stack_max;
         options.random_seed = first.machine.random.clone().next_u64() ^ index;
         let mut worker = Worker::of(first.program.clone(), options);
         worker.machine.table = first.machine.table.beside();

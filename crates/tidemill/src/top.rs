@@ -57,7 +57,7 @@ struct Look<'s> {
 }
 
 /// Columns under their heads, the first to the left, the others to the right.
-fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
+pub(crate) fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
     if rows.is_empty() {
         return String::new();
     }

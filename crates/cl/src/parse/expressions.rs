@@ -111,9 +111,10 @@ impl Parser<'_> {
         Some(operator)
     }
 
+    /// Sums of products, without recursion: what nests in parentheses takes the stack of few calls.
     fn simple_expr(&mut self) -> Parsed<Expr> {
         let start = self.span();
-        let sign = match self.kind() {
+        let mut sign = match self.kind() {
             TokenKind::Plus => Some(UnaryOperator::Plus),
             TokenKind::Minus if !self.at_least_integer() => Some(UnaryOperator::Minus),
             _ => None,
@@ -121,52 +122,48 @@ impl Parser<'_> {
         if sign.is_some() {
             self.next();
         }
-        let mut left = self.term()?;
-        if let Some(operator) = sign {
-            self.grow(self.height)?;
-            let kind = ExprKind::Unary(operator, Box::new(left));
-            left = Expr { kind, span: self.since(start) };
-        }
+        let mut sum: Option<(Expr, usize, BinaryOperator)> = None;
         loop {
-            let operator = match self.kind() {
-                TokenKind::Plus => BinaryOperator::Add,
-                TokenKind::Minus => BinaryOperator::Subtract,
-                TokenKind::Or => BinaryOperator::Or,
-                _ => return Ok(left),
-            };
-            left = self.chain(operator, left, start, Self::term)?;
+            let first = self.span();
+            let mut term = self.factor()?;
+            while let Some(operator) = self.product_operator() {
+                let height = self.height;
+                self.next();
+                let right = self.factor()?;
+                self.grow(height.max(self.height))?;
+                term = binary(operator, term, right, self.since(first));
+            }
+            if let Some(operator) = sign.take() {
+                self.grow(self.height)?;
+                term = unary(operator, term, self.since(start));
+            }
+            if let Some((left, height, operator)) = sum.take() {
+                self.grow(height.max(self.height))?;
+                term = binary(operator, left, term, self.since(start));
+            }
+            let Some(operator) = self.sum_operator() else { return Ok(term) };
+            self.next();
+            sum = Some((term, self.height, operator));
         }
     }
 
-    /// Consumes the operator and what `right` reads, and joins it with `left`.
-    fn chain(
-        &mut self,
-        operator: BinaryOperator,
-        left: Expr,
-        start: Span,
-        right: impl FnOnce(&mut Self) -> Parsed<Expr>,
-    ) -> Parsed<Expr> {
-        let height = self.height;
-        self.next();
-        let right = right(self)?;
-        self.grow(height.max(self.height))?;
-        let kind = ExprKind::Binary(operator, Box::new(left), Box::new(right));
-        Ok(Expr { kind, span: self.since(start) })
+    fn sum_operator(&self) -> Option<BinaryOperator> {
+        match self.kind() {
+            TokenKind::Plus => Some(BinaryOperator::Add),
+            TokenKind::Minus => Some(BinaryOperator::Subtract),
+            TokenKind::Or => Some(BinaryOperator::Or),
+            _ => None,
+        }
     }
 
-    fn term(&mut self) -> Parsed<Expr> {
-        let start = self.span();
-        let mut left = self.factor()?;
-        loop {
-            let operator = match self.kind() {
-                TokenKind::Star => BinaryOperator::Multiply,
-                TokenKind::Slash => BinaryOperator::Divide,
-                TokenKind::Div => BinaryOperator::Div,
-                TokenKind::Mod => BinaryOperator::Mod,
-                TokenKind::And => BinaryOperator::And,
-                _ => return Ok(left),
-            };
-            left = self.chain(operator, left, start, Self::factor)?;
+    fn product_operator(&self) -> Option<BinaryOperator> {
+        match self.kind() {
+            TokenKind::Star => Some(BinaryOperator::Multiply),
+            TokenKind::Slash => Some(BinaryOperator::Divide),
+            TokenKind::Div => Some(BinaryOperator::Div),
+            TokenKind::Mod => Some(BinaryOperator::Mod),
+            TokenKind::And => Some(BinaryOperator::And),
+            _ => None,
         }
     }
 
@@ -177,11 +174,26 @@ impl Parser<'_> {
             && value::integer(self.text_at(self.at + 1)) == value::MAGNITUDE_MAX
     }
 
+    /// Only what may nest is read here: others need more stack, and not for long.
     fn factor(&mut self) -> Parsed<Expr> {
         self.height = 1;
+        match self.kind() {
+            TokenKind::LParen => self.parenthesised(),
+            TokenKind::Ident => self.named(),
+            TokenKind::Tilde => self.unary(UnaryOperator::Not),
+            TokenKind::Minus if !self.at_least_integer() => self.unary(UnaryOperator::Minus),
+            TokenKind::Input => self.input(),
+            TokenKind::Exists => self.exists(),
+            _ => self.value(),
+        }
+    }
+
+    /// A value without others inside.
+    #[inline(never)]
+    fn value(&mut self) -> Parsed<Expr> {
         let start = self.span();
         let kind = match self.kind() {
-            TokenKind::Minus if self.at_least_integer() => {
+            TokenKind::Minus => {
                 self.next();
                 self.literal(Literal::Integer(i64::MIN))
             }
@@ -201,25 +213,22 @@ impl Parser<'_> {
             TokenKind::Text => self.literal(Literal::Text(value::text(self.slice()).into())),
             TokenKind::True => self.literal(Literal::Boolean(true)),
             TokenKind::False => self.literal(Literal::Boolean(false)),
-            TokenKind::Tilde => self.unary(UnaryOperator::Not)?,
-            TokenKind::Minus => self.unary(UnaryOperator::Minus)?,
-            TokenKind::LParen => return self.parenthesised(),
             TokenKind::Question => {
                 self.next();
                 ExprKind::Receive { from: None, pattern: self.pattern()? }
             }
-            TokenKind::Input => self.input()?,
-            TokenKind::Exists => {
-                self.next();
-                self.expect(TokenKind::LParen, EXISTS)?;
-                let designator = self.designator()?;
-                self.expect(TokenKind::RParen, EXISTS)?;
-                ExprKind::Exists(designator)
-            }
-            TokenKind::Ident => return self.named(),
             _ => return self.no_value(),
         };
         Ok(Expr { kind, span: self.since(start) })
+    }
+
+    fn exists(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        self.next();
+        self.expect(TokenKind::LParen, EXISTS)?;
+        let designator = self.designator()?;
+        self.expect(TokenKind::RParen, EXISTS)?;
+        Ok(Expr { kind: ExprKind::Exists(designator), span: self.since(start) })
     }
 
     fn no_value<T>(&mut self) -> Parsed<T> {
@@ -236,11 +245,12 @@ impl Parser<'_> {
         ExprKind::Literal(literal)
     }
 
-    fn unary(&mut self, operator: UnaryOperator) -> Parsed<ExprKind> {
+    fn unary(&mut self, operator: UnaryOperator) -> Parsed<Expr> {
+        let start = self.span();
         self.next();
         let operand = self.nested(Self::factor)?;
         self.grow(self.height)?;
-        Ok(ExprKind::Unary(operator, Box::new(operand)))
+        Ok(unary(operator, operand, self.since(start)))
     }
 
     fn parenthesised(&mut self) -> Parsed<Expr> {
@@ -248,11 +258,16 @@ impl Parser<'_> {
         self.next();
         let inner = self.expr()?;
         if !self.eat(TokenKind::RParen) {
-            let found = self.kind().describe(self.slice());
-            let error = self.error("unexpected-token", format!("expected `)`, found {found}"));
-            return self.fail(error.label(start, "to close this"));
+            return self.unclosed(start);
         }
         Ok(Expr { kind: inner.kind, span: self.since(start) })
+    }
+
+    #[inline(never)]
+    fn unclosed<T>(&mut self, start: Span) -> Parsed<T> {
+        let found = self.kind().describe(self.slice());
+        let error = self.error("unexpected-token", format!("expected `)`, found {found}"));
+        self.fail(error.label(start, "to close this"))
     }
 
     /// A value that begins with a name.
@@ -281,7 +296,8 @@ impl Parser<'_> {
         Ok(pattern)
     }
 
-    fn input(&mut self) -> Parsed<ExprKind> {
+    fn input(&mut self) -> Parsed<Expr> {
+        let start = self.span();
         self.next();
         self.expect(TokenKind::LParen, INPUT)?;
         let lone = self.ahead(1) == TokenKind::RParen;
@@ -291,7 +307,7 @@ impl Parser<'_> {
         }
         let pattern = self.pattern()?;
         self.expect(TokenKind::RParen, INPUT)?;
-        Ok(ExprKind::Input { from, pattern })
+        Ok(Expr { kind: ExprKind::Input { from, pattern }, span: self.since(start) })
     }
 
     /// A name and all that belongs to it: a call if it is `name(...)`, else a designator.
@@ -391,4 +407,14 @@ impl Parser<'_> {
             base = Designator { kind, span: self.since(start) };
         }
     }
+}
+
+#[inline(never)]
+fn binary(operator: BinaryOperator, left: Expr, right: Expr, span: Span) -> Expr {
+    Expr { kind: ExprKind::Binary(operator, Box::new(left), Box::new(right)), span }
+}
+
+#[inline(never)]
+fn unary(operator: UnaryOperator, operand: Expr, span: Span) -> Expr {
+    Expr { kind: ExprKind::Unary(operator, Box::new(operand)), span }
 }

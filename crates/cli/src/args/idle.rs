@@ -29,6 +29,7 @@ impl Idle for RunArgs {
         let given = [
             (self.workers.is_some_and(|count| count > 1), "--workers", "rules run on one loop"),
             (self.memory.is_some(), "--memory", COMPONENTS),
+            (self.stack.is_some(), "--stack", COMPONENTS),
             (self.root.is_some(), "--root", COMPONENTS),
             (self.png.is_some(), "--png", COMPONENTS),
             (self.busy_wait, "--busy-wait", PACKETS),

@@ -78,6 +78,9 @@ pub struct RunArgs {
     /// The most memory that components may use, such as 512M
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<u64>,
+    /// The most stack that one process of components may use; 64M if not given
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub stack: Option<u64>,
     /// The folder that components see as the root of the file system
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,

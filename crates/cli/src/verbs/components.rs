@@ -52,17 +52,18 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         };
     }
     let options = RunOptions {
-        // Only the graph has counters that others can read.
-        registry: packets.is_some().then(|| super::run::registry(report)),
+        registry: Some(super::run::registry(report)),
         packets,
         signal,
         packet_engine: packets::kind(args.engine.engine),
         busy_wait: args.busy_wait,
         memory_max: args.memory.or_else(most_of_memory),
+        stack_max: args.stack,
         root: args.root,
         seed: args.seed,
         workers: args.workers,
         no_checkpoints: args.no_checkpoints,
+        overdue: args.no_checkpoints.then_some(end_at_once),
         png: args.png,
         arguments: args.arguments,
         input: io::stdin().as_fd().try_clone_to_owned().map_or(Input::None, Input::Descriptor),
@@ -105,7 +106,8 @@ fn go(
         Err(error) => return outside::failed(report, &format!("no signals: {error}")),
     }
     let stdout = io::stdout();
-    let is_watched = stdout.is_terminal();
+    // What a run that is ended at once has written must be out.
+    let is_watched = stdout.is_terminal() || options.overdue.is_some();
     let data = Box::new(stdout.lock());
     let streams = Streams { data, notes: Box::new(io::stderr()), is_watched };
     match components::run(&loaded, options, streams) {
@@ -145,6 +147,11 @@ pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
         Form::Svg => out.write(&graph::svg::draw(&graph)),
     }
     out.finish()
+}
+
+/// Ends the process: the run shall end, and a process without checkpoints does not let it.
+fn end_at_once() {
+    std::process::exit(0);
 }
 
 /// Three quarters of the machine's memory, so that a program that never has enough ends in a

@@ -1,11 +1,13 @@
 //! `top`: what a running program counts. A process of this machine is not asked and does not
 //! notice: its files are read. A node elsewhere is asked at its port.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Read};
+use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tidemill::ask::Asker;
+use tidemill::components::CONTROL;
 use tidemill::top::{prometheus, table};
 use tidemill_event::Os;
 use tidemill_relation::Value;
@@ -21,6 +23,9 @@ const PERIOD: Duration = Duration::from_secs(1);
 
 /// How long a node may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Bytes of a component tree at most.
+const LISTING_MAX: u64 = 1 << 20;
 
 /// What a node is asked for.
 const COUNTERS: &str = "sys::counter";
@@ -96,6 +101,20 @@ impl Looker {
         }
     }
 
+    /// The component tree as the process tells it; empty if it has none.
+    fn components(&self) -> String {
+        let Looker::Process(pid) = self else { return String::new() };
+        let path = place::base_path().join(pid.to_string()).join(CONTROL);
+        let mut text = String::new();
+        if let Ok(stream) = UnixStream::connect(path)
+            && stream.set_read_timeout(Some(PERIOD)).is_ok()
+        {
+            // What has come until then is shown.
+            let _ = stream.take(LISTING_MAX).read_to_string(&mut text);
+        }
+        text
+    }
+
     /// Whether there will be more to see.
     fn goes_on(&self) -> bool {
         match self {
@@ -125,7 +144,7 @@ fn once(looker: &mut Looker, out: &mut Out) -> Result<(), String> {
     let (before, since) = (looker.look()?, Instant::now());
     thread::sleep(PERIOD);
     let after = looker.look()?;
-    out.write(&format!("{name}\n\n"));
+    out.write(&format!("{name}\n\n{}", looker.components()));
     out.write(&table(&before, &after, since.elapsed().as_secs_f64()));
     Ok(())
 }
@@ -143,7 +162,7 @@ fn watch(looker: &mut Looker, out: &mut Out) -> Result<(), String> {
         };
         let seconds = since.elapsed().as_secs_f64();
         since = Instant::now();
-        let text = table(&before, &after, seconds);
+        let text = looker.components() + &table(&before, &after, seconds);
         out.write(&format!("{HOME}{name}\x1b[K\n\x1b[K\n"));
         // Lines get shorter and fewer: clear behind each, and below.
         out.write(&format!("{}{CLEAR}", text.replace('\n', "\x1b[K\n")));

@@ -249,6 +249,20 @@ pub(crate) fn finish(worker: &mut Worker, slot: SlotRef, how: u32) {
     }
 }
 
+/// Whether a communication is open, and the protocol goes on from where it is.
+pub(crate) fn is_in_middle(worker: &mut Worker, channel: ChannelRef) -> bool {
+    if channel.is_null() || channel.0 == FAILED {
+        return false;
+    }
+    hold(worker, channel);
+    let state = channel.state();
+    let messages = &interface_of(worker, channel).messages;
+    let ends =
+        channel.has(SERVER_ENDED) || messages.get(usize::from(state)).is_none_or(|it| it.may_end);
+    release(worker);
+    !ends
+}
+
 /// The server's process is killed: its client finds the communication failed.
 pub(crate) fn close_failed(worker: &mut Worker, channel: ChannelRef) {
     let client = channel.client();

@@ -299,20 +299,26 @@ pub(crate) fn get(cx: &mut Context, collection: u64, keys: *const u64, position:
 }
 
 pub(crate) fn delete(cx: &mut Context, collection: u64, keys: *const u64) -> u32 {
-    if cx.process.take_grant() {
-        return OK;
-    }
+    let is_over = cx.process.take_grant();
     let Some(head) = Head::of(collection) else { return OK };
     let Some(value) = find_in(cx.worker, head, words_of(keys)) else { return OK };
     let element = element_of(cx.worker, collection);
+    if is_over {
+        words::free_word(cx.worker, element, value);
+        remove(cx.worker, head, words_of(keys));
+        return OK;
+    }
     if crew::is_spread(cx.worker) && words::owns_tied(cx.worker, element, value) {
         return crew::later(cx);
     }
     let mut components = Vec::new();
-    words::take_components(cx.worker, element, value, &mut components);
-    words::free_word(cx.worker, element, value);
-    remove(cx.worker, head, words_of(keys));
-    component::wait_for(cx, &components, 0)
+    words::components_in(cx.worker, element, value, &mut components);
+    let status = component::wait_for(cx, &components, 0);
+    if status == OK {
+        words::free_word(cx.worker, element, value);
+        remove(cx.worker, head, words_of(keys));
+    }
+    status
 }
 
 pub(crate) fn next(

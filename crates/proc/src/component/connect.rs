@@ -25,6 +25,9 @@ pub(crate) fn connect(
     let Some((from_port, to_port)) = ports else {
         return cx.fault(Reason::Interface, 0, position);
     };
+    if let Some(fault) = check_end(cx, from, from_port, position) {
+        return fault;
+    }
     let own = cx.component();
     let connect = |worker: &mut Worker| try_connect(worker, own, from, from_port, to, to_port);
     let away = crew::is_elsewhere(cx.worker, from);
@@ -97,6 +100,22 @@ fn check_shape(
     if source && target { Ok(()) } else { Err((Reason::Interface, 0)) }
 }
 
+/// A communication that is open at a port of a component can end now; else it is a fault of whoever
+/// ends it, and not of the two that communicate.
+fn check_end(cx: &mut Context, component: ComponentRef, port: u64, position: u32) -> Option<u32> {
+    let known = port_of(component.some()?, port)?;
+    let middle = |worker: &mut Worker| {
+        let channel = super::slot_of(component, known, parts(port).2)?.channel();
+        channel::is_in_middle(worker, channel).then_some(channel)
+    };
+    let channel = if crew::is_elsewhere(cx.worker, component) {
+        crew::alone(cx.worker, middle)
+    } else {
+        middle(cx.worker)
+    };
+    Some(cx.in_middle(component, channel?, position))
+}
+
 /// Ends what is open at a slot, and the connection.
 fn clear(worker: &mut Worker, slot: SlotRef) {
     channel::finish(worker, slot, CLIENT_FINISHED);
@@ -119,6 +138,9 @@ pub(crate) fn disconnect(
     let Some(known) = port_of(component, port) else {
         return cx.fault(Reason::Interface, 0, position);
     };
+    if let Some(fault) = check_end(cx, component, port, position) {
+        return fault;
+    }
     let clear = |worker: &mut Worker| {
         if let Some(slot) = super::slot_of(component, known, parts(port).2) {
             if parts(port).0 == PORT_REQUIRED {

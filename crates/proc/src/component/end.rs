@@ -290,10 +290,17 @@ pub(crate) fn one_less(worker: &mut Worker, deleter: ProcessRef) {
     }
 }
 
-/// DELETE and the end of scopes: drops what the words own and waits for the components in them.
+/// DELETE and the end of scopes: waits for the components in the words, then drops what they own.
+/// Until then the words name the components, in reports.
 fn delete_words(cx: &mut Context, all: impl Iterator<Item = (u32, Words)> + Clone) -> u32 {
+    let free = |cx: &mut Context| {
+        for (kind, word) in all.clone() {
+            words::free_word(cx.worker, words::kind_of(kind), word);
+        }
+        OK
+    };
     if cx.process.take_grant() {
-        return OK;
+        return free(cx);
     }
     if crew::is_spread(cx.worker)
         && all.clone().any(|(kind, word)| words::owns_tied(cx.worker, words::kind_of(kind), word))
@@ -301,16 +308,18 @@ fn delete_words(cx: &mut Context, all: impl Iterator<Item = (u32, Words)> + Clon
         return crew::later(cx);
     }
     let (mut components, mut large) = (Vec::new(), 0);
-    for (kind, word) in all {
+    for (kind, word) in all.clone() {
         let kind = words::kind_of(kind);
         if pieces::delete(cx.worker, cx.process, kind, word) {
             large += 1;
         } else {
-            words::take_components(cx.worker, kind, word, &mut components);
-            words::free_word(cx.worker, kind, word);
+            words::components_in(cx.worker, kind, word, &mut components);
         }
     }
-    wait_for(cx, &components, large)
+    match wait_for(cx, &components, large) {
+        OK => free(cx),
+        status => status,
+    }
 }
 
 /// Tells components to end and waits for them, and for what goes in pieces.

@@ -2,11 +2,13 @@
 
 use crate::handle::{ComponentRef, Words};
 use crate::layout::Worker;
-use crate::program::{Key, Kind, Shape};
+use crate::program::{Key, Kind, Shape, Variable};
 use crate::{array, collection, text};
 
 /// Levels shown; deeper trees lose their middle.
 const LEVELS: usize = 32;
+/// Processes of a component whose variables are looked through for a name.
+const PROCESSES: usize = 64;
 /// Elements of an array or collection that are looked through for a name.
 const SEARCH: usize = 1 << 16;
 
@@ -15,14 +17,18 @@ pub(crate) fn path(worker: &Worker, component: ComponentRef) -> String {
     let mut names = Vec::new();
     let mut here = component;
     while !here.owner().is_null() {
-        if names.len() < LEVELS {
-            names.push(name(worker, here));
-        } else if names.len() == LEVELS {
+        if names.len() == LEVELS {
             names.push("...".to_owned());
+            break;
         }
+        names.push(name(worker, here));
         here = here.owner();
     }
-    names.push(here.descriptor().name.clone());
+    // The outermost is the entry component; to climb there would take as long as the tree is deep.
+    let program = worker.program();
+    let entry = || &program.components[program.entry as usize];
+    let root = if here.owner().is_null() { here.descriptor() } else { entry() };
+    names.push(root.name.clone());
     names.reverse();
     names.join("/")
 }
@@ -31,19 +37,45 @@ pub(crate) fn path(worker: &Worker, component: ComponentRef) -> String {
 fn name(worker: &Worker, component: ComponentRef) -> String {
     let owner = component.owner();
     let word = component.to_word();
-    for variable in &owner.descriptor().variables {
-        let value = owner.word(variable.offset).get(0);
+    let own = among(worker, &owner.descriptor().variables, word, |offset| owner.word(offset));
+    let name = own.or_else(|| in_frames(worker, owner, word));
+    name.unwrap_or_else(|| component.descriptor().name.clone())
+}
+
+/// The one of some variables that holds the component.
+fn among(
+    worker: &Worker,
+    variables: &[Variable],
+    word: u64,
+    place: impl Fn(u32) -> Words,
+) -> Option<String> {
+    variables.iter().filter(|variable| !variable.name.is_empty()).find_map(|variable| {
+        let value = place(variable.offset).get(0);
         let index = match variable.kind {
-            Kind::Component if value == word => return variable.name.clone(),
+            Kind::Component if value == word => return Some(variable.name.clone()),
             Kind::Array if value != 0 => in_array(worker, value, word),
             Kind::Collection if value != 0 => in_collection(worker, value, word),
             _ => None,
         };
-        if let Some(index) = index {
-            return format!("{}[{index}]", variable.name);
+        index.map(|index| format!("{}[{index}]", variable.name))
+    })
+}
+
+/// The variable of a procedure or body that holds the component, of a process that waits.
+fn in_frames(worker: &Worker, owner: ComponentRef, word: u64) -> Option<String> {
+    let functions = &worker.program().functions;
+    let processes = std::iter::successors(owner.processes().some(), |it| it.next().some());
+    for process in processes.take(PROCESSES) {
+        let frames = std::iter::successors(process.frame().some(), |it| it.parent().some());
+        for frame in frames.take(LEVELS) {
+            let owned = functions.get(frame.function() as usize).map_or(&[][..], |it| &it.owned);
+            let found = among(worker, owned, word, |offset| frame.word(offset));
+            if found.is_some() {
+                return found;
+            }
         }
     }
-    component.descriptor().name.clone()
+    None
 }
 
 fn in_array(worker: &Worker, array: u64, word: u64) -> Option<String> {

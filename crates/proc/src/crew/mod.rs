@@ -334,6 +334,8 @@ pub(crate) fn write(worker: &mut Worker, bytes: &[u8]) {
     drop(spool);
     if full {
         alone(worker, pass_on);
+    } else if !is_away(worker) && bytes.contains(&b'\n') && worker.machine.console.is_by_line() {
+        pass_on(worker);
     }
 }
 

@@ -11,9 +11,12 @@
 //! | `hosted` | a program inside something else, which gives it time |
 //! | [`explain`] | the program drawn, and its machine code listed |
 //! | `report` | faults in the form that users read |
+//! | `control` | the component tree for `top` |
+//! | `watchdog` | the end of runs that nothing else ends |
 //! | `output` | what the program writes |
 //! | `system/` | the components that the system offers: files, time, a screen, the network |
 
+mod control;
 pub mod explain;
 pub(crate) mod hosted;
 pub mod load;
@@ -21,7 +24,9 @@ mod output;
 mod report;
 pub mod run;
 pub(crate) mod system;
+mod watchdog;
 
+pub use control::CONTROL;
 pub use load::{Loaded, load, load_text};
 pub use run::{Clock, Ended, Engine, Input, RunOptions, Streams, run};
 pub use tidemill_proc::{Count, Counts};

@@ -23,13 +23,15 @@ use tidemill_proc::fault::{self, Reports};
 use tidemill_proc::interpret::Interpreter;
 use tidemill_proc::layout::Worker;
 use tidemill_proc::program::Program;
-use tidemill_proc::{Counts, Home, Options, Request, Runner, arm};
+use tidemill_proc::{Counts, Home, Options, Request, Runner, STACK_MAX, arm};
 use tidemill_stat::Registry;
 
+use super::control::Control;
 use super::load::Loaded;
 use super::output::{Failure, Tap};
 use super::report::{self, Notes, Reporter};
 use super::system::{self, Systems, packets as graph};
+use super::watchdog::Watchdog;
 use crate::packets;
 
 /// Steps and checkpoints of a slice, where slices are counted.
@@ -76,6 +78,8 @@ pub struct RunOptions {
     pub engine: Engine,
     /// The most bytes that components may use.
     pub memory_max: Option<u64>,
+    /// The most bytes that the stack of one process may have.
+    pub stack_max: Option<u64>,
     /// The folder that FileSystem is confined to; without it, the current one.
     pub root: Option<PathBuf>,
     /// What random numbers and the order of processes follow from. With it slices are counted, so
@@ -111,6 +115,9 @@ pub struct RunOptions {
     pub end_ns: Option<u64>,
     /// The run ends when this can be read.
     pub stop: Option<OwnedFd>,
+    /// Called on a thread of its own if the run shall end and does not, because a process holds it
+    /// up that nothing cuts off.
+    pub overdue: Option<fn()>,
 }
 
 /// Where a run writes.
@@ -226,8 +233,18 @@ impl Prepared {
         if world.runner.worker().start().is_ok() {
             graph::start(&mut world, &mut lp, &mut options, &notes)?;
             arm(&mut world, &mut lp);
+            // Without it the run is the same; only `top` sees less.
+            let folder = options.registry.as_ref().and_then(Registry::directory);
+            let _control = folder.and_then(|folder| Control::open(folder, &mut lp).ok());
             let stops = [Some(&heard), options.stop.as_ref()];
             let end = options.end_ns.map(|end| lp.now() + Duration::from_nanos(end));
+            let _watchdog = match (options.overdue, options.clock) {
+                (Some(overdue), Clock::Real) => Some(
+                    Watchdog::start(options.stop.as_ref(), options.end_ns, overdue)
+                        .map_err(|error| format!("cannot watch for the end: {error}"))?,
+                ),
+                _ => None,
+            };
             world.go(&mut lp, options.clock, end, stops)?;
         }
         world.finish(&mut lp, &options, &failure, &notes)
@@ -247,6 +264,7 @@ impl Prepared {
             program,
             Options {
                 memory_max: options.memory_max.unwrap_or(u64::MAX),
+                stack_max: options.stack_max.unwrap_or(STACK_MAX),
                 schedule_seed: options.seed,
                 random_seed,
                 reports,

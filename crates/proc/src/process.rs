@@ -547,6 +547,9 @@ pub(crate) fn pause(cx: &mut Context) -> u32 {
     SUSPENDED
 }
 
+/// How much more stack interpreted functions may take.
+const INTERPRETED_FACTOR: u64 = 4;
+
 /// Whether the stack of a process with a frame more is within the limit.
 ///
 /// Frames that come from free lists are not counted one by one: that would cost every call. A stack
@@ -555,7 +558,9 @@ pub(crate) fn pause(cx: &mut Context) -> u32 {
 #[cold]
 #[inline(never)]
 fn has_stack_left(worker: &mut Worker, frame: FrameRef) -> bool {
-    let limit = worker.machine.stack_max;
+    // Interpreted frames have every register in memory, where compiled ones have few.
+    let factor = if worker.machine.interpreter.is_some() { INTERPRETED_FACTOR } else { 1 };
+    let limit = worker.machine.stack_max.saturating_mul(factor);
     let mut size = 0;
     let mut here = frame.some();
     while let Some(frame) = here

@@ -204,6 +204,8 @@ pub enum PrimitiveKind {
     PppoeDiscovery,
     /// `pppoes`, `pppoes 7`
     PppoeSession(Option<u32>),
+    /// `geneve`, `geneve 7`
+    Geneve(Option<u32>),
     /// `llc`, `llc rr`
     Llc(LlcKind),
     /// `l1`, `iih` and the like: packets of IS-IS.
@@ -441,6 +443,7 @@ impl Display for PrimitiveKind {
             PrimitiveKind::Mpls(label) => with(f, "mpls", *label),
             PrimitiveKind::PppoeDiscovery => f.write_str("pppoed"),
             PrimitiveKind::PppoeSession(session) => with(f, "pppoes", *session),
+            PrimitiveKind::Geneve(network) => with(f, "geneve", *network),
             PrimitiveKind::Llc(kind) if kind.name.is_empty() => f.write_str("llc"),
             PrimitiveKind::Llc(kind) => write!(f, "llc {}", kind.name),
             PrimitiveKind::Isis(kind) => f.write_str(kind.word),

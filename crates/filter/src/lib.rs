@@ -28,7 +28,7 @@
 //!
 //! * names of hosts, networks and gateways are not looked up;
 //! * ports and protocols have names from a table of our own (`names`);
-//! * other link layers and `geneve` are not there, nor are interfaces: a packet does not tell its;
+//! * other link layers are not there, nor are interfaces: a packet does not tell its;
 //! * `inbound` and `outbound` are for packets of devices, not of captures ([`Settings`]);
 //! * `byte` has no `&` and `|`: libpcap takes them and never looks at the byte;
 //! * `protochain` advances over an authentication header by its length; libpcap forgets how far it

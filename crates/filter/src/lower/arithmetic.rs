@@ -1,7 +1,7 @@
 //! Relations between numbers, and what has to be before a header can be read.
 
 use super::condition::Condition;
-use super::headers::{Field, Number};
+use super::headers::{Field, HeaderStart, Number};
 use super::{Lower, Lowered};
 use crate::ast::{Arithmetic, ArithmeticKind, Operator, Protocol, Relation};
 use crate::graph::{Check, Comparison, Test, Value, Width};
@@ -107,8 +107,9 @@ impl Lower {
         };
         let (network, span) = (self.layout.network(), written.span);
         let Number { value: at, mut checks } = index.number;
-        let within = |lower: &mut Lower, offset, mut checks: Vec<Check>, before| {
-            let Number { value, checks: more } = lower.load_from(Some(at), offset, width);
+        let within = |lower: &mut Lower, start: HeaderStart, mut checks: Vec<Check>, before| {
+            let at = lower.behind(at, start.base);
+            let Number { value, checks: more } = lower.load_from(Some(at), start.offset, width);
             checks.extend(more);
             Computed { number: Number { value, checks }, before }
         };
@@ -148,17 +149,19 @@ impl Lower {
                 let before = [ip].into_iter().chain(index.before).chain([own, whole]).collect();
                 let header = self.header_bytes();
                 checks.extend(header.checks);
+                let before = Some(Condition::And(before));
                 let at = self.values.binary(Operator::Add, at, header.value);
-                let Number { value, checks: more } = self.load_from(Some(at), network, width);
+                let at = self.behind(at, network.base);
+                let Number { value, checks: more } =
+                    self.load_from(Some(at), network.offset, width);
                 checks.extend(more);
-                let number = Number { value, checks };
-                Ok(Computed { number, before: Some(Condition::And(before)) })
+                Ok(Computed { number: Number { value, checks }, before })
             }
             P::Icmp6 => {
                 let ip6 = self.protocol_alone(P::Ip6, span)?;
                 let next = self.equals(Field::Network(6), Width::Byte, 58);
                 let before = after(index.before, vec![ip6, next]);
-                Ok(within(self, network + 40, checks, before))
+                Ok(within(self, network.plus(40), checks, before))
             }
             other => {
                 let message = format!("`{}` has no bytes to index", other.keyword());

@@ -5,19 +5,49 @@ use super::condition::Condition;
 use crate::ast::Operator;
 use crate::graph::{Check, Comparison, Test, Value, ValueId, Width};
 
+/// Where a header begins: at an offset that is known now, behind what the packet says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeaderStart {
+    /// Bytes that depend on the packet, if any do.
+    pub base: Option<ValueId>,
+    /// Bytes that do not.
+    pub offset: u32,
+}
+
+impl HeaderStart {
+    /// At a fixed place.
+    pub const fn at(offset: u32) -> HeaderStart {
+        HeaderStart { base: None, offset }
+    }
+
+    /// So many bytes behind.
+    pub fn plus(self, bytes: u32) -> HeaderStart {
+        HeaderStart { offset: self.offset.saturating_add(bytes), ..self }
+    }
+
+    /// So many bytes before.
+    pub fn minus(self, bytes: u32) -> HeaderStart {
+        HeaderStart { offset: self.offset.saturating_sub(bytes), ..self }
+    }
+}
+
 /// Where the headers are at this place of the text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     /// What type field there is.
     pub link: Link,
     /// Where the link header is.
-    pub link_header: u32,
+    pub link_header: HeaderStart,
     /// Where the type is.
-    pub link_type: u32,
+    pub link_type: HeaderStart,
     /// Where the payload of the link header is.
-    pub payload: u32,
+    pub payload: HeaderStart,
     /// MPLS labels between that payload and the network header.
     pub labels: u32,
+    /// Inside of Geneve: 1 if there is an Ethernet header, 0 if there is but its type.
+    pub has_ethernet: Option<ValueId>,
+    /// How many Geneve headers were stepped over.
+    pub tunnels: u32,
 }
 
 /// What the type before the payload is.
@@ -31,22 +61,24 @@ pub(super) enum Link {
 
 impl Default for Layout {
     fn default() -> Layout {
-        Layout { link: Link::Ethernet, link_header: 0, link_type: 12, payload: 14, labels: 0 }
+        let [link_header, link_type, payload] = [0, 12, 14].map(HeaderStart::at);
+        let (link, labels, has_ethernet, tunnels) = (Link::Ethernet, 0, None, 0);
+        Layout { link, link_header, link_type, payload, labels, has_ethernet, tunnels }
     }
 }
 
 impl Layout {
     /// Where the network header is.
-    pub fn network(&self) -> u32 {
-        self.payload + 4 * self.labels
+    pub fn network(&self) -> HeaderStart {
+        self.payload.plus(4 * self.labels)
     }
 }
 
 /// A field at a fixed distance from a header.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Field {
-    /// From the start of the packet.
-    At(u32),
+    /// Where a header begins, or within it.
+    At(HeaderStart),
     /// From the network header.
     Network(u32),
     /// From the transport header behind an IPv4 header.
@@ -66,13 +98,20 @@ impl Lower {
     pub(super) fn load(&mut self, field: Field, width: Width) -> Number {
         let network = self.layout.network();
         match field {
-            Field::At(offset) => self.load_from(None, offset, width),
-            Field::Network(offset) => self.load_from(None, network + offset, width),
-            Field::Transport6(offset) => self.load_from(None, network + 40 + offset, width),
+            Field::At(start) => self.load_from(start.base, start.offset, width),
+            Field::Network(offset) => {
+                let start = network.plus(offset);
+                self.load_from(start.base, start.offset, width)
+            }
+            Field::Transport6(offset) => {
+                let start = network.plus(40 + offset);
+                self.load_from(start.base, start.offset, width)
+            }
             Field::Transport4(offset) => {
                 let Number { value: base, mut checks } = self.header_bytes();
+                let base = self.behind(base, network.base);
                 let Number { value, checks: more } =
-                    self.load_from(Some(base), network + offset, width);
+                    self.load_from(Some(base), network.offset + offset, width);
                 checks.extend(more);
                 Number { value, checks }
             }
@@ -115,6 +154,14 @@ impl Lower {
         moved().unwrap_or((base, offset))
     }
 
+    /// The sum of two distances, of which one may be none.
+    pub(super) fn behind(&mut self, distance: ValueId, base: Option<ValueId>) -> ValueId {
+        match base {
+            Some(base) => self.values.binary(Operator::Add, distance, base),
+            None => distance,
+        }
+    }
+
     /// The length of the IPv4 header.
     pub(super) fn header_bytes(&mut self) -> Number {
         let Number { value, checks } = self.load(Field::Network(0), Width::Byte);
@@ -155,7 +202,7 @@ impl Lower {
     }
 
     /// Bytes of the link header: four at a time, from the last.
-    pub(super) fn bytes(&mut self, start: u32, bytes: &[u8]) -> Condition {
+    pub(super) fn bytes(&mut self, start: HeaderStart, bytes: &[u8]) -> Condition {
         let mut end = bytes.len();
         let mut all = Vec::new();
         while end > 0 {
@@ -166,7 +213,7 @@ impl Lower {
             };
             let from = end - width.bytes() as usize;
             let number = bytes[from..end].iter().fold(0, |sum, &byte| sum << 8 | u32::from(byte));
-            all.push(self.equals(Field::At(start + from as u32), width, number));
+            all.push(self.equals(Field::At(start.plus(from as u32)), width, number));
             end = from;
         }
         Condition::And(all)

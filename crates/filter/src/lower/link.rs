@@ -81,7 +81,7 @@ impl Lower {
 
     /// The header of IEEE 802.2.
     fn logical(&self, offset: u32) -> Field {
-        Field::At(self.layout.payload + offset)
+        Field::At(self.layout.payload.plus(offset))
     }
 
     fn typed(&mut self, number: u32) -> Condition {
@@ -123,7 +123,7 @@ impl Lower {
                 return Err(self.error("behind-labels", span, message));
             }
         };
-        let last = Field::At(self.layout.network() - 2);
+        let last = Field::At(self.layout.network().minus(2));
         let last = self.masked(last, Width::Byte, 1, Comparison::Equal, 1);
         let version = self.masked(Field::Network(0), Width::Byte, 0xf0, Comparison::Equal, version);
         Ok(last.and(version))

@@ -16,7 +16,7 @@ use crate::names::{self, Over};
 
 const SCTP: u32 = 132;
 const TCP: u32 = 6;
-const UDP: u32 = 17;
+pub(super) const UDP: u32 = 17;
 
 impl Lower {
     pub(super) fn primitive(&mut self, primitive: &Primitive) -> Lowered<Condition> {
@@ -34,6 +34,7 @@ impl Lower {
             PrimitiveKind::Mpls(label) => self.mpls(*label, span),
             PrimitiveKind::PppoeDiscovery => self.frame(PPPOE_DISCOVERY, span),
             PrimitiveKind::PppoeSession(session) => self.pppoe_session(*session, span),
+            PrimitiveKind::Geneve(network) => self.geneve(*network, span),
             PrimitiveKind::Llc(kind) => self.llc(*kind, span),
             PrimitiveKind::Isis(kind) => self.isis(*kind, span),
             PrimitiveKind::Byte(at, relation, number) => Ok(self.byte(*at, *relation, *number)),
@@ -63,7 +64,7 @@ impl Lower {
             Relation::Greater => (Comparison::Greater, true),
             _ => (Comparison::Equal, true),
         };
-        let field = Field::At(self.layout.link_header.saturating_add(at));
+        let field = Field::At(self.layout.link_header.plus(at));
         let test = self.test(field, Width::Byte, comparison, number);
         if holds { test } else { test.not() }
     }
@@ -77,7 +78,8 @@ impl Lower {
         match protocol {
             None | Some(Protocol::Link) => {
                 self.needs_ethernet(span)?;
-                Ok(self.bytes(self.layout.link_header, &[0xff; 6]))
+                let all = self.bytes(self.layout.link_header, &[0xff; 6]);
+                Ok(self.with_ethernet(all))
             }
             Some(Protocol::Ip) => {
                 let Some(netmask) = self.settings.netmask else {
@@ -101,7 +103,8 @@ impl Lower {
             None | Some(Protocol::Link) => {
                 self.needs_ethernet(span)?;
                 let first = Field::At(self.layout.link_header);
-                Ok(self.test(first, Width::Byte, Comparison::Set, 1))
+                let group = self.test(first, Width::Byte, Comparison::Set, 1);
+                Ok(self.with_ethernet(group))
             }
             Some(Protocol::Ip) => {
                 let ip = self.frame(IP, span)?;
@@ -141,8 +144,8 @@ impl Lower {
         let types: Vec<Condition> = types.into_iter().collect::<Result<_, _>>()?;
         let tag =
             id.map(|id| self.masked(Field::Network(0), Width::Half, 0xfff, Comparison::Equal, id));
-        self.layout.payload += 4;
-        self.layout.link_type += 4;
+        self.layout.payload = self.layout.payload.plus(4);
+        self.layout.link_type = self.layout.link_type.plus(4);
         Ok(Condition::And([Condition::Or(types)].into_iter().chain(tag).collect()))
     }
 
@@ -152,7 +155,7 @@ impl Lower {
             0 => self.frame(MPLS, span)?,
             // The label before is not the last.
             _ => {
-                let last = Field::At(self.layout.network() - 2);
+                let last = Field::At(self.layout.network().minus(2));
                 self.masked(last, Width::Byte, 1, Comparison::Equal, 0)
             }
         };
@@ -171,16 +174,16 @@ impl Lower {
             let (field, mask) = (Field::Network(0), 0xffff);
             self.masked(field, Width::Word, mask, Comparison::Equal, session)
         });
-        let header = self.layout.network() + 6;
+        let header = self.layout.network().plus(6);
         self.layout.link = Link::Ppp;
         self.layout.link_header = header;
         self.layout.link_type = header;
-        self.layout.payload = header + 2;
+        self.layout.payload = header.plus(2);
         self.layout.labels = 0;
         Ok(Condition::And([there].into_iter().chain(session).collect()))
     }
 
-    fn at_most(&mut self, number: Option<u32>, max: u32, what: &str, span: Span) -> Lowered<()> {
+    pub(super) fn at_most(&mut self, number: Option<u32>, max: u32, what: &str, span: Span) -> Lowered<()> {
         match number {
             Some(number) if number > max => {
                 let message = format!("{what} has a number up to {max}, not {number}");
@@ -302,7 +305,8 @@ impl Lower {
         self.needs_ethernet(span)?;
         let header = self.layout.link_header;
         self.ends(direction, |lower, source| {
-            Ok(lower.bytes(header + if source { 6 } else { 0 }, &bytes))
+            let address = lower.bytes(header.plus(if source { 6 } else { 0 }), &bytes);
+            Ok(lower.with_ethernet(address))
         })
     }
 
@@ -448,7 +452,7 @@ impl Lower {
         Ok(six.or(four))
     }
 
-    fn any_port(
+    pub(super) fn any_port(
         &mut self,
         family: Family,
         numbers: &[u32],

@@ -3,7 +3,7 @@
 use tidemill_stdx::diag::Span;
 
 use super::condition::Condition;
-use super::headers::{Field, Link};
+use super::headers::{Field, HeaderStart, Link};
 use super::link::{AARP, ARP, ATALK, IP, IP6, IPX_ACCESS_POINT};
 use super::link::{NETBEUI_ACCESS_POINT, OSI_ACCESS_POINT, RARP};
 use super::{Lower, Lowered};
@@ -103,15 +103,15 @@ impl Lower {
     }
 
     /// Behind three bytes of IEEE 802.2, which PPP does without.
-    fn osi_header(&self) -> u32 {
+    fn osi_header(&self) -> HeaderStart {
         let before = if self.layout.link == Link::Ethernet { 3 } else { 0 };
-        self.layout.payload + before
+        self.layout.payload.plus(before)
     }
 
     /// `isis proto N`: packets of this type.
     pub(super) fn isis_type(&mut self, number: u32, span: Span) -> Lowered<Condition> {
         let isis = self.osi_protocol(ISIS, span)?;
-        let at = self.osi_header() + 4;
+        let at = self.osi_header().plus(4);
         Ok(isis.and(self.equals(Field::At(at), Width::Byte, number)))
     }
 
@@ -180,7 +180,10 @@ impl Lower {
         span: Span,
     ) -> Lowered<Condition> {
         let version = self.frame(if family == Family::Four { IP } else { IP6 }, span)?;
-        let start = self.layout.network();
+        let HeaderStart { base: None, offset: start } = self.layout.network() else {
+            let message = "behind Geneve `protochain` is not taken";
+            return Err(self.error("not-supported", span, message));
+        };
         let left = self.values.add(Value::Walk { family, start, until: number });
         let right = self.values.constant(number);
         let test = Test { comparison: Comparison::Equal, left, right };

@@ -5,7 +5,7 @@
 //!   operand     = not operand | "(" expression ")" | primitive | id
 //!   primitive   = [ protocol ] [ direction ] [ kind ] ids      one of the three at least
 //!               | protocol | [ protocol ] ( broadcast | multicast )
-//!               | inbound | outbound | llc [ name ] | byte N ( = | < | > ) N
+//!               | geneve [ N ] | inbound | outbound | llc [ name ] | byte N ( = | < | > ) N
 //!               | l1 | l2 | iih | lsp | snp | csnp | psnp
 //!               | less N | greater N | vlan [ N ] | mpls [ N ] | pppoed | pppoes [ N ]
 //!               | number relation number

@@ -81,6 +81,7 @@ impl Parser<'_> {
                 self.at += 1;
                 PrimitiveKind::Outbound(word == "outbound")
             }
+            "geneve" => PrimitiveKind::Geneve(optional(self)),
             "llc" => self.llc()?,
             "byte" => self.byte()?,
             _ => match IsisKind::of(word) {
@@ -200,7 +201,6 @@ impl Parser<'_> {
         let reason = match word {
             "gateway" => "`gateway` needs names of hosts, which are not looked up",
             "ifindex" => "a packet does not tell its interface",
-            "geneve" => "what is inside Geneve is not looked at",
             "radio" | "type" | "subtype" | "dir" | "lane" | "metac" => {
                 "this is for other link layers than Ethernet"
             }

@@ -314,6 +314,32 @@ fn six(rng: &mut Rng, bytes: &mut Vec<u8>) {
     bytes[start + 4..start + 6].copy_from_slice(&length.to_be_bytes());
 }
 
+/// UDP and Geneve, and what is inside.
+fn geneve(rng: &mut Rng, bytes: &mut Vec<u8>) {
+    bytes.extend(pick(rng, &PORTS).to_be_bytes());
+    bytes.extend(6081u16.to_be_bytes());
+    bytes.extend([0, 30, 0, 0]);
+    let words = pick(rng, &[0u8, 0, 1, 5]);
+    let kind = pick(rng, &[0x6558u16, 0x6558, 0x0800, 0x86dd, 0x1234]);
+    bytes.extend([words | pick(rng, &[0, 0, 0, 0, 0, 0, 0x40]), pick(rng, &[0, 0x80])]);
+    bytes.extend(kind.to_be_bytes());
+    bytes.extend(pick(rng, &[[0, 0, 5, 0], [0, 1, 0, 0], [1, 0, 5, 7]]));
+    bytes.extend(vec![9; 4 * usize::from(words)]);
+    match kind {
+        0x6558 => {
+            bytes.extend(pick(rng, &MACS));
+            bytes.extend(pick(rng, &MACS));
+            if rng.chance(0.3) {
+                bytes.extend([0x81, 0, 0, 7]);
+            }
+            payload(rng, bytes);
+        }
+        0x0800 => four(rng, bytes),
+        0x86dd => six(rng, bytes),
+        _ => noise(rng, bytes, 40),
+    }
+}
+
 fn transport(rng: &mut Rng, bytes: &mut Vec<u8>, protocol: u8) {
     match protocol {
         6 => {
@@ -327,6 +353,7 @@ fn transport(rng: &mut Rng, bytes: &mut Vec<u8>, protocol: u8) {
                 bytes.extend(b"GET / HTTP/1.1\r\n");
             }
         }
+        17 if rng.chance(0.2) => return geneve(rng, bytes),
         17 | 132 => {
             bytes.extend(pick(rng, &PORTS).to_be_bytes());
             bytes.extend(pick(rng, &PORTS).to_be_bytes());

@@ -110,7 +110,7 @@ impl Lower {
         let within = |lower: &mut Lower, start: HeaderStart, mut checks: Vec<Check>, before| {
             let at = lower.behind(at, start.base);
             let Number { value, checks: more } = lower.load_from(Some(at), start.offset, width);
-            checks.extend(more);
+            checks.extend(lower.after_tunnels(start.base, more));
             Computed { number: Number { value, checks }, before }
         };
         let after = |index: Option<Condition>, all: Vec<Condition>| {

@@ -9,7 +9,7 @@
 //! A graph has no variables that ways could set, so the offsets are computed: a bit that tells two
 //! cases apart, spread over a word, chooses one of two numbers without a branch.
 //!
-//! What follows `or geneve` and `not geneve` looks there, too, in packets that have no such header.
+//! Tests on ways that have not found such a header (`not geneve and tcp`) look where it would lead.
 //! libpcap then uses registers that nothing has set.
 
 use tidemill_stdx::diag::Span;
@@ -20,7 +20,7 @@ use super::link::{IP, IP6};
 use super::primitive::UDP;
 use super::{Lower, Lowered};
 use crate::ast::{Direction, Operator};
-use crate::graph::{Comparison, Family, Test, ValueId, Width};
+use crate::graph::{Check, Comparison, Family, Test, ValueId, Width};
 
 const PORT: u32 = 6081;
 const UDP_BYTES: u32 = 8;
@@ -36,7 +36,7 @@ impl Lower {
     pub(super) fn with_ethernet(&mut self, condition: Condition) -> Condition {
         let Some(left) = self.layout.has_ethernet else { return condition };
         let (right, comparison) = (self.values.constant(1), Comparison::Equal);
-        Condition::Test(Vec::new(), Test { comparison, left, right }).and(condition)
+        Condition::Test(self.tunnels.clone(), Test { comparison, left, right }).and(condition)
     }
 
     pub(super) fn geneve(&mut self, network: Option<u32>, span: Span) -> Lowered<Condition> {
@@ -123,6 +123,7 @@ impl Lower {
         self.layout.has_ethernet = Some(has_ethernet);
         self.layout.tunnels += 1;
         let (left, right) = (first, self.values.constant(0xff));
+        self.tunnels.clone_from(&checks);
         Condition::Test(checks, Test { comparison: Comparison::Greater, left, right }).not()
     }
 
@@ -130,7 +131,7 @@ impl Lower {
         &mut self,
         field: Field,
         width: Width,
-        checks: &mut Vec<crate::graph::Check>,
+        checks: &mut Vec<Check>,
     ) -> ValueId {
         let Number { value, checks: more } = self.load(field, width);
         checks.extend(more);

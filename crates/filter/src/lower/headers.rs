@@ -97,7 +97,7 @@ impl Lower {
     /// Loads a field, with the checks of that.
     pub(super) fn load(&mut self, field: Field, width: Width) -> Number {
         let network = self.layout.network();
-        match field {
+        let number = match field {
             Field::At(start) => self.load_from(start.base, start.offset, width),
             Field::Network(offset) => {
                 let start = network.plus(offset);
@@ -115,6 +115,16 @@ impl Lower {
                 checks.extend(more);
                 Number { value, checks }
             }
+        };
+        let base = if let Field::At(start) = field { start.base } else { network.base };
+        Number { checks: self.after_tunnels(base, number.checks), ..number }
+    }
+
+    /// What was checked to know where a header is that begins behind `base` comes first.
+    pub(super) fn after_tunnels(&self, base: Option<ValueId>, checks: Vec<Check>) -> Vec<Check> {
+        match base {
+            Some(_) => self.tunnels.iter().copied().chain(checks).collect(),
+            None => checks,
         }
     }
 

@@ -15,7 +15,7 @@ mod protocol;
 use tidemill_stdx::diag::{Diagnostic, FileId, Sources, Span, has_errors};
 
 use crate::ast::{Expr, Join};
-use crate::graph::{Graph, Values};
+use crate::graph::{Check, Graph, Values};
 use crate::parse::parse;
 use condition::Condition;
 use headers::Layout;
@@ -47,6 +47,7 @@ pub fn compile(
         layout: Layout::default(),
         settings: *settings,
         tests: 0,
+        tunnels: Vec::new(),
         diagnostics: Vec::new(),
     };
     let condition = lower.expr(&expr);
@@ -67,6 +68,8 @@ struct Lower {
     layout: Layout,
     settings: Settings,
     tests: usize,
+    /// What is to be checked before it is known where the headers inside of a tunnel are.
+    tunnels: Vec<Check>,
     diagnostics: Vec<Diagnostic>,
 }
 

@@ -17,7 +17,7 @@ use tidemill_filter::optimise::optimise;
 use tidemill_filter::{Filter, Graph, interpret};
 
 const SEED: u64 = 4;
-const COUNT: usize = 300;
+const COUNT: usize = 480;
 
 fn expressions() -> Vec<String> {
     let text = std::fs::read_to_string(corpus("expressions.txt")).expect("the corpus is there");

@@ -127,12 +127,7 @@ impl Lower {
         Condition::Test(checks, Test { comparison: Comparison::Greater, left, right }).not()
     }
 
-    fn loaded(
-        &mut self,
-        field: Field,
-        width: Width,
-        checks: &mut Vec<Check>,
-    ) -> ValueId {
+    fn loaded(&mut self, field: Field, width: Width, checks: &mut Vec<Check>) -> ValueId {
         let Number { value, checks: more } = self.load(field, width);
         checks.extend(more);
         value

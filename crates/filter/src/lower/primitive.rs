@@ -183,7 +183,13 @@ impl Lower {
         Ok(Condition::And([there].into_iter().chain(session).collect()))
     }
 
-    pub(super) fn at_most(&mut self, number: Option<u32>, max: u32, what: &str, span: Span) -> Lowered<()> {
+    pub(super) fn at_most(
+        &mut self,
+        number: Option<u32>,
+        max: u32,
+        what: &str,
+        span: Span,
+    ) -> Lowered<()> {
         match number {
             Some(number) if number > max => {
                 let message = format!("{what} has a number up to {max}, not {number}");

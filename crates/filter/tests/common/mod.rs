@@ -127,7 +127,12 @@ fn packet(rng: &mut Rng) -> Captured {
 
 fn payload(rng: &mut Rng, bytes: &mut Vec<u8>) {
     let with_type = |bytes: &mut Vec<u8>, number: u16| bytes.extend(number.to_be_bytes());
-    match rng.below(20) {
+    match rng.below(25) {
+        20..=24 => {
+            let is_four = rng.chance(0.6);
+            with_type(bytes, if is_four { 0x0800 } else { 0x86dd });
+            tunnel(rng, bytes, is_four);
+        }
         0..=8 => {
             with_type(bytes, 0x0800);
             four(rng, bytes);
@@ -173,7 +178,11 @@ fn labelled(rng: &mut Rng, bytes: &mut Vec<u8>) {
         let number = pick(rng, &[5u32, 1000]);
         bytes.extend((number << 12 | u32::from(label == labels) << 8 | 64).to_be_bytes());
     }
-    if rng.chance(0.6) { four(rng, bytes) } else { six(rng, bytes) }
+    match rng.below(6) {
+        0 | 1 => four(rng, bytes),
+        2 | 3 => six(rng, bytes),
+        kind => tunnel(rng, bytes, kind == 4),
+    }
 }
 
 /// PPPoE.
@@ -184,9 +193,14 @@ fn session(rng: &mut Rng, bytes: &mut Vec<u8>) {
     bytes.extend(pick(rng, &[17u16, 18]).to_be_bytes());
     bytes.extend(60u16.to_be_bytes());
     match rng.below(4) {
-        0 | 1 => {
+        0 => {
             bytes.extend([0, 0x21]);
             four(rng, bytes);
+        }
+        1 => {
+            let is_four = rng.chance(0.5);
+            bytes.extend([0, if is_four { 0x21 } else { 0x57 }]);
+            tunnel(rng, bytes, is_four);
         }
         2 => {
             bytes.extend([0, 0x57]);
@@ -312,6 +326,25 @@ fn six(rng: &mut Rng, bytes: &mut Vec<u8>) {
     transport(rng, bytes, protocol);
     let length = (bytes.len() - start - 40) as u16;
     bytes[start + 4..start + 6].copy_from_slice(&length.to_be_bytes());
+}
+
+/// IP with Geneve behind it; some are fragments.
+fn tunnel(rng: &mut Rng, bytes: &mut Vec<u8>, is_four: bool) {
+    if is_four {
+        let words = pick(rng, &[5u8, 5, 6, 9]);
+        bytes.extend([0x40 | words, 0, 0, 90, 0, 7]);
+        bytes.extend(pick(rng, &[0u16, 0, 0, 0x4000, 0x0005]).to_be_bytes());
+        bytes.extend([64, 17, 0, 0]);
+        bytes.extend(pick(rng, &FOURS));
+        bytes.extend(pick(rng, &FOURS));
+        bytes.extend(vec![1; 4 * (usize::from(words) - 5)]);
+    } else {
+        bytes.extend([0x60, 0, 0, 0, 0, 90, 17, 64]);
+        for _ in 0..2 {
+            bytes.extend(pick(rng, &SIXES).iter().flat_map(|word| word.to_be_bytes()));
+        }
+    }
+    geneve(rng, bytes);
 }
 
 /// UDP and Geneve, and what is inside.

@@ -1,8 +1,9 @@
 //! `geneve`: what is inside of the tunnel (RFC 8926).
 //!
 //! ```text
-//!   outer headers | UDP to 6081 | version 2 bits, options 6 bits (words), 1 | type 2 | network 3, 1
-//!                 | options | Ethernet header and payload, or payload alone
+//!   outer headers | UDP to 6081
+//!   version 2 bits, words of options 6 bits | flags 1 | type 2 | network 3 | 0 1
+//!   options | Ethernet header and payload, or payload alone
 //! ```
 //! From here on the text is about what is inside, and where that begins the packet says: behind
 //! IPv4 with options or behind IPv6, behind options of Geneve, with or without an Ethernet header.

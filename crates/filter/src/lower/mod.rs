@@ -1,8 +1,8 @@
 //! From the tree to the graph: what each primitive means.
 //!
-//! Primitives are lowered in the order of the text, for `vlan`, `mpls`, `pppoes` and `geneve` change
-//! where the others look from then on ([`Layout`]). Each becomes a [`Condition`] whose tests stand in
-//! the order in which libpcap makes them, since a load beyond the packet ends all.
+//! Primitives are lowered in the order of the text, for `vlan`, `mpls`, `pppoes` and `geneve`
+//! change where the others look from then on ([`Layout`]). Each becomes a [`Condition`] whose tests
+//! stand in the order in which libpcap makes them, since a load beyond the packet ends all.
 
 mod arithmetic;
 mod condition;

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tidemill_wire::Schema;
-use tidemill_wire::proto::{Compiled, Folders, compile};
+use tidemill_wire::proto::{Compiled, Folders, compile, load};
 
 fn data(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/proto").join(folder)
@@ -128,4 +128,35 @@ fn what_is_wrong_is_told() {
         }
     }
     assert!(failed.is_empty(), "{failed}");
+}
+
+/// Folders with files of one name: what is loaded is the file that was asked for.
+#[test]
+fn the_file_that_is_asked_for_is_loaded() {
+    let root = std::env::temp_dir().join(format!("tidemill-load-{}", std::process::id()));
+    for (folder, import) in [("a", ""), ("b", ""), ("c", "import \"test.proto\";")] {
+        fs::create_dir_all(root.join(folder)).unwrap();
+        let text = format!("syntax = \"proto3\"; package {folder}; {import} message M {{}}");
+        let name = if import.is_empty() { "test.proto" } else { "other.proto" };
+        fs::write(root.join(folder).join(name), text).unwrap();
+    }
+    let load = |files: &[&str], folders: &[&str]| {
+        let inside = |names: &[&str]| names.iter().map(|name| root.join(name)).collect::<Vec<_>>();
+        let compiled = load(&inside(files), &inside(folders));
+        compiled.schema.ok_or_else(|| compiled.diagnostics[0].message.clone())
+    };
+    let has = |schema: &Schema, name| schema.message_by_name(name).is_some();
+    // In none of the folders, which have another of its name.
+    let schema = load(&["a/test.proto"], &["b"]).unwrap();
+    assert!(has(&schema, "a.M") && !has(&schema, "b.M"));
+    // Imports are of the folders.
+    let schema = load(&["a/test.proto", "c/other.proto"], &["b"]).unwrap();
+    assert!(has(&schema, "a.M") && has(&schema, "b.M") && has(&schema, "c.M"));
+    let schema = load(&["c/other.proto"], &["a", "b"]).unwrap();
+    assert!(has(&schema, "a.M") && !has(&schema, "b.M"));
+    // In a folder that comes later than one with another: protoc refuses that too.
+    assert!(load(&["a/test.proto"], &["a", "b"]).is_ok());
+    let error = load(&["a/test.proto"], &["b", "a"]).unwrap_err();
+    assert!(error.contains("by the order of the folders"), "{error}");
+    fs::remove_dir_all(root).unwrap();
 }

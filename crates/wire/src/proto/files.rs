@@ -29,6 +29,11 @@ const NAMES_MAX: usize = 5000;
 const DEPTH_MAX: usize = 8;
 
 impl Folders {
+    /// The file that is imported under a name.
+    pub fn path_of(&self, name: &str) -> Option<PathBuf> {
+        self.roots.iter().map(|root| inside(root, name)).find(|path| path.exists())
+    }
+
     /// The name under which a file is imported, if one of the folders has it.
     pub fn name_of(&self, path: &Path) -> Option<String> {
         self.roots.iter().find_map(|root| {
@@ -50,13 +55,18 @@ impl Folders {
     }
 }
 
+/// A file of a folder.
+fn inside(root: &Path, name: &str) -> PathBuf {
+    match root == Path::new(".") || root == Path::new("") {
+        true => PathBuf::from(name),
+        false => root.join(name),
+    }
+}
+
 impl Files for Folders {
     fn read(&self, name: &str) -> Option<(String, io::Result<String>)> {
         self.roots.iter().find_map(|root| {
-            let path = match root == Path::new(".") || root == Path::new("") {
-                true => PathBuf::from(name),
-                false => root.join(name),
-            };
+            let path = inside(root, name);
             match std::fs::read_to_string(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => None,
                 result => Some((path.display().to_string(), result)),

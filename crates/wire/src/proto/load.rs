@@ -1,14 +1,19 @@
 //! Loading files as one schema, by their paths.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Component, Path, PathBuf};
 
 use tidemill_stdx::diag::{Diagnostic, Span};
 
-use super::{Compiled, Folders, compile_with};
+use super::{Compiled, Files, Folders, compile_with};
 
 /// Loads files as one schema. Imports are looked for in `include_dirs`, or, if there are none,
 /// in the current folder and in those of the files. Files ending in `.fds` are sets of descriptors,
 /// all others texts. Whatever is wrong is a diagnostic.
+///
+/// A file that is in none of the folders is there by its own path, and its folder is looked
+/// through after all others.
 pub fn load(files: &[PathBuf], include_dirs: &[PathBuf]) -> Compiled {
     let mut folders = Folders { roots: include_dirs.to_vec() };
     if folders.roots.is_empty() {
@@ -17,31 +22,96 @@ pub fn load(files: &[PathBuf], include_dirs: &[PathBuf]) -> Compiled {
             add_folder(&mut folders, file);
         }
     }
+    let mut given = Given { folders, files: BTreeMap::new() };
     let (mut names, mut sets, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for file in files {
         let shown = file.display().to_string();
         if !is_descriptors(file) {
-            if folders.name_of(file).is_none() {
-                add_folder(&mut folders, file);
+            match given.name(file) {
+                Ok(name) => names.push(name),
+                Err(message) => failed.push((shown, message)),
             }
-            names.push(folders.name_of(file).unwrap_or(shown));
             continue;
         }
         match std::fs::read(file) {
             Ok(bytes) => sets.push((shown, bytes)),
-            Err(error) => failed.push((shown, error)),
+            Err(error) => failed.push((shown, format!("the file cannot be read: {error}"))),
         }
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let sets: Vec<(&str, &[u8])> = sets.iter().map(|(name, bytes)| (&**name, &**bytes)).collect();
-    let mut compiled = compile_with(&names, &sets, &folders);
-    for (name, error) in failed {
+    let mut compiled = compile_with(&names, &sets, &given);
+    for (name, message) in failed {
         let span = Span { file: compiled.sources.add(name, ""), start: 0, end: 0 };
-        let message = format!("the file cannot be read: {error}");
         compiled.diagnostics.push(Diagnostic::error("file-unreadable", span, message));
         compiled.schema = None;
     }
     compiled
+}
+
+/// Folders, and files that are what was asked for although a folder has another of their name.
+struct Given {
+    folders: Folders,
+    files: BTreeMap<String, PathBuf>,
+}
+
+impl Given {
+    /// The name that a file is compiled by.
+    ///
+    /// # Errors
+    /// An import by its name would be of another file.
+    fn name(&mut self, file: &Path) -> Result<String, String> {
+        let inside = self.folders.name_of(file);
+        if inside.is_none() {
+            add_folder(&mut self.folders, file);
+        }
+        let Some(name) = inside.clone().or_else(|| self.folders.name_of(file)) else {
+            return Ok(file.display().to_string());
+        };
+        let Some(other) = self.folders.path_of(&name).filter(|other| !is_same(other, file)) else {
+            return Ok(name);
+        };
+        if inside.is_some() {
+            let other = other.display();
+            return Err(format!(
+                "`{name}` is `{other}` by the order of the folders: give that file, or its folder \
+                 later"
+            ));
+        }
+        let normal = |part| match part {
+            Component::Normal(part) => part.to_str(),
+            _ => None,
+        };
+        let parts: Vec<&str> = file.components().filter_map(normal).collect();
+        let name = parts.join("/");
+        self.files.insert(name.clone(), file.to_owned());
+        Ok(name)
+    }
+}
+
+impl Files for Given {
+    fn read(&self, name: &str) -> Option<(String, io::Result<String>)> {
+        match self.files.get(name) {
+            Some(path) => Some((path.display().to_string(), std::fs::read_to_string(path))),
+            None => self.folders.read(name),
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.folders.names()
+    }
+
+    fn roots(&self) -> String {
+        self.folders.roots()
+    }
+}
+
+/// True if both are one file, or if that cannot be told.
+fn is_same(a: &Path, b: &Path) -> bool {
+    match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => true,
+    }
 }
 
 fn is_descriptors(path: &Path) -> bool {

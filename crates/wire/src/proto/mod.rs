@@ -213,6 +213,10 @@ impl<'f> Loader<'f> {
     /// Problems as diagnostics, by file and place; warnings of well-known files are nobody's.
     fn report(&mut self) {
         let mut problems = std::mem::take(&mut self.problems);
+        let is_unknown = |problem: &&Problem| problem.code == parse::UNKNOWN_SYNTAX;
+        let unknown: Vec<FileId> = problems.iter().filter(is_unknown).map(|one| one.file).collect();
+        // What its language would say of the rest of such a file is not known.
+        problems.retain(|one| is_unknown(&one) || !unknown.contains(&one.file));
         for problem in &mut problems {
             self.add_hint(problem);
         }

@@ -1,5 +1,7 @@
 //! One element's options, name by name.
 
+use std::borrow::Cow;
+
 use super::element::Element;
 use super::text::TextReader;
 use super::tree::{Tree, Value};
@@ -21,6 +23,17 @@ pub(super) struct Interpreter<'a> {
     place: Place,
     problems: &'a mut Vec<Problem>,
     used: Vec<FileId>,
+    /// Options of the message itself that were named by their full names: those win.
+    by_full_name: Vec<FieldId>,
+}
+
+/// Which options are interpreted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Texts {
+    /// Features.
+    Features,
+    /// All but those.
+    Others,
 }
 
 impl<'a> Interpreter<'a> {
@@ -31,7 +44,8 @@ impl<'a> Interpreter<'a> {
         problems: &'a mut Vec<Problem>,
     ) -> Interpreter<'a> {
         let (file, place) = element.place(draft);
-        Interpreter { draft, linked, element, file, place, problems, used: Vec::new() }
+        let (used, by_full_name) = (Vec::new(), Vec::new());
+        Interpreter { draft, linked, element, file, place, problems, used, by_full_name }
     }
 
     /// Files whose definitions were named.
@@ -39,15 +53,17 @@ impl<'a> Interpreter<'a> {
         self.used
     }
 
-    /// The options message, of type `ty`, that the texts amount to.
-    pub(super) fn run(&mut self, ty: MessageId) -> Tree {
-        let mut tree = Tree::default();
+    /// Adds to the options message, of type `ty`, what the texts amount to; false if there are
+    /// none of that sort.
+    pub(super) fn run(&mut self, ty: MessageId, tree: &mut Tree, of: Texts) -> bool {
         let draft = self.draft;
-        for text in texts(draft, self.element) {
+        let mut any = false;
+        for text in texts(draft, self.element).iter().filter(|text| sort(text) == of) {
+            any = true;
             // What failed is reported; the others are still looked at.
-            let _ = self.option(ty, &mut tree, text);
+            let _ = self.option(ty, tree, text);
         }
-        tree
+        any
     }
 
     pub(super) fn error(
@@ -71,6 +87,7 @@ impl<'a> Interpreter<'a> {
         let (mut ty, mut tree) = (ty, tree);
         for part in before {
             let id = self.field(ty, part)?;
+            self.not_of_own_file(ty, id, text)?;
             let field = draft.field(id);
             let inner = field.ty.and_then(FieldType::message);
             let Some(inner) = inner.filter(|_| !field.is_repeated()) else {
@@ -81,19 +98,51 @@ impl<'a> Interpreter<'a> {
                 return Err(self.error("option-path", part.range, message));
             };
             ty = inner;
+            tree.clear_oneof(draft, id);
             let Some(sub) = tree.sub(draft, id) else { return Err(Failed) };
             tree = sub;
         }
         let id = self.field(ty, last)?;
+        self.not_of_own_file(ty, id, text)?;
         let field = draft.field(id);
-        if !field.is_repeated() && tree.get(draft, id).is_some() {
+        let full_name = before.is_empty() && last.extension && !field.is_extension();
+        let taken = !field.is_repeated() && tree.get(draft, id).is_some();
+        if taken && full_name == self.by_full_name.contains(&id) {
             let message = format!("option `{}` is set twice", text.name_text());
             return Err(self.error("duplicate-option", text.name_range(), message));
         }
         let value = self.value(field, text)?;
-        self.check_oneof(tree, id, text.name_range())?;
-        tree.entry(draft, id).values.push(value);
+        if taken && !full_name {
+            return Ok(());
+        }
+        if full_name {
+            self.by_full_name.push(id);
+        }
+        tree.clear_oneof(draft, id);
+        let values = &mut tree.entry(draft, id).values;
+        if taken {
+            values.clear();
+        }
+        values.push(value);
         Ok(())
+    }
+
+    /// A feature is an extension that another file declares.
+    fn not_of_own_file(
+        &mut self,
+        ty: MessageId,
+        id: FieldId,
+        text: &OptionText,
+    ) -> Result<(), Failed> {
+        let field = self.draft.field(id);
+        let is_feature = &*self.draft.message(ty).full_name == "google.protobuf.FeatureSet";
+        if !is_feature || !field.is_extension() || field.file != self.file {
+            return Ok(());
+        }
+        let message = format!("feature `{}` is declared in this file itself", field.name);
+        let failed = self.error("feature", text.name_range(), message);
+        self.help("declare it in a file that this one imports".into());
+        Err(failed)
     }
 
     /// At most one member of a oneof is set.
@@ -178,14 +227,20 @@ impl<'a> Interpreter<'a> {
     ) -> Result<FieldId, Failed> {
         let lookup = self.lookup();
         match lookup.find(scope, name, Wanted::Any) {
-            Ok(Entity::Field(id)) if self.draft.field(id).is_extension() => {
-                self.used.push(self.draft.field(id).file);
-                if self.draft.field(id).message == Some(ty) {
+            Ok(Entity::Field(id)) => {
+                let field = self.draft.field(id);
+                self.used.push(field.file);
+                if field.message == Some(ty) {
                     return Ok(id);
                 }
-                let extendee = self.draft.field(id).extendee().trim_start_matches('.');
                 let full_name = &self.draft.message(ty).full_name;
-                let message = format!("`{name}` extends `{extendee}`, not `{full_name}`");
+                let message = match field.is_extension() {
+                    true => {
+                        let extendee = field.extendee().trim_start_matches('.');
+                        format!("`{name}` extends `{extendee}`, not `{full_name}`")
+                    }
+                    false => format!("`{name}` is no extension, and no field of `{full_name}`"),
+                };
                 Err(self.error("unknown-option", range, message))
             }
             Ok(_) => {
@@ -226,13 +281,15 @@ impl<'a> Interpreter<'a> {
                     Err(failed)
                 }
             },
-            Some(FieldType::Scalar(scalar)) => match scalar_value(scalar, &text.value) {
-                Some(value) => Ok(value),
-                None => {
-                    let message = format!("option `{}` takes {}", field.name, wanted(scalar));
-                    Err(self.error("option-value", range, message))
+            Some(FieldType::Scalar(scalar)) => {
+                match scalar_value(scalar, &unsigned_nan(&text.value)) {
+                    Some(value) => Ok(value),
+                    None => {
+                        let message = format!("option `{}` takes {}", field.name, wanted(scalar));
+                        Err(self.error("option-value", range, message))
+                    }
                 }
-            },
+            }
             Some(FieldType::Enum(id)) => {
                 let OptionValue::Identifier(word) = &text.value else {
                     let message = format!("option `{}` takes a value of an enum", field.name);
@@ -265,6 +322,25 @@ impl<'a> Interpreter<'a> {
     pub(super) fn problems(&mut self) -> (&mut Vec<Problem>, FileId) {
         (self.problems, self.file)
     }
+}
+
+/// Outside of braces a NaN has no sign.
+fn unsigned_nan(value: &OptionValue) -> Cow<'_, OptionValue> {
+    match value {
+        OptionValue::Double(value) if value.is_nan() => {
+            Cow::Owned(OptionValue::Double(f64::NAN.copysign(1.0)))
+        }
+        value => Cow::Borrowed(value),
+    }
+}
+
+fn sort(text: &OptionText) -> Texts {
+    let first = text.name.first();
+    let features = first.is_some_and(|part| match part.extension {
+        true => part.name.ends_with(".features"),
+        false => part.name == "features",
+    });
+    if features { Texts::Features } else { Texts::Others }
 }
 
 fn texts(draft: &Draft, element: Element) -> &[OptionText] {

@@ -1,13 +1,15 @@
 //! What options mean: names and values of the text into serialized options messages.
 //!
 //! An option's name leads from the options message of its element, through fields and extensions,
-//! to the field that is set; a value in braces is read in the text format. The values are kept as
-//! trees until the features of all fields are known, for how a repeated field is written depends
-//! on them. Plain trees, which most are, hold nothing that does.
+//! to the field that is set; a value in braces is read in the text format. Features come first, as
+//! they say which names and numbers a value in braces may have. The values are kept as trees until
+//! all features are known, for how a field is written depends on them. Plain trees, which most are,
+//! hold nothing that does.
 //!
 //! ```text
-//! texts --interpret--> trees --write--> bytes --inherit--> features
-//!                        '--------------write again-------> bytes as they stay
+//! texts of features --interpret--> trees --write--> bytes --inherit--> features, but of `packed`
+//! all other texts   --interpret--> trees --write--> bytes --inherit--> features
+//!                                    '--------------write again------> bytes as they stay
 //! ```
 
 mod allowed;
@@ -17,7 +19,7 @@ mod text;
 mod tree;
 
 use element::Element;
-use interpret::Interpreter;
+use interpret::{Interpreter, Texts};
 use tree::{Keep, Tree};
 
 use crate::schema::MessageId;
@@ -32,41 +34,35 @@ pub(super) fn interpret_options(
     linked: &mut Linked,
     problems: &mut Vec<Problem>,
 ) {
-    let elements = Element::all(draft);
-    let mut trees: Vec<(Element, Tree)> = Vec::with_capacity(elements.len());
-    // One after the other is mostly of the same kind.
-    let mut last: (&str, Option<MessageId>) = ("", None);
-    for element in elements {
-        let name = element.options_type();
-        if name != last.0 {
-            last = (name, message_by_name(draft, linked, name));
+    let mut trees = new_trees(draft, linked);
+    let mut any_features = false;
+    for of in [Texts::Features, Texts::Others] {
+        for (element, ty, tree) in &mut trees {
+            let mut interpreter = Interpreter::new(draft, linked, *element, problems);
+            any_features |= interpreter.run(*ty, tree, of) && of == Texts::Features;
+            for file in interpreter.used() {
+                linked.imports.note_use(element.place(draft).0, file);
+            }
         }
-        let Some(ty) = last.1 else { continue };
-        let mut interpreter = Interpreter::new(draft, linked, element, problems);
-        let tree = interpreter.run(ty);
-        for file in interpreter.used() {
-            linked.imports.note_use(element.place(draft).0, file);
+        if of == Texts::Features && any_features {
+            write_first(draft, &trees);
         }
-        trees.push((element, tree));
-    }
-    let (mut all, mut bytes) = (Vec::new(), Vec::new());
-    for (element, tree) in &trees {
-        all.clear();
-        tree.write(draft, Keep::All, &mut all);
-        if let Some(options) = element.options(draft) {
-            options.bytes.clone_from(&all);
+        if of == Texts::Features {
+            inherit_features(draft);
         }
     }
+    write_first(draft, &trees);
     inherit_features(draft);
-    for (element, tree) in &trees {
+    let (mut all, mut bytes) = (Vec::new(), Vec::new());
+    for (element, ty, tree) in &trees {
         allowed::check(draft, *element, tree, problems);
         if tree.is_plain(draft) {
             continue;
         }
         all.clear();
         bytes.clear();
-        tree.write(draft, Keep::All, &mut all);
-        tree.write(draft, Keep::RunTime, &mut bytes);
+        tree.write(draft, *ty, Keep::All, &mut all);
+        tree.write(draft, *ty, Keep::RunTime, &mut bytes);
         if let Some(options) = element.options(draft) {
             options.empty = bytes.is_empty() && !all.is_empty();
             if all != bytes {
@@ -75,6 +71,32 @@ pub(super) fn interpret_options(
             if options.bytes != bytes {
                 options.bytes.clone_from(&bytes);
             }
+        }
+    }
+}
+
+/// Every element with options, the type of its options message, and nothing in it.
+fn new_trees(draft: &Draft, linked: &Linked) -> Vec<(Element, MessageId, Tree)> {
+    // One after the other is mostly of the same kind.
+    let mut last: (&str, Option<MessageId>) = ("", None);
+    let with_type = |element: Element| {
+        let name = element.options_type();
+        if name != last.0 {
+            last = (name, message_by_name(draft, linked, name));
+        }
+        Some((element, last.1?, Tree::default()))
+    };
+    Element::all(draft).into_iter().filter_map(with_type).collect()
+}
+
+/// Gives the elements the bytes that features are read from.
+fn write_first(draft: &mut Draft, trees: &[(Element, MessageId, Tree)]) {
+    let mut all = Vec::new();
+    for (element, ty, tree) in trees {
+        all.clear();
+        tree.write(draft, *ty, Keep::All, &mut all);
+        if let Some(options) = element.options(draft) {
+            options.bytes.clone_from(&all);
         }
     }
 }

@@ -7,17 +7,17 @@
 //! ```
 
 use super::interpret::{Failed, Interpreter, scalar_value};
-use super::tree::{Keep, Tree, Value};
+use super::tree::{Tree, Value};
 use crate::proto::lex::{Kind, Token, integer, lex};
 use crate::schema::default::unescape;
-use crate::schema::draft::Cardinality;
-use crate::schema::features::Presence;
+use crate::schema::draft::{Cardinality, Draft};
+use crate::schema::features::{EnumKind, Presence};
 use crate::schema::link::Scope;
 use crate::schema::uninterpreted::{OptionValue, TextRange};
 use crate::schema::{FieldId, FieldType, MessageId, Scalar};
 
 /// How deep messages may nest in a value.
-const DEPTH_MAX: usize = 64;
+const DEPTH_MAX: usize = 100;
 
 pub(super) struct TextReader<'i, 'a, 't> {
     interpreter: &'i mut Interpreter<'a>,
@@ -146,11 +146,10 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
         }
         self.advance();
         let name = self.slice(token);
-        let group = |&id: &FieldId| match draft.field(id).ty {
-            Some(FieldType::Group(message)) => draft.message(message).name == name,
-            _ => false,
+        let by_group = || {
+            let mut fields = draft.message(ty).fields.iter().copied();
+            fields.find(|&id| is_group(draft, id, name))
         };
-        let by_group = || draft.message(ty).fields.iter().copied().find(group);
         match self.interpreter.plain_field(ty, name).or_else(by_group) {
             Some(id) => self.values(id, tree, token),
             None => {
@@ -206,11 +205,9 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
             return Err(self.error(token, format!("there is no message `{full_name}`")));
         };
         self.take_sign(b':');
-        let inner = self.braces(inner)?;
-        let mut bytes = Vec::new();
-        inner.write(draft, Keep::All, &mut bytes);
+        let content = self.braces(inner)?;
         tree.entry(draft, type_url).values = vec![Value::Bytes(url.into())];
-        tree.entry(draft, value).values = vec![Value::Bytes(bytes)];
+        tree.entry(draft, value).values = vec![Value::Content(inner, content)];
         Ok(())
     }
 
@@ -291,8 +288,10 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
                     OptionValue::Negative(value) => i32::try_from(value).ok(),
                     _ => None,
                 };
-                let number = number
-                    .filter(|number| found.values.iter().any(|value| value.number == *number));
+                let open = found.features.enum_kind == EnumKind::Open;
+                let number = number.filter(|number| {
+                    open || found.values.iter().any(|value| value.number == *number)
+                });
                 match number {
                     Some(number) => Ok(Value::Varint(i64::from(number) as u64)),
                     None => {
@@ -350,6 +349,18 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
         }
         Ok(out)
     }
+}
+
+/// True if `name` is the type of a field that is a group, or is written like one: its type is
+/// declared beside it and has its name, but for the case.
+fn is_group(draft: &Draft, id: FieldId, name: &str) -> bool {
+    let field = draft.field(id);
+    let Some(FieldType::Group(message)) = field.ty else { return false };
+    let message = draft.message(message);
+    message.name == name
+        && name.to_ascii_lowercase() == *field.name
+        && message.parent == field.scope
+        && message.file == field.file
 }
 
 fn truth(value: &OptionValue) -> Option<Value> {

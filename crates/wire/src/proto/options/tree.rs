@@ -1,9 +1,9 @@
 //! The value of an options message while it is put together: fields by number.
 
-use crate::schema::draft::{Draft, FieldDraft};
-use crate::schema::features::RepeatedEncoding;
-use crate::schema::raw::{self, put_length, put_tag};
-use crate::schema::{FieldId, FieldType, WireType};
+use crate::schema::draft::{Draft, FieldDraft, MessageDraft};
+use crate::schema::features::{Presence, RepeatedEncoding};
+use crate::schema::raw::{self, put_length, put_tag, put_varint};
+use crate::schema::{FieldId, FieldType, MessageId, WireType};
 use crate::varint;
 
 /// One value.
@@ -14,6 +14,8 @@ pub(super) enum Value {
     Fixed64(u64),
     Bytes(Vec<u8>),
     Message(Tree),
+    /// Bytes that are a message of that type, as in an `Any`.
+    Content(MessageId, Tree),
 }
 
 /// The values of one field, one unless it is repeated.
@@ -40,6 +42,9 @@ pub(super) enum Keep {
     RunTime,
 }
 
+/// Number of a field of `google.protobuf.MessageOptions`.
+const MESSAGE_SET: u32 = 1;
+/// Likewise of `google.protobuf.FieldOptions`.
 const RETENTION: u32 = 17;
 const RETENTION_SOURCE: u64 = 2;
 
@@ -68,7 +73,8 @@ impl Tree {
     pub(super) fn is_plain(&self, draft: &Draft) -> bool {
         self.fields.iter().all(|entry| {
             let field = draft.field(entry.field);
-            let has_message = entry.values.iter().any(|one| matches!(one, Value::Message(_)));
+            let has_message = |one: &Value| matches!(one, Value::Message(_) | Value::Content(..));
+            let has_message = entry.values.iter().any(has_message);
             !field.is_repeated() && !has_message && !is_for_source(field)
         })
     }
@@ -85,11 +91,27 @@ impl Tree {
         }
     }
 
-    /// Serializes the fields ascending by number.
-    pub(super) fn write(&self, draft: &Draft, keep: Keep, out: &mut Vec<u8>) {
+    /// Takes away the other members of the field's oneof: the last one stays.
+    pub(super) fn clear_oneof(&mut self, draft: &Draft, field: FieldId) {
+        let Some(oneof) = draft.field(field).oneof else { return };
+        self.fields.retain(|one| one.field == field || draft.field(one.field).oneof != Some(oneof));
+    }
+
+    /// Serializes the fields of a message of type `ty`, ascending by number.
+    pub(super) fn write(&self, draft: &Draft, ty: MessageId, keep: Keep, out: &mut Vec<u8>) {
+        let message = draft.message(ty);
+        if message.map_entry {
+            return self.write_entry(draft, message, keep, out);
+        }
+        let is_set = is_message_set(message);
         for entry in &self.fields {
             let (number, field) = (entry.number, draft.field(entry.field));
-            if keep == Keep::RunTime && is_for_source(field) {
+            if keep == Keep::RunTime && is_for_source(field) || entry.is_absent(field) {
+                continue;
+            }
+            if let (true, [Value::Message(tree)], Some(ty)) = (is_set, &*entry.values, inner(field))
+            {
+                write_item(draft, keep, number, (ty, tree), out);
                 continue;
             }
             let packed = field.is_repeated()
@@ -101,12 +123,87 @@ impl Tree {
                 put_length(out, number, &inner);
                 continue;
             }
-            let group = matches!(field.ty, Some(FieldType::Group(_)));
             for value in &entry.values {
-                write_value(draft, keep, number, value, group, out);
+                write_value(draft, keep, field, value, out);
             }
         }
     }
+
+    /// The entry of a map has both its parts.
+    fn write_entry(&self, draft: &Draft, message: &MessageDraft, keep: Keep, out: &mut Vec<u8>) {
+        for &id in &message.fields {
+            let field = draft.field(id);
+            match self.get(draft, id).and_then(|entry| entry.values.first()) {
+                Some(value) => write_value(draft, keep, field, value, out),
+                None => write_value(draft, keep, field, &default_of(draft, field), out),
+            }
+        }
+    }
+}
+
+impl Entry {
+    /// True for zero where that stands for absence.
+    fn is_absent(&self, field: &FieldDraft) -> bool {
+        let implicit = field.features.presence == Presence::Implicit
+            && !field.is_repeated()
+            && !field.is_extension()
+            && field.oneof.is_none();
+        implicit && self.values.iter().all(Value::is_zero)
+    }
+}
+
+impl Value {
+    fn is_zero(&self) -> bool {
+        match self {
+            Value::Varint(value) | Value::Fixed64(value) => *value == 0,
+            Value::Fixed32(value) => *value == 0,
+            Value::Bytes(bytes) => bytes.is_empty(),
+            Value::Message(_) | Value::Content(..) => false,
+        }
+    }
+}
+
+fn inner(field: &FieldDraft) -> Option<MessageId> {
+    field.ty.and_then(FieldType::message)
+}
+
+/// What a part of a map's entry is that is not given.
+fn default_of(draft: &Draft, field: &FieldDraft) -> Value {
+    match field.ty {
+        Some(FieldType::Enum(id)) => {
+            let first = draft.enum_(id).values.first().map_or(0, |value| value.number);
+            Value::Varint(i64::from(first) as u64)
+        }
+        Some(FieldType::Message(_) | FieldType::Group(_)) => Value::Message(Tree::default()),
+        Some(ty) => match ty.wire_type() {
+            WireType::Fixed32 => Value::Fixed32(0),
+            WireType::Fixed64 => Value::Fixed64(0),
+            WireType::Length => Value::Bytes(Vec::new()),
+            _ => Value::Varint(0),
+        },
+        None => Value::Varint(0),
+    }
+}
+
+fn is_message_set(message: &MessageDraft) -> bool {
+    let options = message.options.as_ref().map_or(&[][..], |options| &options.bytes);
+    raw::last_varint(options, MESSAGE_SET) == Some(1)
+}
+
+/// A message of a set: a group of its number and its content.
+fn write_item(
+    draft: &Draft,
+    keep: Keep,
+    number: u32,
+    (ty, tree): (MessageId, &Tree),
+    out: &mut Vec<u8>,
+) {
+    let mut content = Vec::new();
+    tree.write(draft, ty, keep, &mut content);
+    put_tag(out, 1, WireType::StartGroup);
+    put_varint(out, 2, number.into());
+    put_length(out, 3, &content);
+    put_tag(out, 1, WireType::EndGroup);
 }
 
 /// True for a field that only readers of the source see.
@@ -120,32 +217,34 @@ fn write_bare(value: &Value, out: &mut Vec<u8>) {
         Value::Varint(value) => varint::write(out, *value),
         Value::Fixed32(value) => out.extend_from_slice(&value.to_le_bytes()),
         Value::Fixed64(value) => out.extend_from_slice(&value.to_le_bytes()),
-        Value::Bytes(_) | Value::Message(_) => {}
+        Value::Bytes(_) | Value::Message(_) | Value::Content(..) => {}
     }
 }
 
-fn write_value(
-    draft: &Draft,
-    keep: Keep,
-    number: u32,
-    value: &Value,
-    group: bool,
-    out: &mut Vec<u8>,
-) {
+fn write_value(draft: &Draft, keep: Keep, field: &FieldDraft, value: &Value, out: &mut Vec<u8>) {
+    let number = field.number as u32;
     let wire_type = match value {
         Value::Varint(_) => WireType::Varint,
         Value::Fixed32(_) => WireType::Fixed32,
         Value::Fixed64(_) => WireType::Fixed64,
         Value::Bytes(bytes) => return put_length(out, number, bytes),
-        Value::Message(tree) if group => {
-            put_tag(out, number, WireType::StartGroup);
-            tree.write(draft, keep, out);
-            return put_tag(out, number, WireType::EndGroup);
-        }
         Value::Message(tree) => {
-            let mut inner = Vec::new();
-            tree.write(draft, keep, &mut inner);
-            return put_length(out, number, &inner);
+            let mut content = Vec::new();
+            match field.ty {
+                Some(FieldType::Group(ty)) => {
+                    put_tag(out, number, WireType::StartGroup);
+                    tree.write(draft, ty, keep, out);
+                    return put_tag(out, number, WireType::EndGroup);
+                }
+                Some(FieldType::Message(ty)) => tree.write(draft, ty, keep, &mut content),
+                _ => {}
+            }
+            return put_length(out, number, &content);
+        }
+        Value::Content(ty, tree) => {
+            let mut content = Vec::new();
+            tree.write(draft, *ty, Keep::All, &mut content);
+            return put_length(out, number, &content);
         }
     };
     put_tag(out, number, wire_type);

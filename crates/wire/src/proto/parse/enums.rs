@@ -26,16 +26,14 @@ impl Parser<'_> {
     }
 
     fn enum_statement(&mut self, id: EnumId) -> Parsed {
-        let next_is_sign =
-            |parser: &Self, sign| parser.second().kind == crate::proto::lex::Kind::Sign(sign);
-        // Both words may also be the names of values.
-        if self.at_word("option") && !next_is_sign(self, b'=') {
+        // Neither word is the name of a value, as protoc has it.
+        if self.at_word("option") {
             let mut options = self.draft.enum_mut(id).options.take();
             let result = self.option_statement(&mut options);
             self.draft.enum_mut(id).options = options;
             return result;
         }
-        if self.at_word("reserved") && !next_is_sign(self, b'=') {
+        if self.at_word("reserved") {
             return self.reserved_in_enum(id);
         }
         let (name, range) = self.name("the name of a value")?;

@@ -4,13 +4,14 @@ use super::option::FieldOptions;
 use super::{Around, Parsed, Parser};
 use crate::proto::lex::{Kind, integer};
 use crate::proto::places::Ranges;
+use crate::schema::check::entry_name;
 use crate::schema::default::escape;
 use crate::schema::draft::{
     Cardinality, FieldDraft, MaybeOptions, MessageDraft, OptionsDraft, Visibility,
 };
 use crate::schema::features::Edition;
 use crate::schema::uninterpreted::TextRange;
-use crate::schema::{FieldId, Name, OneofId, Scalar};
+use crate::schema::{FieldId, OneofId, Scalar};
 
 const GROUP: u8 = 10;
 /// The options of the message of a map's entries: `map_entry` is set.
@@ -351,16 +352,6 @@ fn features_of(options: &MaybeOptions) -> MaybeOptions {
 }
 
 /// `foo_bar` has entries `FooBarEntry`.
-fn entry_name(field: &str) -> Name {
-    let mut after_underscore = true;
-    let capitals = field.bytes().filter_map(|byte| {
-        let capital = std::mem::replace(&mut after_underscore, byte == b'_');
-        let byte = if capital { byte.to_ascii_uppercase() } else { byte };
-        (byte != b'_').then_some(byte)
-    });
-    Name::collect(capitals.chain(*b"Entry")).unwrap_or_default()
-}
-
 /// As C prints with `%.*g`: the shortest of two precisions that comes back.
 pub(in crate::proto) fn format_double(value: f64) -> String {
     let short = format_general(value, 15);
@@ -428,7 +419,10 @@ mod tests {
     #[test]
     fn entries_are_named_after_their_map() {
         assert_eq!(
-            ["a", "foo_bar", "_x", "a1_b"].map(entry_name).each_ref().map(Name::as_str),
+            ["a", "foo_bar", "_x", "a1_b"]
+                .map(entry_name)
+                .each_ref()
+                .map(crate::schema::Name::as_str),
             ["AEntry", "FooBarEntry", "XEntry", "A1BEntry"]
         );
     }

@@ -9,6 +9,9 @@ use crate::schema::draft::{MessageDraft, OneofDraft, Visibility};
 use crate::schema::uninterpreted::{OptionText, OptionValue, TextRange};
 use crate::schema::{FIELD_NUMBER_MAX, MessageId, Name};
 
+/// As in protoc.
+const MESSAGE_DEPTH_MAX: usize = 31;
+
 impl Parser<'_> {
     pub(super) fn message(&mut self, around: Around, visibility: Visibility) -> Parsed {
         self.advance();
@@ -42,6 +45,13 @@ impl Parser<'_> {
     }
 
     pub(super) fn message_body(&mut self, id: MessageId) -> Parsed {
+        if self.depth >= MESSAGE_DEPTH_MAX {
+            let open = self.token();
+            self.skip_block();
+            let message = format!("messages nest more than {MESSAGE_DEPTH_MAX} deep");
+            self.error("too-deep", open.range(), message);
+            return Ok(());
+        }
         let first = self.members.len();
         let result = self.block(|parser| parser.message_statement(id));
         self.draft.message_mut(id).fields = self.members[first..].to_vec();

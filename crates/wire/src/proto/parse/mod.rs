@@ -26,6 +26,9 @@ use crate::schema::{FieldId, FileId, MessageId, Name};
 /// How deep messages, groups and the values of options may nest.
 const DEPTH_MAX: usize = 32;
 
+/// The problem of a file in a language that nobody knows: what else is wrong in it is not told.
+pub(super) const UNKNOWN_SYNTAX: &str = "unknown-syntax";
+
 /// It is reported already.
 struct Failed;
 
@@ -449,9 +452,9 @@ impl<'a> Parser<'a> {
             _ => {
                 let what = if is_edition { "edition" } else { "syntax" };
                 let message = format!("{what} \"{text}\" is not known");
-                self.error("unknown-syntax", range, message);
+                self.error(UNKNOWN_SYNTAX, range, message);
                 self.help("there are syntaxes \"proto2\", \"proto3\", editions \"2023\", \"2024\"");
-                Edition::Proto3
+                if is_edition { Edition::Edition2024 } else { Edition::Proto3 }
             }
         };
         self.edition = known;

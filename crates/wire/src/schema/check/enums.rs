@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Check, option, option_part};
 use crate::schema::EnumId;
 use crate::schema::draft::EnumDraft;
-use crate::schema::features::{Edition, EnumKind, JsonFormat};
+use crate::schema::features::{Edition, EnumKind};
 use crate::schema::problem::Part;
 
 /// Numbers of fields of `google.protobuf.EnumOptions`.
@@ -111,7 +111,7 @@ impl Check<'_> {
             found.name.chars().filter(|c| *c != '_').map(|c| c.to_ascii_lowercase()).collect();
         let mut seen: BTreeMap<String, usize> = BTreeMap::new();
         let lenient = option(&found.options, LEGACY_JSON_CONFLICTS) == Some(1)
-            || found.features.json_format == JsonFormat::LegacyBestEffort;
+            && self.edition(found.file) == Edition::Proto2;
         for (index, value) in found.values.iter().enumerate() {
             let name = pascal_case(without_prefix(&value.name, &prefix));
             let Some(&other) = seen.get(&name) else {

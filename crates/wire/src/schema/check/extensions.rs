@@ -1,13 +1,13 @@
 //! Extensions: within the numbers that their message gives away, once each, as declared.
 
-use tidemill_stdx::hash::Map;
+use tidemill_stdx::hash::{Map, Set};
 
 use super::{Check, option};
 use crate::schema::draft::{ExtensionRangeDraft, FieldDraft};
 use crate::schema::features::Edition;
 use crate::schema::problem::Part;
 use crate::schema::raw;
-use crate::schema::{FieldId, FieldType, MessageId};
+use crate::schema::{FieldId, FieldType, MessageId, Scalar};
 
 /// Numbers of fields of `google.protobuf.ExtensionRangeOptions`.
 const DECLARATION: u32 = 2;
@@ -45,8 +45,9 @@ impl Check<'_> {
             self.extension(field, message);
         }
         for id in draft.message_ids() {
+            let mut names = Set::default();
             for range in &draft.message(id).extension_ranges {
-                self.declarations(id, range);
+                self.declarations(id, range, &mut names);
             }
         }
     }
@@ -133,7 +134,13 @@ impl Check<'_> {
         }
     }
 
-    fn declarations(&mut self, id: MessageId, range: &ExtensionRangeDraft) {
+    /// `names` are those that are declared for the message so far.
+    fn declarations(
+        &mut self,
+        id: MessageId,
+        range: &ExtensionRangeDraft,
+        names: &mut Set<String>,
+    ) {
         let declared = declarations(range);
         let at = (self.draft.message(id).file, range.range.place, Part::Name);
         if !declared.is_empty() && option(&range.options, VERIFICATION) == Some(1) {
@@ -142,10 +149,8 @@ impl Check<'_> {
         }
         for (index, one) in declared.iter().enumerate() {
             let inside = (range.range.start..range.range.end).contains(&one.number);
-            let twice = declared[..index].iter().any(|other| {
-                other.number == one.number
-                    || one.full_name.is_some() && other.full_name == one.full_name
-            });
+            let twice = declared[..index].iter().any(|other| other.number == one.number)
+                || one.full_name.as_ref().is_some_and(|name| !names.insert(name.clone()));
             let named = one.full_name.is_some() == one.type_name.is_some();
             let text = if !inside {
                 format!("declared number {} is not in the range", one.number)
@@ -153,14 +158,28 @@ impl Check<'_> {
                 format!("number {} or its name is declared twice", one.number)
             } else if !named || one.full_name.is_none() && !one.reserved {
                 format!("declared number {} needs a name and a type", one.number)
-            } else if one.full_name.as_ref().is_some_and(|name| !name.starts_with('.')) {
-                format!("the name declared for {} begins with a dot", one.number)
+            } else if one.full_name.as_ref().is_some_and(|name| !is_full_name(name)) {
+                format!("the name declared for {} is no full name with a dot in front", one.number)
+            } else if one
+                .type_name
+                .as_ref()
+                .is_some_and(|name| Scalar::from_name(name).is_none() && !is_full_name(name))
+            {
+                format!("the type declared for {} is no full name with a dot in front", one.number)
             } else {
                 continue;
             };
             self.error("extension-declaration", at, text);
         }
     }
+}
+
+/// True for `.a.b`; as in protoc a part may begin with a digit.
+fn is_full_name(name: &str) -> bool {
+    let is_part = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    name.strip_prefix('.').is_some_and(|rest| rest.split('.').all(is_part))
 }
 
 fn is_options(full_name: &str) -> bool {

@@ -5,7 +5,7 @@ use crate::schema::default::default_value;
 use crate::schema::draft::{Cardinality, FieldDraft};
 use crate::schema::features::{Edition, EnumKind, Presence};
 use crate::schema::problem::Part;
-use crate::schema::{FIELD_NUMBER_MAX, FieldId, FieldType, Scalar};
+use crate::schema::{FIELD_NUMBER_MAX, FieldId, FieldType, Name, Scalar};
 
 /// Numbers of fields of `google.protobuf.FieldOptions`.
 const CTYPE: usize = 1;
@@ -24,6 +24,7 @@ impl Check<'_> {
         self.field_options(field);
         self.json_name(field);
         self.field_features(field);
+        self.entry_type(field);
         if let Some(FieldType::Enum(id)) = field.ty {
             let found = self.draft.enum_(id);
             let closed = found.features.enum_kind == EnumKind::Closed;
@@ -40,6 +41,22 @@ impl Check<'_> {
                 );
                 self.error("closed-enum", (field.file, field.place, Part::Type), text);
             }
+        }
+    }
+
+    /// Only the map itself has its entries as type.
+    fn entry_type(&mut self, field: &FieldDraft) {
+        let Some(id) = field.ty.and_then(FieldType::message) else { return };
+        let entry = self.draft.message(id);
+        let own = entry.parent == field.scope
+            && entry.file == field.file
+            && field.is_repeated()
+            && !field.is_extension()
+            && entry.name == *entry_name(&field.name);
+        if entry.map_entry && !own {
+            let text = format!("`{}` is the entry of a map, and no type to be used", entry.name);
+            self.error("map-entry", (field.file, field.place, Part::Type), text);
+            self.help("declare a message with a key and a value");
         }
     }
 
@@ -128,7 +145,6 @@ impl Check<'_> {
         let set: [_; UNVERIFIED_LAZY + 1] = options_below(&field.options);
         let get = |number: usize| set[number];
         let at = |name: &str| (field.file, field.place, option_part(&field.options, name));
-        let is_message = field.ty.and_then(FieldType::message).is_some();
         let scalar = match field.ty {
             Some(FieldType::Scalar(scalar)) => Some(scalar),
             _ => None,
@@ -144,8 +160,10 @@ impl Check<'_> {
             }
         }
         for (number, name) in [(LAZY, "lazy"), (UNVERIFIED_LAZY, "unverified_lazy")] {
-            if get(number) == Some(1) && !is_message {
-                self.error("lazy", at(name), "only messages can be lazy".into());
+            let lazy = matches!(field.ty, None | Some(FieldType::Message(_)));
+            if get(number) == Some(1) && !lazy {
+                let text = "only messages can be lazy, and no groups".into();
+                self.error("lazy", at(name), text);
             }
         }
         let wide = matches!(
@@ -169,4 +187,15 @@ impl Check<'_> {
             self.error("weak", at("weak"), "weak fields went with edition 2024".into());
         }
     }
+}
+
+/// The message of a map's entries, by the name of the map.
+pub fn entry_name(field: &str) -> Name {
+    let mut after_underscore = true;
+    let capitals = field.bytes().filter_map(|byte| {
+        let capital = std::mem::replace(&mut after_underscore, byte == b'_');
+        let byte = if capital { byte.to_ascii_uppercase() } else { byte };
+        (byte != b'_').then_some(byte)
+    });
+    Name::collect(capitals.chain(*b"Entry")).unwrap_or_default()
 }

@@ -1,15 +1,21 @@
 //! Files as a whole.
 
 use super::{Check, is_identifier, option, option_part, own_feature};
-use crate::schema::FileId;
 use crate::schema::problem::{Part, Place};
+use crate::schema::{FileId, MessageId};
 
 /// Numbers of fields of `google.protobuf.FileOptions`.
 const OPTIMIZE_FOR: u32 = 9;
 const LITE_RUNTIME: u64 = 3;
+const JAVA_STRING_CHECK_UTF8: u32 = 27;
 const GENERIC_SERVICES: [(u32, &str); 2] =
     [(16, "cc_generic_services"), (17, "java_generic_services")];
 const FEATURES: u32 = 50;
+
+/// As in protoc.
+const PACKAGE_BYTES_MAX: usize = 511;
+const PACKAGE_PARTS_MAX: usize = 101;
+const FULL_NAME_BYTES_MAX: usize = 65_535;
 
 impl<'a> Check<'a> {
     pub(super) fn file(&mut self, id: FileId) {
@@ -20,6 +26,19 @@ impl<'a> Check<'a> {
             file.package.iter().flat_map(|name| name.split('.')).find(|one| !is_identifier(one));
         if let Some(part) = bad {
             self.error("bad-name", at(Part::Type), format!("`{part}` is no name of a package"));
+        }
+        let package = file.package.as_deref().unwrap_or_default();
+        if package.len() > PACKAGE_BYTES_MAX || package.split('.').count() > PACKAGE_PARTS_MAX {
+            let text = format!(
+                "a package has at most {PACKAGE_BYTES_MAX} characters and {PACKAGE_PARTS_MAX} parts"
+            );
+            self.error("bad-name", at(Part::Type), text);
+        }
+        if option(&file.options, JAVA_STRING_CHECK_UTF8) == Some(1) && file.edition.has_features() {
+            let part = option_part(&file.options, "java_string_check_utf8");
+            let text = "editions have no option `java_string_check_utf8`".into();
+            self.error("option-edition", at(part), text);
+            self.help("use `features.(pb.java).utf8_validation`");
         }
         let is_lite =
             |id: FileId| option(&draft.file(id).options, OPTIMIZE_FOR) == Some(LITE_RUNTIME);
@@ -52,6 +71,37 @@ impl<'a> Check<'a> {
             let message = "fields cannot be required by default".into();
             self.error("feature-value", (id, file.place, part), message);
             self.help("set it on the fields that are meant");
+        }
+    }
+
+    /// Names with all that they stand in.
+    pub(super) fn full_names(&mut self) {
+        let draft = self.draft;
+        let outer = |id: MessageId| draft.message(id).full_name.len();
+        let package = |id: FileId| draft.file(id).package.as_ref().map_or(0, |name| name.len());
+        let mut long: Vec<(FileId, Place)> = Vec::new();
+        let mut look = |file: FileId, place: Place, around: usize, name: usize| {
+            if around + usize::from(around > 0) + name > FULL_NAME_BYTES_MAX {
+                long.push((file, place));
+            }
+        };
+        for one in &draft.messages {
+            look(one.file, one.place, 0, one.full_name.len());
+        }
+        for one in &draft.fields {
+            let around = one.scope.map_or_else(|| package(one.file), outer);
+            look(one.file, one.place, around, one.name.len());
+        }
+        for one in &draft.enums {
+            look(one.file, one.place, 0, one.full_name.len());
+            let around = one.parent.map_or_else(|| package(one.file), outer);
+            for value in &one.values {
+                look(one.file, value.place, around, value.name.len());
+            }
+        }
+        for (file, place) in long {
+            let text = format!("a name has at most {FULL_NAME_BYTES_MAX} characters in full");
+            self.error("bad-name", (file, place, Part::Name), text);
         }
     }
 

@@ -11,6 +11,9 @@ mod files;
 mod json;
 mod messages;
 mod style;
+mod visibility;
+
+pub use fields::entry_name;
 
 use super::draft::{Draft, MaybeOptions};
 use super::features::Edition;
@@ -29,6 +32,7 @@ pub fn check(draft: &Draft, problems: &mut Vec<Problem>) {
         check.file(id);
     }
     check.names();
+    check.full_names();
     for id in draft.message_ids() {
         check.message(id);
         check.json_names(id);
@@ -41,6 +45,7 @@ pub fn check(draft: &Draft, problems: &mut Vec<Problem>) {
     }
     check.extensions();
     check.styles();
+    check.visibilities();
 }
 
 struct Check<'a> {

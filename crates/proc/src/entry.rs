@@ -364,8 +364,9 @@ entries! {
     Blocks collection_delete(collection: u64, keys: *const u64) -> u32 = crate::collection::delete;
     /// FOREACH: writes the smallest keys above `keys` there, result 1, or result 0 at the end.
     /// With `first` 1 the smallest of all; then texts in `keys` must be empty. Text keys are
-    /// copies that belong to the caller; those that were there before are dropped.
-    Faults collection_next(collection: u64, keys: *mut u64, first: u32, position: u32) -> u32
+    /// copies that belong to the caller; those that were there before are dropped. May pause while
+    /// it puts a large collection in order.
+    Blocks collection_next(collection: u64, keys: *mut u64, first: u32, position: u32) -> u32
         = crate::collection::next;
     /// How many elements there are.
     Value collection_length(collection: u64) -> i64 = crate::collection::length;

@@ -51,6 +51,12 @@ pub(crate) fn begin(worker: &mut Worker, budget: i64) {
     worker.machine.pieces.timed = budget > i64::MAX / 2;
 }
 
+/// Whether a process that does something piece by piece goes on in a later slice. Where slices are
+/// counts it does not, for the pieces are not counted.
+pub(crate) fn is_over(worker: &Worker) -> bool {
+    worker.machine.pieces.timed && worker.is_cut_off()
+}
+
 /// Whether anything is left.
 pub(crate) fn are_left(worker: &Worker) -> bool {
     let pieces = &worker.machine.pieces;
@@ -159,7 +165,7 @@ fn tell_some_words(
             view.element
         }
         _ => {
-            collection::values_from(worker, word, &mut cursor, PIECE, &mut found);
+            collection::values_from(word, &mut cursor, PIECE, &mut found);
             collection::element_of(worker, word)
         }
     };

@@ -52,6 +52,16 @@ fn size_for(length: usize) -> Result<usize, OutOfMemory> {
     if length > LENGTH_MAX { Err(OutOfMemory) } else { Ok(HEADER + length.next_multiple_of(8)) }
 }
 
+/// Writes a text that is not empty into words that are zero and belong to another block; it is no
+/// text of its own, and never freed.
+pub(crate) fn place(to: Words, from: &[u8]) -> u64 {
+    to.set(0, from.len() as u64 | (from.len().next_multiple_of(8) as u64) << 32);
+    let bytes = to.at(1).0.cast::<u8>();
+    // SAFETY: the caller's block has room for them, and nothing else refers to it.
+    unsafe { bytes.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
+    to.0.expose_provenance() as u64
+}
+
 /// Writes the header.
 fn begin(worker: &mut Worker, block: *mut u8, length: usize) -> u64 {
     let (block, capacity) = (Words(block.cast()), length.next_multiple_of(8));

@@ -75,12 +75,7 @@ fn for_components(worker: &Worker, kind: Kind, word: Words, each: &mut dyn FnMut
         Kind::Collection if word.get(0) != 0 => {
             let element = collection::element_of(worker, word.get(0));
             if owns(element) {
-                let mut words = Vec::new();
-                collection::for_each(worker, word.get(0), |_, value| {
-                    words.push(value);
-                    true
-                });
-                for value in words {
+                for value in collection::values(worker, word.get(0)) {
                     for_components(worker, element, value, each);
                 }
             }

@@ -129,6 +129,8 @@ pub struct Machine {
     /// Draws the next process in seeded schedules.
     pub(crate) schedule: Option<Rng>,
     pub(crate) random: Rng,
+    /// Seed of the hashes of new collections: keys from outside cannot be chosen to collide.
+    pub(crate) hash_seed: u64,
     pub(crate) interpreter: Option<Rc<dyn Interpreter>>,
     pub(crate) reports: Box<dyn Reports>,
     pub(crate) console: Console,
@@ -232,6 +234,7 @@ impl Worker {
                 table: Table::default(),
                 schedule: options.schedule_seed.map(Rng::new),
                 random: Rng::new(options.random_seed),
+                hash_seed: Rng::new(options.random_seed ^ 0x6861_7368).next_u64(),
                 interpreter: options.interpreter,
                 reports: options.reports,
                 console: options.console,

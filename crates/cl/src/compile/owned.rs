@@ -128,9 +128,7 @@ impl Translator<'_, '_, '_> {
         self.body.ins().jump(next, &[there.into()]);
         self.body.switch_to_block(outside);
         let position = self.position();
-        self.faults("text_get", &[text, index, position]);
-        let value = self.result(Type::Character);
-        self.body.ins().jump(next, &[value.into()]);
+        self.states_fault("text_get", &[text, index, position]);
         self.body.switch_to_block(next);
         character
     }
@@ -142,8 +140,7 @@ impl Translator<'_, '_, '_> {
         self.body.ins().jump(next, &[]);
         self.body.switch_to_block(outside);
         let position = self.position();
-        self.faults("text_set", &[text, index, character, position]);
-        self.body.ins().jump(next, &[]);
+        self.states_fault("text_set", &[text, index, character, position]);
         self.body.switch_to_block(next);
     }
 
@@ -255,12 +252,13 @@ impl Translator<'_, '_, '_> {
     }
 
     fn next_key(&mut self, found: Register, collection: Place, keys: &[Key], first: u32) {
+        let retry = self.retry();
         let row = self.keys(keys);
         let words = self.row_address(row);
         let collection = self.place(collection);
         let (collection, first) = (self.load(collection, Type::Integer), self.half(first));
         let position = self.position();
-        self.faults("collection_next", &[collection, words, first, position]);
+        self.pauses("collection_next", &[collection, words, first, position], retry);
         let is = self.result(Type::Boolean);
         for (index, key) in keys.iter().enumerate() {
             match *key {
@@ -338,8 +336,7 @@ impl Translator<'_, '_, '_> {
             self.row_store(row, dimension, index);
         }
         let (words, position) = (self.row_address(row), self.position());
-        let element = self.finds("array_at", &[array, words, position]);
-        self.body.ins().jump(next, &[element.into()]);
+        self.states_fault("array_at", &[array, words, position]);
         self.body.switch_to_block(next);
         address
     }

@@ -52,7 +52,7 @@ impl Sections {
 }
 
 /// From where the monitor is taken to where it is given back; none if it may be suspended there
-/// otherwise than for a message or at a checkpoint.
+/// otherwise than for a message, at a checkpoint or to put keys in order.
 fn section(function: &Function, suspending: &Suspending, lock: Position) -> Option<Sections> {
     let mut found = Sections::default();
     found.edges.insert(lock);
@@ -75,6 +75,8 @@ fn section(function: &Function, suspending: &Suspending, lock: Position) -> Opti
                 Instruction::Send { .. }
                 | Instruction::Receive { .. }
                 | Instruction::Test { .. }
+                | Instruction::FirstKey { .. }
+                | Instruction::NextKey { .. }
                 | Instruction::Checkpoint => {}
                 other if other.suspends(|callee| suspending.contains(callee)) => return None,
                 _ => {}

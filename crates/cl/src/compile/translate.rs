@@ -353,6 +353,14 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         }
     }
 
+    /// An operation that is called only where it faults, which the code has found before. It does
+    /// not return to what comes next, so no value has to outlive it: what a loop has in registers,
+    /// reals above all, stays there.
+    pub(super) fn states_fault(&mut self, name: &'static str, arguments: &[Value]) {
+        self.operate(name, arguments);
+        self.body.ins().jump(self.unwind, &[]);
+    }
+
     /// An operation that gives an address, or null after a fault.
     pub(super) fn finds(&mut self, name: &'static str, arguments: &[Value]) -> Value {
         let (address, outcome) = self.operate(name, arguments);
@@ -402,6 +410,26 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         self.body.ins().brif(status, waits, &[], next, &[]);
         self.body.switch_to_block(waits);
         self.suspend_at_or_unwind(status, retry, suspended);
+        self.body.switch_to_block(next);
+    }
+
+    /// The same of an operation that seldom suspends, and then leaves the process ready: the
+    /// monitor is taken only then.
+    pub(super) fn pauses(&mut self, name: &'static str, arguments: &[Value], retry: Block) {
+        let (status, outcome) = self.operate(name, arguments);
+        debug_assert_eq!(outcome, Outcome::Blocks, "{name}");
+        let (next, waits) = (self.body.create_block(), self.body.create_block());
+        let suspended = self.body.create_block();
+        self.body.set_cold_block(waits);
+        self.body.set_cold_block(suspended);
+        let status = status.unwrap_or(self.frame);
+        self.body.ins().brif(status, waits, &[], next, &[]);
+        self.body.switch_to_block(waits);
+        let is = self.body.ins().icmp_imm_u(IntCC::Equal, status, i64::from(SUSPENDED));
+        self.body.ins().brif(is, suspended, &[], self.unwind, &[]);
+        self.body.switch_to_block(suspended);
+        self.hold();
+        self.suspend(retry);
         self.body.switch_to_block(next);
     }
 

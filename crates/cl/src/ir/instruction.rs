@@ -69,8 +69,10 @@ pub enum Instruction {
     /// Removes the element, if any. Suspends if it is a component, until it is gone.
     ElementDelete { collection: Place, keys: Vec<Key> },
     /// `found = TRUE` and the keys become the least of the collection; else `found = FALSE`.
+    /// Suspends while a large collection is put in order.
     FirstKey { found: Register, collection: Place, keys: Vec<Key> },
     /// `found = TRUE` and the keys become the least greater than they are; else `found = FALSE`.
+    /// Suspends as `FirstKey`.
     NextKey { found: Register, collection: Place, keys: Vec<Key> },
     /// `to =` number of elements.
     ElementCount { to: Register, collection: Place },
@@ -427,6 +429,8 @@ impl Instruction {
             Instruction::Call { function, .. } => callee_suspends(*function),
             Instruction::ArrayNew { .. }
             | Instruction::ElementDelete { .. }
+            | Instruction::FirstKey { .. }
+            | Instruction::NextKey { .. }
             | Instruction::Delete { .. }
             | Instruction::EndScope { .. }
             | Instruction::Send { .. }

@@ -1,24 +1,63 @@
 //! The block that a collection's word owns.
 //!
 //! ```text
-//! 0 shape   1 count   2 random   3 heads of the skip list   4 directory   5 its length   6 pages
-//! 7 places of the directory that have been freed
+//! 0 shape, form << 32   1 elements        2 seed of the hash     3 the node found last
+//! 4 table               5 log2 of slots   6 slots not free       7 elements in the tables
+//! 8 table that grows    9 log2 of slots  10 slots moved out
+//! 11 directory         12 its length     13 its pages            14 order
+//! 15 places freed      16 removed nodes  17 first node of a skip list that is freed
 //! ```
 
-use super::skip::{LEVELS, at, word_of};
+use super::key::Form;
 use crate::handle::Words;
 use crate::layout::Worker;
 use crate::memory::OutOfMemory;
 
 const SHAPE: usize = 0;
 const COUNT: usize = 1;
-const RANDOM: usize = 2;
-const HEADS: usize = 3;
-const DIRECTORY: usize = 4;
-const DIRECTORY_LENGTH: usize = 5;
-const PAGES: usize = 6;
-const FREED: usize = 7;
-const SIZE: usize = 8 * 8;
+const SEED: usize = 2;
+const LAST: usize = 3;
+const TABLE: usize = 4;
+const USED: usize = 6;
+const HASHED: usize = 7;
+const OLD: usize = 8;
+const MOVED: usize = 10;
+const DIRECTORY: usize = 11;
+const DIRECTORY_LENGTH: usize = 12;
+const PAGES: usize = 13;
+const ORDER: usize = 14;
+const FREED: usize = 15;
+const TRASH: usize = 16;
+const TRASH_LIST: usize = 17;
+const SIZE: usize = 8 * 18;
+
+pub(super) fn at(word: u64) -> Words {
+    Words(std::ptr::with_exposed_provenance_mut(word as usize))
+}
+
+pub(super) fn word_of(words: Words) -> u64 {
+    words.0.expose_provenance() as u64
+}
+
+/// Has the processor read the memory at an address that is needed soon.
+#[inline]
+pub(super) fn prefetch(word: u64) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint, which no address makes fail.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at(word).0.cast()) };
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = word;
+}
+
+/// A table: where its slots are and how many, as a power of 2.
+#[derive(Copy, Clone)]
+pub(super) struct Table {
+    pub(super) slots: Words,
+    pub(super) bits: u32,
+}
 
 /// A collection.
 #[derive(Copy, Clone)]
@@ -26,21 +65,19 @@ pub(super) struct Head(Words);
 
 impl Head {
     /// The collection that a word owns.
+    #[inline]
     pub(super) fn of(word: u64) -> Option<Head> {
         (word != 0).then(|| Head(at(word)))
     }
 
-    pub(super) fn make(worker: &mut Worker, shape: u32) -> Result<Head, OutOfMemory> {
+    pub(super) fn make(worker: &mut Worker, shape: u32, form: Form) -> Result<Head, OutOfMemory> {
         let head = Head(Words(worker.memory.take(SIZE)?.cast()));
-        head.0.set(SHAPE, u64::from(shape));
-        head.0.set(RANDOM, 0x9E37_79B9_7F4A_7C15);
+        head.0.set(SHAPE, u64::from(shape) | (form as u64) << 32);
+        head.0.set(SEED, worker.machine.hash_seed);
         Ok(head)
     }
 
     pub(super) fn free(self, worker: &mut Worker) {
-        if self.has_heads() {
-            worker.memory.give(self.heads().0.cast(), 8 * LEVELS);
-        }
         worker.memory.give(self.0.0.cast(), SIZE);
     }
 
@@ -52,6 +89,11 @@ impl Head {
         self.0.get(SHAPE) as u32
     }
 
+    #[inline]
+    pub(super) fn form(self) -> Form {
+        Form::of_number(self.0.get(SHAPE) >> 32)
+    }
+
     pub(super) fn count(self) -> u64 {
         self.0.get(COUNT)
     }
@@ -60,36 +102,90 @@ impl Head {
         self.0.set(COUNT, count);
     }
 
-    /// Levels of nodes need not be good random numbers, but the same in each run: xorshift.
-    pub(super) fn random(self) -> u64 {
-        let mut x = self.0.get(RANDOM);
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        self.0.set(RANDOM, x);
-        x
+    #[inline]
+    pub(super) fn seed(self) -> u64 {
+        self.0.get(SEED)
     }
 
-    pub(super) fn has_heads(self) -> bool {
-        self.0.get(HEADS) != 0
+    /// The node that was found last: most elements are asked for several times in a row.
+    #[inline]
+    pub(super) fn last(self) -> u64 {
+        self.0.get(LAST)
     }
 
-    pub(super) fn heads(self) -> Words {
-        at(self.0.get(HEADS))
+    #[inline]
+    pub(super) fn set_last(self, node: u64) {
+        self.0.set(LAST, node);
     }
 
-    pub(super) fn make_heads(self, worker: &mut Worker) -> Result<(), OutOfMemory> {
-        if !self.has_heads() {
-            let heads = Words(worker.memory.take(8 * LEVELS)?.cast());
-            self.0.set(HEADS, word_of(heads));
-        }
-        Ok(())
+    fn table_at(self, place: usize) -> Option<Table> {
+        let slots = self.0.get(place);
+        (slots != 0).then(|| Table { slots: at(slots), bits: self.0.get(place + 1) as u32 })
+    }
+
+    fn set_table_at(self, place: usize, table: Option<Table>) {
+        self.0.set(place, table.map_or(0, |table| word_of(table.slots)));
+        self.0.set(place + 1, table.map_or(0, |table| u64::from(table.bits)));
+    }
+
+    /// The table that elements are put into.
+    #[inline]
+    pub(super) fn table(self) -> Option<Table> {
+        self.table_at(TABLE)
+    }
+
+    pub(super) fn set_table(self, table: Option<Table>) {
+        self.set_table_at(TABLE, table);
+    }
+
+    /// The table whose elements are being moved to the other one.
+    #[inline]
+    pub(super) fn old_table(self) -> Option<Table> {
+        self.table_at(OLD)
+    }
+
+    pub(super) fn set_old_table(self, table: Option<Table>) {
+        self.set_table_at(OLD, table);
+        self.0.set(MOVED, 0);
+    }
+
+    /// Slots of the old table that have been moved out.
+    pub(super) fn moved(self) -> u64 {
+        self.0.get(MOVED)
+    }
+
+    pub(super) fn set_moved(self, moved: u64) {
+        self.0.set(MOVED, moved);
+    }
+
+    /// Slots of the table that are not free: of elements, and of removed ones.
+    pub(super) fn used(self) -> u64 {
+        self.0.get(USED)
+    }
+
+    pub(super) fn set_used(self, used: u64) {
+        self.0.set(USED, used);
+    }
+
+    /// Elements in both tables.
+    pub(super) fn hashed(self) -> u64 {
+        self.0.get(HASHED)
+    }
+
+    pub(super) fn set_hashed(self, hashed: u64) {
+        self.0.set(HASHED, hashed);
+    }
+
+    /// Elements in pages.
+    pub(super) fn dense(self) -> u64 {
+        self.count() - self.hashed()
     }
 
     pub(super) fn directory(self) -> Words {
         at(self.0.get(DIRECTORY))
     }
 
+    #[inline]
     pub(super) fn directory_length(self) -> u64 {
         self.0.get(DIRECTORY_LENGTH)
     }
@@ -99,7 +195,25 @@ impl Head {
         self.0.set(DIRECTORY_LENGTH, length);
     }
 
-    /// How many places of the directory have been freed, where the whole collection goes.
+    pub(super) fn pages(self) -> u64 {
+        self.0.get(PAGES)
+    }
+
+    pub(super) fn set_pages(self, pages: u64) {
+        self.0.set(PAGES, pages);
+    }
+
+    /// The block of the order, 0 if there is none.
+    #[inline]
+    pub(super) fn order(self) -> u64 {
+        self.0.get(ORDER)
+    }
+
+    pub(super) fn set_order(self, order: u64) {
+        self.0.set(ORDER, order);
+    }
+
+    /// Places that have been freed where the whole collection is: of the directory, then slots.
     pub(super) fn freed(self) -> u64 {
         self.0.get(FREED)
     }
@@ -108,11 +222,21 @@ impl Head {
         self.0.set(FREED, freed);
     }
 
-    pub(super) fn pages(self) -> u64 {
-        self.0.get(PAGES)
+    /// The first removed node whose memory is still to be freed; each names the next.
+    pub(super) fn trash(self) -> u64 {
+        self.0.get(TRASH)
     }
 
-    pub(super) fn set_pages(self, pages: u64) {
-        self.0.set(PAGES, pages);
+    pub(super) fn set_trash(self, node: u64) {
+        self.0.set(TRASH, node);
+    }
+
+    /// The first node of a skip list that is still to be freed.
+    pub(super) fn trash_list(self) -> u64 {
+        self.0.get(TRASH_LIST)
+    }
+
+    pub(super) fn set_trash_list(self, node: u64) {
+        self.0.set(TRASH_LIST, node);
     }
 }

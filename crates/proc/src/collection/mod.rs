@@ -1,12 +1,18 @@
-//! Collections: ordered maps from one or more typed keys to one word.
+//! Collections: maps from one or more typed keys to one word.
 //!
-//! One integer key: [`pages`], dense where the keys are. Other keys: a [`skip`] list. Elements do
-//! not move while they exist, so their addresses may be kept over suspensions as long as nobody
-//! removes them.
+//! Elements are in a hash table ([`table`]); those with one integer key from 0 on, as far as they
+//! are dense, in pages ([`dense`]). FOREACH visits them in ascending order, which is made when it
+//! asks ([`order`]). Elements do not move while they exist, so their addresses may be kept over
+//! suspensions as long as they are not removed. Large ones grow, are put in order and are freed
+//! piece by piece.
 
+mod dense;
 mod head;
-mod pages;
+mod key;
+mod node;
+mod order;
 mod skip;
+mod table;
 
 use crate::component;
 use crate::crew;
@@ -15,12 +21,13 @@ use crate::handle::Words;
 use crate::layout::{OK, Worker};
 use crate::memory::OutOfMemory;
 use crate::pieces;
+use crate::process;
 use crate::program::{Key, Kind, Shape};
 use crate::text;
 use crate::words;
 use crate::worker::Context;
 use head::Head;
-use skip::List;
+use key::Form;
 
 static PLAIN: Shape = Shape::Collection { keys: Vec::new(), element: Kind::Scalar };
 
@@ -30,11 +37,21 @@ pub(crate) fn shape_of<'a>(worker: &Worker, word: u64) -> &'a Shape {
     Head::of(word).map_or(&PLAIN, |head| &program.shapes[head.shape() as usize])
 }
 
-fn keys_of<'a>(worker: &Worker, head: Head) -> &'a [Key] {
+fn keys_in<'a>(worker: &Worker, shape: u32) -> &'a [Key] {
     let program: &'a crate::program::Program = worker.program();
-    match &program.shapes[head.shape() as usize] {
+    match &program.shapes[shape as usize] {
         Shape::Collection { keys, .. } => keys,
         Shape::Array { .. } => &[Key::Integer],
+    }
+}
+
+/// The types of the keys.
+#[inline]
+fn keys_of<'a>(worker: &Worker, head: Head) -> &'a [Key] {
+    match head.form() {
+        Form::Integer => &[Key::Integer],
+        Form::Text => &[Key::Text],
+        Form::Tuple => keys_in(worker, head.shape()),
     }
 }
 
@@ -45,120 +62,95 @@ pub(crate) fn element_of(worker: &Worker, word: u64) -> Kind {
     }
 }
 
-/// Whether there is one integer key.
-fn is_paged(keys: &[Key]) -> bool {
-    keys == [Key::Integer]
-}
-
-fn list<'a>(head: Head, keys: &'a [Key]) -> Option<List<'a>> {
-    head.has_heads().then(|| List { heads: head.heads(), keys })
-}
-
-fn find_in(worker: &Worker, head: Head, at: Words) -> Option<Words> {
-    let keys = keys_of(worker, head);
-    if is_paged(keys) {
-        return pages::find(head, at.get(0) as i64);
+/// The value of the element with these keys, or their hash.
+#[inline]
+fn find_in(worker: &Worker, head: Head, of: Words) -> Result<Words, u64> {
+    if head.form() == Form::Integer
+        && let Some(value) = dense::find(head, of.get(0) as i64)
+    {
+        return Ok(value);
     }
-    list(head, keys)?.find(at).map(skip::value_of)
+    table::find(head, keys_of(worker, head), of).map(node::value_of)
 }
 
 /// Adds an element that does not exist.
-fn insert(worker: &mut Worker, head: Head, at: Words) -> Result<Words, OutOfMemory> {
-    let keys = keys_of(worker, head);
-    let value = if is_paged(keys) {
-        pages::insert(worker, head, at.get(0) as i64)?
-    } else {
-        insert_listed(worker, head, keys, at)?
+fn insert(worker: &mut Worker, head: Head, of: Words, hash: u64) -> Result<Words, OutOfMemory> {
+    let in_page = match head.form() {
+        Form::Integer => dense::insert(worker, head, of.get(0) as i64)?,
+        _ => None,
+    };
+    let value = match in_page {
+        Some(value) => value,
+        None => {
+            let keys = keys_of(worker, head);
+            node::value_of(table::insert(worker, head, keys, of, hash)?)
+        }
     };
     head.set_count(head.count() + 1);
     Ok(value)
 }
 
-fn insert_listed(
-    worker: &mut Worker,
-    head: Head,
-    keys: &[Key],
-    at: Words,
-) -> Result<Words, OutOfMemory> {
-    head.make_heads(worker)?;
-    let mut own = Vec::with_capacity(keys.len());
-    for (i, key) in keys.iter().enumerate() {
-        let word = match key {
-            Key::Integer => Ok(at.get(i)),
-            Key::Text => text::make(worker, text::shown(at.get(i))),
-        };
-        match word {
-            Ok(word) => own.push(word),
-            Err(error) => {
-                free_keys(worker, &keys[..i], Words(own.as_mut_ptr()));
-                return Err(error);
-            }
-        }
-    }
-    let random = head.random();
-    let made = List { heads: head.heads(), keys }.insert(worker, Words(own.as_mut_ptr()), random);
-    if made.is_err() {
-        free_keys(worker, keys, Words(own.as_mut_ptr()));
-    }
-    made.map(skip::value_of)
-}
-
-fn free_keys(worker: &mut Worker, keys: &[Key], at: Words) {
-    for (i, key) in keys.iter().enumerate() {
-        if *key == Key::Text {
-            text::free(worker, at.take(i));
-        }
-    }
-}
-
 /// Removes an element; what its value owned is the caller's.
-fn remove(worker: &mut Worker, head: Head, at: Words) {
-    let keys = keys_of(worker, head);
-    if is_paged(keys) {
-        pages::remove(worker, head, at.get(0) as i64);
-    } else if let Some(list) = list(head, keys)
-        && let Some(node) = list.find(at)
-    {
-        let mut own: Vec<u64> = (0..keys.len()).map(|i| skip::keys_of(node).get(i)).collect();
-        list.remove(worker, node);
-        free_keys(worker, keys, Words(own.as_mut_ptr()));
+fn remove(worker: &mut Worker, head: Head, of: Words) {
+    if head.form() == Form::Integer && dense::remove(worker, head, of.get(0) as i64) {
+        head.set_count(head.count() - 1);
+        return;
     }
-    head.set_count(head.count() - 1);
+    let keys = keys_of(worker, head);
+    if let Ok(node) = table::find(head, keys, of) {
+        table::remove(worker, head, keys, node);
+        head.set_count(head.count() - 1);
+    }
 }
 
-/// Shows each element, keys and value, in order, until `f` has seen enough.
-pub(crate) fn for_each(worker: &Worker, word: u64, mut f: impl FnMut(Words, Words) -> bool) {
+/// Shows each element, keys and value, in any order, until `f` has seen enough.
+pub(crate) fn for_each(word: u64, mut f: impl FnMut(Words, Words) -> bool) {
     let Some(head) = Head::of(word) else { return };
-    let keys = keys_of(worker, head);
-    if is_paged(keys) {
-        let mut after = None;
-        while let Some((mut key, value)) = pages::next(head, after) {
-            after = Some(key);
-            if !f(Words((&raw mut key).cast()), value) {
-                return;
-            }
-        }
-    } else if let Some(list) = list(head, keys) {
-        let mut node = list.first();
-        while let Some(here) = node {
-            if !f(skip::keys_of(here), skip::value_of(here)) {
-                return;
-            }
-            node = list.after(here);
+    let mut place = 0;
+    while let Some((mut key, value)) = dense::from(head, place, dense::places(head)) {
+        place = key as u64 + 1;
+        if !f(Words((&raw mut key).cast()), value) {
+            return;
         }
     }
+    for node in (0..table::places(head)).filter_map(|place| table::node_at(head, place)) {
+        if !f(node::keys_of(node), node::value_of(node)) {
+            return;
+        }
+    }
+}
+
+/// The values of all elements in the ascending order of their keys.
+pub(crate) fn values(worker: &Worker, word: u64) -> Vec<Words> {
+    let Some(head) = Head::of(word) else { return Vec::new() };
+    let keys = keys_of(worker, head);
+    let places = 0..table::places(head);
+    let mut nodes: Vec<_> = places.filter_map(|place| table::node_at(head, place)).collect();
+    if head.form() != Form::Integer {
+        nodes.sort_unstable_by(|a, b| key::compare(keys, node::keys_of(*a), node::keys_of(*b)));
+        return nodes.into_iter().map(node::value_of).collect();
+    }
+    let key_of = |node: &Words| node::keys_of(*node).get(0) as i64;
+    let mut all: Vec<_> = nodes.iter().map(|node| (key_of(node), node::value_of(*node))).collect();
+    let mut place = 0;
+    while let Some((key, value)) = dense::from(head, place, dense::places(head)) {
+        place = key as u64 + 1;
+        all.push((key, value));
+    }
+    all.sort_unstable_by_key(|(key, _)| *key);
+    all.into_iter().map(|(_, value)| value).collect()
 }
 
 /// How far one has come through a collection that does not change.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Cursor {
     Start,
-    /// A key, or the address of a node; of arrays the next place.
+    /// How many places have been looked at; of arrays they are elements.
     After(u64),
 }
 
 impl Cursor {
-    /// The place where to go on in an array.
+    /// The place where to go on.
     pub(crate) fn place(self) -> usize {
         match self {
             Cursor::Start => 0,
@@ -167,34 +159,23 @@ impl Cursor {
     }
 }
 
-/// The values of at most so many elements behind the cursor, which goes on.
-pub(crate) fn values_from(
-    worker: &Worker,
-    word: u64,
-    cursor: &mut Cursor,
-    most: usize,
-    into: &mut Vec<Words>,
-) {
+/// The values of at most so many elements behind the cursor, which goes on; in any order.
+pub(crate) fn values_from(word: u64, cursor: &mut Cursor, most: usize, into: &mut Vec<Words>) {
     let Some(head) = Head::of(word) else { return };
-    let keys = keys_of(worker, head);
-    for _ in 0..most {
-        let next = if is_paged(keys) {
-            let after = match *cursor {
-                Cursor::Start => None,
-                Cursor::After(key) => Some(key as i64),
-            };
-            pages::next(head, after).map(|(key, value)| (key as u64, value))
+    let mut place = cursor.place() as u64;
+    let (dense, end) = (dense::places(head), dense::places(head) + table::places(head));
+    let start = into.len();
+    while place < end && into.len() - start < most {
+        if place < dense {
+            let found = dense::from(head, place, dense::places(head));
+            place = found.map_or(dense, |(key, _)| key as u64 + 1);
+            into.extend(found.map(|(_, value)| value));
         } else {
-            let node = list(head, keys).and_then(|list| match *cursor {
-                Cursor::Start => list.first(),
-                Cursor::After(node) => list.after(skip::at(node)),
-            });
-            node.map(|node| (skip::word_of(node), skip::value_of(node)))
-        };
-        let Some((here, value)) = next else { return };
-        *cursor = Cursor::After(here);
-        into.push(value);
+            into.extend(table::node_at(head, place - dense).map(node::value_of));
+            place += 1;
+        }
     }
+    *cursor = Cursor::After(place);
 }
 
 /// How many elements a collection has.
@@ -216,27 +197,28 @@ pub(crate) fn free_some(worker: &mut Worker, word: u64, most: usize) -> bool {
     let element = element_of(worker, word);
     let owned = if is_plain(element) { Kind::Scalar } else { element };
     let keys = keys_of(worker, head);
-    let is_over = if is_paged(keys) {
-        pages::free_some(worker, head, owned, most)
-    } else if let Some(list) = list(head, keys) {
-        let mut left = most;
-        while let Some(node) = list.first()
-            && left > 0
-        {
-            left -= 1;
-            list.forget_first(node);
-            words::free_word(worker, owned, skip::value_of(node));
-            free_keys(worker, keys, skip::keys_of(node));
-            list.free_node(worker, node);
-        }
-        list.first().is_none()
-    } else {
-        true
-    };
-    if is_over {
-        head.free(worker);
+    order::give_up(worker, head, keys);
+    if !dense::free_some(worker, head, owned, most) {
+        return false;
     }
-    is_over
+    let mut left = most;
+    while head.freed() < table::places(head) {
+        if left == 0 {
+            return false;
+        }
+        if let Some(node) = table::node_at(head, head.freed()) {
+            left -= 1;
+            words::free_word(worker, owned, node::value_of(node));
+            node::free(worker, keys, node);
+        }
+        head.set_freed(head.freed() + 1);
+    }
+    table::free_tables(worker, head);
+    if !order::free_trash(worker, head, keys, left) {
+        return false;
+    }
+    head.free(worker);
+    true
 }
 
 /// Whether an element owns nothing that goes with it.
@@ -273,20 +255,20 @@ pub(crate) fn find_or_insert(
     let head = match Head::of(word.get(0)) {
         Some(head) => head,
         None => {
-            let head = Head::make(worker, shape)?;
+            let head = Head::make(worker, shape, Form::of(keys_in(worker, shape)))?;
             word.set(0, head.word());
             head
         }
     };
     match find_in(worker, head, keys) {
-        Some(value) => Ok(value),
-        None => insert(worker, head, keys),
+        Ok(value) => Ok(value),
+        Err(hash) => insert(worker, head, keys, hash),
     }
 }
 
 pub(crate) fn find(cx: &mut Context, collection: u64, keys: *const u64) -> *mut u64 {
     let head = Head::of(collection);
-    let found = head.and_then(|head| find_in(cx.worker, head, words_of(keys)));
+    let found = head.and_then(|head| find_in(cx.worker, head, words_of(keys)).ok());
     found.map_or(std::ptr::null_mut(), |value| value.0)
 }
 
@@ -301,7 +283,7 @@ pub(crate) fn get(cx: &mut Context, collection: u64, keys: *const u64, position:
 pub(crate) fn delete(cx: &mut Context, collection: u64, keys: *const u64) -> u32 {
     let is_over = cx.process.take_grant();
     let Some(head) = Head::of(collection) else { return OK };
-    let Some(value) = find_in(cx.worker, head, words_of(keys)) else { return OK };
+    let Ok(value) = find_in(cx.worker, head, words_of(keys)) else { return OK };
     let element = element_of(cx.worker, collection);
     if is_over {
         words::free_word(cx.worker, element, value);
@@ -328,6 +310,17 @@ pub(crate) fn next(
     first: u32,
     position: u32,
 ) -> u32 {
+    if let Some(head) = Head::of(collection) {
+        let kinds = keys_of(cx.worker, head);
+        while !order::is_ready(head) {
+            if let Err(error) = order::make_some(cx.worker, head, kinds) {
+                return cx.out_of_memory(error, position);
+            }
+            if !order::is_ready(head) && pieces::is_over(cx.worker) {
+                return process::pause(cx);
+            }
+        }
+    }
     match step(cx.worker, collection, Words(keys), first != 0) {
         Ok(found) => {
             cx.frame.set_result(u64::from(found));
@@ -337,23 +330,24 @@ pub(crate) fn next(
     }
 }
 
-/// Sets `at` to the smallest keys above it, or of all; whether there are any.
+/// Sets `at` to the smallest keys above it, or of all; whether there are any. What order it takes
+/// is there.
 fn step(worker: &mut Worker, word: u64, at: Words, first: bool) -> Result<bool, OutOfMemory> {
     let Some(head) = Head::of(word) else { return Ok(false) };
     let kinds = keys_of(worker, head);
-    if is_paged(kinds) {
-        let found = pages::next(head, (!first).then(|| at.get(0) as i64));
-        if let Some((key, _)) = found {
+    let after = (!first).then_some(at);
+    if head.form() == Form::Integer {
+        let hashed = order::above(head, kinds, after).map(|keys| keys.get(0) as i64);
+        let dense = dense::above(head, after.map(|at| at.get(0) as i64), hashed);
+        let found = dense.into_iter().chain(hashed).min();
+        if let Some(key) = found {
             at.set(0, key as u64);
         }
         return Ok(found.is_some());
     }
-    let Some(list) = list(head, kinds) else { return Ok(false) };
-    let Some(node) = (if first { list.first() } else { list.above(at) }) else {
-        return Ok(false);
-    };
+    let Some(keys) = order::above(head, kinds, after) else { return Ok(false) };
     for (i, kind) in kinds.iter().enumerate() {
-        let key = skip::keys_of(node).get(i);
+        let key = keys.get(i);
         match kind {
             Key::Integer => at.set(i, key),
             Key::Text => {

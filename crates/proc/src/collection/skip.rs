@@ -1,61 +1,32 @@
-//! A skip list: an ordered map from keys of one or more words to one word.
+//! A skip list: keys of one or more words in ascending order.
 //!
 //! ```text
-//! node   0 level   1 value   2.. keys   then a link for each level
+//! node   0 level   1.. keys   then a link for each level
 //! heads  a link for each of the levels
 //! ```
-//! Nodes do not move, so the address of a value stays good; no operation recurses. A node has
-//! another level with probability 1/4 (Pugh, "Skip lists", 1990). Links are addresses of nodes
-//! as words, 0 at the end.
+//! No operation recurses. A node has another level with probability 1/4 (Pugh, "Skip lists",
+//! 1990). Links are addresses of nodes as words, 0 at the end.
 
 use std::cmp::Ordering;
 
+use super::head::{at, word_of};
+use super::key::compare;
 use crate::handle::Words;
 use crate::layout::Worker;
 use crate::memory::OutOfMemory;
 use crate::program::Key;
-use crate::text;
 
 /// Levels of a list: enough for 4^16 elements.
 pub(super) const LEVELS: usize = 16;
 
 const LEVEL: usize = 0;
-const VALUE: usize = 1;
-const KEYS: usize = 2;
+const KEYS: usize = 1;
 
 /// A list: where its heads are, and what its keys are.
 #[derive(Copy, Clone)]
 pub(super) struct List<'a> {
     pub(super) heads: Words,
     pub(super) keys: &'a [Key],
-}
-
-pub(super) fn at(word: u64) -> Words {
-    Words(std::ptr::with_exposed_provenance_mut(word as usize))
-}
-
-pub(super) fn word_of(words: Words) -> u64 {
-    words.0.expose_provenance() as u64
-}
-
-/// The order of two keys of several words.
-pub(super) fn compare(keys: &[Key], left: Words, right: Words) -> Ordering {
-    for (i, key) in keys.iter().enumerate() {
-        let (left, right) = (left.get(i), right.get(i));
-        let order = match key {
-            Key::Integer => (left as i64).cmp(&(right as i64)),
-            Key::Text => text::order(left, right),
-        };
-        if order != Ordering::Equal {
-            return order;
-        }
-    }
-    Ordering::Equal
-}
-
-/// The value of a node.
-pub(super) fn value_of(node: Words) -> Words {
-    node.at(VALUE)
 }
 
 /// The keys of a node.
@@ -121,8 +92,7 @@ impl List<'_> {
         (next != 0).then(|| at(next))
     }
 
-    /// A new node with these keys, which no node has yet; its value is 0 and its keys are as given
-    /// (texts are not copied).
+    /// A new node with these keys, which no node has yet. Texts are not copied.
     pub(super) fn insert(
         &self,
         worker: &mut Worker,
@@ -142,21 +112,6 @@ impl List<'_> {
             links.set(i, word_of(node));
         }
         Ok(node)
-    }
-
-    /// Takes a node out of the list and frees it; what its words own is the caller's.
-    pub(super) fn remove(&self, worker: &mut Worker, node: Words) {
-        let path = self.path(keys_of(node), Ordering::Less);
-        let level = node.get(LEVEL) as usize;
-        for (i, &before) in path.iter().enumerate().take(level) {
-            self.links(before).set(i, self.links(word_of(node)).get(i));
-        }
-        self.free_node(worker, node);
-    }
-
-    /// Takes the first node off the lowest level, where the whole list goes.
-    pub(super) fn forget_first(&self, node: Words) {
-        self.heads.set(0, self.links(word_of(node)).get(0));
     }
 
     /// Frees a node without taking it out, where the whole list goes.

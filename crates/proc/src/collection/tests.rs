@@ -1,6 +1,7 @@
 //! Collections against sorted maps of the library.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Unbounded};
 
 use proptest::prelude::*;
 
@@ -11,6 +12,17 @@ use crate::worker::Options;
 fn worker(keys: Vec<Key>, element: Kind) -> Box<Worker> {
     let shapes = vec![Shape::Collection { keys, element }];
     Worker::new(Program { shapes, ..Program::default() }, Options::quiet())
+}
+
+/// As FOREACH goes on, all of the order made at once.
+fn next_of(worker: &mut Worker, word: u64, at: Words, first: bool) -> bool {
+    if let Some(head) = Head::of(word) {
+        while !order::is_ready(head) {
+            let keys = keys_of(worker, head);
+            order::make_some(worker, head, keys).unwrap();
+        }
+    }
+    step(worker, word, at, first).unwrap()
 }
 
 /// Integers near each other, near page borders, and far away.
@@ -45,7 +57,7 @@ proptest! {
                 }
                 _ => {
                     if let Some(head) = Head::of(word.get(0))
-                        && find_in(&worker, head, at).is_some()
+                        && find_in(&worker, head, at).is_ok()
                     {
                         remove(&mut worker, head, at);
                     }
@@ -53,20 +65,23 @@ proptest! {
                 }
             }
             let head = Head::of(word.get(0));
-            let found = head.and_then(|head| find_in(&worker, head, at)).map(|v| v.get(0));
+            let found = head.and_then(|head| find_in(&worker, head, at).ok()).map(|v| v.get(0));
             prop_assert_eq!(found, model.get(&key).copied());
         }
         let mut seen = Vec::new();
-        for_each(&worker, word.get(0), |key, value| {
+        for_each(word.get(0), |key, value| {
             seen.push((key.get(0) as i64, value.get(0)));
             true
         });
+        seen.sort_unstable();
         let expected: Vec<(i64, u64)> = model.iter().map(|(&k, &v)| (k, v)).collect();
         prop_assert_eq!(&seen, &expected);
+        let values: Vec<u64> = values(&worker, word.get(0)).iter().map(|v| v.get(0)).collect();
+        prop_assert!(values.iter().eq(model.values()));
         let mut at = 0u64;
         let mut walked = Vec::new();
         let mut first = true;
-        while step(&mut worker, word.get(0), Words(&raw mut at), first).unwrap() {
+        while next_of(&mut worker, word.get(0), Words(&raw mut at), first) {
             first = false;
             walked.push(at as i64);
         }
@@ -94,7 +109,7 @@ proptest! {
                 model.insert((number, name), value);
             } else {
                 let head = Head::of(word.get(0));
-                if let Some(place) = head.and_then(|head| find_in(&worker, head, at)) {
+                if let Some(place) = head.and_then(|head| find_in(&worker, head, at).ok()) {
                     words::free_word(&mut worker, Kind::Text, place);
                     remove(&mut worker, head.unwrap(), at);
                 }
@@ -103,18 +118,122 @@ proptest! {
             text::free(&mut worker, at.take(1));
         }
         let mut seen = Vec::new();
-        for_each(&worker, word.get(0), |keys, value| {
+        for_each(word.get(0), |keys, value| {
             let string = |word| String::from_utf8(text::bytes(word).to_vec()).unwrap();
             let key = (keys.get(0) as i64, string(keys.get(1)));
             seen.push((key, string(value.get(0))));
             true
         });
+        seen.sort();
         prop_assert!(seen.into_iter().eq(model.clone()));
         let count = Head::of(word.get(0)).map_or(0, Head::count);
         prop_assert_eq!(count as usize, model.len());
         free(&mut worker, word.take(0));
         prop_assert_eq!((worker.used_bytes(), worker.counts().texts.alive), (0, 0));
     }
+}
+
+proptest! {
+    /// What FOREACH finds, where each step may be followed by changes: the smallest key above.
+    #[test]
+    fn steps_go_to_the_smallest_key_above(
+        start in prop::collection::vec(0i64..3000, 0..300),
+        changes in prop::collection::vec((any::<bool>(), 0i64..3000), 0..600),
+        every in 1..5usize,
+    ) {
+        let mut worker = worker(vec![Key::Integer, Key::Text], Kind::Scalar);
+        let mut model = BTreeSet::new();
+        let mut owner = 0u64;
+        let word = Words(&raw mut owner);
+        let change = |worker: &mut Worker, model: &mut BTreeSet<_>, adds, key: i64| {
+            let (number, name) = (key / 100, (key % 100).to_string());
+            let mut keys = [number as u64, text::make(worker, name.as_bytes()).unwrap()];
+            let at = Words(keys.as_mut_ptr());
+            if adds {
+                find_or_insert(worker, word, 0, at).unwrap();
+                model.insert((number, name));
+            } else {
+                if let Some(head) = Head::of(word.get(0))
+                    && find_in(worker, head, at).is_ok()
+                {
+                    remove(worker, head, at);
+                }
+                model.remove(&(number, name));
+            }
+            text::free(worker, at.take(1));
+        };
+        for key in start {
+            change(&mut worker, &mut model, true, key);
+        }
+        let mut changes = changes.into_iter();
+        let mut keys = [0, 0];
+        for _ in 0..3 {
+            let mut last = None;
+            while next_of(&mut worker, word.get(0), Words(keys.as_mut_ptr()), last.is_none()) {
+                let name = String::from_utf8(text::bytes(keys[1]).to_vec()).unwrap();
+                let here = (keys[0] as i64, name);
+                let expected = match &last {
+                    None => model.first(),
+                    Some(last) => model.range((Excluded(last), Unbounded)).next(),
+                };
+                prop_assert_eq!(Some(&here), expected);
+                last = Some(here);
+                for (adds, key) in changes.by_ref().take(every) {
+                    change(&mut worker, &mut model, adds, key);
+                }
+            }
+            let rest = last.and_then(|last| model.range((Excluded(last), Unbounded)).next());
+            prop_assert_eq!(rest, None);
+            text::free(&mut worker, Words(keys.as_mut_ptr()).take(1));
+        }
+        free(&mut worker, word.take(0));
+        prop_assert_eq!((worker.used_bytes(), worker.counts().texts.alive), (0, 0));
+    }
+}
+
+#[test]
+fn a_large_order_is_made_in_pieces() {
+    let mut worker = worker(vec![Key::Integer], Kind::Scalar);
+    let mut owner = 0u64;
+    let word = Words(&raw mut owner);
+    let key = |i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    for mut at in (0..50_000).map(key) {
+        find_or_insert(&mut worker, word, 0, Words(&raw mut at)).unwrap();
+    }
+    let head = Head::of(word.get(0)).unwrap();
+    let mut pieces = 0;
+    while !order::is_ready(head) {
+        order::make_some(&mut worker, head, &[Key::Integer]).unwrap();
+        pieces += 1;
+    }
+    assert!(pieces > 20, "{pieces}");
+    let (mut at, mut seen, mut before) = (0u64, 0, None);
+    while step(&mut worker, word.get(0), Words(&raw mut at), before.is_none()).unwrap() {
+        assert!(before < Some(at as i64));
+        before = Some(at as i64);
+        seen += 1;
+    }
+    assert_eq!(seen, 50_000);
+    free(&mut worker, owner);
+    assert_eq!(worker.used_bytes(), 0);
+}
+
+#[test]
+fn keys_far_apart_take_little_memory() {
+    let mut worker = worker(vec![Key::Integer], Kind::Scalar);
+    let mut owner = 0u64;
+    for i in 0..90_000u64 {
+        let mut at = i * 1_000_003;
+        find_or_insert(&mut worker, Words(&raw mut owner), 0, Words(&raw mut at)).unwrap();
+    }
+    assert!(worker.used_bytes() < 90_000 * 40, "{} bytes", worker.used_bytes());
+    for i in 0..90_000u64 {
+        let mut at = i * 1_000_003;
+        remove(&mut worker, Head::of(owner).unwrap(), Words(&raw mut at));
+    }
+    assert!(worker.used_bytes() < 5000, "{} bytes", worker.used_bytes());
+    free(&mut worker, owner);
+    assert_eq!(worker.used_bytes(), 0);
 }
 
 #[test]

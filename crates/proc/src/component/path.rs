@@ -102,7 +102,7 @@ fn in_collection(worker: &Worker, collection: u64, word: u64) -> Option<String> 
     };
     let mut found = None;
     let mut seen = 0;
-    collection::for_each(worker, collection, |at: Words, value: Words| {
+    collection::for_each(collection, |at: Words, value: Words| {
         seen += 1;
         if value.get(0) == word {
             let shown = keys.iter().enumerate().map(|(i, key)| match key {

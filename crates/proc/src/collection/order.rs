@@ -1,0 +1,430 @@
+//! The ascending order of the elements in the tables, made when FOREACH asks for it.
+//!
+//! ```text
+//! block    0 entries   1 how many   2 next place to collect from   3 sorted so far
+//!          4 stack     5 its depth  6, 7 where a partition is      8 entry given last
+//!          9 changes  10 of the list removed   11 its heads         12 random
+//!         13 first of the removed nodes
+//! entry    0 prefix of the key   1 node; its lowest bit: has been removed
+//! ```
+//! It is made piece by piece, as a large one takes its time: nodes are collected, then sorted by
+//! quicksort, whose stack is a block of its own. It stays for the next FOREACH. What is inserted
+//! meanwhile goes into a skip list beside it, and the memory of what is removed stays until the
+//! order is given up: after many changes, so that each has its share of making another one.
+
+use std::cmp::Ordering;
+
+use super::head::{self, Head, at, word_of};
+use super::key::{self, Form};
+use super::skip::{LEVELS, List};
+use super::{node, skip, table};
+use crate::handle::Words;
+use crate::layout::Worker;
+use crate::memory::OutOfMemory;
+use crate::program::Key;
+
+const ENTRIES: usize = 0;
+const LENGTH: usize = 1;
+const PLACE: usize = 2;
+const SORTED: usize = 3;
+const STACK: usize = 4;
+const DEPTH: usize = 5;
+const SCAN: usize = 6;
+const LESS: usize = 7;
+const CURSOR: usize = 8;
+const CHANGES: usize = 9;
+const UNLISTED: usize = 10;
+const HEADS: usize = 11;
+const RANDOM: usize = 12;
+const REMOVED: usize = 13;
+const SIZE: usize = 8 * 14;
+
+/// In `PLACE`: all nodes are there.
+const COLLECTED: u64 = u64::MAX;
+
+/// Places looked at, or entries compared, at a stretch.
+const PIECE: usize = 8192;
+/// Segments up to this are sorted at a stretch.
+const LEAF: usize = 4096;
+/// Segments that wait to be sorted. The elements come in the order of their hashes, so halves are
+/// about equal and this is far more than any collection needs.
+const DEPTH_MAX: usize = 96;
+/// So far ahead are nodes read into the cache.
+const AHEAD: usize = 6;
+/// Nodes freed at each change.
+const FREED: usize = 8;
+
+/// A node in its place.
+#[repr(C)]
+#[derive(Copy, Clone)]
+struct Entry {
+    prefix: u64,
+    /// Its address; the lowest bit says that it has been removed.
+    node: u64,
+}
+
+impl Entry {
+    fn keys(self) -> Words {
+        node::keys_of(at(self.node & !1))
+    }
+
+    fn is_removed(self) -> bool {
+        self.node & 1 == 1
+    }
+}
+
+/// What entries are compared by.
+#[derive(Copy, Clone)]
+struct Comparison<'a> {
+    keys: &'a [Key],
+    is_prefix_all: bool,
+}
+
+impl Comparison<'_> {
+    #[inline]
+    fn is_less(self, a: Entry, b: Entry) -> bool {
+        a.prefix < b.prefix
+            || a.prefix == b.prefix && !self.is_prefix_all && self.order(a, b) == Ordering::Less
+    }
+
+    fn order(self, a: Entry, b: Entry) -> Ordering {
+        a.prefix.cmp(&b.prefix).then_with(|| key::compare(self.keys, a.keys(), b.keys()))
+    }
+}
+
+/// An order.
+#[derive(Copy, Clone)]
+struct Order(Words);
+
+impl Order {
+    fn of(head: Head) -> Option<Order> {
+        (head.order() != 0).then(|| Order(at(head.order())))
+    }
+
+    fn get(self, place: usize) -> usize {
+        self.0.get(place) as usize
+    }
+
+    fn set(self, place: usize, value: usize) {
+        self.0.set(place, value as u64);
+    }
+
+    fn length(self) -> usize {
+        self.get(LENGTH)
+    }
+
+    fn is_ready(self) -> bool {
+        self.get(SORTED) == self.length()
+    }
+
+    /// Its entries. They are read and written by this file only, which keeps no other reference to
+    /// them while it has this one.
+    fn entries<'a>(self) -> &'a mut [Entry] {
+        let entries = at(self.0.get(ENTRIES)).0.cast::<Entry>();
+        // SAFETY: the block has so many entries, zeros at first; see above for references.
+        unsafe { std::slice::from_raw_parts_mut(entries, self.length()) }
+    }
+
+    fn entry(self, index: usize) -> Entry {
+        let words = at(self.0.get(ENTRIES)).at(2 * index);
+        Entry { prefix: words.get(0), node: words.get(1) }
+    }
+
+    fn list(self, keys: &[Key]) -> Option<List<'_>> {
+        let heads = self.0.get(HEADS);
+        (heads != 0).then(|| List { heads: at(heads), keys })
+    }
+
+    fn make(worker: &mut Worker, head: Head) -> Result<Order, OutOfMemory> {
+        let length = head.hashed() as usize;
+        let order = Order(Words(worker.memory.take(SIZE)?.cast()));
+        let entries = match worker.memory.take(16 * length) {
+            Ok(entries) => Words(entries.cast()),
+            Err(error) => {
+                worker.memory.give(order.0.0.cast(), SIZE);
+                return Err(error);
+            }
+        };
+        order.0.set(ENTRIES, word_of(entries));
+        order.set(LENGTH, length);
+        order.0.set(RANDOM, 0x9E37_79B9_7F4A_7C15);
+        head.set_order(word_of(order.0));
+        Ok(order)
+    }
+
+    /// Collects the nodes of the next places. Until all are there, `LESS` is how many are.
+    fn collect(self, head: Head, keys: &[Key]) {
+        let (entries, start) = (self.entries(), self.0.get(PLACE));
+        let end = (start + PIECE as u64).min(table::places(head));
+        let mut filled = self.get(LESS);
+        for node in (start..end).filter_map(|place| table::node_at(head, place)) {
+            let prefix = key::prefix(keys, node::keys_of(node));
+            if let Some(entry) = entries.get_mut(filled) {
+                *entry = Entry { prefix, node: node::word(node) };
+            }
+            filled += 1;
+        }
+        let is_over = end == table::places(head);
+        debug_assert!(!is_over || filled == self.length(), "the table counts its elements");
+        self.0.set(PLACE, if is_over { COLLECTED } else { end });
+        self.set(LESS, if is_over { 0 } else { filled });
+    }
+
+    /// A piece of sorting: up to `SORTED` all is done, the tops of the stack are the ends of the
+    /// segments behind, the last of all is the end.
+    fn sort(self, worker: &mut Worker, by: Comparison) -> Result<(), OutOfMemory> {
+        let depth = self.get(DEPTH);
+        let stack = at(self.0.get(STACK));
+        let start = self.get(SORTED);
+        let end = if depth > 0 { stack.get(depth - 1) as usize } else { self.length() };
+        let segment = &mut self.entries()[start..end];
+        if segment.len() <= LEAF || depth == DEPTH_MAX {
+            segment.sort_unstable_by(|a, b| by.order(*a, *b));
+            if depth > 0 {
+                // The element at the end is the one that parted this segment from the next.
+                self.set(DEPTH, depth - 1);
+                self.set(SORTED, end + 1);
+            } else {
+                self.set(SORTED, end);
+            }
+            if self.is_ready() {
+                self.free_stack(worker);
+            }
+            return Ok(());
+        }
+        if self.0.get(STACK) == 0 {
+            let stack = Words(worker.memory.take(8 * DEPTH_MAX)?.cast());
+            self.0.set(STACK, word_of(stack));
+        }
+        if self.get(SCAN) == 0 {
+            let middle = median(segment, by);
+            segment.swap(0, middle);
+            self.set(SCAN, 1);
+            self.set(LESS, 1);
+        }
+        let (scan, mut less) = (self.get(SCAN), self.get(LESS));
+        let (pivot, until) = (segment[0], segment.len().min(scan + PIECE));
+        for place in scan..until {
+            let entry = segment[place];
+            segment.swap(place, less);
+            less += usize::from(by.is_less(entry, pivot));
+        }
+        if until < segment.len() {
+            self.set(SCAN, until);
+            self.set(LESS, less);
+            return Ok(());
+        }
+        segment.swap(0, less - 1);
+        at(self.0.get(STACK)).set(depth, (start + less - 1) as u64);
+        self.set(DEPTH, depth + 1);
+        self.set(SCAN, 0);
+        Ok(())
+    }
+
+    fn free_stack(self, worker: &mut Worker) {
+        let stack = self.0.take(STACK);
+        if stack != 0 {
+            worker.memory.give(at(stack).0.cast(), 8 * DEPTH_MAX);
+        }
+    }
+
+    /// Counts a change; whether they are too many now.
+    fn count_change(self) -> bool {
+        let changes = self.get(CHANGES) + 1;
+        self.set(CHANGES, changes);
+        changes > (self.length() / 8).max(64)
+    }
+
+    /// Levels of nodes need not be good random numbers, but the same in each run: xorshift.
+    fn random(self) -> u64 {
+        let mut x = self.0.get(RANDOM);
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.0.set(RANDOM, x);
+        x
+    }
+
+    /// Adds a node to the skip list, unless one of the same keys is there, of before a removal.
+    fn add(self, worker: &mut Worker, keys: &[Key], node: Words) -> Result<(), OutOfMemory> {
+        if self.0.get(HEADS) == 0 {
+            let heads = Words(worker.memory.take(8 * LEVELS)?.cast());
+            self.0.set(HEADS, word_of(heads));
+        }
+        let of = node::keys_of(node);
+        if let Some(list) = self.list(keys)
+            && list.find(of).is_none()
+        {
+            list.insert(worker, of, self.random())?;
+        }
+        Ok(())
+    }
+
+    /// The first entry above a key. Whoever asks mostly has the one that was given last.
+    fn first_above(self, keys: &[Key], after: Words) -> usize {
+        let prefix = key::prefix(keys, after);
+        let is_above = |index: usize| {
+            let entry = self.entry(index);
+            match entry.prefix.cmp(&prefix) {
+                Ordering::Equal => key::compare(keys, entry.keys(), after) == Ordering::Greater,
+                order => order == Ordering::Greater,
+            }
+        };
+        let (cursor, length) = (self.get(CURSOR), self.length());
+        let is_first = |index: usize| {
+            (index == 0 || !is_above(index - 1)) && (index == length || is_above(index))
+        };
+        for near in [cursor, cursor + 1] {
+            if near <= length && is_first(near) {
+                return near;
+            }
+        }
+        let (mut low, mut high) = (0, length);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_above(middle) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        low
+    }
+
+    /// Marks the entry of a node that has been removed; one without is in the skip list.
+    fn mark(self, keys: &[Key], node: Words) {
+        let index = self.first_above(keys, node::keys_of(node)).wrapping_sub(1);
+        if index < self.length() && self.entry(index).node == node::word(node) {
+            at(self.0.get(ENTRIES)).at(2 * index).set(1, node::word(node) | 1);
+        } else {
+            self.set(UNLISTED, self.get(UNLISTED) + 1);
+        }
+    }
+
+    /// The keys of the first element above these, or of all.
+    fn above(self, head: Head, keys: &[Key], after: Option<Words>) -> Option<Words> {
+        let mut index = after.map_or(0, |after| self.first_above(keys, after));
+        while index < self.length() && self.entry(index).is_removed() {
+            index += 1;
+        }
+        self.set(CURSOR, index);
+        let sorted = (index < self.length()).then(|| self.entry(index));
+        if index + AHEAD < self.length() {
+            head::prefetch(self.entry(index + AHEAD).node);
+        }
+        let mut listed = None;
+        if let Some(list) = self.list(keys) {
+            listed = after.map_or_else(|| list.first(), |after| list.above(after));
+            while let Some(node) = listed
+                && self.get(UNLISTED) > 0
+                && table::find(head, keys, skip::keys_of(node)).is_err()
+            {
+                listed = list.after(node);
+            }
+        }
+        match (sorted, listed.map(skip::keys_of)) {
+            (Some(one), Some(other)) if key::compare(keys, other, one.keys()) == Ordering::Less => {
+                Some(other)
+            }
+            (Some(one), _) => {
+                // The element of the key is most likely asked for next.
+                head.set_last(one.node);
+                Some(one.keys())
+            }
+            (None, other) => other,
+        }
+    }
+}
+
+/// The place of the middle one of three.
+fn median(segment: &[Entry], by: Comparison) -> usize {
+    let mut places = [0, segment.len() / 2, segment.len() - 1];
+    places.sort_by(|&a, &b| by.order(segment[a], segment[b]));
+    places[1]
+}
+
+/// Whether the order is there; elements in no table need none.
+pub(super) fn is_ready(head: Head) -> bool {
+    head.hashed() == 0 || Order::of(head).is_some_and(Order::is_ready)
+}
+
+/// Makes a piece of the order.
+pub(super) fn make_some(worker: &mut Worker, head: Head, keys: &[Key]) -> Result<(), OutOfMemory> {
+    let order = match Order::of(head) {
+        Some(order) => order,
+        None => Order::make(worker, head)?,
+    };
+    if order.0.get(PLACE) != COLLECTED {
+        order.collect(head, keys);
+        return Ok(());
+    }
+    order.sort(worker, Comparison { keys, is_prefix_all: head.form() == Form::Integer })
+}
+
+/// The keys of the first element in the tables above these, or of all. The order is ready.
+pub(super) fn above(head: Head, keys: &[Key], after: Option<Words>) -> Option<Words> {
+    if head.hashed() == 0 {
+        return None;
+    }
+    Order::of(head)?.above(head, keys, after)
+}
+
+/// A node has been put into the table.
+pub(super) fn inserted(worker: &mut Worker, head: Head, keys: &[Key], node: Words) {
+    free_trash(worker, head, keys, FREED);
+    let Some(order) = Order::of(head) else { return };
+    if !order.is_ready() || order.count_change() || order.add(worker, keys, node).is_err() {
+        give_up(worker, head, keys);
+    }
+}
+
+/// A node has been taken out of the table; whether it stays in memory.
+pub(super) fn removed(worker: &mut Worker, head: Head, keys: &[Key], node: Words) -> bool {
+    free_trash(worker, head, keys, FREED);
+    let Some(order) = Order::of(head) else { return false };
+    if !order.is_ready() || order.count_change() {
+        give_up(worker, head, keys);
+        return false;
+    }
+    order.mark(keys, node);
+    node::value_of(node).set(0, order.0.get(REMOVED));
+    order.0.set(REMOVED, node::word(node));
+    true
+}
+
+/// Forgets the order; nodes are freed later.
+pub(super) fn give_up(worker: &mut Worker, head: Head, keys: &[Key]) {
+    while !free_trash(worker, head, keys, usize::MAX) {}
+    let Some(order) = Order::of(head) else { return };
+    head.set_order(0);
+    head.set_trash(order.0.get(REMOVED));
+    if let Some(list) = order.list(keys) {
+        head.set_trash_list(list.first().map_or(0, word_of));
+        worker.memory.give(list.heads.0.cast(), 8 * LEVELS);
+    }
+    order.free_stack(worker);
+    worker.memory.give(at(order.0.get(ENTRIES)).0.cast(), 16 * order.length());
+    worker.memory.give(order.0.0.cast(), SIZE);
+}
+
+/// Frees at most so many nodes of orders that have been given up; whether none is left.
+pub(super) fn free_trash(worker: &mut Worker, head: Head, keys: &[Key], most: usize) -> bool {
+    if head.trash() == 0 && head.trash_list() == 0 {
+        return true;
+    }
+    let mut left = most;
+    while left > 0 && head.trash() != 0 {
+        left -= 1;
+        let node = at(head.trash());
+        head.set_trash(node::value_of(node).get(0));
+        node::free(worker, keys, node);
+    }
+    let list = List { heads: Words(std::ptr::null_mut()), keys };
+    while left > 0 && head.trash_list() != 0 {
+        left -= 1;
+        let node = at(head.trash_list());
+        head.set_trash_list(list.after(node).map_or(0, word_of));
+        list.free_node(worker, node);
+    }
+    head.trash() == 0 && head.trash_list() == 0
+}

@@ -29,7 +29,7 @@ impl Builder<'_, '_> {
         let ty = expression.ty;
         match &expression.kind {
             Kind::Place(place) => {
-                let place = self.prepare(place);
+                let place = self.prepare_for_now(place);
                 self.load(&place, ty)
             }
             Kind::Binary(operator, a, b) if a.ty == Type::Text => {
@@ -132,7 +132,7 @@ impl Builder<'_, '_> {
     ) -> Box<dyn FnOnce(Register) -> Instruction> {
         use ExpressionKind as Kind;
         match &expression.kind {
-            Kind::Exists(place) => match self.prepare(place) {
+            Kind::Exists(place) => match self.prepare_for_now(place) {
                 Prepared::Element(collection, shape, keys) => {
                     Box::new(move |to| Instruction::ElementExists { to, collection, shape, keys })
                 }

@@ -3,7 +3,18 @@
 
 use crate::ir::{Access, Instruction, Key, Place, Register, Storage, Type};
 use crate::lower::builder::{Builder, Home};
-use crate::tree::{self, PlaceKind};
+use crate::tree::{self, Expression, ExpressionKind, PlaceKind};
+
+/// Whether an expression is a constant or a variable: nothing happens when it is evaluated.
+pub(super) fn is_immediate(expression: &Expression) -> bool {
+    match &expression.kind {
+        ExpressionKind::Constant(_) => true,
+        ExpressionKind::Place(place) => {
+            matches!(place.kind, PlaceKind::Local(..) | PlaceKind::Variable(_))
+        }
+        _ => false,
+    }
+}
 
 /// A place whose indices have been evaluated.
 #[derive(Debug, Clone)]
@@ -63,6 +74,24 @@ impl Builder<'_, '_> {
         }
     }
 
+    /// As [`Builder::prepare`], for a place that is used before anything else happens: a text that
+    /// is its only key need not be copied.
+    pub(super) fn prepare_for_now(&mut self, place: &tree::Place) -> Prepared {
+        if let PlaceKind::Element { base, indices } = &place.kind
+            && let Storage::Collection { .. } = &base.storage
+            && let [index] = indices.as_slice()
+            && let ExpressionKind::Place(key) = &index.kind
+            && index.ty == Type::Text
+            && matches!(key.kind, PlaceKind::Element { .. })
+        {
+            let fixed = self.fixed(base);
+            let key = self.prepare_for_now(key);
+            let at = self.at(index.span, |builder| builder.address(&key, Access::Expect));
+            return Prepared::Element(fixed, base.storage.clone(), vec![Key::Text(at)]);
+        }
+        self.prepare(place)
+    }
+
     /// An array or collection: it is never an element.
     pub(super) fn fixed(&mut self, place: &tree::Place) -> Place {
         match self.prepare(place) {
@@ -71,7 +100,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn key(&mut self, index: &tree::Expression) -> Key {
+    fn key(&mut self, index: &Expression) -> Key {
         match index.ty {
             Type::Text => Key::Text(self.text(index)),
             _ => Key::Register(self.value(index)),

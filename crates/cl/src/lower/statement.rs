@@ -7,8 +7,8 @@ use crate::ir::{
     Place, Reason, Storage, Terminator, Type, Written,
 };
 use crate::lower::builder::{Builder, Home};
-use crate::lower::place::Prepared;
-use crate::tree::{self, Expression, ExpressionKind, Lock, Sequence, Statement};
+use crate::lower::place::{Prepared, is_immediate};
+use crate::tree::{self, Expression, ExpressionKind, Lock, PlaceKind, Sequence, Statement};
 
 impl Builder<'_, '_> {
     /// Lowers the statements, with the monitor held if they ask for it.
@@ -146,6 +146,12 @@ impl Builder<'_, '_> {
     }
 
     fn assign(&mut self, target: &tree::Place, value: &Expression) {
+        let is_element = matches!(target.kind, PlaceKind::Element { .. });
+        if is_element && value.ty != Type::Text && is_immediate(value) {
+            let target = self.prepare_for_now(target);
+            let from = self.value(value);
+            return self.store(&target, from);
+        }
         let target = self.prepare(target);
         match (&target, value.ty) {
             (_, Type::Text) if target.is_fixed() => self.text_into(value, &target),
@@ -258,18 +264,28 @@ impl Builder<'_, '_> {
 
     fn add(&mut self, target: &tree::Place, by: &Expression, subtract: bool) {
         let ty = by.ty;
-        let target = self.prepare(target);
+        let target = match is_immediate(by) {
+            true => self.prepare_for_now(target),
+            false => self.prepare(target),
+        };
         let by = self.value(by);
-        let old = self.load(&target, ty);
         let operator = if subtract { Binary::Subtract } else { Binary::Add };
         match target {
             Prepared::Register(to) => {
-                self.emit(Instruction::Binary { to, operator, a: old, b: by });
+                self.emit(Instruction::Binary { to, operator, a: to, b: by });
             }
-            _ => {
-                let to = self.register(ty);
+            Prepared::Character(..) => {
+                let (old, to) = (self.load(&target, ty), self.register(ty));
                 self.emit(Instruction::Binary { to, operator, a: old, b: by });
                 self.store(&target, to);
+            }
+            _ => {
+                // Looked up once: nothing happens between reading and writing.
+                let (at, old, to) =
+                    (self.address(&target, Access::Expect), self.register(ty), self.register(ty));
+                self.emit(Instruction::Load { to: old, from: at });
+                self.emit(Instruction::Binary { to, operator, a: old, b: by });
+                self.emit(Instruction::Store { to: at, from: to });
             }
         }
     }

@@ -13,12 +13,15 @@ mod events;
 mod filter;
 mod floor;
 mod json;
+mod loops;
+mod maps;
 mod measure;
 mod packets;
 mod pores;
 mod program;
 mod proto;
 mod report;
+mod serial;
 mod stat;
 mod tool;
 mod values;
@@ -79,6 +82,8 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("spawn", "bytes of an activity that waits for a message", |extent, report| {
         activities::run(Bench::Spawn, extent, report)
     }),
+    ("maps", "collections by key: integers far apart, texts, in ascending order", maps::run),
+    ("loops", "arithmetic and arrays, overflow and bounds checked", loops::run),
     ("arrow", "a million telemetry messages into Arrow columns", arrow::run),
     ("pores", "a driver over a pore and a native one; a round trip to another process", pores::run),
     ("stat", "what counting costs", stat::run),
@@ -97,6 +102,12 @@ fn main() -> ExitCode {
     if let [_, verb, rest @ ..] = arguments.as_slice()
         && verb == "measure"
     {
+        if let [who, bench, parameters @ ..] = rest
+            && let Some(bench) = [maps::BENCH, loops::BENCH].iter().find(|one| one.name == bench)
+        {
+            let line = serial::measure(bench, who, parameters);
+            return ended(line.map(|line| println!("{line}")));
+        }
         return ended(activities::measure(rest).map(|line| println!("{line}")));
     }
     let args = Args::parse();

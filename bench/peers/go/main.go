@@ -2,7 +2,8 @@
 // activity, channels between them.
 //
 // Usage: peer ring NODES ROUNDS | prodcons PRODUCERS CONSUMERS ITEMS | sieve LIMIT |
-// spin ACTIVITIES LOOPS | spawn COUNT. Prints one JSON object: what was measured, and the result.
+// spin ACTIVITIES LOOPS | spawn COUNT | maps CASE SEED COUNT ROUNDS |
+// loops CASE SIZE ROUNDS. Prints one JSON object: what was measured, and the result.
 package main
 
 import (
@@ -24,6 +25,8 @@ var cases = map[string]struct {
 	"prodcons": {3, func(p []int) int { return prodcons(p[0], p[1], p[2]) }},
 	"sieve":    {1, func(p []int) int { return sieve(p[0]) }},
 	"spin":     {2, func(p []int) int { return spin(p[0], p[1]) }},
+	"loops":    {3, func(p []int) int { return loops(p[0], p[1], p[2]) }},
+	"maps":     {4, func(p []int) int { return maps(p[0], p[1], p[2], p[3]) }},
 }
 
 func main() {
@@ -39,9 +42,10 @@ func main() {
 		os.Exit(2)
 	}
 	cpu, wall := cpuSeconds(), time.Now()
-	result := one.run(parameters)
+	result, bytes := risen(func() int { return one.run(parameters) })
 	cpuTaken, wallTaken := cpuSeconds()-cpu, time.Since(wall).Seconds()
-	fmt.Printf("{\"cpu_s\":%.9f,\"wall_s\":%.9f,\"result\":%d}\n", cpuTaken, wallTaken, result)
+	fmt.Printf("{\"cpu_s\":%.9f,\"wall_s\":%.9f,\"peak_bytes\":%d,\"result\":%d}\n", cpuTaken, wallTaken,
+		bytes, result)
 }
 
 func arguments() (string, []int) {

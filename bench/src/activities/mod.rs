@@ -16,6 +16,7 @@ pub use case::Bench;
 use case::Case;
 pub use contender::measure;
 use contender::{Contender, Figures, Own};
+pub use peers::{Start, go};
 
 use crate::clock::median;
 use crate::measure::available;

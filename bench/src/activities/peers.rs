@@ -38,7 +38,7 @@ struct Folders {
 type Build = fn(&Folders) -> Result<Vec<Start>, String>;
 
 const PEERS: [(&str, Build); 4] =
-    [("go", go), ("tokio", tokio), ("erlang", erlang), ("java", java)];
+    [("go", build_go), ("tokio", tokio), ("erlang", erlang), ("java", java)];
 
 /// Builds what is not built yet.
 pub fn all() -> Vec<Result<Vec<Start>, Absent>> {
@@ -54,7 +54,15 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn go(folders: &Folders) -> Result<Vec<Start>, String> {
+/// The programs in Go, which have cases that the others do not have.
+///
+/// # Errors
+/// There is no Go, or it refuses them.
+pub fn go() -> Result<Vec<Start>, String> {
+    build_go(&Folders { source: tool::source("go"), target: tool::target("go")? })
+}
+
+fn build_go(folders: &Folders) -> Result<Vec<Start>, String> {
     let program = folders.target.join("activities");
     if folders.stale(&program)? {
         let mut build = Command::new("go");
@@ -169,7 +177,8 @@ impl Start {
         Ok(Start::new(who, &program, &["measure", who], Vec::new()))
     }
 
-    fn new(
+    /// A program that is there.
+    pub fn new(
         who: &'static str,
         program: &Path,
         arguments: &[&str],

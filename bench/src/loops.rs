@@ -1,0 +1,56 @@
+//! Arithmetic and arrays in one process: `loops`.
+//!
+//! Ours is `bench/cl/loops.com`, with overflow and bounds checked; Go, with bounds checked, and C
+//! (`-O2`), with neither, do the same operations in the same order, so that even reals agree.
+
+use crate::activities::Start;
+use crate::measure::Measured;
+use crate::report::Report;
+use crate::serial::{self, Bench, Case};
+use crate::{Extent, cl, tool};
+
+const SOURCE: &str = include_str!("../cl/loops.com");
+
+pub const BENCH: Bench =
+    Bench { name: "loops", own: &["tidemill"], measure: measure_own, memory: false };
+
+/// Measures all cases.
+///
+/// # Errors
+/// Somebody fails, or comes to another result.
+pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
+    let case = |name, parameters: [u64; 3], expected| {
+        let parameters = parameters.to_vec();
+        Case { name, parameters, expected }
+    };
+    // Results that are known (checksum and flips, energy, norm), or that C comes to.
+    let cases = if extent.small {
+        [
+            case("fannkuch", [1, 7, 1], 22_816),
+            case("n-body", [2, 5, 1000], 169_087_605),
+            case("matrix", [3, 50, 2], 2_895_965),
+            case("spectral-norm", [4, 100, 10], 1_274_219_991),
+        ]
+    } else {
+        [
+            case("fannkuch", [1, 10, 1], 7_319_638),
+            case("n-body", [2, 5, 2_000_000], 169_026_285),
+            case("matrix", [3, 300, 5], 3_807_615_761),
+            case("spectral-norm", [4, 1000, 5], 1_274_224_148),
+        ]
+    };
+    serial::run(&BENCH, &cases, || vec![c()], extent, report)
+}
+
+fn c() -> Result<Start, String> {
+    let program = tool::target("c")?.join("loops");
+    tool::cc(&program, "c/loops.c", &["-lm"]).map_err(|reason| format!("c: {reason}"))?;
+    Ok(Start::new("c", &program, &[], Vec::new()))
+}
+
+fn measure_own(who: &str, parameters: &[u64]) -> Result<Measured, String> {
+    match who {
+        "tidemill" => cl::run(SOURCE, parameters, cl::Options { checkpoints: true, workers: 1 }),
+        _ => Err(format!("nobody is called {who}")),
+    }
+}

@@ -209,3 +209,29 @@ fn what_stands_by_itself_supports_others_until_it_is_deleted() {
     network.inject(2, "forget(\"n2:1\", 9)").run_for(3.0);
     assert_eq!(known(&network), [1, 0, 0]);
 }
+
+/// Rows that follow from each other within a node, and are shipped to and fro, one of them to the
+/// node that it lies at.
+#[test]
+fn circles_within_a_node_make_no_work_between_nodes() {
+    let program = r#"
+        materialize(b, infinity, infinity, keys(1, 2)).
+        materialize(v, infinity, infinity, keys(1, 2, 3)).
+        r1 v(@X, X, (I + 1) % 2) :- v(@X, X, I).
+        r2 v(@X, Y, 2) :- b(@X, Y).
+        r3 v(@Y, X, I) :- v(@X, Y, I).
+    "#;
+    for to in 0..2 {
+        for seed in 0..3 {
+            let mut network = Network::new(program, 2, seed);
+            let (row, rows) = (format!("b(\"n0:1\", \"n{to}:1\")"), if to == 0 { 3 } else { 1 });
+            for _ in 0..2 {
+                network.inject(0, &row).run_for(5.0);
+                assert_eq!(network.rows(0, "v").len(), rows);
+                assert_eq!(network.rows(1, "v").len(), to);
+                network.delete(0, &row).run_for(5.0);
+                assert_eq!(network.rows(0, "v").len() + network.rows(1, "v").len(), 0);
+            }
+        }
+    }
+}

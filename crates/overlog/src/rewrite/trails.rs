@@ -25,9 +25,15 @@
 //!   hold rows of fewer only, by induction on `n`;
 //! * *it ends*: trails do not repeat rows, and lesser ones displace greater ones.
 //!
+//! The table itself is what its rules say, without trails: circles within the node are the view
+//! engine's to break, and the table is complete before its trails are looked for. A row that only
+//! changes its trail stays where it is then; were it derived from the trail, a better one would
+//! take out what follows from the row, and in a circle the row itself, round by round.
+//!
 //! A MIN or MAX may take a new value from what came of its old one, round by round without end
 //! (distances to a node that is cut off). So the row of a group is on the trail of what comes
-//! from it too, without its value, and a group takes nothing that came from itself.
+//! from it too, without its value, and a group takes nothing that came from itself. All tables on a
+//! cycle with such a group are derived from trails.
 //!
 //! What stands by itself has the empty trail. It is found among the candidates of the table, which
 //! thus has some.
@@ -53,7 +59,10 @@ pub(crate) fn trails(parts: &mut Parts, catalog: &mut Catalog) {
     if circles.is_empty() {
         return;
     }
+    let grouped = parts.views.iter().filter(|view| view.kind == ViewKind::Grouped);
+    let choosing = grouped.filter_map(|view| circles.get(&view.rule.head.relation)).copied();
     let mut trails = Trails {
+        choosing: choosing.collect(),
         circles,
         tables: Map::default(),
         done: BTreeSet::new(),
@@ -96,6 +105,8 @@ struct Trailed {
 
 struct Trails<'c> {
     circles: Circles,
+    /// Cycles with a group that must not take what came from itself.
+    choosing: BTreeSet<RelationId>,
     tables: Map<RelationId, Trailed>,
     /// Tables whose best trails have their view.
     done: BTreeSet<RelationId>,
@@ -159,6 +170,7 @@ impl Trails<'_> {
             self.views.push(View { rule, kind });
             return;
         };
+        let plain = self.without_trails(&rule);
         let origins = self.follow(&mut rule);
         let mut trailed = rule.clone();
         match kind {
@@ -180,7 +192,10 @@ impl Trails<'_> {
             }
             _ => {
                 step(&mut trailed, &origins, None, 0);
-                self.views.push(View { rule: rule.clone(), kind });
+                let circle = self.circles.get(&table);
+                let chooses = circle.is_some_and(|circle| self.choosing.contains(circle));
+                let own = if chooses { rule.clone() } else { plain };
+                self.views.push(View { rule: own, kind });
             }
         }
         // The trail was made the last column.
@@ -192,6 +207,20 @@ impl Trails<'_> {
         if self.done.insert(table) {
             self.choose(&rule, table, shipped.contains(&table));
         }
+    }
+
+    /// The rule as it is, but for the trails in tables that are shipped.
+    fn without_trails(&self, rule: &Rule) -> Rule {
+        let mut rule = rule.clone();
+        for term in &mut rule.body {
+            if let Term::Atom(atom) = term
+                && let Some(&Trailed { best, at, .. }) = self.tables.get(&atom.relation)
+                && best == atom.relation
+            {
+                atom.columns.insert(at, Pattern::Any);
+            }
+        }
+        rule
     }
 
     /// Lets the predicates of a body that are on the cycle of its head tell their trails.

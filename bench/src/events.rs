@@ -66,7 +66,7 @@ fn give(node: &mut Node, relation: &str, values: &[i64]) {
 /// Runs the turns that wait, at this time.
 pub fn turns(node: &mut Node, now_ns: u64) {
     while node.begin(now_ns, now_ns as i64, &mut Blind) {
-        while node.derive(1024, &mut Blind) {}
+        while node.derive(1024, &mut Blind) == Progress::More {}
         node.commit(&mut Blind);
         while node.refine(&mut Blind) == Progress::More {}
         node.finish(&mut Blind);

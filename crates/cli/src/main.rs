@@ -35,6 +35,10 @@ enum Status {
     Failed = 1,
     /// The command line is wrong.
     Usage = 2,
+    /// Ended by SIGINT before its end.
+    Interrupted = 130,
+    /// Ended by SIGTERM before its end.
+    Terminated = 143,
 }
 
 fn main() -> ExitCode {

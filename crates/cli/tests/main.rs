@@ -16,6 +16,7 @@ mod outside;
 mod run;
 mod schemas;
 mod sessions;
+mod signals;
 mod sim;
 mod sources;
 mod top;

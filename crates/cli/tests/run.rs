@@ -262,13 +262,15 @@ fn changes_are_watched() {
 }
 
 #[test]
-fn options_without_effect_are_told() {
+fn options_without_effect_are_mistakes() {
     let folder = Folder::new();
     let file = folder.file("ping.olg", PING);
     let output = run(&format!("run {file} --nodes 1 --for 0.1 --memory 1M --workers 4 --ui a:1"));
-    assert_eq!(status(&output), 0);
+    assert_eq!(status(&output), 2);
     for option in ["--memory", "--workers", "--ui"] {
-        let expected = format!("tidemill: warning: {option} has no effect here");
+        let expected = format!("tidemill: {option} has no effect here");
         assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
     }
+    assert_eq!(status(&run(&format!("sim {file} --for 1 --engine compiled"))), 2);
+    assert_eq!(status(&run(&format!("sim {file} --for 1 --engine interpret"))), 0);
 }

@@ -188,7 +188,8 @@ fn statistics_go_to_standard_error() {
     let output = run(&format!("sim {file} --nodes 3 --for 2 --stats"));
     let errors = stderr(&output);
     assert!(errors.contains("nodes: 3 created, 3 alive\n"), "{errors}");
-    assert!(errors.contains("processes: 0 created, 0 alive\n"), "{errors}");
+    assert!(errors.contains("rules: 3, "), "{errors}");
+    assert!(errors.contains("pongs: ") && !errors.contains("processes"), "{errors}");
     let peak = errors.lines().find_map(|line| line.strip_prefix("peak memory: "));
     let bytes = peak.and_then(|peak| peak.strip_suffix(" bytes")).map(str::parse::<u64>);
     assert!(matches!(bytes, Some(Ok(1_000_000..))), "{errors}");
@@ -223,4 +224,27 @@ fn what_a_lost_node_supported_goes_before_the_run_ends() {
     let deleted = lines[1].strip_suffix(" n0:1 d - b(\"n0:1\", 7)").expect(&text);
     let at: f64 = deleted.parse().expect("a time");
     assert!((100.0..131.0).contains(&at), "{text}");
+}
+
+#[test]
+fn the_roll_of_nodes_is_complete_before_anything_happens() {
+    let folder = Folder::new();
+    let program = "\
+materialize(seen, infinity, infinity, keys(1, 2, 3)).
+first(NODE, 0).
+r1 seen(@N, T, a_COUNT<*>) :- first(@N, T), sim::node(@N, A, I, Alive), Alive.
+r2 seen(@N, 1, a_COUNT<*>) :- periodic(@N, E, 0, 1), sim::node(@N, A, I, Alive), Alive.
+watchmod(seen, \"i\").
+";
+    let file = folder.file("roll.olg", program);
+    let script = folder.file("roll.sim", "at 5 crash 2\nat 6 crash 1\nat 7 restart 1\n");
+    let output = run(&format!("sim {file} --nodes 4 --script {script}"));
+    let text = stdout(&output);
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains(" i ")).collect();
+    let whole = lines.iter().filter(|line| line.starts_with("0.0") && line.ends_with(", 4)"));
+    assert_eq!(whole.count(), 8, "{text}");
+    // Node 2 is dead when node 1 comes back.
+    let later: Vec<&&str> = lines.iter().filter(|line| line.starts_with("7.0")).collect();
+    assert_eq!(later.len(), 2, "{text}");
+    assert!(later.iter().all(|line| line.ends_with(", 3)")), "{text}");
 }

@@ -131,6 +131,7 @@ fn explain_draws_the_graph_in_three_languages() {
     let svg = form("svg");
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.contains(">pongs<"));
     let warned = run(&format!("explain {file} --form dot --asm"));
+    assert_eq!(status(&warned), 2);
     assert!(stderr(&warned).contains("--asm has no effect here"), "{}", stderr(&warned));
 }
 

@@ -10,6 +10,8 @@
 //! The look in step 5 is a system call and costs more than most turns, hence the batch.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tidemill_stdx::log::Level;
@@ -92,6 +94,8 @@ pub struct Loop<W> {
     charged: u64,
     running: bool,
     stopping: bool,
+    /// Stops it from another thread or a signal handler.
+    stop_flag: Option<Arc<AtomicBool>>,
     ready: Vec<Ready>,
 }
 
@@ -122,6 +126,7 @@ impl<W: 'static> Loop<W> {
             charged: 0,
             running: false,
             stopping: false,
+            stop_flag: None,
             ready: Vec::new(),
         }
     }
@@ -246,6 +251,18 @@ impl<W: 'static> Loop<W> {
         self.stopping = true;
     }
 
+    /// Makes `run` return soon after `flag` becomes true, also in the middle of a turn, which then
+    /// stays suspended: for signals, which nothing that a program does may hold up. A loop that
+    /// waits for its host does not see it.
+    pub fn stop_when(&mut self, flag: Arc<AtomicBool>) {
+        self.stop_flag = Some(flag);
+    }
+
+    fn is_told_to_stop(&self) -> bool {
+        // Relaxed: a wish, which nothing else is published with.
+        self.stop_flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
     /// Runs until stopped, or until nothing is left to do.
     pub fn run(&mut self, world: &mut W) -> Outcome {
         self.run_to(world, None)
@@ -281,7 +298,8 @@ impl<W: 'static> Loop<W> {
             if is_quiet && self.now >= end {
                 return Outcome::Reached;
             }
-            if self.stopping || !is_quiet && self.stats.steps >= steps_end {
+            let stopping = self.stopping || self.is_told_to_stop();
+            if stopping || !is_quiet && self.stats.steps >= steps_end {
                 return Outcome::Stopped;
             }
         }
@@ -309,7 +327,7 @@ impl<W: 'static> Loop<W> {
 
     fn rounds(&mut self, world: &mut W, end: Option<Time>) -> Outcome {
         loop {
-            if self.stopping {
+            if self.stopping || self.is_told_to_stop() {
                 return Outcome::Stopped;
             }
             if end.is_none() && self.is_exhausted() {
@@ -395,7 +413,7 @@ impl<W: 'static> Loop<W> {
             Slice::Steps(steps) => steps,
         };
         for count in 0..turns {
-            if self.stopping || self.now - began >= BATCH_SPAN {
+            if self.stopping || self.now - began >= BATCH_SPAN || self.is_told_to_stop() {
                 return count > 0;
             }
             let Some(next) = self.queue.next(limit) else { return count > 0 };
@@ -456,7 +474,7 @@ impl<W: 'static> Loop<W> {
                 say!(Error, "event", "a turn is given up with {dropped} calls left");
                 return true;
             }
-            if meter.is_over(&mut *self.host) {
+            if meter.is_over(&mut *self.host) || self.is_told_to_stop() {
                 return false;
             }
             let Some(task) = self.turn.next() else { break };

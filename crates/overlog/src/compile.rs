@@ -141,7 +141,8 @@ fn statements(program: &Program, sources: &Sources, catalog: &Catalog) -> Compil
             Statement::Fact(fact) => {
                 compiled.facts.extend(find(&fact.tuple.name).map(|relation| {
                     let columns = translate::fact(&fact.tuple);
-                    Fact { relation, columns, place: place(sources, fact.tuple.span) }
+                    let location = translate::fact_location(&fact.tuple, relation, catalog);
+                    Fact { relation, columns, location, place: place(sources, fact.tuple.span) }
                 }))
             }
             Statement::Watch(watch) => compiled

@@ -41,8 +41,8 @@ const INDENT_MAX: usize = 40;
 pub fn format(file: FileId, text: &str) -> Result<String, Vec<Diagnostic>> {
     let text = text.replace("\r\n", "\n");
     let mut tokens = lex(file, &text, 0);
-    let wrong: Vec<Diagnostic> =
-        tokens.iter_mut().filter_map(|token| token.error.take()).map(|error| *error).collect();
+    let found = tokens.iter_mut().filter_map(|token| token.error.take()).map(|found| *found);
+    let wrong: Vec<Diagnostic> = found.filter(Diagnostic::is_error).collect();
     if !wrong.is_empty() {
         return Err(wrong);
     }

@@ -46,6 +46,8 @@ pub(crate) struct Head {
     pub relation: RelationId,
     /// One per column.
     pub columns: Vec<HeadColumn>,
+    /// The column of the location, if it is another than the relation's.
+    pub place: Option<u32>,
     /// What is done with it.
     pub action: Action,
 }
@@ -72,9 +74,14 @@ pub(crate) struct Atom {
     pub negated: bool,
     /// One per column; a [`Pattern::Reg`] is a variable, bound or not.
     pub columns: Vec<Pattern>,
+    /// The column of the location, if it is another than the relation's.
+    pub place: Option<u32>,
     /// In the source.
     pub span: Span,
 }
+
+/// The place of a predicate that takes the rows of its node whatever their columns say.
+pub(crate) const ANYWHERE: u32 = u32::MAX;
 
 /// `a_MIN((G), (R), p(...))`.
 #[derive(Clone, Debug)]
@@ -151,8 +158,7 @@ impl Rule {
 
     /// Where the head goes; `None` if an aggregate says so.
     pub fn head_location(&self, catalog: &Catalog) -> Option<Location> {
-        let column = catalog.relation(self.head.relation).location as usize;
-        match self.head.columns.get(column)? {
+        match self.head.columns.get(self.head.location_column(catalog) as usize)? {
             HeadColumn::Value(expr) => Some(location_of(expr)),
             HeadColumn::Aggregate { .. } => None,
         }
@@ -160,13 +166,17 @@ impl Rule {
 }
 
 impl Atom {
+    /// The column that says where the predicate lies.
+    pub fn location_column(&self, catalog: &Catalog) -> u32 {
+        self.place.unwrap_or(catalog.relation(self.relation).location)
+    }
+
     /// Where the predicate lies.
     pub fn location(&self, catalog: &Catalog) -> Location {
-        let column = catalog.relation(self.relation).location as usize;
-        match self.columns.get(column) {
+        match self.columns.get(self.location_column(catalog) as usize) {
             Some(Pattern::Reg(reg)) => Location::Var(*reg),
             Some(Pattern::Equal(expr)) => location_of(expr),
-            // The checker lets nothing else stand there.
+            // `ANYWHERE`; the checker lets nothing else stand there.
             _ => Location::Fixed(Expr::Param(Param::Node)),
         }
     }
@@ -197,6 +207,11 @@ impl Term {
 }
 
 impl Head {
+    /// The column that says where the head goes.
+    pub fn location_column(&self, catalog: &Catalog) -> u32 {
+        self.place.unwrap_or(catalog.relation(self.relation).location)
+    }
+
     /// Calls `f` for every variable in it.
     pub fn for_each_reg(&self, f: &mut impl FnMut(Reg)) {
         for column in &self.columns {
@@ -276,6 +291,8 @@ pub(crate) struct Catalog {
     exact: BTreeSet<RelationId>,
     /// Tables that choose the best trail of each row.
     trails: BTreeSet<RelationId>,
+    /// Relations whose location stands in one column here and in another there.
+    moving: BTreeSet<RelationId>,
 }
 
 impl Catalog {
@@ -315,6 +332,22 @@ impl Catalog {
     /// True for tables whose rows do not end by themselves.
     pub fn is_hard(&self, id: RelationId) -> bool {
         self.relation(id).table().is_some() && !self.relation(id).is_soft()
+    }
+
+    /// Notes that uses of a relation have their location in different columns: no column need
+    /// hold the address of the node where a row lies.
+    pub fn mark_moving(&mut self, id: RelationId) {
+        self.moving.insert(id);
+    }
+
+    /// True for relations whose uses have their location in different columns.
+    pub fn is_moving(&self, id: RelationId) -> bool {
+        self.moving.contains(&id)
+    }
+
+    /// The column that holds the same address in all rows of a node, if there is one.
+    pub fn constant_column(&self, id: RelationId) -> Option<u32> {
+        (!self.is_moving(id)).then(|| self.relation(id).location)
     }
 
     /// Notes that a hidden table holds exactly what its rule derives at any time.

@@ -10,7 +10,7 @@
 //! | double | `1.5`, `1.5e-3`, `2e9`; `1.` is an integer and the end of a statement |
 //! | time, interval | `1.5t`, `1.5s`, at most 9 decimals |
 //! | string | `"..."` with `\n \r \t \f \" \\ \xHH`, on one line; bytes `b"..."` |
-//! | comment | `/* */` (they nest), and `//`, `%%`, `#!` to the end of the line |
+//! | comment | `/* */` (they do not nest), and `//`, `%%`, `#!` to the end of the line |
 //!
 //! The lexer never fails: a token that is wrong carries its diagnostic, and stands for something
 //! harmless. Whether that is reported is the preprocessor's choice, which may skip the token.
@@ -241,30 +241,27 @@ impl<'a> Lexer<'a> {
         TokenKind::Comment
     }
 
+    /// Ends at the first `*/`, as in C; a `/*` inside is likely the start of a comment that was
+    /// meant to be left out as a whole.
     fn block_comment(&mut self, start: usize) -> TokenKind {
-        let bytes = self.text.as_bytes();
-        let mut depth = 0usize;
-        while self.at < bytes.len() {
-            match &bytes[self.at..bytes.len().min(self.at + 2)] {
-                b"/*" => {
-                    depth += 1;
-                    self.at += 2;
-                }
-                b"*/" => {
-                    depth -= 1;
-                    self.at += 2;
-                    if depth == 0 {
-                        return TokenKind::Comment;
-                    }
-                }
-                _ => self.at += 1,
-            }
+        let body = start + 2;
+        let length = self.text[body..].find("*/");
+        let inside = length.map_or(&self.text[body..], |length| &self.text[body..body + length]);
+        self.at = body + inside.len() + if length.is_some() { 2 } else { 0 };
+        if length.is_none() {
+            let open = self.span(start, body);
+            self.wrong(
+                Diagnostic::error("unterminated-comment", open, "comment has no end")
+                    .help("close it with `*/`"),
+            );
+        } else if let Some(inner) = inside.find("/*") {
+            let inner = self.span(body + inner, body + inner + 2);
+            let message = "`/*` inside a comment: comments do not nest";
+            self.wrong(
+                Diagnostic::warning("nested-comment", inner, message)
+                    .label(self.span(self.at - 2, self.at), "the comment ends here"),
+            );
         }
-        let open = self.span(start, start + 2);
-        self.wrong(
-            Diagnostic::error("unterminated-comment", open, "comment has no end")
-                .help("comments nest: each `/*` needs its own `*/`"),
-        );
         TokenKind::Comment
     }
 
@@ -376,9 +373,12 @@ mod tests {
     }
 
     #[test]
-    fn comments_nest_and_strays_are_one() {
-        check("1 /* /* */ */ 2 // x\n3 %% y\n4 #! z", "1 Comment 2 Comment 3 Comment 4 Comment");
-        check("/* /* */", "unterminated-comment");
+    fn comments_do_not_nest_and_strays_are_one() {
+        check("1 /* a */ 2 // x\n3 %% y\n4 #! z", "1 Comment 2 Comment 3 Comment 4 Comment");
+        check("/* /* */ 1", "nested-comment 1");
+        check("/* /* */ */ 1", "nested-comment * / 1");
+        check("/*/ 1 */ 2 /**/ 3", "Comment 2 Comment 3");
+        check("/* ä /*", "unterminated-comment");
         check("1 $;ä 2", "1 stray-character 2");
     }
 }

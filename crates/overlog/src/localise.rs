@@ -67,6 +67,7 @@ pub(crate) fn strands(
                 relation: rule.head.relation,
                 columns: rule.head.columns.clone(),
                 action: rule.head.action,
+                location: rule.head.place,
                 group_at,
             };
             let mut strand = builder.finish(trigger, output);
@@ -94,6 +95,7 @@ pub(crate) fn strands(
                         .map(HeadColumn::Value)
                         .collect(),
                     action: Action::Emit,
+                    location: None,
                     group_at: 0,
                 },
             ),
@@ -193,7 +195,7 @@ fn for_each_expr(rule: &mut Rule, start: u16, catalog: &Catalog, f: &mut impl Fn
             Term::Let(_, expr) | Term::Filter(expr) => map_expr(expr, f),
             Term::Aggregate(_) => {}
             Term::Atom(atom) => {
-                let location = catalog.relation(atom.relation).location as usize;
+                let location = atom.location_column(catalog) as usize;
                 let keep = (number == start).then_some(location);
                 number += 1;
                 for (column, pattern) in atom.columns.iter_mut().enumerate() {

@@ -37,6 +37,8 @@ pub struct Fact {
     pub relation: RelationId,
     /// One per column; they read no registers.
     pub columns: Vec<Expr>,
+    /// The column that says where it lies.
+    pub location: u32,
     /// `file:line:column`.
     pub place: String,
 }

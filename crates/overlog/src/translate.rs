@@ -21,21 +21,25 @@ use crate::ir::{AggregateTerm, Atom, Catalog, Head, Rule, Term, Var, whole_row};
 pub(crate) fn catalog(program: &Program, checked: &Checked<'_>) -> Catalog {
     let mut catalog = Catalog::default();
     for (symbol, columns) in checked.symbols.iter().zip(&checked.types.columns) {
-        catalog.add(Relation {
+        let id = catalog.add(Relation {
             name: symbol.name.clone(),
-            columns: columns.clone(),
+            columns: if symbol.is_open() { Vec::new() } else { columns.clone() },
             location: symbol.location() as u32,
             storage: storage(symbol),
             hidden: symbol.system.is_some(),
             candidates: None,
         });
+        if symbol.is_moving() {
+            catalog.mark_moving(id);
+        }
     }
     let mut timed = false;
     for statement in program.flat() {
         match statement {
             Statement::Index(index) => {
                 if let Some(id) = catalog.find(system::canonical(&index.name.resolved)) {
-                    add_index(catalog.relation_mut(id), &index.keys.columns);
+                    let constant = catalog.constant_column(id);
+                    add_index(catalog.relation_mut(id), constant, &index.keys.columns);
                 }
             }
             Statement::Rule(rule) => timed |= rule.body.iter().any(is_timer),
@@ -90,12 +94,11 @@ fn columns(written: &[u32], arity: u32) -> Vec<u32> {
     columns
 }
 
-/// An index as joins ask for it: without the location, which is the same in every row.
-fn add_index(relation: &mut Relation, written: &[u32]) {
-    let location = relation.location;
+/// An index as joins ask for it: without the column that is the same in every row.
+fn add_index(relation: &mut Relation, constant: Option<u32>, written: &[u32]) {
     let Storage::Table { spec, .. } = &mut relation.storage else { return };
     let mut wanted = columns(written, spec.arity);
-    wanted.retain(|&column| column != location);
+    wanted.retain(|&column| Some(column) != constant);
     if !wanted.is_empty() && !spec.indexes.contains(&wanted) {
         spec.indexes.push(wanted);
     }
@@ -154,7 +157,21 @@ fn head(rule: &ast::Rule, vars: &mut Vars, symbols: &Symbols<'_>, catalog: &Cata
         (false, false) => Action::Emit,
     };
     let columns = columns.collect();
-    Head { relation: relation(&rule.head.name, catalog), columns, action }
+    let relation = relation(&rule.head.name, catalog);
+    Head { relation, columns, place: place(&rule.head, relation, catalog), action }
+}
+
+/// The column of the location, if it is another than the relation's.
+fn place(functor: &Functor, relation: RelationId, catalog: &Catalog) -> Option<u32> {
+    let column = functor.location? as u32;
+    (column != catalog.relation(relation).location).then_some(column)
+}
+
+/// The column that says where a fact lies. Its first column stands marked even where it is not
+/// in the source, so it counts only if it is the relation's location.
+pub(crate) fn fact_location(functor: &Functor, relation: RelationId, catalog: &Catalog) -> u32 {
+    let own = functor.location.filter(|&column| column > 0).map(|column| column as u32);
+    own.unwrap_or(catalog.relation(relation).location)
 }
 
 fn aggregate_column(aggregate: &ast::Aggregate, vars: &mut Vars) -> HeadColumn {
@@ -231,7 +248,8 @@ impl Vars {
         let args = functor.args.iter().filter_map(Arg::as_expr);
         let columns = args.map(|arg| self.pattern(arg)).collect();
         let relation = relation(&functor.name, catalog);
-        Atom { relation, negated, columns, span: functor.span }
+        let place = place(functor, relation, catalog);
+        Atom { relation, negated, columns, place, span: functor.span }
     }
 
     fn pattern(&mut self, expr: &ast::Expr) -> Pattern {

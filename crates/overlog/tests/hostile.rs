@@ -88,3 +88,52 @@ fn printed_tuples_are_read_back() {
     assert!(wrong.starts_with("--fact:1:6: error[unexpected-token]"), "{wrong}");
     assert_eq!(lex(FileId(0), "", 0)[0].kind, TokenKind::End);
 }
+
+/// The stack that parsing at the limit of depth may take: a quarter of what threads of Rust have,
+/// since code made by sanitizers takes up to four times as much.
+const STACK_BYTES: usize = 512 << 10;
+
+#[test]
+fn the_limit_of_depth_leaves_most_of_a_small_stack() {
+    // Each nests once more; what begins it, and what ends it.
+    let forms = [
+        ("(", ")"),
+        ("(1 + (2 < 3 && ", "))"),
+        ("!", ""),
+        ("!(", ")"),
+        ("-(", ")"),
+        ("~", ""),
+        ("[", "]"),
+        ("{[", "]}"),
+        ("f_abs(", ")"),
+        ("(X in (1, ", "] ? 1 : 2)"),
+        ("(X ? 1 : ", ")"),
+        ("V[", "]"),
+        ("M{1, ", "}"),
+    ];
+    for (open, close) in forms {
+        let deepest =
+            (1..200).rev().map(|depth| nest(open, close, depth)).find(|text| parses(text));
+        let deepest = deepest.unwrap_or_else(|| panic!("`{open}` never parses"));
+        let beyond = nest(open, close, 5000);
+        let parse = move || (parses(&deepest), parses(&beyond));
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(parse);
+        let parsed = thread.expect("a thread").join().expect("no panic");
+        assert_eq!(parsed, (true, false), "{open}");
+    }
+}
+
+fn nest(open: &str, close: &str, depth: usize) -> String {
+    let (open, close) = (open.repeat(depth), close.repeat(depth));
+    format!("r p(@N, Y) :- q(@N, X, V, M), Y := {open}1{close}.")
+}
+
+fn parses(text: &str) -> bool {
+    use tidemill_overlog::parse::parse_text;
+    use tidemill_overlog::pre::{MemoryFiles, Options};
+    use tidemill_stdx::diag::{Sources, has_errors};
+    let mut sources = Sources::new();
+    let (options, files) = (Options::default(), MemoryFiles::default());
+    let (_, found) = parse_text("deep.olg", text, &options, &files, &mut sources);
+    !has_errors(&found)
+}

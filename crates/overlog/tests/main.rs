@@ -8,6 +8,8 @@ mod deletes;
 mod fmt;
 mod harness;
 mod hostile;
+mod limits;
+mod locations;
 #[path = "../../../tests/support/mutate.rs"]
 mod mutate;
 mod noise;

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::harness::Network;
+use tidemill_event::Conditions;
 use tidemill_stdx::rng::Rng;
 
 const NODES: u32 = 4;
@@ -163,4 +164,64 @@ fn rows_that_stay_at_home_take_effect_in_a_later_turn() {
     assert_eq!(network.rows(0, "off"), ["off(\"n0:1\", 1)", "off(\"n0:1\", 3)"]);
     network.delete(0, "seed(\"n0:1\", 0)").run_for(1.0);
     assert_eq!(network.rows(0, "on"), ["on(\"n0:1\", 1)", "on(\"n0:1\", 3)"]);
+}
+
+/// A view over the facts of another node.
+const SHIPPED: &str = r#"
+    materialize(fact, infinity, infinity, keys(1, 2, 3)).
+    materialize(view, infinity, infinity, keys(1, 2)).
+    materialize(far, infinity, infinity, keys(1, 2)).
+    fact("n1:1", "n0:1", 1).
+    fact("n1:1", "n0:1", 2).
+    r1 view(@M, X) :- fact(@N, M, X).
+    r2 far("n2:1", X) :- view(@N, X), N == "n0:1".
+"#;
+
+fn lossy(loss: f64) -> Conditions {
+    Conditions { loss, ..Conditions::default() }
+}
+
+#[test]
+fn nothing_stands_that_only_a_dead_node_supported_however_it_died() {
+    for seed in 1..60 {
+        // Lives of a few milliseconds, shorter than a datagram takes.
+        let mut network = Network::under(lossy(0.02), SHIPPED, 3, seed);
+        network.run_for(0.5 + 0.001 * (seed % 7) as f64);
+        for life in 0..=(seed % 3) {
+            network.crash(1).run_for(0.002 * (life + 1) as f64);
+            network.restart(1).run_for(0.003 + 0.011 * (seed % 5) as f64);
+        }
+        network.crash(1).run_for(100.0);
+        assert!(network.rows(0, "view").is_empty(), "{seed}: {:?}", network.rows(0, "view"));
+        assert!(network.rows(2, "far").is_empty(), "{seed}: {:?}", network.rows(2, "far"));
+    }
+}
+
+#[test]
+fn what_a_restarted_node_supports_is_there_however_often_it_died() {
+    for seed in 1..60 {
+        let mut network = Network::under(lossy(0.02), SHIPPED, 3, seed);
+        network.run_for(0.5 + 0.001 * (seed % 7) as f64);
+        for life in 0..=(seed % 3) {
+            network.crash(1).run_for(0.002 * (life + 1) as f64);
+            network.restart(1).run_for(0.003 + 0.011 * (seed % 5) as f64);
+        }
+        if seed % 2 == 0 {
+            network.crash(0).run_for(0.004).restart(0);
+        }
+        network.run_for(100.0);
+        assert_eq!(network.rows(0, "view").len(), 2, "{seed}: {:?}", network.rows(0, "view"));
+        assert_eq!(network.rows(2, "far").len(), 2, "{seed}: {:?}", network.rows(2, "far"));
+    }
+}
+
+#[test]
+fn idle_views_survive_the_loss_of_two_datagrams_in_five() {
+    let source = SHIPPED.replace("materialize(fact", "watchmod(view, \"d\"). materialize(fact");
+    for seed in 1..6 {
+        let mut network = Network::under(lossy(0.4), &source, 3, seed);
+        network.run_for(1800.0);
+        assert_eq!(network.rows(0, "view").len(), 2, "{seed}");
+        assert!(network.lines.borrow().is_empty(), "{seed}: {:?}", network.lines.borrow());
+    }
 }

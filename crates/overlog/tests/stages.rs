@@ -11,6 +11,7 @@ use tidemill_overlog::program::{Compiled, StageUse, Watch};
 use tidemill_overlog::stage::{Memory, Registry};
 use tidemill_overlog::{Options, compile};
 use tidemill_relation::text::{DisplayTuple, parse_tuple};
+use tidemill_relation::view::Progress;
 use tidemill_relation::{OwnedValue, TypeSet, plan};
 use tidemill_stdx::diag::Sources;
 
@@ -86,9 +87,9 @@ impl World {
         if !self.node.begin(0, 0, &mut self.log) {
             return false;
         }
-        while self.node.derive(10, &mut self.log) {}
+        while self.node.derive(10, &mut self.log) == Progress::More {}
         self.node.commit(&mut self.log);
-        while self.node.refine(&mut self.log) == tidemill_relation::view::Progress::More {}
+        while self.node.refine(&mut self.log) == Progress::More {}
         self.node.finish(&mut self.log);
         true
     }
@@ -232,7 +233,7 @@ fn stages_are_checked() {
         (
             r#"stage("tide", a, b)."#,
             "s.olg:1:7: error[unknown-stage]: there is no operator \"tide\"",
-            "there are \"TOKENIZER\", \"CSVtuple\"",
+            "there are \"TOKENIZER\", \"CSVtuple\", \"CSV\"",
         ),
         (
             r#"stage("TOKENIZER", a, b). r1 a(@N, X) :- in(@N, X)."#,

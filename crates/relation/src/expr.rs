@@ -126,6 +126,11 @@ impl Expr {
             }
         }
     }
+
+    /// True if there is nothing to compute, so that it cannot fail.
+    pub fn is_given(&self) -> bool {
+        matches!(self, Expr::Const(_) | Expr::Reg(_) | Expr::Param(_))
+    }
 }
 
 impl Expr {
@@ -155,6 +160,11 @@ pub trait Ambient {
     fn random(&self) -> u64;
     /// A parameter of the node.
     fn param(&self, param: Param) -> Value<'_>;
+    /// True once whoever runs strands wants them to end, however little they have done: what
+    /// they have derived by then is given up.
+    fn is_interrupted(&self) -> bool {
+        false
+    }
 }
 
 /// Where expressions are evaluated: registers, the turn's scratch region, and the surroundings.

@@ -24,6 +24,12 @@ pub trait Sink {
         let _ = inputs;
     }
 
+    /// True if it holds more than it may: the strand ends where it is, and what it has derived is
+    /// given up.
+    fn is_full(&self) -> bool {
+        false
+    }
+
     /// A result has passed all joins; called only by strands run with [`Reading::traced`].
     fn joined(&mut self, rule: RuleId) {
         let _ = rule;
@@ -79,6 +85,9 @@ pub fn run_rows<'a>(
     let table = reading.database.table(strand.trigger.relation);
     let mut run = Run::new(strand, reading, scope, sink);
     for &row in rows {
+        if run.is_over() {
+            break;
+        }
         run.start((0..strand.trigger.columns.len() as u32).map(|column| table.value(row, column)));
     }
 }
@@ -133,7 +142,14 @@ struct Run<'a, 'r> {
     columns: Vec<Value<'a>>,
     /// Where the run stands, if it can rest.
     rest: Option<&'r mut Rest>,
+    /// Rows looked at.
+    looked: u32,
+    /// It was interrupted, or its sink is full.
+    over: bool,
 }
+
+/// Rows looked at between two looks at whether to go on at all.
+const LOOK_EVERY: u32 = 256;
 
 struct Aggregates<'a> {
     columns: Vec<Aggregated<'a>>,
@@ -162,7 +178,19 @@ impl<'a, 'r> Run<'a, 'r> {
             aggregates: None,
             columns: Vec::new(),
             rest: None,
+            looked: 0,
+            over: false,
         }
+    }
+
+    /// Whether to end at once; asked for each row.
+    #[inline]
+    fn is_over(&mut self) -> bool {
+        self.looked = self.looked.wrapping_add(1);
+        if self.looked.is_multiple_of(LOOK_EVERY) {
+            self.over |= self.scope.ambient.is_interrupted() || self.sink.is_full();
+        }
+        self.over
     }
 
     fn start(&mut self, trigger: impl Iterator<Item = Value<'a>>) {
@@ -271,7 +299,14 @@ impl<'a, 'r> Run<'a, 'r> {
         let table = self.reading.database.table(lookup.relation);
         let rows = table.rows(lookup.access, key.as_slice(), visible);
         match self.rest {
-            None => rows.for_each(|row| self.join_row(lookup, row, next)),
+            None => {
+                for row in rows {
+                    if self.is_over() {
+                        break;
+                    }
+                    self.join_row(lookup, row, next);
+                }
+            }
             Some(_) => self.join_resting(lookup, rows, next),
         }
         Ok(())
@@ -328,6 +363,9 @@ impl<'a, 'r> Run<'a, 'r> {
         let key = self.key(lookup)?;
         let table = self.reading.database.table(lookup.relation);
         for row in table.rows(lookup.access, key.as_slice(), visible) {
+            if self.is_over() {
+                break;
+            }
             match self.bind_row(lookup, row) {
                 Ok(true) => return Ok(true),
                 Ok(false) => {}
@@ -340,9 +378,14 @@ impl<'a, 'r> Run<'a, 'r> {
     fn finds(&mut self, lookup: &'a Lookup) -> Result<bool, EvalError> {
         let visible = (self.reading.visible)(lookup.atom, lookup);
         let key = self.key(lookup)?;
+        // What is compared must have a value, whether there is a row to compare it with or not.
+        for expr in lookup.compared_alike() {
+            self.value(expr)?;
+        }
         let table = self.reading.database.table(lookup.relation);
         for row in table.rows(lookup.access, key.as_slice(), visible) {
-            if self.bind_row(lookup, row)? {
+            // One that is over derives nothing more.
+            if self.is_over() || self.bind_row(lookup, row)? {
                 return Ok(true);
             }
         }
@@ -437,7 +480,9 @@ impl<'a, 'r> Run<'a, 'r> {
             Ok(Some(columns)) => {
                 self.aggregates = Some(Aggregates { columns, results: 0 });
                 self.step(group.len());
-                let Some(aggregates) = self.aggregates.take() else { return };
+                let Some(aggregates) = self.aggregates.take().filter(|_| !self.over) else {
+                    return;
+                };
                 if let Err(error) = self.derive_aggregate(aggregates) {
                     self.fail(error);
                 }

@@ -14,8 +14,10 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// True if the program did what it promised: no violation, and all expectations held.
+    /// True if the program did what it promised: no violation, no turn without an end, and all
+    /// expectations held.
     pub fn is_well(&self) -> bool {
-        self.summary.violations == 0 && self.summary.expectations_failed == 0
+        let Summary { violations, expectations_failed, given_up, .. } = &self.summary;
+        *violations == 0 && *expectations_failed == 0 && *given_up == 0
     }
 }

@@ -9,7 +9,7 @@ use std::cell::{Ref, RefCell, RefMut};
 use std::fmt::{self, Write as _};
 use std::rc::Rc;
 
-use tidemill_overlog::node::{Observer, Sighting};
+use tidemill_overlog::node::{GivenUp, Limit, Observer, Sighting};
 use tidemill_relation::json::JsonWriter;
 use tidemill_relation::text::DisplayTuple;
 
@@ -26,6 +26,8 @@ pub struct Journal {
     pub expectations_met: u64,
     /// Expectations of the script that did not.
     pub expectations_failed: u64,
+    /// Turns that were given up because they would not end.
+    pub given_up: u64,
     json: JsonWriter,
 }
 
@@ -37,6 +39,7 @@ impl Journal {
             violations: 0,
             expectations_met: 0,
             expectations_failed: 0,
+            given_up: 0,
             json: JsonWriter::new(),
         }
     }
@@ -91,6 +94,24 @@ impl fmt::Display for Seconds {
     }
 }
 
+/// A turn that was given up, as an error at the first rule of its cycle.
+struct GivenUpNote<'g>(&'g GivenUp<'g>);
+
+impl fmt::Display for GivenUpNote<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let GivenUp { node, limit, rules } = self.0;
+        let place = rules.first().map_or("tidemill", |(_, place)| place);
+        write!(f, "{place}: error[turn-limit]: ")?;
+        match limit {
+            Limit::Tuples(most) => write!(f, "a turn derives more than {most} event tuples")?,
+            Limit::Changes(most) => write!(f, "a turn derives more than {most} changes")?,
+            Limit::Rows(most) => write!(f, "a commit changes more than {most} rows of views")?,
+        }
+        let names: Vec<&str> = rules.iter().map(|(name, _)| *name).collect();
+        write!(f, " and is given up; the rules of its cycle: {} ({node})", names.join(", "))
+    }
+}
+
 /// A journal shared between the nodes that write it and the run that reads it.
 #[derive(Clone, Debug)]
 pub struct SharedJournal(Rc<RefCell<Journal>>);
@@ -133,6 +154,13 @@ impl Observer for SharedJournal {
     fn rule_failed(&mut self, node: &str, rule: &str, place: &str, reason: &str) {
         let note = format!("{place}: fault[rule-failed]: {reason} ({rule}, {node})");
         self.get_mut().console.note(note);
+    }
+
+    fn given_up(&mut self, given_up: GivenUp<'_>) {
+        let mut journal = self.get_mut();
+        journal.given_up += 1;
+        let note = GivenUpNote(&given_up).to_string();
+        journal.console.note(note);
     }
 }
 
@@ -201,6 +229,17 @@ mod tests {
             notes.text(),
             "tidemill: 1.000123 n0:1: ping(\"n1:1\", 2.0, 1.500000000s) (rule bad)\n"
         );
+    }
+
+    #[test]
+    fn a_turn_that_is_given_up_names_its_rules() {
+        let (mut journal, _, notes) = journal(Form::Text);
+        let rules = vec![("r1", "a.olg:3:1"), ("r2", "a.olg:4:1")];
+        journal.given_up(GivenUp { node: "n0:1", limit: Limit::Tuples(7), rules });
+        let wanted = "a.olg:3:1: error[turn-limit]: a turn derives more than 7 event tuples and is \
+                      given up; the rules of its cycle: r1, r2 (n0:1)\n";
+        assert_eq!(notes.text(), wanted);
+        assert_eq!(journal.get().given_up, 1);
     }
 
     #[test]

@@ -7,12 +7,13 @@
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tidemill_event::{Handlers, Host, Interest, Loop, Os, Outcome, Time};
 use tidemill_overlog::fleet::{self, Extra, Fleet, Ports, World};
 use tidemill_overlog::net::mail::Fabric;
-use tidemill_overlog::node::{Identity, Program};
+use tidemill_overlog::node::{Identity, Program, TURN_TUPLES_MAX};
 use tidemill_overlog::program::Compiled;
 use tidemill_overlog::query::Shown;
 use tidemill_overlog::stage;
@@ -64,8 +65,12 @@ pub struct RunOptions {
     pub extra: Vec<Extra>,
     /// The operators that the program was loaded with.
     pub operators: Arc<stage::Registry>,
+    /// Event tuples that a turn may derive; one that derives more is given up.
+    pub turn_tuples_max: u64,
     /// The run ends when this can be read. Its owner keeps it open until then.
     pub stop: Option<RawFd>,
+    /// True once `stop` can be read: then it ends in the middle of a turn, too.
+    pub stop_flag: Option<Arc<AtomicBool>>,
     /// Where the counters are shown. They go when the run and all others who hold it do.
     pub registry: Registry,
 }
@@ -80,7 +85,9 @@ impl Default for RunOptions {
             landmark: None,
             extra: Vec::new(),
             operators: Arc::default(),
+            turn_tuples_max: TURN_TUPLES_MAX,
             stop: None,
+            stop_flag: None,
             registry: Registry::in_memory(),
         }
     }
@@ -102,6 +109,11 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
     let journal = SharedJournal::new(Journal::new(console));
     let mut fleet = Fleet::new(program, options.fabric, seed, Box::new(journal.clone()));
     options.extra.iter().for_each(|extra| fleet.add_extra(extra.clone()));
+    fleet.limit_turns(options.turn_tuples_max);
+    if let Some(stop) = &options.stop_flag {
+        events.stop_when(stop.clone());
+        fleet.interrupt_by(stop.clone());
+    }
     let meters = Meters::new(options.registry.clone());
     let registry = options.registry.clone();
     fleet.show(Shown::new(move || registry.snapshot().counters.into_iter().collect()));
@@ -127,7 +139,13 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
         return Err(format!("the system fails to wait: {error}"));
     }
     say!(Info, "fleet", "the run is over: {outcome:?}");
-    Ok(world.finish(&mut events))
+    let ended = world.finish(&mut events);
+    // Relaxed: a wish, which nothing else is published with.
+    if options.stop_flag.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+        // To free what a large run holds may take longer than its user should wait.
+        std::mem::forget((world, events));
+    }
+    Ok(ended)
 }
 
 /// Shows the counters now and from now on.
@@ -220,11 +238,12 @@ impl World for RunWorld {
 
 impl RunWorld {
     /// Writes what waits and sums up.
-    fn finish(mut self, events: &mut Loop<RunWorld>) -> Ended {
+    fn finish(&mut self, events: &mut Loop<RunWorld>) -> Ended {
         self.meters.update(&self.fleet, events.stats());
         let mut summary = Summary::of(&self.fleet, events);
         let mut journal = self.journal.get_mut();
         summary.violations = journal.violations;
+        summary.given_up = journal.given_up;
         journal.console.flush();
         Ended { summary, failure: journal.console.take_failure() }
     }

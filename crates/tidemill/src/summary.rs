@@ -39,8 +39,27 @@ pub struct Summary {
     pub expectations_met: u64,
     /// Expectations of the script that did not.
     pub expectations_failed: u64,
+    /// Turns that were given up because they would not end; they are among `dropped`, too.
+    pub given_up: u64,
+    /// It was told to end before its end.
+    pub interrupted: bool,
+    /// Rules of the program, and how often they were started and have derived something.
+    pub rules: RuleTotals,
     /// What all chance followed from, where that was given.
     pub seed: Option<u64>,
+}
+
+/// What the rules of a program have done at all nodes that live.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RuleTotals {
+    /// Rules of the program.
+    pub rules: u64,
+    /// How often one was started by an event, a timer or a changed row.
+    pub fired: u64,
+    /// Tuples that rules have derived.
+    pub derived: u64,
+    /// Derivations that were dropped because something could not be computed.
+    pub failed: u64,
 }
 
 impl Summary {
@@ -59,6 +78,7 @@ impl Summary {
         let (frames, bytes) = frames(fleet);
         (summary.messages, summary.bytes) = (host.sent + frames, host.sent_bytes + bytes);
         summary.dropped = dropped(fleet, events);
+        summary.rules = rule_totals(fleet);
         summary
     }
 
@@ -91,6 +111,9 @@ impl Summary {
                 json.key("violations").number(self.violations);
                 json.key("expectations_met").number(self.expectations_met);
                 json.key("expectations_failed").number(self.expectations_failed);
+                if self.interrupted {
+                    json.key("interrupted").bool(true);
+                }
                 if let Some(seed) = self.seed {
                     json.key("seed").number(seed);
                 }
@@ -110,6 +133,19 @@ fn rows(fleet: &Fleet) -> Vec<(String, u64)> {
         nodes.filter_map(|node| Some(node.database().get(id)?.len() as u64)).sum()
     };
     tables.map(|(id, relation)| (relation.name.clone(), count(id))).collect()
+}
+
+/// What rules have done so far.
+fn rule_totals(fleet: &Fleet) -> RuleTotals {
+    let mut totals =
+        RuleTotals { rules: fleet.program().plan().rules.len() as u64, ..RuleTotals::default() };
+    let nodes = fleet.ids().filter_map(|id| fleet.node(id));
+    for rule in nodes.flat_map(|node| &node.counters().rules) {
+        totals.fired += rule.fired;
+        totals.derived += rule.derived;
+        totals.failed += rule.failed;
+    }
+    totals
 }
 
 /// Frames that nodes sent over connections, which are no datagrams of the host, and their bytes.
@@ -190,9 +226,12 @@ impl fmt::Display for Summary {
         if self.violations > 0 {
             write!(f, "; violations: {}", self.violations)?;
         }
-        match self.seed {
-            Some(seed) => write!(f, "; seed {seed}"),
-            None => Ok(()),
+        if let Some(seed) = self.seed {
+            write!(f, "; seed {seed}")?;
+        }
+        match self.interrupted {
+            true => f.write_str("; interrupted"),
+            false => Ok(()),
         }
     }
 }

@@ -81,7 +81,7 @@ pub fn relation_of(plan: &Plan, pattern: &Pattern) -> Result<RelationId, Unsuite
     };
     let expected = plan.relation(id).arity();
     match pattern.terms.len() {
-        given if given == expected => Ok(id),
+        given if plan.relation(id).takes(given) => Ok(id),
         given => Err(Unsuited::Arity { name: name.to_owned(), expected, given }),
     }
 }

@@ -73,6 +73,7 @@ pub fn idle_with_components(args: &RunArgs, has_graph: bool) -> Vec<String> {
         (alone && !args.sources.defines.is_empty(), "-D", TEXTS),
         (alone && !args.sources.includes.is_empty(), "-I", TEXTS),
         (args.engine.json, "--json", RULES),
+        (args.engine.turn_limit.is_some(), "--turn-limit", RULES),
         (alone && args.engine.engine == Some(EngineKind::Dispatch), "--engine dispatch", GRAPHS),
         (alone && args.busy_wait, "--busy-wait", GRAPHS),
         (args.ui.is_some(), "--ui", "there is no web view in this version"),
@@ -95,6 +96,7 @@ pub fn idle_sim_with_components(args: &SimArgs) -> Vec<String> {
         (!args.sources.defines.is_empty(), "-D", RULES),
         (!args.sources.includes.is_empty(), "-I", RULES),
         (args.engine.json, "--json", RULES),
+        (args.engine.turn_limit.is_some(), "--turn-limit", RULES),
         (args.engine.engine == Some(EngineKind::Dispatch), "--engine dispatch", GRAPHS),
     ];
     chosen(given).map(note).collect()

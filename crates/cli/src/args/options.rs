@@ -29,6 +29,9 @@ pub struct Engine {
     /// Print counters at the end, on standard error
     #[arg(long)]
     pub stats: bool,
+    /// Give up turns of rules that derive more than N event tuples; without it 10 million
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub turn_limit: Option<u64>,
     /// Print one JSON object a line
     #[arg(long)]
     pub json: bool,

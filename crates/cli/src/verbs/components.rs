@@ -12,7 +12,8 @@ use tidemill::components::{
 use tidemill::graph;
 use tidemill::load::FileKind;
 
-use super::outside::{self, Interrupt};
+use super::interrupt::Interrupt;
+use super::outside;
 use super::packets;
 use crate::Status;
 use crate::args::{

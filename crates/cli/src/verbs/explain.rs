@@ -7,6 +7,7 @@ use tidemill::messages::{decoder_listing, layout_text};
 use tidemill::schemas::{is_schema, load_schemas};
 use tidemill_wire::MessageId;
 
+use super::outside;
 use super::packets;
 use crate::Status;
 use crate::args::{ExplainArgs, Form, Sources, idle};
@@ -24,7 +25,9 @@ pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
     if args.sources.files.iter().all(|file| is_schema(Path::new(file))) {
         return messages(args, report);
     }
-    idle(args).iter().for_each(|note| report.warn(note));
+    if let Err(status) = outside::refuse(&idle(args), report) {
+        return status;
+    }
     let loaded = super::load(&args.sources, report);
     let Some(program) = &loaded.program else { return Status::Failed };
     let graph = Graph::new(program);

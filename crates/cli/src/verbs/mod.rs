@@ -3,6 +3,7 @@
 mod components;
 mod explain;
 mod fmt;
+mod interrupt;
 mod messages;
 mod outside;
 mod packets;

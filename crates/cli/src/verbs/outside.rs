@@ -1,17 +1,11 @@
-//! What `run` and `sim` have in common: loading, tuples from the command line, the wish to end, the
-//! console, statistics.
+//! What `run` and `sim` have in common: loading, tuples from the command line, the console,
+//! statistics.
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
-use std::os::unix::net::UnixStream;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
-use signal_hook::low_level::pipe;
 use tidemill::console::{Console, Form};
-use tidemill::summary::Summary;
+use tidemill::summary::{RuleTotals, Summary};
 use tidemill::tuples;
 use tidemill_overlog::fleet::Extra;
 use tidemill_overlog::program::Compiled;
@@ -22,6 +16,7 @@ use tidemill_stdx::diag::{Diagnostic, Sources as Texts, Span};
 use crate::Status;
 use crate::args::{Define, Sources, Tuples};
 use crate::report::Reporter;
+use crate::verbs::interrupt::Interrupt;
 
 /// A program and what the command line says of it, ready to be started.
 pub struct Prelude {
@@ -40,35 +35,21 @@ pub fn prelude(
     given: &Tuples,
     report: Reporter,
 ) -> Result<Prelude, Status> {
-    idle.iter().for_each(|note| report.warn(note));
+    refuse(idle, report)?;
     let program = super::load(sources, report).program.ok_or(Status::Failed)?;
     let extra = tuples(given, &program.plan, report)?;
-    let interrupt =
-        Interrupt::new().map_err(|error| failed(report, &format!("no signals: {error}")))?;
+    let interrupt = Interrupt::new().and_then(|interrupt| {
+        interrupt.insist()?;
+        Ok(interrupt)
+    });
+    let interrupt = interrupt.map_err(|error| failed(report, &format!("no signals: {error}")))?;
     Ok(Prelude { program, extra, interrupt })
 }
 
-/// The wish of the user or the system that the run ends. Who asks twice ends it at once, whatever
-/// it does.
-pub struct Interrupt {
-    /// Becomes true.
-    pub asked: Arc<AtomicBool>,
-    /// Becomes readable.
-    pub stream: UnixStream,
-}
-
-impl Interrupt {
-    /// From now on.
-    pub fn new() -> io::Result<Interrupt> {
-        let (stream, write) = UnixStream::pair()?;
-        let asked = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            flag::register_conditional_default(signal, asked.clone())?;
-            flag::register(signal, asked.clone())?;
-            pipe::register(signal, write.try_clone()?)?;
-        }
-        Ok(Interrupt { asked, stream })
-    }
+/// Refuses options that have nothing to act on.
+pub fn refuse(idle: &[String], report: Reporter) -> Result<(), Status> {
+    idle.iter().for_each(|note| report.error(note));
+    if idle.is_empty() { Ok(()) } else { Err(Status::Usage) }
 }
 
 /// Says why nothing more can be done.
@@ -123,16 +104,12 @@ pub fn console(form: Form) -> Console {
 
 /// Prints what `--stats` asks for.
 pub fn print_stats(summary: &Summary) {
-    let mut text = String::new();
-    let nodes = (summary.nodes, summary.alive);
-    for (name, (created, alive)) in [
-        ("nodes", nodes),
-        ("processes", (0, 0)),
-        ("components", (0, 0)),
-        ("channels", (0, 0)),
-        ("texts", (0, 0)),
-    ] {
-        text.push_str(&format!("{name}: {created} created, {alive} alive\n"));
+    let RuleTotals { rules, fired, derived, failed } = summary.rules;
+    let mut text = format!("nodes: {} created, {} alive\n", summary.nodes, summary.alive);
+    text.push_str(&format!("rules: {rules}, {fired} fired, {derived} tuples derived"));
+    text.push_str(&format!(", {failed} failed\nturns: {}\n", summary.turns));
+    for (table, rows) in &summary.tables {
+        text.push_str(&format!("{table}: {rows} rows\n"));
     }
     if let Some(bytes) = peak_memory_bytes() {
         text.push_str(&format!("peak memory: {bytes} bytes\n"));

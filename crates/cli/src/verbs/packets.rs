@@ -13,7 +13,8 @@ use tidemill::packets::{self, Ended, Loaded, RunOptions, Signal};
 use tidemill_packet::flow;
 use tidemill_stdx::diag::has_errors;
 
-use super::outside::{self, Interrupt};
+use super::interrupt::Interrupt;
+use super::outside;
 use crate::Status;
 use crate::args::{EngineKind, ExplainArgs, Form, RunArgs, Sources};
 use crate::output::Out;

@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use tidemill::console::Form;
 use tidemill::run::{self, Listen, RunOptions};
 use tidemill_overlog::net::mail;
+use tidemill_overlog::node::TURN_TUPLES_MAX;
 use tidemill_stat::Registry;
 
 use super::outside::{self, Prelude, console};
@@ -47,12 +48,16 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         },
         landmark: outside::landmark(&args.sources.defines),
         extra,
+        turn_tuples_max: args.engine.turn_limit.unwrap_or(TURN_TUPLES_MAX),
         stop: Some(interrupt.stream.as_raw_fd()),
+        stop_flag: Some(interrupt.asked.clone()),
         registry: registry(report),
         ..default
     };
     let form = if args.engine.json { Form::Json } else { Form::Text };
-    match run::run(program, options, console(form)) {
+    let ran = run::run(program, options, console(form));
+    interrupt.over();
+    match ran {
         Err(message) => outside::failed(report, &message),
         Ok(ended) => {
             let closed = |error: &io::Error| error.kind() == ErrorKind::BrokenPipe;

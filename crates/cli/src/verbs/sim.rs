@@ -7,6 +7,7 @@ use std::time::Instant;
 use tidemill::console::Form;
 use tidemill::script;
 use tidemill::sim::{SimOptions, Simulation};
+use tidemill_overlog::node::TURN_TUPLES_MAX;
 use tidemill_stdx::diag::{Sources, has_errors};
 
 use super::components;
@@ -38,6 +39,7 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
         trace: args.trace,
         landmark: outside::landmark(&args.sources.defines),
         extra,
+        turn_tuples_max: args.engine.turn_limit.unwrap_or(TURN_TUPLES_MAX),
         stop: Some(interrupt.asked.clone()),
         ..SimOptions::default()
     };
@@ -52,7 +54,9 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
     }
     let form = if args.engine.json { Form::Json } else { Form::Text };
     let began = Instant::now();
-    match simulation.run(console(form)) {
+    let ran = simulation.run(console(form));
+    interrupt.over();
+    match ran {
         Err(error) => outside::failed(report, &format!("the simulation cannot run: {error}")),
         Ok(ended) => {
             if ended.failure.is_none() {
@@ -60,6 +64,9 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
             }
             if args.engine.stats {
                 outside::print_stats(&ended.summary);
+            }
+            if ended.summary.interrupted {
+                return interrupt.status();
             }
             if !ended.is_well() {
                 report.error(&format!("failed; --seed {} repeats it", args.seed));

@@ -28,7 +28,8 @@ pub(crate) fn check(
                 check.keys(&it.name, &it.keys);
                 check.hint(&it.hint);
             }
-            Statement::Watch(it) | Statement::Trace(it) => check.known(&it.name),
+            Statement::Watch(it) => check.watched(&it.name),
+            Statement::Trace(it) => check.known(&it.name),
             Statement::TraceTable(it) => {
                 check.table(&it.name, "`traceTable` follows the changes of a table");
             }
@@ -50,6 +51,23 @@ struct Check<'a, 'd> {
 impl Check<'_, '_> {
     fn report(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
+    }
+
+    /// A relation may be there to be watched alone, unless its name looks like a slip.
+    fn watched(&mut self, name: &Name) {
+        let Some(symbol) = self.symbols.get(&name.resolved).filter(|it| it.is_open()) else {
+            return;
+        };
+        if symbol.derived {
+            return;
+        }
+        let others = self.symbols.iter().filter(|one| !one.is_open());
+        if let Some(close) = closest(&name.resolved, others.map(|one| one.name.as_str())).first() {
+            let message = format!("nothing but this is called `{}`", name.written);
+            let found = Diagnostic::warning("undefined-relation", name.span, message)
+                .help(format!("there is `{close}`"));
+            self.report(found);
+        }
     }
 
     /// Warns of names that nothing else mentions: a relation may still come from outside.
@@ -113,7 +131,7 @@ impl Check<'_, '_> {
     }
 
     fn watchmod(&mut self, watch: &WatchMod) {
-        self.known(&watch.name);
+        self.watched(&watch.name);
         if let Err(letter) = Stages::parse(&watch.modes.text) {
             let message = format!("`{letter}` is no stage in the life of a tuple");
             let found = Diagnostic::error("watch-letter", watch.modes.span, message).help(
@@ -158,11 +176,14 @@ impl Check<'_, '_> {
     }
 
     fn stage_columns(&mut self, name: &Name, expected: Option<usize>, operator: &Declaration) {
-        let arity = self.symbols.get(&name.resolved).and_then(|symbol| symbol.arity);
-        let Some((given, used)) = arity else {
+        let symbol = self.symbols.get(&name.resolved);
+        if symbol.is_some_and(Symbol::is_open) && expected.is_none() {
+            return; // what it yields is printed, whatever it is
+        }
+        let Some((given, used)) = symbol.and_then(|symbol| symbol.arity) else {
             let message = format!("nothing says how many columns `{}` has", name.written);
-            let found =
-                Diagnostic::error("arity", name.span, message).help("use it in the body of a rule");
+            let found = Diagnostic::error("arity", name.span, message)
+                .help("use it in the body of a rule, or watch it");
             return self.report(found);
         };
         let Some(expected) = expected else { return };

@@ -17,6 +17,7 @@ pub(crate) fn check(rule: &Rule, symbols: &Symbols<'_>, found: &mut Vec<Diagnost
     shape.size(rule);
     shape.head(rule);
     shape.events(rule);
+    shape.partial_aggregate(rule);
     for term in &rule.body {
         match term {
             Term::Predicate(predicate) => shape.predicate(predicate),
@@ -175,6 +176,51 @@ impl Shape<'_, '_> {
                     .help("write a fact, or start from an event such as `periodic(@N, E, 0, 1)`"),
             );
         }
+    }
+
+    /// An aggregate view aggregates where its body is. If its head is elsewhere, and the key does
+    /// not say where a row comes from, rows of several locations replace each other.
+    fn partial_aggregate(&mut self, rule: &Rule) {
+        let aggregate = rule.head.args.iter().find_map(|arg| match arg {
+            Arg::Aggregate(aggregate) => Some(aggregate),
+            Arg::Expr(_) => None,
+        });
+        let symbol = self.symbols.get(&rule.head.name.resolved);
+        let declared = symbol.and_then(|symbol| symbol.declared);
+        let (Some(aggregate), Some(declared)) = (aggregate, declared) else { return };
+        if events(rule, self.symbols).next().is_some() || declared.keys.columns.is_empty() {
+            return;
+        }
+        let head = rule.head.args.get(self.symbols.location_of(&rule.head));
+        let head = head.and_then(Arg::as_expr).and_then(Expr::as_var);
+        let places: Vec<&str> = rule.body.iter().filter_map(|term| self.place_of(term)).collect();
+        let Some(&home) = places.first() else { return };
+        let is_key = |(column, arg): (u32, &Arg)| {
+            declared.keys.columns.contains(&column)
+                && arg.as_expr().and_then(Expr::as_var) == Some(home)
+        };
+        let gathered = head.is_some_and(|head| places.contains(&head));
+        if gathered || (1..).zip(&rule.head.args).any(is_key) {
+            return;
+        }
+        let (name, function) = (&rule.head.name.written, &aggregate.func.text);
+        let message = format!(
+            "this {function} is taken at each `{home}` alone: rows of several locations have the \
+             same key in `{name}` and replace each other"
+        );
+        self.report(Diagnostic::warning("partial-aggregate", rule.head.span, message).help(
+            format!("make `{home}` a column of the key, or gather the rows at one location first"),
+        ));
+    }
+
+    /// The variable that says where a term of a body lies.
+    fn place_of<'r>(&self, term: &'r Term) -> Option<&'r str> {
+        let functor = match term {
+            Term::Predicate(predicate) => &predicate.functor,
+            Term::AggView(view) => &view.of,
+            Term::Assign(_) | Term::Condition(_) => return None,
+        };
+        functor.args.get(self.symbols.location_of(functor))?.as_expr()?.as_var()
     }
 
     fn predicate(&mut self, predicate: &Predicate) {

@@ -1,6 +1,6 @@
-//! Which relations a program has: columns, location and declaration of each.
+//! Which relations a program has: columns, locations and declaration of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tidemill_stdx::diag::{Diagnostic, Span};
 
@@ -21,8 +21,10 @@ pub(crate) struct Symbol<'a> {
     pub name: String,
     /// Number of columns, and the use that says so first.
     pub arity: Option<(usize, Span)>,
-    /// The column (from 0) marked as the location, and where.
-    mark: Option<(usize, Span)>,
+    /// The columns (from 0) marked as the location, in the order in which they are first.
+    marks: Vec<usize>,
+    /// A `watch` or `watchmod` names it.
+    pub watched: bool,
     /// Its `materialize`.
     pub declared: Option<&'a Materialize>,
     /// The system's description, where it is the system's.
@@ -37,9 +39,23 @@ impl Symbol<'_> {
         self.declared.is_some() || self.system.is_some()
     }
 
-    /// The column that holds the location.
+    /// The column that holds the location where a use marks none: the first of those marked, or
+    /// the first of all if that is among them.
     pub fn location(&self) -> usize {
-        self.mark.map_or(0, |(column, _)| column)
+        match self.marks.contains(&0) {
+            true => 0,
+            false => self.marks.first().copied().unwrap_or(0),
+        }
+    }
+
+    /// True if uses mark different columns as the location.
+    pub fn is_moving(&self) -> bool {
+        self.marks.len() > 1
+    }
+
+    /// True if nothing says how many columns its tuples have: they are only watched.
+    pub fn is_open(&self) -> bool {
+        self.watched && self.arity.is_none() && !self.is_table()
     }
 
     /// Number of columns; of relations that are never applied, one more than the greatest key.
@@ -83,7 +99,8 @@ impl<'a> Symbols<'a> {
 
     /// The column of a functor that holds its location.
     pub fn location_of(&self, functor: &Functor) -> usize {
-        self.get(&functor.name.resolved).map_or(0, Symbol::location)
+        let symbol = self.get(&functor.name.resolved);
+        functor.location.unwrap_or_else(|| symbol.map_or(0, Symbol::location))
     }
 
     fn enter(&mut self, name: &Name) -> &mut Symbol<'a> {
@@ -95,7 +112,8 @@ impl<'a> Symbols<'a> {
                 self.list.push(Symbol {
                     name: name.to_owned(),
                     arity: None,
-                    mark: None,
+                    marks: Vec::new(),
+                    watched: false,
                     declared: None,
                     system,
                     derived: false,
@@ -121,9 +139,17 @@ pub(crate) fn collect<'a>(
     operators: &Registry,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Symbols<'a> {
-    let mut collect = Collect { symbols: Symbols::default(), diagnostics };
+    let refused = BTreeSet::new();
+    let mut collect = Collect { symbols: Symbols::default(), refused, diagnostics };
     for statement in program.flat() {
         collect.statement(statement);
+    }
+    for statement in program.flat() {
+        match statement {
+            Statement::Watch(watch) => collect.watched(&watch.name),
+            Statement::WatchMod(watch) => collect.watched(&watch.name),
+            _ => {}
+        }
     }
     for statement in program.flat() {
         let Statement::Stage(stage) = statement else { continue };
@@ -143,6 +169,8 @@ pub(crate) fn collect<'a>(
 
 struct Collect<'a, 'd> {
     symbols: Symbols<'a>,
+    /// Tables of the system that nothing fills, and that are used all the same.
+    refused: BTreeSet<String>,
     diagnostics: &'d mut Vec<Diagnostic>,
 }
 
@@ -174,9 +202,9 @@ impl<'a> Collect<'a, '_> {
                 }
             }
             Statement::Index(_)
-            | Statement::Query(_)
             | Statement::Watch(_)
             | Statement::WatchMod(_)
+            | Statement::Query(_)
             | Statement::Trace(_)
             | Statement::TraceTable(_)
             | Statement::Namespace(_) => {}
@@ -187,6 +215,31 @@ impl<'a> Collect<'a, '_> {
     fn settle(&mut self, name: &Name, arity: Option<usize>) {
         let symbol = self.symbols.enter(name);
         symbol.arity = symbol.arity.or(arity.map(|arity| (arity, name.span)));
+    }
+
+    /// Refuses tables that the system has a name for and does not fill, once each.
+    fn is_never_filled(&mut self, name: &Name) -> bool {
+        let canonical = system::canonical(&name.resolved);
+        if system::find(canonical).is_none_or(|table| table.is_filled()) {
+            return false;
+        }
+        if self.refused.insert(canonical.to_owned()) {
+            self.symbols.enter(name);
+            let message = format!("`{}` is not filled in this version", name.written);
+            let found = Diagnostic::error("system-relation", name.span, message);
+            self.diagnostics.push(found.help(match canonical {
+                "sys::counter" => "ask a running node: `tidemill query ADDR sys::counter`",
+                _ => "leave out what reads it: it would never see a row",
+            }));
+        }
+        true
+    }
+
+    /// A relation may be there to be watched alone: its tuples come from outside.
+    fn watched(&mut self, name: &Name) {
+        if name.resolved != PERIODIC && !self.is_never_filled(name) {
+            self.symbols.enter(name).watched = true;
+        }
     }
 
     fn derived(&mut self, functor: &Functor) {
@@ -218,6 +271,9 @@ impl<'a> Collect<'a, '_> {
     fn functor(&mut self, functor: &Functor, kind: Use) {
         if functor.name.resolved == PERIODIC {
             return; // its shape is checked where it is used
+        }
+        if self.is_never_filled(&functor.name) {
+            return;
         }
         let symbol = self.symbols.enter(&functor.name);
         let given = functor.args.len();
@@ -260,20 +316,8 @@ impl<'a> Collect<'a, '_> {
             self.diagnostics.push(found);
             return;
         }
-        match symbol.mark {
-            None => symbol.mark = Some((column, functor.span)),
-            Some((marked, first)) if marked != column => {
-                let message = format!(
-                    "`{written}` has its location in column {} and in column {}",
-                    column + 1,
-                    marked + 1
-                );
-                let found = Diagnostic::error("location-conflict", functor.span, message)
-                    .label(first, format!("in column {} here", marked + 1))
-                    .help("mark the same column with `@` everywhere");
-                self.diagnostics.push(found);
-            }
-            Some(_) => {}
+        if !symbol.marks.contains(&column) {
+            symbol.marks.push(column);
         }
     }
 }

@@ -10,12 +10,24 @@ pub(crate) struct SystemTable {
     pub key: &'static [u32],
 }
 
+impl SystemTable {
+    /// Whether this version fills it. The others are known by name, so that programs that read
+    /// them are told so, and what they will hold is decided.
+    pub fn is_filled(&self) -> bool {
+        !self.name.starts_with("sys::")
+    }
+}
+
 const TEXT: TypeSet = TypeSet::TEXT;
 const INT: TypeSet = TypeSet::INT;
 const ID: TypeSet = TypeSet::ID;
 const TIME: TypeSet = TypeSet::TIME;
 const BOOL: TypeSet = TypeSet::BOOL;
 const NUMBER: TypeSet = TypeSet::NUMBER;
+
+/// Location, rule, the tuples that came in and went out, whether it went to another node, when
+/// either happened, and what the first one was: `"EVENT"` or `"PRECOND"`.
+const RULE_EXEC: &[TypeSet] = &[TEXT, TEXT, INT, INT, BOOL, TIME, TIME, TEXT];
 
 /// All of them, by name.
 pub(crate) const TABLES: &[SystemTable] = &[
@@ -29,7 +41,7 @@ pub(crate) const TABLES: &[SystemTable] = &[
     table("sys::process", &[TEXT, TEXT, INT, TEXT, TIME, INT], &[1, 2]),
     table("sys::program", &[TEXT, TEXT, TEXT, TIME], &[1]),
     table("sys::rule", &[TEXT, TEXT, INT, INT, INT], &[1]),
-    table("sys::ruleExec", &[TEXT, TEXT, INT, INT, TIME, TIME, TEXT], &[0, 1, 2, 3, 4, 5, 6]),
+    table("sys::ruleExec", RULE_EXEC, &[0, 1, 2, 3, 4, 5, 6, 7]),
     table("sys::table", &[TEXT, TEXT, INT, INT, INT, INT, INT], &[1]),
     table("sys::tuple", &[TEXT, INT, TEXT, INT], &[1, 2, 3]),
     table("sys::turn", &[TEXT, TEXT, TEXT, INT, INT, INT], &[1, 2]),

@@ -67,13 +67,18 @@ fn start(symbols: &Symbols<'_>) -> Vec<Vec<TypeSet>> {
         Some(table) => table.columns.to_vec(),
         None => {
             let mut columns = vec![column(symbol.derived); symbol.columns()];
-            if let Some(location) = columns.get_mut(symbol.location()) {
+            if let Some(location) = fixed_location(symbol).and_then(|at| columns.get_mut(at)) {
                 *location = TypeSet::TEXT;
             }
             columns
         }
     });
     columns.collect()
+}
+
+/// The column that is the location in every use, if there is one.
+fn fixed_location(symbol: &Symbol<'_>) -> Option<usize> {
+    (!symbol.is_moving()).then(|| symbol.location())
 }
 
 /// Whether values of two types can ever be equal in a join.
@@ -127,10 +132,10 @@ impl Infer<'_> {
 
     /// Adds types to the columns of a relation; true if they grew.
     fn add(&mut self, at: usize, types: &[TypeSet]) -> bool {
-        let location = self.symbols.at(at).map_or(0, Symbol::location);
+        let location = self.symbols.at(at).and_then(fixed_location);
         let mut grown = false;
         for (column, (known, types)) in self.columns[at].iter_mut().zip(types).enumerate() {
-            if column == location {
+            if Some(column) == location {
                 continue; // what is no address goes nowhere
             }
             let all = known.union(*types);

@@ -21,6 +21,7 @@ mod turns;
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use tidemill_event::{Endpoint, Handlers, Interest, Loop, Owner, TimerId, WatchId};
 use tidemill_relation::Value;
@@ -28,7 +29,7 @@ use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
 use crate::net::mail::{Delivery, Fabric, Fate, Mail};
-use crate::node::{Event, Identity, Node, Observer, Program};
+use crate::node::{Event, Identity, Node, Observer, Program, TURN_TUPLES_MAX};
 use crate::query::message::is_query;
 use crate::query::{Answers, QueryCounters, Shown};
 use streams::Streams;
@@ -91,7 +92,7 @@ impl Alive {
             say!(Debug, "net", "{name}: dropped of {bytes} bytes from {from}: {}", reason.name());
         }
         // What a peer's earlier life left goes before what its new life brings.
-        let mut count = self.settle_fates(now_ns);
+        let mut count = self.settle_fates();
         for Delivery { relation, columns, delete } in deliveries {
             if self.node.waiting() >= INBOX_MAX {
                 self.node.counters_mut().dropped_queue_full += 1;
@@ -105,19 +106,20 @@ impl Alive {
 
     /// Retracts what lost peers supported and reminds those that have forgotten us; returns how
     /// many events came of it.
-    fn settle_fates(&mut self, now_ns: u64) -> usize {
+    fn settle_fates(&mut self) -> usize {
         let mut count = 0;
         for fate in self.mail.fates() {
             let name = &self.node.identity().address;
             match fate {
                 Fate::Gone(peer) => {
                     say!(Info, "net", "{name}: {peer} is gone, and what it supports here");
-                    count += self.node.lose(&peer);
+                    self.node.enqueue(Event::Lost { sender: peer });
+                    count += 1;
                 }
                 Fate::Forgot(peer) => {
                     say!(Info, "net", "{name}: {peer} has forgotten what it was told");
-                    self.node.remind(&peer);
-                    self.hand_over(now_ns);
+                    self.node.enqueue(Event::Forgotten { peer });
+                    count += 1;
                 }
             }
         }
@@ -126,9 +128,8 @@ impl Alive {
 
     /// Gives the node's sends to its mail.
     fn hand_over(&mut self, now_ns: u64) {
-        let program = self.node.program().clone();
         let mail = &mut self.mail;
-        self.node.take_sends(|send, columns| mail.post(program.plan(), send, columns, now_ns));
+        self.node.take_sends(|send, columns| mail.post(send, columns, now_ns));
     }
 }
 
@@ -143,6 +144,12 @@ pub struct Fleet {
     extra: Vec<Extra>,
     /// What nodes answer who asks for the counters.
     shown: Option<Shown>,
+    /// Event tuples that a turn of a node may derive.
+    turn_tuples_max: u64,
+    /// What nodes that start begin with.
+    opening: Option<Event>,
+    /// Ends all that nodes do.
+    interrupt: Option<Arc<AtomicBool>>,
     buffer: Vec<u8>,
 }
 
@@ -175,6 +182,9 @@ impl Fleet {
             observer,
             extra: Vec::new(),
             shown: None,
+            turn_tuples_max: TURN_TUPLES_MAX,
+            opening: None,
+            interrupt: None,
             buffer: vec![0; 1 << 16],
         }
     }
@@ -187,6 +197,22 @@ impl Fleet {
     /// Has nodes that start from now on answer queries for the counters of the process.
     pub fn show(&mut self, shown: Shown) {
         self.shown = Some(shown);
+    }
+
+    /// The event that nodes which start from now on begin with, before their facts.
+    pub fn open_with(&mut self, opening: Event) {
+        self.opening = Some(opening);
+    }
+
+    /// Has nodes that start from now on give up turns that derive more event tuples than this.
+    pub fn limit_turns(&mut self, tuples_max: u64) {
+        self.turn_tuples_max = tuples_max;
+    }
+
+    /// Has nodes that start from now on do nothing more once the flag is true, even in the middle
+    /// of a turn. The loop must see the flag as well ([`Loop::stop_when`]).
+    pub fn interrupt_by(&mut self, flag: Arc<AtomicBool>) {
+        self.interrupt = Some(flag);
     }
 
     /// The program.
@@ -322,13 +348,18 @@ fn bring_up<W: World>(
     let lives = u64::from(life) << 32 | u64::from(id.0);
     let seed = tidemill_stdx::hash::combine(fleet.seed, lives);
     let mut node = Node::new(fleet.program.clone(), identity.clone(), seed);
+    node.limit_turns(fleet.turn_tuples_max);
+    fleet.interrupt.iter().for_each(|flag| node.interrupt_by(flag.clone()));
     let mail = Mail::new(fleet.program.post().clone(), fleet.fabric, epoch_ns);
-    node.facts().into_iter().for_each(|fact| node.enqueue(fact));
+    fleet.opening.iter().for_each(|opening| node.enqueue(opening.clone()));
+    let mut tuples = node.facts();
     for extra in &fleet.extra {
-        if let Ok(Some(event)) = node.tuple(extra.relation, &extra.columns) {
-            node.enqueue(event);
+        let location = fleet.program.plan().relation(extra.relation).location;
+        if let Ok(Some(event)) = node.tuple(extra.relation, &extra.columns, location) {
+            tuples.push(event);
         }
     }
+    node.together(tuples).into_iter().for_each(|event| node.enqueue(event));
     let first = node.waiting();
     let answers = Answers::new(fleet.shown.clone());
     let streams = match fleet.fabric {

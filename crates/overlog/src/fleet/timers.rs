@@ -114,7 +114,7 @@ fn overdue<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32)
     let now_ns = events.now().0;
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
     alive.mail.on_time(now_ns);
-    let count = alive.settle_fates(now_ns);
+    let count = alive.settle_fates();
     turns::schedule(world, events, id, life, count);
     post(world, events, id, life);
 }

@@ -42,8 +42,9 @@ fn begin<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
 fn derive<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let Some((alive, observer)) = world.fleet().alive(id, life) else { return };
     match alive.node.derive(DERIVE_BATCH, observer) {
-        true => events.dpc(move |world, events| derive(world, events, id, life)),
-        false => events.action(move |world, events| commit(world, events, id, life)),
+        Progress::More => events.dpc(move |world, events| derive(world, events, id, life)),
+        Progress::Done => events.action(move |world, events| commit(world, events, id, life)),
+        Progress::Exceeded => abandon(world, events, id, life),
     }
 }
 
@@ -55,11 +56,21 @@ fn commit<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) 
 
 fn refine<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let Some((alive, observer)) = world.fleet().alive(id, life) else { return };
-    match alive.node.refine(observer) {
+    let progress = alive.node.refine(observer);
+    if alive.node.is_interrupted() {
+        return; // what is there is incomplete
+    }
+    match progress {
         Progress::More => events.action(move |world, events| refine(world, events, id, life)),
         Progress::Done => finish(world, events, id, life),
-        Progress::Exceeded => alive.node.abandon(),
+        Progress::Exceeded => abandon(world, events, id, life),
     }
+}
+
+fn abandon<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+    alive.node.abandon();
+    world.turned(events);
 }
 
 fn finish<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {

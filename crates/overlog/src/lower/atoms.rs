@@ -1,11 +1,12 @@
 //! How a predicate becomes a trigger, a lookup or a negation.
 
-use tidemill_relation::expr::{Expr, Reg};
+use tidemill_relation::expr::{Expr, Param, Reg};
 use tidemill_relation::operator::Binary;
 use tidemill_relation::plan::{Bind, Lookup, Pattern, RelationId, Step, Storage};
 use tidemill_relation::table::{Access, Key};
 
 use super::{Builder, Indexing, Open, Pending, Work};
+use crate::ir::Atom;
 
 impl Builder<'_> {
     /// Binds columns: variables that have no value yet get one, others are compared. Columns for
@@ -109,7 +110,6 @@ impl Builder<'_> {
     pub(super) fn selectivity(&self, open: &Open) -> (bool, usize, bool) {
         let known = self.known_columns(open);
         let relation = self.catalog.relation(open.atom.relation);
-        let location = relation.location as usize;
         let by_key = match relation.table().map(|spec| &spec.key) {
             Some(Key::Columns(key)) => {
                 key.iter().all(|&column| known.get(column as usize).is_some_and(Option::is_some))
@@ -117,13 +117,14 @@ impl Builder<'_> {
             _ => false,
         };
         let bound = known.iter().enumerate();
-        let bound = bound.filter(|(column, value)| *column != location && value.is_some());
+        let constant = self.catalog.constant_column(open.atom.relation).map(|at| at as usize);
+        let bound = bound.filter(|(column, value)| Some(*column) != constant && value.is_some());
         (by_key, bound.count(), !self.catalog.recursive.contains(&open.atom.relation))
     }
 
     /// The columns that find rows, and how.
     fn access(&mut self, relation: RelationId, known: &[Option<Expr>]) -> (Access, Vec<u32>) {
-        let location = self.catalog.relation(relation).location;
+        let constant = self.catalog.constant_column(relation);
         let Storage::Table { spec, .. } = &mut self.catalog.relation_mut(relation).storage else {
             return (Access::Scan, Vec::new());
         };
@@ -134,7 +135,7 @@ impl Builder<'_> {
             return (Access::Primary, key.clone());
         }
         let wanted: Vec<u32> =
-            (0..spec.arity).filter(|&column| column != location && has(column)).collect();
+            (0..spec.arity).filter(|&column| Some(column) != constant && has(column)).collect();
         if wanted.is_empty() {
             return (Access::Scan, Vec::new());
         }
@@ -156,14 +157,14 @@ impl Builder<'_> {
         let known = self.known_columns(open);
         let (access, by) = self.access(relation, &known);
         let key = by.iter().filter_map(|&column| known[column as usize].clone()).collect();
-        let location = self.catalog.relation(relation).location as usize;
+        let constant = self.catalog.constant_column(relation).map(|at| at as usize);
         let local = open.atom.location(self.catalog);
         // Rows lie where their location column says: at home it has been compared already.
         let at_home = local == self.here || local.is_here();
         let here_known = self.can_evaluate(&local.expr()) && at_home;
         let (columns, after) = self.bind_columns(&open.atom.columns, |column, builder| {
             let compared = by.contains(&(column as u32));
-            let home = column == location && here_known && builder.location_is_compared();
+            let home = Some(column) == constant && here_known && builder.location_is_compared();
             (compared || home).then_some(Bind::Ignore)
         });
         (Lookup { relation, atom: open.number, access, key, columns }, after)
@@ -171,7 +172,7 @@ impl Builder<'_> {
 
     /// Whether something of this strand has compared the address already: variables are bound
     /// from rows that lie here, fixed addresses only once a row was found.
-    fn location_is_compared(&self) -> bool {
+    pub(super) fn location_is_compared(&self) -> bool {
         match &self.here {
             crate::ir::Location::Var(reg) => self.is_bound(*reg),
             crate::ir::Location::Fixed(_) => self.compared,
@@ -181,9 +182,21 @@ impl Builder<'_> {
     /// Joins a predicate.
     pub(super) fn join(&mut self, at: usize) {
         let open = self.open.remove(at);
+        let compared = self.location_is_compared();
         let (lookup, after) = self.lookup(&open);
         self.steps.push(Step::Join(lookup));
         self.steps.extend(after);
+        self.lies_at_home(&open.atom, compared);
+    }
+
+    /// A row of this predicate has been found. If its relation is moving, the row lies here and
+    /// its location column may still name another node, which is then not what the rule means.
+    pub(super) fn lies_at_home(&mut self, atom: &Atom, compared: bool) {
+        let location = atom.location(self.catalog);
+        if !compared && !location.is_here() && self.catalog.is_moving(atom.relation) {
+            let operands = Box::new([location.expr(), Expr::Param(Param::Node)]);
+            self.steps.push(Step::Filter(Expr::Binary(Binary::Equal, operands)));
+        }
         self.compared = true;
     }
 

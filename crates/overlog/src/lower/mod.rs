@@ -84,6 +84,12 @@ impl<'c> Builder<'c> {
         let mut count = |reg: Reg| uses[reg.0 as usize] += 1;
         rule.body.iter().for_each(|term| term.for_each_reg(&mut count));
         rule.head.for_each_reg(&mut count);
+        for atom in rule.atoms().filter(|atom| catalog.is_moving(atom.relation)) {
+            // Compared with the node's address besides.
+            if let Location::Var(reg) = atom.location(catalog) {
+                count(reg);
+            }
+        }
         let mut open = Vec::new();
         let mut pending = Vec::new();
         for (position, term) in rule.body.iter().enumerate() {
@@ -177,6 +183,7 @@ impl<'c> Builder<'c> {
         if !atom.negated {
             self.open.remove(at);
         }
+        let compared = self.location_is_compared();
         let (binds, after) = self.bind_columns(&atom.columns, |_, _| None);
         if atom.negated {
             let mut free = Vec::new();
@@ -188,7 +195,9 @@ impl<'c> Builder<'c> {
             free.into_iter().for_each(|reg| self.bound[reg.0 as usize] = false);
         }
         self.steps.extend(after);
-        self.compared |= atom.location(self.catalog) == self.here;
+        if atom.location(self.catalog) == self.here {
+            self.lies_at_home(&atom, compared);
+        }
         binds
     }
 

@@ -1,7 +1,7 @@
 //! The strands of a view rule: one over everything, one per predicate, one from the head.
 
 use tidemill_relation::Value;
-use tidemill_relation::expr::Expr;
+use tidemill_relation::expr::{Expr, Param};
 use tidemill_relation::operator::Binary;
 use tidemill_relation::plan::{
     Action, Atom as BodyAtom, Bind, HeadColumn, On, Output, Strand, Trigger, ViewKind, ViewRule,
@@ -54,7 +54,8 @@ fn plain_output(rule: &Rule) -> Output {
         }
     };
     let columns = rule.head.columns.iter().map(column).collect();
-    Output { relation: rule.head.relation, columns, action: Action::Insert, group_at: 0 }
+    let (relation, action) = (rule.head.relation, Action::Insert);
+    Output { relation, columns, action, location: rule.head.place, group_at: 0 }
 }
 
 fn scan(rule: &Rule, here: &Location, catalog: &mut Catalog) -> Strand {
@@ -90,7 +91,11 @@ fn check(rule: &Rule, here: &Location, catalog: &mut Catalog) -> Strand {
         binds.push(bind);
         columns.push(output);
     }
-    builder.compared |= head_is_here(rule, here, builder.catalog);
+    if let Some(location) = rule.head_location(builder.catalog)
+        && location == *here
+    {
+        builder.head_lies_at_home(rule, location);
+    }
     builder.run();
     debug_assert!(builder.is_done(), "checked: the body of {} can be evaluated", rule.name);
     let relation = rule.head.relation;
@@ -98,15 +103,23 @@ fn check(rule: &Rule, here: &Location, catalog: &mut Catalog) -> Strand {
         true => columns,
         false => rule.head.columns.clone(),
     };
-    let output = Output { relation, columns, action: Action::Insert, group_at: 0 };
+    let (action, location) = (Action::Insert, rule.head.place);
+    let output = Output { relation, columns, action, location, group_at: 0 };
     builder.finish(Trigger { relation, on: On::Head, columns: binds }, output)
 }
 
-fn head_is_here(rule: &Rule, here: &Location, catalog: &Catalog) -> bool {
-    rule.head_location(catalog).is_some_and(|location| location == *here)
-}
-
 impl Builder<'_> {
+    /// The row of the head that is given lies where the body does, so it says where that is,
+    /// unless its relation is moving: then it must be compared.
+    fn head_lies_at_home(&mut self, rule: &Rule, location: Location) {
+        if self.catalog.is_moving(rule.head.relation) {
+            let operands = Box::new([location.expr(), Expr::Param(Param::Node)]);
+            let work = Work::Filter(Expr::Binary(Binary::Equal, operands));
+            self.pending.push(Pending { position: usize::MAX, work });
+        }
+        self.compared = true;
+    }
+
     /// Takes a column of the head for given: how it is bound, and the expression that yields it
     /// from then on.
     fn given(&mut self, expr: &Expr) -> (Bind, Expr) {

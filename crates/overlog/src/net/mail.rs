@@ -125,6 +125,8 @@ pub struct Mail {
     endpoint: Endpoint,
     /// Peers whose rows stand in our views, by where their datagrams come from.
     supporters: BTreeMap<String, BTreeSet<String>>,
+    /// What has happened to peers and was not told yet.
+    fates: Vec<Fate>,
     /// Datagrams that the host did not take.
     unsent: u64,
 }
@@ -137,7 +139,7 @@ impl Mail {
             config.limits.datagram_bytes = FRAME_BYTES;
         }
         let endpoint = Endpoint::new(post.schema.clone(), config);
-        Mail { post, fabric, endpoint, supporters: BTreeMap::new(), unsent: 0 }
+        Mail { post, fabric, endpoint, supporters: BTreeMap::new(), fates: Vec::new(), unsent: 0 }
     }
 
     /// What was counted.
@@ -166,11 +168,10 @@ impl Mail {
     }
 
     /// Queues a tuple for the node that its location column names.
-    pub fn post(&mut self, plan: &Plan, send: Send, columns: Seq<'_>, now_ns: u64) {
+    pub fn post(&mut self, send: Send, columns: Seq<'_>, now_ns: u64) {
         let columns: Vec<Value<'_>> = columns.iter().collect();
-        let location = plan.relation(send.relation).location as usize;
         let number = self.post.numbers[send.relation.index()];
-        let address = columns.get(location).and_then(Value::as_str);
+        let address = columns.get(send.location as usize).and_then(Value::as_str);
         let (Some(address), 1..) = (address, number) else {
             self.endpoint.counters_mut().count(Count::Unsendable);
             return;
@@ -196,20 +197,22 @@ impl Mail {
         deliver: &mut dyn FnMut(Delivery),
     ) {
         let from = canonical(from);
-        let (post, supporters) = (&self.post, &mut self.supporters);
-        let mut supports = false;
+        let post = &self.post;
+        let mut senders = BTreeSet::new();
         self.endpoint.receive(&from, bytes, now_ns, &mut |received| {
             let relation = post.relations[received.relation as usize - 1];
             let columns: Vec<OwnedValue> = received.columns.iter().map(OwnedValue::new).collect();
             if post.imports.contains(&relation)
                 && let Some(sender) = columns.last().and_then(|sender| sender.get().as_str())
             {
-                supports = true;
-                supporters.entry(from.clone()).or_default().insert(sender.to_owned());
+                senders.insert(sender.to_owned());
             }
             deliver(Delivery { relation, columns, delete: received.delete });
         });
-        if supports {
+        // A datagram of a new life ends what the earlier one supported, not what itself brings.
+        self.gather_fates();
+        if !senders.is_empty() {
+            self.supporters.entry(from.clone()).or_default().extend(senders);
             self.endpoint.hold_lease(&from, now_ns);
         }
     }
@@ -236,16 +239,19 @@ impl Mail {
 
     /// What has happened to peers since the last call.
     pub fn fates(&mut self) -> Vec<Fate> {
-        let mut fates = Vec::new();
+        self.gather_fates();
+        std::mem::take(&mut self.fates)
+    }
+
+    fn gather_fates(&mut self) {
         while let Some((from, event)) = self.endpoint.poll_event() {
             let senders = self.supporters.remove(&*from).unwrap_or_default();
-            fates.extend(senders.into_iter().map(Fate::Gone));
+            self.fates.extend(senders.into_iter().map(Fate::Gone));
             if event == PeerEvent::Lost {
                 self.endpoint.release_lease(&from);
             }
-            fates.push(Fate::Forgot(from.into_string()));
+            self.fates.push(Fate::Forgot(from.into_string()));
         }
-        fates
     }
 }
 

@@ -80,6 +80,11 @@ impl Peer {
     /// Notes an envelope of the peer's; one that names no program says nothing about it.
     pub fn hear(&mut self, envelope: &Envelope<'_>, now_ns: u64) {
         self.heard_ns = now_ns;
+        if envelope.ack.is_none()
+            && let Some(reliable) = &mut self.reliable
+        {
+            reliable.hear(now_ns);
+        }
         if envelope.program != 0 {
             self.heard_program = Some(envelope.program);
         }

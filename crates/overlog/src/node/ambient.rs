@@ -7,6 +7,8 @@ use tidemill_relation::function;
 use tidemill_relation::{Id, OwnedValue, Value};
 use tidemill_stdx::rng::Rng;
 
+use super::limit::Interrupt;
+
 /// How a node is called and where it stands among those started with it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Identity {
@@ -30,6 +32,7 @@ pub(super) struct NodeAmbient {
     id: Id,
     index: i64,
     count: i64,
+    pub(super) interrupt: Interrupt,
 }
 
 impl NodeAmbient {
@@ -42,6 +45,7 @@ impl NodeAmbient {
             id: node_id(&identity.address),
             index: i64::from(identity.index),
             count: i64::from(identity.count),
+            interrupt: Interrupt::default(),
         }
     }
 
@@ -57,6 +61,10 @@ pub fn node_id(address: &str) -> Id {
 }
 
 impl Ambient for NodeAmbient {
+    fn is_interrupted(&self) -> bool {
+        self.interrupt.is_set()
+    }
+
     fn now_ns(&self) -> i64 {
         self.now_ns.get()
     }

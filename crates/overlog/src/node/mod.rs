@@ -14,6 +14,7 @@
 mod ambient;
 mod counters;
 mod dispatch;
+mod limit;
 mod staging;
 mod turn;
 mod watch;
@@ -23,8 +24,8 @@ use std::sync::Arc;
 
 use tidemill_relation::database::Database;
 use tidemill_relation::expr::{EvalError, Expr, Scope, evaluate};
-use tidemill_relation::plan::{On, Plan, RelationId};
-use tidemill_relation::view::{Progress, Views};
+use tidemill_relation::plan::{Action, On, Plan, RelationId};
+use tidemill_relation::view::{DERIVED_MAX, Progress, Views};
 use tidemill_relation::{OwnedValue, TupleBuf, Value};
 use tidemill_stdx::log::Level;
 use tidemill_stdx::region::Bump;
@@ -42,6 +43,7 @@ use watch::Watching;
 
 pub use ambient::{Identity, node_id};
 pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
+pub use limit::{GivenUp, Limit, TURN_TUPLES_MAX};
 pub use staging::{BYTES_PER_TURN_MAX, INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX};
 pub use turn::Send;
 pub use watch::{Observer, Sighting, Stage, Stages};
@@ -145,6 +147,28 @@ pub enum Event {
     Expiry,
     /// An operator has more rows for an input of an earlier turn.
     Resume,
+    /// Tuples of tables whose changes start no strand, in one commit.
+    Facts {
+        /// Each with its relation.
+        tuples: Vec<(RelationId, Vec<OwnedValue>)>,
+    },
+    /// Rows that are the same at all nodes but for their location, in one commit.
+    Everywhere {
+        /// The table.
+        relation: RelationId,
+        /// The rows without their location.
+        rows: Arc<Vec<Vec<OwnedValue>>>,
+    },
+    /// What a sender has put into views here no longer stands.
+    Lost {
+        /// As its rows call it.
+        sender: String,
+    },
+    /// A peer has forgotten what exported views have put there.
+    Forgotten {
+        /// Where it is.
+        peer: String,
+    },
 }
 
 /// A periodic of a program, evaluated for one node.
@@ -175,6 +199,10 @@ pub struct Node {
     counters: Counters,
     /// Rules whose first failure has been reported.
     reported: Vec<bool>,
+    /// Event tuples that a turn may derive.
+    tuples_max: u64,
+    /// Rows that a commit may change.
+    rows_max: u64,
 }
 
 impl Node {
@@ -196,6 +224,8 @@ impl Node {
             inbox: VecDeque::new(),
             counters: Counters::new(&program.compiled),
             reported: vec![false; plan.rules.len()],
+            tuples_max: TURN_TUPLES_MAX,
+            rows_max: DERIVED_MAX,
             program,
         };
         node.periodics = node.evaluate_periodics();
@@ -233,9 +263,42 @@ impl Node {
     }
 
     /// The facts whose location is this node, in source order, as events.
+    ///
+    /// Facts in a row whose relations start no strand are one event, and go in one commit: nothing
+    /// could tell them apart but what they cost.
     pub fn facts(&self) -> Vec<Event> {
+        self.together(self.each_fact())
+    }
+
+    /// Makes one event of tuples in a row whose relations start no strand.
+    pub fn together(&self, events: Vec<Event>) -> Vec<Event> {
+        let mut all: Vec<Event> = Vec::with_capacity(events.len());
+        for event in events {
+            let Event::Tuple { relation, columns, delete: false, received: false } = event else {
+                all.push(event);
+                continue;
+            };
+            let is_quiet = self.program.plan().relation(relation).table().is_some()
+                && self.program.dispatch.changes[relation.index()].is_empty();
+            match (is_quiet, all.last_mut()) {
+                (true, Some(Event::Facts { tuples })) => tuples.push((relation, columns)),
+                (true, _) => all.push(Event::Facts { tuples: vec![(relation, columns)] }),
+                (false, _) => {
+                    let (delete, received) = (false, false);
+                    all.push(Event::Tuple { relation, columns, delete, received });
+                }
+            }
+        }
+        all
+    }
+
+    fn each_fact(&self) -> Vec<Event> {
         let facts = self.program.compiled.facts.iter();
-        facts.filter_map(|fact| self.tuple(fact.relation, &fact.columns).ok().flatten()).collect()
+        facts
+            .filter_map(|fact| {
+                self.tuple(fact.relation, &fact.columns, fact.location).ok().flatten()
+            })
+            .collect()
     }
 
     /// The event that puts in a tuple given by expressions without registers; `None` if its
@@ -244,12 +307,12 @@ impl Node {
         &self,
         relation: RelationId,
         columns: &[Expr],
+        location: u32,
     ) -> Result<Option<Event>, EvalError> {
         let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
         let value = |column| evaluate(column, &[], scope).map(OwnedValue::new);
         let columns: Vec<OwnedValue> = columns.iter().map(value).collect::<Result<_, _>>()?;
-        let location = self.program.plan().relation(relation).location as usize;
-        let here = columns.get(location).and_then(|column| column.get().as_str())
+        let here = columns.get(location as usize).and_then(|column| column.get().as_str())
             == Some(self.identity.address.as_str());
         Ok(here.then_some(Event::Tuple { relation, columns, delete: false, received: false }))
     }
@@ -328,41 +391,34 @@ impl Node {
         self.firing[timer]
     }
 
-    /// Queues the retraction of all that a lost peer supported; returns the number of events.
-    pub fn lose(&mut self, peer: &str) -> usize {
+    /// Takes out what rows of this sender support.
+    fn lose(&mut self, sender: &str) {
         let program = self.program.clone();
-        let before = self.inbox.len();
         for export in &program.compiled.exports {
-            let mut lost = Vec::new();
+            let mut lost = TupleBuf::new();
             // The last column of an imported row says who sent it.
             self.rows(export.into, |row| {
-                if row.last().and_then(Value::as_str) == Some(peer) {
-                    lost.push(row.iter().map(|&column| OwnedValue::new(column)).collect());
+                if row.last().and_then(Value::as_str) == Some(sender) {
+                    lost.push((), row);
                 }
             });
-            for columns in lost {
-                let relation = export.into;
-                self.inbox.push_back(Event::Tuple {
-                    relation,
-                    columns,
-                    delete: true,
-                    received: false,
-                });
+            for (_, row) in lost.iter() {
+                self.turn.put(export.into, Action::Delete, &row.iter().collect::<Vec<_>>());
             }
         }
-        self.inbox.len() - before
     }
 
-    /// Queues once more for sending what exported views hold for a peer that has forgotten it.
-    pub fn remind(&mut self, peer: &str) {
+    /// Sends once more what exported views hold for a peer that has forgotten it.
+    fn remind(&mut self, peer: &str) {
         let program = self.program.clone();
         for export in &program.compiled.exports {
-            let location = program.plan().relation(export.into).location as usize;
+            let location = program.plan().relation(export.into).location;
             let mut rows = TupleBuf::new();
             self.rows(export.out, |row| {
-                let address = row.get(location).and_then(Value::as_str).unwrap_or("");
+                let address = row.get(location as usize).and_then(Value::as_str).unwrap_or("");
                 if canonical(address) == peer {
-                    rows.push(Send { relation: export.into, delete: false, view: true }, row);
+                    let relation = export.into;
+                    rows.push(Send { relation, delete: false, view: true, location }, row);
                 }
             });
             for (send, row) in rows.iter() {
@@ -371,7 +427,8 @@ impl Node {
         }
     }
 
-    /// One round of the views of the running commit.
+    /// One round of the views of the running commit. [`Progress::Exceeded`] has been reported: the
+    /// turn must be given up.
     pub fn refine(&mut self, observer: &mut dyn Observer) -> Progress {
         let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
         let mut failures = turn::Failing {
@@ -380,10 +437,14 @@ impl Node {
             ambient: &self.ambient,
             counters: &mut self.counters,
             reported: &mut self.reported,
-            observer,
+            observer: &mut *observer,
         };
         let plan = &self.program.compiled.plan;
         let now_ns = self.turn.now_ns;
-        self.views.step(plan, &mut self.database, scope, now_ns, &mut failures)
+        let progress = self.views.step(plan, &mut self.database, scope, now_ns, &mut failures);
+        if progress == Progress::Exceeded {
+            self.report_commit(observer);
+        }
+        progress
     }
 }

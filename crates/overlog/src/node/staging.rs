@@ -156,7 +156,11 @@ impl Node {
         let program = self.program.clone();
         let relation = program.compiled.stages[stage].output;
         let description = program.plan().relation(relation);
-        let (location, arity) = (description.location as usize, description.arity());
+        let arity = match description.is_open() {
+            true => row.as_seq().len() + 1,
+            false => description.arity(),
+        };
+        let location = description.location as usize;
         let address = &self.identity.address;
         match output_columns(row.as_seq(), address, location, arity) {
             Some(columns) => {

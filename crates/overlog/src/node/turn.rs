@@ -4,12 +4,13 @@ use tidemill_relation::database::Database;
 use tidemill_relation::expr::{EvalError, Scope};
 use tidemill_relation::plan::{Action, Output, RelationId, RuleId, Strand};
 use tidemill_relation::strand::{Reading, Sink, run};
-use tidemill_relation::view::{Change, ChangeKind, Failures};
+use tidemill_relation::view::{Change, ChangeKind, Failures, Progress};
 use tidemill_relation::{OwnedValue, TupleBuf, Value};
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
 use super::ambient::NodeAmbient;
+use super::limit::TURN_CHANGES_MAX;
 use super::watch::{Observer, Sighting, Stage};
 use super::{Counters, Event, Node, Program};
 
@@ -25,6 +26,8 @@ pub struct Send {
     pub delete: bool,
     /// A change of a view: goes by reliable ordered delivery.
     pub view: bool,
+    /// The column that says where it goes.
+    pub location: u32,
 }
 
 /// A tuple that waits inside the turn.
@@ -47,7 +50,7 @@ pub(super) enum Origin {
 }
 
 impl Origin {
-    fn rule(self) -> Option<RuleId> {
+    pub(super) fn rule(self) -> Option<RuleId> {
         match self {
             Origin::Rule(rule) => Some(rule),
             Origin::Outside | Origin::Stage => None,
@@ -60,15 +63,26 @@ impl Origin {
 pub(super) struct Turn {
     pub(super) now_ns: u64,
     /// Event tuples whose strands run now, and how many have.
-    current: TupleBuf<Derived>,
-    position: usize,
+    pub(super) current: TupleBuf<Derived>,
+    pub(super) position: usize,
+    /// Event tuples of this turn whose strands have run.
+    pub(super) tuples: u64,
+    /// The rule that ran last.
+    pub(super) at_work: Option<RuleId>,
     /// Event tuples derived meanwhile.
     pub(super) queue: TupleBuf<Derived>,
     /// Table changes in the order of derivation.
-    changes: TupleBuf<Derived>,
+    pub(super) changes: TupleBuf<Derived>,
     /// Tuples for other nodes in the order of derivation.
     pub(super) sends: TupleBuf<Send>,
     expiry: bool,
+}
+
+impl Turn {
+    /// Notes a change of a table that comes from outside.
+    pub(super) fn put(&mut self, relation: RelationId, action: Action, columns: &[Value<'_>]) {
+        self.changes.push(Derived { relation, origin: Origin::Outside, action }, columns);
+    }
 }
 
 /// Tells of dropped derivations: counts all, reports the first of each rule.
@@ -104,6 +118,8 @@ struct Deriving<'n> {
     /// The trigger, for watches of its joins.
     trigger: Option<(RelationId, &'n [Value<'n>])>,
     rule: RuleId,
+    /// Event tuples that the turn may still derive.
+    tuples_left: usize,
 }
 
 impl Deriving<'_> {
@@ -123,8 +139,7 @@ impl Deriving<'_> {
     }
 
     /// Whether a tuple stays here; `None` if it has no place to go.
-    fn is_local(&self, relation: RelationId, columns: &[Value<'_>]) -> Option<bool> {
-        let location = self.failing.program.plan().relation(relation).location;
+    fn is_local(&self, location: u32, columns: &[Value<'_>]) -> Option<bool> {
         let address = columns.get(location as usize)?.as_str()?;
         if address == self.failing.node {
             return Some(true);
@@ -149,7 +164,10 @@ impl Sink for Deriving<'_> {
         }
         self.failing.counters.rules[self.rule.index()].derived += 1;
         let derived = Derived { relation, origin: Origin::Rule(self.rule), action: output.action };
-        let Some(local) = self.is_local(relation, columns) else {
+        let location = output
+            .location
+            .unwrap_or_else(|| self.failing.program.plan().relation(relation).location);
+        let Some(local) = self.is_local(location, columns) else {
             self.failing.counters.dropped_unaddressed += 1;
             let (node, name) =
                 (self.failing.node, &self.failing.program.plan().relation(relation).name);
@@ -164,13 +182,18 @@ impl Sink for Deriving<'_> {
             (true, Action::Insert | Action::Delete) => self.changes.push(derived, columns),
             (false, action) => {
                 let delete = action == Action::Delete;
-                self.sends.push(Send { relation, delete, view: false }, columns);
+                self.sends.push(Send { relation, delete, view: false, location }, columns);
             }
         }
     }
 
     fn failed(&mut self, rule: RuleId, error: EvalError) {
         self.failing.failed(rule, error);
+    }
+
+    fn is_full(&self) -> bool {
+        self.queue.len() > self.tuples_left
+            || self.changes.len() + self.sends.len() > TURN_CHANGES_MAX
     }
 
     fn joined(&mut self, _: RuleId) {
@@ -188,6 +211,7 @@ impl Node {
         let Some(event) = self.inbox.pop_front() else { return false };
         self.counters.turns += 1;
         self.turn.now_ns = now_ns;
+        self.turn.tuples = 0;
         self.ambient.set_now(wall_ns);
         match event {
             Event::Tuple { relation, columns, delete, received } => {
@@ -205,6 +229,22 @@ impl Node {
             }
             Event::Expiry => self.turn.expiry = true,
             Event::Resume => self.resume_stage(observer),
+            Event::Facts { tuples } => {
+                for (relation, columns) in tuples {
+                    self.begin_tuple(relation, &columns, false, false, observer);
+                }
+            }
+            Event::Everywhere { relation, rows } => {
+                let location = self.program.plan().relation(relation).location as usize;
+                let address = self.identity.address.clone();
+                for row in rows.iter() {
+                    let mut columns: Vec<Value<'_>> = row.iter().map(OwnedValue::get).collect();
+                    columns.insert(location.min(columns.len()), Value::Str(&address));
+                    self.turn.put(relation, Action::Insert, &columns);
+                }
+            }
+            Event::Lost { sender } => self.lose(&sender),
+            Event::Forgotten { peer } => self.remind(&peer),
         }
         true
     }
@@ -219,7 +259,7 @@ impl Node {
     ) {
         let program = self.program.clone();
         let description = program.plan().relation(relation);
-        if columns.len() != description.arity() {
+        if !description.takes(columns.len()) {
             self.counters.dropped_arity += 1;
             return;
         }
@@ -293,24 +333,34 @@ impl Node {
         }
     }
 
-    /// Runs strands for at most `tuples_max` event tuples; true if more wait in this turn.
-    pub fn derive(&mut self, tuples_max: usize, observer: &mut dyn Observer) -> bool {
+    /// Runs strands for at most `tuples_max` event tuples. [`Progress::Exceeded`] has been
+    /// reported: the turn must be given up.
+    pub fn derive(&mut self, tuples_max: usize, observer: &mut dyn Observer) -> Progress {
         let program = self.program.clone();
         for _ in 0..tuples_max {
+            if let Some(limit) = self.passed() {
+                self.report_turn(limit, observer);
+                return Progress::Exceeded;
+            }
+            if self.is_interrupted() {
+                return Progress::More;
+            }
             if self.turn.position == self.turn.current.len() {
                 self.turn.current.clear();
                 self.turn.position = 0;
                 std::mem::swap(&mut self.turn.current, &mut self.turn.queue);
                 if self.turn.current.is_empty() {
-                    return false;
+                    return Progress::Done;
                 }
             }
             let current = std::mem::take(&mut self.turn.current);
             if let Some((derived, columns)) = current.get(self.turn.position) {
                 self.counters.events += 1;
+                self.turn.tuples += 1;
                 let columns: Vec<Value<'_>> = columns.iter().collect();
                 let (relation, rule) = (derived.relation, derived.origin.rule());
-                if program.watching.any && derived.origin != Origin::Outside {
+                let is_open = program.plan().relation(relation).is_open();
+                if program.watching.any && (derived.origin != Origin::Outside || is_open) {
                     self.sight(relation, Stage::Received, rule, &columns, observer);
                 }
                 if program.watching.violation == Some(relation) {
@@ -326,7 +376,7 @@ impl Node {
             self.turn.current = current;
             self.turn.position += 1;
         }
-        true
+        Progress::More
     }
 
     /// Runs strands for one trigger.
@@ -342,6 +392,7 @@ impl Node {
         for &position in strands {
             let strand: &Strand = &program.plan().strands[position as usize];
             let rule = strand.rule;
+            self.turn.at_work = Some(rule);
             self.database.prepare(strand);
             self.counters.rules[rule.index()].fired += 1;
             self.sight(relation, Stage::BeforeJoin, Some(rule), columns, observer);
@@ -360,6 +411,7 @@ impl Node {
                 sends: &mut self.turn.sends,
                 trigger: traced.then_some((relation, columns)),
                 rule,
+                tuples_left: self.tuples_max.saturating_sub(self.turn.tuples) as usize,
             };
             let reading = Reading { traced, ..Reading::present(&self.database) };
             let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
@@ -378,6 +430,9 @@ impl Node {
         say!(Trace, "node", "{node}: commits {count} changes, {sends} sends");
         let plan = &self.program.compiled.plan;
         for (derived, columns) in changes.iter() {
+            if self.is_interrupted() {
+                break;
+            }
             let Derived { relation, origin, action } = derived;
             let columns: Vec<Value<'_>> = columns.iter().collect();
             let table = &mut self.counters.tables[relation.index()];
@@ -470,9 +525,10 @@ impl Node {
     /// Ends the turn as if it had not been.
     pub fn abandon(&mut self) {
         self.counters.turns_abandoned += 1;
-        say!(Error, "node", "{}: a turn derives too much and is given up", self.identity.address);
+        say!(Debug, "node", "{}: a turn derives too much and is given up", self.identity.address);
         self.views.roll_back(&mut self.database);
-        self.turn.sends.clear();
+        // Much of it may be left: the memory goes, too.
+        self.turn = Turn { now_ns: self.turn.now_ns, ..Turn::default() };
         for stage in self.staging.abandon() {
             self.counters.stages[stage].failed += 1;
         }
@@ -500,15 +556,15 @@ impl Node {
             return 0;
         }
         let relation = export.into;
-        let location = program.plan().relation(relation).location as usize;
-        match columns.get(location).and_then(Value::as_str) {
+        let location = program.plan().relation(relation).location;
+        match columns.get(location as usize).and_then(Value::as_str) {
             Some(address) if address == self.identity.address => {
                 let columns = columns.iter().map(|&column| OwnedValue::new(column)).collect();
                 self.inbox.push_back(Event::Tuple { relation, columns, delete, received: false });
                 return 1;
             }
             Some(address) if is_address(address) => {
-                let send = Send { relation, delete, view: true };
+                let send = Send { relation, delete, view: true, location };
                 self.turn.sends.push(send, columns);
             }
             _ => self.counters.dropped_unaddressed += 1,

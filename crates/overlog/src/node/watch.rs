@@ -5,6 +5,7 @@ use tidemill_relation::expr::{Ambient, Reg, Scope, evaluate};
 use tidemill_relation::plan::{Pattern, Plan, RelationId};
 use tidemill_stdx::region::Bump;
 
+use super::GivenUp;
 use crate::program::Query;
 
 /// A stage in the life of a tuple; the letters are those of `watchmod`.
@@ -135,6 +136,11 @@ pub trait Observer {
 
     /// A rule dropped a derivation for the first time.
     fn rule_failed(&mut self, node: &str, rule: &str, place: &str, reason: &str);
+
+    /// A turn was given up.
+    fn given_up(&mut self, given_up: GivenUp<'_>) {
+        let _ = given_up;
+    }
 }
 
 /// What of each relation is watched.

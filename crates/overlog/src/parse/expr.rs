@@ -23,7 +23,7 @@
 //! the operators alone would not. `A & B == C` compares `A & B` with `C`, and `!A == B` is the
 //! opposite of `A == B`. A condition in parentheses is a value.
 
-use super::{HEIGHT_MAX, Parsed, Parser};
+use super::{HEIGHT_MAX, NESTING_MAX, Parsed, Parser};
 use crate::ast::{BinaryOp, Expr, ExprKind, Ident, Literal, Range, UnaryOp};
 use crate::lex::{Sym, TokenKind};
 use tidemill_stdx::diag::{Diagnostic, Span};
@@ -67,62 +67,80 @@ fn value_operator(kind: &TokenKind) -> Option<(BinaryOp, u8)> {
     })
 }
 
-fn equality(kind: &TokenKind) -> Option<BinaryOp> {
-    match kind {
-        TokenKind::Sym(Sym::EqEq) => Some(BinaryOp::Eq),
-        TokenKind::Sym(Sym::NotEq | Sym::LessGreater) => Some(BinaryOp::Ne),
-        _ => None,
-    }
-}
+/// The level of `||`: the loosest of all.
+const EITHER: u8 = 0;
+/// The level of `&&`.
+const BOTH: u8 = 1;
+/// The level of `==`: what `!` takes.
+const EQUALITY: u8 = 2;
+/// The level of `<`.
+const ORDER: u8 = 3;
 
-fn order(kind: &TokenKind) -> Option<BinaryOp> {
-    match kind {
-        TokenKind::Sym(Sym::Less) => Some(BinaryOp::Lt),
-        TokenKind::Sym(Sym::Greater) => Some(BinaryOp::Gt),
-        TokenKind::Sym(Sym::LessEq) => Some(BinaryOp::Le),
-        TokenKind::Sym(Sym::GreaterEq) => Some(BinaryOp::Ge),
-        _ => None,
-    }
+/// How tight an operator of conditions binds: other levels than those between values.
+fn condition_operator(kind: &TokenKind) -> Option<(BinaryOp, u8)> {
+    let TokenKind::Sym(sym) = kind else { return None };
+    Some(match sym {
+        Sym::OrOr => (BinaryOp::Or, EITHER),
+        Sym::AndAnd => (BinaryOp::And, BOTH),
+        Sym::EqEq => (BinaryOp::Eq, EQUALITY),
+        Sym::NotEq | Sym::LessGreater => (BinaryOp::Ne, EQUALITY),
+        Sym::Less => (BinaryOp::Lt, ORDER),
+        Sym::Greater => (BinaryOp::Gt, ORDER),
+        Sym::LessEq => (BinaryOp::Le, ORDER),
+        Sym::GreaterEq => (BinaryOp::Ge, ORDER),
+        _ => return None,
+    })
 }
 
 impl Parser {
+    // A level of parentheses takes the frames of the functions from here to `parenthesised`, and
+    // there may be many levels: what is rare stands in functions of its own, so that its
+    // temporaries do not lie in each of those frames.
+
     /// A value or a condition.
     pub(super) fn expr(&mut self) -> Parsed<Expr> {
-        self.nested(Self::disjunction)
+        if self.nesting >= NESTING_MAX {
+            return self.too_deep();
+        }
+        self.nesting += 1;
+        let done = self.condition(EITHER);
+        self.nesting -= 1;
+        done
     }
 
-    fn disjunction(&mut self) -> Parsed<Expr> {
-        let op = |kind: &TokenKind| (*kind == TokenKind::Sym(Sym::OrOr)).then_some(BinaryOp::Or);
-        self.chain(op, Self::conjunction)
-    }
-
-    fn conjunction(&mut self) -> Parsed<Expr> {
-        let op = |kind: &TokenKind| (*kind == TokenKind::Sym(Sym::AndAnd)).then_some(BinaryOp::And);
-        self.chain(op, Self::condition)
-    }
-
-    fn condition(&mut self) -> Parsed<Expr> {
-        self.chain(equality, Self::comparison)
-    }
-
-    /// Operands of one kind with operators of one level between them.
-    fn chain(
-        &mut self,
-        op: impl Fn(&TokenKind) -> Option<BinaryOp>,
-        operand: impl Fn(&mut Self) -> Parsed<Expr>,
-    ) -> Parsed<Expr> {
-        let mut left = operand(self)?;
-        while let Some(op) = op(self.kind()) {
+    /// A condition whose operators bind at least as tight as `level`.
+    fn condition(&mut self, level: u8) -> Parsed<Expr> {
+        let mut left = self.membership()?;
+        while let Some((op, its_level)) = condition_operator(self.kind())
+            && its_level >= level
+        {
             let height = self.height;
             self.next();
-            let right = operand(self)?;
+            let right = self.condition(its_level + 1)?;
             left = self.binary(op, left, right, height)?;
+            if its_level == ORDER {
+                self.refuse_chain()?;
+            }
         }
         if self.is(Sym::Eq) {
-            let error = self.error("single-equals", "`=` is no operator");
-            return self.fail(error.help("write `==` to compare, `:=` to assign"));
+            return self.single_equals();
         }
         Ok(left)
+    }
+
+    /// `A < B < C` compares a boolean with `C`, which is never meant.
+    fn refuse_chain(&mut self) -> Parsed<()> {
+        if condition_operator(self.kind()).is_none_or(|(_, level)| level != ORDER) {
+            return Ok(());
+        }
+        let error = self.error("comparison-chain", "comparisons do not chain");
+        self.fail(error.help("write `A < B, B < C`"))
+    }
+
+    #[inline(never)]
+    fn single_equals<T>(&mut self) -> Parsed<T> {
+        let error = self.error("single-equals", "`=` is no operator");
+        self.fail(error.help("write `==` to compare, `:=` to assign"))
     }
 
     /// Joins two operands; `left_height` is that of the left one, the right one was read last.
@@ -146,38 +164,33 @@ impl Parser {
         if self.height > HEIGHT_MAX { self.too_deep() } else { Ok(()) }
     }
 
-    /// At most one `<` or the like.
-    fn comparison(&mut self) -> Parsed<Expr> {
-        let left = self.membership()?;
-        let Some(op) = order(self.kind()) else { return Ok(left) };
-        let height = self.height;
-        self.next();
-        let right = self.membership()?;
-        if order(self.kind()).is_some() {
-            let error = self.error("comparison-chain", "comparisons do not chain");
-            return self.fail(error.help("write `A < B, B < C`"));
-        }
-        self.binary(op, left, right, height)
-    }
-
     /// `!condition`, or a value with or without `in range`.
     fn membership(&mut self) -> Parsed<Expr> {
-        let start = self.span();
         if self.is(Sym::Not) {
-            if matches!(self.ahead(1), TokenKind::Name(_))
-                && (self.ahead_is(2, Sym::LParen) || self.ahead_is(2, Sym::At))
-            {
-                let error = self.error("negation", "`!` does not negate a relation");
-                return self.fail(error.help("write `notin`"));
-            }
-            self.next();
-            let operand = self.nested(Self::condition)?;
-            return self.unary(UnaryOp::Not, operand, start);
+            return self.negation();
         }
         let value = self.value(VALUE)?;
-        if !self.eat_word("in") {
-            return Ok(value);
+        match self.eat_word("in") {
+            true => self.within(value),
+            false => Ok(value),
         }
+    }
+
+    fn negation(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        if matches!(self.ahead(1), TokenKind::Name(_))
+            && (self.ahead_is(2, Sym::LParen) || self.ahead_is(2, Sym::At))
+        {
+            let error = self.error("negation", "`!` does not negate a relation");
+            return self.fail(error.help("write `notin`"));
+        }
+        self.next();
+        let operand = self.nested(|it| it.condition(EQUALITY))?;
+        self.unary(UnaryOp::Not, operand, start)
+    }
+
+    /// `value in` has been read.
+    fn within(&mut self, value: Expr) -> Parsed<Expr> {
         let height = self.height;
         let range = self.range()?;
         self.height = self.height.max(height);
@@ -251,13 +264,17 @@ impl Parser {
 
     /// What stands between operators, with `-` or `~` before it.
     fn operand(&mut self) -> Parsed<Expr> {
+        match self.kind() {
+            TokenKind::Sym(Sym::Tilde | Sym::Minus) => self.prefixed(),
+            _ => self.primary(Bar::Or),
+        }
+    }
+
+    fn prefixed(&mut self) -> Parsed<Expr> {
         let start = self.span();
         if self.eat(Sym::Tilde) {
             let operand = self.nested(|it| it.value(SHIFT))?;
             return self.unary(UnaryOp::BitNot, operand, start);
-        }
-        if !self.is(Sym::Minus) {
-            return self.primary(Bar::Or);
         }
         if let Some(literal) = negative(self.ahead(1)) {
             self.next();
@@ -277,12 +294,19 @@ impl Parser {
     }
 
     fn primary(&mut self, bar: Bar) -> Parsed<Expr> {
+        match self.kind() {
+            TokenKind::Sym(Sym::LParen) => self.parenthesised(),
+            TokenKind::Sym(Sym::LBracket) => self.list(bar),
+            TokenKind::Sym(Sym::LBrace) => self.matrix(),
+            TokenKind::Function(_) => self.call(),
+            _ => self.word_or_literal(),
+        }
+    }
+
+    /// A variable, which may have an index, or a constant.
+    fn word_or_literal(&mut self) -> Parsed<Expr> {
         let start = self.span();
         let kind = match self.kind() {
-            TokenKind::Sym(Sym::LParen) => return self.parenthesised(),
-            TokenKind::Sym(Sym::LBracket) => return self.list(bar),
-            TokenKind::Sym(Sym::LBrace) => return self.matrix(),
-            TokenKind::Function(_) => return self.call(),
             TokenKind::Var(name) if **name == *"_" => ExprKind::Fresh,
             TokenKind::Var(name) => {
                 let name = name.to_string();
@@ -401,6 +425,11 @@ impl Parser {
             self.wrapped = true;
             return Ok(Expr { kind: inner.kind, span: self.since(start) });
         }
+        self.conditional(inner, start)
+    }
+
+    /// `(condition ?` has been read.
+    fn conditional(&mut self, inner: Expr, start: Span) -> Parsed<Expr> {
         let mut height = self.height;
         let then = self.expr()?;
         height = height.max(self.height);

@@ -68,7 +68,7 @@ fn extract(rule: &Rule, term: AggregateTerm, catalog: &mut Catalog, parts: &mut 
     columns
         .push(HeadColumn::Aggregate { function: term.function, input: term.input.map(Expr::Reg) });
     let inner = Rule {
-        head: Head { relation, columns, action: Action::Insert },
+        head: Head { relation, columns, place: None, action: Action::Insert },
         body: vec![Term::Atom(term.of.clone())],
         ..rule.clone()
     };
@@ -81,7 +81,7 @@ fn extract(rule: &Rule, term: AggregateTerm, catalog: &mut Catalog, parts: &mut 
     };
     let mut columns: Vec<Pattern> = exprs.iter().map(pattern).collect();
     columns.push(Pattern::Reg(term.result));
-    Atom { relation, negated: false, columns, span: term.of.span }
+    Atom { relation, negated: false, columns, place: None, span: term.of.span }
 }
 
 /// Rewrites a rule without an event whose head has aggregates.
@@ -102,7 +102,7 @@ pub(super) fn rewrite_head(
     if let Some(first) = beside.first() {
         parts.warnings.push(lost_group(&rule, *first, catalog));
     }
-    let location = catalog.relation(rule.head.relation).location;
+    let location = rule.head.location_column(catalog);
     let mut columns = rule.head.columns.clone();
     let at_home = rule.head_location(catalog).is_some_and(|head| head == home);
     if !at_home {
@@ -117,7 +117,7 @@ pub(super) fn rewrite_head(
     let at = if at_home { location } else { 0 };
     let relation = catalog.hidden_view(name, types.clone(), at, key, softness);
     let copy = copy(&rule, relation, &types, usize::from(!at_home));
-    let head = Head { relation, columns, action: Action::Insert };
+    let head = Head { relation, columns, place: None, action: Action::Insert };
     parts.views.push(View { rule: Rule { head, ..rule }, kind: ViewKind::Grouped });
     catalog.mark_exact(relation);
     table_rule(copy, catalog, parts)
@@ -129,7 +129,8 @@ fn beside_key(rule: &Rule, catalog: &Catalog) -> Vec<usize> {
     let Some(Key::Columns(key)) = relation.table().map(|spec| &spec.key) else {
         return Vec::new();
     };
-    let in_key = |at: usize| key.contains(&(at as u32)) || at == relation.location as usize;
+    let location = rule.head.location_column(catalog) as usize;
+    let in_key = |at: usize| key.contains(&(at as u32)) || at == location;
     let mut known = BTreeSet::new();
     for (at, column) in rule.head.columns.iter().enumerate() {
         if let HeadColumn::Value(Expr::Reg(reg)) = column
@@ -183,7 +184,7 @@ fn keep_columns(
     parts: &mut Parts,
 ) -> Result<(), Diagnostic> {
     let home = home(&rule, catalog);
-    let location = catalog.relation(rule.head.relation).location as usize;
+    let location = rule.head.location_column(catalog) as usize;
     let at_home = rule.head_location(catalog).is_some_and(|head| head == home);
     let heads = rule.head.columns.iter().enumerate();
     let groups: Vec<usize> = heads
@@ -225,7 +226,7 @@ fn keep_columns(
     let elements = std::iter::once(value).chain(beside.iter().copied());
     let elements = elements.map(|at| Pattern::Reg(reg(at))).collect();
     patterns.push(Pattern::List { elements, tail: None });
-    let atom = Atom { relation, negated: false, columns: patterns, span: rule.span };
+    let atom = Atom { relation, negated: false, columns: patterns, place: None, span: rule.span };
     let all = (0..rule.head.columns.len()).map(|at| HeadColumn::Value(Expr::Reg(reg(at))));
     let copy = Rule {
         id: rule.id,
@@ -235,7 +236,7 @@ fn keep_columns(
         head: Head { columns: all.collect(), ..rule.head.clone() },
         body: vec![Term::Atom(atom)],
     };
-    let head = Head { relation, columns, action: Action::Insert };
+    let head = Head { relation, columns, place: None, action: Action::Insert };
     parts.views.push(View { rule: Rule { head, ..rule }, kind: ViewKind::Grouped });
     catalog.mark_exact(relation);
     table_rule(copy, catalog, parts)
@@ -271,7 +272,7 @@ fn copy(
         types.iter().map(|types| Var { name: rule.name.clone(), types: *types }).collect();
     let all = (0..vars.len() as u16).map(Reg);
     let columns = all.clone().map(Pattern::Reg).collect();
-    let atom = Atom { relation: from, negated: false, columns, span: rule.span };
+    let atom = Atom { relation: from, negated: false, columns, place: None, span: rule.span };
     let columns = all.skip(skip).map(|reg| HeadColumn::Value(Expr::Reg(reg))).collect();
     Rule {
         id: rule.id,
@@ -306,15 +307,15 @@ fn gather(rule: Rule, catalog: &mut Catalog, parts: &mut Parts) -> Result<Rule, 
     let name = catalog.marked(&rule.name, "join");
     let relation = catalog.hidden_table(name, types, 0, key, softness);
     let exprs = std::iter::once(place.expr()).chain(vars.iter().map(|reg| Expr::Reg(*reg)));
-    let head =
-        Head { relation, columns: exprs.map(HeadColumn::Value).collect(), action: Action::Insert };
+    let columns = exprs.map(HeadColumn::Value).collect();
+    let head = Head { relation, columns, place: None, action: Action::Insert };
     table_rule(Rule { head, ..rule.clone() }, catalog, parts)?;
     let first = match place {
         Location::Var(reg) => Pattern::Reg(reg),
         Location::Fixed(expr) => Pattern::Equal(expr),
     };
     let columns = std::iter::once(first).chain(vars.into_iter().map(Pattern::Reg)).collect();
-    let atom = Atom { relation, negated: false, columns, span: rule.span };
+    let atom = Atom { relation, negated: false, columns, place: None, span: rule.span };
     Ok(Rule { body: vec![Term::Atom(atom)], ..rule })
 }
 

@@ -64,6 +64,7 @@ fn redirect(parts: &mut Parts, table: RelationId, candidates: RelationId) {
             head.relation = candidates;
             let number = Expr::constant(Value::Int(i64::from(view.rule.id.0)));
             head.columns.insert(0, HeadColumn::Value(number));
+            head.place = head.place.map(|column| column + 1);
         }
     }
 }
@@ -74,7 +75,8 @@ fn is_keyed_by_row(table: RelationId, catalog: &Catalog) -> bool {
     let relation = catalog.relation(table);
     match relation.table().map(|spec| &spec.key) {
         Some(Key::Columns(key)) => {
-            (0..relation.arity() as u32).all(|c| c == relation.location || key.contains(&c))
+            let constant = catalog.constant_column(table);
+            (0..relation.arity() as u32).all(|c| Some(c) == constant || key.contains(&c))
         }
         _ => true,
     }
@@ -93,7 +95,8 @@ fn keeps_keys(view: &View, catalog: &Catalog) -> bool {
         let value = HeadColumn::Value(Expr::Reg(*reg));
         head_key.iter().any(|at| view.rule.head.columns.get(*at as usize) == Some(&value))
     };
-    !atom.negated && body_key.iter().filter(|column| **column != body.location).all(kept)
+    let constant = catalog.constant_column(atom.relation);
+    !atom.negated && body_key.iter().filter(|column| Some(**column) != constant).all(kept)
 }
 
 /// Whether something other than maintained rules puts rows into a table.
@@ -119,5 +122,8 @@ fn add(table: RelationId, catalog: &mut Catalog) -> RelationId {
         spec.indexes.push(key);
     }
     catalog.relation_mut(table).candidates = Some(candidates);
+    if catalog.is_moving(table) {
+        catalog.mark_moving(candidates);
+    }
     candidates
 }

@@ -90,6 +90,7 @@ fn split_at(rule: &Rule, here: &Location, catalog: &mut Catalog) -> Option<[Rule
     let head = Head {
         relation: part,
         columns: exprs.map(HeadColumn::Value).collect(),
+        place: None,
         action: Action::Insert,
     };
     let place = match next {
@@ -97,7 +98,7 @@ fn split_at(rule: &Rule, here: &Location, catalog: &mut Catalog) -> Option<[Rule
         Location::Fixed(expr) => Pattern::Equal(expr),
     };
     let columns = std::iter::once(place).chain(needed.into_iter().map(Pattern::Reg)).collect();
-    let atom = Atom { relation: part, negated: false, columns, span: rule.span };
+    let atom = Atom { relation: part, negated: false, columns, place: None, span: rule.span };
     let mut body = vec![Term::Atom(atom)];
     body.append(&mut rest);
     Some([Rule { head, body: first, ..rule.clone() }, Rule { body, ..rule }])
@@ -242,8 +243,7 @@ fn bind(pattern: &Pattern, bound: &mut BTreeSet<Reg>) {
 /// Ships the rows of a maintained head to where they lie.
 pub(super) fn export(rule: Rule, catalog: &mut Catalog, parts: &mut Parts) {
     let home = home(&rule, catalog);
-    let target = rule.head.relation;
-    let location = catalog.relation(target).location;
+    let location = rule.head.location_column(catalog);
     let mut columns = rule.head.columns.clone();
     columns.push(HeadColumn::Value(home.expr()));
     let types: Vec<TypeSet> = columns
@@ -266,7 +266,7 @@ pub(super) fn export(rule: Rule, catalog: &mut Catalog, parts: &mut Parts) {
     parts.exports.push(Export { out, into });
 
     let come = arrival(&rule, into, &types);
-    let head = Head { relation: out, columns, action: Action::Insert };
+    let head = Head { relation: out, columns, place: None, action: Action::Insert };
     parts.views.push(View { rule: Rule { head, ..rule }, kind: ViewKind::Maintained });
     parts.views.push(View { rule: come, kind: ViewKind::Maintained });
 }
@@ -278,7 +278,7 @@ fn arrival(rule: &Rule, from: RelationId, types: &[TypeSet]) -> Rule {
     let pattern = |column: usize| Pattern::Reg(Reg(column as u16));
     let value = |column: usize| HeadColumn::Value(Expr::Reg(Reg(column as u16)));
     let columns = (0..types.len()).map(pattern).collect();
-    let atom = Atom { relation: from, negated: false, columns, span: rule.span };
+    let atom = Atom { relation: from, negated: false, columns, place: None, span: rule.span };
     Rule {
         id: rule.id,
         name: rule.name.clone(),

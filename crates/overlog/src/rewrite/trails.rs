@@ -51,7 +51,7 @@ use tidemill_stdx::hash::Map;
 
 use super::circles::{Circles, circles};
 use super::{Parts, View, candidates};
-use crate::ir::{Atom, Catalog, Head, Rule, Softness, Term, whole_row};
+use crate::ir::{ANYWHERE, Atom, Catalog, Head, Rule, Softness, Term, whole_row};
 
 /// Gives trails to the views that need them.
 pub(crate) fn trails(parts: &mut Parts, catalog: &mut Catalog) {
@@ -155,6 +155,10 @@ impl Trails<'_> {
         let (location, key) = (relation.location, whole_row(at));
         let best = self.catalog.hidden_table(name, columns, location, key, Softness::Hard);
         self.catalog.mark_trail(best);
+        if self.catalog.is_moving(table) {
+            self.catalog.mark_moving(every);
+            self.catalog.mark_moving(best);
+        }
         self.tables.insert(table, Trailed { every: Some(every), best, at });
     }
 
@@ -270,7 +274,8 @@ impl Trails<'_> {
             equal_to(expr)
         };
         let columns = rule.head.columns.iter_mut().map(pattern).collect();
-        Atom { relation: rule.head.relation, negated: false, columns, span: rule.span }
+        let Head { relation, place, .. } = rule.head;
+        Atom { relation, negated: false, columns, place, span: rule.span }
     }
 
     /// The view of the best trails of a table, and the trails of what stands there by itself.
@@ -282,9 +287,11 @@ impl Trails<'_> {
         let mut view = Rule { vars: Vec::new(), body: Vec::new(), ..rule.clone() };
         let regs: Vec<Reg> = types.iter().map(|types| view.fresh("_", *types)).collect();
         let all: Vec<Pattern> = regs.iter().map(|reg| Pattern::Reg(*reg)).collect();
+        // All rows of this node, whatever column says that they lie here.
+        let place = self.catalog.is_moving(table).then_some(ANYWHERE);
         let atom = |relation: RelationId, columns: &[Pattern]| {
             let columns = columns.to_vec();
-            Term::Atom(Atom { relation, negated: false, columns, span: rule.span })
+            Term::Atom(Atom { relation, negated: false, columns, place, span: rule.span })
         };
         let asserted = (!shipped && !self.catalog.relation(table).hidden)
             .then(|| candidates::forced(table, self.catalog));
@@ -294,7 +301,12 @@ impl Trails<'_> {
             let mut columns_of_head: Vec<HeadColumn> =
                 regs[..at].iter().map(|reg| HeadColumn::Value(Expr::Reg(*reg))).collect();
             columns_of_head.push(HeadColumn::Value(trail(&[], None, 0)));
-            let head = Head { relation: every, columns: columns_of_head, action: Action::Insert };
+            let head = Head {
+                relation: every,
+                columns: columns_of_head,
+                place: None,
+                action: Action::Insert,
+            };
             let body = vec![atom(candidates, &columns)];
             self.views.push(View {
                 rule: Rule { head, body, ..view.clone() },
@@ -312,7 +324,7 @@ impl Trails<'_> {
             false => HeadColumn::Value(Expr::Reg(*reg)),
         };
         let columns = regs.iter().enumerate().map(column).collect();
-        view.head = Head { relation: best, columns, action: Action::Insert };
+        view.head = Head { relation: best, columns, place: None, action: Action::Insert };
         self.views.push(View { rule: view, kind: ViewKind::Grouped });
     }
 }

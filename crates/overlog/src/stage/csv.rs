@@ -1,4 +1,5 @@
-//! `CSVtuple`, also `CSV`: the lines of a file of comma-separated values.
+//! `CSV` and `CSVtuple`: the lines of a file of comma-separated values, as RFC 4180 has them and
+//! as P2 read them.
 //!
 //! The turn of the input only notes the name. The file is opened and read, a bounded piece at a
 //! time, by later events ([`Phase::Later`]).
@@ -8,46 +9,67 @@ use std::sync::Arc;
 
 use tidemill_relation::{SeqBuilder, TypeSet, Value};
 
-use super::records::{BadRecord, Field, Outcome, Quoting, Records};
+use super::records::{BadRecord, Dialect, Field, Outcome, Quoting, Records};
 use super::{Context, DataFiles, Declaration, Failure, Input, Next, Operator, Phase, Rows};
 
-pub(super) fn declaration() -> Declaration {
-    Declaration::new("CSVtuple")
-        .alias("CSV")
-        .reads("file", TypeSet::TEXT)
-        .yields_any()
-        .doc(
-            "The records of a file of comma-separated values (RFC 4180), in order, each field a \
-             column. Fields that read as numbers are numbers, but not those in quotes. Empty \
-             lines are left out; a record whose fields are more or fewer than the output's \
-             columns is dropped and counted.",
-        )
-        .example(
-            r#"load("n0:1", "mills.csv")"#,
-            &[
-                r#"mill("n0:1", "Eling", 1785, 2.5)"#,
-                r#"mill("n0:1", "Woodbridge, \"Suffolk\"", 1793, 4.0)"#,
-            ],
-        )
+/// What both yield of this input.
+const EXAMPLE: (&str, &[&str]) = (
+    r#"load("n0:1", "mills.csv")"#,
+    &[
+        r#"mill("n0:1", "Eling", 1785, 2.5)"#,
+        r#"mill("n0:1", "Woodbridge, \"Suffolk\"", 1793, 4.0)"#,
+    ],
+);
+
+fn declaration(name: &'static str, doc: &'static str) -> Declaration {
+    let (input, outputs) = EXAMPLE;
+    let declaration = Declaration::new(name).reads("file", TypeSet::TEXT).yields_any();
+    declaration.doc(doc).example(input, outputs)
 }
 
-pub(super) fn operator(context: &Context) -> Box<dyn Operator> {
-    Box::new(Csv { files: context.files.clone() })
+pub(super) fn tuple_declaration() -> Declaration {
+    declaration(
+        "CSVtuple",
+        "The records of a file of comma-separated values, in order, each field a column, as P2 \
+         read them: lines that begin with `#` are left out, and so are blanks around fields. \
+         Otherwise as CSV.",
+    )
+}
+
+pub(super) fn plain_declaration() -> Declaration {
+    declaration(
+        "CSV",
+        "The records of a file of comma-separated values (RFC 4180), in order, each field a \
+         column. Fields that read as numbers are numbers, but not those in quotes. Empty lines \
+         are left out; a record whose fields are more or fewer than the output's columns is \
+         dropped and counted.",
+    )
+}
+
+pub(super) fn tuple_operator(context: &Context) -> Box<dyn Operator> {
+    Box::new(Csv { files: context.files.clone(), dialect: Dialect::P2 })
+}
+
+pub(super) fn plain_operator(context: &Context) -> Box<dyn Operator> {
+    Box::new(Csv { files: context.files.clone(), dialect: Dialect::Rfc4180 })
 }
 
 struct Csv {
     files: Arc<dyn DataFiles>,
+    dialect: Dialect,
 }
 
 impl Operator for Csv {
     fn start(&mut self, input: Input<'_>) -> Result<Box<dyn Rows>, Failure> {
         let path = input.text(0)?.to_owned();
-        Ok(Box::new(Lines { reading: Reading::Closed(self.files.clone()), path }))
+        let reading = Reading::Closed(self.files.clone());
+        Ok(Box::new(Lines { reading, dialect: self.dialect, path }))
     }
 }
 
 struct Lines {
     reading: Reading,
+    dialect: Dialect,
     path: String,
 }
 
@@ -66,7 +88,7 @@ impl Lines {
         self.reading = Reading::Failed;
         match opened {
             Ok(file) => {
-                self.reading = Reading::Open(Box::new(Records::new(file)));
+                self.reading = Reading::Open(Box::new(Records::new(file, self.dialect)));
                 Ok(())
             }
             Err(error) => {

@@ -7,6 +7,10 @@
 //! ```
 //! Beyond the RFC: lines may end with LF alone, and a quote inside a plain field stands for
 //! itself. What is wrong in one record spoils that record alone: reading goes on at the next line.
+//!
+//! P2 read such files a little differently ([`Dialect::P2`]): a line whose first character other
+//! than a blank is `#` is a comment, and blanks (spaces and tabs) around a field are not part of
+//! it, those around the quotes of a field included.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 
@@ -17,6 +21,15 @@ pub(super) const RECORD_BYTES_MAX: usize = 1 << 20;
 pub(super) const FIELDS_MAX: usize = 4096;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Which files are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Dialect {
+    /// Blanks belong to fields, and `#` is a character like others.
+    Rfc4180,
+    /// Comments, and fields without the blanks around them.
+    P2,
+}
 
 /// A field of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +64,7 @@ pub(super) struct BadRecord {
 /// Reads records; each takes the place of the one before.
 pub(super) struct Records<R> {
     input: BufReader<R>,
+    dialect: Dialect,
     /// The contents of the record's fields, one after the other.
     bytes: Vec<u8>,
     /// Where each field ends in `bytes`.
@@ -82,8 +96,9 @@ enum Place {
 }
 
 impl<R: Read> Records<R> {
-    pub fn new(input: R) -> Records<R> {
+    pub fn new(input: R, dialect: Dialect) -> Records<R> {
         Records {
+            dialect,
             input: BufReader::with_capacity(1 << 16, input),
             bytes: Vec::new(),
             ends: Vec::new(),
@@ -133,6 +148,16 @@ impl<R: Read> Records<R> {
                 };
             };
             self.lines += u64::from(byte == b'\n');
+            if self.dialect == Dialect::P2 {
+                match (place, byte) {
+                    (Place::FieldStart | Place::Quote, b' ' | b'\t') => continue,
+                    (Place::FieldStart, b'#') if self.ends.is_empty() => {
+                        self.state = Reading::Skipping;
+                        return Ok(Outcome::Blank);
+                    }
+                    _ => {}
+                }
+            }
             place = match (place, byte) {
                 (Place::FieldStart, b'"') => Place::Quoted,
                 (Place::Quoted, b'"') => Place::Quote,
@@ -169,6 +194,12 @@ impl<R: Read> Records<R> {
     }
 
     fn end_field(&mut self, place: Place) {
+        if self.dialect == Dialect::P2 && place == Place::Plain {
+            let start = self.ends.last().map_or(0, |(end, _)| *end);
+            let blank = |byte: &&u8| matches!(byte, b' ' | b'\t');
+            let blanks = self.bytes[start..].iter().rev().take_while(blank).count();
+            self.bytes.truncate(self.bytes.len() - blanks);
+        }
         let quoting = match place {
             Place::FieldStart | Place::Plain => Quoting::Plain,
             Place::Quoted | Place::Quote => Quoting::Quoted,

@@ -42,7 +42,8 @@ impl Registry {
         let context = Context { files };
         let mut registry = Registry { entries: Vec::new(), names: BTreeMap::new(), context };
         registry.enter(tokenizer::declaration(), Arc::new(tokenizer::operator));
-        registry.enter(csv::declaration(), Arc::new(csv::operator));
+        registry.enter(csv::tuple_declaration(), Arc::new(csv::tuple_operator));
+        registry.enter(csv::plain_declaration(), Arc::new(csv::plain_operator));
         registry
     }
 

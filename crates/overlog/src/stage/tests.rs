@@ -112,6 +112,23 @@ fn quotes_hold_commas_quotes_and_line_ends() {
 }
 
 #[test]
+fn csvtuple_reads_as_p2_did() {
+    let text = "# name, year\n  # indented, too\n \t\n Eling mill , 1785,\t\"a, #b \" , # c ,\r\n\
+                \"#d\" , 7,,\" \",#\n,\n#";
+    let found = run(&registry("f", text), "CSVtuple", &[Value::Str("f")]);
+    let wanted = [
+        r##"out("n0:1", "Eling mill", 1785, "a, #b ", "# c", "")"##,
+        r##"out("n0:1", "#d", 7, "", " ", "#")"##,
+        r##"out("n0:1", "", "")"##,
+    ];
+    assert_eq!(found, wanted);
+    assert_eq!(csv("# a, b \n"), [r##"out("n0:1", "# a", " b ")"##]);
+    let long = format!("#{}\na\n", "x".repeat(3 * RECORD_BYTES_MAX));
+    let found = run(&registry("f", long), "CSVtuple", &[Value::Str("f")]);
+    assert_eq!(found, [r#"out("n0:1", "a")"#]);
+}
+
+#[test]
 fn one_bad_record_spoils_no_other() {
     let found = csv(b"a\n\"b\" c,\"\n\xff\nd\n\"e");
     let wanted = [
@@ -184,6 +201,7 @@ fn signatures_print() {
     let wanted = [
         "TOKENIZER(location, delimiters: string, text: string) -> (location, token: string)",
         "CSVtuple(location, file: string) -> (location, ...)",
+        "CSV(location, file: string) -> (location, ...)",
     ];
     assert_eq!(printed, wanted);
     let failure =

@@ -103,7 +103,7 @@ fn run_turn(node: &mut Node, now_ns: u64) -> bool {
     if !node.begin(now_ns, now_ns as i64, &mut Blind) {
         return false;
     }
-    if (0..STEPS_MAX).all(|_| node.derive(10, &mut Blind)) {
+    if (0..STEPS_MAX).all(|_| node.derive(10, &mut Blind) == Progress::More) {
         return false;
     }
     node.commit(&mut Blind);

@@ -140,6 +140,13 @@ impl<'a> Compiler<'a> {
             plan::Step::Join(lookup) => self.probe(lookup).map(|probe| Some(Step::Join(probe))),
             plan::Step::Exists(lookup) => self.probe(lookup).map(|probe| Some(Step::Exists(probe))),
             plan::Step::Absent(_) if self.reading.ignore_absent => Ok(None),
+            // What has to be computed may fail, even if there is no row to compare it with.
+            plan::Step::Absent(lookup)
+                if lookup.compared_alike().next().is_some()
+                    || !lookup.key.iter().all(Expr::is_given) =>
+            {
+                Err(Halt::Unfit)
+            }
             plan::Step::Absent(lookup) => match self.probe(lookup) {
                 Ok(probe) => Ok(Some(Step::Absent(probe))),
                 Err(Halt::Never) => Ok(None),

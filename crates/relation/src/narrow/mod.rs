@@ -14,6 +14,7 @@
 mod compile;
 mod memo;
 
+use crate::expr::Ambient;
 use crate::table::{IndexRows, Place, RowId, Table, Visible};
 use memo::{Memo, Seen};
 use std::cmp::Ordering;
@@ -110,10 +111,30 @@ struct Copied {
 
 impl Narrow<'_> {
     /// Appends to `out` what the strand derives from each of some rows.
-    pub(crate) fn run(&self, rows: &[RowId], out: &mut Vec<u32>) {
-        let mut run = Run { narrow: self, regs: vec![0; self.regs], template: Vec::new(), out };
+    ///
+    /// Ends early, for what is then given up, when interrupted or after `words_max` words.
+    pub(crate) fn run(
+        &self,
+        rows: &[RowId],
+        out: &mut Vec<u32>,
+        words_max: usize,
+        ambient: &dyn Ambient,
+    ) {
+        let mut run = Run {
+            narrow: self,
+            regs: vec![0; self.regs],
+            template: Vec::new(),
+            out,
+            words_max,
+            ambient,
+            looked: 0,
+            over: false,
+        };
         let mut seen = Seen::default();
         for &row in rows {
+            if run.is_over() {
+                return;
+            }
             if !run.bind(&self.binds, self.table.row_words(row)) {
                 continue;
             }
@@ -140,9 +161,28 @@ struct Run<'n> {
     /// An output row of the running probe.
     template: Vec<u32>,
     out: &'n mut Vec<u32>,
+    words_max: usize,
+    ambient: &'n dyn Ambient,
+    /// Rows looked at, but for those of a last join.
+    looked: u32,
+    /// It is to end.
+    over: bool,
 }
 
+/// Rows looked at between two looks at whether to go on at all.
+const LOOK_EVERY: u32 = 256;
+
 impl<'n> Run<'n> {
+    /// Whether to end at once.
+    #[inline]
+    fn is_over(&mut self) -> bool {
+        self.looked = self.looked.wrapping_add(1);
+        if self.looked.is_multiple_of(LOOK_EVERY) {
+            self.over |= self.out.len() > self.words_max || self.ambient.is_interrupted();
+        }
+        self.over
+    }
+
     /// Loads registers from a row; false if a column does not equal what it must.
     #[inline]
     fn bind(&mut self, binds: &[Bound], words: &[u32]) -> bool {
@@ -175,7 +215,9 @@ impl<'n> Run<'n> {
             }
             Step::Join(probe) => {
                 let mut rows = probe.rows(&self.regs);
-                while let Some(row) = rows.next(probe) {
+                while let Some(row) = rows.next(probe)
+                    && !self.is_over()
+                {
                     if self.bind(&probe.binds, probe.table.row_words(row)) {
                         self.step(rest);
                     }
@@ -209,7 +251,8 @@ impl<'n> Run<'n> {
     fn finds(&mut self, probe: &'n Probe<'n>) -> bool {
         let mut rows = probe.rows(&self.regs);
         while let Some(row) = rows.next(probe) {
-            if self.bind(&probe.binds, probe.table.row_words(row)) {
+            // Of one that is over, all is given up.
+            if self.is_over() || self.bind(&probe.binds, probe.table.row_words(row)) {
                 return true;
             }
         }

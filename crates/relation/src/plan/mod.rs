@@ -85,7 +85,7 @@ impl Plan {
 pub struct Relation {
     /// Qualified name, `a::b`; hidden ones contain a character no program can write.
     pub name: String,
-    /// The types that each column may hold.
+    /// The types that each column may hold; none for an [open](Relation::is_open) relation.
     pub columns: Vec<TypeSet>,
     /// The column that holds the location (from 0).
     pub location: u32,
@@ -99,9 +99,20 @@ pub struct Relation {
 }
 
 impl Relation {
-    /// Number of columns.
+    /// Number of columns; 0 for relations that are [open](Relation::is_open).
     pub fn arity(&self) -> usize {
         self.columns.len()
+    }
+
+    /// True for events of which nothing says how many columns they have: their tuples are only
+    /// looked at, and may have any number, the location first.
+    pub fn is_open(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// Whether a tuple of so many columns can be one of the relation.
+    pub fn takes(&self, columns: usize) -> bool {
+        columns == self.arity() || self.is_open() && columns > 0
     }
 
     /// The declaration of the table, if it is one.
@@ -259,6 +270,22 @@ pub struct Lookup {
     pub columns: Vec<Bind>,
 }
 
+impl Lookup {
+    /// What columns are compared with that has to be computed, and is the same for all rows.
+    pub fn compared_alike(&self) -> impl Iterator<Item = &Expr> {
+        self.columns.iter().filter_map(|bind| match bind {
+            Bind::Equal(expr) if !expr.is_given() && !self.binds_any_of(expr) => Some(expr),
+            _ => None,
+        })
+    }
+
+    fn binds_any_of(&self, expr: &Expr) -> bool {
+        let mut any = false;
+        expr.for_each_reg(&mut |reg| any |= self.columns.contains(&Bind::Reg(reg)));
+        any
+    }
+}
+
 /// The form of a list.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Pattern {
@@ -299,6 +326,8 @@ pub struct Output {
     pub columns: Vec<HeadColumn>,
     /// What is done with the tuple.
     pub action: Action,
+    /// The column that says where the tuple goes, if it is another than the relation's location.
+    pub location: Option<u32>,
     /// Strands with aggregates: number of leading steps (`Let` and `Match` only) after which the
     /// other columns can be evaluated. They are evaluated there, once, and there is exactly one
     /// result, even if nothing is found. 0 otherwise.

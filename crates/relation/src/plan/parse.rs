@@ -359,7 +359,10 @@ impl<'a> Reader<'a> {
         };
         let relation = self.relation_id()?;
         let columns = self.list("(", ")", Self::head_column)?;
-        let mut output = Output { relation, columns, action, group_at: 0 };
+        let mut output = Output { relation, columns, action, location: None, group_at: 0 };
+        if self.eat_word("at") {
+            output.location = Some(self.number()?);
+        }
         if output.aggregates() && self.eat_word("group") {
             output.group_at = self.number()?;
         }

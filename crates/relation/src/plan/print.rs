@@ -198,6 +198,9 @@ impl Display for Output {
             Action::Delete => "delete",
         };
         write!(f, "{action} {} ({})", self.relation, List(&self.columns))?;
+        if let Some(location) = self.location {
+            write!(f, " at {location}")?;
+        }
         if self.aggregates() {
             write!(f, " group {}", self.group_at)?;
         }

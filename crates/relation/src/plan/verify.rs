@@ -75,8 +75,12 @@ impl Check<'_> {
         for (index, relation) in self.plan.relations.iter().enumerate() {
             self.place = format!("relation p{index}");
             let arity = relation.arity() as u32;
+            let Some(spec) = relation.table() else {
+                let located = relation.location < arity.max(1);
+                self.require(located, "has no such location column");
+                continue;
+            };
             self.require(relation.location < arity, "has no such location column");
-            let Some(spec) = relation.table() else { continue };
             self.require(spec.arity == arity, "is declared with another arity");
             let ascending = |columns: &[u32]| {
                 columns.windows(2).all(|pair| pair[0] < pair[1])
@@ -243,6 +247,8 @@ impl Check<'_> {
         let relation = self.plan.relation(output.relation);
         let fits = relation.arity() == output.columns.len();
         self.require(fits, "derives another number of columns than its head has");
+        let placed = output.location.is_none_or(|column| (column as usize) < relation.arity());
+        self.require(placed, "goes where no column says");
         let stored = relation.table().is_some();
         self.require(
             stored == (output.action != Action::Emit),

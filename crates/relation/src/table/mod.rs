@@ -400,6 +400,9 @@ impl Table {
         self.dying.clear_bit(row.0);
         self.live.set(row.0);
         self.live_rows += 1;
+        if let Some(ages) = &mut self.ages {
+            ages.restore(row);
+        }
     }
 
     /// Deletes a live row; it is dying until the table settles.
@@ -422,6 +425,11 @@ impl Table {
         if let Some(ages) = &mut self.ages {
             ages.touch(row, now_ns, live_rows);
         }
+    }
+
+    /// Words of a row.
+    pub(crate) fn row_size(&self) -> usize {
+        self.stride
     }
 
     /// A live row that must go because there are more than `size_max`, if so.

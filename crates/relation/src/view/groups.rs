@@ -310,6 +310,9 @@ impl Round<'_> {
     ) {
         for batch in rows.chunks(super::rounds::BATCH) {
             let derived = collect(self, delta, batch, visible);
+            if self.is_over() {
+                return;
+            }
             let mut columns = Vec::new();
             for (_, result) in derived.iter() {
                 columns.clear();
@@ -398,6 +401,9 @@ impl Round<'_> {
         let Some(check) = &rule.check else { return };
         let mut columns = Vec::new();
         for row in rows.rows(Access::Scan, &[], Visible::Live) {
+            if self.is_over() {
+                return;
+            }
             columns.clear();
             rows.read_row(row, &mut columns);
             let known = self.views.kept[self.views.stratum][index].find(check, &columns).is_some();
@@ -442,6 +448,7 @@ impl Round<'_> {
         let reading = Reading::present(self.database);
         run(check, group.iter().copied(), reading, self.scope, &mut sink);
         if let Some(results) = sink.results
+            && !self.is_over()
             && results.len() as u64 >= self.views.kept_from
         {
             self.views.kept[self.views.stratum][index].keep(check, group, &results);

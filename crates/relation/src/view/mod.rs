@@ -57,7 +57,8 @@ pub enum Progress {
     More,
     /// All views are at their fixed point.
     Done,
-    /// More than [`DERIVED_MAX`] rows were derived: the commit must be rolled back.
+    /// More rows were changed than [`DERIVED_MAX`] or [`Views::limit`] allow: the commit must be
+    /// rolled back.
     Exceeded,
 }
 
@@ -96,6 +97,10 @@ pub struct Views {
     narrow_from: usize,
     /// Batches that did.
     ran_on_words: u64,
+    /// The commit derives more than it may.
+    exceeded: bool,
+    /// Rows that a commit may change.
+    changes_max: u64,
 }
 
 /// A few rows are not worth looking at how the tables lie.
@@ -142,7 +147,33 @@ impl Views {
             derived_words: Vec::new(),
             narrow_from: NARROW_FROM,
             ran_on_words: 0,
+            exceeded: false,
+            changes_max: DERIVED_MAX,
         }
+    }
+
+    /// Gives up commits that change more rows than this, instead of [`DERIVED_MAX`].
+    pub fn limit(&mut self, changes_max: u64) {
+        self.changes_max = changes_max;
+    }
+
+    /// Rows that the commit may still change.
+    fn most_left(&self) -> u64 {
+        self.changes_max.saturating_sub(self.changes.count)
+    }
+
+    fn has_exceeded(&self) -> bool {
+        self.exceeded || self.changes.count > self.changes_max
+    }
+
+    /// The rules that are being evaluated, in program order.
+    pub fn rules_at_work(&self, plan: &Plan) -> Vec<RuleId> {
+        let stratum = plan.strata.get(self.stratum);
+        let mut rules: Vec<RuleId> =
+            stratum.into_iter().flat_map(|it| &it.rules).map(|rule| rule.rule).collect();
+        rules.sort_unstable();
+        rules.dedup();
+        rules
     }
 
     /// Asks for the changes of `relation` in [`Views::net`].
@@ -192,6 +223,8 @@ impl Views {
         let mut candidate = vec![Value::Int(ASSERTED)];
         candidate.extend_from_slice(values);
         self.changes.put(database, candidates, &candidate, now_ns, Source::Asserted);
+        // It is the only candidate now. Putting it in at once keeps the order of a bounded table.
+        self.changes.put(database, relation, values, now_ns, Source::Derived);
         self.reselect.push(relation, values);
     }
 
@@ -233,11 +266,14 @@ impl Views {
         now_ns: u64,
         failures: &mut dyn Failures,
     ) -> Progress {
-        if self.changes.count > DERIVED_MAX {
+        if self.has_exceeded() {
             return Progress::Exceeded;
         }
         let Some(stratum) = plan.strata.get(self.stratum) else { return Progress::Done };
         rounds::Round { views: self, plan, stratum, database, scope, now_ns, failures }.run();
+        if self.has_exceeded() {
+            return Progress::Exceeded;
+        }
         match self.stratum < plan.strata.len() {
             true => Progress::More,
             false => Progress::Done,
@@ -271,6 +307,7 @@ impl Views {
         self.groups.clear();
         self.reselect.clear();
         self.derived.clear();
+        self.exceeded = false;
     }
 }
 

@@ -26,6 +26,9 @@ impl Round<'_> {
         let visible = semi_naive(rule, atom, limits);
         for batch in rows.chunks(BATCH) {
             let derived = collect(self, &rule.deltas[atom], batch, &visible);
+            if self.is_over() {
+                return;
+            }
             let mut missing = TupleBuf::new();
             let mut columns: Vec<Value<'_>> = Vec::new();
             for (_, result) in derived.iter() {

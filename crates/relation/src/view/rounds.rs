@@ -33,6 +33,11 @@ enum Delta {
 }
 
 impl Round<'_> {
+    /// Whether the round ends where it is, because the commit will be given up.
+    pub(super) fn is_over(&self) -> bool {
+        self.views.has_exceeded() || self.scope.ambient.is_interrupted()
+    }
+
     pub(super) fn run(&mut self) {
         match self.views.phase {
             Phase::Start => self.start(),
@@ -101,10 +106,15 @@ impl Round<'_> {
                 ignore_absent: true,
                 traced: false,
             };
+            let most = self.views.most_left();
             let derived = &mut self.views.derived;
             // Derivations that fail now failed then.
-            let mut sink = Collect { derived, failures: None };
+            let mut sink = Collect { derived, failures: None, most };
             run_rows(&rule.deltas[atom], batch, reading, self.scope, &mut sink);
+            self.views.exceeded |= sink.is_over();
+            if self.is_over() {
+                return;
+            }
             let derived = std::mem::take(&mut self.views.derived);
             for (_, columns) in derived.iter() {
                 let columns: Vec<Value<'_>> = columns.iter().collect();
@@ -149,6 +159,9 @@ impl Round<'_> {
     fn rederive(&mut self) {
         let overdeleted = std::mem::take(&mut self.views.overdeleted);
         for &(head, row) in &overdeleted {
+            if self.is_over() {
+                return;
+            }
             if self.database.table(head).is_dying(row) && self.derivable(head, row) {
                 self.views.changes.revive(self.database, head, row);
                 self.reselect_for(head, row);
@@ -169,10 +182,12 @@ impl Round<'_> {
         let rules = self.stratum.rules.iter().filter(|rule| rule.head == head);
         for check in rules.filter_map(|rule| rule.check.as_ref()) {
             self.database.prepare(check);
+            let most = self.views.most_left();
             let derived = &mut self.views.derived;
-            let mut sink = Collect { derived, failures: None };
+            let mut sink = Collect { derived, failures: None, most };
             let reading = Reading::present(self.database);
             run_rows(check, &[row], reading, self.scope, &mut sink);
+            self.views.exceeded |= sink.is_over();
             let derived = std::mem::take(&mut self.views.derived);
             let table = self.database.table(head);
             let found = derived.iter().any(|(_, columns)| {
@@ -316,6 +331,9 @@ impl Round<'_> {
         let rule = &self.stratum.rules[index];
         let visible = semi_naive(rule, atom, limits);
         for batch in rows.chunks(BATCH) {
+            if self.is_over() {
+                return;
+            }
             self.database.prepare(&rule.deltas[atom]);
             if self.extend_words(rule, &rule.deltas[atom], batch, &visible) {
                 continue;
@@ -326,9 +344,14 @@ impl Round<'_> {
                 ignore_absent: false,
                 traced: false,
             };
+            let most = self.views.most_left();
             let derived = &mut self.views.derived;
-            let mut sink = Collect { derived, failures: Some(&mut *self.failures) };
+            let mut sink = Collect { derived, failures: Some(&mut *self.failures), most };
             run_rows(&rule.deltas[atom], batch, reading, self.scope, &mut sink);
+            self.views.exceeded |= sink.is_over();
+            if self.is_over() {
+                return;
+            }
             let derived = std::mem::take(&mut self.views.derived);
             let mut values = Vec::new();
             for (_, columns) in derived.iter() {
@@ -358,7 +381,10 @@ impl Round<'_> {
             let reading = Reading { database, visible, ignore_absent: false, traced: false };
             match narrow::compile(strand, reading, self.scope) {
                 Ok(narrow) => {
-                    narrow.run(batch, &mut derived);
+                    let most = usize::try_from(self.views.most_left()).unwrap_or(usize::MAX);
+                    let words_max = most.saturating_mul(self.database.table(rule.head).row_size());
+                    narrow.run(batch, &mut derived, words_max, self.scope.ambient);
+                    self.views.exceeded |= derived.len() > words_max;
                     break true;
                 }
                 Err(Halt::Widen(layout)) => self.database.table_mut(rule.head).widen(layout),
@@ -456,8 +482,10 @@ pub(super) fn collect(
     let mut derived = std::mem::take(&mut round.views.derived);
     let reading =
         Reading { database: round.database, visible, ignore_absent: false, traced: false };
-    let mut sink = Collect { derived: &mut derived, failures: None };
+    let most = round.views.most_left();
+    let mut sink = Collect { derived: &mut derived, failures: None, most };
     run_rows(strand, rows, reading, round.scope, &mut sink);
+    round.views.exceeded |= sink.is_over();
     derived
 }
 
@@ -465,6 +493,14 @@ pub(super) fn collect(
 struct Collect<'s> {
     derived: &'s mut TupleBuf<()>,
     failures: Option<&'s mut dyn Failures>,
+    /// How many it takes; [`Views::exceeded`] is set where there are more.
+    most: u64,
+}
+
+impl Collect<'_> {
+    fn is_over(&self) -> bool {
+        self.derived.len() as u64 > self.most
+    }
 }
 
 impl Sink for Collect<'_> {
@@ -476,5 +512,9 @@ impl Sink for Collect<'_> {
         if let Some(failures) = &mut self.failures {
             failures.failed(rule, error);
         }
+    }
+
+    fn is_full(&self) -> bool {
+        self.is_over()
     }
 }

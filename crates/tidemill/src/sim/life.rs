@@ -27,6 +27,7 @@ pub(super) fn restart(world: &mut SimWorld, events: &mut Loop<SimWorld>, node: u
         return;
     }
     let address = world.fleet.identity(NodeId(node)).address.clone();
+    roll::call(world, node);
     let bound = events.host().bind(&address);
     let started = bound.and_then(|endpoint| fleet::restart(world, events, endpoint, NodeId(node)));
     if let Err(error) = started {
@@ -34,7 +35,6 @@ pub(super) fn restart(world: &mut SimWorld, events: &mut Loop<SimWorld>, node: u
         world.journal.get_mut().console.note(note);
         return;
     }
-    roll::call(world, events, node);
     roll::note(world, events, node);
 }
 

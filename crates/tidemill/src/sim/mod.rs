@@ -29,7 +29,7 @@ use std::time::Duration;
 use tidemill_event::{Conditions, Loop, Outcome, Sim, Time};
 use tidemill_overlog::fleet::{self, Extra, Fleet, NodeId, World};
 use tidemill_overlog::net::mail::Fabric;
-use tidemill_overlog::node::{Identity, Program, Stages};
+use tidemill_overlog::node::{Identity, Program, Stages, TURN_TUPLES_MAX};
 use tidemill_overlog::program::{Compiled, Watch};
 use tidemill_overlog::stage::Registry;
 use tidemill_relation::plan::RelationId;
@@ -70,7 +70,9 @@ pub struct SimOptions {
     pub extra: Vec<Extra>,
     /// The operators that the program was loaded with.
     pub operators: Arc<Registry>,
-    /// The run ends soon after this becomes true: for signals.
+    /// Event tuples that a turn may derive; one that derives more is given up.
+    pub turn_tuples_max: u64,
+    /// The run ends soon after this becomes true, whatever it does: for signals.
     pub stop: Option<Arc<AtomicBool>>,
 }
 
@@ -89,6 +91,7 @@ impl Default for SimOptions {
             landmark: None,
             extra: Vec::new(),
             operators: Arc::default(),
+            turn_tuples_max: TURN_TUPLES_MAX,
             stop: None,
         }
     }
@@ -148,15 +151,24 @@ impl Simulation {
     /// What keeps the loop from running at all.
     pub fn run(self, console: Console) -> io::Result<Ended> {
         let (end, seed) = (self.options.end_ns, self.options.seed);
+        let stop = self.options.stop.clone();
         let (mut world, mut events) = self.set_up(console)?;
         let outcome = match end {
             Some(end) => events.run_until(&mut world, Time(end)),
             None => events.run(&mut world),
         };
+        // Relaxed: a wish, which nothing else is published with.
+        let is_told = stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        let interrupted = is_told && matches!(outcome, Outcome::Stopped);
         if let Outcome::Failed(error) = outcome {
             return Err(error);
         }
-        Ok(world.finish(&mut events, seed))
+        let ended = world.finish(&mut events, seed, interrupted);
+        if interrupted {
+            // To free what a large run holds may take longer than its user should wait.
+            std::mem::forget((world, events));
+        }
+        Ok(ended)
     }
 
     fn set_up(self, console: Console) -> io::Result<(SimWorld, Loop<SimWorld>)> {
@@ -177,15 +189,22 @@ impl Simulation {
             .then(|| Vigil::new(&mut events));
         let mut fleet = Fleet::new(Arc::new(program), Fabric::Udp, options.seed, observer);
         options.extra.into_iter().for_each(|extra| fleet.add_extra(extra));
-        let stop = options.stop;
-        let mut world = SimWorld { fleet, journal, roll, vigil, retired: 0, stop };
+        fleet.limit_turns(options.turn_tuples_max);
+        if let Some(stop) = options.stop {
+            events.stop_when(stop.clone());
+            fleet.interrupt_by(stop);
+        }
+        let mut world = SimWorld { fleet, journal, roll, vigil, retired: 0 };
         // Before the nodes: what a script does at a time comes before what else happens then.
         cues.into_iter().for_each(|cue| stage::set(&mut events, Rc::new(cue)));
+        if let Some(roll) = world.roll {
+            let rows = identities.iter().map(|identity| (identity.address.clone(), true));
+            world.fleet.open_with(roll::opening(roll, rows));
+        }
         for identity in identities {
             let endpoint = events.host().bind(&identity.address)?;
             fleet::start(&mut world, &mut events, endpoint, identity)?;
         }
-        roll::call_all(&mut world, &mut events);
         if let Some(mean_ns) = options.churn_ns {
             life::churn(&world, &mut events, mean_ns, options.seed);
         }
@@ -202,8 +221,6 @@ struct SimWorld {
     vigil: Option<Vigil>,
     /// Turns of lives that have ended.
     retired: u64,
-    /// Somebody wants the run to end.
-    stop: Option<Arc<AtomicBool>>,
 }
 
 impl World for SimWorld {
@@ -213,9 +230,7 @@ impl World for SimWorld {
 
     fn turned(&mut self, events: &mut Loop<SimWorld>) {
         vigil::restart(self, events);
-        // Relaxed: a wish, which nothing else is published with.
-        let stopped = self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
-        if stopped || self.journal.get().is_over() {
+        if self.journal.get().is_over() {
             events.stop();
         }
     }
@@ -227,12 +242,14 @@ impl SimWorld {
     }
 
     /// Writes the summary and says how it ended.
-    fn finish(self, events: &mut Loop<SimWorld>, seed: u64) -> Ended {
+    fn finish(&self, events: &mut Loop<SimWorld>, seed: u64, interrupted: bool) -> Ended {
         let mut summary = Summary::of(&self.fleet, events);
         summary.turns += self.retired;
         summary.seed = Some(seed);
+        summary.interrupted = interrupted;
         let mut journal = self.journal.get_mut();
         summary.violations = journal.violations;
+        summary.given_up = journal.given_up;
         summary.expectations_met = journal.expectations_met;
         summary.expectations_failed = journal.expectations_failed;
         match journal.console.form() {

@@ -1,10 +1,12 @@
 //! The roll of nodes: `sim::node(@N, Address, ID, Alive)`, at every node that can read it.
 //!
-//! The simulator puts the rows in as if each node had been told from outside, one event a row,
-//! as soon as a node starts or crashes. A program that does not mention the table has none, and
-//! nothing is done.
+//! A node begins with the rows of all nodes, before its facts and before any event. Then the
+//! simulator puts rows in as if each node had been told from outside, as soon as a node starts or
+//! crashes. A program that does not mention the table has none, and nothing is done.
 
-use tidemill_event::{Loop, Owner};
+use std::sync::Arc;
+
+use tidemill_event::Loop;
 use tidemill_overlog::fleet::{self, NodeId};
 use tidemill_overlog::node::{Event, node_id};
 use tidemill_relation::plan::{Plan, RelationId};
@@ -28,32 +30,31 @@ impl Roll {
     }
 }
 
-/// Tells each node of all: for the start of a simulation.
+/// What a node that starts next begins with; `alive` says which nodes live then.
 ///
-/// The nodes are told one after the other, so that the rows of all of them never wait at once.
-pub(super) fn call_all(world: &mut SimWorld, events: &mut Loop<SimWorld>) {
-    if world.roll.is_some() {
-        call_from(world, events, 0);
-    }
-}
-
-fn call_from(world: &mut SimWorld, events: &mut Loop<SimWorld>, node: u32) {
-    if world.fleet.ids().count() <= node as usize {
-        return;
-    }
-    call(world, events, node);
-    let next = move |world: &mut SimWorld, events: &mut Loop<SimWorld>| {
-        call_from(world, events, node + 1);
+/// All nodes share the rows, so that those of many nodes for many nodes are never in memory at
+/// once.
+pub(super) fn opening(
+    Roll(relation): Roll,
+    addresses: impl Iterator<Item = (String, bool)>,
+) -> Event {
+    let row = |(address, alive): (String, bool)| {
+        let columns = [Value::Str(&address), Value::Id(node_id(&address)), Value::Bool(alive)];
+        columns.map(OwnedValue::new).to_vec()
     };
-    // The queue has room: at most one node's rows wait in it.
-    let _ = events.event(Owner::LOOP, next);
+    Event::Everywhere { relation, rows: Arc::new(addresses.map(row).collect()) }
 }
 
-/// Tells one node of all.
-pub(super) fn call(world: &mut SimWorld, events: &mut Loop<SimWorld>, node: u32) {
-    for about in world.fleet.ids() {
-        tell(world, events, node, about.0);
-    }
+/// Has node `node`, which starts next, begin with the rows of all nodes.
+pub(super) fn call(world: &mut SimWorld, node: u32) {
+    let Some(roll) = world.roll else { return };
+    let row = |id: NodeId| {
+        let alive = id.0 == node || world.is_alive(id.0);
+        (world.fleet.identity(id).address.clone(), alive)
+    };
+    let rows: Vec<(String, bool)> = world.fleet.ids().map(row).collect();
+    let opening = opening(roll, rows.into_iter());
+    world.fleet.open_with(opening);
 }
 
 /// Tells all nodes of one that has started or crashed.

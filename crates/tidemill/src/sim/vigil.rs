@@ -1,6 +1,6 @@
 //! When nothing is left to do although leases are upheld for ever.
 //!
-//! Views that are shipped make nodes tell each other every 10 s that they live, so the loop never
+//! Views that are shipped make nodes tell each other every 2 s that they live, so the loop never
 //! runs out of timers. A run without an end is over all the same once for [`VIGIL`] no node has
 //! run a turn and no cue of the script has been performed, nothing is set but the timers of the
 //! nodes' mail, and the mail has nothing under way but signs of life, and rows that it offers
@@ -12,12 +12,15 @@
 use std::time::Duration;
 
 use tidemill_event::{Loop, TimerId};
-use tidemill_overlog::net::reliable::{KEEP_ALIVE_NS, LEASE_NS};
+use tidemill_overlog::net::reliable::LEASE_NS;
 
 use super::SimWorld;
 
-/// How long all must have been quiet: a lease and a sign of life, 40 s.
-const VIGIL: Duration = Duration::from_nanos(LEASE_NS + KEEP_ALIVE_NS);
+/// Time for what the end of a lease brings about.
+const SPARE_NS: u64 = 10_000_000_000;
+
+/// How long all must have been quiet: a lease and some more, 40 s.
+const VIGIL: Duration = Duration::from_nanos(LEASE_NS + SPARE_NS);
 
 /// The timer that waits for quiet.
 pub(super) struct Vigil(TimerId);

@@ -400,7 +400,9 @@ fn resolve<'a>(
         }
         let number = schema.number(tuple.name).ok_or(Count::UnknownRelation)?;
         let columns = tuple.columns.as_seq();
-        return match schema.columns(number) == Some(columns.len()) {
+        // Of a relation without columns nothing says how many there are.
+        let fits = |known| known == columns.len() || known == 0 && !columns.is_empty();
+        return match schema.columns(number).is_some_and(fits) {
             true => Ok((number, columns)),
             false => Err(Count::BadArity),
         };

@@ -230,7 +230,7 @@ fn a_lost_peer_is_told() {
         pair[0].on_time(now_ns);
     }
     assert_eq!(pair[0].poll_event(), Some((address(1).into(), PeerEvent::Lost)));
-    assert_eq!((now_ns, spoken), (30_000 * MS, 2));
+    assert_eq!((now_ns, spoken), (30_000 * MS, 14));
     pair[0].release_lease(&address(1));
     outgoing(&mut pair[0], now_ns);
     assert_eq!(pair[0].next_timeout(), None);

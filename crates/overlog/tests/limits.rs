@@ -1,0 +1,247 @@
+//! Turns that would not end, and order within one commit.
+
+use std::sync::Arc;
+
+use tidemill_overlog::node::{Event, GivenUp, Identity, Limit, Node, Observer, Sighting};
+use tidemill_relation::text::{DisplayTuple, parse_tuple};
+use tidemill_relation::view::Progress;
+
+use crate::harness::{Network, program};
+
+/// What was given up.
+#[derive(Default)]
+struct Log(Vec<(Limit, Vec<String>)>);
+
+impl Observer for Log {
+    fn sighted(&mut self, _: Sighting<'_>) {}
+
+    fn violated(&mut self, _: Sighting<'_>) {}
+
+    fn rule_failed(&mut self, _: &str, _: &str, _: &str, _: &str) {}
+
+    fn given_up(&mut self, given_up: GivenUp<'_>) {
+        let rules = given_up.rules.iter().map(|(name, _)| (*name).to_owned()).collect();
+        self.0.push((given_up.limit, rules));
+    }
+}
+
+fn node(source: &str) -> Node {
+    let identity =
+        Identity { address: "n0:1".to_owned(), index: 0, count: 1, landmark: "n0:1".to_owned() };
+    Node::new(Arc::new(program(source)), identity, 1)
+}
+
+/// Runs the turn of one tuple to its end.
+fn turn(node: &mut Node, log: &mut Log, tuple: &str) -> Progress {
+    let (name, columns) = parse_tuple(tuple).expect("a tuple");
+    let relation = node.program().plan().find(&name).expect("a relation");
+    node.enqueue(Event::Tuple { relation, columns, delete: false, received: false });
+    run(node, log)
+}
+
+/// Runs the next turn to its end.
+fn run(node: &mut Node, log: &mut Log) -> Progress {
+    node.begin(0, 0, log);
+    loop {
+        match node.derive(256, log) {
+            Progress::More => {}
+            Progress::Done => break,
+            Progress::Exceeded => {
+                node.abandon();
+                return Progress::Exceeded;
+            }
+        }
+    }
+    node.commit(log);
+    loop {
+        match node.refine(log) {
+            Progress::More => {}
+            Progress::Done => break,
+            Progress::Exceeded => {
+                node.abandon();
+                return Progress::Exceeded;
+            }
+        }
+    }
+    node.finish(log);
+    Progress::Done
+}
+
+fn rows(node: &Node, table: &str) -> Vec<String> {
+    let mut rows = Vec::new();
+    let relation = node.program().plan().find(table).expect("a table");
+    node.rows(relation, |row| {
+        rows.push(DisplayTuple::new(table, row.iter().copied()).to_string());
+    });
+    rows
+}
+
+#[test]
+fn an_endless_turn_is_given_up_with_all_it_did_and_its_cycle_is_named() {
+    let mut node = node(
+        r#"
+        materialize(t, infinity, infinity, keys(1, 2)).
+        r1 ping(@N, X) :- start(@N, X).
+        r2 t(@N, X) :- start(@N, X).
+        r3 pong(@N, X + 1) :- ping(@N, X), X > 0.
+        r4 ping(@N, X) :- pong(@N, X).
+        r5 done(@N, X) :- ping(@N, X), X == 0.
+        "#,
+    );
+    node.limit_turns(1000);
+    let mut log = Log::default();
+    assert_eq!(turn(&mut node, &mut log, r#"start("n0:1", 1)"#), Progress::Exceeded);
+    assert!(rows(&node, "t").is_empty());
+    let cycle = vec!["r3".to_owned(), "r4".to_owned()];
+    assert_eq!(log.0, [(Limit::Tuples(1000), cycle)]);
+    assert_eq!(node.counters().turns_abandoned, 1);
+    // The node goes on.
+    assert_eq!(turn(&mut node, &mut log, r#"start("n0:1", 0)"#), Progress::Done);
+    assert_eq!(rows(&node, "t"), [r#"t("n0:1", 0)"#]);
+    assert_eq!(log.0.len(), 1);
+}
+
+#[test]
+fn a_join_that_derives_too_much_is_given_up_while_it_runs() {
+    let mut node = node(
+        r#"
+        materialize(t, infinity, infinity, keys(1, 2)).
+        r1 t(@N, X) :- put(@N, X).
+        r2 all(@N, X, Y, Z) :- go(@N), t(@N, X), t(@N, Y), t(@N, Z).
+        "#,
+    );
+    let mut log = Log::default();
+    for x in 0..300 {
+        turn(&mut node, &mut log, &format!(r#"put("n0:1", {x})"#));
+    }
+    node.limit_turns(5000);
+    assert_eq!(turn(&mut node, &mut log, r#"go("n0:1")"#), Progress::Exceeded);
+    assert_eq!(log.0, [(Limit::Tuples(5000), vec!["r2".to_owned()])]);
+    let derived = node.counters().rules[1].derived;
+    assert!((5000..6000).contains(&derived), "{derived}");
+}
+
+#[test]
+fn a_commit_that_derives_too_much_leaves_nothing_and_names_its_rules() {
+    let mut node = node(
+        r#"
+        materialize(edge, infinity, infinity, keys(1, 2, 3)).
+        materialize(path, infinity, infinity, keys(1, 2, 3)).
+        r1 path(@N, X, Y) :- edge(@N, X, Y).
+        r2 path(@N, X, Y + 1) :- path(@N, X, Y), Y > 0.
+        "#,
+    );
+    node.limit_commits(1000);
+    let mut log = Log::default();
+    assert_eq!(turn(&mut node, &mut log, r#"edge("n0:1", 1, 1)"#), Progress::Exceeded);
+    assert!(rows(&node, "edge").is_empty() && rows(&node, "path").is_empty());
+    let rules = vec!["r1".to_owned(), "r2".to_owned()];
+    assert_eq!(log.0, [(Limit::Rows(1000), rules)]);
+    assert_eq!(turn(&mut node, &mut log, r#"edge("n0:1", 1, 0)"#), Progress::Done);
+    assert_eq!(rows(&node, "path"), [r#"path("n0:1", 1, 0)"#]);
+}
+
+#[test]
+fn rows_of_one_commit_enter_a_bounded_table_in_the_order_of_their_derivation() {
+    // A view beside it makes the rows of `t` chosen among derivations.
+    for view in ["", "r9 t(@N, K, V) :- other(@N, K, V)."] {
+        let source = format!(
+            r#"
+            materialize(t, infinity, 2, keys(1, 2)).
+            materialize(other, infinity, infinity, keys(1, 2, 3)).
+            {view}
+            r1 t(@N, 1, X) :- go(@N, X).
+            r2 t(@N, 2, X) :- go(@N, X).
+            r3 delete t(@N, 1, X) :- go(@N, X).
+            r4 t(@N, 3, X) :- go(@N, X).
+            r5 t(@N, 2, X) :- go(@N, X).
+            r6 t(@N, 4, X) :- go(@N, X).
+            "#
+        );
+        let mut network = Network::new(&source, 1, 1);
+        network.inject(0, r#"go("n0:1", 0)"#).run_for(1.0);
+        // 1, 2 without 1, then 3; 2 is refreshed, so 3 goes when 4 comes.
+        assert_eq!(network.rows(0, "t"), [r#"t("n0:1", 2, 0)"#, r#"t("n0:1", 4, 0)"#], "{view}");
+        // The old 2 goes first: 1 comes before it is touched.
+        network.inject(0, r#"go("n0:1", 0)"#).run_for(1.0);
+        assert_eq!(network.rows(0, "t"), [r#"t("n0:1", 2, 0)"#, r#"t("n0:1", 4, 0)"#], "{view}");
+    }
+}
+
+#[test]
+fn what_notin_asks_for_must_have_a_value_whether_the_table_has_rows_or_not() {
+    let source = r#"
+        materialize(p, infinity, infinity, keys(1, 2)).
+        materialize(q, infinity, infinity, keys(1, 2)).
+        materialize(base, infinity, infinity, keys(1, 2)).
+        materialize(view, infinity, infinity, keys(1, 2)).
+        r1 q(@N, X) :- go(@N, X), notin p(@N, X + 9223372036854775807).
+        r2 view(@N, X) :- base(@N, X), notin p(@N, X + 9223372036854775807).
+        r3 base(@N, X) :- go(@N, X).
+        r4 p(@N, X) :- put(@N, X).
+    "#;
+    let mut network = Network::new(source, 1, 1);
+    for x in -2..3 {
+        network.inject(0, &format!(r#"go("n0:1", {x})"#));
+    }
+    network.run_for(1.0);
+    let fine = |table: &str| Vec::from_iter((-2..1).map(|x| format!(r#"{table}("n0:1", {x})"#)));
+    let sorted = |mut rows: Vec<String>| {
+        rows.sort();
+        rows
+    };
+    assert_eq!(network.rows(0, "q"), sorted(fine("q")));
+    assert_eq!(network.rows(0, "view"), sorted(fine("view")));
+    let reports = network.lines.borrow().iter().filter(|line| line.starts_with("FAILED")).count();
+    assert_eq!(reports, 2, "{:?}", network.lines.borrow());
+    // It is so with a row there, too.
+    network.inject(0, r#"put("n0:1", 5)"#).inject(0, r#"go("n0:1", 7)"#).run_for(1.0);
+    assert_eq!(network.rows(0, "q"), sorted(fine("q")));
+    assert_eq!(network.rows(0, "view"), sorted(fine("view")));
+}
+
+#[test]
+fn facts_that_start_no_strand_go_in_one_commit_and_others_keep_their_place() {
+    let mut facts = String::new();
+    for x in 0..100 {
+        facts.push_str(&format!("quiet(\"n0:1\", {x}).\n"));
+    }
+    let source = format!(
+        r#"
+        materialize(quiet, infinity, infinity, keys(1, 2)).
+        materialize(doubled, infinity, infinity, keys(1, 2)).
+        materialize(loud, infinity, infinity, keys(1, 2)).
+        materialize(seen, infinity, infinity, keys(1, 2, 3)).
+        v1 doubled(@N, 2 * X) :- quiet(@N, X).
+        r1 seen(@N, "event", X) :- event(@N, X), quiet(@N, X).
+        r2 heard(@N, X) :- loud(@N, X).
+        quiet("n1:1", 7).
+        {facts}
+        event("n0:1", 5).
+        event("n0:1", 100).
+        quiet("n0:1", 100).
+        quiet("n0:1", 101).
+        loud("n0:1", 1).
+        quiet("n0:1", 102).
+        "#
+    );
+    let mut node = node(&source);
+    let events = node.facts();
+    let sizes: Vec<usize> = events
+        .iter()
+        .map(|event| match event {
+            Event::Facts { tuples } => tuples.len(),
+            _ => 0,
+        })
+        .collect();
+    assert_eq!(sizes, [100, 0, 0, 2, 0, 1]);
+    let mut log = Log::default();
+    for event in events {
+        node.enqueue(event);
+    }
+    while node.waiting() > 0 {
+        run(&mut node, &mut log);
+    }
+    assert_eq!(rows(&node, "doubled").len(), 103);
+    assert_eq!(rows(&node, "seen"), [r#"seen("n0:1", "event", 5)"#]);
+}

@@ -3,6 +3,7 @@
 
 use std::net::UdpSocket;
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::common::{Folder, graph_of, on_the_system, run_for};
 use tidemill_apps::capture::{Ended, Format, Frame, Reader, Writer};
@@ -204,11 +205,15 @@ fn captures_of_other_links_are_refused_at_once() {
     }
 }
 
+/// Held by the one pair of devices there is: two with the same address would share the route.
+static ONE_PAIR: Mutex<()> = Mutex::new(());
+
 /// A pair of devices that goes with the test.
-struct Veth(String);
+struct Veth(String, #[expect(dead_code, reason = "held")] MutexGuard<'static, ()>);
 
 impl Veth {
     fn new(name: &str) -> Result<Veth, String> {
+        let guard = ONE_PAIR.lock().unwrap_or_else(PoisonError::into_inner);
         let name = format!("{name}{}", std::process::id() % 10_000);
         let ip = |words: String| {
             let output = Command::new("ip").args(words.split(' ')).output();
@@ -217,17 +222,34 @@ impl Veth {
             if output.status.success() { Ok(()) } else { Err(said) }
         };
         ip(format!("link add {name}a type veth peer name {name}b"))?;
-        let veth = Veth(name.clone());
+        let veth = Veth(name.clone(), guard);
         for end in ["a", "b"] {
             let path = format!("/proc/sys/net/ipv6/conf/{name}{end}/disable_ipv6");
             let _ = std::fs::write(path, "1");
             ip(format!("link set {name}{end} up"))?;
+        }
+        for end in ["a", "b"] {
+            wait_until_up(&format!("{name}{end}"))?;
         }
         // Nobody answers there, so its address is given.
         ip(format!("address add 10.213.77.1/24 dev {name}a"))?;
         ip(format!("neighbour add 10.213.77.2 lladdr 02:00:00:00:00:09 dev {name}a"))?;
         Ok(veth)
     }
+}
+
+/// Waits until the kernel has seen the other end and sends: it does so some time after both ends
+/// are set up, and drops what is sent before.
+fn wait_until_up(interface: &str) -> Result<(), String> {
+    let path = format!("/sys/class/net/{interface}/operstate");
+    for _ in 0..500 {
+        let state = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        if state.trim() == "up" {
+            return Ok(());
+        }
+    }
+    Err(format!("{interface} does not come up"))
 }
 
 impl Drop for Veth {

@@ -77,6 +77,26 @@ mod tests {
     }
 
     #[test]
+    fn all_classes_of_unicode_are_known() {
+        for (class, member) in [
+            (r"\p{Greek}", "ω"),
+            (r"\p{scx=Deva}", "\u{964}"),
+            (r"\p{Alphabetic}", "ß"),
+            (r"\p{Emoji}", "🦀"),
+            (r"\p{Lu}", "É"),
+            (r"\p{age:3.0}", "a"),
+            (r"(?i)É", "é"),
+            (r"\w\b", "ü"),
+            (r"\p{gcb=CR}", "\r"),
+            (r"\p{wb=ALetter}", "a"),
+            (r"\p{sb=Lower}", "a"),
+        ] {
+            assert_eq!(is_match(class, member), Ok(true), "{class}");
+            assert_eq!(is_match(class, "\u{3000}"), Ok(class.contains("age")), "{class}");
+        }
+    }
+
+    #[test]
     fn hostile_patterns_are_refused() {
         assert_eq!(is_match("(", ""), Err("bad pattern: unclosed group".to_owned()));
         assert!(is_match("(((a{100}){100}){100})", "").is_err());

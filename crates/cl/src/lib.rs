@@ -4,7 +4,7 @@
 //! lex, parse -> ast -> check -> tree -> lower -> ir -> interpret | compile
 //! fmt: tokens -> tokens
 //! ```
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod ast;
 pub mod check;

@@ -21,7 +21,8 @@
 //!     let sum = body.ins().iadd(arguments[0], arguments[1]);
 //!     body.ins().return_(&[sum]);
 //! })?;
-//! let code = module.finish()?;
+//! // SAFETY: the function touches its arguments only.
+//! let code = unsafe { module.finish() }?;
 //!
 //! // SAFETY: the function has this signature, and `code` outlives the pointer.
 //! let add: extern "C" fn(i64, i64) -> i64 = unsafe { std::mem::transmute(code.address(add)) };
@@ -42,6 +43,8 @@
 //! * **Same input, same bytes**, but for addresses; only measured times differ.
 //! * Rust enters functions of the C convention as they are, others by [`Module::enter`], which
 //!   also says how the pinned register is kept.
+//! * Safe code can describe functions, and neither name a foreign address ([`Module::import`]) nor
+//!   make anything executable ([`Module::finish`]) nor call it.
 //! * Wrong code from a generator is an [`Error`] where [`Options::verify`] is on. Where it is off,
 //!   it is as undefined as wrong `unsafe` code: generators are trusted, what they compile is not.
 

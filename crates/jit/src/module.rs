@@ -60,9 +60,12 @@ impl Module {
         self.symbols.functions.push(Declared { name: name.into(), signature, imported: None })
     }
 
-    /// Announces a function that is not ours: an `extern "C"` function of this signature that
-    /// stays at `address` for as long as the code.
-    pub fn import(
+    /// Announces a function from outside of the module.
+    ///
+    /// # Safety
+    /// At `address` is an `extern "C"` function of this signature, and stays there for as long as
+    /// the code.
+    pub unsafe fn import(
         &mut self,
         name: impl Into<Arc<str>>,
         signature: Signature,
@@ -147,11 +150,16 @@ impl Module {
         Ok(declared)
     }
 
-    /// Maps everything, resolves who refers to whom, and makes it executable.
+    /// Maps everything, resolves references, and makes the code executable.
     ///
     /// # Errors
     /// A function without definition; no memory; a map file that cannot be written.
-    pub fn finish(self) -> Result<Code, Error> {
+    ///
+    /// # Safety
+    /// What was defined does nothing undefined when it is called as its generator prescribes:
+    /// loads, stores and calls go where there is something of their type, and nothing is written
+    /// that others rely on.
+    pub unsafe fn finish(self) -> Result<Code, Error> {
         link::link(self)
     }
 }

@@ -1,6 +1,6 @@
 //! Who can call whom: within a module, recursively, out to Rust, through tables.
 
-use crate::common::{module, of_integers};
+use crate::common::{finish, import, module, of_integers};
 use tidemill_jit::build::{
     CallConv, InstBuilder, IntCC, MemFlagsData, Switch, Value, signature, types,
 };
@@ -30,7 +30,7 @@ fn arithmetic() {
             body.ins().return_(&[floor]);
         })
         .unwrap();
-    let code = module.finish().unwrap();
+    let code = finish(module).unwrap();
     let square_sum = function!(code, square_sum, fn(i64, i64) -> i64);
     let scale = function!(code, scale, fn(f64, f64) -> f64);
     for (a, b) in [(0, 0), (3, -5), (i64::MAX, 1), (1 << 40, 77)] {
@@ -62,7 +62,7 @@ fn recursion() {
     let mut module = module("recursion");
     let fibonacci = module.declare("fibonacci", of_integers(C, 1));
     module.define(fibonacci, |body| write_fibonacci(body, fibonacci)).unwrap();
-    let code = module.finish().unwrap();
+    let code = finish(module).unwrap();
     assert_eq!(function!(code, fibonacci, fn(i64) -> i64)(20), 6765);
 }
 
@@ -89,7 +89,7 @@ fn calls_over_many_pages() {
                 })
                 .unwrap();
         }
-        let code = module.finish().unwrap();
+        let code = finish(module).unwrap();
         assert!(code.mapped_bytes() > COUNT * 8, "{} bytes", code.mapped_bytes());
         let first = if backwards { chain[COUNT - 1].1 } else { chain[0].1 };
         let sum = function!(code, first, fn(i64) -> i64)(7);
@@ -105,7 +105,7 @@ extern "C" fn remember(list: &mut Vec<i64>, value: i64) -> i64 {
 #[test]
 fn rust_is_called() {
     let mut module = module("imports");
-    let remember = module.import("remember", of_integers(C, 2), remember as *const ());
+    let remember = import(&mut module, "remember", of_integers(C, 2), remember as *const ());
     let twice = module.declare("twice", of_integers(C, 2));
     module
         .define(twice, |body| {
@@ -116,7 +116,7 @@ fn rust_is_called() {
             body.ins().return_(&[count]);
         })
         .unwrap();
-    let code = module.finish().unwrap();
+    let code = finish(module).unwrap();
     let mut list = Vec::new();
     assert_eq!(function!(code, twice, fn(&mut Vec<i64>, i64) -> i64)(&mut list, 21), 2);
     assert_eq!(list, [21, 42]);
@@ -140,7 +140,7 @@ fn the_library_is_called() {
             body.ins().return_(&[]);
         })
         .unwrap();
-    let code = module.finish().unwrap();
+    let code = finish(module).unwrap();
     let from = *b"twelve bytes";
     let mut to = [0_u8; 12];
     function!(code, copy, fn(*mut u8, *const u8, usize) -> ())(to.as_mut_ptr(), from.as_ptr(), 12);
@@ -168,7 +168,7 @@ fn jump_tables() {
             }
         })
         .unwrap();
-    let code = module.finish().unwrap();
+    let code = finish(module).unwrap();
     let switch = function!(code, switch, fn(i64) -> i64);
     for x in 0..12 {
         assert_eq!(switch(x), x * x);
@@ -223,7 +223,7 @@ fn tables_of_functions_and_blobs() {
             })
             .unwrap();
     }
-    let code = module.finish().unwrap();
+    let code = finish(module).unwrap();
     let dispatch = function!(code, dispatch, fn(i64, i64) -> i64);
     for i in 0..5 {
         assert_eq!(dispatch(i, 9), 9 * i);
@@ -237,7 +237,7 @@ fn tables_of_functions_and_blobs() {
 /// A module without functions is one page of nothing.
 #[test]
 fn nothing() {
-    let code = module("nothing").finish().unwrap();
+    let code = finish(module("nothing")).unwrap();
     assert_eq!(code.mapped_bytes(), rustix::param::page_size());
     assert_eq!(code.symbolise(0), None);
     assert_eq!(code.stats().count(), 0);

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use crate::common::of_integers;
+use crate::common::{finish, of_integers};
 use tidemill_jit::build::{CallConv, InstBuilder, IntCC};
 use tidemill_jit::{FuncId, Level, Module, Options};
 
@@ -35,7 +35,7 @@ fn compile(count: usize, optimise: Level) -> f64 {
             .unwrap();
         ids.push(id);
     }
-    let code = module.finish().unwrap();
+    let code = finish(module).unwrap();
     let ms = start.elapsed().as_secs_f64() * 1e3;
     for (i, &id) in ids.iter().enumerate() {
         let f = function!(code, id, fn(i64, i64) -> i64);
@@ -59,7 +59,7 @@ fn large() {
         let start = Instant::now();
         let module = Module::new(Options::named("empty")).unwrap();
         let made = start.elapsed();
-        drop(module.finish().unwrap());
+        drop(finish(module).unwrap());
         println!("round {round}: module made in {made:?}, finished after {:?}", start.elapsed());
         compile(1, Level::Speed);
         compile(1000, Level::Speed);

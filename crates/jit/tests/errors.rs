@@ -1,6 +1,6 @@
 //! What generators do wrong is an error with the name of the function; the module goes on.
 
-use crate::common::{module, of_integers};
+use crate::common::{finish, import, module, of_integers};
 use tidemill_jit::build::{CallConv, InstBuilder, signature, types};
 use tidemill_jit::{Error, Module};
 
@@ -38,7 +38,7 @@ fn define_and_run(mut module: Module, f: tidemill_jit::FuncId) {
             body.ins().return_(&[x]);
         })
         .unwrap();
-    let code = module.finish().unwrap();
+    let code = finish(module).unwrap();
     assert_eq!(function!(code, f, fn(i64) -> i64)(8), 8);
 }
 
@@ -90,7 +90,7 @@ fn what_the_machine_cannot_return() {
 #[test]
 fn a_function_is_defined_once() {
     let mut module = module("bad");
-    let abs = module.import("abs", of_integers(C, 1), i64::abs as *const ());
+    let abs = import(&mut module, "abs", of_integers(C, 1), i64::abs as *const ());
     let f = module.declare("f", of_integers(C, 1));
     let error = module.define(abs, |_| unreachable!()).unwrap_err();
     assert_eq!(error.to_string(), "`abs` has a definition already");
@@ -103,6 +103,6 @@ fn a_function_is_defined_once() {
     define().unwrap();
     assert_eq!(define().unwrap_err().to_string(), "`f` has a definition already");
     module.declare("g", of_integers(C, 1));
-    let error = module.finish().err().unwrap();
+    let error = finish(module).err().unwrap();
     assert_eq!(error.to_string(), "`g` is declared, not defined");
 }

@@ -6,7 +6,7 @@ mod common;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::{module, of_integers};
+use common::{finish, import, module, of_integers};
 use tidemill_jit::build::{CallConv, InstBuilder};
 use tidemill_jit::{Blob, Code, DataId, FuncId};
 
@@ -44,7 +44,7 @@ extern "C" fn look(x: i64) -> i64 {
 
 fn example() -> (Code, FuncId, DataId) {
     let mut module = module("memory");
-    let look = module.import("look", of_integers(CallConv::SystemV, 1), look as *const ());
+    let look = import(&mut module, "look", of_integers(CallConv::SystemV, 1), look as *const ());
     let f = module.declare("f", of_integers(CallConv::SystemV, 1));
     module
         .define(f, |body| {
@@ -56,7 +56,7 @@ fn example() -> (Code, FuncId, DataId) {
     let mut blob = Blob::new();
     blob.bytes(&[7; 10_000]).align(8).function(f);
     let blob = module.data("blob", blob);
-    (module.finish().unwrap(), f, blob)
+    (finish(module).unwrap(), f, blob)
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What people get to see: symbols, places in the source, listings, reports, the map for perf.
 
-use crate::common::of_integers;
+use crate::common::{finish, import, of_integers};
 use tidemill_jit::build::{CallConv, InstBuilder, Signature, StackSlotData, StackSlotKind, types};
 use tidemill_jit::{Code, FuncId, Level, Module, Options};
 
@@ -17,7 +17,7 @@ extern "C" fn helper(x: i64) -> i64 {
 /// `inner` and `outer`, which calls `inner` at place 10 and `helper` at place 20.
 fn example(options: Options) -> (Code, FuncId, FuncId) {
     let mut module = Module::new(options).unwrap();
-    let helper = module.import("helper", c_signature(), helper as *const ());
+    let helper = import(&mut module, "helper", c_signature(), helper as *const ());
     let inner = module.declare("inner", c_signature());
     let outer = module.declare("outer", c_signature());
     module
@@ -37,7 +37,7 @@ fn example(options: Options) -> (Code, FuncId, FuncId) {
             body.ins().return_(&[result]);
         })
         .unwrap();
-    let code = module.finish().unwrap();
+    let code = finish(module).unwrap();
     assert_eq!(function!(code, outer, fn(i64) -> i64)(5), 16);
     (code, inner, outer)
 }
@@ -133,6 +133,6 @@ fn large_frames() {
             body.ins().return_(&[x]);
         })
         .unwrap();
-    let code = module.finish().unwrap();
+    let code = finish(module).unwrap();
     assert_eq!(function!(code, f, fn(i64) -> i64)(-7), -7);
 }

@@ -1,6 +1,6 @@
 //! Calls that do not return here: constant stack, a pinned register, and the way in from Rust.
 
-use crate::common::{module, of_integers};
+use crate::common::{finish, import, module, of_integers};
 use tidemill_jit::build::{CallConv, InstBuilder, IntCC, signature, types};
 use tidemill_jit::{Body, Code, FuncId, Module, Options};
 
@@ -37,7 +37,7 @@ fn tail_calls_need_no_stack() {
     module.define(even, |body| write_step(body, odd, false)).unwrap();
     module.define(odd, |body| write_step(body, even, true)).unwrap();
     let enter = module.enter("enter", even).unwrap();
-    let code = module.finish().unwrap();
+    let code = finish(module).unwrap();
     let sum = function!(code, enter, fn(i64, i64) -> i64);
     assert_eq!(sum(10_000_000, 1), 10_000_000 * 10_000_001 / 2 + 1);
 }
@@ -84,7 +84,7 @@ fn pinned_module() -> Pinned {
         })
         .unwrap();
     let sum = module.enter("enter_sum", sum).unwrap();
-    Pinned { code: module.finish().unwrap(), sum, careless }
+    Pinned { code: finish(module).unwrap(), sum, careless }
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn calls_out_and_in_again() {
     let inner = pinned_module();
     let options = Options { pinned_register: true, verify: true, ..Options::named("outer") };
     let mut module = Module::new(options).unwrap();
-    let again = module.import("again", of_integers(C, 2), again as *const ());
+    let again = import(&mut module, "again", of_integers(C, 2), again as *const ());
     let outer = module.declare("outer", of_integers(TAIL, 2));
     module
         .define(outer, |body| {
@@ -147,7 +147,7 @@ fn calls_out_and_in_again() {
         })
         .unwrap();
     let enter = module.enter("enter", outer).unwrap();
-    let code = module.finish().unwrap();
+    let code = finish(module).unwrap();
     let outer = function!(code, enter, fn(i64, &Pinned, *const i64) -> i64);
     assert_eq!(outer(1000, &inner, [20, 22, 0].as_ptr()), 1042);
 }

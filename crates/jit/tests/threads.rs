@@ -1,6 +1,6 @@
 //! Compiling may happen on any thread, and gives the same bytes.
 
-use crate::common::of_integers;
+use crate::common::{finish, of_integers};
 use tidemill_jit::build::{CallConv, InstBuilder};
 use tidemill_jit::{Code, Draft, FuncId, Module, Options};
 
@@ -41,7 +41,7 @@ fn code_belongs_to_no_thread() {
     for draft in drafts {
         module.add(compiler.compile(draft).unwrap()).unwrap();
     }
-    let code = std::thread::spawn(move || module.finish().unwrap()).join().unwrap();
+    let code = std::thread::spawn(move || finish(module).unwrap()).join().unwrap();
     shared(&code);
     assert_eq!(function!(code, ids[0], fn(i64) -> i64)(5), 5);
     std::thread::spawn(move || drop(code)).join().unwrap();
@@ -56,7 +56,7 @@ fn threads_compile_the_same() {
         let compiled = compiler.compile(draft).unwrap();
         module.add(compiled).unwrap();
     }
-    let here = module.finish().unwrap();
+    let here = finish(module).unwrap();
 
     let (mut module, ids_there, mut drafts_there) = drafts();
     assert_eq!(ids, ids_there);
@@ -75,7 +75,7 @@ fn threads_compile_the_same() {
             module.add(compiled.unwrap()).unwrap();
         }
     }
-    let there = module.finish().unwrap();
+    let there = finish(module).unwrap();
     assert_eq!(listings(&here, &ids), listings(&there, &ids));
     let (f, g) =
         (function!(here, ids[9], fn(i64) -> i64), function!(there, ids[9], fn(i64) -> i64));

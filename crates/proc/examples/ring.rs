@@ -7,14 +7,14 @@ mod support;
 use tidemill_proc::Options;
 use tidemill_proc::layout::Worker;
 
-use support::ring;
+use support::{ring, worker_for};
 
 fn main() {
     for (size, hops) in [(1000, 20_000_000), (10_000, 20_000_000), (100_000, 20_000_000)] {
         let mut shortest = f64::MAX;
         let mut bytes = 0;
         for _ in 0..5 {
-            let mut warm = Worker::new(ring::program(size, size), Options::quiet());
+            let mut warm = worker_for(ring::program(size, size), Options::quiet());
             bytes = measure_bytes(&mut warm) / size;
             // Two lengths: the difference is hops only, without building and ending the ring.
             let (short, long) = (timed(size, size * 2), timed(size, size * 2 + hops));
@@ -25,7 +25,7 @@ fn main() {
 }
 
 fn timed(size: u64, hops: u64) -> f64 {
-    let mut worker = Worker::new(ring::program(size, hops), Options::quiet());
+    let mut worker = worker_for(ring::program(size, hops), Options::quiet());
     let began = cpu_ns();
     support::run(&mut worker);
     (cpu_ns() - began) as f64 / 1e9

@@ -6,6 +6,7 @@
 //! and a status, a value or an address as a word comes out. Loads, stores and addresses given to
 //! operations are checked to be in the worker's memory; beyond that the interpreter is trusted as
 //! compiled code is: with what words own, and with the text, array and collection words it passes.
+//! Hence the trait is unsafe, and so is what takes words that mean more than a number.
 
 use crate::entry::Operation;
 use crate::fault::Reason;
@@ -45,7 +46,11 @@ impl Status {
 }
 
 /// Runs functions whose code is [`interpret`].
-pub trait Interpreter {
+///
+/// # Safety
+/// It does with activations what compiled code of the same functions may do, see
+/// [`Executable::new`](crate::program::Executable::new).
+pub unsafe trait Interpreter {
     /// Runs the activation's frame from its resume point.
     fn resume(&self, activation: &mut Activation<'_>) -> Status;
 
@@ -78,7 +83,10 @@ impl Activation<'_> {
     }
 
     /// Sets the result of the frame, before it is done.
-    pub fn set_result(&mut self, value: u64) {
+    ///
+    /// # Safety
+    /// It is what the callers of the function expect; what it owns is theirs.
+    pub unsafe fn set_result(&mut self, value: u64) {
         self.0.frame.set_result(value);
     }
 
@@ -104,7 +112,10 @@ impl Activation<'_> {
     ///
     /// # Panics
     /// As [`Activation::word`].
-    pub fn set_word(&mut self, offset: u32, value: u64) {
+    ///
+    /// # Safety
+    /// The word may have this value, as its descriptor says.
+    pub unsafe fn set_word(&mut self, offset: u32, value: u64) {
         self.own(offset).set(0, value);
     }
 
@@ -124,7 +135,10 @@ impl Activation<'_> {
     ///
     /// # Panics
     /// The address is not in the worker's memory: the program is wrong.
-    pub fn load(&self, address: u64) -> u64 {
+    ///
+    /// # Safety
+    /// At the address is a word of a live frame, component, array or collection.
+    pub unsafe fn load(&self, address: u64) -> u64 {
         self.words(address).get(0)
     }
 
@@ -132,7 +146,10 @@ impl Activation<'_> {
     ///
     /// # Panics
     /// As [`Activation::load`].
-    pub fn store(&mut self, address: u64, value: u64) {
+    ///
+    /// # Safety
+    /// As [`Activation::load`] and [`Activation::set_word`].
+    pub unsafe fn store(&mut self, address: u64, value: u64) {
         self.words(address).set(0, value);
     }
 
@@ -145,7 +162,10 @@ impl Activation<'_> {
     ///
     /// # Panics
     /// Too few arguments, or an address that is none: the program is wrong.
-    pub fn perform(&mut self, operation: Operation, arguments: &[u64]) -> u64 {
+    ///
+    /// # Safety
+    /// As of the [function](crate::entry::operations) of this name.
+    pub unsafe fn perform(&mut self, operation: Operation, arguments: &[u64]) -> u64 {
         match operation.perform(&mut self.0, arguments) {
             Some(word) => word,
             None => panic!("{operation:?} with {arguments:x?}"),
@@ -198,13 +218,17 @@ impl Activation<'_> {
     ///
     /// # Panics
     /// As [`Activation::load`].
-    pub fn call(&mut self, callee: u64) -> Status {
+    ///
+    /// # Safety
+    /// It is such a frame, and not used by the caller afterwards.
+    pub unsafe fn call(&mut self, callee: u64) -> Status {
         let frame = FrameRef(self.words(callee).0.cast());
         if self.0.worker.depth >= DEPTH_MAX {
             return Status::of(process::call_deferred(&mut self.0, frame.0).into());
         }
         self.0.worker.depth += 1;
-        let status = self.call_at_once(callee);
+        // SAFETY: promised by the caller.
+        let status = unsafe { self.call_at_once(callee) };
         if status == Status::Done {
             self.0.worker.depth -= 1;
         }
@@ -216,7 +240,10 @@ impl Activation<'_> {
     ///
     /// # Panics
     /// As [`Activation::load`].
-    pub fn call_at_once(&mut self, callee: u64) -> Status {
+    ///
+    /// # Safety
+    /// As [`Activation::call`].
+    pub unsafe fn call_at_once(&mut self, callee: u64) -> Status {
         let frame = FrameRef(self.words(callee).0.cast());
         // SAFETY: the frame is live, as are process and worker, of which nothing is borrowed.
         let status = unsafe { (frame.code())(frame.0, self.0.process.0, self.0.worker) };

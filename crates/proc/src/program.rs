@@ -1,15 +1,18 @@
 //! The descriptors of a program: what the run-time has to know of the code it runs.
 //!
-//! A compiler makes a [`Program`] and gives it to a [`crate::Worker`]. Numbers are places in the
-//! lists here; a *position* is a place in [`Program::positions`], 0 for none.
+//! A compiler makes a [`Program`], promises that it is right ([`Executable`]), and gives it to a
+//! [`crate::Worker`], which trusts it. Numbers are places in the lists here; a *position* is a
+//! place in [`Program::positions`], 0 for none.
 
 use std::fmt;
+use std::ops::Deref;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use tidemill_jit::FuncId;
 use tidemill_jit::build::{CallConv, signature, types};
 
-use crate::interpret::interpret;
+use crate::interpret::{Interpreter, interpret};
 use crate::layout::{Code, Frame, Process, UNWINDING, Worker};
 
 /// A whole program.
@@ -31,6 +34,37 @@ pub struct Program {
     pub files: Vec<String>,
     /// The component type that is the program.
     pub entry: u32,
+}
+
+/// A program that a worker may run.
+#[derive(Clone)]
+pub struct Executable {
+    pub(crate) program: Arc<Program>,
+    pub(crate) interpreter: Option<Rc<dyn Interpreter>>,
+}
+
+impl Executable {
+    /// Takes a program, with what runs its [interpreted](FunctionCode::interpreted) functions.
+    ///
+    /// # Safety
+    /// Descriptors and code agree:
+    /// * numbers are places in the program's lists, and names in them that others rely on, as those
+    ///   of equal interfaces, are of the same things;
+    /// * offsets are multiples of 8 behind the headers of [`crate::layout`], do not overlap and are
+    ///   within the sizes given; every word that owns something is listed with its kind and shape;
+    /// * code and interpreter use frames, components and messages as they are described here, and
+    ///   the operations of [`crate::entry`] as these prescribe.
+    pub unsafe fn new(program: Program, interpreter: Option<Rc<dyn Interpreter>>) -> Executable {
+        Executable { program: Arc::new(program), interpreter }
+    }
+}
+
+impl Deref for Executable {
+    type Target = Program;
+
+    fn deref(&self) -> &Program {
+        &self.program
+    }
 }
 
 /// A place in the source.
@@ -235,7 +269,7 @@ pub struct FunctionCode {
 }
 
 impl FunctionCode {
-    /// [`crate::worker::Options::interpreter`] runs it.
+    /// The interpreter of the [`Executable`] runs it.
     pub fn interpreted() -> FunctionCode {
         FunctionCode { entry: interpret, _module: None }
     }
@@ -245,9 +279,11 @@ impl FunctionCode {
         FunctionCode { entry: unwind, _module: None }
     }
 
-    /// A function of a compiled module; none if its signature is not that of [`Code`]. What its
-    /// instructions do is the generator's responsibility, as with every [`tidemill_jit::Module`].
-    pub fn compiled(module: &Arc<tidemill_jit::Code>, id: FuncId) -> Option<FunctionCode> {
+    /// A function of a compiled module; none if its signature is not that of [`Code`].
+    ///
+    /// # Safety
+    /// As of [`FunctionCode::native`].
+    pub unsafe fn compiled(module: &Arc<tidemill_jit::Code>, id: FuncId) -> Option<FunctionCode> {
         let expected = signature(CallConv::SystemV, &[types::I64; 3], &[types::I32]);
         if module.signature(id) != &expected {
             return None;

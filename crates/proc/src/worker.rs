@@ -23,7 +23,7 @@ use crate::memory::Memory;
 use crate::monitor::Looker;
 use crate::pieces::{self, Pieces};
 use crate::process;
-use crate::program::Program;
+use crate::program::{Executable, Program};
 use crate::system::{self, Systems};
 use crate::tear::{self, Stopping};
 
@@ -44,8 +44,6 @@ pub struct Options {
     pub reports: Box<dyn Reports>,
     /// Gets what the program writes.
     pub console: Console,
-    /// Runs functions whose code is [`crate::interpret`].
-    pub interpreter: Option<Rc<dyn Interpreter>>,
 }
 
 impl Options {
@@ -58,7 +56,6 @@ impl Options {
             random_seed: 1,
             reports: Box::new(()),
             console: Console::new(Box::new(()), crate::console::Lines::Together),
-            interpreter: None,
         }
     }
 }
@@ -208,11 +205,8 @@ impl<'a> Context<'a> {
 
 impl Worker {
     /// A worker for a program. Nothing runs yet.
-    pub fn new(program: Program, options: Options) -> Box<Worker> {
-        Worker::of(Arc::new(program), options)
-    }
-
-    fn of(program: Arc<Program>, options: Options) -> Box<Worker> {
+    pub fn new(program: Executable, options: Options) -> Box<Worker> {
+        let Executable { program, interpreter } = program;
         let (ready, ready_mask) = Worker::first_ready();
         Box::new(Worker {
             flag: AtomicU8::new(0),
@@ -235,7 +229,7 @@ impl Worker {
                 schedule: options.schedule_seed.map(Rng::new),
                 random: Rng::new(options.random_seed),
                 hash_seed: Rng::new(options.random_seed ^ 0x6861_7368).next_u64(),
-                interpreter: options.interpreter,
+                interpreter,
                 reports: options.reports,
                 console: options.console,
                 systems: Systems::default(),
@@ -263,12 +257,20 @@ impl Worker {
         })
     }
 
+    /// A worker for a program of a test.
+    #[cfg(test)]
+    pub(crate) fn for_test(program: Program, options: Options) -> Box<Worker> {
+        // SAFETY: tests make programs whose code and descriptors agree.
+        Worker::new(unsafe { Executable::new(program, None) }, options)
+    }
+
     /// Another worker for the same program and components.
     pub(crate) fn beside(first: &Worker, index: u64) -> Box<Worker> {
         let mut options = Options::quiet();
         options.stack_max = first.machine.stack_max;
         options.random_seed = first.machine.random.clone().next_u64() ^ index;
-        let mut worker = Worker::of(first.program.clone(), options);
+        let program = Executable { program: first.program.clone(), interpreter: None };
+        let mut worker = Worker::new(program, options);
         worker.machine.table = first.machine.table.beside();
         worker.machine.callers = first.machine.callers.clone();
         worker

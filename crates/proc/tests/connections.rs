@@ -135,7 +135,7 @@ code!(connect_late(f, p, w) {
 #[test]
 fn what_is_connected_late_waits_without_spinning() {
     let (options, heard) = listening();
-    let mut worker = Worker::new(program(connect_late), options);
+    let mut worker = worker_for(program(connect_late), options);
     // The entry's own implementation serves only after its BEGIN: 2 comes when BEGIN is done.
     let ended = run(&mut worker);
     assert_eq!(String::from_utf8_lossy(&heard.borrow().output), "c1cc3=32");
@@ -154,7 +154,7 @@ code!(connect_self(f, p, w) {
 #[test]
 fn connections_that_make_no_sense_are_faults() {
     let (options, heard) = listening();
-    let mut worker = Worker::new(program(connect_self), options);
+    let mut worker = worker_for(program(connect_self), options);
     assert_eq!(run(&mut worker), Ended::Failed { code: None });
     assert_eq!(heard.borrow().faults[0].reason, Reason::Interface);
     assert_empty(&worker);
@@ -237,7 +237,7 @@ fn conditions_on_input_are_looked_at_when_messages_come() {
         });
         let (mut options, heard) = listening();
         options.schedule_seed = (seed > 0).then_some(seed);
-        let mut worker = Worker::new(b.program, options);
+        let mut worker = worker_for(b.program, options);
         assert_eq!(run(&mut worker), Ended::Finished);
         assert_eq!(String::from_utf8_lossy(&heard.borrow().output), "123456789.");
         assert_empty(&worker);
@@ -298,7 +298,7 @@ fn what_failed_can_be_made_again() {
         ..ComponentType::default()
     });
     let (options, heard) = listening();
-    let mut worker = Worker::new(b.program, options);
+    let mut worker = worker_for(b.program, options);
     assert_eq!(run(&mut worker), Ended::Finished);
     assert_eq!(heard.borrow().faults.len(), 50);
     assert_eq!(heard.borrow().faults[0].path, "Main/a");
@@ -356,7 +356,7 @@ fn a_process_may_have_many_lines() {
         ..ComponentType::default()
     });
     let (options, heard) = listening();
-    let mut worker = Worker::new(b.program, options);
+    let mut worker = worker_for(b.program, options);
     assert_eq!(run(&mut worker), Ended::Finished);
     let output = String::from_utf8_lossy(&heard.borrow().output).into_owned();
     assert_eq!(output.matches('1').count() as u64, 3 * LINES);

@@ -68,7 +68,7 @@ fn nested(code: tidemill_proc::layout::Code) -> Program {
 #[test]
 fn a_deep_tree_ends() {
     let (options, _) = listening();
-    let mut worker = Worker::new(nested(grow), options);
+    let mut worker = worker_for(nested(grow), options);
     assert_eq!(run(&mut worker), Ended::Finished);
     assert_eq!(worker.counts().components.created, DEPTH + 1);
     assert_empty(&worker);
@@ -77,7 +77,7 @@ fn a_deep_tree_ends() {
 #[test]
 fn a_deep_tree_is_torn_down() {
     let (options, heard) = listening();
-    let mut worker = Worker::new(nested(grow_and_fail), options);
+    let mut worker = worker_for(nested(grow_and_fail), options);
     assert_eq!(run(&mut worker), Ended::Failed { code: None });
     assert_eq!(worker.counts().components.created, DEPTH + 1);
     assert_empty(&worker);
@@ -112,7 +112,7 @@ fn a_deep_tree_is_torn_down_in_pieces() {
         ..ComponentType::default()
     });
     let (options, heard) = listening();
-    let mut worker = Worker::new(b.program, options);
+    let mut worker = worker_for(b.program, options);
     worker.start().unwrap();
     let mut pieces = 0;
     while worker.ended().is_none() {
@@ -131,7 +131,7 @@ fn a_deep_tree_is_torn_down_in_pieces() {
 #[test]
 fn a_tree_that_is_dropped_while_it_grows_leaves_nothing() {
     let (options, _) = listening();
-    let mut worker = Worker::new(nested(grow), options);
+    let mut worker = worker_for(nested(grow), options);
     worker.start().unwrap();
     worker.run(1000);
     assert!(worker.counts().components.alive > 100);
@@ -143,7 +143,7 @@ fn a_tree_that_is_dropped_while_it_grows_leaves_nothing() {
 fn memory_runs_out_in_the_component_that_asks() {
     let (mut options, heard) = listening();
     options.memory_max = 1 << 20;
-    let mut worker = Worker::new(nested(grow), options);
+    let mut worker = worker_for(nested(grow), options);
     run(&mut worker);
     assert_eq!(heard.borrow().faults[0].reason, Reason::OutOfMemory);
     assert!(worker.peak_bytes() <= 1 << 20);
@@ -261,7 +261,7 @@ fn a_fault_stays_in_its_component_and_its_client_learns_of_it() {
     for seed in 0..30 {
         let (mut options, heard) = listening();
         options.schedule_seed = (seed > 0).then_some(seed);
-        let mut worker = Worker::new(asking(), options);
+        let mut worker = worker_for(asking(), options);
         assert_eq!(run(&mut worker), Ended::Finished);
         let heard = heard.borrow();
         let seen: Vec<(Reason, &str, &str)> = heard
@@ -309,7 +309,7 @@ fn waiting_for_each_other_is_a_fault() {
         program.functions[1].code = code_of(serve_deadlock);
         let (mut options, heard) = listening();
         options.schedule_seed = (seed > 0).then_some(seed);
-        let mut worker = Worker::new(program, options);
+        let mut worker = worker_for(program, options);
         assert_eq!(run(&mut worker), Ended::Finished);
         let heard = heard.borrow();
         assert_eq!(heard.faults[0].reason, Reason::ProtocolDeadlock);
@@ -323,7 +323,7 @@ fn the_sender_checks_the_protocol() {
     let mut program = asking();
     program.functions[1].code = code_of(serve_out_of_turn);
     let (options, heard) = listening();
-    let mut worker = Worker::new(program, options);
+    let mut worker = worker_for(program, options);
     assert_eq!(run(&mut worker), Ended::Finished);
     assert_eq!(heard.borrow().faults[0].reason, Reason::Protocol);
     assert_empty(&worker);
@@ -376,7 +376,7 @@ fn deleting_many_waits_for_all_of_them() {
         ..ComponentType::default()
     });
     let (options, heard) = listening();
-    let mut worker = Worker::new(b.program, options);
+    let mut worker = worker_for(b.program, options);
     assert_eq!(run(&mut worker), Ended::Finished);
     let output = &heard.borrow().output;
     assert_eq!(output.len() as u64, MANY + 1);
@@ -440,7 +440,7 @@ fn a_component_goes_with_the_message() {
         ..ComponentType::default()
     });
     let (options, heard) = listening();
-    let mut worker = Worker::new(b.program, options);
+    let mut worker = worker_for(b.program, options);
     assert_eq!(run(&mut worker), Ended::Finished);
     assert_eq!(heard.borrow().output, b"t.");
     assert!(heard.borrow().faults.is_empty());

@@ -254,7 +254,7 @@ fn a_bounded_buffer_loses_nothing_under_any_schedule() {
     for seed in 0..60 {
         let (mut options, heard) = listening();
         options.schedule_seed = (seed > 0).then_some(seed);
-        let mut worker = Worker::new(program(), options);
+        let mut worker = worker_for(program(), options);
         let ended = run(&mut worker);
         assert_eq!(ended, Ended::Finished, "seed {seed}: {:?}", heard.borrow().faults);
         assert_eq!(heard.borrow().output, expected.to_string().as_bytes(), "seed {seed}");

@@ -11,7 +11,7 @@ use tidemill_proc::entry::operations as op;
 use tidemill_proc::fault::Ended;
 use tidemill_proc::interpret::{Activation, Interpreter, Status, interpret};
 use tidemill_proc::layout::{FRAME_HEADER, Frame, Process, Worker};
-use tidemill_proc::program::{ComponentType, Direction, Key, Kind, Program, Shape};
+use tidemill_proc::program::{ComponentType, Direction, Executable, Key, Kind, Program, Shape};
 use tidemill_proc::{Home, Request, Runner, State, arm};
 
 // --- Virtual time: sleepers below one clock, and one clock that is not theirs.
@@ -81,7 +81,7 @@ fn sleeping(code: tidemill_proc::layout::Code) -> Program {
 #[test]
 fn sleepers_wake_in_the_order_of_their_times() {
     let (options, heard) = listening();
-    let mut worker = Worker::new(sleeping(make_sleepers), options);
+    let mut worker = worker_for(sleeping(make_sleepers), options);
     assert_eq!(run(&mut worker), Ended::Finished);
     let output = String::from_utf8(heard.borrow().output.clone()).unwrap();
     // At 12 all three wake, in the order in which they went to sleep: 6 at 6, 4 at 8, 3 at 9.
@@ -92,7 +92,7 @@ fn sleepers_wake_in_the_order_of_their_times() {
 #[test]
 fn clocks_of_their_own_run_beside_the_outer_one() {
     let (options, heard) = listening();
-    let mut worker = Worker::new(sleeping(make_own_clocks), options);
+    let mut worker = worker_for(sleeping(make_own_clocks), options);
     assert_eq!(run(&mut worker), Ended::Finished);
     let output = String::from_utf8(heard.borrow().output.clone()).unwrap();
     assert!(output.contains("1003:") || output.contains(" 100"), "the outer clock: {output}");
@@ -165,7 +165,7 @@ impl Home for World {
 #[test]
 fn a_system_component_answers_later() {
     let (options, heard) = listening();
-    let mut worker = Worker::new(waiting(), options);
+    let mut worker = worker_for(waiting(), options);
     worker.offer("SystemTime", 7);
     worker.start().unwrap();
     let mut world = World { runner: Runner::new(worker), requests: Vec::new() };
@@ -204,7 +204,7 @@ fn a_hot_loop_lets_timers_through() {
         ..ComponentType::default()
     });
     let (options, heard) = listening();
-    let mut worker = Worker::new(b.program, options);
+    let mut worker = worker_for(b.program, options);
     worker.start().unwrap();
     let mut world = World { runner: Runner::new(worker), requests: Vec::new() };
     let mut lp = Loop::new(Box::new(Os::with_seed(1).unwrap()));
@@ -232,7 +232,7 @@ fn listings_are_made_while_loops_run() {
             ..ComponentType::default()
         });
         let (options, _heard) = listening();
-        let worker = Worker::new(b.program, options);
+        let worker = worker_for(b.program, options);
         let runner = Runner::with_workers(worker, workers);
         let mut world = World { runner, requests: Vec::new() };
         world.runner.worker().start().unwrap();
@@ -286,7 +286,7 @@ fn a_hot_loop_delays_a_timer_by_two_slices_at_most() {
         ..ComponentType::default()
     });
     let (options, _heard) = listening();
-    let mut worker = Worker::new(b.program, options);
+    let mut worker = worker_for(b.program, options);
     worker.start().unwrap();
     let mut world = World { runner: Runner::new(worker), requests: Vec::new() };
     let mut lp = Loop::new(Box::new(Os::with_seed(1).unwrap()));
@@ -310,7 +310,8 @@ struct Squares(RefCell<u32>);
 
 const ARGUMENT: u64 = FRAME_HEADER as u64;
 
-impl Interpreter for Squares {
+// SAFETY: it keeps to the frames of the test's functions, which own nothing.
+unsafe impl Interpreter for Squares {
     fn resume(&self, a: &mut Activation<'_>) -> Status {
         if a.function() == 1 { self.square(a) } else { self.sum(a) }
     }
@@ -318,8 +319,23 @@ impl Interpreter for Squares {
     fn condition(&self, a: &mut Activation<'_>, number: u32) -> Option<bool> {
         assert_eq!(number, 5);
         *self.0.borrow_mut() += 1;
-        Some(a.load(a.component() + u64::from(slot_at(0))) == 0)
+        Some(load(a, a.component() + u64::from(slot_at(0))) == 0)
     }
+}
+
+fn load(a: &Activation<'_>, address: u64) -> u64 {
+    // SAFETY: the test's addresses are of words of the frame, a callee or the component.
+    unsafe { a.load(address) }
+}
+
+fn store(a: &mut Activation<'_>, address: u64, value: u64) {
+    // SAFETY: as of `load`; the words own nothing.
+    unsafe { a.store(address, value) }
+}
+
+fn perform(a: &mut Activation<'_>, operation: Operation, arguments: &[u64]) -> u64 {
+    // SAFETY: the operations of these tests get numbers.
+    unsafe { a.perform(operation, arguments) }
 }
 
 impl Squares {
@@ -330,30 +346,32 @@ impl Squares {
                 status => return status,
             }
             a.set_resume_point(1);
-            return Status::of(a.perform(Operation::pause, &[]));
+            return Status::of(perform(a, Operation::pause, &[]));
         }
-        let n = a.load(a.frame() + ARGUMENT);
-        a.set_result(n * n);
+        let n = load(a, a.frame() + ARGUMENT);
+        // SAFETY: the result is a number.
+        unsafe { a.set_result(n * n) };
         Status::Done
     }
 
     fn sum(&self, a: &mut Activation<'_>) -> Status {
         let (sum, n) = (a.frame() + ARGUMENT, a.frame() + ARGUMENT + 8);
         if a.resume_point() == 1 {
-            a.store(sum, a.load(sum) + a.result());
+            store(a, sum, load(a, sum) + a.result());
         }
-        while a.load(n) < 5 {
-            a.store(n, a.load(n) + 1);
-            let callee = a.perform(Operation::frame_new, &[1, 0]);
-            a.store(callee + ARGUMENT, a.load(n));
+        while load(a, n) < 5 {
+            store(a, n, load(a, n) + 1);
+            let callee = perform(a, Operation::frame_new, &[1, 0]);
+            store(a, callee + ARGUMENT, load(a, n));
             a.set_resume_point(1);
-            match a.call(callee) {
-                Status::Done => a.store(sum, a.load(sum) + a.result()),
+            // SAFETY: the frame was made for this call.
+            match unsafe { a.call(callee) } {
+                Status::Done => store(a, sum, load(a, sum) + a.result()),
                 status => return status,
             }
         }
-        let total = a.load(sum);
-        a.perform(Operation::write_integer, &[total]);
+        let total = load(a, sum);
+        perform(a, Operation::write_integer, &[total]);
         Status::Done
     }
 }
@@ -369,10 +387,11 @@ fn an_interpreter_runs_on_the_same_processes() {
         begin: Some(sum),
         ..ComponentType::default()
     });
-    let (mut options, heard) = listening();
+    let (options, heard) = listening();
     let squares = Rc::new(Squares(RefCell::new(0)));
-    options.interpreter = Some(squares.clone());
-    let mut worker = Worker::new(b.program, options);
+    // SAFETY: the interpreter is that of these functions.
+    let program = unsafe { Executable::new(b.program, Some(squares.clone())) };
+    let mut worker = Worker::new(program, options);
     assert_eq!(run(&mut worker), Ended::Finished);
     assert_eq!(heard.borrow().output, b"55");
     assert_eq!(*squares.0.borrow(), 5);
@@ -384,7 +403,7 @@ fn who_waits_for_ever_is_named() {
     let mut program = waiting();
     program.components[0].name = "Lonely".into();
     let (options, heard) = listening();
-    let mut worker = Worker::new(program, options);
+    let mut worker = worker_for(program, options);
     assert_eq!(run(&mut worker), Ended::Deadlock { waiting: 1 });
     assert_eq!(heard.borrow().deadlocks, ["Lonely, ACTIVITY, waits to be connected"]);
     assert_empty(&worker);
@@ -502,7 +521,7 @@ fn watch(lp: &mut Loop<World>, late: Rc<RefCell<Vec<Duration>>>) {
 fn the_end_of_very_many_delays_timers_by_two_slices_at_most() {
     for (code, is_owner_deleted) in [(delete_many as _, false), (leave_many as _, true)] {
         let (options, _heard) = listening();
-        let mut worker = Worker::new(with_many(code, is_owner_deleted), options);
+        let mut worker = worker_for(with_many(code, is_owner_deleted), options);
         worker.start().unwrap();
         let mut lp = Loop::new(Box::new(Os::with_seed(1).unwrap()));
         let Slice::Span(slice) = lp.slice() else { panic!("slices of the system are spans") };
@@ -529,7 +548,7 @@ fn the_end_of_very_many_can_be_broken_off() {
             // Without a limit to a slice memory is left to be freed.
             for budget in [20, i64::MAX] {
                 let (options, _heard) = listening();
-                let mut worker = Worker::new(with_many(code, is_owner_deleted), options);
+                let mut worker = worker_for(with_many(code, is_owner_deleted), options);
                 worker.start().unwrap();
                 while worker.counts().components.created < FEW {
                     worker.run(20);

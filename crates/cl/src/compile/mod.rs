@@ -10,13 +10,18 @@
 //!       \-- resume point n --> reload --> retry -+-- suspended --> keep registers, return 1
 //!                                                \-- fault --> return 2
 //! ```
+//!
+//! The run-time trusts this code: this file has the generator's unsafe blocks. Only verified
+//! programs are compiled, whose registers and places have the types that their instructions ask
+//! for. The code touches what the layouts of frames, components and messages give it, and elements
+//! whose bounds it has checked, and calls operations as the run-time prescribes.
 
 use std::sync::Arc;
 
 use tidemill_jit::build::{CallConv, Signature, Type as Machine, signature, types};
 use tidemill_jit::{Blob, Code, DataId, Error, FuncId, Module, Options};
 use tidemill_proc::entry::{Entry, Passing, entries};
-use tidemill_proc::program::{FunctionCode, Program};
+use tidemill_proc::program::{Executable, FunctionCode};
 use tidemill_stdx::diag::Sources;
 use tidemill_stdx::hash::Map;
 use tidemill_stdx::id::IdVec;
@@ -64,7 +69,7 @@ pub struct Choices {
 /// A program with its code.
 pub struct Compiled {
     /// What the run-time runs; its functions keep `code` mapped.
-    pub program: Program,
+    pub program: Executable,
     /// The machine code, for listings.
     pub code: Arc<Code>,
     /// The functions' names in `code`.
@@ -86,16 +91,21 @@ struct Unit<'a> {
     checkpoints: Checkpoints,
 }
 
-/// Compiles a verified program of `files` source files.
+/// Compiles a program of `files` source files.
 ///
 /// # Errors
 /// If no code can be made for this machine.
+///
+/// # Panics
+/// The program is not [verified](ir::verify::verify).
+#[allow(unsafe_code, reason = "the run-time trusts the code")]
 pub fn compile(
     ir: &ir::Program,
     sources: &Sources,
     files: u32,
     choices: &Choices,
 ) -> Result<Compiled, Error> {
+    ir::verify::expect_verified(ir);
     let options = Options { listing: choices.listing, ..Options::named("components") };
     let mut module = Module::new(options)?;
     let suspending = Suspending::of(ir);
@@ -106,7 +116,9 @@ pub fn compile(
     });
     let functions: IdVec<FunctionId, FuncId> = functions.collect();
     let imported = entries().into_iter().map(|entry| {
-        let id = module.import(entry.name, entry_signature(&entry), entry.address.cast());
+        let signature = entry_signature(&entry);
+        // SAFETY: an operation of the run-time, of the signature that it names.
+        let id = unsafe { module.import(entry.name, signature, entry.address.cast()) };
         (entry.name, (id, entry))
     });
     let imported = imported.collect();
@@ -133,9 +145,11 @@ pub fn compile(
         let target = unit.functions[id];
         module.define(target, |body| Translator::translate(&mut unit, id, body))?;
     }
-    let code = Arc::new(module.finish()?);
+    // SAFETY: see the top of this file.
+    let code = Arc::new(unsafe { module.finish() }?);
     for (id, function) in ir.functions.iter_enumerated() {
-        let entry = FunctionCode::compiled(&code, unit.functions[id]);
+        // SAFETY: as above.
+        let entry = unsafe { FunctionCode::compiled(&code, unit.functions[id]) };
         let entry = entry.unwrap_or_else(FunctionCode::frameless);
         let described = unit.descriptors.function(function, unit.frames[id].size(), entry);
         unit.descriptors.program.functions.push(described);
@@ -143,7 +157,9 @@ pub fn compile(
     let names =
         ir.functions.iter_enumerated().map(|(id, it)| (it.name.clone(), unit.functions[id]));
     let functions = names.collect();
-    Ok(Compiled { program: unit.descriptors.program, code, functions })
+    // SAFETY: as above; the descriptors were made of the same frames and ports as the code.
+    let program = unsafe { Executable::new(unit.descriptors.program, None) };
+    Ok(Compiled { program, code, functions })
 }
 
 /// The lists of words that scopes end with.

@@ -15,20 +15,19 @@
 //!                            -> Err(Unwinding)    a fault: the run-time cleans the frames
 //! ```
 
-use std::rc::Rc;
-
 use tidemill_proc::entry::Operation;
-use tidemill_proc::interpret::{Activation, Interpreter, Status};
-use tidemill_proc::program::{FunctionCode, Program};
+use tidemill_proc::interpret::Status;
+use tidemill_proc::program::{Executable, FunctionCode};
 use tidemill_stdx::diag::{Sources, Span};
 use tidemill_stdx::id::IdVec;
 
 use crate::compile::describe::{Descriptors, Numbers, Ports};
 use crate::compile::frame::Suspending;
+use crate::interpret::access::Access;
 use crate::interpret::frame::Layout;
-use crate::interpret::step::Step;
 use crate::ir::{self, ComponentId, FunctionId, Instruction};
 
+mod access;
 mod call;
 mod component;
 mod frame;
@@ -36,14 +35,6 @@ mod message;
 mod owned;
 mod scalar;
 mod step;
-
-/// A program to be interpreted.
-pub struct Interpreted {
-    /// What the run-time runs.
-    pub program: Program,
-    /// What runs its functions.
-    pub interpreter: Rc<dyn Interpreter>,
-}
 
 /// What is known of a program when it runs.
 struct Machine {
@@ -55,14 +46,17 @@ struct Machine {
     has_checkpoints: bool,
 }
 
-/// Prepares a verified program of `files` source files. Without checkpoints a process runs until
-/// it waits.
+/// Prepares a program of `files` source files. Without checkpoints a process runs until it waits.
+///
+/// # Panics
+/// The program is not [verified](ir::verify::verify).
 pub fn interpret(
     ir: &ir::Program,
     sources: &Sources,
     files: u32,
     has_checkpoints: bool,
-) -> Interpreted {
+) -> Executable {
+    ir::verify::expect_verified(ir);
     let layouts: IdVec<FunctionId, Layout> = ir.functions.iter().map(Layout::of).collect();
     let mut descriptors = Descriptors::of(ir, sources, files);
     for (id, function) in ir.functions.iter_enumerated() {
@@ -85,7 +79,7 @@ pub fn interpret(
         numbers,
         has_checkpoints,
     };
-    Interpreted { program, interpreter: Rc::new(machine) }
+    access::executable(program, machine)
 }
 
 /// Gives everything in the instruction its number in the program's lists.
@@ -102,20 +96,16 @@ fn number(descriptors: &mut Descriptors, instruction: &Instruction, span: Span) 
     }
 }
 
-impl Interpreter for Machine {
-    fn resume(&self, activation: &mut Activation<'_>) -> Status {
-        Step::new(self, activation).run()
-    }
-
-    /// A condition gets a frame below the one that awaits it.
-    fn condition(&self, activation: &mut Activation<'_>, number: u32) -> Option<bool> {
+impl Machine {
+    /// Evaluates a condition, which gets a frame below the one that awaits it.
+    fn evaluate(&self, mut access: Access<'_, '_>, number: u32) -> Option<bool> {
         let function = &self.ir.functions[FunctionId::new(number)];
         let position = self.numbers.position(function.blocks[ir::BlockId::new(0)].terminator.1);
         let words = [u64::from(number), u64::from(position)];
-        let frame = activation.perform(Operation::frame_new, &words);
-        if frame == 0 || activation.call_at_once(frame) != Status::Done {
+        let frame = access.perform(Operation::frame_new, &words);
+        if frame == 0 || access.call_at_once(frame) != Status::Done {
             return None;
         }
-        Some(activation.result() != 0)
+        Some(access.result() != 0)
     }
 }

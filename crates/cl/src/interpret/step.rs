@@ -2,13 +2,14 @@
 
 use tidemill_proc::entry::Operation;
 use tidemill_proc::fault::{ANY_TYPE, Reason as Fault};
-use tidemill_proc::interpret::{Activation, Status};
+use tidemill_proc::interpret::Status;
 use tidemill_proc::program::Kind as Owned;
 use tidemill_stdx::diag::Span;
 use tidemill_stdx::id::Id;
 
 use crate::compile::describe::storage_kind;
 use crate::interpret::Machine;
+use crate::interpret::access::Access;
 use crate::interpret::frame::Layout;
 use crate::ir::{
     BlockId, ComponentId, Function, FunctionId, Group, Guard, Instruction, Payload, Place, Reason,
@@ -26,13 +27,13 @@ pub(super) struct Step<'m, 'f, 'a> {
     pub(super) machine: &'m Machine,
     pub(super) function: &'m Function,
     pub(super) layout: Layout,
-    pub(super) activation: &'f mut Activation<'a>,
+    pub(super) activation: Access<'f, 'a>,
     /// Of the instruction that is executed.
     pub(super) span: Span,
 }
 
 impl<'m, 'f, 'a> Step<'m, 'f, 'a> {
-    pub(super) fn new(machine: &'m Machine, activation: &'f mut Activation<'a>) -> Self {
+    pub(super) fn new(machine: &'m Machine, activation: Access<'f, 'a>) -> Self {
         let id = FunctionId::new(activation.function());
         let function = &machine.ir.functions[id];
         let span = function.blocks[BlockId::new(0)].terminator.1;

@@ -12,6 +12,15 @@ use crate::ir::{
     Program, Reason, Register, Storage, Terminator, TextId, Type, Unary,
 };
 
+/// What the generator and the interpreter rely on.
+///
+/// # Panics
+/// The program is not verified.
+pub(crate) fn expect_verified(program: &Program) {
+    let wrong = verify(program);
+    assert!(wrong.is_empty(), "the program breaks rules of the IR: {wrong:?}");
+}
+
 /// All that is wrong with the program, each with its place; empty if nothing is.
 pub fn verify(program: &Program) -> Vec<String> {
     let mut faults = Vec::new();

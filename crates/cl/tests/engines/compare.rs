@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use tidemill_cl::check::check;
 use tidemill_cl::compile::{Checkpoints, Choices, compile};
-use tidemill_cl::interpret::{Interpreted, interpret};
+use tidemill_cl::interpret::interpret;
 use tidemill_cl::ir;
 use tidemill_cl::lower::lower;
 use tidemill_cl::parse::parse_files;
@@ -102,13 +102,11 @@ pub fn compiled(program: &Program, seed: Option<u64>, limits: Limits) -> Seen {
 
 /// Runs the program by the interpreter.
 pub fn interpreted(program: &Program, seed: Option<u64>, limits: Limits) -> Seen {
-    let Interpreted { program, interpreter } = interpret(&program.ir, &program.sources, 1, true);
-    let options =
-        Options { schedule_seed: seed, interpreter: Some(interpreter), ..Options::quiet() };
-    run(program, options, limits)
+    let made = interpret(&program.ir, &program.sources, 1, true);
+    run(made, Options { schedule_seed: seed, ..Options::quiet() }, limits)
 }
 
-fn run(program: tidemill_proc::program::Program, options: Options, limits: Limits) -> Seen {
+fn run(program: tidemill_proc::program::Executable, options: Options, limits: Limits) -> Seen {
     let log = Log::default();
     let console = Console::new(Box::new(log.clone()), Lines::Together);
     let reports = Box::new(log.clone());

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "not every test that shares this module uses all of it")]
 
 use tidemill_jit::build::{CallConv, Signature, signature, types};
-use tidemill_jit::{Module, Options};
+use tidemill_jit::{Code, Error, FuncId, Module, Options};
 
 /// The function pointer of a finished function: `function!(code, id, fn(i64) -> i64)`.
 #[macro_export]
@@ -23,4 +23,16 @@ pub fn module(name: &str) -> Module {
 /// The signature of a function of 64-bit integers with one result.
 pub fn of_integers(convention: CallConv, parameters: usize) -> Signature {
     signature(convention, &vec![types::I64; parameters], &[types::I64])
+}
+
+/// A function of the test, of this signature.
+pub fn import(module: &mut Module, name: &str, signature: Signature, at: *const ()) -> FuncId {
+    // SAFETY: the tests name functions of their own, or of the library, with their signatures.
+    unsafe { module.import(name, signature, at) }
+}
+
+/// The module as code.
+pub fn finish(module: Module) -> Result<Code, Error> {
+    // SAFETY: the functions of these tests touch only what the tests give them.
+    unsafe { module.finish() }
 }

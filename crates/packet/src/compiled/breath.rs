@@ -89,7 +89,8 @@ fn import(module: &mut Module, blueprint: &Blueprint, doing: Doing) -> FuncId {
             (format!("{}.push", blueprint.apps[app].name), blueprint.apps[app].push)
         }
     };
-    module.import(name, plain, std::ptr::with_exposed_provenance(at))
+    // SAFETY: the entry points of a blueprint's apps are functions of this signature.
+    unsafe { module.import(name, plain, std::ptr::with_exposed_provenance(at)) }
 }
 
 pub(super) struct Writer<'a> {

@@ -272,7 +272,9 @@ impl Imports {
     fn new(module: &mut Module, helpers: &Helpers) -> Imports {
         let mut import = |name: &str, address: usize, parameters: &[_], results: &[_]| {
             let signature = signature(CallConv::SystemV, parameters, results);
-            module.import(name, signature, std::ptr::with_exposed_provenance(address))
+            let address = std::ptr::with_exposed_provenance(address);
+            // SAFETY: the helpers of a blueprint are functions of these signatures.
+            unsafe { module.import(name, signature, address) }
         };
         let (wide, narrow, byte) = (types::I64, types::I32, types::I8);
         Imports {
@@ -313,7 +315,9 @@ pub(crate) fn compile(blueprint: &Blueprint) -> Result<Native, Error> {
     let calls = breath::Calls { chains: &chains, written: &written, sources: &sources };
     let breathe = breath::define(&mut module, &imports, blueprint, calls)?;
     functions.insert(0, breathe);
-    let code = module.finish()?;
+    // SAFETY: the code touches what the blueprint names, which its engine keeps in place, and bytes
+    // of packets whose length it has checked.
+    let code = unsafe { module.finish() }?;
     let address = code.address(breathe);
     // SAFETY: the function was declared with this signature; the code stays beside the pointer.
     let breathe = unsafe { std::mem::transmute::<*const u8, Breathe>(address) };

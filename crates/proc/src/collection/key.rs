@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn texts_count_up_to_their_first_0x() {
-        let mut worker = Worker::new(Program::default(), Options::quiet());
+        let mut worker = Worker::for_test(Program::default(), Options::quiet());
         let samples: Vec<Vec<u8>> = (0usize..40)
             .flat_map(|length| {
                 let whole: Vec<u8> = (0..length).map(|i| b'a' + i as u8 % 26).collect();

@@ -11,7 +11,7 @@ use crate::worker::Options;
 
 fn worker(keys: Vec<Key>, element: Kind) -> Box<Worker> {
     let shapes = vec![Shape::Collection { keys, element }];
-    Worker::new(Program { shapes, ..Program::default() }, Options::quiet())
+    Worker::for_test(Program { shapes, ..Program::default() }, Options::quiet())
 }
 
 /// As FOREACH goes on, all of the order made at once.

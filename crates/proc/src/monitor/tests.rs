@@ -155,7 +155,7 @@ fn run_all(acts: Vec<Vec<Act>>, seed: Option<u64>, common: Option<u64>) {
         functions: vec![function],
         ..Program::default()
     };
-    let mut worker = Worker::new(program, Options { schedule_seed: seed, ..Options::quiet() });
+    let mut worker = Worker::for_test(program, Options { schedule_seed: seed, ..Options::quiet() });
     let component = component::create(&mut worker, 0, ComponentRef::NULL, false).unwrap();
     for number in 0..count {
         let process = process::create_server(&mut worker, component, 0, 0).unwrap();

@@ -14,8 +14,8 @@ use tidemill_proc::layout::{
     COMPONENT_HEADER, Code, Component, FRAME_HEADER, Frame, Process, SLOT_SIZE, Slot, Worker,
 };
 use tidemill_proc::program::{
-    ComponentType, Direction, Function, FunctionCode, Interface, Kind, Message, Port, Program,
-    Variable,
+    ComponentType, Direction, Executable, Function, FunctionCode, Interface, Kind, Message, Port,
+    Program, Variable,
 };
 
 /// Runs an operation; returns from the state machine unless it is done, to come back to `$at`.
@@ -85,6 +85,12 @@ pub const fn slot_at(n: u32) -> u32 {
 pub fn code_of(code: Code) -> FunctionCode {
     // SAFETY: the functions of these tests keep to the rules of generated code.
     unsafe { FunctionCode::native(code) }
+}
+
+/// A worker for a program of these tests.
+pub fn worker_for(program: Program, options: Options) -> Box<Worker> {
+    // SAFETY: the programs of these tests keep to the rules of generated code.
+    Worker::new(unsafe { Executable::new(program, None) }, options)
 }
 
 /// Makes a program piece by piece.
@@ -241,7 +247,7 @@ pub fn break_off_everywhere(program: impl Fn() -> Program, steps: i64) {
         for seed in [None, Some(budget as u64)] {
             let (mut options, _) = listening();
             options.schedule_seed = seed;
-            let mut worker = Worker::new(program(), options);
+            let mut worker = worker_for(program(), options);
             worker.start().expect("memory for the entry component");
             worker.run(budget);
             worker.clear();
@@ -253,14 +259,14 @@ pub fn break_off_everywhere(program: impl Fn() -> Program, steps: i64) {
 /// Runs with too little memory, for many amounts of it: somebody fails, and nothing is left.
 pub fn starve(program: impl Fn() -> Program) {
     let (options, _) = listening();
-    let mut worker = Worker::new(program(), options);
+    let mut worker = worker_for(program(), options);
     run(&mut worker);
     let peak = worker.peak_bytes();
     let first = TABLE_CHUNK;
     for memory_max in (0..peak - first).step_by(16).map(|bytes| first + bytes) {
         let (mut options, heard) = listening();
         options.memory_max = memory_max;
-        let mut worker = Worker::new(program(), options);
+        let mut worker = worker_for(program(), options);
         if worker.start().is_err() {
             continue;
         }

@@ -14,15 +14,14 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use tidemill_cl::compile::{Checkpoints, Choices, Compiled, compile};
-use tidemill_cl::interpret::{Interpreted, interpret};
+use tidemill_cl::interpret::interpret;
 use tidemill_event::{Handlers, Host, Interest, Loop, Os, Outcome, Sim, Time};
 use tidemill_packet::engine::EngineKind;
 use tidemill_packet::graph::Graph;
 use tidemill_proc::console::{Console, Lines};
 use tidemill_proc::fault::{self, Reports};
-use tidemill_proc::interpret::Interpreter;
 use tidemill_proc::layout::Worker;
-use tidemill_proc::program::Program;
+use tidemill_proc::program::Executable;
 use tidemill_proc::{Counts, Home, Options, Request, Runner, STACK_MAX, arm};
 use tidemill_stat::Registry;
 
@@ -168,9 +167,7 @@ pub fn run(loaded: &Loaded, options: RunOptions, streams: Streams) -> Result<End
 
 /// A program that is compiled and can be run at once.
 pub struct Prepared {
-    program: Program,
-    /// Runs functions that are not compiled.
-    interpreter: Option<Rc<dyn Interpreter>>,
+    program: Executable,
     options: RunOptions,
 }
 
@@ -195,14 +192,13 @@ impl Prepared {
         }
         if options.engine == Engine::Interpreter {
             let has_checkpoints = checkpoints != Checkpoints::None;
-            let Interpreted { program, interpreter } =
-                interpret(program, &loaded.sources, loaded.files, has_checkpoints);
-            return Ok(Prepared { program, interpreter: Some(interpreter), options });
+            let program = interpret(program, &loaded.sources, loaded.files, has_checkpoints);
+            return Ok(Prepared { program, options });
         }
         let choices = Choices { checkpoints, several, listing: false };
         let Compiled { program, .. } = compile(program, &loaded.sources, loaded.files, &choices)
             .map_err(|error| format!("no code can be made: {error}"))?;
-        Ok(Prepared { program, interpreter: None, options })
+        Ok(Prepared { program, options })
     }
 
     /// Runs it.
@@ -257,7 +253,7 @@ impl Prepared {
         reports: Box<dyn Reports>,
         console: Console,
     ) -> Result<Set, String> {
-        let Prepared { program, interpreter, mut options } = self;
+        let Prepared { program, mut options } = self;
         let random_seed = options.seed.unwrap_or_else(|| host.random());
         let systems = Systems::new(&program, &mut options)?;
         let mut worker = Worker::new(
@@ -269,7 +265,6 @@ impl Prepared {
                 random_seed,
                 reports,
                 console,
-                interpreter,
             },
         );
         systems.offer(&mut worker);

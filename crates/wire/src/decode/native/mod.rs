@@ -198,7 +198,9 @@ impl Native {
         module
             .define(id, |body| write::write(body, schema, tables, &target, &compiled, &helpers))
             .map_err(NativeError)?;
-        let code = module.finish().map_err(NativeError)?;
+        // SAFETY: the decoder stays within its input, and stores where its sink or the layouts of
+        // its records say.
+        let code = unsafe { module.finish() }.map_err(NativeError)?;
         // SAFETY: the function was declared with this signature, and `code` stays beside it.
         let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code.address(id)) };
         let listing = code.listing(id);

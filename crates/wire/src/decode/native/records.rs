@@ -56,12 +56,15 @@ impl Helpers {
         let grow = signature(c, &[address, address, types::I32], &[types::I32]);
         let entry = signature(c, &[address, types::I32, address, address], &[types::I32]);
         let list = signature(c, &[address; 4], &[address]);
-        Helpers {
-            record: module.import("new_record", new.clone(), new_bytes as *const ()),
-            grow: module.import("grow", grow, grow_list as *const ()),
-            bytes: module.import("new_bytes", new, new_bytes as *const ()),
-            end_entry: module.import("end_entry", entry, end_entry as *const ()),
-            lists: LISTS.map(|(name, helper)| module.import(name, list.clone(), helper)),
+        // SAFETY: functions of these signatures, in the program.
+        unsafe {
+            Helpers {
+                record: module.import("new_record", new.clone(), new_bytes as *const ()),
+                grow: module.import("grow", grow, grow_list as *const ()),
+                bytes: module.import("new_bytes", new, new_bytes as *const ()),
+                end_entry: module.import("end_entry", entry, end_entry as *const ()),
+                lists: LISTS.map(|(name, helper)| module.import(name, list.clone(), helper)),
+            }
         }
     }
 }

@@ -40,14 +40,14 @@ impl Helpers {
         let is_utf8 = signature(c, &[types::I64; 2], &[types::I32]);
         let group = [types::I64, types::I64, types::I32, types::I64];
         let group = signature(c, &group, &[types::I64]);
-        Helpers {
-            are_varints: module.import(
-                "are_varints",
-                is_utf8.clone(),
-                calls::are_varints as *const (),
-            ),
-            is_utf8: module.import("is_utf8", is_utf8, calls::is_utf8 as *const ()),
-            group_bytes: module.import("group_bytes", group, calls::group_bytes as *const ()),
+        let are_varints = calls::are_varints as *const ();
+        // SAFETY: functions of these signatures, in the program.
+        unsafe {
+            Helpers {
+                are_varints: module.import("are_varints", is_utf8.clone(), are_varints),
+                is_utf8: module.import("is_utf8", is_utf8, calls::is_utf8 as *const ()),
+                group_bytes: module.import("group_bytes", group, calls::group_bytes as *const ()),
+            }
         }
     }
 }

@@ -40,12 +40,15 @@ fn of_words(parameters: usize) -> Signature {
 /// Compiles functions for a message and all messages inside; gives the one for the outermost.
 pub(super) fn compile(schema: &Schema, root: MessageId) -> Result<(Code, FuncId), Error> {
     let mut module = Module::new(Options::named(format!("encode {}", schema.full_name(root))))?;
-    let helpers = Helpers {
-        grow: module.import("grow", of_words(3), super::grow as *const ()),
-        unknown: module.import("unknown", of_words(3), super::unknown as *const ()),
-        whole: module.import("whole", of_words(5), super::whole as *const ()),
-        sorted: module.import("sorted", of_words(4), super::sorted as *const ()),
-        varint: module.import("varint", of_words(2), super::varint as *const ()),
+    // SAFETY: functions of these signatures, in the program.
+    let helpers = unsafe {
+        Helpers {
+            grow: module.import("grow", of_words(3), super::grow as *const ()),
+            unknown: module.import("unknown", of_words(3), super::unknown as *const ()),
+            whole: module.import("whole", of_words(5), super::whole as *const ()),
+            sorted: module.import("sorted", of_words(4), super::sorted as *const ()),
+            varint: module.import("varint", of_words(2), super::varint as *const ()),
+        }
     };
     let messages = reachable(schema, root);
     let functions: Map<MessageId, FuncId> = messages
@@ -78,7 +81,9 @@ pub(super) fn compile(schema: &Schema, root: MessageId) -> Result<(Code, FuncId)
             writer.message();
         })?;
     }
-    Ok((module.finish()?, functions[&root]))
+    // SAFETY: the code reads records of the schema's layouts, and writes into room it has made.
+    let code = unsafe { module.finish() }?;
+    Ok((code, functions[&root]))
 }
 
 /// The message and all messages inside, each once.

@@ -1,0 +1,88 @@
+//! The way to the run-time: the only unsafe code of the interpreter.
+//!
+//! The run-time trusts an interpreter as it trusts compiled code. What makes ours worth it is that
+//! it runs verified programs only ([`interpret`](super::interpret) checks), whose registers and
+//! places have the types that their instructions ask for, and that offsets come from the layouts
+//! that the descriptors were made of.
+
+#![allow(unsafe_code, reason = "the run-time trusts its interpreters")]
+
+use std::ops::{Deref, DerefMut};
+
+use tidemill_proc::entry::Operation;
+use tidemill_proc::interpret::{Activation, Interpreter, Status};
+use tidemill_proc::program::{Executable, Program};
+
+use super::Machine;
+use super::step::Step;
+
+/// An activation, used as the IR says.
+pub(super) struct Access<'f, 'a>(&'f mut Activation<'a>);
+
+// SAFETY: see above.
+unsafe impl Interpreter for Machine {
+    fn resume(&self, activation: &mut Activation<'_>) -> Status {
+        Step::new(self, Access(activation)).run()
+    }
+
+    fn condition(&self, activation: &mut Activation<'_>, number: u32) -> Option<bool> {
+        self.evaluate(Access(activation), number)
+    }
+}
+
+/// The program of a machine, with the machine as its interpreter.
+pub(super) fn executable(program: Program, machine: Machine) -> Executable {
+    // SAFETY: the descriptors were made of the program that the machine runs, with its layouts.
+    unsafe { Executable::new(program, Some(std::rc::Rc::new(machine))) }
+}
+
+impl Access<'_, '_> {
+    pub(super) fn set_result(&mut self, value: u64) {
+        // SAFETY: the value of a Return has the type of the function.
+        unsafe { self.0.set_result(value) }
+    }
+
+    pub(super) fn set_word(&mut self, offset: u32, value: u64) {
+        // SAFETY: registers, rows and where to go on own nothing.
+        unsafe { self.0.set_word(offset, value) }
+    }
+
+    pub(super) fn load(&self, address: u64) -> u64 {
+        // SAFETY: addresses are those of places, or come from operations.
+        unsafe { self.0.load(address) }
+    }
+
+    pub(super) fn store(&mut self, address: u64, value: u64) {
+        // SAFETY: as above; the value is of the type of the place.
+        unsafe { self.0.store(address, value) }
+    }
+
+    pub(super) fn perform(&mut self, operation: Operation, arguments: &[u64]) -> u64 {
+        // SAFETY: each instruction has its operation, with words of the types that it asks for.
+        unsafe { self.0.perform(operation, arguments) }
+    }
+
+    pub(super) fn call(&mut self, callee: u64) -> Status {
+        // SAFETY: a frame made for this call, whose arguments are stored.
+        unsafe { self.0.call(callee) }
+    }
+
+    pub(super) fn call_at_once(&mut self, callee: u64) -> Status {
+        // SAFETY: as above.
+        unsafe { self.0.call_at_once(callee) }
+    }
+}
+
+impl<'a> Deref for Access<'_, 'a> {
+    type Target = Activation<'a>;
+
+    fn deref(&self) -> &Activation<'a> {
+        self.0
+    }
+}
+
+impl<'a> DerefMut for Access<'_, 'a> {
+    fn deref_mut(&mut self) -> &mut Activation<'a> {
+        self.0
+    }
+}

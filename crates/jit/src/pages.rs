@@ -4,7 +4,8 @@
 //!   Blank (read, write)  --seal-->  Sealed: | code: read, execute | data: read |  --drop--> gone
 //! ```
 //!
-//! One mapping holds both parts, so code and data reach each other with 32-bit displacements.
+//! One piece holds both parts, so code and data reach each other with 32-bit displacements. Small
+//! pieces lie side by side in one mapping, which goes with the last of them.
 //!
 //! Mappings are asked for below the program, whose functions the code calls: over more than 4 GiB
 //! processors foresee calls and returns worse, which code with a short call for each value feels.
@@ -13,8 +14,11 @@ use std::ffi::c_void;
 use std::io;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+use rustix::mm::{
+    Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect, munmap,
+};
 
 /// The length in whole pages.
 pub(crate) fn whole_pages(bytes: usize) -> usize {
@@ -38,10 +42,28 @@ fn near_the_program(bytes: usize) -> *mut c_void {
     ptr::without_provenance_mut(place.map_or(0, |place| place / page * page))
 }
 
+/// Mappings that several pieces of code share are so long: a process may map only so many places,
+/// and code that is made bit by bit has some pages each.
+const REGION_BYTES: usize = 256 << 10;
+/// Longer pieces have a mapping of their own.
+const SHARED_MAX_BYTES: usize = 64 << 10;
+
 /// A mapping of whole pages that we own.
 struct Mapping {
     address: NonNull<c_void>,
     bytes: usize,
+}
+
+impl Mapping {
+    /// Pages that can be written, all zero.
+    fn new(bytes: usize) -> io::Result<Mapping> {
+        let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+        let wish = near_the_program(bytes);
+        // SAFETY: a new mapping wherever there is room touches nobody's memory.
+        let address = unsafe { mmap_anonymous(wish, bytes, access, flags) }?;
+        let address = NonNull::new(address).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Mapping { address, bytes })
+    }
 }
 
 impl Drop for Mapping {
@@ -52,19 +74,73 @@ impl Drop for Mapping {
     }
 }
 
+// SAFETY: it is an address; which thread may do what with the pages its pieces say.
+unsafe impl Send for Mapping {}
+
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+/// The mapping that is shared now, and how much of it is given away. Pages are given once: what a
+/// piece leaves is not for others, and goes with the mapping.
+struct Region {
+    mapping: Arc<Mapping>,
+    used: usize,
+}
+
+static REGION: Mutex<Option<Region>> = Mutex::new(None);
+
+/// Whole pages of a mapping, of one owner.
+struct Piece {
+    address: NonNull<c_void>,
+    bytes: usize,
+    mapping: Arc<Mapping>,
+}
+
+impl Piece {
+    fn new(bytes: usize) -> io::Result<Piece> {
+        if bytes > SHARED_MAX_BYTES {
+            let mapping = Arc::new(Mapping::new(bytes)?);
+            return Ok(Piece { address: mapping.address, bytes, mapping });
+        }
+        let mut shared = REGION.lock().unwrap_or_else(PoisonError::into_inner);
+        let region = match &mut *shared {
+            Some(region) if region.used + bytes <= REGION_BYTES => region,
+            full => {
+                let mapping = Arc::new(Mapping::new(REGION_BYTES)?);
+                full.insert(Region { mapping, used: 0 })
+            }
+        };
+        let mapping = region.mapping.clone();
+        // SAFETY: the place is within the mapping.
+        let address = unsafe { mapping.address.byte_add(region.used) };
+        region.used += bytes;
+        Ok(Piece { address, bytes, mapping })
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        if self.bytes == self.mapping.bytes {
+            return;
+        }
+        let (address, bytes) = (self.address.as_ptr(), self.bytes);
+        // SAFETY: the pages are ours, and nobody may use them beyond their owner. Whoever does
+        // is stopped, and they take no memory.
+        let gone = unsafe {
+            mprotect(address, bytes, MprotectFlags::empty())
+                .and_then(|()| madvise(address, bytes, Advice::LinuxDontNeed))
+        };
+        debug_assert!(gone.is_ok(), "{gone:?}");
+    }
+}
+
 /// Pages that can be written and not executed, all zero.
-pub(crate) struct Blank(Mapping);
+pub(crate) struct Blank(Piece);
 
 impl Blank {
     /// At least `bytes`, at least one page.
     pub fn new(bytes: usize) -> io::Result<Blank> {
-        let bytes = whole_pages(bytes.max(1));
-        let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
-        let wish = near_the_program(bytes);
-        // SAFETY: a new mapping wherever there is room touches nobody's memory.
-        let address = unsafe { mmap_anonymous(wish, bytes, access, flags) }?;
-        let address = NonNull::new(address).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Blank(Mapping { address, bytes }))
+        Piece::new(whole_pages(bytes.max(1))).map(Blank)
     }
 
     pub fn address(&self) -> usize {
@@ -72,14 +148,14 @@ impl Blank {
     }
 
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        let Mapping { address, bytes } = self.0;
-        // SAFETY: the mapping is readable, writable, initialised with zeros, and borrowed from us.
+        let Piece { address, bytes, .. } = self.0;
+        // SAFETY: the pages are readable, writable, initialised with zeros, and borrowed from us.
         unsafe { std::slice::from_raw_parts_mut(address.cast().as_ptr(), bytes) }
     }
 
     /// Makes the first `code` bytes (whole pages) executable and all of it read-only.
     pub fn seal(self, code: usize) -> io::Result<Sealed> {
-        let Mapping { address, bytes } = self.0;
+        let Piece { address, bytes, .. } = self.0;
         assert!(code <= bytes && code == whole_pages(code), "code is whole pages of the mapping");
         flush_instructions(address.as_ptr() as usize, code);
         if code > 0 {
@@ -96,8 +172,8 @@ impl Blank {
     }
 }
 
-/// Pages that can be executed or read, and not written; unmapped when dropped.
-pub(crate) struct Sealed(Mapping);
+/// Pages that can be executed or read, and not written; gone when dropped.
+pub(crate) struct Sealed(Piece);
 
 impl Sealed {
     pub fn bytes(&self) -> usize {
@@ -140,7 +216,7 @@ fn flush_instructions(address: usize, bytes: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Blank, GAP_BYTES, NEAR_BYTES, whole_pages};
+    use super::{Blank, GAP_BYTES, NEAR_BYTES, REGION_BYTES, Sealed, whole_pages};
 
     /// What may be done with the page at `address`.
     fn access(address: usize) -> Option<String> {
@@ -166,6 +242,26 @@ mod tests {
         assert_eq!(access(address).as_deref(), Some("r-xp"));
         assert_eq!(access(address + page).as_deref(), Some("r--p"));
         assert_eq!(access(address + 2 * page).as_deref(), Some("r--p"));
+    }
+
+    #[test]
+    fn small_pieces_share_mappings_and_leave_nothing() {
+        let count = 4 * REGION_BYTES / whole_pages(1);
+        let pieces: Vec<_> = (0..count).map(|_| Blank::new(1).unwrap().seal(0).unwrap()).collect();
+        let mut mappings: Vec<usize> =
+            pieces.iter().map(|piece| piece.0.mapping.address.as_ptr() as usize).collect();
+        mappings.dedup();
+        // Other tests may take pages at the same time.
+        assert!(mappings.len() <= 8, "{}", mappings.len());
+        let (first, rest) = pieces.split_at(1);
+        let place = |piece: &Sealed| piece.0.address.as_ptr() as usize;
+        let (kept, gone) = (place(&first[0]), place(&rest[0]));
+        assert_eq!(access(gone).as_deref(), Some("r--p"));
+        let mut pieces = pieces;
+        pieces.truncate(1);
+        assert_eq!(access(kept).as_deref(), Some("r--p"));
+        let left = access(gone);
+        assert!(matches!(left.as_deref(), None | Some("---p")), "{left:?}");
     }
 
     #[test]

@@ -39,8 +39,11 @@ pub fn run(case: &Case, extent: Extent, peers: &Peers, report: &mut Report) -> R
     let Case { schema, message, bytes, .. } = case;
     let all = Tables::new(schema);
     let some = Tables::select(schema, *message, &case.select).map_err(|one| one.to_string())?;
-    let compile =
-        |tables, wants| Native::compile(schema, tables, wants).map_err(|error| error.to_string());
+    let compile = |tables, wants| {
+        let native = Native::compile(schema, tables, wants).map_err(|error| error.to_string())?;
+        native.prepare(*message).map_err(ToString::to_string)?;
+        Ok::<Native, String>(native)
+    };
     let (native, check) = (compile(&all, Wants::ALL)?, compile(&all, Wants::NONE)?);
     let select = compile(&some, Wants::ALL)?;
     let (table, picky) = (Decoder::with(schema, &all), Decoder::with(schema, &some));

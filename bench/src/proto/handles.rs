@@ -31,6 +31,7 @@ pub fn run(case: &Case, extent: Extent, report: &mut Report) -> Result<(), Strin
     let Case { schema, message, bytes, .. } = case;
     let tables = Tables::new(schema);
     let native = Native::compile(schema, &tables, Wants::ALL).map_err(|error| error.to_string())?;
+    native.prepare(*message).map_err(ToString::to_string)?;
     let table = Decoder::with(schema, &tables);
     let decoder = table.native(&native);
     let (wide_shapes, narrow_shapes) = (Shapes::new(schema, 8), Shapes::new(schema, 4));

@@ -28,7 +28,9 @@ pub fn run(case: &Case, extent: Extent, peers: &Peers, report: &mut Report) -> R
     let tables = Tables::new(schema);
     let compile = |strings| {
         let native = Native::for_messages(schema, &tables, strings, Listing::Dropped);
-        native.map_err(|error| error.to_string())
+        let native = native.map_err(|error| error.to_string())?;
+        native.prepare(*of).map_err(ToString::to_string)?;
+        Ok::<Native, String>(native)
     };
     let (viewed, copied) = (compile(Strings::Viewed)?, compile(Strings::Copied)?);
     let table = Decoder::with(schema, &tables);

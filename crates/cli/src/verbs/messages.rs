@@ -53,8 +53,9 @@ pub fn bench(args: &MessagesArgs, report: Reporter) -> Status {
         if let Err(error) = open(args).and_then(|mut file| file.read_to_end(&mut input)) {
             return failed(args, &ConvertError::Read(error), report);
         }
-        let (start, mut rounds) = (Instant::now(), 0u32);
-        let counts = loop {
+        // The first round makes the code, and its time does not count.
+        let (mut start, mut rounds) = (None, 0u32);
+        let (counts, start) = loop {
             let done = match to {
                 Target::Messages(to) => {
                     converter.convert(&*input, from, &mut io::sink(), to, &mut |_| ())
@@ -64,12 +65,15 @@ pub fn bench(args: &MessagesArgs, report: Reporter) -> Status {
                 }
             };
             match done {
-                Ok(counts) => {
-                    rounds += 1;
-                    if start.elapsed() >= BENCH_TIME {
-                        break counts;
+                Ok(counts) => match start {
+                    None => start = Some(Instant::now()),
+                    Some(start) => {
+                        rounds += 1;
+                        if start.elapsed() >= BENCH_TIME {
+                            break (counts, start);
+                        }
                     }
-                }
+                },
                 Err(error) => return failed(args, &error, report),
             }
         };

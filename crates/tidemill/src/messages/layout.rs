@@ -13,17 +13,12 @@ use tidemill_wire::{MessageId, Schema, Wants};
 /// # Errors
 /// No code can be made for this machine.
 pub fn decoder_listing(schema: &Schema, message: MessageId) -> Result<String, String> {
-    let fields = schema.message(message).field_defs();
-    let names: Vec<&str> = fields.iter().map(|field| field.name()).collect();
-    let tables = match names.is_empty() {
-        true => Tables::new(schema),
-        // Of these fields and what is in them, not of the whole schema.
-        false => Tables::select(schema, message, &names).map_err(|error| error.to_string())?,
-    };
+    let tables = Tables::new(schema);
     let native = Native::with_listing(schema, &tables, Wants::ALL, Listing::Kept);
     let native = native.map_err(|error| error.to_string())?;
+    native.prepare(message).map_err(ToString::to_string)?;
     let name = schema.full_name(message);
-    Ok(format!("{name}: decoder\n\n{}", native.listing().unwrap_or_default()))
+    Ok(format!("{name}: decoder\n\n{}", native.listing(message).unwrap_or_default()))
 }
 
 /// A line for the record, and one for each of its fields: number, name, type, place, size and

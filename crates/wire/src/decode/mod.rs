@@ -77,7 +77,7 @@ enum Engine<'w> {
     Table(std::marker::PhantomData<&'w ()>),
     /// Generated code.
     #[cfg(feature = "native")]
-    Native(&'w Native),
+    Native(&'w native::Unit),
 }
 
 impl<'s> Decoder<'s> {
@@ -148,7 +148,7 @@ impl<'s> Decoder<'s> {
     ) -> Result<(), DecodeError> {
         let node = self.root(message);
         let mut state = State::new(self.tables, node, self.bytes_max);
-        let engine = self.engine(sink);
+        let engine = self.engine(message, sink);
         let mut walk = Walk {
             schema: self.schema,
             tables: self.tables,
@@ -215,13 +215,15 @@ impl<'s> Decoder<'s> {
 
     /// Who reads for a sink.
     #[inline]
-    fn engine<'a, S: Sink<'a>>(&self, sink: &mut S) -> Engine<'s> {
+    fn engine<'a, S: Sink<'a>>(&self, message: MessageId, sink: &mut S) -> Engine<'s> {
         #[cfg(feature = "native")]
-        if let Some(native) = self.native.filter(|native| native.serves(sink)) {
-            return Engine::Native(native);
+        if let Some(native) = self.native.filter(|native| native.serves(sink))
+            && let Some(unit) = native.unit(message)
+        {
+            return Engine::Native(unit);
         }
         #[cfg(not(feature = "native"))]
-        let _ = sink;
+        let _ = (message, sink);
         Engine::Table(std::marker::PhantomData)
     }
 }

@@ -127,7 +127,7 @@ impl<'s> Stream<'s> {
         held: &'a Held,
         sink: &'w mut S,
     ) -> Walk<'w, 'a, S> {
-        let engine = self.decoder.engine(sink);
+        let engine = self.decoder.engine(self.message, sink);
         Walk {
             schema: self.decoder.schema,
             tables: self.decoder.tables,

@@ -153,6 +153,12 @@ impl Entry {
         self.tag >> 3
     }
 
+    /// True if its value is a message, whose node is `sub`.
+    #[cfg(feature = "native")]
+    pub(crate) fn leads(&self) -> bool {
+        matches!(self.action, Action::Message | Action::Group)
+    }
+
     /// True for a field that is not selected.
     pub(crate) fn is_skipped(&self) -> bool {
         self.action == Action::Skip
@@ -274,10 +280,15 @@ impl Tables {
         self.0.roots.get(message.index()).copied().filter(|&node| node != NONE)
     }
 
+    /// True if they were made from this schema.
+    pub(crate) fn is_of(&self, schema: &Schema) -> bool {
+        self.0.of.is_of(schema)
+    }
+
     /// What fills messages of `schema` by them: nothing if they were made from another.
     #[inline]
     pub(crate) fn plan(&self, schema: &Schema) -> Option<&Plan> {
-        if !self.0.of.is_of(schema) {
+        if !self.is_of(schema) {
             return None;
         }
         self.0.plan.get_or_init(|| Plan::new(schema, self)).as_ref()

@@ -38,6 +38,7 @@ fn decoding_makes_no_system_call() {
     let message = schema.message_by_name("M").unwrap();
     let tables = Tables::new(&schema);
     let native = Native::compile(&schema, &tables, Wants::ALL).unwrap();
+    native.prepare(message).unwrap();
     let table = Decoder::with(&schema, &tables);
     let inner = b"\x0a\x07\x10\x2a\x1a\x03Ann\x22\x03\x01\x02\x03\x0a\x00";
     let bytes = inner.repeat(20);

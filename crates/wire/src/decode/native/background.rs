@@ -6,7 +6,7 @@ use std::thread;
 use super::super::Decoder;
 use super::super::tables::Tables;
 use super::{Native, NativeError};
-use crate::schema::Schema;
+use crate::schema::{MessageId, Schema};
 use crate::sink::Wants;
 
 /// A native decoder that another thread compiles.
@@ -24,7 +24,7 @@ use crate::sink::Wants;
 /// let schema = builder.build().unwrap();
 /// let tables = Tables::new(&schema);
 ///
-/// let compiling = Compiling::start(&schema, &tables, Wants::NONE);
+/// let compiling = Compiling::start(&schema, &tables, point, Wants::NONE);
 /// // The same result, sooner or later faster.
 /// compiling.decoder(&schema, &tables).decode(point, b"\x08\x05", &mut ())?;
 /// compiling.wait().expect("code can be made here");
@@ -35,12 +35,18 @@ use crate::sink::Wants;
 pub struct Compiling(Arc<OnceLock<Result<Native, NativeError>>>);
 
 impl Compiling {
-    /// Starts to compile what [`Native::compile`] would.
-    pub fn start(schema: &Schema, tables: &Tables, wants: Wants) -> Compiling {
+    /// Starts to make what [`Native::compile`] would, and the code for messages of a type.
+    pub fn start(schema: &Schema, tables: &Tables, message: MessageId, wants: Wants) -> Compiling {
         let compiling = Compiling(Arc::new(OnceLock::new()));
         let (slot, schema, tables) = (compiling.clone(), schema.clone(), tables.clone());
         thread::spawn(move || {
-            slot.0.get_or_init(|| Native::compile(&schema, &tables, wants)).is_ok()
+            let compile = || {
+                let native = Native::compile(&schema, &tables, wants)?;
+                // If there is none, the table decoder goes on.
+                let _ = native.prepare(message);
+                Ok(native)
+            };
+            slot.0.get_or_init(compile).is_ok()
         });
         compiling
     }

@@ -1,18 +1,19 @@
 //! The native decoder: code compiled for some tables and for the events that are wanted.
 //!
 //! ```text
-//!   Tables, Wants --write--> one function --compiled--> Native
+//!   Tables, Wants --write--> one function for a type of messages --compiled--> Unit of a Native
 //!
 //!   piece |........ safe zone, generated code .........|. table .|
 //!                    |                       ^
 //!                    '-- what is not for it: one field by the table, and back
 //! ```
-//! All messages are in one function, and all jumps inside it: a sub-message is jumped to, its end
-//! jumps back, where to is known if only one field leads there, and in a frame else. Behind each
-//! field the few tags that probably follow are compared first, one by one. What is rare is not in
-//! the code at all: it leaves, at the tag of the field, and the table decoder reads that one field
-//! and finds what is wrong, if anything is. So both give the same errors by construction, and no
-//! error is carried through registers, no signal and no system call is in the loop.
+//! A type and all types inside are in one function, and all jumps inside it: a sub-message is
+//! jumped to, its end jumps back, where to is known if only one field leads there, and in a frame
+//! else. Behind each field the few tags that probably follow are compared first, one by one. What
+//! is rare is not in the code at all: it leaves, at the tag of the field, and the table decoder
+//! reads that one field and finds what is wrong, if anything is. So both give the same errors by
+//! construction, and no error is carried through registers, no signal and no system call is in the
+//! loop.
 //!
 //! What happens with a value is a *target*'s: `target` calls the methods of a sink, `records`
 //! stores into a message in memory. The end of a message is not looked for behind each field: the
@@ -25,67 +26,77 @@
 mod background;
 mod calls;
 mod context;
+mod reach;
 mod records;
 mod scalar;
 mod target;
+mod unit;
+mod units;
 mod whole;
 mod write;
 
 use std::fmt;
 use std::ptr;
+use std::sync::OnceLock;
 
-use tidemill_jit::build::{CallConv, signature, types};
-use tidemill_jit::{Code, Level, Module, Options};
+use tidemill_jit::Module;
 
 use super::load::SLACK;
-use super::state::{Frame, State, Within};
+use super::state::Within;
 use super::tables::Tables;
 use super::walk::{Step, Walk, Zone};
 use super::{Decoder, ErrorKind, fill};
-use crate::message::layout::{Layouts, Maps};
+use crate::message::layout::Maps;
 use crate::message::storage::Storage;
-use crate::schema::Schema;
+use crate::schema::{MessageId, Schema};
 use crate::sink::{Sink, Wants};
 pub use background::Compiling;
 use calls::Calls;
 use context::{Context, Exit};
-use records::Records;
 pub use records::Strings;
-use target::{SinkCalls, Target};
-
-/// Messages with more fields than this together stay partly with the table decoder.
-const ENTRIES_MAX: usize = 4000;
+pub(super) use unit::Unit;
+use units::{Made, Units};
 
 /// Why there is no native decoder.
 #[derive(Debug)]
-pub struct NativeError(tidemill_jit::Error);
+#[non_exhaustive]
+pub enum NativeError {
+    /// No code can be made for this machine, or there is no memory for it.
+    Code(tidemill_jit::Error),
+    /// The types that were decoded before have as much code as all together may have.
+    TooMuchCode,
+}
 
 impl fmt::Display for NativeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no native decoder: {}", self.0)
+        f.write_str("no native decoder: ")?;
+        match self {
+            NativeError::Code(error) => error.fmt(f),
+            NativeError::TooMuchCode => f.write_str("too much code for the types of one schema"),
+        }
     }
 }
 
 impl std::error::Error for NativeError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.0)
+        match self {
+            NativeError::Code(error) => Some(error),
+            NativeError::TooMuchCode => None,
+        }
     }
 }
 
-type Entry = unsafe extern "C" fn(*mut Context, u32) -> u32;
-
 /// Code that decodes; see the module. Shared freely between threads.
+///
+/// The code for a type of messages, with all types inside, is made when the first one is decoded,
+/// or when it is asked for with [`Native::prepare`]. A type that is inside of one that has code
+/// uses that. All code together grows with the schema alone, in whichever order its types come.
 pub struct Native {
+    schema: Schema,
     tables: Tables,
     serves: Serves,
-    entry: Entry,
-    /// By node: whether there is code for it.
-    compiled: Vec<bool>,
-    /// By message: its node, if it has code that may read all of it.
-    whole: Vec<Option<u32>>,
-    listing: Option<String>,
-    /// Owns what `entry` points to.
-    code: Code,
+    listing: Listing,
+    units: Units,
 }
 
 impl fmt::Debug for Native {
@@ -99,8 +110,8 @@ impl fmt::Debug for Native {
 enum Serves {
     /// Sinks that want no other events.
     Sinks(Wants),
-    /// Messages in memory of a schema.
-    Messages(Schema, Maps, Strings),
+    /// Messages in memory of the schema.
+    Messages(Maps, Strings),
 }
 
 /// Whether the text of the machine code is kept.
@@ -132,8 +143,7 @@ impl Native {
         wants: Wants,
         listing: Listing,
     ) -> Result<Native, NativeError> {
-        let target = |_: &mut Module| SinkCalls { wants };
-        Native::write(schema, tables, Serves::Sinks(wants), listing, target)
+        Native::new(schema, tables, Serves::Sinks(wants), listing)
     }
 
     /// Compiles a decoder for `tables`, which were made from `schema`, that stores into messages
@@ -148,7 +158,7 @@ impl Native {
         strings: Strings,
         listing: Listing,
     ) -> Result<Native, NativeError> {
-        Native::for_records(schema, schema.layouts(), tables, strings, listing)
+        Native::new(schema, tables, Serves::Messages(Maps::Indexed, strings), listing)
     }
 
     /// Compiles a decoder for `tables`, which were made from `schema`, that fills a
@@ -161,52 +171,65 @@ impl Native {
         tables: &Tables,
         listing: Listing,
     ) -> Result<Native, NativeError> {
-        Native::for_records(schema, schema.batch_layouts(), tables, Strings::Copied, listing)
+        Native::new(schema, tables, Serves::Messages(Maps::Listed, Strings::Copied), listing)
     }
 
-    fn for_records(
-        schema: &Schema,
-        layouts: &Layouts,
-        tables: &Tables,
-        strings: Strings,
-        listing: Listing,
-    ) -> Result<Native, NativeError> {
-        let target = |module: &mut Module| {
-            let helpers = records::Helpers::import(module);
-            Records { layouts, strings, helpers }
-        };
-        let serves = Serves::Messages(schema.clone(), layouts.maps(), strings);
-        Native::write(schema, tables, serves, listing, target)
-    }
-
-    fn write<T: Target>(
+    fn new(
         schema: &Schema,
         tables: &Tables,
         serves: Serves,
         listing: Listing,
-        target: impl FnOnce(&mut Module) -> T,
     ) -> Result<Native, NativeError> {
-        let kept = listing == Listing::Kept;
-        let options =
-            Options { optimise: Level::Speed, listing: kept, ..Options::named("decoder") };
-        let mut module = Module::new(options).map_err(NativeError)?;
-        let helpers = write::Helpers::import(&mut module);
-        let target = target(&mut module);
-        let parameters = [types::I64, types::I32];
-        let id = module.declare("decode", signature(CallConv::SystemV, &parameters, &[types::I32]));
-        let compiled = compiled(tables);
-        module
-            .define(id, |body| write::write(body, schema, tables, &target, &compiled, &helpers))
-            .map_err(NativeError)?;
-        // SAFETY: the decoder stays within its input, and stores where its sink or the layouts of
-        // its records say.
-        let code = unsafe { module.finish() }.map_err(NativeError)?;
-        // SAFETY: the function was declared with this signature, and `code` stays beside it.
-        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code.address(id)) };
-        let listing = code.listing(id);
-        let may = |&node: &u32| compiled[node as usize] && tables.node(node).required == 0;
-        let whole = schema.messages().map(|message| tables.root(message).filter(may)).collect();
-        Ok(Native { tables: tables.clone(), serves, entry, compiled, whole, listing, code })
+        // Whether there is code for this machine at all is said at once.
+        Module::new(unit::options(listing)).map_err(NativeError::Code)?;
+        let units = Units::new(schema, tables);
+        let (schema, tables) = (schema.clone(), tables.clone());
+        Ok(Native { schema, tables, serves, listing, units })
+    }
+
+    /// Makes the code for messages of a type now.
+    ///
+    /// # Errors
+    /// It cannot be made; such messages are decoded by the table decoder.
+    pub fn prepare(&self, message: MessageId) -> Result<(), &NativeError> {
+        match self.made(message) {
+            Some(Err(error)) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The code for messages of a type; nothing if there is none.
+    #[inline]
+    pub(super) fn unit(&self, message: MessageId) -> Option<&Unit> {
+        Some(&self.made(message)?.as_ref().ok()?.unit)
+    }
+
+    /// The code that may read all of a message of a type, and its node there.
+    #[inline]
+    fn whole(&self, message: MessageId) -> Option<(&Unit, u32)> {
+        let made = self.made(message)?.as_ref().ok()?;
+        Some((&made.unit, made.whole?))
+    }
+
+    #[inline]
+    fn made(&self, message: MessageId) -> Option<&Result<Made, NativeError>> {
+        let slot = self.units.slot(message)?;
+        match slot.get() {
+            Some(made) => Some(made),
+            None => self.make(slot, message),
+        }
+    }
+
+    #[cold]
+    fn make<'n>(
+        &'n self,
+        slot: &'n OnceLock<Result<Made, NativeError>>,
+        message: MessageId,
+    ) -> Option<&'n Result<Made, NativeError>> {
+        let root = self.tables.root(message)?;
+        let Native { schema, tables, serves, listing, units } = self;
+        let make = |reach| Unit::new(schema, tables, serves, *listing, reach);
+        Some(slot.get_or_init(|| units.make(tables, root, make)))
     }
 
     /// Whether a sink can do with it.
@@ -232,57 +255,20 @@ impl Native {
     fn serves_records(&self, of: &Schema, with: Maps, kept: Strings) -> bool {
         match &self.serves {
             Serves::Sinks(_) => false,
-            Serves::Messages(schema, maps, strings) => {
-                kept == *strings && with == *maps && of.is_same(schema)
+            Serves::Messages(maps, strings) => {
+                kept == *strings && with == *maps && of.is_same(&self.schema)
             }
         }
     }
 
-    /// The machine code as text, if it was kept.
-    pub fn listing(&self) -> Option<&str> {
-        self.listing.as_deref()
+    /// The machine code for messages of a type as text, if that is kept.
+    pub fn listing(&self, message: MessageId) -> Option<&str> {
+        self.unit(message)?.listing.as_deref()
     }
 
-    /// Bytes and compile time, as a table.
-    pub fn report(&self) -> String {
-        self.code.report()
-    }
-}
-
-/// Which nodes get code: as many as are not too much for one function.
-fn compiled(tables: &Tables) -> Vec<bool> {
-    let mut entries = 0;
-    let mut chosen = Vec::with_capacity(tables.nodes().len());
-    for node in tables.nodes() {
-        entries += (node.entries.1 - node.entries.0) as usize + 1;
-        chosen.push(entries <= ENTRIES_MAX && !node.message_set && node.required <= 64);
-    }
-    chosen
-}
-
-impl Native {
-    /// Runs the code from where the walk is, and says where it came to.
-    #[inline]
-    fn execute(&self, state: &mut State, context: &mut Context, depth_max: usize) -> u32 {
-        let depth = state.frames.len();
-        let room = state.frames.room_mut();
-        let allowed = room.len().min(depth_max).max(depth);
-        let frames: *mut Frame = room.as_mut_ptr().cast();
-        (context.pos, context.end) = (context.address(state.pos), context.address(state.end));
-        context.seen = state.seen;
-        context.top = frames.wrapping_add(depth);
-        context.frames_end = frames.wrapping_add(allowed);
-        // SAFETY: the code was written for these tables; `Context` says what is where; the words
-        // it reads begin before `safe`, and so end on pages of the piece.
-        let code = unsafe { (self.entry)(context, state.node) };
-        let depth = (context.top.addr() - frames.addr()) / size_of::<Frame>();
-        // SAFETY: the code wrote each frame that it pushed.
-        unsafe { state.frames.set_len(depth) };
-        (state.pos, state.end) = (context.place(context.pos), context.place(context.end));
-        state.seen = context.seen;
-        state.node = context.node as u32;
-        state.next = self.tables.node(state.node).first();
-        code
+    /// Bytes and compile time of the code for messages of a type, as a table.
+    pub fn report(&self, message: MessageId) -> Option<String> {
+        Some(self.unit(message)?.code.report())
     }
 }
 
@@ -300,7 +286,7 @@ const PAGE_BYTES: usize = 4096;
 
 impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
     /// Over the piece by generated code, but for its end.
-    pub(super) fn over_piece_natively(&mut self, native: &Native) -> Step {
+    pub(super) fn over_piece_natively(&mut self, unit: &Unit) -> Step {
         let have = self.have();
         let behind = self.piece.as_ptr().addr() + self.piece.len();
         let on_page = behind % PAGE_BYTES;
@@ -312,15 +298,15 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                 if pos > safe || pos == safe && pos != self.state.end {
                     return Ok(());
                 }
-                if !native.compiled[self.state.node as usize] {
+                if !unit.covers(self.state.node) {
                     if self.piece.len() > SLACK {
                         let to = have - SLACK;
                         self.over_zone(self.piece_zone(to))?;
                     }
                     return Ok(());
                 }
-                if let Serves::Messages(..) = native.serves {
-                    if !self.fill(native, safe)? {
+                if unit.fills {
+                    if !self.fill(unit, safe)? {
                         // An entry of a map that came to the table decoder stays there.
                         if !self.one_by_table()? {
                             return Ok(());
@@ -328,7 +314,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                         continue;
                     }
                 } else {
-                    self.run(native, safe)?;
+                    self.run(unit, safe)?;
                 }
                 if self.state.pos >= safe && self.state.pos != self.state.end {
                     return Ok(());
@@ -360,11 +346,11 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
     }
 
     /// By code that calls the sink.
-    fn run(&mut self, native: &Native, safe: usize) -> Step {
+    fn run(&mut self, unit: &Unit, safe: usize) -> Step {
         let mut context = Context::new(self.piece_base(), safe);
         context.host = ptr::from_mut(&mut *self.sink).cast();
         context.calls.write(const { Calls::of::<S>() });
-        let code = native.execute(self.state, &mut context, self.depth_max);
+        let code = unit.execute(self.state, &mut context, self.depth_max);
         if let Some(panic) = context.panic.take() {
             std::panic::resume_unwind(panic);
         }
@@ -372,17 +358,17 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
     }
 
     /// By code that stores into the message that the sink fills; false if it cannot go on here.
-    fn fill(&mut self, native: &Native, safe: usize) -> Step<bool> {
+    fn fill(&mut self, unit: &Unit, safe: usize) -> Step<bool> {
         let mut context = Context::new(self.piece_base(), safe);
         let Some(mut storage) = self.sink.storage() else { return Ok(false) };
         let state = &mut *self.state;
-        let tables = &native.tables;
+        let tables = &unit.tables;
         // Code stores at offsets: where records have not the types it was made for, it stays away.
         let Some(record) = fill::enter(state, tables, storage) else { return Ok(false) };
         context.arena = storage.arena();
         context.record = record.address().expose_provenance();
         context.host = (&raw mut storage).cast();
-        let code = native.execute(state, &mut context, self.depth_max);
+        let code = unit.execute(state, &mut context, self.depth_max);
         fill::leave(state, tables, storage, fill::record_at(context.record));
         self.left(code, &context).map(|()| true)
     }

@@ -76,9 +76,7 @@ impl Decoder<'_> {
         record: Record,
         host: *mut c_void,
     ) -> bool {
-        let Some(root) = native.whole.get(message.index()).copied().flatten() else {
-            return false;
-        };
+        let Some((unit, root)) = native.whole(message) else { return false };
         let behind = (input.as_ptr().addr() + input.len()) % PAGE_BYTES;
         // The code reads words that may end behind the input, but not on another page.
         let on_page = behind > 0 && behind + SLACK <= PAGE_BYTES;
@@ -99,7 +97,7 @@ impl Decoder<'_> {
         context.host = host;
         // SAFETY: the code was written for these tables and for records of this storage;
         // `Context` says what is where; the words it reads end on the last page of the input.
-        let code = unsafe { (native.entry)(&mut *context, root) };
+        let code = unsafe { (unit.entry)(&mut *context, root) };
         code == Exit::AtField as u32
             && context.place(context.pos) == input.len()
             && context.top == first

@@ -14,10 +14,12 @@ use tidemill_jit::build::{
     Value, Variable, signature, types,
 };
 use tidemill_jit::{Body, FuncId, Module};
+use tidemill_stdx::hash::Map;
 
 use super::super::tables::{Action, Entry, Node, Tables};
 use super::calls;
 use super::context::*;
+use super::reach::Reach;
 use super::scalar::ListExit;
 use super::target::Target;
 use crate::message::layout::PRESENCE_OFFSET;
@@ -100,28 +102,22 @@ pub(super) fn write(
     schema: &Schema,
     tables: &Tables,
     target: &dyn Target,
-    compiled: &[bool],
+    reach: &Reach,
     helpers: &Helpers,
 ) {
     let arguments = body.begin();
     let (context, node) = (arguments[0], arguments[1]);
-    let mut writer = Writer::new(body, schema, tables, compiled, helpers, target, context);
-    let resumes: Vec<(u32, Block)> = writer
-        .nodes()
-        .map(|(place, _)| (place, writer.blocks_of_node[place as usize].resume))
-        .collect();
+    let mut writer = Writer::new(body, schema, tables, (reach, helpers), target, context);
     let mut switch = Switch::new();
-    for (place, block) in resumes {
-        switch.set_entry(u128::from(place), block);
+    for &place in reach.compiled() {
+        switch.set_entry(u128::from(place), writer.blocks_of_node[&place].resume);
     }
     let lost = writer.body.create_block();
     switch.emit(writer.body, node, lost);
     writer.body.switch_to_block(lost);
     writer.leave_in(Exit::AtField, node);
-    for place in 0..tables.nodes().len() as u32 {
-        if compiled[place as usize] {
-            writer.node(place);
-        }
+    for &place in reach.compiled() {
+        writer.node(place);
     }
 }
 
@@ -148,7 +144,6 @@ pub(super) struct Writer<'w, 'm> {
     pub(super) body: &'w mut Body<'m>,
     pub(super) schema: &'w Schema,
     pub(super) tables: &'w Tables,
-    compiled: &'w [bool],
     pub(super) helpers: &'w Helpers,
     pub(super) target: &'w dyn Target,
     pub(super) context: Value,
@@ -165,10 +160,12 @@ pub(super) struct Writer<'w, 'm> {
     pub(super) record: Variable,
     /// Its first presence word, which comes to memory when the record or the code is left.
     pub(super) bits: Variable,
-    blocks_of_node: Vec<NodeBlocks>,
-    blocks_of_entry: Vec<EntryBlocks>,
-    /// By node: the entries that lead there.
-    parents: Vec<Vec<u32>>,
+    /// Of nodes that get code.
+    blocks_of_node: Map<u32, NodeBlocks>,
+    /// Of their entries.
+    blocks_of_entry: Map<u32, EntryBlocks>,
+    /// By node: the entries that lead there, ascending.
+    parents: Map<u32, Vec<u32>>,
     /// The node that is being written.
     node: u32,
     /// The packed list that is being written.
@@ -180,30 +177,39 @@ impl<'w, 'm> Writer<'w, 'm> {
         body: &'w mut Body<'m>,
         schema: &'w Schema,
         tables: &'w Tables,
-        compiled: &'w [bool],
-        helpers: &'w Helpers,
+        (reach, helpers): (&Reach, &'w Helpers),
         target: &'w dyn Target,
         context: Value,
     ) -> Writer<'w, 'm> {
-        let blocks_of_node = tables.nodes().iter().map(|_| NodeBlocks {
-            resume: body.create_block(),
-            dispatch: body.create_block(),
-            ended: body.create_block(),
-            end_group: body.create_block(),
-            edge: body.create_block(),
-        });
-        let blocks_of_node = blocks_of_node.collect();
-        let blocks_of_entry = tables.entries().iter().map(|_| EntryBlocks {
-            one: body.create_block(),
-            packed: body.create_block(),
-            after: body.create_block(),
-            back: body.create_block(),
-        });
-        let blocks_of_entry = blocks_of_entry.collect();
-        let mut parents = vec![Vec::new(); tables.nodes().len()];
-        for (place, entry) in tables.entries().iter().enumerate() {
-            if matches!(entry.action, Action::Message | Action::Group) {
-                parents[entry.sub as usize].push(place as u32);
+        let (mut blocks_of_node, mut blocks_of_entry) = (Map::default(), Map::default());
+        for &place in reach.compiled() {
+            let blocks = NodeBlocks {
+                resume: body.create_block(),
+                dispatch: body.create_block(),
+                ended: body.create_block(),
+                end_group: body.create_block(),
+                edge: body.create_block(),
+            };
+            blocks_of_node.insert(place, blocks);
+            let (first, end) = tables.node(place).entries;
+            for entry in first..end {
+                let blocks = EntryBlocks {
+                    one: body.create_block(),
+                    packed: body.create_block(),
+                    after: body.create_block(),
+                    back: body.create_block(),
+                };
+                blocks_of_entry.insert(entry, blocks);
+            }
+        }
+        let mut parents: Map<u32, Vec<u32>> = Map::default();
+        for &owner in reach.all() {
+            let (first, end) = tables.node(owner).entries;
+            for place in first..end {
+                let entry = tables.entry(place);
+                if entry.leads() {
+                    parents.entry(entry.sub).or_default().push(place);
+                }
             }
         }
         let pos = body.declare_var(types::I64);
@@ -213,13 +219,12 @@ impl<'w, 'm> Writer<'w, 'm> {
         let seen = body.declare_var(types::I64);
         let record = body.declare_var(types::I64);
         let bits = body.declare_var(types::I64);
-        let checks_required = tables.nodes().iter().any(|node| node.required > 0);
+        let checks_required = reach.all().iter().any(|&node| tables.node(node).required > 0);
         let (node, target) = (0, target);
         let mut writer = Writer {
             body,
             schema,
             tables,
-            compiled,
             helpers,
             target,
             context,
@@ -252,12 +257,6 @@ impl<'w, 'm> Writer<'w, 'm> {
         let end = writer.load(types::I64, context, END);
         writer.set_end(end);
         writer
-    }
-
-    fn nodes(&self) -> impl Iterator<Item = (u32, &'w Node)> + use<'w> {
-        let compiled = self.compiled;
-        let all = self.tables.nodes().iter().enumerate().map(|(place, node)| (place as u32, node));
-        all.filter(move |(place, _)| compiled[*place as usize])
     }
 
     // ---- small things
@@ -374,7 +373,7 @@ impl<'w, 'm> Writer<'w, 'm> {
     }
 
     fn edge(&self) -> Block {
-        self.blocks_of_node[self.node as usize].edge
+        self.blocks_of_node[&self.node].edge
     }
 
     /// Says which element of a list it is.
@@ -433,8 +432,8 @@ impl<'w, 'm> Writer<'w, 'm> {
 
     fn node(&mut self, place: u32) {
         self.node = place;
-        let node = &self.tables.nodes()[place as usize];
-        let blocks = self.blocks_of_node[place as usize];
+        let node = self.tables.node(place);
+        let blocks = self.blocks_of_node[&place];
         self.body.switch_to_block(blocks.resume);
         self.expect_one_of(node.entries.0, node, blocks);
         self.body.ins().jump(blocks.dispatch, &[]);
@@ -497,7 +496,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         let mut tags = Vec::new();
         for place in entries {
             let entry = self.tables.entry(place);
-            let found = self.blocks_of_entry[place as usize];
+            let found = self.blocks_of_entry[&place];
             tags.push((entry.single_tag(), found.one));
             if entry.packed_tag() != 0 {
                 tags.push((entry.packed_tag(), found.packed));
@@ -607,7 +606,7 @@ impl<'w, 'm> Writer<'w, 'm> {
 
     fn entry(&mut self, place: u32, node: &Node, blocks: NodeBlocks) {
         let entry = *self.tables.entry(place);
-        let own = self.blocks_of_entry[place as usize];
+        let own = self.blocks_of_entry[&place];
         self.body.switch_to_block(own.one);
         let tag = TagBytes::of(entry.single_tag());
         match entry.action {
@@ -653,7 +652,7 @@ impl<'w, 'm> Writer<'w, 'm> {
     /// To an entry if its tag is at `pos`.
     fn expect_entry(&mut self, place: u32) {
         let entry = self.tables.entry(place);
-        let blocks = self.blocks_of_entry[place as usize];
+        let blocks = self.blocks_of_entry[&place];
         let packed = entry.tag == entry.packed_tag();
         self.expect(entry.tag, if packed { blocks.packed } else { blocks.one });
     }
@@ -737,13 +736,12 @@ impl<'w, 'm> Writer<'w, 'm> {
 
     /// Into a message, at its first byte.
     fn enter(&mut self, sub: u32) {
-        let blocks = self.blocks_of_node[sub as usize];
-        let node = &self.tables.nodes()[sub as usize];
-        if !self.compiled[sub as usize] {
+        let node = self.tables.node(sub);
+        let Some(&blocks) = self.blocks_of_node.get(&sub) else {
             let node = self.number(types::I32, i64::from(sub));
             self.leave_in(Exit::AtField, node);
             return;
-        }
+        };
         self.expect_one_of(node.entries.0, node, blocks);
         self.body.ins().jump(blocks.dispatch, &[]);
     }
@@ -754,7 +752,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         let end = self.body.use_var(self.end);
         let other = self.body.ins().icmp(IntCC::NotEqual, pos, end);
         let is_group = node.end_tag != 0;
-        if is_group || self.parents[place as usize].is_empty() {
+        if is_group || !self.parents.contains_key(&place) {
             // A group does not end here, and the outermost nowhere.
             self.leave(Exit::AtField);
             return;
@@ -765,7 +763,7 @@ impl<'w, 'm> Writer<'w, 'm> {
     }
 
     fn end_group(&mut self, place: u32, node: &Node) {
-        if node.end_tag == 0 || self.parents[place as usize].is_empty() {
+        if node.end_tag == 0 || !self.parents.contains_key(&place) {
             self.leave(Exit::AtField);
             return;
         }
@@ -790,12 +788,12 @@ impl<'w, 'm> Writer<'w, 'm> {
 
     /// To where the field goes on whose message ends; the frame is still there.
     fn return_to_parent(&mut self, place: u32) {
-        let parents = &self.parents[place as usize];
-        let compiled = |parent: &&u32| self.compiled[self.tables.entry(**parent).owner as usize];
-        let known: Vec<u32> = parents.iter().filter(compiled).copied().collect();
+        let parents = &self.parents[&place];
+        let known = parents.iter().filter(|parent| self.blocks_of_entry.contains_key(parent));
+        let known: Vec<u32> = known.copied().collect();
         // An outermost message does not come here: it has no end, and no end tag.
         if let ([only], 1) = (&known[..], parents.len()) {
-            let back = self.blocks_of_entry[*only as usize].back;
+            let back = self.blocks_of_entry[only].back;
             self.body.ins().jump(back, &[]);
             return;
         }
@@ -804,7 +802,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         let leave = self.cold();
         let mut switch = Switch::new();
         for parent in known {
-            switch.set_entry(u128::from(parent), self.blocks_of_entry[parent as usize].back);
+            switch.set_entry(u128::from(parent), self.blocks_of_entry[&parent].back);
         }
         switch.emit(self.body, entry, leave);
         self.body.switch_to_block(leave);
@@ -814,7 +812,7 @@ impl<'w, 'm> Writer<'w, 'm> {
     /// Out of the message of a field.
     fn back(&mut self, entry: &Entry) {
         let context = self.context;
-        if !matches!(entry.action, Action::Message | Action::Group) {
+        if !entry.leads() {
             self.leave(Exit::AtField);
             let never = self.cold();
             self.body.switch_to_block(never);
@@ -834,7 +832,7 @@ impl<'w, 'm> Writer<'w, 'm> {
             let record = self.load(types::I64, frame, FRAME_RECORD);
             self.go_to(record);
         }
-        if self.tables.nodes()[self.node as usize].required > 0 {
+        if self.tables.node(self.node).required > 0 {
             let seen = self.load(types::I64, frame, FRAME_SEEN);
             self.body.def_var(self.seen, seen);
         }
@@ -844,7 +842,7 @@ impl<'w, 'm> Writer<'w, 'm> {
             let end = self.body.ins().iadd(base, end);
             self.set_end(end);
         } else {
-            let tag = TagBytes::of(self.tables.nodes()[entry.sub as usize].end_tag);
+            let tag = TagBytes::of(self.tables.node(entry.sub).end_tag);
             let pos = self.pos();
             let after = self.body.ins().iadd_imm_u(pos, tag.length);
             self.body.def_var(self.pos, after);

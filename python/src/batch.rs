@@ -10,6 +10,7 @@ use tidemill_wire::{MessageId, Schema};
 use tidemill_wire_arrow::{Engine, EnumForm, Options, Reader, ReaderCode};
 
 use crate::error;
+use crate::input::Input;
 
 /// Arrow columns, a row per message.
 #[pyclass(name = "Batch", module = "tidemill", frozen)]
@@ -73,8 +74,8 @@ pub(crate) fn fill(
     let mut reader = Reader::with(codes.get(schema, message, &options)?);
     for one in messages.try_iter()? {
         let one = one?;
-        let bytes: &[u8] = one.extract()?;
-        reader.append(bytes).map_err(|error| error::decode(messages.py(), &error))?;
+        let input = Input::of(&one)?;
+        reader.append(input.bytes()).map_err(|error| error::decode(messages.py(), &error))?;
     }
     let batch = reader.finish().map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok(PyBatch { batch })

@@ -1,474 +1,795 @@
-//! Messages, repeated fields and maps as Python objects.
+//! Messages as Python objects.
 
+use std::cell::Cell;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
-use tidemill_wire::encode::table::Encoder;
-use tidemill_wire::json::{self, JsonSink, Mapping, PrintOptions};
-use tidemill_wire::message::{ListRef, MapRef, Message, MessageMut, MessageRef, Value};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+use tidemill_wire::message::{
+    AccessError, Kind, MapOrder, MessageMut, MessageRef, Place, Shape, Value,
+};
 use tidemill_wire::{FieldId, MessageId};
 
-use crate::batch::Codes;
-use crate::convert;
-use crate::error::{self, EncodeError};
-use crate::path::{self, Key, Step};
+use crate::descriptor::PyField;
+use crate::dict::Dicts;
+use crate::error;
+use crate::fill::{self, Target};
+use crate::input::Input;
+use crate::map::PyMap;
+use crate::names::{METHODS, Member};
+use crate::repeated::PyRepeated;
 use crate::schema::PyMessageType;
+use crate::shared::{Required, Shared};
+use crate::slot::Slot;
+use crate::text;
+use crate::tree::Tree;
+use crate::value;
 
-/// What a message can be asked besides its fields.
-const METHODS: [&str; 8] =
-    ["has", "clear", "which", "type", "to_dict", "to_json", "encode", "merge"];
+/// How many messages that are not set can be stepped into, one inside the other.
+const UNSET_MAX: u32 = 1000;
 
-/// The outermost message with all that is in it.
-#[pyclass(module = "tidemill")]
-pub(crate) struct Tree {
-    pub(crate) message: Message<'static>,
-    pub(crate) codes: Arc<Codes>,
-}
-
-/// A message in a tree.
-#[pyclass(name = "Message", module = "tidemill", frozen)]
+/// A message in a tree: the address of its record, or where it would be.
+#[pyclass(name = "Message", module = "tidemill", frozen, mapping)]
 pub(crate) struct PyMessage {
-    tree: Py<Tree>,
-    path: Vec<Step>,
+    tree: Arc<Tree>,
     ty: MessageId,
+    record: Cell<Option<NonNull<u8>>>,
+    /// Of a message that was not set when it was asked for.
+    home: Option<Home>,
 }
+
+/// Where a message would be.
+struct Home {
+    parent: Py<PyMessage>,
+    field: FieldId,
+    /// How many parents are not set either.
+    depth: u32,
+}
+
+// SAFETY: the cell is used with the interpreter's lock held; the module requires the lock.
+unsafe impl Send for PyMessage {}
+// SAFETY: as above.
+unsafe impl Sync for PyMessage {}
 
 impl PyMessage {
     /// The outermost one.
-    pub(crate) fn whole(tree: Py<Tree>, ty: MessageId) -> PyMessage {
-        PyMessage { tree, path: Vec::new(), ty }
+    pub(crate) fn whole(tree: Arc<Tree>) -> PyMessage {
+        let (ty, record) = (tree.message_type(), Cell::new(tree.root().record));
+        PyMessage { tree, ty, record, home: None }
     }
 
-    pub(crate) fn read<T>(
+    /// A message inside this one: as it is, or as it would be in a field.
+    pub(crate) fn inside(
+        this: &Bound<'_, PyMessage>,
+        inner: Place,
+        field: FieldId,
+    ) -> PyResult<PyMessage> {
+        let me = this.get();
+        let home = match inner.record {
+            Some(_) => None,
+            None => {
+                let outside = me.record.get().map_or(&me.home, |_| &None).as_ref();
+                let depth = outside.map_or(0, |home| home.depth + 1);
+                if depth > UNSET_MAX {
+                    return Err(error::too_deep());
+                }
+                Some(Home { parent: this.clone().unbind(), field, depth })
+            }
+        };
+        let (tree, record) = (me.tree.clone(), Cell::new(inner.record));
+        Ok(PyMessage { tree, ty: inner.message, record, home })
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        self.tree.shared()
+    }
+
+    pub(crate) fn is_in(&self, tree: &Arc<Tree>) -> bool {
+        Arc::ptr_eq(&self.tree, tree)
+    }
+
+    /// Where it is now.
+    #[inline]
+    fn place(&self) -> Place {
+        if self.record.get().is_none() {
+            self.look();
+        }
+        Place { record: self.record.get(), message: self.ty }
+    }
+
+    /// Looks whether it was set meanwhile.
+    #[cold]
+    fn look(&self) {
+        let Some(home) = &self.home else { return };
+        let outer = home.parent.get().place();
+        let reading = self.tree.reading();
+        // SAFETY: the parent is of the same tree.
+        let outer = unsafe { self.tree.at(&reading, outer) };
+        if let Ok(Value::Message(inner)) = outer.get(home.field) {
+            self.record.set(inner.place().record);
+        }
+    }
+
+    /// Where it is, set if it was not, and its parents with it.
+    fn make(&self) -> PyResult<Place> {
+        let place = self.place();
+        let (None, Some(home)) = (place.record, &self.home) else { return Ok(place) };
+        let outer = home.parent.get().make()?;
+        // SAFETY: the parent is of the same tree.
+        let made = unsafe {
+            self.tree.change(outer, |mut outer| Ok(outer.message_mut(home.field)?.place()))
+        }?;
+        self.record.set(made.record);
+        Ok(made)
+    }
+
+    #[inline]
+    pub(crate) fn read<T>(&self, look: impl FnOnce(MessageRef<'_>) -> PyResult<T>) -> PyResult<T> {
+        let place = self.place();
+        let reading = self.tree.reading();
+        // SAFETY: objects hold places of their own trees.
+        look(unsafe { self.tree.at(&reading, place) })
+    }
+
+    /// Changes the message, which is set by that. `change` does not call the interpreter.
+    pub(crate) fn change<T>(
         &self,
-        py: Python<'_>,
-        look: impl FnOnce(MessageRef<'_>) -> PyResult<T>,
+        change: impl FnOnce(MessageMut<'_>) -> Result<T, AccessError>,
     ) -> PyResult<T> {
-        let tree = self.tree.borrow(py);
-        look(path::read(tree.message.as_ref(), &self.path)?)
+        let place = self.make()?;
+        // SAFETY: objects hold places of their own trees.
+        unsafe { self.tree.change(place, change) }
     }
 
-    /// Changes the message; what `change` reports comes back as it is.
-    fn write<T>(
-        &self,
-        py: Python<'_>,
-        change: impl FnOnce(MessageMut<'_>) -> PyResult<T>,
-    ) -> PyResult<T> {
-        let mut tree = self.tree.borrow_mut(py);
-        path::write(tree.message.as_mut(), &self.path, |message| Ok(change(message)))?
+    /// Changes the message by values that may have the interpreter run.
+    pub(crate) fn fill<T>(&self, fill: impl FnOnce(Target<'_>) -> PyResult<T>) -> PyResult<T> {
+        let place = self.make()?;
+        let pin = self.tree.pin();
+        // SAFETY: objects hold places of their own trees.
+        fill(unsafe { Target::new(&self.tree, &pin, place) })
     }
 
-    fn inner(&self, py: Python<'_>, step: Step, ty: MessageId) -> PyMessage {
-        let mut path = self.path.clone();
-        path.push(step);
-        PyMessage { tree: self.tree.clone_ref(py), path, ty }
+    /// A copy by itself.
+    pub(crate) fn copied(&self) -> PyResult<Arc<Tree>> {
+        self.read(|message| Tree::copy(self.shared(), message))
     }
 
-    fn same(&self, py: Python<'_>) -> PyMessage {
-        PyMessage { tree: self.tree.clone_ref(py), path: self.path.clone(), ty: self.ty }
+    fn id(&self, name: &Bound<'_, PyString>) -> PyResult<FieldId> {
+        fill::field_id(self.shared(), self.ty, name)
     }
 
-    fn id(&self, py: Python<'_>, name: &str) -> PyResult<FieldId> {
-        self.read(py, |message| convert::field_id(&message, name))
-    }
-
-    fn get<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let id = self.id(py, name)?;
-        self.read(py, |message| match message.get(id).map_err(error::access)? {
+    #[inline]
+    pub(crate) fn get_field<'py>(
+        this: &Bound<'py, PyMessage>,
+        id: FieldId,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (me, py) = (this.get(), this.py());
+        let place = me.place();
+        let reading = me.tree.reading();
+        // SAFETY: objects hold places of their own trees.
+        let message = unsafe { me.tree.at(&reading, place) };
+        match message.get(id).map_err(error::access)? {
             Value::Message(inner) => {
-                let inner = self.inner(py, Step::Field(id), inner.message_type());
+                let inner = PyMessage::inside(this, inner.place(), id)?;
                 Ok(Bound::new(py, inner)?.into_any())
             }
             Value::List(_) => {
-                let list = PyRepeated { message: self.same(py), field: id };
-                Ok(Bound::new(py, list)?.into_any())
+                let slot = Slot::of(&me.shared().schema, id);
+                Ok(Bound::new(py, PyRepeated::new(this, slot))?.into_any())
             }
-            Value::Map(_) => {
-                let map = PyMap { message: self.same(py), field: id };
-                Ok(Bound::new(py, map)?.into_any())
+            Value::Map(_) => Ok(Bound::new(py, PyMap::new(this, id))?.into_any()),
+            value => Ok(value::to_python(py, &value)?.unwrap_or(py.None().into_bound(py))),
+        }
+    }
+
+    /// The value of a field, by its place if it is stored there.
+    #[inline]
+    fn get_slot<'py>(this: &Bound<'py, PyMessage>, slot: &Slot) -> PyResult<Bound<'py, PyAny>> {
+        let (me, py) = (this.get(), this.py());
+        match slot.shape {
+            Shape::Single => {
+                if let Some(record) = me.place().record {
+                    // SAFETY: the record is of this message, and what reads it runs nothing else.
+                    if let Some(value) = unsafe { slot.scalar(py, record) } {
+                        return Ok(value);
+                    }
+                    // SAFETY: as above.
+                    if let Some((inner, message)) = unsafe { slot.message(record) } {
+                        let inner = PyMessage::at(me.tree.clone(), inner, message);
+                        return Ok(Bound::new(py, inner)?.into_any());
+                    }
+                }
+                PyMessage::get_field(this, slot.id)
             }
-            value => convert::scalar(py, &value),
+            Shape::List => Ok(Bound::new(py, PyRepeated::new(this, *slot))?.into_any()),
+            Shape::Map => Ok(Bound::new(py, PyMap::new(this, slot.id))?.into_any()),
+        }
+    }
+
+    /// A message whose record is there.
+    #[inline]
+    fn at(tree: Arc<Tree>, record: NonNull<u8>, ty: MessageId) -> PyMessage {
+        PyMessage { tree, ty, record: Cell::new(Some(record)), home: None }
+    }
+
+    /// An element of a list of this message.
+    #[inline]
+    pub(crate) fn element(&self, record: NonNull<u8>, ty: MessageId) -> PyMessage {
+        PyMessage::at(self.tree.clone(), record, ty)
+    }
+
+    /// The record, if the message is there.
+    #[inline]
+    pub(crate) fn record(&self) -> Option<NonNull<u8>> {
+        self.place().record
+    }
+
+    /// Sets a number by its place; false for what is not set so.
+    #[inline]
+    fn set_slot(&self, slot: &Slot, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        if !slot.is_plain() || value.is_none() {
+            // Strings are copied into the tree.
+            return match value.cast_exact::<PyString>() {
+                Ok(text) if slot.shape == Shape::Single && slot.kind == Kind::String => {
+                    let text = text.to_str()?;
+                    self.change(|mut to| to.set(slot.id, text)).map(|()| true)
+                }
+                _ => Ok(false),
+            };
+        }
+        let schema = &self.shared().schema;
+        let value = value::number(schema, schema.field(slot.id), value)?;
+        let place = self.make()?;
+        let Some(record) = place.record else { return Ok(false) };
+        self.tree.check_writable()?;
+        // SAFETY: the record is of this message, and nothing reads it.
+        Ok(unsafe { slot.store(record, &value) })
+    }
+
+    fn set_field(&self, id: FieldId, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        // What `message.list += values` leaves to be done: nothing.
+        if let Ok(list) = value.cast::<PyRepeated>()
+            && list.get().is_field(self, id)
+        {
+            return Ok(());
+        }
+        if value.is_none() {
+            return self.clear_field(id);
+        }
+        self.fill(|to| to.assign(id, value))
+    }
+
+    pub(crate) fn clear_field(&self, id: FieldId) -> PyResult<()> {
+        if self.place().record.is_none() {
+            return Ok(());
+        }
+        self.change(|mut message| message.clear(id))
+    }
+
+    /// Whether two objects are the same message.
+    pub(crate) fn is_same(&self, other: &PyMessage) -> bool {
+        let (a, b) = (self.place(), other.place());
+        std::ptr::eq(self, other)
+            || (Arc::ptr_eq(&self.tree, &other.tree) && a.record.is_some() && a == b)
+    }
+
+    pub(crate) fn descriptor(&self) -> PyMessageType {
+        PyMessageType { shared: self.shared().clone(), message: self.ty }
+    }
+
+    fn bytes<'py>(
+        &self,
+        py: Python<'py>,
+        order: MapOrder,
+        required: Required,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        self.read(|message| {
+            let take = |bytes: &[u8]| PyBytes::new(py, bytes);
+            self.shared().encode(py, message, order, required, take)
         })
     }
 
-    fn set(&self, py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let id = self.id(py, name)?;
-        let value = detached(value, &self.tree)?;
-        self.write(py, |message| convert::assign(message, id, &value))
+    fn which_of(&self, oneof: &str) -> PyResult<Option<Option<FieldId>>> {
+        self.read(|message| {
+            let def = message.schema().message(message.message_type());
+            let at = def.oneof_defs().iter().position(|one| one.name() == oneof);
+            let Some(at) = at else { return Ok(None) };
+            message.which(def.oneofs()[at]).map(Some).map_err(error::access)
+        })
+    }
+
+    /// Makes it what `data` is.
+    fn parse(&self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
+        let shared = self.shared();
+        let is_root = self.home.is_none() && self.tree.root() == self.place();
+        let reused = match is_root {
+            true => self.tree.reuse(|message| shared.decode_into(py, message, data)),
+            false => None,
+        };
+        if let Some(result) = reused {
+            self.record.set(self.tree.root().record);
+            return result.map_err(|error| error::decode(py, &error));
+        }
+        let other = shared.decode(py, self.ty, data)?;
+        self.change(|mut message| {
+            message.clear_all();
+            message.merge(other.as_ref())
+        })?;
+        shared.give_back(other);
+        Ok(())
     }
 }
 
-/// A value that does not lie in the tree that is about to be changed.
-fn detached<'py>(value: &Bound<'py, PyAny>, tree: &Py<Tree>) -> PyResult<Bound<'py, PyAny>> {
-    let py = value.py();
-    if let Ok(message) = value.cast::<PyMessage>() {
-        let message = message.get();
-        if message.tree.is(tree) {
-            return Ok(message.to_dict(py)?.into_any());
-        }
-    } else if let Ok(list) = value.cast::<PyRepeated>() {
-        return Ok(list.get().to_list(py)?.into_any());
-    } else if let Ok(map) = value.cast::<PyMap>() {
-        return Ok(map.get().to_dict(py)?.into_any());
-    } else if let Ok(list) = value.cast::<PyList>() {
-        let out = PyList::empty(py);
-        for element in list {
-            out.append(detached(&element, tree)?)?;
-        }
-        return Ok(out.into_any());
-    } else if let Ok(dict) = value.cast::<PyDict>() {
-        let out = PyDict::new(py);
-        for (key, element) in dict {
-            out.set_item(key, detached(&element, tree)?)?;
-        }
-        return Ok(out.into_any());
-    }
-    Ok(value.clone())
+fn order(deterministic: bool) -> MapOrder {
+    if deterministic { MapOrder::ByKey } else { MapOrder::Stored }
 }
 
 #[pymethods]
 impl PyMessage {
     /// Fields are looked for first: what every object has would end in an exception for each of
-    /// them. Methods keep their names; a field that has one of those is read as `message["name"]`.
+    /// them.
     fn __getattribute__<'py>(
         this: &Bound<'py, PyMessage>,
         name: &Bound<'py, PyString>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (py, text) = (this.py(), name.to_str()?);
-        if !text.starts_with("__") && !METHODS.contains(&text) {
-            return this.get().get(py, text);
+        let me = this.get();
+        let (shared, ty) = (me.shared(), me.ty);
+        let names = &shared.of(this.py(), ty).names;
+        if let Some(Member::Field(slot)) = names.by_address(name.as_ptr().addr()) {
+            return PyMessage::get_slot(this, slot);
+        }
+        let member = names.attribute(shared, ty, name)?;
+        if let Some(Member::Field(slot)) = member {
+            return PyMessage::get_slot(this, &slot);
         }
         // SAFETY: both are objects that live, and the result is a new one, or none and an error.
-        unsafe {
+        let found = unsafe {
             let found = pyo3::ffi::PyObject_GenericGetAttr(this.as_ptr(), name.as_ptr());
-            Bound::from_owned_ptr_or_err(py, found)
+            Bound::from_owned_ptr_or_err(this.py(), found)
+        };
+        match found {
+            Err(_) if member.is_none() => {
+                // A field with two underscores in front, or none at all.
+                let id = shared.of(this.py(), ty).names.field(shared, ty, name)?;
+                let id = id.ok_or_else(|| fill::no_field(&shared.schema, ty, name))?;
+                PyMessage::get_field(this, id)
+            }
+            found => found,
         }
     }
 
-    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        self.get(py, name)
+    fn __setattr__(&self, name: &Bound<'_, PyString>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let names = &self.shared().of(name.py(), self.ty).names;
+        if let Some(Member::Field(slot)) = names.by_address(name.as_ptr().addr())
+            && self.set_slot(slot, value)?
+        {
+            return Ok(());
+        }
+        self.set_field(self.id(name)?, value)
     }
 
-    fn __setattr__(&self, py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.set(py, name, value)
+    fn __delattr__(&self, name: &Bound<'_, PyString>) -> PyResult<()> {
+        self.clear_field(self.id(name)?)
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        self.get(py, name)
+    fn __getitem__<'py>(
+        this: &Bound<'py, PyMessage>,
+        name: &Bound<'py, PyString>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        PyMessage::get_field(this, this.get().id(name)?)
     }
 
-    fn __setitem__(&self, py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.set(py, name, value)
+    fn __setitem__(&self, name: &Bound<'_, PyString>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.set_field(self.id(name)?, value)
     }
 
-    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let Ok(other) = other.cast::<PyMessage>() else { return Ok(false) };
-        let other = other.get();
-        self.read(py, |a| other.read(py, |b| Ok(a == b)))
+    fn __delitem__(&self, name: &Bound<'_, PyString>) -> PyResult<()> {
+        self.clear_field(self.id(name)?)
+    }
+
+    /// True if the field is set: ``"name" in message``.
+    fn __contains__(&self, name: &Bound<'_, PyString>) -> PyResult<bool> {
+        self.has(name)
+    }
+
+    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let Ok(other) = other.cast::<PyMessage>() else { return Ok(py.NotImplemented()) };
+        let same = self.read(|a| other.get().read(|b| Ok(a == b)))?;
+        Ok(same.into_pyobject(py)?.to_owned().into_any().unbind())
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let name = self.r#type(py)?.schema.full_name(self.ty).to_owned();
+        let name = self.shared().schema.full_name(self.ty);
         Ok(format!("<{name} {}>", self.to_dict(py)?.repr()?))
     }
 
-    fn __dir__(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let ty = self.r#type(py)?;
-        let fields = ty.schema.message(self.ty).field_defs();
+    fn __str__(&self) -> PyResult<String> {
+        self.to_text(false, false)
+    }
+
+    fn __dir__(&self) -> Vec<String> {
+        let fields = self.shared().schema.message(self.ty).field_defs();
         let fields = fields.iter().map(|field| field.name().to_owned());
-        Ok(METHODS.map(String::from).into_iter().chain(fields).collect())
+        METHODS.map(String::from).into_iter().chain(fields).collect()
+    }
+
+    fn __copy__(&self) -> PyResult<PyMessage> {
+        Ok(PyMessage::whole(self.copied()?))
+    }
+
+    fn __deepcopy__(&self, memo: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
+        let _ = memo;
+        self.__copy__()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let restore = py.import("tidemill._native")?.getattr("_restore_message")?;
+        let set = self.shared().descriptor_set(py);
+        let name = self.shared().full_name(py, self.ty);
+        let data = self.bytes(py, MapOrder::Stored, Required::Ignored)?;
+        (restore, (set, name, data)).into_pyobject(py)
     }
 
     /// True if the field is set; of a list or map, if it is not empty.
-    fn has(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
-        let id = self.id(py, name)?;
-        self.read(py, |message| message.has(id).map_err(error::access))
+    fn has(&self, name: &Bound<'_, PyString>) -> PyResult<bool> {
+        let id = self.id(name)?;
+        self.read(|message| message.has(id).map_err(error::access))
     }
 
     /// Takes a field away.
-    fn clear(&self, py: Python<'_>, name: &str) -> PyResult<()> {
-        let id = self.id(py, name)?;
-        self.write(py, |mut message| message.clear(id).map_err(error::access))
+    fn clear(&self, name: &Bound<'_, PyString>) -> PyResult<()> {
+        self.clear_field(self.id(name)?)
     }
 
     /// The name of the member of the oneof that is set.
-    fn which(&self, py: Python<'_>, oneof: &str) -> PyResult<Option<String>> {
-        self.read(py, |message| {
-            let schema = message.schema();
-            let def = schema.message(message.message_type());
-            let at = def.oneof_defs().iter().position(|one| one.name() == oneof);
-            let Some(at) = at else {
-                let text = format!("{} has no oneof {oneof}", def.full_name());
-                return Err(pyo3::exceptions::PyAttributeError::new_err(text));
-            };
-            let which = message.which(def.oneofs()[at]).map_err(error::access)?;
-            Ok(which.map(|id| schema.field(id).name().to_owned()))
-        })
+    fn which(&self, py: Python<'_>, oneof: &str) -> PyResult<Option<Py<PyString>>> {
+        let Some(which) = self.which_of(oneof)? else {
+            let of = self.shared().schema.full_name(self.ty);
+            let text = format!("{of} has no oneof {oneof}");
+            return Err(pyo3::exceptions::PyAttributeError::new_err(text));
+        };
+        Ok(which.map(|id| self.shared().key(py, id).clone_ref(py)))
     }
 
     /// The message type.
-    fn r#type(&self, py: Python<'_>) -> PyResult<PyMessageType> {
-        let tree = self.tree.borrow(py);
-        let (schema, codes) = (tree.message.schema().clone(), tree.codes.clone());
-        Ok(PyMessageType { schema, message: self.ty, codes })
+    fn r#type(&self) -> PyMessageType {
+        self.descriptor()
     }
 
     /// Plain values of the fields that are set.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.read(py, |message| convert::to_dict(py, message))
+        self.read(|message| Dicts { py, shared: self.shared() }.message(message))
     }
 
-    /// The message as JSON.
-    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
-        self.read(py, |message| {
-            let mapping = Mapping::new(message.schema());
-            let mut sink = JsonSink::new(&mapping, PrintOptions::default());
-            json::print_message(&mut sink, message)
-                .map_err(|error| error::Error::new_err(error.to_string()))?;
-            String::from_utf8(sink.into_bytes())
-                .map_err(|error| error::Error::new_err(error.to_string()))
-        })
+    /// The message as JSON; ``names`` is ``"json"`` or ``"proto"``, ``enums`` ``"names"`` or
+    /// ``"numbers"``, ``defaults`` writes what is zero too, ``indent`` breaks lines.
+    #[pyo3(signature = (*, names = "json", enums = "names", defaults = false, indent = None))]
+    fn to_json<'py>(
+        &self,
+        py: Python<'py>,
+        names: &str,
+        enums: &str,
+        defaults: bool,
+        indent: Option<u32>,
+    ) -> PyResult<Bound<'py, PyString>> {
+        let options = text::print_options(names, enums, defaults)?;
+        let json = self.read(|message| text::message_to_json(message, options))?;
+        text::indented(py, &json, indent)
+    }
+
+    /// The message in the text format.
+    #[pyo3(signature = (*, one_line = false, unknown = false))]
+    fn to_text(&self, one_line: bool, unknown: bool) -> PyResult<String> {
+        self.read(|message| text::message_to_text(message, one_line, unknown))
     }
 
     /// The serialized message; raises ``EncodeError`` if a required field is missing.
-    fn encode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        self.read(py, |message| {
-            let bytes = Encoder::new().check_required().encode(message);
-            let bytes = bytes.map_err(|error| EncodeError::new_err(error.to_string()))?;
-            Ok(PyBytes::new(py, &bytes))
-        })
+    /// ``deterministic``: equal messages have equal bytes.
+    #[pyo3(signature = (*, deterministic = false))]
+    fn encode<'py>(&self, py: Python<'py>, deterministic: bool) -> PyResult<Bound<'py, PyBytes>> {
+        self.bytes(py, order(deterministic), Required::Checked)
     }
 
-    /// Merges a serialized message into this one.
-    fn merge(&self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
-        let ty = self.r#type(py)?;
-        let mut other = ty.empty()?;
-        other.decode_copied(data).map_err(|error| error::decode(py, &error))?;
-        self.write(py, |mut message| message.merge(other.as_ref()).map_err(error::access))
-    }
-}
-
-/// A repeated field.
-#[pyclass(name = "RepeatedField", module = "tidemill", frozen)]
-pub(crate) struct PyRepeated {
-    message: PyMessage,
-    field: FieldId,
-}
-
-impl PyRepeated {
-    fn read<T>(
-        &self,
-        py: Python<'_>,
-        look: impl FnOnce(ListRef<'_>) -> PyResult<T>,
-    ) -> PyResult<T> {
-        self.message.read(py, |message| match message.get(self.field).map_err(error::access)? {
-            Value::List(list) => look(list),
-            _ => Err(PyTypeError::new_err("this is no repeated field")),
-        })
-    }
-
-    /// Where an index of Python's, which may count from the end, is.
-    fn at(&self, py: Python<'_>, index: isize) -> PyResult<usize> {
-        let len = self.__len__(py)?;
-        let at = if index < 0 { index + len as isize } else { index };
-        match usize::try_from(at) {
-            Ok(at) if at < len => Ok(at),
-            _ => Err(PyIndexError::new_err(format!("index {index} of {len} elements"))),
+    /// Merges a serialized message, a message of the same type or a dict into this one.
+    fn merge(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
+        if data.is_instance_of::<PyMessage>() || data.is_instance_of::<PyDict>() {
+            return self.fill(|to| to.message(data));
         }
+        let input = Input::of(data)?;
+        let other = self.shared().decode(py, self.ty, input.bytes())?;
+        self.fill(|to| to.merge_message(&other))?;
+        self.shared().give_back(other);
+        Ok(())
     }
 
-    fn element<'py>(
+    // What follows has the names of the stock package.
+
+    /// The message type.
+    #[getter]
+    #[pyo3(name = "DESCRIPTOR")]
+    fn stock_descriptor(&self) -> PyMessageType {
+        self.descriptor()
+    }
+
+    /// A new message of the same type that the bytes are.
+    #[pyo3(name = "FromString")]
+    fn from_string(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
+        self.descriptor().decode(py, data)
+    }
+
+    /// As ``encode``.
+    #[pyo3(name = "SerializeToString", signature = (*, deterministic = false))]
+    fn serialize<'py>(
         &self,
         py: Python<'py>,
-        at: usize,
-        value: &Value<'_>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        match value {
-            Value::Message(inner) => {
-                let step = Step::Element(self.field, at);
-                let inner = self.message.inner(py, step, inner.message_type());
-                Ok(Bound::new(py, inner)?.into_any())
-            }
-            value => convert::scalar(py, value),
+        deterministic: bool,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        self.bytes(py, order(deterministic), Required::Checked)
+    }
+
+    /// As ``encode``, with or without the required fields.
+    #[pyo3(name = "SerializePartialToString", signature = (*, deterministic = false))]
+    fn serialize_partial<'py>(
+        &self,
+        py: Python<'py>,
+        deterministic: bool,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        self.bytes(py, order(deterministic), Required::Ignored)
+    }
+
+    /// Makes the message what the bytes are; gives how many there were.
+    #[pyo3(name = "ParseFromString")]
+    fn parse_from_string(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let input = Input::of(data)?;
+        self.parse(py, input.bytes())?;
+        Ok(input.bytes().len())
+    }
+
+    /// Merges a serialized message into this one; gives how many bytes there were.
+    #[pyo3(name = "MergeFromString")]
+    fn merge_from_string(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let input = Input::of(data)?;
+        let other = self.shared().decode(py, self.ty, input.bytes())?;
+        self.fill(|to| to.merge_message(&other))?;
+        Ok(input.bytes().len())
+    }
+
+    /// Merges a message of the same type into this one.
+    #[pyo3(name = "MergeFrom")]
+    fn merge_from(&self, other: &Bound<'_, PyMessage>) -> PyResult<()> {
+        self.fill(|to| to.merge(other.get()))
+    }
+
+    /// Makes the message a copy of another of the same type.
+    #[pyo3(name = "CopyFrom")]
+    fn copy_from(&self, other: &Bound<'_, PyMessage>) -> PyResult<()> {
+        if self.is_same(other.get()) {
+            return Ok(());
         }
-    }
-}
-
-#[pymethods]
-impl PyRepeated {
-    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        self.read(py, |list| Ok(list.len()))
-    }
-
-    fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyAny>> {
-        let at = self.at(py, index)?;
-        self.read(py, |list| match list.get(at) {
-            Some(value) => self.element(py, at, &value),
-            None => Err(PyIndexError::new_err(at)),
-        })
-    }
-
-    fn __setitem__(&self, py: Python<'_>, index: isize, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let at = self.at(py, index)?;
-        let value = detached(value, &self.message.tree)?;
-        self.message.write(py, |message| convert::replace(message, self.field, at, &value))
-    }
-
-    fn __delitem__(&self, py: Python<'_>, index: isize) -> PyResult<()> {
-        let at = self.at(py, index)?;
-        self.message.write(py, |mut message| {
-            let mut list = message.list_mut(self.field).map_err(error::access)?;
-            list.remove(at).map_err(error::access)
-        })
-    }
-
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let out = PyList::empty(py);
-        self.read(py, |list| {
-            for (at, value) in list.iter().enumerate() {
-                out.append(self.element(py, at, &value)?)?;
-            }
+        // A copy first: the other may be inside of this one.
+        let copy = PyMessage::whole(other.get().copied()?);
+        if !copy.descriptor().is_same(&self.descriptor()) {
+            return self.fill(|to| to.merge(&copy));
+        }
+        self.change(|mut message| {
+            message.clear_all();
             Ok(())
         })?;
-        Ok(out.try_iter()?.into_any())
+        self.fill(|to| to.merge(&copy))
     }
 
-    /// Appends an element: a value, a dict or a message.
-    fn append(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let value = detached(value, &self.message.tree)?;
-        self.message.write(py, |message| convert::push(message, self.field, &value))
-    }
-
-    /// Appends elements.
-    fn extend(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<()> {
-        let values: Vec<Bound<'_, PyAny>> = values.try_iter()?.collect::<PyResult<_>>()?;
-        values.iter().try_for_each(|value| self.append(py, value))
-    }
-
-    /// The elements as plain values.
-    fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.read(py, |list| convert::to_list(py, list))
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.to_list(py)?.repr()?.to_string())
-    }
-}
-
-/// A map field.
-#[pyclass(name = "MapField", module = "tidemill", frozen)]
-pub(crate) struct PyMap {
-    message: PyMessage,
-    field: FieldId,
-}
-
-impl PyMap {
-    fn read<T>(&self, py: Python<'_>, look: impl FnOnce(MapRef<'_>) -> PyResult<T>) -> PyResult<T> {
-        self.message.read(py, |message| match message.get(self.field).map_err(error::access)? {
-            Value::Map(map) => look(map),
-            _ => Err(PyTypeError::new_err("this is no map")),
+    /// Takes all fields away.
+    #[pyo3(name = "Clear")]
+    fn clear_all(&self) -> PyResult<()> {
+        if self.place().record.is_none() {
+            return Ok(());
+        }
+        self.change(|mut message| {
+            message.clear_all();
+            Ok(())
         })
     }
 
-    fn key(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Key> {
-        let ty = self.message.r#type(py)?;
-        convert::map_key(&ty.schema, self.field, key)
+    /// Takes a field or the member of a oneof away.
+    #[pyo3(name = "ClearField")]
+    fn clear_one(&self, name: &Bound<'_, PyString>) -> PyResult<()> {
+        match self.id(name) {
+            Ok(id) => self.clear_field(id),
+            Err(error) => match self.which_of(name.to_str()?)? {
+                Some(which) => which.map_or(Ok(()), |id| self.clear_field(id)),
+                None => Err(error::Error::new_err(error.to_string())),
+            },
+        }
     }
 
-    fn value<'py>(
-        &self,
-        py: Python<'py>,
-        key: Key,
-        value: &Value<'_>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        match value {
-            Value::Message(inner) => {
-                let step = Step::Entry(self.field, key);
-                let inner = self.message.inner(py, step, inner.message_type());
-                Ok(Bound::new(py, inner)?.into_any())
+    /// Takes an extension away, named as ``"[full.name]"``, ``"full.name"`` or by its field.
+    #[pyo3(name = "ClearExtension")]
+    fn clear_extension(&self, name: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.clear_field(self.extension(name)?)
+    }
+
+    /// Whether an extension is set.
+    #[pyo3(name = "HasExtension")]
+    fn has_extension(&self, name: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let id = self.extension(name)?;
+        self.read(|message| message.has(id).map_err(error::access))
+    }
+
+    /// The extensions, by their names or fields.
+    #[getter]
+    #[pyo3(name = "Extensions")]
+    fn extensions(this: &Bound<'_, PyMessage>) -> PyExtensions {
+        PyExtensions { message: this.clone().unbind() }
+    }
+
+    /// Whether a field with presence, or a member of a oneof, is set; ``ValueError`` for others.
+    #[pyo3(name = "HasField")]
+    fn has_field(&self, name: &Bound<'_, PyString>) -> PyResult<bool> {
+        let schema = &self.shared().schema;
+        if let Ok(id) = self.id(name) {
+            if !schema.field(id).has_presence() {
+                let text = format!("{} has no presence; `has` asks whether it is empty", name);
+                return Err(error::Error::new_err(text));
             }
-            value => convert::scalar(py, value),
+            return self.read(|message| message.has(id).map_err(error::access));
         }
+        match self.which_of(name.to_str()?)? {
+            Some(which) => Ok(which.is_some()),
+            None => {
+                let of = schema.full_name(self.ty);
+                Err(error::Error::new_err(format!("{of} has no field {name}")))
+            }
+        }
+    }
+
+    /// The name of the member of the oneof that is set; ``ValueError`` for what is no oneof.
+    #[pyo3(name = "WhichOneof")]
+    fn which_oneof(&self, py: Python<'_>, oneof: &str) -> PyResult<Option<Py<PyString>>> {
+        let Some(which) = self.which_of(oneof)? else {
+            let of = self.shared().schema.full_name(self.ty);
+            return Err(error::Error::new_err(format!("{of} has no oneof {oneof}")));
+        };
+        Ok(which.map(|id| self.shared().key(py, id).clone_ref(py)))
+    }
+
+    /// Pairs of field and value of the fields that are set, ascending by number.
+    #[pyo3(name = "ListFields")]
+    fn list_fields<'py>(this: &Bound<'py, PyMessage>) -> PyResult<Bound<'py, PyList>> {
+        let me = this.get();
+        let ids: Vec<FieldId> = me.read(|message| {
+            let set = message.fields().map(|(id, _)| id);
+            Ok(set.collect())
+        })?;
+        let out = PyList::empty(this.py());
+        for id in ids {
+            let field = PyField { shared: me.shared().clone(), field: id };
+            out.append((field, PyMessage::get_field(this, id)?))?;
+        }
+        Ok(out)
+    }
+
+    /// How many bytes the message has when it is serialized.
+    #[pyo3(name = "ByteSize")]
+    fn byte_size(&self, py: Python<'_>) -> PyResult<usize> {
+        self.read(|message| {
+            let count = |bytes: &[u8]| bytes.len();
+            self.shared().encode(py, message, MapOrder::Stored, Required::Ignored, count)
+        })
+    }
+
+    /// Whether all required fields are set; their names go to the end of ``errors``.
+    #[pyo3(name = "IsInitialized", signature = (errors = None))]
+    fn is_initialized(&self, errors: Option<&Bound<'_, PyList>>) -> PyResult<bool> {
+        let missing = self.missing()?;
+        if let (Some(errors), Some(missing)) = (errors, &missing) {
+            errors.append(missing)?;
+        }
+        Ok(missing.is_none())
+    }
+
+    /// The first required field that is not set, in a list; an empty one if none is missing.
+    #[pyo3(name = "FindInitializationErrors")]
+    fn initialization_errors(&self) -> PyResult<Vec<String>> {
+        Ok(self.missing()?.into_iter().collect())
+    }
+
+    /// Takes unknown fields away, also of all messages inside.
+    #[pyo3(name = "DiscardUnknownFields")]
+    fn discard_unknown(&self) -> PyResult<()> {
+        let mut open = vec![self.place()];
+        while let Some(place) = open.pop() {
+            if place.record.is_none() {
+                continue;
+            }
+            {
+                let reading = self.tree.reading();
+                // SAFETY: it was found in this tree, of which nothing is freed meanwhile.
+                let message = unsafe { self.tree.at(&reading, place) };
+                open.extend(text::messages_inside(message).map(|inner| inner.place()));
+            }
+            let clear = |mut message: MessageMut<'_>| {
+                message.clear_unknown();
+                Ok(())
+            };
+            // SAFETY: as above.
+            unsafe { self.tree.change(place, clear) }?;
+        }
+        Ok(())
+    }
+
+    /// The unknown fields, each as its bytes.
+    #[pyo3(name = "UnknownFields")]
+    fn unknown_fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let raw: Vec<Vec<u8>> =
+            self.read(|message| Ok(message.unknown().map(<[u8]>::to_vec).collect()))?;
+        PyList::new(py, raw.iter().map(|raw| PyBytes::new(py, raw)))
+    }
+
+    /// Sets the message in its parent, without a field of its own.
+    #[pyo3(name = "SetInParent")]
+    fn set_in_parent(&self) -> PyResult<()> {
+        self.make().map(|_| ())
     }
 }
 
-#[pymethods]
-impl PyMap {
-    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        self.read(py, |map| Ok(map.len()))
+impl PyMessage {
+    fn missing(&self) -> PyResult<Option<String>> {
+        match self.shared().may_lack(self.ty) {
+            true => self.read(|message| Ok(message.missing_required())),
+            false => Ok(None),
+        }
     }
 
+    fn extension(&self, name: &Bound<'_, PyAny>) -> PyResult<FieldId> {
+        let schema = &self.shared().schema;
+        let id = match name.cast::<PyField>() {
+            Ok(field) => Some(field.get().field).filter(|_| field.get().is_of(self.shared())),
+            Err(_) => {
+                let text: &str = name.extract()?;
+                let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+                schema.extension_by_name(inner.unwrap_or(text))
+            }
+        };
+        let id = id.filter(|&id| {
+            let field = schema.field(id);
+            field.extension_name().is_some() && field.message() == self.ty
+        });
+        id.ok_or_else(|| {
+            let of = schema.full_name(self.ty);
+            pyo3::exceptions::PyKeyError::new_err(format!("{name} is no extension of {of}"))
+        })
+    }
+}
+
+/// The extensions of a message, by their names or fields.
+#[pyclass(name = "Extensions", module = "tidemill", frozen, mapping)]
+pub(crate) struct PyExtensions {
+    message: Py<PyMessage>,
+}
+
+#[pymethods]
+impl PyExtensions {
     fn __getitem__<'py>(
         &self,
         py: Python<'py>,
-        key: &Bound<'py, PyAny>,
+        name: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let known = self.key(py, key)?;
-        self.read(py, |map| match map.get(known.value()).map_err(error::access)? {
-            Some(value) => self.value(py, known.clone(), &value),
-            None => Err(PyKeyError::new_err(key.to_string())),
-        })
+        let message = self.message.bind(py);
+        PyMessage::get_field(message, message.get().extension(name)?)
     }
 
-    fn __setitem__(
-        &self,
-        py: Python<'_>,
-        key: &Bound<'_, PyAny>,
-        value: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        let value = detached(value, &self.message.tree)?;
-        self.message.write(py, |message| convert::insert(message, self.field, key, &value))
+    fn __setitem__(&self, name: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let message = self.message.get();
+        message.set_field(message.extension(name)?, value)
     }
 
-    fn __delitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<()> {
-        let known = self.key(py, key)?;
-        let there = self.message.write(py, |mut message| {
-            let mut map = message.map_mut(self.field).map_err(error::access)?;
-            map.remove(known.value()).map_err(error::access)
-        })?;
-        if there { Ok(()) } else { Err(PyKeyError::new_err(key.to_string())) }
+    fn __delitem__(&self, name: &Bound<'_, PyAny>) -> PyResult<()> {
+        let message = self.message.get();
+        message.clear_field(message.extension(name)?)
     }
 
-    fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let Ok(known) = self.key(py, key) else { return Ok(false) };
-        self.read(py, |map| Ok(map.get(known.value()).map_err(error::access)?.is_some()))
-    }
-
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(self.keys(py)?.try_iter()?.into_any())
-    }
-
-    /// The keys, in the order in which they came.
-    fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let out = PyList::empty(py);
-        self.read(py, |map| {
-            map.iter().try_for_each(|(key, _)| out.append(convert::scalar(py, &key)?))
-        })?;
-        Ok(out)
-    }
-
-    /// Pairs of keys and values.
-    fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let out = PyList::empty(py);
-        self.read(py, |map| {
-            for (key, value) in map.iter() {
-                let Some(known) = Key::of(&key) else { continue };
-                let value = self.value(py, known, &value)?;
-                out.append((convert::scalar(py, &key)?, value))?;
-            }
-            Ok(())
-        })?;
-        Ok(out)
-    }
-
-    /// The entries as plain values.
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.read(py, |map| convert::map_to_dict(py, map))
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.to_dict(py)?.repr()?.to_string())
+    fn __contains__(&self, name: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.message.get().has_extension(name)
     }
 }

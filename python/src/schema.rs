@@ -5,30 +5,34 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString};
-use tidemill_stdx::region::Bump;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use tidemill_wire::encode::BinarySink;
-use tidemill_wire::encode::table::Encoder;
-use tidemill_wire::json::{self, Mapping, ReadOptions, Unknown};
-use tidemill_wire::message::Message;
+use tidemill_wire::json::{self, Mapping};
+use tidemill_wire::message::{MapOrder, Message};
 use tidemill_wire::proto::{Compiled, Texts, compile, load};
-use tidemill_wire::{MessageId, Schema, Sink};
+use tidemill_wire::{FieldId, MessageId, Schema};
 
-use crate::batch::{Codes, PyBatch, fill};
-use crate::convert::{assign_fields, to_dict};
-use crate::error::{self, EncodeError, ParseError, SchemaError};
-use crate::message::{PyMessage, Tree};
+use crate::batch::{PyBatch, fill as fill_columns};
+use crate::delimited::{self, Framing, PyDelimited};
+use crate::descriptor::{PyEnum, PyField, fields_by};
+use crate::dict::Dicts;
+use crate::error::{self, SchemaError};
+use crate::fill::Target;
+use crate::input::Input;
+use crate::message::PyMessage;
+use crate::shared::{Required, Shared};
+use crate::text;
+use crate::tree::Tree;
 
 /// Message definitions.
 #[pyclass(name = "Schema", module = "tidemill", frozen)]
 pub(crate) struct PySchema {
-    schema: Schema,
-    codes: Arc<Codes>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 impl PySchema {
     fn new(schema: Schema) -> PySchema {
-        PySchema { schema, codes: Arc::default() }
+        PySchema { shared: Shared::new(schema) }
     }
 }
 
@@ -76,89 +80,135 @@ impl PySchema {
 
     /// Loads a serialized ``google.protobuf.FileDescriptorSet``.
     #[staticmethod]
-    fn from_descriptor_set(data: &[u8]) -> PyResult<PySchema> {
-        let schema = Schema::from_descriptor_set(data);
+    fn from_descriptor_set(data: &Bound<'_, PyAny>) -> PyResult<PySchema> {
+        let schema = Schema::from_descriptor_set(Input::of(data)?.bytes());
         let schema = schema.map_err(|error| SchemaError::new_err(error.to_string()))?;
         Ok(PySchema::new(schema))
     }
 
     /// The definitions as a serialized ``google.protobuf.FileDescriptorSet``.
-    fn descriptor_set<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.schema.descriptor_set())
+    fn descriptor_set(&self, py: Python<'_>) -> Py<PyBytes> {
+        self.shared.descriptor_set(py)
     }
 
     /// Full names of all message types.
     fn message_types(&self) -> Vec<String> {
-        self.schema.messages().map(|id| self.schema.full_name(id).to_owned()).collect()
+        let schema = &self.shared.schema;
+        schema.messages().map(|id| schema.full_name(id).to_owned()).collect()
+    }
+
+    /// Full names of all enums.
+    fn enum_types(&self) -> Vec<String> {
+        let schema = &self.shared.schema;
+        schema.enums().map(|id| schema.enum_def(id).full_name().to_string()).collect()
+    }
+
+    /// The enum of that name.
+    ///
+    /// Raises ``KeyError`` if there is none.
+    #[pyo3(name = "enum")]
+    fn enum_of(&self, full_name: &str) -> PyResult<PyEnum> {
+        let missing = || PyKeyError::new_err(format!("no enum is named {full_name}"));
+        let of = self.shared.schema.enum_by_name(full_name).ok_or_else(missing)?;
+        Ok(PyEnum { shared: self.shared.clone(), of })
+    }
+
+    /// The extension of that name.
+    ///
+    /// Raises ``KeyError`` if there is none.
+    fn extension(&self, full_name: &str) -> PyResult<PyField> {
+        let missing = || PyKeyError::new_err(format!("no extension is named {full_name}"));
+        let field = self.shared.schema.extension_by_name(full_name).ok_or_else(missing)?;
+        Ok(PyField { shared: self.shared.clone(), field })
     }
 
     fn __getitem__(&self, full_name: &str) -> PyResult<PyMessageType> {
-        match self.schema.message_by_name(full_name) {
-            Some(message) => {
-                let (schema, codes) = (self.schema.clone(), self.codes.clone());
-                Ok(PyMessageType { schema, message, codes })
-            }
+        match self.shared.schema.message_by_name(full_name) {
+            Some(message) => Ok(PyMessageType { shared: self.shared.clone(), message }),
             None => Err(PyKeyError::new_err(format!("no message type is named {full_name}"))),
         }
     }
 
     fn __contains__(&self, full_name: &str) -> bool {
-        self.schema.message_by_name(full_name).is_some()
+        self.shared.schema.message_by_name(full_name).is_some()
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(PyList::new(py, self.message_types())?.try_iter()?.into_any())
+    }
+
+    fn __len__(&self) -> usize {
+        self.shared.schema.messages().len()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let restore = py.import("tidemill._native")?.getattr("_restore_schema")?;
+        (restore, (self.shared.descriptor_set(py),)).into_pyobject(py)
     }
 
     fn __repr__(&self) -> String {
-        format!("<tidemill.Schema of {} message types>", self.schema.messages().len())
+        format!("<tidemill.Schema of {} message types>", self.shared.schema.messages().len())
     }
+}
+
+/// The schema of a pickle.
+#[pyfunction]
+pub(crate) fn _restore_schema(set: &Bound<'_, PyBytes>) -> PyResult<PySchema> {
+    Ok(PySchema { shared: Shared::restored(set)? })
+}
+
+/// The message type of a pickle.
+#[pyfunction]
+pub(crate) fn _restore_type(set: &Bound<'_, PyBytes>, name: &str) -> PyResult<PyMessageType> {
+    _restore_schema(set)?.__getitem__(name)
+}
+
+/// The message of a pickle.
+#[pyfunction]
+pub(crate) fn _restore_message(
+    py: Python<'_>,
+    set: &Bound<'_, PyBytes>,
+    name: &str,
+    data: &Bound<'_, PyBytes>,
+) -> PyResult<PyMessage> {
+    _restore_type(set, name)?.decode(py, data)
 }
 
 /// A message type.
-#[pyclass(name = "MessageType", module = "tidemill", frozen, eq)]
+#[pyclass(name = "MessageType", module = "tidemill", frozen)]
 #[derive(Clone)]
 pub(crate) struct PyMessageType {
-    pub(crate) schema: Schema,
+    pub(crate) shared: Arc<Shared>,
     pub(crate) message: MessageId,
-    /// Shared by all types of the schema.
-    pub(crate) codes: Arc<Codes>,
-}
-
-impl PartialEq for PyMessageType {
-    fn eq(&self, other: &PyMessageType) -> bool {
-        self.message == other.message && self.schema.is_same(&other.schema)
-    }
 }
 
 impl PyMessageType {
-    pub(crate) fn empty(&self) -> PyResult<Message<'static>> {
-        Message::new(&self.schema, self.message).map_err(error::access)
+    pub(crate) fn is_same(&self, other: &PyMessageType) -> bool {
+        self.message == other.message && self.shared.schema.is_same(&other.shared.schema)
     }
 
-    fn whole(&self, py: Python<'_>, message: Message<'static>) -> PyResult<PyMessage> {
-        Ok(PyMessage::whole(
-            Py::new(py, Tree { message, codes: self.codes.clone() })?,
-            self.message,
-        ))
+    pub(crate) fn whole(&self, message: Message<'static>) -> PyMessage {
+        PyMessage::whole(Tree::new(self.shared.clone(), message))
     }
 
-    /// Tells a sink what a JSON text says.
-    fn read_json<S: for<'a> Sink<'a>>(
-        &self,
-        text: &Bound<'_, PyAny>,
-        ignore_unknown: bool,
-        sink: &mut S,
-    ) -> PyResult<()> {
-        let unknown = if ignore_unknown { Unknown::Ignore } else { Unknown::Refuse };
-        let options = ReadOptions { unknown, ..ReadOptions::default() };
-        let (mapping, arena) = (Mapping::new(&self.schema), Bump::new());
-        json::read(&mapping, self.message, bytes_of(text)?, &arena, options, sink)
-            .map_err(|error| ParseError::new_err(error.to_string()))
+    /// A message with what `fill` puts into it.
+    fn filled(&self, fill: impl FnOnce(Target<'_>) -> PyResult<()>) -> PyResult<Arc<Tree>> {
+        let tree = Tree::new(self.shared.clone(), self.shared.message(self.message)?);
+        {
+            let pin = tree.pin();
+            // SAFETY: the outermost message of the tree.
+            fill(unsafe { Target::new(&tree, &pin, tree.root()) })?;
+        }
+        Ok(tree)
     }
-}
 
-/// What a `str` or `bytes` holds.
-fn bytes_of<'t>(text: &'t Bound<'_, PyAny>) -> PyResult<&'t [u8]> {
-    match text.cast::<PyString>() {
-        Ok(text) => Ok(text.to_str()?.as_bytes()),
-        Err(_) => Ok(text.extract()?),
+    /// A message of plain values.
+    pub(crate) fn made(&self, fields: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
+        Ok(PyMessage::whole(self.filled(|to| to.message(fields))?))
+    }
+
+    fn def(&self) -> &tidemill_wire::schema::Message {
+        self.shared.schema.message(self.message)
     }
 }
 
@@ -167,63 +217,134 @@ impl PyMessageType {
     /// The name with its package.
     #[getter]
     fn full_name(&self) -> &str {
-        self.schema.full_name(self.message)
+        self.shared.schema.full_name(self.message)
+    }
+
+    /// The name without its package.
+    #[getter]
+    fn name(&self) -> &str {
+        self.def().name()
     }
 
     /// The names of the fields, in the order of the source.
     #[getter]
     fn field_names(&self) -> Vec<String> {
-        let fields = self.schema.message(self.message).field_defs();
-        fields.iter().map(|field| field.name().to_owned()).collect()
+        self.def().field_defs().iter().map(|field| field.name().to_owned()).collect()
+    }
+
+    /// The fields, in the order of the source.
+    #[getter]
+    fn fields(&self) -> Vec<PyField> {
+        let of = |id: FieldId| PyField { shared: self.shared.clone(), field: id };
+        self.def().field_defs().iter().map(|field| of(field.id())).collect()
+    }
+
+    /// The fields by name.
+    #[getter]
+    fn fields_by_name<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        fields_by(py, self, |field| field.name().to_owned())
+    }
+
+    /// The fields by number.
+    #[getter]
+    fn fields_by_number<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        fields_by(py, self, |field| field.number())
+    }
+
+    /// The oneofs: the names of the members of each.
+    #[getter]
+    fn oneofs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for oneof in self.def().oneof_defs() {
+            let members = oneof.fields().iter().map(|&id| self.shared.schema.field(id).name());
+            dict.set_item(oneof.name(), members.collect::<Vec<_>>())?;
+        }
+        Ok(dict)
+    }
+
+    /// The type itself, where the stock package has a descriptor.
+    #[getter]
+    #[pyo3(name = "DESCRIPTOR")]
+    fn descriptor(&self) -> PyMessageType {
+        self.clone()
+    }
+
+    /// The schema that it is of.
+    #[getter]
+    fn schema(&self) -> PySchema {
+        PySchema { shared: self.shared.clone() }
     }
 
     #[pyo3(signature = (**fields))]
-    fn __call__(&self, py: Python<'_>, fields: Option<&Bound<'_, PyDict>>) -> PyResult<PyMessage> {
-        let mut message = self.empty()?;
-        if let Some(fields) = fields {
-            assign_fields(message.as_mut(), fields)?;
-        }
-        self.whole(py, message)
+    fn __call__(&self, fields: Option<&Bound<'_, PyDict>>) -> PyResult<PyMessage> {
+        let tree = match fields {
+            Some(fields) => self.filled(|to| to.fields(fields))?,
+            None => Tree::new(self.shared.clone(), self.shared.message(self.message)?),
+        };
+        Ok(PyMessage::whole(tree))
     }
 
     /// The message that the bytes are; raises ``DecodeError``.
-    fn decode(&self, py: Python<'_>, data: &[u8]) -> PyResult<PyMessage> {
-        let mut message = self.empty()?;
-        message.decode_copied(data).map_err(|error| error::decode(py, &error))?;
-        self.whole(py, message)
+    pub(crate) fn decode(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
+        let input = Input::of(data)?;
+        // Names are there before messages are given back.
+        Ok(self.whole(self.shared.decode(py, self.message, input.bytes())?))
+    }
+
+    /// As ``decode``, under the name that the stock package has.
+    #[pyo3(name = "FromString")]
+    fn from_string(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
+        self.decode(py, data)
     }
 
     /// The message as plain values: those that are set.
-    fn decode_to_dict<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyDict>> {
-        let mut message = Message::new(&self.schema, self.message).map_err(error::access)?;
-        message.decode(data).map_err(|error| error::decode(py, &error))?;
-        to_dict(py, message.as_ref())
+    fn decode_to_dict<'py>(
+        &self,
+        py: Python<'py>,
+        data: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let input = Input::of(data)?;
+        let message = self.shared.decode(py, self.message, input.bytes())?;
+        let dict = Dicts { py, shared: &self.shared }.message(message.as_ref());
+        self.shared.give_back(message);
+        dict
     }
 
     /// Serializes a message given as plain values.
+    #[pyo3(signature = (fields, *, deterministic = false))]
     fn encode<'py>(
         &self,
         py: Python<'py>,
-        fields: &Bound<'py, PyDict>,
+        fields: &Bound<'py, PyAny>,
+        deterministic: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let mut message = self.empty()?;
-        assign_fields(message.as_mut(), fields)?;
-        let bytes = Encoder::new().check_required().encode(message.as_ref());
-        let bytes = bytes.map_err(|error| EncodeError::new_err(error.to_string()))?;
-        Ok(PyBytes::new(py, &bytes))
+        let tree = self.filled(|to| to.message(fields))?;
+        let reading = tree.reading();
+        // SAFETY: the outermost message of the tree.
+        let message = unsafe { tree.at(&reading, tree.root()) };
+        let order = if deterministic { MapOrder::ByKey } else { MapOrder::Stored };
+        let take = |bytes: &[u8]| PyBytes::new(py, bytes);
+        self.shared.encode(py, message, order, Required::Checked, take)
     }
 
     /// The message that a JSON text is; raises ``ParseError``.
     #[pyo3(signature = (text, *, ignore_unknown = false))]
-    fn from_json(
-        &self,
-        py: Python<'_>,
-        text: &Bound<'_, PyAny>,
-        ignore_unknown: bool,
-    ) -> PyResult<PyMessage> {
-        let mut message = self.empty()?;
-        self.read_json(text, ignore_unknown, &mut message.copying_builder())?;
-        self.whole(py, message)
+    fn from_json(&self, text: &Bound<'_, PyAny>, ignore_unknown: bool) -> PyResult<PyMessage> {
+        let input = Input::of_text(text)?;
+        let mut message = self.shared.message(self.message)?;
+        let schema = &self.shared.schema;
+        let sink = &mut message.copying_builder();
+        text::read_json(schema, self.message, input.bytes(), ignore_unknown, sink)?;
+        Ok(self.whole(message))
+    }
+
+    /// The message that a text in the text format is; raises ``ParseError``.
+    fn from_text(&self, text: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
+        let input = Input::of_text(text)?;
+        let mut message = self.shared.message(self.message)?;
+        let sink = &mut message.copying_builder();
+        text::read_text(&self.shared.schema, self.message, input.bytes(), sink)?;
+        Ok(self.whole(message))
     }
 
     /// Serializes a message given as JSON; no message is made in between.
@@ -234,19 +355,52 @@ impl PyMessageType {
         text: &Bound<'py, PyAny>,
         ignore_unknown: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let mut sink = BinarySink::new(&self.schema);
-        self.read_json(text, ignore_unknown, &mut sink)?;
+        let input = Input::of_text(text)?;
+        let mut sink = BinarySink::new(&self.shared.schema);
+        let schema = &self.shared.schema;
+        text::read_json(schema, self.message, input.bytes(), ignore_unknown, &mut sink)?;
         Ok(PyBytes::new(py, &sink.into_bytes()))
     }
 
     /// The JSON of a serialized message; no message is made in between.
-    fn bytes_to_json<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyString>> {
-        let text = json::print(&Mapping::new(&self.schema), self.message, data);
+    fn bytes_to_json<'py>(
+        &self,
+        py: Python<'py>,
+        data: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyString>> {
+        let input = Input::of(data)?;
+        let text = json::print(&Mapping::new(&self.shared.schema), self.message, input.bytes());
         let text = text.map_err(|error| match error {
             json::PrintError::Bytes(error) => error::decode(py, &error),
             json::PrintError::Value(what) => error::Error::new_err(what),
         })?;
         Ok(PyString::new(py, &text))
+    }
+
+    /// The messages of a stream, each behind its length: of a file opened for reading bytes, of
+    /// bytes, or of an iterable of pieces of bytes. ``framing`` is ``"varint"`` or ``"fixed32"``;
+    /// a message of more than ``bytes_max`` bytes is an error.
+    #[pyo3(signature = (source, *, framing = "varint", bytes_max = i32::MAX as usize))]
+    fn read_delimited(
+        &self,
+        source: &Bound<'_, PyAny>,
+        framing: &str,
+        bytes_max: usize,
+    ) -> PyResult<PyDelimited> {
+        PyDelimited::new(self.clone(), source, Framing::of(framing)?, bytes_max)
+    }
+
+    /// Writes messages, or dicts of their fields, to a file, each behind its length; gives how
+    /// many there were.
+    #[pyo3(signature = (file, messages, *, framing = "varint"))]
+    fn write_delimited(
+        &self,
+        py: Python<'_>,
+        file: &Bound<'_, PyAny>,
+        messages: &Bound<'_, PyAny>,
+        framing: &str,
+    ) -> PyResult<usize> {
+        delimited::write(py, self, file, messages, Framing::of(framing)?)
     }
 
     /// Serialized messages as Arrow columns, a row each; ``tidemill.to_arrow`` gives them to
@@ -258,7 +412,30 @@ impl PyMessageType {
         select: Option<Vec<String>>,
         enums: &str,
     ) -> PyResult<PyBatch> {
-        fill(&self.codes, &self.schema, self.message, messages, select.unwrap_or_default(), enums)
+        let Shared { schema, codes, .. } = &*self.shared;
+        fill_columns(codes, schema, self.message, messages, select.unwrap_or_default(), enums)
+    }
+
+    /// ``isinstance(message, Type)``.
+    fn __instancecheck__(&self, value: &Bound<'_, PyAny>) -> bool {
+        let Ok(message) = value.cast::<PyMessage>() else { return false };
+        message.get().descriptor().is_same(self)
+    }
+
+    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let Ok(other) = other.cast::<PyMessageType>() else { return Ok(py.NotImplemented()) };
+        let same = self.is_same(other.get());
+        Ok(same.into_pyobject(py)?.to_owned().into_any().unbind())
+    }
+
+    fn __hash__(&self) -> isize {
+        (Arc::as_ptr(&self.shared).addr() ^ self.message.index()) as isize
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let restore = py.import("tidemill._native")?.getattr("_restore_type")?;
+        let name = self.shared.full_name(py, self.message);
+        (restore, (self.shared.descriptor_set(py), name)).into_pyobject(py)
     }
 
     fn __repr__(&self) -> String {

@@ -5,40 +5,7 @@ import threading
 import unittest
 
 import tidemill
-
-TEXT = """
-syntax = "proto3";
-package t;
-import "google/protobuf/timestamp.proto";
-enum Kind { NONE = 0; GOOD = 1; }
-message Phone { string number = 1; Kind kind = 2; }
-message Person {
-  string name = 1;
-  int32 id = 2;
-  repeated Phone phones = 3;
-  map<string, int64> scores = 4;
-  optional bytes photo = 5;
-  oneof contact { string mail = 6; Phone phone = 7; }
-  repeated double numbers = 8;
-  google.protobuf.Timestamp born = 9;
-  map<int32, Phone> by_id = 10;
-  Person partner = 11;
-}
-"""
-
-SCHEMA = tidemill.Schema.from_text(TEXT, "t.proto")
-Person = SCHEMA["t.Person"]
-
-
-def stock():
-    """The class of the stock package for the same schema."""
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-    files = descriptor_pb2.FileDescriptorSet.FromString(SCHEMA.descriptor_set())
-    pool = descriptor_pool.DescriptorPool()
-    for file in files.file:
-        pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("t.Person"))
+from common import Person, SCHEMA, stock
 
 
 class Schemas(unittest.TestCase):
@@ -128,12 +95,13 @@ class Messages(unittest.TestCase):
         self.assertFalse(hasattr(message, "missing"))
         self.assertIn("plain", dir(message))
 
-    def test_what_is_gone_is_an_error(self):
-        person = Person(phones=[{"number": "1"}])
-        phone = person.phones[0]
+    def test_what_was_taken_out_is_a_message_by_itself(self):
+        person = Person(phones=[{"number": "1"}, {"number": "2"}])
+        phone, other = person.phones
         del person.phones[0]
-        with self.assertRaises(tidemill.Error):
-            phone.number
+        phone.number = "3"
+        self.assertEqual((phone.number, other.number), ("3", "2"))
+        self.assertEqual(person.to_dict(), {"phones": [{"number": "2"}]})
 
     def test_a_message_into_itself(self):
         person = Person(name="Ada")

@@ -235,7 +235,13 @@ fn maps_agree_with_a_model() {
     let mut model = BTreeMap::new();
     let mut rng = Rng::new(9);
     for round in 0..20_000 {
-        let key = format!("key {}", rng.below(200));
+        // Few keys at last, so that a map that had an index is small again, and empty.
+        let keys = if round < 10_000 { 200 } else { 12 };
+        if round == 10_000 {
+            model.clear();
+            message.as_mut().map_mut("s").unwrap().clear();
+        }
+        let key = format!("key {}", rng.below(keys));
         let mut message = message.as_mut();
         let mut map = message.map_mut("s").unwrap();
         if rng.chance(0.5) {
@@ -267,6 +273,24 @@ fn maps_agree_with_a_model() {
     let m = message.get("m").unwrap().as_map().unwrap();
     let keys: Vec<i64> = m.sorted().iter().filter_map(|(key, _)| key.as_i64()).collect();
     assert_eq!(keys, [i64::MIN, -5, 0, 5, i64::MAX]);
+}
+
+#[test]
+fn lists_make_room_once() {
+    let schema = schema_of("syntax = 'proto3'; message M { repeated int64 n = 1; }");
+    let mut message = Message::new(&schema, "M").unwrap();
+    for round in 1..50 {
+        let mut message = message.as_mut();
+        let mut list = message.list_mut("n").unwrap();
+        list.reserve(round).unwrap();
+        assert_eq!(list.reserve(usize::MAX), Err(AccessError::TooLarge));
+        (0..round).for_each(|at| list.push(at as i64).unwrap());
+    }
+    let all = message.get("n").unwrap().as_list().unwrap().as_i64s().unwrap().to_vec();
+    assert!(all.into_iter().eq((1..50i64).flat_map(|round| 0..round)));
+    let mut small = Message::with_limit(&schema, "M", 4096).unwrap();
+    let mut small = small.as_mut();
+    assert_eq!(small.list_mut("n").unwrap().reserve(1 << 20), Err(AccessError::Full));
 }
 
 const CORNERS: &str = "syntax = 'proto2'; package c;

@@ -114,7 +114,8 @@ impl Map {
         }
         self.entries.push(arena, entry)?;
         let count = self.entries.len;
-        if count < INDEXED {
+        // An index that is there stays, whatever was removed, and has all entries.
+        if count < INDEXED && self.index_mask == 0 {
             return Some(());
         }
         // At most three quarters of the places are used, so that searches end.

@@ -360,6 +360,23 @@ impl ListMut<'_> {
         self.push_packed(packed)
     }
 
+    /// Makes room for that many more values: what is appended then moves nothing.
+    ///
+    /// # Errors
+    /// There is no room.
+    pub fn reserve(&mut self, more: usize) -> Done {
+        let wanted = self.len().checked_add(more).and_then(|len| u32::try_from(len).ok());
+        let wanted = wanted.ok_or(AccessError::TooLarge)?;
+        // A list that is extended again and again grows by half at least.
+        let least = self.list.capacity.saturating_add(self.list.capacity / 2);
+        if wanted <= self.list.capacity {
+            return Ok(());
+        }
+        let cell_bytes = self.layout.cell.bytes();
+        let done = self.list.reserve_exact(self.arena, cell_bytes, wanted.max(least));
+        done.ok_or(AccessError::Full)
+    }
+
     /// Appends an empty message.
     ///
     /// # Errors

@@ -1,13 +1,13 @@
 """Nothing that a program or its input does ends the process: it ends in an exception."""
 
 import gc
+import os
 import random
 import threading
 import unittest
-import weakref
 
 import tidemill
-from common import OLD, Outer, Person, SCHEMA, stock
+from common import Outer, Person, SCHEMA, stock
 
 ERRORS = (
     tidemill.Error,
@@ -496,7 +496,9 @@ class Memory(unittest.TestCase):
         gc.collect()
         self.assertLess(tracemalloc.get_traced_memory()[0] - before, 200_000)
         tracemalloc.stop()
-        self.assertLess(resident_bytes() - resident, 30_000_000)
+        # A checker of memory keeps what is freed, to find uses of it.
+        if "PYTHONMALLOC" not in os.environ:
+            self.assertLess(resident_bytes() - resident, 30_000_000)
 
     def test_schemas_go_with_their_last_user(self):
         for _ in range(100):

@@ -20,7 +20,8 @@ fn python(root: &Path) -> Result<(), String> {
     let mut make = Command::new("python3");
     succeed(make.args(["-m", "venv"]).arg(&folder), "needs Python with venv")?;
     let mut install = Command::new(folder.join("bin/pip"));
-    install.args(["install", "--quiet", "--force-reinstall"]).arg(root.join("python"));
+    let package = format!("{}[test]", root.join("python").display());
+    install.args(["install", "--quiet", "--force-reinstall"]).arg(package);
     succeed(&mut install, "builds the package with maturin")?;
     let mut words = VALGRIND.split_ascii_whitespace();
     let mut test = Command::new(words.next().unwrap_or("valgrind"));

@@ -21,6 +21,7 @@ use crate::shared::Shared;
 use crate::slot::{Slot, bits};
 use crate::tree::{Pin, Tree};
 use crate::value::{is_number, number, with_scalar};
+use crate::wellknown;
 
 /// How deep dicts nest that become messages.
 const DEPTH_MAX: u32 = 200;
@@ -215,6 +216,10 @@ impl<'t> Target<'t> {
         }
         if let Ok(from) = value.cast::<PyMessage>() {
             return self.merge(from.get());
+        }
+        let of = self.schema().full_name(self.place.message);
+        if let Some(fields) = wellknown::fields_of(of, value)? {
+            return self.fields(&fields);
         }
         let Ok(entries) = pairs(value) else {
             return Err(error::wrong("a dict or a message", value));

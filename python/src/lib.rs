@@ -12,6 +12,7 @@
 //! | `message`, `repeated`, `map` | views of it, as Python objects |
 //! | `value`, `fill`, `dict` | Python values into messages and back |
 //! | `names`, `slot` | which field an attribute is, and where it lies |
+//! | `wellknown` | what times, `Any` and the like can do besides, which is written in Python |
 //! | `text`, `delimited`, `input`, `batch` | JSON and text, streams, bytes-like objects, columns |
 //!
 //! The interpreter's lock is the only lock; on a build of Python without it, loading this module
@@ -35,6 +36,7 @@ mod slot;
 mod text;
 mod tree;
 mod value;
+mod wellknown;
 
 use pyo3::prelude::*;
 

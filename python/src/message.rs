@@ -25,6 +25,7 @@ use crate::slot::Slot;
 use crate::text;
 use crate::tree::Tree;
 use crate::value;
+use crate::wellknown;
 
 /// How many messages that are not set can be stepped into, one inside the other.
 const UNSET_MAX: u32 = 1000;
@@ -350,10 +351,14 @@ impl PyMessage {
         };
         match found {
             Err(_) if member.is_none() => {
-                // A field with two underscores in front, or none at all.
+                // A field with two underscores in front, or what its type has.
                 let id = shared.of(this.py(), ty).names.field(shared, ty, name)?;
-                let id = id.ok_or_else(|| fill::no_field(&shared.schema, ty, name))?;
-                PyMessage::get_field(this, id)
+                match id {
+                    Some(id) => PyMessage::get_field(this, id),
+                    None => wellknown::attribute(this, ty, name)?
+                        .or(me.descriptor().inner(this.py(), name.to_str()?)?)
+                        .ok_or_else(|| fill::no_field(&shared.schema, ty, name)),
+                }
             }
             found => found,
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyAttributeError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use tidemill_wire::encode::BinarySink;
@@ -210,6 +210,40 @@ impl PyMessageType {
     fn def(&self) -> &tidemill_wire::schema::Message {
         self.shared.schema.message(self.message)
     }
+
+    /// What is declared inside under a name: a message type, an enum, a value of an enum, and
+    /// the number of a field as `NAME_FIELD_NUMBER`.
+    pub(crate) fn inner<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (schema, def) = (&self.shared.schema, self.def());
+        if let Some(wanted) = name.strip_suffix("_FIELD_NUMBER") {
+            let is_it =
+                |field: &&tidemill_wire::schema::Field| field.name().to_uppercase() == wanted;
+            let field = def.field_defs().iter().find(is_it);
+            return field.map(|field| Ok(field.number().into_pyobject(py)?.into_any())).transpose();
+        }
+        let shared = || self.shared.clone();
+        for &message in def.messages() {
+            let inner = schema.message(message);
+            if inner.name() == name && !inner.is_map_entry() {
+                let ty = PyMessageType { shared: shared(), message };
+                return Ok(Some(Bound::new(py, ty)?.into_any()));
+            }
+        }
+        for &of in def.enums() {
+            let inner = schema.enum_def(of);
+            if inner.name() == name {
+                return Ok(Some(Bound::new(py, PyEnum { shared: shared(), of })?.into_any()));
+            }
+            if let Some(value) = inner.value_by_name(name) {
+                return Ok(Some(value.number().into_pyobject(py)?.into_any()));
+            }
+        }
+        Ok(None)
+    }
 }
 
 #[pymethods]
@@ -414,6 +448,12 @@ impl PyMessageType {
     ) -> PyResult<PyBatch> {
         let Shared { schema, codes, .. } = &*self.shared;
         fill_columns(codes, schema, self.message, messages, select.unwrap_or_default(), enums)
+    }
+
+    /// Types, enums and their values that are declared inside, and ``NAME_FIELD_NUMBER``.
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let missing = || PyAttributeError::new_err(format!("{} has no {name}", self.full_name()));
+        self.inner(py, name)?.ok_or_else(missing)
     }
 
     /// ``isinstance(message, Type)``.

@@ -130,6 +130,8 @@ class MessageType:
         enums: Literal["names", "numbers"] = "names",
     ) -> Batch:
         """Serialized messages as Arrow columns, a row each."""
+    def __getattr__(self, name: str) -> Any:
+        """Types, enums and values of enums that are declared inside, ``NAME_FIELD_NUMBER``."""
     def __instancecheck__(self, value: object) -> bool: ...
 
 @final
@@ -139,7 +141,8 @@ class Message:
     What is not set reads as its default; a message that is not set reads as an empty one and is
     set by writing into it. A message that is taken out of another lives on by itself. ``copy`` and
     ``pickle`` work; ``str`` is the text format. Names that begin with a capital are those of the
-    stock package and do what they do there.
+    stock package and do what they do there; those of well-known types (``ToDatetime``, ``Pack``, ...)
+    are there too.
     """
 
     DESCRIPTOR: MessageType

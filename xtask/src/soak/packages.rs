@@ -27,6 +27,7 @@ fn python(root: &Path) -> Result<(), String> {
     let mut test = Command::new(words.next().unwrap_or("valgrind"));
     // What the interpreter itself keeps until its end is no leak of ours.
     test.args(words.filter(|word| !word.contains("leak")));
+    test.arg(format!("--suppressions={}", root.join("python/valgrind.supp").display()));
     test.arg(folder.join("bin/python")).args(["-m", "unittest", "discover", "-s"]);
     // Objects one by one on the heap, so that valgrind knows their bounds.
     test.arg(root.join("python/tests")).env("PYTHONMALLOC", "malloc");

@@ -133,3 +133,27 @@ fn extensions_anywhere() {
     check(&mut encoders, &message, "extensions");
     assert!(message.encode().unwrap().len() > 100);
 }
+
+/// Outside of its map an entry is a message as any other: its parts may be missing.
+#[test]
+fn entries_by_themselves() {
+    let schema = schema_of(
+        "syntax = 'proto3'; message M { map<string, int64> m = 1; map<int32, M> n = 2; }",
+    );
+    for name in ["M.MEntry", "M.NEntry"] {
+        let of = schema.message_by_name(name).unwrap();
+        let mut encoders = encoders(&schema, of);
+        let mut message = Message::new(&schema, of).unwrap();
+        for bytes in [&b""[..], b"\x0a\x01k", b"\x08\x05", b"\x10\x07", b"\x12\x00", b"\x18\x01"] {
+            // In memory that was used before, where unset parts hold what was there.
+            message.decode_copied(b"\x0a\x05other\x10\x09\x08\x03\x12\x02\x0a\x00").unwrap();
+            message.decode_copied(bytes).unwrap();
+            check(&mut encoders, &message, name);
+            let mapping = tidemill_wire::json::Mapping::new(&schema);
+            assert!(tidemill_wire::json::print(&mapping, of, bytes).is_err());
+            let options = tidemill_wire::json::PrintOptions::default();
+            let mut sink = tidemill_wire::json::JsonSink::new(&mapping, options);
+            assert!(tidemill_wire::json::print_message(&mut sink, message.as_ref()).is_err());
+        }
+    }
+}

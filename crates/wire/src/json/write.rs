@@ -568,6 +568,10 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
     fn start_message(&mut self, message: MessageId) -> Flow {
         self.reset();
         self.open(message);
+        if self.top.shape == Shape::Entry {
+            // Outside of its map it has no braces.
+            return Err(self.refuse("an entry of a map has no JSON of its own"));
+        }
         Ok(())
     }
 

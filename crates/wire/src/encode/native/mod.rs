@@ -151,6 +151,13 @@ impl NativeEncoder {
             return Err(EncodeError::MissingRequired { path });
         }
         let Some(record) = message.record else { return Ok(&[]) };
+        if message.layout.map_entry {
+            // In a map both parts of an entry are stored, and the code reads both.
+            context.table.clear();
+            let order = if context.by_key == 1 { MapOrder::ByKey } else { MapOrder::Stored };
+            Encoder::new().map_order(order).append(message, &mut context.table)?;
+            return Ok(&context.table);
+        }
         let start = (code.entry)(context, record, context.end, DEPTH_MAX as u64 + 1);
         if !context.sorted.is_empty() {
             context.sorted.clear();

@@ -287,9 +287,6 @@ impl PyMap {
 
     /// Takes all entries away.
     fn clear(&self) -> PyResult<()> {
-        if self.len()? == 0 {
-            return Ok(());
-        }
         self.change(|mut map| {
             map.clear();
             Ok(())

@@ -113,7 +113,7 @@ impl PyMessage {
     }
 
     /// Where it is, set if it was not, and its parents with it.
-    fn make(&self) -> PyResult<Place> {
+    pub(crate) fn make(&self) -> PyResult<Place> {
         let place = self.place();
         let (None, Some(home)) = (place.record, &self.home) else { return Ok(place) };
         let outer = home.parent.get().make()?;
@@ -519,7 +519,7 @@ impl PyMessage {
 
     /// A new message of the same type that the bytes are.
     #[pyo3(name = "FromString")]
-    fn from_string(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
+    fn parsed(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
         self.descriptor().decode(py, data)
     }
 
@@ -584,28 +584,27 @@ impl PyMessage {
         self.fill(|to| to.merge(&copy))
     }
 
-    /// Takes all fields away.
+    /// Takes all fields away; the message is set in its parent by that.
     #[pyo3(name = "Clear")]
     fn clear_all(&self) -> PyResult<()> {
-        if self.place().record.is_none() {
-            return Ok(());
-        }
         self.change(|mut message| {
             message.clear_all();
             Ok(())
         })
     }
 
-    /// Takes a field or the member of a oneof away.
+    /// Takes a field or the member of a oneof away; the message is set in its parent by that.
     #[pyo3(name = "ClearField")]
     fn clear_one(&self, name: &Bound<'_, PyString>) -> PyResult<()> {
-        match self.id(name) {
-            Ok(id) => self.clear_field(id),
+        let id = match self.id(name) {
+            Ok(id) => Some(id),
             Err(error) => match self.which_of(name.to_str()?)? {
-                Some(which) => which.map_or(Ok(()), |id| self.clear_field(id)),
-                None => Err(error::Error::new_err(error.to_string())),
+                Some(which) => which,
+                None => return Err(error::Error::new_err(error.to_string())),
             },
-        }
+        };
+        self.make()?;
+        id.map_or(Ok(()), |id| self.clear_field(id))
     }
 
     /// Takes an extension away, named as ``"[full.name]"``, ``"full.name"`` or by its field.
@@ -702,7 +701,7 @@ impl PyMessage {
     /// Takes unknown fields away, also of all messages inside.
     #[pyo3(name = "DiscardUnknownFields")]
     fn discard_unknown(&self) -> PyResult<()> {
-        let mut open = vec![self.place()];
+        let mut open = vec![self.make()?];
         while let Some(place) = open.pop() {
             if place.record.is_none() {
                 continue;

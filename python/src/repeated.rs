@@ -115,7 +115,9 @@ impl PyRepeated {
 
     /// Takes the elements at these places, ascending, away.
     fn remove_all(&self, places: &[usize]) -> PyResult<()> {
-        let Some(&first) = places.first() else { return Ok(()) };
+        let Some(&first) = places.first() else {
+            return self.message.get().make().map(|_| ());
+        };
         self.change(|mut list| {
             let (mut kept, mut next) = (first, 0);
             for at in first..list.len() {
@@ -346,10 +348,6 @@ impl PyRepeated {
         if values.is_none() {
             return Ok(());
         }
-        // Nothing does not set the message.
-        if let Ok(0) = values.len() {
-            return Ok(());
-        }
         self.message.get().fill(|to| to.extend(self.field, values))
     }
 
@@ -447,7 +445,10 @@ impl PyRepeated {
         if self.len()? != order.len() {
             return Err(PyValueError::new_err("the field was changed while it was sorted"));
         }
-        self.permute(&order.extract::<Vec<usize>>()?)
+        match order.len() {
+            0 | 1 => Ok(()),
+            _ => self.permute(&order.extract::<Vec<usize>>()?),
+        }
     }
 
     /// The elements as plain values.

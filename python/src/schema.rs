@@ -327,7 +327,7 @@ impl PyMessageType {
 
     /// As ``decode``, under the name that the stock package has.
     #[pyo3(name = "FromString")]
-    fn from_string(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
+    fn parsed(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
         self.decode(py, data)
     }
 
@@ -362,8 +362,8 @@ impl PyMessageType {
     }
 
     /// The message that a JSON text is; raises ``ParseError``.
-    #[pyo3(signature = (text, *, ignore_unknown = false))]
-    fn from_json(&self, text: &Bound<'_, PyAny>, ignore_unknown: bool) -> PyResult<PyMessage> {
+    #[pyo3(name = "from_json", signature = (text, *, ignore_unknown = false))]
+    fn parse_json(&self, text: &Bound<'_, PyAny>, ignore_unknown: bool) -> PyResult<PyMessage> {
         let input = Input::of_text(text)?;
         let mut message = self.shared.message(self.message)?;
         let schema = &self.shared.schema;
@@ -373,7 +373,8 @@ impl PyMessageType {
     }
 
     /// The message that a text in the text format is; raises ``ParseError``.
-    fn from_text(&self, text: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
+    #[pyo3(name = "from_text")]
+    fn parse_text(&self, text: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
         let input = Input::of_text(text)?;
         let mut message = self.shared.message(self.message)?;
         let sink = &mut message.copying_builder();

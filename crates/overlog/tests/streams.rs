@@ -7,10 +7,10 @@ use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use crate::harness::{Network, open_both};
+use tidemill_fabric::counters::Count;
+use tidemill_fabric::stream::write_frame;
 use tidemill_overlog::fleet::{self, NodeId, World};
-use tidemill_overlog::net::counters::Count;
 use tidemill_overlog::net::envelope::{self, Content};
-use tidemill_overlog::net::stream::write_frame;
 use tidemill_relation::Value;
 
 const ITEMS: &str = r#"

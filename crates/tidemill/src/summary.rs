@@ -5,8 +5,8 @@
 use std::fmt;
 
 use tidemill_event::Loop;
+use tidemill_fabric::counters::Count;
 use tidemill_overlog::fleet::Fleet;
-use tidemill_overlog::net::counters::Count;
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Counters, StageCounters};
 use tidemill_relation::json::JsonWriter;

@@ -6,7 +6,7 @@ use super::manifest::{Entry, entries};
 use crate::tree::Tree;
 
 /// The crates and their floors. Crates of one floor do not know each other.
-const FLOORS: [(&str, u32); 18] = [
+const FLOORS: [(&str, u32); 19] = [
     ("stdx", 0),
     ("stat", 0),
     ("event", 1),
@@ -17,6 +17,7 @@ const FLOORS: [(&str, u32); 18] = [
     ("packet", 2),
     ("filter", 2),
     ("relation", 2),
+    ("fabric", 2),
     ("overlog", 3),
     ("cl", 3),
     ("wire-arrow", 3),

@@ -7,8 +7,8 @@ use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
 use super::{Alive, INBOX_MAX, NodeId, World, streams, turns};
-use crate::net::counters::Counters;
 use crate::node::Event;
+use tidemill_fabric::counters::Counters;
 
 /// What this file says at most.
 const CEILING: Level = Level::Debug;

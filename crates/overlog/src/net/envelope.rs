@@ -1,8 +1,5 @@
-//! The envelope: what a datagram or a frame holds.
-//!
-//! Encoded fields may follow each other in any order and in any number of pieces, so a datagram
-//! is made by putting pieces one behind the other: a header here, tuples that were encoded when
-//! they were queued there.
+//! The tuples of an envelope, which is what a datagram or a frame holds. The rest of it is the
+//! fabric's ([`tidemill_fabric::head`]).
 
 use tidemill_relation::{SeqBuilder, Value};
 use tidemill_wire::{DecodeError, Decoder, FieldId, Flow, Sink, Writer, encode};
@@ -10,20 +7,13 @@ use tidemill_wire::{DecodeError, Decoder, FieldId, Flow, Sink, Writer, encode};
 use super::protocol::{Fields, PROTOCOL};
 use super::values::{self, Reader};
 
-/// One message of the wire.
+/// What of a message of the wire concerns tuples.
 #[derive(Clone, Debug, Default)]
 pub struct Envelope<'a> {
     /// The identity of the sender's program, 0 if it does not say.
     pub program: u64,
-    /// Counts datagrams: of the reliable stream where `ack` is there, else all to this peer; 0
-    /// for a datagram that is not to be acknowledged.
-    pub sequence: u64,
     /// The tuples.
     pub tuples: Vec<Tuple<'a>>,
-    /// A part of a larger message.
-    pub fragment: Option<Fragment<'a>>,
-    /// The state of reliable delivery.
-    pub ack: Option<Ack<'a>>,
 }
 
 /// A tuple as it came: either `relation` and `body`, or `name` and `columns`.
@@ -39,40 +29,6 @@ pub struct Tuple<'a> {
     pub name: &'a str,
     /// The columns as values.
     pub columns: SeqBuilder,
-}
-
-/// A part of a message; all parts but the last have the size of the first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Fragment<'a> {
-    /// Tells the sender's messages apart.
-    pub message: u64,
-    /// Which part, from 0.
-    pub index: u32,
-    /// How many parts there are.
-    pub count: u32,
-    /// Bytes of the whole message.
-    pub total: u32,
-    /// The part.
-    pub data: &'a [u8],
-}
-
-/// The state of reliable delivery between two nodes, as the sender sees it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Ack<'a> {
-    /// Which life of the sender this is; later lives have higher numbers. Never 0.
-    pub incarnation: u64,
-    /// The life of the receiver that it speaks to, 0 if it knows none yet.
-    pub peer: u64,
-    /// The sender's stream that `sequence` counts, from 1.
-    pub stream: u64,
-    /// The receiver's stream that the rest acknowledges, 0 for none.
-    pub acknowledged: u64,
-    /// All datagrams up to this one have come.
-    pub cumulative: u64,
-    /// Bit `i`, lowest of each byte first: datagram `cumulative + 1 + i` has come.
-    pub selective: &'a [u8],
-    /// Datagrams beyond `cumulative` that are taken.
-    pub window: u32,
 }
 
 /// A tuple to be sent.
@@ -120,39 +76,6 @@ fn put_tuple(to: &mut Writer<'_>, fields: &Fields, content: Content<'_>, delete:
     }
 }
 
-/// Appends all that an envelope holds but tuples.
-pub fn append_header(out: &mut Vec<u8>, envelope: &Envelope<'_>) {
-    let fields = &PROTOCOL.fields;
-    encode::append(&PROTOCOL.schema, out, |to| {
-        to.put_u64(fields.envelope.program, envelope.program);
-        to.put_u64(fields.envelope.sequence, envelope.sequence);
-        if let Some(fragment) = &envelope.fragment {
-            to.put_message(fields.envelope.fragment, |to| put_fragment(to, fields, fragment));
-        }
-        if let Some(ack) = &envelope.ack {
-            to.put_message(fields.envelope.ack, |to| put_ack(to, fields, ack));
-        }
-    });
-}
-
-fn put_fragment(to: &mut Writer<'_>, fields: &Fields, fragment: &Fragment<'_>) {
-    to.put_u64(fields.fragment.message, fragment.message);
-    to.put_u32(fields.fragment.index, fragment.index);
-    to.put_u32(fields.fragment.count, fragment.count);
-    to.put_u32(fields.fragment.total, fragment.total);
-    to.put_bytes(fields.fragment.data, fragment.data);
-}
-
-fn put_ack(to: &mut Writer<'_>, fields: &Fields, ack: &Ack<'_>) {
-    to.put_u64(fields.ack.incarnation, ack.incarnation);
-    to.put_u64(fields.ack.peer, ack.peer);
-    to.put_u64(fields.ack.stream, ack.stream);
-    to.put_u64(fields.ack.acknowledged, ack.acknowledged);
-    to.put_u64(fields.ack.cumulative, ack.cumulative);
-    to.put_bytes(fields.ack.selective, ack.selective);
-    to.put_u32(fields.ack.window, ack.window);
-}
-
 impl<'a> Envelope<'a> {
     /// Reads an envelope. Fields that are not known are skipped; of a field that comes twice the
     /// later one counts, and tuples add up.
@@ -186,14 +109,6 @@ impl<'a> EnvelopeSink<'_, 'a> {
         self.envelope.tuples.last_mut().map(set);
         Ok(())
     }
-
-    fn fragment(&mut self) -> &mut Fragment<'a> {
-        self.envelope.fragment.get_or_insert_default()
-    }
-
-    fn ack(&mut self) -> &mut Ack<'a> {
-        self.envelope.ack.get_or_insert_default()
-    }
 }
 
 impl<'a> Sink<'a> for EnvelopeSink<'_, 'a> {
@@ -207,10 +122,6 @@ impl<'a> Sink<'a> for EnvelopeSink<'_, 'a> {
         } else if field == fields.tuple.columns {
             self.in_column = true;
             self.reader.begin();
-        } else if field == fields.envelope.fragment {
-            self.fragment();
-        } else if field == fields.envelope.ack {
-            self.ack();
         }
         Ok(())
     }
@@ -240,28 +151,15 @@ impl<'a> Sink<'a> for EnvelopeSink<'_, 'a> {
     }
 
     fn u64(&mut self, field: FieldId, value: u64) -> Flow {
-        let fields = self.fields;
-        match field {
-            f if f == fields.envelope.program => self.envelope.program = value,
-            f if f == fields.envelope.sequence => self.envelope.sequence = value,
-            f if f == fields.fragment.message => self.fragment().message = value,
-            f if f == fields.ack.incarnation => self.ack().incarnation = value,
-            f if f == fields.ack.peer => self.ack().peer = value,
-            f if f == fields.ack.stream => self.ack().stream = value,
-            f if f == fields.ack.acknowledged => self.ack().acknowledged = value,
-            _ => self.ack().cumulative = value,
+        if field == self.fields.envelope.program {
+            self.envelope.program = value;
         }
         Ok(())
     }
 
     fn u32(&mut self, field: FieldId, value: u32) -> Flow {
-        let fields = self.fields;
-        match field {
-            f if f == fields.tuple.relation => return self.tuple(|tuple| tuple.relation = value),
-            f if f == fields.fragment.index => self.fragment().index = value,
-            f if f == fields.fragment.count => self.fragment().count = value,
-            f if f == fields.fragment.total => self.fragment().total = value,
-            _ => self.ack().window = value,
+        if field == self.fields.tuple.relation {
+            return self.tuple(|tuple| tuple.relation = value);
         }
         Ok(())
     }
@@ -274,14 +172,11 @@ impl<'a> Sink<'a> for EnvelopeSink<'_, 'a> {
     }
 
     fn bytes(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
-        let fields = self.fields;
         if self.in_column {
             return self.reader.bytes(field, piece);
         }
-        match field {
-            f if f == fields.tuple.body => return self.tuple(|tuple| tuple.body = piece),
-            f if f == fields.fragment.data => self.fragment().data = piece,
-            _ => self.ack().selective = piece,
+        if field == self.fields.tuple.body {
+            return self.tuple(|tuple| tuple.body = piece);
         }
         Ok(())
     }
@@ -290,6 +185,7 @@ impl<'a> Sink<'a> for EnvelopeSink<'_, 'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tidemill_fabric::head::{Ack, Fragment, Head};
     use tidemill_relation::{Id, Seq};
     use tidemill_wire::ErrorKind;
 
@@ -302,12 +198,6 @@ mod tests {
     #[test]
     fn a_tuple_has_its_known_bytes() {
         let mut bytes = Vec::new();
-        append_header(
-            &mut bytes,
-            &Envelope { program: 0x0102, sequence: 5, ..Envelope::default() },
-        );
-        assert_eq!(bytes, b"\x09\x02\x01\x00\x00\x00\x00\x00\x00\x10\x05");
-        bytes.clear();
         let columns = [Value::Str("n1:1"), Value::Int(-1), Value::Null];
         append_tuple(&mut bytes, Content::Columns { name: "p", columns: &columns }, true);
         let expected =
@@ -318,25 +208,20 @@ mod tests {
         assert_eq!(bytes, b"\x1a\x06\x08\x03\x12\x02xy");
     }
 
+    /// What the fabric reads and what is read here are parts of the same envelope.
     #[test]
-    fn headers_come_back() {
-        let ack = Ack {
-            incarnation: 9,
-            peer: 8,
-            stream: 7,
-            acknowledged: 6,
-            cumulative: 5,
-            selective: &[0x80],
-            window: 256,
-        };
+    fn heads_and_tuples_share_an_envelope() {
         let fragment = Fragment { message: 1, index: 2, count: 3, total: 4, data: b"d" };
-        let envelope = Envelope { ack: Some(ack), fragment: Some(fragment), ..Envelope::default() };
+        let ack = Ack { incarnation: 9, selective: &[0x80], window: 256, ..Ack::default() };
+        let (fragment, ack) = (Some(fragment), Some(ack));
+        let head = Head { program: 7, sequence: 5, has_content: true, fragment, ack };
         let mut bytes = Vec::new();
-        append_header(&mut bytes, &envelope);
+        head.append(&mut bytes);
         append_tuple(&mut bytes, Content::Body { relation: 1, body: b"" }, true);
         let read = Envelope::decode(&bytes).unwrap();
-        assert_eq!((read.ack, read.fragment), (Some(ack), Some(fragment)));
+        assert_eq!((read.program, read.tuples.len()), (7, 1));
         assert!(read.tuples[0].delete && read.tuples[0].relation == 1);
+        assert_eq!(Head::decode(&bytes), Ok(head));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! whose one tuple is `sys::peer(Address)`, by name. Who does not greet is heard all the same, as
 //! someone who cannot be answered; to who does not know greetings it is one more unknown relation.
 
+use tidemill_fabric::head::Head;
 use tidemill_relation::Value;
 
 use super::envelope::{self, Content, Envelope};
@@ -15,7 +16,7 @@ const RELATION: &str = "sys::peer";
 /// The envelope with which a node of that address and program begins.
 pub fn greeting(address: &str, program: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    envelope::append_header(&mut bytes, &Envelope { program, ..Envelope::default() });
+    Head { program, ..Head::default() }.append(&mut bytes);
     let columns = &[Value::Str(address)];
     envelope::append_tuple(&mut bytes, Content::Columns { name: RELATION, columns }, false);
     bytes
@@ -36,7 +37,7 @@ pub fn greeter(bytes: &[u8]) -> Option<String> {
 
 /// True if an envelope asks for an acknowledgement, which goes to the sender's address.
 pub fn wants_answer(bytes: &[u8]) -> bool {
-    Envelope::decode(bytes).is_ok_and(|envelope| envelope.ack.is_some())
+    Head::decode(bytes).is_ok_and(|head| head.ack.is_some())
 }
 
 #[cfg(test)]

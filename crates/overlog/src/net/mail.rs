@@ -7,18 +7,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use tidemill_fabric::endpoint::Config;
 use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_relation::value::Type;
 use tidemill_relation::{OwnedValue, Seq, TypeSet, Value};
 
-use super::counters::{Count, Counters};
-use super::endpoint::{Config, Endpoint};
-use super::fragment::MESSAGE_BYTES_MAX;
-use super::peer::Mode;
-use super::reliable::{HEADER_BYTES_MAX, PeerEvent};
+use super::endpoint::Endpoint;
 use super::schema::{ColumnType, ProgramSchema};
 use crate::node::Send;
 use crate::program::Compiled;
+use tidemill_fabric::counters::{Count, Counters};
+use tidemill_fabric::fragment::MESSAGE_BYTES_MAX;
+use tidemill_fabric::peer::Mode;
+use tidemill_fabric::reliable::{HEADER_BYTES_MAX, PeerEvent};
 
 /// How tuples travel between nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

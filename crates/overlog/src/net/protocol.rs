@@ -10,10 +10,10 @@
 //! Tuple     { uint32 relation = 1; bytes body = 2; bool delete = 3; string name = 4;
 //!             repeated Value columns = 5; }
 //! Fragment  { uint64 message = 1; uint32 index = 2; uint32 count = 3; uint32 total = 4;
-//!             bytes data = 5; }                           see `fragment`
+//!             bytes data = 5; }                           see `tidemill_fabric::head`
 //! Ack       { fixed64 incarnation = 1; fixed64 peer = 2; uint64 stream = 3;
 //!             uint64 acknowledged = 4; uint64 cumulative = 5; bytes selective = 6;
-//!             uint32 window = 7; }                        see `reliable`
+//!             uint32 window = 7; }                        see `tidemill_fabric::head`
 //! ```
 
 use std::sync::LazyLock;
@@ -43,8 +43,6 @@ pub(super) struct Fields {
     pub(super) value: ValueFields,
     pub(super) envelope: EnvelopeFields,
     pub(super) tuple: TupleFields,
-    pub(super) fragment: FragmentFields,
-    pub(super) ack: AckFields,
 }
 
 /// `Value` and `Values`.
@@ -72,10 +70,7 @@ pub(super) struct ValueFields {
 pub(super) struct EnvelopeFields {
     pub(super) message: MessageId,
     pub(super) program: FieldId,
-    pub(super) sequence: FieldId,
     pub(super) tuples: FieldId,
-    pub(super) fragment: FieldId,
-    pub(super) ack: FieldId,
 }
 
 /// `Tuple`.
@@ -88,28 +83,6 @@ pub(super) struct TupleFields {
     pub(super) columns: FieldId,
 }
 
-/// `Fragment`.
-#[derive(Clone, Debug)]
-pub(super) struct FragmentFields {
-    pub(super) message: FieldId,
-    pub(super) index: FieldId,
-    pub(super) count: FieldId,
-    pub(super) total: FieldId,
-    pub(super) data: FieldId,
-}
-
-/// `Ack`.
-#[derive(Clone, Debug)]
-pub(super) struct AckFields {
-    pub(super) incarnation: FieldId,
-    pub(super) peer: FieldId,
-    pub(super) stream: FieldId,
-    pub(super) acknowledged: FieldId,
-    pub(super) cumulative: FieldId,
-    pub(super) selective: FieldId,
-    pub(super) window: FieldId,
-}
-
 impl Fields {
     /// Adds the shared messages to a schema.
     pub(super) fn declare(b: &mut SchemaBuilder) -> Fields {
@@ -118,15 +91,15 @@ impl Fields {
         let tuple = b.message("Tuple");
         let fragment = b.message("Fragment");
         let ack = b.message("Ack");
+        let program = b.field(envelope, "program", 1, Scalar::Fixed64, Label::Implicit);
+        b.field(envelope, "sequence", 2, Scalar::Uint64, Label::Implicit);
+        let tuples = b.field(envelope, "tuples", 3, tuple, Label::Repeated);
+        b.field(envelope, "fragment", 4, fragment, Label::Implicit);
+        b.field(envelope, "ack", 5, ack, Label::Implicit);
+        declare_fragment(b, fragment);
+        declare_ack(b, ack);
         Fields {
-            envelope: EnvelopeFields {
-                message: envelope,
-                program: b.field(envelope, "program", 1, Scalar::Fixed64, Label::Implicit),
-                sequence: b.field(envelope, "sequence", 2, Scalar::Uint64, Label::Implicit),
-                tuples: b.field(envelope, "tuples", 3, tuple, Label::Repeated),
-                fragment: b.field(envelope, "fragment", 4, fragment, Label::Implicit),
-                ack: b.field(envelope, "ack", 5, ack, Label::Implicit),
-            },
+            envelope: EnvelopeFields { message: envelope, program, tuples },
             tuple: TupleFields {
                 relation: b.field(tuple, "relation", 1, Scalar::Uint32, Label::Implicit),
                 body: b.field(tuple, "body", 2, Scalar::Bytes, Label::Implicit),
@@ -134,25 +107,29 @@ impl Fields {
                 name: b.field(tuple, "name", 4, Scalar::String, Label::Implicit),
                 columns: b.field(tuple, "columns", 5, value.message, Label::Repeated),
             },
-            fragment: FragmentFields {
-                message: b.field(fragment, "message", 1, Scalar::Uint64, Label::Implicit),
-                index: b.field(fragment, "index", 2, Scalar::Uint32, Label::Implicit),
-                count: b.field(fragment, "count", 3, Scalar::Uint32, Label::Implicit),
-                total: b.field(fragment, "total", 4, Scalar::Uint32, Label::Implicit),
-                data: b.field(fragment, "data", 5, Scalar::Bytes, Label::Implicit),
-            },
-            ack: AckFields {
-                incarnation: b.field(ack, "incarnation", 1, Scalar::Fixed64, Label::Implicit),
-                peer: b.field(ack, "peer", 2, Scalar::Fixed64, Label::Implicit),
-                stream: b.field(ack, "stream", 3, Scalar::Uint64, Label::Implicit),
-                acknowledged: b.field(ack, "acknowledged", 4, Scalar::Uint64, Label::Implicit),
-                cumulative: b.field(ack, "cumulative", 5, Scalar::Uint64, Label::Implicit),
-                selective: b.field(ack, "selective", 6, Scalar::Bytes, Label::Implicit),
-                window: b.field(ack, "window", 7, Scalar::Uint32, Label::Implicit),
-            },
             value,
         }
     }
+}
+
+/// The fabric reads and writes this by itself.
+fn declare_fragment(b: &mut SchemaBuilder, fragment: MessageId) {
+    b.field(fragment, "message", 1, Scalar::Uint64, Label::Implicit);
+    b.field(fragment, "index", 2, Scalar::Uint32, Label::Implicit);
+    b.field(fragment, "count", 3, Scalar::Uint32, Label::Implicit);
+    b.field(fragment, "total", 4, Scalar::Uint32, Label::Implicit);
+    b.field(fragment, "data", 5, Scalar::Bytes, Label::Implicit);
+}
+
+/// And this.
+fn declare_ack(b: &mut SchemaBuilder, ack: MessageId) {
+    b.field(ack, "incarnation", 1, Scalar::Fixed64, Label::Implicit);
+    b.field(ack, "peer", 2, Scalar::Fixed64, Label::Implicit);
+    b.field(ack, "stream", 3, Scalar::Uint64, Label::Implicit);
+    b.field(ack, "acknowledged", 4, Scalar::Uint64, Label::Implicit);
+    b.field(ack, "cumulative", 5, Scalar::Uint64, Label::Implicit);
+    b.field(ack, "selective", 6, Scalar::Bytes, Label::Implicit);
+    b.field(ack, "window", 7, Scalar::Uint32, Label::Implicit);
 }
 
 impl ValueFields {

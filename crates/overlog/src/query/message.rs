@@ -206,7 +206,7 @@ impl Cutter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::envelope::append_header;
+    use tidemill_fabric::head::Head;
 
     fn query(text: &str) -> Query {
         Query { node: "localhost:10000".to_owned(), id: 7, text: text.to_owned(), first: 3 }
@@ -221,7 +221,7 @@ mod tests {
             assert_eq!(Query::decode(&bytes), Some(query));
         }
         let mut other = Vec::new();
-        append_header(&mut other, &Envelope { program: 1, ..Envelope::default() });
+        Head { program: 1, ..Head::default() }.append(&mut other);
         other.extend(query("x").encode());
         assert!(!is_query(&other) && !is_query(b"") && !is_query(b"\x1a"));
     }

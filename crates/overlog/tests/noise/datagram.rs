@@ -9,11 +9,12 @@
 
 use std::sync::Arc;
 
-use tidemill_overlog::net::endpoint::{Config, Endpoint, Received};
+use tidemill_fabric::endpoint::Config;
+use tidemill_fabric::peer::Mode;
+use tidemill_fabric::stream::FrameReader;
+use tidemill_overlog::net::endpoint::{Endpoint, Received};
 use tidemill_overlog::net::envelope::Envelope;
-use tidemill_overlog::net::peer::Mode;
 use tidemill_overlog::net::schema::{ColumnType, ProgramSchema};
-use tidemill_overlog::net::stream::FrameReader;
 use tidemill_relation::{Id, SeqBuilder, Value};
 
 const PEERS_MAX: usize = 3;

@@ -12,7 +12,7 @@
 use std::time::Duration;
 
 use tidemill_event::{Loop, TimerId};
-use tidemill_overlog::net::reliable::LEASE_NS;
+use tidemill_fabric::reliable::LEASE_NS;
 
 use super::SimWorld;
 

@@ -9,10 +9,10 @@ use tidemill_stdx::say;
 
 use super::{CONNECTIONS_MAX, Link, NodeId, Streams, World};
 use crate::fleet::{Alive, INBOX_MAX, timers, turns};
-use crate::net::counters::Count;
 use crate::net::greeting::{greeter, wants_answer};
 use crate::net::mail::canonical;
-use crate::net::stream::FrameReader;
+use tidemill_fabric::counters::Count;
+use tidemill_fabric::stream::FrameReader;
 
 /// What this file says at most.
 const CEILING: Level = Level::Trace;

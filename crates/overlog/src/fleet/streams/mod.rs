@@ -18,11 +18,11 @@ use std::sync::Arc;
 use tidemill_event::{Endpoint, Loop, WatchId};
 
 use super::{NodeId, World};
-use crate::net::counters::{Count, Counters};
 use crate::net::greeting::greeting;
-use crate::net::stream::write_frame;
 use incoming::Incoming;
 use outgoing::Peer;
+use tidemill_fabric::counters::{Count, Counters};
+use tidemill_fabric::stream::write_frame;
 
 pub(super) use incoming::resume;
 pub(super) use outgoing::pump;

@@ -21,9 +21,9 @@ use tidemill_stdx::say;
 
 use super::{Link, NodeId, Streams, World};
 use crate::fleet::Alive;
-use crate::net::counters::{Count, Counters};
-use crate::net::outgoing::{BACKOFF_MAX_NS, Full, Outgoing};
-use crate::net::reliable::LEASE_NS;
+use tidemill_fabric::counters::{Count, Counters};
+use tidemill_fabric::outgoing::{BACKOFF_MAX_NS, Full, Outgoing};
+use tidemill_fabric::reliable::LEASE_NS;
 
 /// What this file says at most.
 const CEILING: Level = Level::Trace;

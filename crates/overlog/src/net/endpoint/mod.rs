@@ -1,57 +1,24 @@
-//! All peers of one node: tuples in, datagrams out, and back.
-//!
-//! ```text
-//! post(address, tuple) ----> batch of the peer --+
-//! on_time(now) ------------> timers -------------+--> flush(send) --> datagrams
-//! receive(address, bytes) -> deliver(tuple) -----+
-//!                            poll_event() -> a peer restarted, a peer is lost
-//! ```
-//! The owner calls `flush` after any of the others, then waits until `next_timeout`. Addresses are
-//! compared as text. Peers that nothing waits for are forgotten when there are too many.
+//! Tuples through an endpoint of the fabric: how they are encoded for a peer, and what of those
+//! that come is taken.
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use tidemill_fabric::counters::{Count, Counters};
+use tidemill_fabric::endpoint::{self as fabric, Config, Message};
+use tidemill_fabric::fragment::MESSAGE_BYTES_MAX;
+use tidemill_fabric::peer::Mode;
+use tidemill_fabric::reliable::PeerEvent;
 use tidemill_relation::{Seq, SeqBuilder, Value};
-use tidemill_stdx::log::Level;
-use tidemill_stdx::say;
 
-use crate::net::counters::{Count, Counters};
 use crate::net::envelope::{self, Content, Envelope, Tuple};
-use crate::net::fragment::{Budget, MESSAGE_BYTES_MAX};
-use crate::net::peer::{Mode, Peer};
-use crate::net::reliable::{Delivery, Limits, PeerEvent};
 use crate::net::schema::{BodyError, ProgramSchema};
 use crate::net::values;
 
-/// What this file says at most.
-const CEILING: Level = Level::Debug;
-
 /// Bytes that a tuple's message has beside the tuple: the program's identity.
 const PROGRAM_BYTES: usize = 9;
-
-/// Sizes and identity of an endpoint.
-#[derive(Clone, Copy, Debug)]
-pub struct Config {
-    /// Sizes for each peer.
-    pub limits: Limits,
-    /// Peers kept at a time.
-    pub peers_max: usize,
-    /// Memory that incomplete and early messages of all peers may take, in bytes.
-    pub memory_bytes: usize,
-    /// Added to the time for incarnations, which must grow from one start of this address to the
-    /// next: nanoseconds since the epoch at time 0. May be 0 where time itself goes on.
-    pub epoch_ns: u64,
-}
-
-impl Default for Config {
-    fn default() -> Config {
-        Config { limits: Limits::default(), peers_max: 4096, memory_bytes: 64 << 20, epoch_ns: 0 }
-    }
-}
 
 /// A tuple that has come.
 #[derive(Clone, Copy, Debug)]
@@ -66,43 +33,18 @@ pub struct Received<'a> {
     pub mode: Mode,
 }
 
-#[derive(Clone, Debug)]
-struct Entry {
-    address: Box<str>,
-    peer: Peer,
-    /// When the peer's timer is set, as it stands in `timers`.
-    timer: Option<u64>,
-}
-
 /// The network side of one node; see the module.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     schema: Arc<ProgramSchema>,
-    config: Config,
-    by_address: BTreeMap<Box<str>, usize>,
-    entries: Vec<Entry>,
-    timers: BTreeSet<(u64, usize)>,
-    /// Peers that may have something to send.
-    active: BTreeSet<usize>,
-    events: VecDeque<(Box<str>, PeerEvent)>,
-    budget: Budget,
-    counters: Counters,
+    peers: fabric::Endpoint,
 }
 
 impl Endpoint {
     /// An endpoint without peers, for a node of that program.
     pub fn new(schema: Arc<ProgramSchema>, config: Config) -> Endpoint {
-        Endpoint {
-            schema,
-            config,
-            by_address: BTreeMap::new(),
-            entries: Vec::new(),
-            timers: BTreeSet::new(),
-            active: BTreeSet::new(),
-            events: VecDeque::new(),
-            budget: Budget::new(config.memory_bytes),
-            counters: Counters::new(),
-        }
+        let peers = fabric::Endpoint::new(schema.program(), config);
+        Endpoint { schema, peers }
     }
 
     /// The messages of the node's program.
@@ -112,17 +54,17 @@ impl Endpoint {
 
     /// What was counted.
     pub fn counters(&self) -> &Counters {
-        &self.counters
+        self.peers.counters()
     }
 
     /// For what the owner counts itself.
     pub fn counters_mut(&mut self) -> &mut Counters {
-        &mut self.counters
+        self.peers.counters_mut()
     }
 
     /// Number of peers known.
     pub fn peers(&self) -> usize {
-        self.entries.len()
+        self.peers.peers()
     }
 
     /// Queues a tuple of relation `relation`; false if it was dropped, which is counted.
@@ -135,21 +77,9 @@ impl Endpoint {
         mode: Mode,
         now_ns: u64,
     ) -> bool {
-        let Some(index) = self.peer(address, now_ns) else { return false };
-        let incarnation = self.incarnation(now_ns);
-        let peer = &mut self.entries[index].peer;
-        let same = peer.runs_same_program();
-        let Some(tuple) = encode(&self.schema, relation, columns, delete, same) else {
-            self.counters.count(Count::Unsendable);
-            return false;
-        };
-        if mode == Mode::Reliable {
-            peer.reliable(incarnation, now_ns);
-        }
-        peer.push(mode, &tuple, now_ns, &mut self.counters);
-        self.counters.count(Count::Queued);
-        self.active.insert(index);
-        true
+        let schema = &self.schema;
+        let tuple = |same| encode(schema, relation, columns, delete, same);
+        self.peers.post(address, mode, now_ns, tuple)
     }
 
     /// Takes a datagram, or the content of a frame, and gives the tuples in it.
@@ -160,206 +90,68 @@ impl Endpoint {
         now_ns: u64,
         deliver: &mut impl FnMut(Received<'_>),
     ) {
-        self.counters.count(Count::Received);
-        self.counters.add(Count::ReceivedBytes, bytes.len() as u64);
-        let envelope = match Envelope::decode(bytes) {
-            Ok(envelope) if envelope.fragment.is_none() || envelope.tuples.is_empty() => envelope,
-            _ => return self.counters.count(Count::Malformed),
-        };
-        let Some(index) = self.peer(address, now_ns) else { return };
-        self.entries[index].peer.hear(&envelope, now_ns);
-        self.active.insert(index);
-        match envelope.ack {
-            Some(_) => self.receive_reliable(index, &envelope, bytes, now_ns, deliver),
-            None => self.receive_best_effort(index, &envelope, now_ns, deliver),
-        }
-    }
-
-    fn receive_best_effort(
-        &mut self,
-        index: usize,
-        envelope: &Envelope<'_>,
-        now_ns: u64,
-        deliver: &mut impl FnMut(Received<'_>),
-    ) {
-        let Some(fragment) = &envelope.fragment else {
-            return self.deliver(envelope, Mode::BestEffort, deliver);
-        };
-        let reassembler = &mut self.entries[index].peer.reassembler;
-        let whole = reassembler.add(fragment, now_ns, &mut self.budget, &mut self.counters);
-        if let Some(message) = whole {
-            self.deliver_message(&message, Mode::BestEffort, deliver);
-        }
-    }
-
-    fn receive_reliable(
-        &mut self,
-        index: usize,
-        envelope: &Envelope<'_>,
-        bytes: &[u8],
-        now_ns: u64,
-        deliver: &mut impl FnMut(Received<'_>),
-    ) {
-        let incarnation = self.incarnation(now_ns);
-        let reliable = self.entries[index].peer.reliable(incarnation, now_ns);
-        let mut deliveries = Vec::new();
-        let tools = (&mut self.budget, &mut self.counters);
-        reliable.on_datagram(envelope, bytes, now_ns, tools, &mut deliveries);
-        self.gather_events(index);
-        for delivery in deliveries {
-            match delivery {
-                Delivery::This => self.deliver(envelope, Mode::Reliable, deliver),
-                Delivery::Message(bytes) => self.deliver_message(&bytes, Mode::Reliable, deliver),
-            }
-        }
-    }
-
-    fn deliver_message(
-        &mut self,
-        bytes: &[u8],
-        mode: Mode,
-        deliver: &mut impl FnMut(Received<'_>),
-    ) {
-        match Envelope::decode(bytes) {
-            Ok(envelope) if envelope.fragment.is_some() => {
-                self.counters.count(Count::FragmentNested);
-            }
-            Ok(envelope) => self.deliver(&envelope, mode, deliver),
-            Err(_) => self.counters.count(Count::Malformed),
-        }
-    }
-
-    fn deliver(
-        &mut self,
-        envelope: &Envelope<'_>,
-        mode: Mode,
-        deliver: &mut impl FnMut(Received<'_>),
-    ) {
-        let mut columns = SeqBuilder::new();
-        for tuple in &envelope.tuples {
-            match resolve(&self.schema, envelope.program, tuple, &mut columns) {
-                Err(reason) => self.counters.count(reason),
-                Ok((relation, columns)) => {
-                    self.counters.count(Count::Delivered);
-                    deliver(Received { relation, columns, delete: tuple.delete, mode });
-                }
-            }
-        }
+        let schema = &self.schema;
+        self.peers.receive(address, bytes, now_ns, &mut |message, counters| {
+            deliver_all(schema, message, counters, deliver);
+        });
     }
 
     /// Sends all that may go now.
     pub fn flush(&mut self, now_ns: u64, send: &mut impl FnMut(&str, &[u8])) {
-        while let Some(index) = self.active.pop_first() {
-            let Entry { address, peer, .. } = &mut self.entries[index];
-            while let Some(datagram) = peer.poll_transmit(now_ns, &mut self.counters) {
-                self.counters.count(Count::Sent);
-                self.counters.add(Count::SentBytes, datagram.len() as u64);
-                send(address, &datagram);
-            }
-            self.set_timer(index);
-        }
+        self.peers.flush(now_ns, send);
     }
 
     /// True if nothing is under way but the upkeep of leases.
     pub fn only_upkeep(&self) -> bool {
-        self.entries.iter().all(|entry| entry.peer.only_upkeep())
+        self.peers.only_upkeep()
     }
 
     /// When [`Endpoint::on_time`] has something to do, if nothing comes before.
     pub fn next_timeout(&self) -> Option<u64> {
-        self.timers.first().map(|&(at, _)| at)
+        self.peers.next_timeout()
     }
 
     /// Does what the time asks for; `flush` sends what comes of it.
     pub fn on_time(&mut self, now_ns: u64) {
-        while let Some(&(at, index)) = self.timers.first().filter(|&&(at, _)| at <= now_ns) {
-            self.timers.remove(&(at, index));
-            let entry = &mut self.entries[index];
-            entry.timer = None;
-            entry.peer.on_time(now_ns, &mut self.budget, &mut self.counters);
-            self.gather_events(index);
-            self.active.insert(index);
-        }
+        self.peers.on_time(now_ns);
     }
 
     /// What has happened to peers, oldest first.
     pub fn poll_event(&mut self) -> Option<(Box<str>, PeerEvent)> {
-        self.events.pop_front()
+        self.peers.poll_event()
     }
 
     /// Asks for a lease of a peer: something here stands only while that peer lives. See
-    /// [`crate::net::reliable::Reliable::hold_lease`].
+    /// [`tidemill_fabric::reliable::Reliable::hold_lease`].
     pub fn hold_lease(&mut self, address: &str, now_ns: u64) {
-        let incarnation = self.incarnation(now_ns);
-        if let Some(index) = self.peer(address, now_ns) {
-            self.entries[index].peer.reliable(incarnation, now_ns).hold_lease(now_ns);
-            self.active.insert(index);
-        }
+        self.peers.hold_lease(address, now_ns);
     }
 
     /// Asks for no lease of that peer any more.
     pub fn release_lease(&mut self, address: &str) {
-        let Some(&index) = self.by_address.get(address) else { return };
-        if let Some(reliable) = &mut self.entries[index].peer.reliable {
-            reliable.release_lease();
-            self.active.insert(index);
-        }
+        self.peers.release_lease(address);
     }
+}
 
-    fn incarnation(&self, now_ns: u64) -> u64 {
-        self.config.epoch_ns.saturating_add(now_ns)
-    }
-
-    fn gather_events(&mut self, index: usize) {
-        let Entry { address, peer, .. } = &mut self.entries[index];
-        self.events.extend(std::iter::from_fn(|| Some((address.clone(), peer.poll_event()?))));
-    }
-
-    fn set_timer(&mut self, index: usize) {
-        let entry = &mut self.entries[index];
-        let next = entry.peer.next_timeout();
-        if entry.timer != next {
-            entry.timer.map(|at| self.timers.remove(&(at, index)));
-            next.map(|at| self.timers.insert((at, index)));
-            entry.timer = next;
-        }
-    }
-
-    /// The peer of that address, made if it is new; `None`, counted, if there are too many.
-    fn peer(&mut self, address: &str, now_ns: u64) -> Option<usize> {
-        if let Some(&index) = self.by_address.get(address) {
-            return Some(index);
-        }
-        let peer = Peer::new(self.schema.program(), self.config.limits, now_ns);
-        let entry = Entry { address: address.into(), peer, timer: None };
-        let index = match self.entries.len() < self.config.peers_max {
-            true => {
-                self.entries.push(entry);
-                self.entries.len() - 1
+/// Gives the tuples of a message.
+fn deliver_all(
+    schema: &ProgramSchema,
+    message: Message<'_>,
+    counters: &mut Counters,
+    deliver: &mut impl FnMut(Received<'_>),
+) {
+    let Ok(envelope) = Envelope::decode(message.bytes) else {
+        return counters.count(Count::Malformed);
+    };
+    let mut columns = SeqBuilder::new();
+    for tuple in &envelope.tuples {
+        match resolve(schema, envelope.program, tuple, &mut columns) {
+            Err(reason) => counters.count(reason),
+            Ok((relation, columns)) => {
+                counters.count(Count::Delivered);
+                deliver(Received { relation, columns, delete: tuple.delete, mode: message.mode });
             }
-            false => self.replace_idle(entry)?,
-        };
-        self.by_address.insert(address.into(), index);
-        say!(Debug, "net", "{address} is a new peer");
-        Some(index)
-    }
-
-    /// Puts a new peer in the place of the one that was silent longest among those that nothing
-    /// waits for.
-    fn replace_idle(&mut self, entry: Entry) -> Option<usize> {
-        let idle = |entry: &&(usize, &Entry)| entry.1.peer.is_idle();
-        let entries: Vec<(usize, &Entry)> = self.entries.iter().enumerate().collect();
-        let oldest = entries.iter().filter(|entry| idle(entry)).min_by_key(|e| e.1.peer.heard_ns());
-        let Some(&(index, _)) = oldest else {
-            self.counters.count(Count::TooManyPeers);
-            return None;
-        };
-        let old = std::mem::replace(&mut self.entries[index], entry);
-        self.by_address.remove(&old.address);
-        old.timer.map(|at| self.timers.remove(&(at, index)));
-        self.active.remove(&index);
-        old.peer.close(&mut self.budget, &mut self.counters);
-        Some(index)
+        }
     }
 }
 

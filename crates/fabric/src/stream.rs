@@ -1,9 +1,17 @@
 //! Envelopes over a connection: each behind its length, a `u32`, little endian.
 
-use tidemill_wire::delimited::{self, FrameError};
+/// Bytes of a length.
+const LENGTH_BYTES: usize = 4;
 
 /// Bytes that one envelope may have on a connection.
 pub const FRAME_BYTES_MAX: usize = 16 << 20;
+
+/// A frame is longer than allowed; what follows it cannot be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooLong {
+    /// What was announced, in bytes.
+    pub bytes: usize,
+}
 
 /// Gathers what a connection delivers and gives the envelopes in it.
 ///
@@ -44,12 +52,17 @@ impl FrameReader {
     ///
     /// # Errors
     /// A length over the limit: nothing that follows can be trusted, the connection must end.
-    pub fn next_frame(&mut self) -> Result<Option<&[u8]>, FrameError> {
+    pub fn next_frame(&mut self) -> Result<Option<&[u8]>, TooLong> {
         let bytes = &self.buffer[self.taken..];
-        let Some((frame, _)) = delimited::split(bytes, self.bytes_max)? else {
+        let Some((length, rest)) = bytes.split_first_chunk::<LENGTH_BYTES>() else {
             return Ok(None);
         };
-        self.taken += delimited::HEADER_BYTES + frame.len();
+        let length = u32::from_le_bytes(*length) as usize;
+        if length > self.bytes_max {
+            return Err(TooLong { bytes: length });
+        }
+        let Some(frame) = rest.get(..length) else { return Ok(None) };
+        self.taken += LENGTH_BYTES + length;
         Ok(Some(frame))
     }
 }
@@ -58,11 +71,13 @@ impl FrameReader {
 ///
 /// # Errors
 /// The envelope is over [`FRAME_BYTES_MAX`].
-pub fn write_frame(out: &mut Vec<u8>, envelope: &[u8]) -> Result<(), FrameError> {
-    match envelope.len() > FRAME_BYTES_MAX {
-        true => Err(FrameError::TooLong { bytes: envelope.len() as u64 }),
-        false => delimited::write(out, envelope),
+pub fn write_frame(out: &mut Vec<u8>, envelope: &[u8]) -> Result<(), TooLong> {
+    if envelope.len() > FRAME_BYTES_MAX {
+        return Err(TooLong { bytes: envelope.len() });
     }
+    out.extend_from_slice(&(envelope.len() as u32).to_le_bytes());
+    out.extend_from_slice(envelope);
+    Ok(())
 }
 
 #[cfg(test)]
@@ -91,7 +106,7 @@ mod tests {
     fn a_hostile_length_ends_the_connection() {
         let mut reader = FrameReader::new(100);
         reader.push(&101u32.to_le_bytes());
-        assert_eq!(reader.next_frame(), Err(FrameError::TooLong { bytes: 101 }));
+        assert_eq!(reader.next_frame(), Err(TooLong { bytes: 101 }));
         assert!(write_frame(&mut Vec::new(), &vec![0; FRAME_BYTES_MAX + 1]).is_err());
     }
 }

@@ -12,8 +12,8 @@ use std::collections::VecDeque;
 use super::WINDOW;
 use super::congestion::Congestion;
 use super::rto::Rto;
-use crate::net::counters::{Count, Counters};
-use crate::net::envelope::Ack;
+use crate::counters::{Count, Counters};
+use crate::head::Ack;
 
 /// Datagrams sent later and acknowledged that make one lost.
 const REORDER_MAX: u64 = 3;

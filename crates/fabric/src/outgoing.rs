@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::stream::write_frame;
+use crate::stream::write_frame;
 
 /// Bytes that may wait for one peer.
 pub const QUEUE_BYTES_MAX: usize = 8 << 20;
@@ -129,7 +129,7 @@ impl Outgoing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::stream::FrameReader;
+    use crate::stream::FrameReader;
 
     fn outgoing() -> Outgoing {
         let mut greeting = Vec::new();

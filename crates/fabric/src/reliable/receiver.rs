@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{ACK_DELAY_NS, Delivery, WINDOW};
-use crate::net::counters::{Count, Counters};
-use crate::net::envelope::{Envelope, Fragment};
-use crate::net::fragment::{Added, Budget, Partial};
+use crate::counters::{Count, Counters};
+use crate::fragment::{Added, Budget, Partial};
+use crate::head::{Fragment, Head};
 
 /// Datagrams in order that one acknowledgement may cover.
 const ACK_EVERY: u32 = 2;
@@ -64,13 +64,13 @@ impl Receiver {
     /// Takes a datagram of the current stream.
     pub(super) fn on_datagram(
         &mut self,
-        envelope: &Envelope<'_>,
+        head: &Head<'_>,
         bytes: &[u8],
         now_ns: u64,
         (budget, counters): (&mut Budget, &mut Counters),
         out: &mut Vec<Delivery>,
     ) {
-        let sequence = envelope.sequence;
+        let sequence = head.sequence;
         if sequence <= self.cumulative || self.held.contains_key(&sequence) {
             counters.count(Count::Duplicate);
             self.ack_now(now_ns);
@@ -81,11 +81,11 @@ impl Receiver {
             return;
         }
         if sequence > self.cumulative + 1 {
-            self.hold(envelope, bytes, budget, counters);
+            self.hold(head, bytes, budget, counters);
             self.ack_now(now_ns);
             return;
         }
-        let taken = match &envelope.fragment {
+        let taken = match &head.fragment {
             Some(fragment) => self.fragment(fragment, now_ns, (budget, counters), out),
             None => {
                 out.push(Delivery::This);
@@ -109,17 +109,17 @@ impl Receiver {
 
     fn hold(
         &mut self,
-        envelope: &Envelope<'_>,
+        head: &Head<'_>,
         bytes: &[u8],
         budget: &mut Budget,
         counters: &mut Counters,
     ) {
-        let first = envelope.fragment.filter(|fragment| fragment.index == 0);
+        let first = head.fragment.filter(|fragment| fragment.index == 0);
         let begun = first.and_then(|fragment| Partial::size_for(&fragment)).unwrap_or(0);
         let reserved = bytes.len() + begun;
         match budget.take(reserved) {
             true => {
-                self.held.insert(envelope.sequence, Held { bytes: bytes.to_vec(), reserved });
+                self.held.insert(head.sequence, Held { bytes: bytes.to_vec(), reserved });
             }
             false => counters.count(Count::ReorderFull),
         }
@@ -135,7 +135,7 @@ impl Receiver {
         while let Some(Held { bytes, reserved }) = self.held.remove(&(self.cumulative + 1)) {
             budget.give(reserved);
             // What is held was decoded when it came.
-            let fragment = Envelope::decode(&bytes).ok().and_then(|envelope| envelope.fragment);
+            let fragment = Head::decode(&bytes).ok().and_then(|head| head.fragment);
             match fragment {
                 // What it needs has just been given back, so it is taken.
                 Some(fragment) => {

@@ -6,10 +6,10 @@
 
 use std::collections::VecDeque;
 
-use super::counters::{Count, Counters};
-use super::envelope::{self, Envelope};
-use super::fragment::{self, Budget, Reassembler};
-use super::reliable::{Limits, PeerEvent, Reliable, SendError};
+use crate::counters::{Count, Counters};
+use crate::fragment::{self, Budget, Reassembler};
+use crate::head::Head;
+use crate::reliable::{Limits, PeerEvent, Reliable, SendError};
 
 /// How tuples go to a peer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -78,15 +78,15 @@ impl Peer {
     }
 
     /// Notes an envelope of the peer's; one that names no program says nothing about it.
-    pub fn hear(&mut self, envelope: &Envelope<'_>, now_ns: u64) {
+    pub fn hear(&mut self, head: &Head<'_>, now_ns: u64) {
         self.heard_ns = now_ns;
-        if envelope.ack.is_none()
+        if head.ack.is_none()
             && let Some(reliable) = &mut self.reliable
         {
             reliable.hear(now_ns);
         }
-        if envelope.program != 0 {
-            self.heard_program = Some(envelope.program);
+        if head.program != 0 {
+            self.heard_program = Some(head.program);
         }
     }
 
@@ -113,7 +113,7 @@ impl Peer {
             .get_or_insert_with(|| Box::new(Reliable::new(program, incarnation, limits, now_ns)))
     }
 
-    /// Adds a tuple, encoded by [`envelope::append_tuple`], to what goes by `mode`.
+    /// Adds a tuple, a field of an envelope, to what goes by `mode`.
     ///
     /// For [`Mode::Reliable`] the conversation must have begun.
     pub fn push(&mut self, mode: Mode, tuple: &[u8], now_ns: u64, counters: &mut Counters) {
@@ -123,8 +123,8 @@ impl Peer {
         }
         let batch = &mut self.batches[mode as usize];
         if batch.bytes.is_empty() {
-            let header = Envelope { program: self.program, ..Envelope::default() };
-            envelope::append_header(&mut batch.bytes, &header);
+            let header = Head { program: self.program, ..Head::default() };
+            header.append(&mut batch.bytes);
         }
         batch.bytes.extend_from_slice(tuple);
         batch.tuples += 1;
@@ -152,7 +152,7 @@ impl Peer {
             return Err(SendError::QueueFull);
         }
         if message.len() <= self.limits.message_bytes() {
-            self.put_out(&Envelope::default(), message);
+            self.put_out(&Head::default(), message);
             return Ok(());
         }
         if message.len() > fragment::MESSAGE_BYTES_MAX {
@@ -161,17 +161,17 @@ impl Peer {
         self.fragmented += 1;
         for part in fragment::split(self.fragmented, message, self.limits.fragment_bytes()) {
             let program = self.program;
-            let header = Envelope { program, fragment: Some(part), ..Envelope::default() };
+            let header = Head { program, fragment: Some(part), ..Head::default() };
             self.put_out(&header, &[]);
         }
         Ok(())
     }
 
-    fn put_out(&mut self, header: &Envelope<'_>, message: &[u8]) {
+    fn put_out(&mut self, header: &Head<'_>, message: &[u8]) {
         self.sequence += 1;
-        let header = Envelope { sequence: self.sequence, ..header.clone() };
+        let header = Head { sequence: self.sequence, ..*header };
         let mut datagram = Vec::with_capacity(message.len() + 16);
-        envelope::append_header(&mut datagram, &header);
+        header.append(&mut datagram);
         datagram.extend_from_slice(message);
         self.outbox_bytes += datagram.len();
         self.outbox.push_back(datagram);

@@ -30,9 +30,9 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use super::counters::{Count, Counters};
-use super::envelope::{self, Ack, Envelope};
-use super::fragment::{self, Budget, FRAGMENT_BYTES_MIN, MESSAGE_BYTES_MAX};
+use crate::counters::{Count, Counters};
+use crate::fragment::{self, Budget, FRAGMENT_BYTES_MIN, MESSAGE_BYTES_MAX};
+use crate::head::{Ack, Head};
 use receiver::Receiver;
 use sender::Sender;
 
@@ -209,9 +209,9 @@ impl Reliable {
         self.fragmented += 1;
         for part in fragment::split(self.fragmented, &message, self.limits.fragment_bytes()) {
             let program = self.program;
-            let header = Envelope { program, fragment: Some(part), ..Envelope::default() };
+            let header = Head { program, fragment: Some(part), ..Head::default() };
             let mut bytes = Vec::new();
-            envelope::append_header(&mut bytes, &header);
+            header.append(&mut bytes);
             self.sender.push(bytes);
         }
         Ok(())
@@ -222,13 +222,13 @@ impl Reliable {
     /// What is to be delivered now is appended to `out`, in order.
     pub fn on_datagram(
         &mut self,
-        envelope: &Envelope<'_>,
+        head: &Head<'_>,
         bytes: &[u8],
         now_ns: u64,
         (budget, counters): (&mut Budget, &mut Counters),
         out: &mut Vec<Delivery>,
     ) {
-        let Some(ack) = envelope.ack.filter(|ack| ack.incarnation != 0) else {
+        let Some(ack) = head.ack.filter(|ack| ack.incarnation != 0) else {
             counters.count(Count::BadAck);
             return;
         };
@@ -247,7 +247,7 @@ impl Reliable {
             self.receiver.ack_now(now_ns);
             return;
         }
-        if envelope.sequence == 0 {
+        if head.sequence == 0 {
             return;
         }
         if ack.stream < self.receiver.stream() || ack.stream == 0 {
@@ -257,7 +257,7 @@ impl Reliable {
         if ack.stream > self.receiver.stream() {
             self.receiver.restart(ack.stream, budget);
         }
-        self.receiver.on_datagram(envelope, bytes, now_ns, (budget, counters), out);
+        self.receiver.on_datagram(head, bytes, now_ns, (budget, counters), out);
     }
 
     /// The peer lives a life that is new to this side.
@@ -313,7 +313,7 @@ impl Reliable {
         let due = |at: Option<u64>| at.is_some_and(|at| at <= now_ns);
         let must_speak = due(self.receiver.ack_at()) || due(self.keep_alive_at());
         let selective = self.receiver.selective();
-        let mut header = Envelope {
+        let mut header = Head {
             ack: Some(Ack {
                 incarnation: self.incarnation,
                 peer: self.remote,
@@ -323,18 +323,18 @@ impl Reliable {
                 selective: &selective,
                 window: WINDOW,
             }),
-            ..Envelope::default()
+            ..Head::default()
         };
         let mut datagram = Vec::new();
         match self.sender.take(now_ns, counters) {
             Some((sequence, message)) => {
                 header.sequence = sequence;
-                envelope::append_header(&mut datagram, &header);
+                header.append(&mut datagram);
                 datagram.extend_from_slice(message);
             }
             None if must_speak => {
                 header.program = self.program;
-                envelope::append_header(&mut datagram, &header);
+                header.append(&mut datagram);
             }
             None => return None,
         }

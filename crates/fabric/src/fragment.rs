@@ -9,8 +9,8 @@
 
 use std::collections::BTreeMap;
 
-use super::counters::{Count, Counters};
-use super::envelope::Fragment;
+use crate::counters::{Count, Counters};
+use crate::head::Fragment;
 
 /// Bytes that a message may have over datagrams.
 pub const MESSAGE_BYTES_MAX: usize = 1 << 20;

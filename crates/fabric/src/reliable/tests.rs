@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::net::envelope::Content;
+use crate::head;
 
 const MS: u64 = 1_000_000;
 
@@ -50,32 +50,35 @@ impl Side {
     }
 
     fn receive(&mut self, bytes: &[u8], now_ns: u64) {
-        let Ok(envelope) = Envelope::decode(bytes) else { return };
+        let Ok(head) = Head::decode(bytes) else { return };
         let mut out = Vec::new();
         let tools = (&mut self.budget, &mut self.counters);
-        self.reliable.on_datagram(&envelope, bytes, now_ns, tools, &mut out);
+        self.reliable.on_datagram(&head, bytes, now_ns, tools, &mut out);
         for delivery in out {
             match delivery {
-                Delivery::This => self.deliver(&envelope),
-                Delivery::Message(bytes) => self.deliver(&Envelope::decode(&bytes).unwrap()),
+                Delivery::This => self.deliver(bytes),
+                Delivery::Message(bytes) => self.deliver(&bytes),
             }
         }
         self.events.extend(std::iter::from_fn(|| self.reliable.poll_event()));
     }
 
-    fn deliver(&mut self, envelope: &Envelope<'_>) {
-        for tuple in &envelope.tuples {
-            assert!(tuple.body.iter().all(|&byte| byte == tuple.relation as u8));
-            self.delivered.push(tuple.relation);
+    fn deliver(&mut self, bytes: &[u8]) {
+        for content in head::contents(bytes) {
+            let (number, body) = content.split_first_chunk().expect("a number");
+            let number = u32::from_le_bytes(*number);
+            assert!(body.iter().all(|&byte| byte == number as u8));
+            self.delivered.push(number);
         }
     }
 }
 
 /// A message that tells its number, with a body of `size` bytes.
 fn message(number: u32, size: usize) -> Vec<u8> {
+    let mut content = number.to_le_bytes().to_vec();
+    content.resize(4 + size, number as u8);
     let mut bytes = Vec::new();
-    let body = &vec![number as u8; size];
-    envelope::append_tuple(&mut bytes, Content::Body { relation: number, body }, false);
+    head::append_content(&mut bytes, &content);
     bytes
 }
 
@@ -370,10 +373,10 @@ proptest! {
             let mut bytes = datagrams[which.index(datagrams.len())].clone();
             let place = place.index(bytes.len());
             bytes[place] = *byte;
-            let Ok(envelope) = Envelope::decode(&bytes) else { continue };
+            let Ok(head) = Head::decode(&bytes) else { continue };
             let mut out = Vec::new();
             let tools = (&mut side.budget, &mut side.counters);
-            side.reliable.on_datagram(&envelope, &bytes, now_ns, tools, &mut out);
+            side.reliable.on_datagram(&head, &bytes, now_ns, tools, &mut out);
             side.reliable.on_time(now_ns, &mut side.budget, &mut side.counters);
             while side.reliable.poll_transmit(now_ns, &mut side.counters).is_some() {}
             prop_assert!(side.budget.left() <= BUDGET);
@@ -407,9 +410,9 @@ proptest! {
                 selective,
                 window: 9,
             };
-            let header = Envelope { ack: Some(ack), sequence: 3, ..Envelope::default() };
+            let header = Head { ack: Some(ack), sequence: 3, ..Head::default() };
             let mut bytes = Vec::new();
-            envelope::append_header(&mut bytes, &header);
+            header.append(&mut bytes);
             side.receive(&bytes, now_ns);
             side.reliable.on_time(now_ns, &mut side.budget, &mut side.counters);
         }

@@ -1,0 +1,319 @@
+//! All peers of one node: messages in, datagrams out, and back.
+//!
+//! ```text
+//! post(address, content) --> batch of the peer --+
+//! on_time(now) ------------> timers -------------+--> flush(send) --> datagrams
+//! receive(address, bytes) -> deliver(message) ---+
+//!                            poll_event() -> a peer restarted, a peer is lost
+//! ```
+//! The owner calls `flush` after any of the others, then waits until `next_timeout`. Addresses are
+//! compared as text. Peers that nothing waits for are forgotten when there are too many.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use tidemill_stdx::log::Level;
+use tidemill_stdx::say;
+
+use crate::counters::{Count, Counters};
+use crate::fragment::Budget;
+use crate::head::Head;
+use crate::peer::{Mode, Peer};
+use crate::reliable::{Delivery, Limits, PeerEvent};
+
+/// What this file says at most.
+const CEILING: Level = Level::Debug;
+
+/// Sizes and identity of an endpoint.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Sizes for each peer.
+    pub limits: Limits,
+    /// Peers kept at a time.
+    pub peers_max: usize,
+    /// Memory that incomplete and early messages of all peers may take, in bytes.
+    pub memory_bytes: usize,
+    /// Added to the time for incarnations, which must grow from one start of this address to the
+    /// next: nanoseconds since the epoch at time 0. May be 0 where time itself goes on.
+    pub epoch_ns: u64,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { limits: Limits::default(), peers_max: 4096, memory_bytes: 64 << 20, epoch_ns: 0 }
+    }
+}
+
+/// An envelope whose content is to be delivered.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    /// All of it.
+    pub bytes: &'a [u8],
+    /// How it came.
+    pub mode: Mode,
+}
+
+/// What takes messages; it may count what it does with them.
+pub type Deliver<'a> = dyn FnMut(Message<'_>, &mut Counters) + 'a;
+
+#[derive(Clone, Debug)]
+struct Entry {
+    address: Box<str>,
+    peer: Peer,
+    /// When the peer's timer is set, as it stands in `timers`.
+    timer: Option<u64>,
+}
+
+/// The network side of one node; see the module.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// What envelopes say of this node's program.
+    program: u64,
+    config: Config,
+    by_address: BTreeMap<Box<str>, usize>,
+    entries: Vec<Entry>,
+    timers: BTreeSet<(u64, usize)>,
+    /// Peers that may have something to send.
+    active: BTreeSet<usize>,
+    events: VecDeque<(Box<str>, PeerEvent)>,
+    budget: Budget,
+    counters: Counters,
+}
+
+impl Endpoint {
+    /// An endpoint without peers, for a node of that program.
+    pub fn new(program: u64, config: Config) -> Endpoint {
+        Endpoint {
+            program,
+            config,
+            by_address: BTreeMap::new(),
+            entries: Vec::new(),
+            timers: BTreeSet::new(),
+            active: BTreeSet::new(),
+            events: VecDeque::new(),
+            budget: Budget::new(config.memory_bytes),
+            counters: Counters::new(),
+        }
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// For what the owner counts itself.
+    pub fn counters_mut(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
+    /// Number of peers known.
+    pub fn peers(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Queues what `encode` gives: a field of an envelope that holds content. It is told whether
+    /// the peer runs the same program. False if it was dropped, which is counted.
+    pub fn post(
+        &mut self,
+        address: &str,
+        mode: Mode,
+        now_ns: u64,
+        encode: impl FnOnce(bool) -> Option<Vec<u8>>,
+    ) -> bool {
+        let Some(index) = self.peer(address, now_ns) else { return false };
+        let incarnation = self.incarnation(now_ns);
+        let peer = &mut self.entries[index].peer;
+        let Some(content) = encode(peer.runs_same_program()) else {
+            self.counters.count(Count::Unsendable);
+            return false;
+        };
+        if mode == Mode::Reliable {
+            peer.reliable(incarnation, now_ns);
+        }
+        peer.push(mode, &content, now_ns, &mut self.counters);
+        self.counters.count(Count::Queued);
+        self.active.insert(index);
+        true
+    }
+
+    /// Takes a datagram, or the content of a frame, and gives the messages in it.
+    pub fn receive(&mut self, address: &str, bytes: &[u8], now_ns: u64, deliver: &mut Deliver<'_>) {
+        self.counters.count(Count::Received);
+        self.counters.add(Count::ReceivedBytes, bytes.len() as u64);
+        let head = match Head::decode(bytes) {
+            Ok(head) if head.fragment.is_none() || !head.has_content => head,
+            _ => return self.counters.count(Count::Malformed),
+        };
+        let Some(index) = self.peer(address, now_ns) else { return };
+        self.entries[index].peer.hear(&head, now_ns);
+        self.active.insert(index);
+        match head.ack {
+            Some(_) => self.receive_reliable(index, &head, bytes, now_ns, deliver),
+            None => self.receive_best_effort(index, &head, bytes, now_ns, deliver),
+        }
+    }
+
+    fn receive_best_effort(
+        &mut self,
+        index: usize,
+        head: &Head<'_>,
+        bytes: &[u8],
+        now_ns: u64,
+        deliver: &mut Deliver<'_>,
+    ) {
+        let mode = Mode::BestEffort;
+        let Some(fragment) = &head.fragment else {
+            return deliver(Message { bytes, mode }, &mut self.counters);
+        };
+        let reassembler = &mut self.entries[index].peer.reassembler;
+        let whole = reassembler.add(fragment, now_ns, &mut self.budget, &mut self.counters);
+        if let Some(message) = whole {
+            self.deliver_message(&message, mode, deliver);
+        }
+    }
+
+    fn receive_reliable(
+        &mut self,
+        index: usize,
+        head: &Head<'_>,
+        bytes: &[u8],
+        now_ns: u64,
+        deliver: &mut Deliver<'_>,
+    ) {
+        let incarnation = self.incarnation(now_ns);
+        let reliable = self.entries[index].peer.reliable(incarnation, now_ns);
+        let mut deliveries = Vec::new();
+        let tools = (&mut self.budget, &mut self.counters);
+        reliable.on_datagram(head, bytes, now_ns, tools, &mut deliveries);
+        self.gather_events(index);
+        let mode = Mode::Reliable;
+        for delivery in deliveries {
+            match delivery {
+                Delivery::This => deliver(Message { bytes, mode }, &mut self.counters),
+                Delivery::Message(bytes) => self.deliver_message(&bytes, mode, deliver),
+            }
+        }
+    }
+
+    fn deliver_message(&mut self, bytes: &[u8], mode: Mode, deliver: &mut Deliver<'_>) {
+        match Head::decode(bytes) {
+            Ok(head) if head.fragment.is_some() => self.counters.count(Count::FragmentNested),
+            Ok(_) => deliver(Message { bytes, mode }, &mut self.counters),
+            Err(_) => self.counters.count(Count::Malformed),
+        }
+    }
+
+    /// Sends all that may go now.
+    pub fn flush(&mut self, now_ns: u64, send: &mut impl FnMut(&str, &[u8])) {
+        while let Some(index) = self.active.pop_first() {
+            let Entry { address, peer, .. } = &mut self.entries[index];
+            while let Some(datagram) = peer.poll_transmit(now_ns, &mut self.counters) {
+                self.counters.count(Count::Sent);
+                self.counters.add(Count::SentBytes, datagram.len() as u64);
+                send(address, &datagram);
+            }
+            self.set_timer(index);
+        }
+    }
+
+    /// True if nothing is under way but the upkeep of leases.
+    pub fn only_upkeep(&self) -> bool {
+        self.entries.iter().all(|entry| entry.peer.only_upkeep())
+    }
+
+    /// When [`Endpoint::on_time`] has something to do, if nothing comes before.
+    pub fn next_timeout(&self) -> Option<u64> {
+        self.timers.first().map(|&(at, _)| at)
+    }
+
+    /// Does what the time asks for; `flush` sends what comes of it.
+    pub fn on_time(&mut self, now_ns: u64) {
+        while let Some(&(at, index)) = self.timers.first().filter(|&&(at, _)| at <= now_ns) {
+            self.timers.remove(&(at, index));
+            let entry = &mut self.entries[index];
+            entry.timer = None;
+            entry.peer.on_time(now_ns, &mut self.budget, &mut self.counters);
+            self.gather_events(index);
+            self.active.insert(index);
+        }
+    }
+
+    /// What has happened to peers, oldest first.
+    pub fn poll_event(&mut self) -> Option<(Box<str>, PeerEvent)> {
+        self.events.pop_front()
+    }
+
+    /// Asks for a lease of a peer: something here stands only while that peer lives. See
+    /// [`crate::reliable::Reliable::hold_lease`].
+    pub fn hold_lease(&mut self, address: &str, now_ns: u64) {
+        let incarnation = self.incarnation(now_ns);
+        if let Some(index) = self.peer(address, now_ns) {
+            self.entries[index].peer.reliable(incarnation, now_ns).hold_lease(now_ns);
+            self.active.insert(index);
+        }
+    }
+
+    /// Asks for no lease of that peer any more.
+    pub fn release_lease(&mut self, address: &str) {
+        let Some(&index) = self.by_address.get(address) else { return };
+        if let Some(reliable) = &mut self.entries[index].peer.reliable {
+            reliable.release_lease();
+            self.active.insert(index);
+        }
+    }
+
+    fn incarnation(&self, now_ns: u64) -> u64 {
+        self.config.epoch_ns.saturating_add(now_ns)
+    }
+
+    fn gather_events(&mut self, index: usize) {
+        let Entry { address, peer, .. } = &mut self.entries[index];
+        self.events.extend(std::iter::from_fn(|| Some((address.clone(), peer.poll_event()?))));
+    }
+
+    fn set_timer(&mut self, index: usize) {
+        let entry = &mut self.entries[index];
+        let next = entry.peer.next_timeout();
+        if entry.timer != next {
+            entry.timer.map(|at| self.timers.remove(&(at, index)));
+            next.map(|at| self.timers.insert((at, index)));
+            entry.timer = next;
+        }
+    }
+
+    /// The peer of that address, made if it is new; `None`, counted, if there are too many.
+    fn peer(&mut self, address: &str, now_ns: u64) -> Option<usize> {
+        if let Some(&index) = self.by_address.get(address) {
+            return Some(index);
+        }
+        let peer = Peer::new(self.program, self.config.limits, now_ns);
+        let entry = Entry { address: address.into(), peer, timer: None };
+        let index = match self.entries.len() < self.config.peers_max {
+            true => {
+                self.entries.push(entry);
+                self.entries.len() - 1
+            }
+            false => self.replace_idle(entry)?,
+        };
+        self.by_address.insert(address.into(), index);
+        say!(Debug, "net", "{address} is a new peer");
+        Some(index)
+    }
+
+    /// Puts a new peer in the place of the one that was silent longest among those that nothing
+    /// waits for.
+    fn replace_idle(&mut self, entry: Entry) -> Option<usize> {
+        let idle = |entry: &&(usize, &Entry)| entry.1.peer.is_idle();
+        let entries: Vec<(usize, &Entry)> = self.entries.iter().enumerate().collect();
+        let oldest = entries.iter().filter(|entry| idle(entry)).min_by_key(|e| e.1.peer.heard_ns());
+        let Some(&(index, _)) = oldest else {
+            self.counters.count(Count::TooManyPeers);
+            return None;
+        };
+        let old = std::mem::replace(&mut self.entries[index], entry);
+        self.by_address.remove(&old.address);
+        old.timer.map(|at| self.timers.remove(&(at, index)));
+        self.active.remove(&index);
+        old.peer.close(&mut self.budget, &mut self.counters);
+        Some(index)
+    }
+}

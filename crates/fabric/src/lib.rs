@@ -1,0 +1,28 @@
+//! Bytes between nodes: how messages become datagrams and frames, and come back.
+//!
+//! Everything here is a state machine without sockets, clock or randomness: bytes and the time
+//! come in as arguments, bytes and events go out as results. Times are nanoseconds
+//! on a clock that never goes back.
+//!
+//! ```text
+//!   messages     [endpoint]   all peers of a node: batches, timers, what is delivered
+//!                 [peer]      one address: which program it runs, best effort or reliable
+//!   datagrams    [reliable]   sequence, acknowledgement, retransmission, window, lease
+//!                [fragment]   messages over a datagram's size
+//!                  [head]     what of an envelope is the fabric's
+//!   TCP           [stream]    envelopes behind their length
+//!                [outgoing]   what waits for a connection
+//! ```
+//! Whatever comes from outside may be wrong in any way: it is counted by reason ([`counters`])
+//! and dropped, and every memory that a peer can fill has a limit.
+
+#![forbid(unsafe_code)]
+
+pub mod counters;
+pub mod endpoint;
+pub mod fragment;
+pub mod head;
+pub mod outgoing;
+pub mod peer;
+pub mod reliable;
+pub mod stream;

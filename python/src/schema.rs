@@ -438,6 +438,12 @@ impl PyMessageType {
         delimited::write(py, self, file, messages, Framing::of(framing)?)
     }
 
+    /// Compiles the decoder and the encoder now, not when it pays: some milliseconds. False where
+    /// no code can be made, and the tables go on.
+    fn prepare(&self, py: Python<'_>) -> bool {
+        self.shared.prepare(py, self.message)
+    }
+
     /// Serialized messages as Arrow columns, a row each; ``tidemill.to_arrow`` gives them to
     /// pyarrow.
     #[pyo3(signature = (messages, *, select = None, enums = "names"))]

@@ -21,9 +21,10 @@ use crate::batch::Codes;
 use crate::error;
 use crate::names::Names;
 
-/// Bytes that the tables read or write per field of a type before it is compiled: some ten
-/// microseconds of compiling against about a nanosecond per byte.
-const BYTES_PER_FIELD: u64 = 4096;
+/// Bytes that the tables read or write per field of a type before it is compiled. Compiling takes
+/// some hundred microseconds per field, the tables about two nanoseconds per byte more than code:
+/// so code has paid for itself after about six times as much.
+const BYTES_PER_FIELD: u64 = 32 << 10;
 
 /// What a message costs besides its bytes, in bytes.
 const BYTES_PER_MESSAGE: u64 = 100;
@@ -189,11 +190,25 @@ impl Shared {
         if !self.of(py, of).pays(&self.of(py, of).read_bytes, bytes) {
             return None;
         }
+        self.native().map(|native| Decoder::new(&self.schema).native(native))
+    }
+
+    fn native(&self) -> Option<&Native> {
         let native = self.decoders.get_or_init(|| {
             let tables = Tables::new(&self.schema);
             Native::for_messages(&self.schema, &tables, Strings::Copied, Listing::Dropped).ok()
         });
-        native.as_ref().map(|native| Decoder::new(&self.schema).native(native))
+        native.as_ref()
+    }
+
+    /// Makes the code for a type now; false if none can be made.
+    pub(crate) fn prepare(&self, py: Python<'_>, of: MessageId) -> bool {
+        let known = self.of(py, of);
+        known.read_bytes.set(u64::MAX);
+        known.written_bytes.set(u64::MAX);
+        let decodes = self.native().is_some_and(|native| native.prepare(of).is_ok());
+        let Ok(mut encoders) = known.encoders.try_borrow_mut() else { return false };
+        decodes && encoders.get(&self.schema, of, MapOrder::Stored).is_some()
     }
 
     /// Hands the encoded message to `take`.

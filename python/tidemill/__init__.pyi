@@ -122,6 +122,8 @@ class MessageType:
         framing: Literal["varint", "fixed32"] = "varint",
     ) -> int:
         """Writes messages, each behind its length; gives how many there were."""
+    def prepare(self) -> bool:
+        """Compiles the decoder and the encoder now, not when it pays: some milliseconds."""
     def columns(
         self,
         messages: Iterable[Buffer],

@@ -281,8 +281,7 @@ mod tests {
 
     #[test]
     fn a_later_field_counts_and_messages_merge() {
-        let read =
-            Head::decode(b"\x10\x05\x10\x06\x22\x02\x08\x01\x22\x02\x10\x02\x1a\x00\x32\x00");
+        let bytes = b"\x10\x05\x10\x06\x22\x02\x08\x01\x22\x02\x10\x02\x1a\x00\x32\x00";
         let fragment = Fragment { message: 1, index: 2, ..Fragment::default() };
         let head =
             Head { sequence: 6, fragment: Some(fragment), has_content: true, ..Head::default() };
@@ -319,8 +318,9 @@ mod tests {
             let fragment = fragment.map(|(message, index, count, total)| Fragment {
                 message, index, count, total, data: &data,
             });
-            let ack = ack.map(|([incarnation, peer, stream, acknowledged, cumulative], window)| Ack {
-                incarnation, peer, stream, acknowledged, cumulative, selective: &data, window,
+            let ack = ack.map(|([incarnation, peer, stream, acknowledged, cumulative], window)| {
+                let selective = &data;
+                Ack { incarnation, peer, stream, acknowledged, cumulative, selective, window }
             });
             let head = Head { program, sequence, has_content, fragment, ack };
             let mut bytes = Vec::new();

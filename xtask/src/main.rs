@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask tidy
-       cargo xtask conformance [--engine native|table] [--direct] [--or-skip]
+       cargo xtask conformance [--engine native|table] [--direct|--fast] [--or-skip]
        cargo xtask soak [miri|sanitizer|packages|fuzz]... [--target NAME]... [--for SECONDS]";
 
 fn main() -> ExitCode {
@@ -66,7 +66,7 @@ fn run_soak(mut arguments: &[&str]) -> ExitCode {
 
 fn run_conformance(mut arguments: &[&str]) -> ExitCode {
     let mut options =
-        conformance::Options { engine: "table", direct: false, absent: conformance::Absent::Fails };
+        conformance::Options { engine: "table", way: None, absent: conformance::Absent::Fails };
     loop {
         arguments = match arguments {
             [] => return conformance::run(root(), options),
@@ -74,8 +74,8 @@ fn run_conformance(mut arguments: &[&str]) -> ExitCode {
                 options.engine = engine;
                 rest
             }
-            ["--direct", rest @ ..] => {
-                options.direct = true;
+            [way @ ("--direct" | "--fast"), rest @ ..] => {
+                options.way = Some(way);
                 rest
             }
             ["--or-skip", rest @ ..] => {

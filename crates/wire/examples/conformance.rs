@@ -3,12 +3,17 @@
 //! Requests come on standard input, each behind its length (`u32`, little endian), and are
 //! answered in the same form on standard output. Messages go through memory, or, with `--direct`,
 //! from the one form into the other without; bytes into bytes are always written anew from memory,
-//! as the suite asks for the canonical form.
+//! as the suite asks for the canonical form. With `--fast` they go the ways that are measured:
+//! `decode_with`, where strings are views into the request and whole messages need no walk, JSON
+//! from records, and bytes from the native encoder.
 //!
 //! ```text
-//! conformance FOLDER [--engine native|table] [--direct]      FOLDER has the protos of the suite
+//! conformance FOLDER [--engine native|table] [--direct|--fast]   FOLDER has the suite's protos
 //! ```
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
@@ -19,7 +24,9 @@ use tidemill_wire::json::{self, JsonSink, Mapping, PrintOptions, ReadOptions, Un
 use tidemill_wire::proto::{Folders, compile};
 use tidemill_wire::sink::Wants;
 use tidemill_wire::text::{self, PrintUnknown, TextPrintOptions, TextReadOptions, TextSink};
-use tidemill_wire::{Decoder, Message, MessageId, Schema, Value, delimited};
+use tidemill_wire::{
+    Decoder, Encoder, Message, MessageId, NativeEncoder, Schema, Value, delimited,
+};
 
 /// The files of the suite, below the folder.
 const FILES: [&str; 6] = [
@@ -34,12 +41,14 @@ const FILES: [&str; 6] = [
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some((folder, options)) = arguments.split_first() else {
-        eprintln!("usage: conformance FOLDER [--engine native|table] [--direct]");
+        eprintln!("usage: conformance FOLDER [--engine native|table] [--direct|--fast]");
         return ExitCode::from(2);
     };
-    let way = match options.iter().any(|option| option == "--direct") {
-        true => Way::Direct,
-        false => Way::Memory,
+    let has = |name: &str| options.iter().any(|option| option == name);
+    let way = match (has("--direct"), has("--fast")) {
+        (true, _) => Way::Direct,
+        (false, true) => Way::Fast,
+        (false, false) => Way::Memory,
     };
     let compiled = compile(&FILES, &Folders { roots: vec![folder.into()] });
     let Some(schema) = compiled.schema else {
@@ -54,6 +63,7 @@ fn main() -> ExitCode {
     let native = native.then(|| match way {
         Way::Direct => Native::compile(&schema, &tables, Wants::ALL),
         Way::Memory => Native::for_messages(&schema, &tables, Strings::Copied, Listing::Dropped),
+        Way::Fast => Native::for_messages(&schema, &tables, Strings::Viewed, Listing::Dropped),
     });
     let native = match native.transpose() {
         Ok(native) => native,
@@ -64,7 +74,9 @@ fn main() -> ExitCode {
     };
     let decoder = Decoder::with(&schema, &tables);
     let decoder = native.as_ref().map_or(decoder, |native| decoder.native(native));
-    match serve(&Testee { schema: &schema, mapping: &mapping, decoder, way }) {
+    let encoders = RefCell::default();
+    let encoders = native.as_ref().map(|_| &encoders);
+    match serve(&Testee { schema: &schema, mapping: &mapping, decoder, encoders, way }) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("conformance: {error}");
@@ -73,17 +85,23 @@ fn main() -> ExitCode {
     }
 }
 
-/// Through messages in memory, or not.
+/// Through messages in memory, by what is measured or not, or without.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Memory,
     Direct,
+    Fast,
 }
+
+/// Made when a message of their type is first written.
+type Encoders = RefCell<BTreeMap<MessageId, NativeEncoder>>;
 
 struct Testee<'s> {
     schema: &'s Schema,
     mapping: &'s Mapping<'s>,
     decoder: Decoder<'s>,
+    /// With native code only.
+    encoders: Option<&'s Encoders>,
     way: Way,
 }
 
@@ -133,6 +151,9 @@ impl Testee<'_> {
         let Some(message) = self.schema.message_by_name(name) else {
             return Ok(("runtime_error", format!("no message {name}").into_bytes()));
         };
+        if self.way == Way::Fast {
+            return self.answer_fast(message, request);
+        }
         let parsed = match self.parse(message, request)? {
             Ok(bytes) => bytes,
             Err(error) => return Ok(("parse_error", error.into_bytes())),
@@ -141,6 +162,67 @@ impl Testee<'_> {
             Ok(answer) => answer,
             Err(error) => ("serialize_error", error.into_bytes()),
         })
+    }
+
+    /// By a message whose strings are in the request, which is printed as it is.
+    fn answer_fast(
+        &self,
+        message: MessageId,
+        request: &Message<'_>,
+    ) -> Result<Answer, Box<dyn std::error::Error>> {
+        let arena = Bump::new();
+        let ignore = matches!(request.get("test_category")?, Value::Enum(3));
+        let unknown = if ignore { Unknown::Ignore } else { Unknown::Refuse };
+        let json_options = ReadOptions { unknown, ..ReadOptions::default() };
+        let mut whole = Message::new(self.schema, message)?;
+        let read = if let (true, Value::Bytes(payload)) = field(request, "protobuf_payload")? {
+            whole.decode_with(&self.decoder, payload).map_err(|error| error.to_string())
+        } else if let (true, Value::String(text)) = field(request, "json_payload")? {
+            let (mapping, text) = (self.mapping, text.as_bytes());
+            let mut sink = whole.copying_builder();
+            let read = json::read(mapping, message, text, &arena, json_options, &mut sink);
+            read.map_err(|error| error.to_string())
+        } else if let (true, Value::String(text)) = field(request, "text_payload")? {
+            let (mapping, text) = (self.mapping, text.as_bytes());
+            let (options, mut sink) = (TextReadOptions::default(), whole.copying_builder());
+            let read = text::read(mapping, message, text, &arena, options, &mut sink);
+            read.map_err(|error| error.to_string())
+        } else {
+            return Err("a payload of no known kind".into());
+        };
+        if let Err(error) = read {
+            return Ok(("parse_error", error.into_bytes()));
+        }
+        let printed = match request.get("requested_output_format")? {
+            Value::Enum(BINARY) => Ok(("protobuf_payload", self.encode(&whole)?)),
+            Value::Enum(JSON) => self.json_of(&whole),
+            Value::Enum(TEXT) => self.text_of(&whole, text_options(request)?),
+            _ => return Err("format".into()),
+        };
+        Ok(printed.unwrap_or_else(|error| ("serialize_error", error.into_bytes())))
+    }
+
+    fn encode(&self, whole: &Message<'_>) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+        let Some(encoders) = self.encoders else { return Ok(whole.encode()?) };
+        let (mut encoders, message) = (encoders.borrow_mut(), whole.message_type());
+        let encoder = match encoders.entry(message) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(Encoder::new().compile(self.schema, message)?),
+        };
+        Ok(encoder.encode(whole.as_ref())?.to_vec())
+    }
+
+    fn json_of(&self, whole: &Message<'_>) -> Result<Answer, String> {
+        let mut sink = JsonSink::new(self.mapping, PrintOptions::default());
+        let printed = json::print_message(&mut sink, whole.as_ref());
+        printed.map(|()| ("json_payload", sink.into_bytes())).map_err(|error| error.to_string())
+    }
+
+    fn text_of(&self, whole: &Message<'_>, options: TextPrintOptions) -> Result<Answer, String> {
+        let mut sink = TextSink::new(self.mapping, options);
+        let walked = whole.walk(&mut sink);
+        let error = format!("{:?}", sink.problem());
+        walked.map(|()| ("text_payload", sink.into_bytes())).map_err(|_| error)
     }
 
     /// The payload as the bytes of its message.
@@ -209,9 +291,7 @@ impl Testee<'_> {
         let Value::Enum(format) = request.get("requested_output_format")? else {
             return Err("format".into());
         };
-        let print_unknown = matches!(request.get("print_unknown_fields")?, Value::Bool(true));
-        let unknown = if print_unknown { PrintUnknown::Print } else { PrintUnknown::Ignore };
-        let text_options = TextPrintOptions { unknown, ..TextPrintOptions::default() };
+        let text_options = text_options(request)?;
         Ok(match (format, self.way) {
             (BINARY, _) => Ok(("protobuf_payload", bytes.to_vec())),
             (JSON, Way::Direct) => {
@@ -219,27 +299,24 @@ impl Testee<'_> {
                 let printed = json::print_with(&mut sink, &self.decoder, message, bytes);
                 printed.map(|()| ("json_payload", sink.into_bytes())).map_err(|e| e.to_string())
             }
-            (JSON, Way::Memory) => {
-                let whole = Message::from_bytes(self.schema, message, bytes)?;
-                let mut sink = JsonSink::new(self.mapping, PrintOptions::default());
-                let printed = json::print_message(&mut sink, whole.as_ref());
-                printed.map(|()| ("json_payload", sink.into_bytes())).map_err(|e| e.to_string())
-            }
+            (JSON, _) => self.json_of(&Message::from_bytes(self.schema, message, bytes)?),
             (TEXT, Way::Direct) => {
                 let mut sink = TextSink::new(self.mapping, text_options);
                 let printed = text::print_with(&mut sink, &self.decoder, message, bytes);
                 printed.map(|()| ("text_payload", sink.into_bytes())).map_err(|e| e.to_string())
             }
-            (TEXT, Way::Memory) => {
-                let whole = Message::from_bytes(self.schema, message, bytes)?;
-                let mut sink = TextSink::new(self.mapping, text_options);
-                let walked = whole.walk(&mut sink);
-                let error = format!("{:?}", sink.problem());
-                walked.map(|()| ("text_payload", sink.into_bytes())).map_err(|_| error)
+            (TEXT, _) => {
+                self.text_of(&Message::from_bytes(self.schema, message, bytes)?, text_options)
             }
             _ => return Err(format!("output format {format}").into()),
         })
     }
+}
+
+fn text_options(request: &Message<'_>) -> Result<TextPrintOptions, Box<dyn std::error::Error>> {
+    let print_unknown = matches!(request.get("print_unknown_fields")?, Value::Bool(true));
+    let unknown = if print_unknown { PrintUnknown::Print } else { PrintUnknown::Ignore };
+    Ok(TextPrintOptions { unknown, ..TextPrintOptions::default() })
 }
 
 /// Whether a field is there, and its value.

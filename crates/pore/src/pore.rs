@@ -175,6 +175,11 @@ pub trait Pore {
         Err(Error::OutOfBounds { offset, length, size: self.size() as u64 })
     }
 
+    /// How many messages the system has dropped, for want of room, since this was last asked.
+    fn take_drops(&mut self) -> u64 {
+        0
+    }
+
     /// Signals the other side.
     fn ring(&mut self) -> Result<(), Error>;
 

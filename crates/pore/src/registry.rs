@@ -49,6 +49,8 @@ pub struct Pores {
     free: Vec<usize>,
     owned: BTreeSet<(OwnerId, PoreId)>,
     last: u64,
+    /// What the system has dropped, as far as it was asked.
+    dropped: u64,
 }
 
 impl Pores {
@@ -83,7 +85,9 @@ impl Pores {
     }
 
     fn remove(&mut self, owner: OwnerId, id: PoreId) {
-        self.entries[id.place()] = None;
+        if let Some((_, mut entry)) = self.entries[id.place()].take() {
+            self.dropped += entry.pore.take_drops();
+        }
         self.free.push(id.place());
         self.owned.remove(&(owner, id));
     }
@@ -218,6 +222,15 @@ impl Pores {
             self.remove(owner, id);
         }
         ids
+    }
+
+    /// How many messages the system has dropped, for want of room, before a pore could read them:
+    /// all pores together, closed ones too.
+    pub fn dropped(&mut self) -> u64 {
+        for (_, entry) in self.entries.iter_mut().flatten() {
+            self.dropped += entry.pore.take_drops();
+        }
+        self.dropped
     }
 
     /// How many there are.

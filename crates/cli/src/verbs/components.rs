@@ -177,6 +177,9 @@ fn print_stats(ended: &Ended) {
         text.push_str(&format!("{name}: {} created, {} alive\n", count.created, count.alive));
     }
     text.push_str(&ended.packets.as_ref().map_or(String::new(), packets::stats));
+    if ended.pore_drops > 0 {
+        text.push_str(&format!("pores: {} frames dropped by the kernel\n", ended.pore_drops));
+    }
     text.push_str(&format!("peak memory: {} bytes\n", ended.peak_bytes));
     // If standard error is gone there is nobody to tell.
     let _ = io::stderr().write_all(text.as_bytes());

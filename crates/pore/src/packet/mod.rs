@@ -9,6 +9,7 @@ pub mod xdp;
 
 use std::ffi::CString;
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use crate::Error;
 
@@ -32,4 +33,32 @@ pub(crate) fn last() -> Error {
 
 pub(crate) fn check(result: libc::c_int) -> Result<libc::c_int, Error> {
     if result < 0 { Err(last()) } else { Ok(result) }
+}
+
+/// Sets what a socket is to do.
+fn set<T>(
+    socket: &OwnedFd,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: &T,
+) -> Result<(), Error> {
+    let (length, at) = (size_of::<T>() as libc::socklen_t, std::ptr::from_ref(value).cast());
+    // SAFETY: the value is of this length and lives during the call.
+    check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, at, length) }).map(drop)
+}
+
+/// Asks a socket for numbers.
+///
+/// # Safety
+/// Any bytes are a `T`.
+unsafe fn get<T>(
+    socket: &OwnedFd,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: &mut T,
+) -> Result<(), Error> {
+    let (mut length, at) = (size_of::<T>() as libc::socklen_t, std::ptr::from_mut(value).cast());
+    // SAFETY: the value has room for this length, and is still one with what is written to it.
+    check(unsafe { libc::getsockopt(socket.as_raw_fd(), level, option, at, &raw mut length) })
+        .map(drop)
 }

@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use tidemill_stdx::internet::complete;
 
-use super::{FRAME_BYTES_MAX, check, index_of, last};
+use super::{FRAME_BYTES_MAX, check, get, index_of, last, set};
 use crate::region::Region;
 use crate::{Avail, Error, Kind, Pore, Signal, Width};
 
@@ -51,9 +51,9 @@ impl PacketRing {
         // SAFETY: it is fresh, and nobody else has it.
         let socket = unsafe { OwnedFd::from_raw_fd(socket) };
         let version = libc::tpacket_versions::TPACKET_V3 as libc::c_int;
-        set(&socket, libc::PACKET_VERSION, &version)?;
+        set(&socket, libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
         // An older kernel shows us our own frames as well.
-        let _ = set(&socket, PACKET_IGNORE_OUTGOING, &1i32);
+        let _ = set(&socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1i32);
         let request = libc::tpacket_req3 {
             tp_block_size: BLOCK_BYTES,
             tp_block_nr: BLOCKS,
@@ -63,7 +63,7 @@ impl PacketRing {
             tp_sizeof_priv: 0,
             tp_feature_req_word: 0,
         };
-        set(&socket, libc::PACKET_RX_RING, &request)?;
+        set(&socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)?;
         let ring = Region::map(&socket, (BLOCK_BYTES * BLOCKS) as usize)?;
         // SAFETY: zeros are an address.
         let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
@@ -123,14 +123,6 @@ impl PacketRing {
     }
 }
 
-fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> Result<(), Error> {
-    let length = size_of::<T>() as libc::socklen_t;
-    let at = std::ptr::from_ref(value).cast();
-    // SAFETY: the value is of this length and lives during the call.
-    let set = unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_PACKET, option, at, length) };
-    check(set).map(drop)
-}
-
 impl Pore for PacketRing {
     fn kind(&self) -> Kind {
         Kind::Packet
@@ -180,6 +172,18 @@ impl Pore for PacketRing {
                 _ => Err(error.into()),
             },
             other => Err(other),
+        }
+    }
+
+    /// The kernel begins to count again after each question.
+    fn take_drops(&mut self) -> u64 {
+        // SAFETY: zeros are such numbers.
+        let mut counts: libc::tpacket_stats_v3 = unsafe { std::mem::zeroed() };
+        let (level, option) = (libc::SOL_PACKET, libc::PACKET_STATISTICS);
+        // SAFETY: they are numbers.
+        match unsafe { get(&self.socket, level, option, &mut counts) } {
+            Ok(()) => counts.tp_drops.into(),
+            Err(_) => 0,
         }
     }
 

@@ -10,7 +10,7 @@
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use super::{check, index_of, last};
+use super::{check, get, index_of, last, set};
 use crate::region::Region;
 use crate::{Avail, Error, Kind, Pore, Signal, Width};
 
@@ -100,6 +100,8 @@ pub struct Xdp {
     /// Frames that can be sent from.
     free: Vec<u64>,
     is_kick_due: bool,
+    /// Drops that the kernel has counted, when it was last asked.
+    drops: u64,
     _program: OwnedFd,
     _map: OwnedFd,
 }
@@ -123,16 +125,19 @@ impl Xdp {
         register[0] = umem.address(0, u64::from(bytes))?.expose_provenance() as u64;
         register[1] = u64::from(bytes);
         register[2] = u64::from(FRAME_BYTES);
-        set(&socket, libc::XDP_UMEM_REG, &register)?;
+        set(&socket, libc::SOL_XDP, libc::XDP_UMEM_REG, &register)?;
         for ring in [
             libc::XDP_UMEM_FILL_RING,
             libc::XDP_UMEM_COMPLETION_RING,
             libc::XDP_RX_RING,
             libc::XDP_TX_RING,
         ] {
-            set(&socket, ring, &ENTRIES)?;
+            set(&socket, libc::SOL_XDP, ring, &ENTRIES)?;
         }
-        let at = offsets(&socket)?;
+        // SAFETY: zeros are offsets.
+        let mut at: libc::xdp_mmap_offsets = unsafe { std::mem::zeroed() };
+        // SAFETY: they are numbers.
+        unsafe { get(&socket, libc::SOL_XDP, libc::XDP_MMAP_OFFSETS, &mut at) }?;
         let ring = |at, page, entry| Ring::map(&socket, at, page, entry);
         let rx = ring(&at.rx, libc::XDP_PGOFF_RX_RING as u64, DESCRIPTOR_BYTES)?;
         let tx = ring(&at.tx, libc::XDP_PGOFF_TX_RING as u64, DESCRIPTOR_BYTES)?;
@@ -165,6 +170,7 @@ impl Xdp {
             umem,
             free,
             is_kick_due: false,
+            drops: 0,
             _program: program,
             _map: map,
         })
@@ -271,6 +277,17 @@ impl Pore for Xdp {
         }
     }
 
+    fn take_drops(&mut self) -> u64 {
+        // SAFETY: zeros are such numbers.
+        let mut counts: libc::xdp_statistics = unsafe { std::mem::zeroed() };
+        // SAFETY: they are numbers.
+        if unsafe { get(&self.socket, libc::SOL_XDP, libc::XDP_STATISTICS, &mut counts) }.is_err() {
+            return 0;
+        }
+        let drops = counts.rx_dropped.wrapping_add(counts.rx_ring_full);
+        drops.wrapping_sub(std::mem::replace(&mut self.drops, drops))
+    }
+
     fn is_ring_due(&mut self) -> bool {
         self.is_kick_due
     }
@@ -278,26 +295,6 @@ impl Pore for Xdp {
     fn signals(&self) -> Vec<Signal> {
         vec![Signal::Ready(self.socket.as_raw_fd())]
     }
-}
-
-fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> Result<(), Error> {
-    let length = size_of::<T>() as libc::socklen_t;
-    let at = std::ptr::from_ref(value).cast();
-    // SAFETY: the value is of this length and lives during the call.
-    check(unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_XDP, option, at, length) })
-        .map(drop)
-}
-
-fn offsets(socket: &OwnedFd) -> Result<libc::xdp_mmap_offsets, Error> {
-    // SAFETY: zeros are offsets.
-    let mut offsets: libc::xdp_mmap_offsets = unsafe { std::mem::zeroed() };
-    let mut length = size_of::<libc::xdp_mmap_offsets>() as libc::socklen_t;
-    let (option, at) = (libc::XDP_MMAP_OFFSETS, (&raw mut offsets).cast());
-    // SAFETY: there is room for this length.
-    check(unsafe {
-        libc::getsockopt(socket.as_raw_fd(), libc::SOL_XDP, option, at, &raw mut length)
-    })?;
-    Ok(offsets)
 }
 
 fn bind(socket: &OwnedFd, index: u32, queue: u32) -> Result<(), Error> {

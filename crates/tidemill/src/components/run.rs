@@ -138,6 +138,8 @@ pub struct Ended {
     pub counts: Counts,
     /// The most bytes that components used.
     pub peak_bytes: u64,
+    /// Frames that the kernel dropped before a pore could read them.
+    pub pore_drops: u64,
     /// What came of the packet graph, if there was one.
     pub packets: Option<packets::Ended>,
     /// The most that a timer of the loop was late.
@@ -380,6 +382,7 @@ impl World {
             // Whatever became of it, nobody waits any longer.
             let _ = lp.run_until(&mut self, end);
         }
+        let pore_drops = self.systems.pore_drops();
         let packets = self.systems.stop_packets();
         let out_of_order = packets.iter().flat_map(|packets| &packets.out_of_order);
         let mut problems = self.systems.problems();
@@ -401,6 +404,7 @@ impl World {
             how,
             counts,
             peak_bytes,
+            pore_drops,
             packets,
             timer_late_max,
             components_given,

@@ -167,6 +167,11 @@ impl Systems {
         self.network.has_unsent()
     }
 
+    /// Frames that the kernel dropped before a pore could read them.
+    pub(super) fn pore_drops(&mut self) -> u64 {
+        self.pores.dropped()
+    }
+
     /// Ends the packet graph, and says what came of it, if there was one.
     pub(super) fn stop_packets(&mut self) -> Option<crate::packets::Ended> {
         self.packets.stop()

@@ -103,6 +103,11 @@ impl PoreSystem {
         }
     }
 
+    /// Frames that the kernel dropped before a pore could read them.
+    pub(super) fn dropped(&mut self) -> u64 {
+        self.pores.dropped()
+    }
+
     /// Takes the buffer back, unless it has become large.
     fn keep_for_data(&mut self, mut data: Vec<u8>) {
         if data.capacity() <= KEPT_BYTES_MAX {

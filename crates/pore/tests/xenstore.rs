@@ -1,8 +1,14 @@
 //! The store behind its page and its socket, asked by the native driver and by hand.
 
+use std::fs::File;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
 
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
+use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::time::{ClockId, clock_gettime};
 use tidemill_pore::xenstore::outlet::{Failure, Outlet};
 use tidemill_pore::xenstore::page;
 use tidemill_pore::xenstore::server::{Server, Settings};
@@ -144,7 +150,7 @@ fn watches_fire_at_once_and_at_changes() {
                     String::from_utf8_lossy(&token)
                 );
             }
-            std::thread::sleep(std::time::Duration::from_millis(1));
+            std::thread::sleep(Duration::from_millis(1));
         }
         "nothing".to_owned()
     };
@@ -317,7 +323,7 @@ fn hostile_guests_lose_their_page_and_others_do_not_notice() {
             if error != 0 {
                 return error;
             }
-            std::thread::sleep(std::time::Duration::from_millis(1));
+            std::thread::sleep(Duration::from_millis(1));
         }
         0
     };
@@ -363,4 +369,42 @@ fn requests_in_flight_are_answered_by_number() {
         std::thread::yield_now();
     }
     assert_eq!(answers, (0..2000).collect::<Vec<_>>());
+}
+
+const CHILD: &str = "TIDEMILL_XENSTORE_CHILD";
+
+/// A process of its own, which may use up its descriptors.
+#[test]
+fn child_without_descriptors() {
+    if std::env::var_os(CHILD).is_none() {
+        return;
+    }
+    let store = Store::start("full", 0, 0);
+    let client = socket(AddressFamily::UNIX, SocketType::STREAM, None).expect("a socket");
+    let address = SocketAddrUnix::new(store.folder.join("streams")).expect("an address");
+    let most = Rlimit { current: Some(64), maximum: Some(64) };
+    setrlimit(Resource::Nofile, most).expect("a lower limit");
+    let filling: Vec<File> = std::iter::from_fn(|| File::open("/").ok()).collect();
+    assert!(filling.len() > 20, "{}", filling.len());
+    connect(&client, &address).expect("it queues");
+    let before = cpu();
+    std::thread::sleep(Duration::from_millis(600));
+    let used = cpu() - before;
+    assert!(used < Duration::from_millis(150), "{used:?} of 600 ms");
+    drop(filling);
+    let mut outlet = Outlet::stream(UnixStream::from(client)).expect("a connection");
+    check_requests(&mut outlet);
+}
+
+fn cpu() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).expect("a time")
+}
+
+#[test]
+fn who_cannot_be_let_in_for_want_of_descriptors_waits_and_the_server_rests() {
+    let status = Command::new(std::env::current_exe().expect("this program"))
+        .args(["child_without_descriptors", "--nocapture"])
+        .env(CHILD, "1")
+        .status();
+    assert!(status.expect("a process").success());
 }

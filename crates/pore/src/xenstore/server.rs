@@ -14,7 +14,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -33,6 +33,8 @@ const UNSENT_MAX: usize = 1 << 18;
 
 /// Polls with success before the sockets are looked at.
 const POLLS_MAX: u32 = 64;
+/// How long nobody is let in after that has failed.
+const REST: Duration = Duration::from_millis(100);
 
 /// How a server is set up.
 #[derive(Clone, Debug)]
@@ -74,6 +76,7 @@ impl Server {
             first_index: settings.first_index,
             domain: settings.domain,
             patience: Patience::default(),
+            rests_until: None,
         };
         state.store.introduce(settings.domain);
         let thread = std::thread::Builder::new().name("xenstore".to_owned());
@@ -123,6 +126,8 @@ struct State {
     first_index: u32,
     domain: u32,
     patience: Patience,
+    /// Until then nobody is let in: the last attempt failed, and would again at once.
+    rests_until: Option<Instant>,
 }
 
 /// What poll found, beside the clients.
@@ -191,12 +196,16 @@ impl State {
         some
     }
 
-    fn sleep(&self, at_most: Option<Timespec>) -> io::Result<Found> {
-        let mut polled = vec![
-            PollFd::from_borrowed_fd(self.stop.fd(), PollFlags::IN),
-            PollFd::new(&self.pages, PollFlags::IN),
-        ];
-        polled.extend(self.streams.as_ref().map(|it| PollFd::new(it, PollFlags::IN)));
+    fn sleep(&mut self, at_most: Option<Timespec>) -> io::Result<Found> {
+        let now = Instant::now();
+        self.rests_until.take_if(|until| *until <= now);
+        let rest = self.rests_until.map(|until| until.duration_since(now));
+        let at_most = at_most.or_else(|| rest.and_then(|rest| rest.try_into().ok()));
+        let mut polled = vec![PollFd::from_borrowed_fd(self.stop.fd(), PollFlags::IN)];
+        if rest.is_none() {
+            polled.push(PollFd::new(&self.pages, PollFlags::IN));
+            polled.extend(self.streams.as_ref().map(|it| PollFd::new(it, PollFlags::IN)));
+        }
         let fixed = polled.len();
         let mut ends = Vec::with_capacity(self.clients.len());
         for client in &self.clients {
@@ -221,17 +230,29 @@ impl State {
     }
 
     fn connect(&mut self) {
-        while let Ok((peer, _)) = self.pages.accept() {
+        if self.let_in().is_err() {
+            self.rests_until = Some(Instant::now() + REST);
+        }
+    }
+
+    /// Takes all who wait.
+    ///
+    /// # Errors
+    /// They cannot be taken: there are no descriptors left, for example.
+    fn let_in(&mut self) -> io::Result<()> {
+        while let Some(peer) = taken(self.pages.accept())? {
             if let Ok(page) = page::offer_to(peer, self.first_index) {
                 self.add(Line::Page(page));
             }
         }
-        let peers = self.streams.iter().flat_map(|it| std::iter::from_fn(|| it.accept().ok()));
-        for (peer, _) in peers.collect::<Vec<_>>() {
+        while let Some(streams) = &self.streams
+            && let Some(peer) = taken(streams.accept())?
+        {
             if peer.set_nonblocking(true).is_ok() {
                 self.add(Line::Stream(peer));
             }
         }
+        Ok(())
     }
 
     fn add(&mut self, line: Line) {
@@ -279,6 +300,15 @@ impl State {
             client.send();
             client.signal();
         }
+    }
+}
+
+/// Who was accepted; nobody if nobody waits.
+fn taken<A>(accepted: io::Result<(UnixStream, A)>) -> io::Result<Option<UnixStream>> {
+    match accepted {
+        Ok((peer, _)) => Ok(Some(peer)),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -42,10 +42,22 @@ impl Word {
         Word { text, space: false, place: Place::Tight, kind: Kind::Directive }
     }
 
-    /// Its columns, with the blank before it.
+    /// Its columns on the line where it begins, with the blank before it; a comment may go on.
     fn width(&self) -> usize {
-        usize::from(self.space) + self.text.chars().count()
+        usize::from(self.space) + self.text.lines().next().map_or(0, |line| line.chars().count())
     }
+
+    /// The columns of its last line, if that is another than its first.
+    fn ends_at(&self) -> Option<usize> {
+        self.text.rsplit_once('\n').map(|(_, last)| last.chars().count())
+    }
+}
+
+/// The columns of words on the line where they begin.
+fn width(words: &[Word]) -> usize {
+    let broken = words.iter().position(|word| word.ends_at().is_some());
+    let first = broken.map_or(words, |last| &words[..=last]);
+    first.iter().map(Word::width).sum()
 }
 
 /// One statement on its way to lines.
@@ -118,7 +130,7 @@ impl Lines<'_> {
 
     /// Puts a term where it fits: on this line, on the next, or broken over several.
     fn fill(&mut self, words: &[Word]) {
-        let width: usize = words.iter().map(Word::width).sum();
+        let width = width(words);
         if self.column.is_some_and(|column| column + width > WIDTH) && words[0].place == Place::Term
         {
             self.end();
@@ -132,8 +144,7 @@ impl Lines<'_> {
             let more = |word: &&Word| word.place != Place::Inner;
             let length = 1 + rest[1..].iter().take_while(more).count();
             let (part, others) = rest.split_at(length);
-            let width: usize = part.iter().map(Word::width).sum();
-            let full = self.column.is_some_and(|column| column + width > WIDTH);
+            let full = self.column.is_some_and(|column| column + self::width(part) > WIDTH);
             if full && part[0].place == Place::Inner {
                 self.end();
                 self.indent += CONTINUATION;
@@ -154,9 +165,10 @@ impl Lines<'_> {
             }
             None => {
                 self.out.extend(std::iter::repeat_n(' ', self.indent));
-                self.column = Some(self.indent + word.text.chars().count());
+                self.column = Some(self.indent + word.width() - usize::from(word.space));
             }
         }
+        self.column = word.ends_at().or(self.column);
         self.out.push_str(&word.text);
     }
 

@@ -72,6 +72,11 @@ fn mutated_schemas_do_no_harm() {
 
 #[test]
 fn mutated_descriptors_do_no_harm() {
-    let seeds = mutate::seeds("tests/proto", &["fds"]);
+    let found = mutate::seeds("tests/corpora/descriptors", &[]);
+    for (path, bytes) in &found {
+        assert!(!schemas::check_descriptors(bytes), "{path:?} is refused");
+    }
+    let mut seeds = mutate::seeds("tests/proto", &["fds"]);
+    seeds.extend(found);
     bombard(&seeds, 1000, schemas::check_descriptors);
 }

@@ -177,7 +177,7 @@ impl Reader<'_> {
                 5 => file.enums.push(self.enum_(bytes(value)?, None)?),
                 6 => file.services.push(self.service(bytes(value)?)?),
                 7 => {
-                    let (field, _) = self.field(bytes(value)?, None)?;
+                    let field = self.extension(bytes(value)?, None)?;
                     file.extensions.push(field);
                 }
                 8 => options(value, &mut file.options)?,
@@ -232,6 +232,9 @@ impl Reader<'_> {
                 1 => message.name = name(value)?,
                 2 => {
                     let member = self.field(bytes(value)?, Some(id))?;
+                    if self.draft.field(member.0).is_extension() {
+                        return Err("a field that is no extension extends a message");
+                    }
                     self.members.push(member);
                 }
                 3 => message.messages.push(self.message(bytes(value)?, Some(id), depth + 1)?),
@@ -243,7 +246,7 @@ impl Reader<'_> {
                     message.extension_ranges.push(range);
                 }
                 6 => {
-                    let (field, _) = self.field(bytes(value)?, Some(id))?;
+                    let field = self.extension(bytes(value)?, Some(id))?;
                     message.extensions.push(field);
                 }
                 7 => options(value, &mut message.options)?,
@@ -271,6 +274,12 @@ impl Reader<'_> {
         message.map_entry = raw::last_varint(options, 7) == Some(1);
         *self.draft.message_mut(id) = message;
         Ok(id)
+    }
+
+    fn extension(&mut self, descriptor: &[u8], scope: Option<MessageId>) -> Read<FieldId> {
+        let (field, _) = self.field(descriptor, scope)?;
+        let extends = self.draft.field(field).is_extension();
+        if extends { Ok(field) } else { Err("an extension extends no message") }
     }
 
     /// A field and the place of its oneof.

@@ -108,3 +108,26 @@ fn take(fd: BorrowedFd<'_>) -> Result<u64, Errno> {
     preadv2(fd, &mut parts, u64::MAX, ReadWriteFlags::NOWAIT)?;
     Ok(u64::from_ne_bytes(count))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn waiting_ends_with_a_ring_and_takes_it_back() {
+        let bell = Doorbell::new().expect("a bell");
+        bell.ring().expect("it is ours");
+        let (start, long, short) =
+            (Instant::now(), Duration::from_secs(30), Duration::from_millis(30));
+        bell.wait(long);
+        assert!(start.elapsed() < long);
+        // The ring is taken: the next wait lasts as long as it may.
+        let start = Instant::now();
+        bell.wait(short);
+        assert!(start.elapsed() >= short);
+        // Who has not been rung takes nothing.
+        bell.ring().expect("it is ours");
+        assert_eq!(take(bell.fd()).expect("rung"), 1);
+    }
+}

@@ -82,3 +82,21 @@ impl From<rustix::io::Errno> for Error {
         Error::System(error.into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::error::Error as _;
+
+    #[test]
+    fn errors_say_what_was_wrong_and_whose_fault_it_was() {
+        let outside = Error::OutOfBounds { offset: 8, length: 4, size: 10 };
+        assert_eq!(outside.to_string(), "4 bytes at 8 are outside the 10 bytes of the pore");
+        let index = Error::BadIndex { theirs: 9, ours: 1, size: 4 };
+        assert_eq!(index.to_string(), "bad ring index: 9 against 1 in a ring of 4 bytes");
+        assert!(index.source().is_none());
+        let system = Error::from(io::Error::from(io::ErrorKind::NotFound));
+        assert_eq!(system.to_string(), "entity not found");
+        assert!(system.source().is_some());
+    }
+}

@@ -3,8 +3,8 @@
 //! `tidy` checks what neither the compiler nor clippy does: that dependencies go down the floors
 //! of the house only, that `unsafe` stays where it may be, that sources keep their form. It prints
 //! all findings as `FILE:LINE: message` and ends with status 1 if there are any. `conformance`
-//! runs the public suite for Protocol Buffers, `soak` what takes hours: Miri, sanitizers, valgrind
-//! and the fuzz targets.
+//! runs the public suite for Protocol Buffers, `soak` what takes hours: Miri, sanitizers, valgrind,
+//! comparisons with plain evaluators and the fuzz targets.
 #![forbid(unsafe_code)]
 
 mod conformance;
@@ -17,7 +17,8 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask tidy
        cargo xtask conformance [--engine native|table] [--direct|--fast] [--or-skip]
-       cargo xtask soak [miri|sanitizer|packages|fuzz]... [--target NAME]... [--for SECONDS]";
+       cargo xtask soak [miri|sanitizer|packages|compare|fuzz]... [--target NAME]...
+                        [--for SECONDS]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

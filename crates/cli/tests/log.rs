@@ -43,7 +43,7 @@ fn files_are_stronger_than_topics_and_places_are_shown() {
     let place = "trace net crates/overlog/src/fleet/mod.rs:";
     // Three pings and three answers.
     assert_eq!(lines(&output, place).len(), 6, "{}", stderr(&output));
-    assert_eq!(lines(&output, "debug net crates/overlog/src/net/endpoint/mod.rs:").len(), 2);
+    assert_eq!(lines(&output, "debug net crates/fabric/src/endpoint.rs:").len(), 2);
     assert!(lines(&output, "debug plan").is_empty());
 }
 

@@ -262,14 +262,40 @@ fn changes_are_watched() {
 }
 
 #[test]
+fn tuples_from_outside_say_where_they_lie() {
+    let folder = Folder::new();
+    let file = folder.file(
+        "pair.olg",
+        "watch(first). watch(second).\n\
+         r1 first(@X, Y) :- pair(@X, Y).\nr2 second(@Y, X) :- pair(X, @Y).\n",
+    );
+    let options = "--nodes 2 --for 1 --inject";
+    let seen = |tuple: &str| {
+        let mut words: Vec<&str> = vec!["sim", &file];
+        words.extend(options.split(' '));
+        words.push(tuple);
+        let output = tidemill().args(words).output().expect("runs");
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let first = text.lines().find(|line| line.contains(" s ")).unwrap_or("").to_owned();
+        first.split(' ').skip(1).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(seen("pair(\"n1:1\", 5)"), "n1:1 s r1 first(\"n1:1\", 5)");
+    assert_eq!(seen("pair(5, @\"n1:1\")"), "n1:1 s r2 second(\"n1:1\", 5)");
+}
+
+#[test]
 fn options_without_effect_are_mistakes() {
     let folder = Folder::new();
     let file = folder.file("ping.olg", PING);
-    let output = run(&format!("run {file} --nodes 1 --for 0.1 --memory 1M --workers 4 --ui a:1"));
+    let output = run(&format!("run {file} --nodes 1 --for 0.1 --memory 1M --workers 4"));
     assert_eq!(status(&output), 2);
-    for option in ["--memory", "--workers", "--ui"] {
+    for option in ["--memory", "--workers"] {
         let expected = format!("tidemill: {option} has no effect here");
         assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
+    }
+    for unknown in ["run --ui a:1", "run --token t", "explain --profile"] {
+        assert_eq!(status(&run(&format!("{unknown} {file}"))), 2, "{unknown}");
     }
     assert_eq!(status(&run(&format!("sim {file} --for 1 --engine compiled"))), 2);
     assert_eq!(status(&run(&format!("sim {file} --for 1 --engine interpret"))), 0);

@@ -17,7 +17,7 @@ use crate::check::{self, Checked, system};
 use crate::ir::Catalog;
 use crate::lower;
 use crate::node::Stages;
-use crate::program::{Compiled, Fact, Query, StageUse, Trace, Watch};
+use crate::program::{Compiled, Fact, Query, StageUse, Watch};
 use crate::rewrite::{self, Parts, View};
 use crate::stage::Registry;
 use crate::stratify::{self, Group};
@@ -153,9 +153,6 @@ fn statements(program: &Program, sources: &Sources, catalog: &Catalog) -> Compil
                 let relation = find(&watch.name);
                 compiled.watches.extend(relation.map(|relation| Watch { relation, stages }));
             }
-            Statement::Trace(trace) | Statement::TraceTable(trace) => {
-                compiled.traces.extend(find(&trace.name).map(|relation| Trace { relation }));
-            }
             Statement::Query(query) => {
                 compiled.queries.extend(find(&query.pattern.name).map(|relation| Query {
                     relation,
@@ -172,6 +169,8 @@ fn statements(program: &Program, sources: &Sources, catalog: &Catalog) -> Compil
             }
             Statement::Materialize(_)
             | Statement::Index(_)
+            | Statement::Trace(_)
+            | Statement::TraceTable(_)
             | Statement::Namespace(_)
             | Statement::Rule(_) => {}
         }

@@ -18,8 +18,6 @@ pub struct Compiled {
     pub facts: Vec<Fact>,
     /// What is watched, in source order; a relation may stand there more than once.
     pub watches: Vec<Watch>,
-    /// What is traced, in source order.
-    pub traces: Vec<Trace>,
     /// Standing queries, in source order.
     pub queries: Vec<Query>,
     /// External operators, in source order.
@@ -50,13 +48,6 @@ pub struct Watch {
     pub relation: RelationId,
     /// The stages of a tuple's life that are shown.
     pub stages: Stages,
-}
-
-/// `trace` or `traceTable`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Trace {
-    /// The relation.
-    pub relation: RelationId,
 }
 
 /// `Query p(...)`.
@@ -94,4 +85,6 @@ pub struct Export {
     pub out: RelationId,
     /// The hidden table, of the same columns, that is filled there.
     pub into: RelationId,
+    /// The column with the trail, if its rows may come back to support themselves.
+    pub trail: Option<u32>,
 }

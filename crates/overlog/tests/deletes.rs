@@ -64,3 +64,29 @@ fn a_deleted_row_stays_away_while_others_change() {
         assert!(without(&network) && found.contains(&(1, 2)), "{change}: {found:?}");
     }
 }
+
+#[test]
+fn the_absence_of_a_row_that_came_and_went_is_nothing_new() {
+    let program = r#"
+        materialize(edge, infinity, infinity, keys(1, 2)).
+        materialize(closed, infinity, infinity, keys(1, 2)).
+        materialize(open, infinity, infinity, keys(1, 2)).
+        r1 open(@N, X) :- edge(@N, X), notin closed(@N, X).
+        d1 delete open(@N, X) :- cut(@N, X).
+        c1 closed(@N, X) :- flash(@N, X).
+        c2 delete closed(@N, X) :- flash(@N, X).
+        c3 delete closed(@N, X) :- blink(@N, X).
+        c4 closed(@N, X) :- blink(@N, X).
+    "#;
+    let mut network = Network::new(program, 1, 1);
+    let open = |network: &Network| network.rows(0, "open").len();
+    network.inject(0, "edge(\"n0:1\", 1)").run_for(1.0);
+    assert_eq!(open(&network), 1);
+    network.inject(0, "cut(\"n0:1\", 1)").inject(0, "flash(\"n0:1\", 1)").run_for(1.0);
+    assert_eq!(open(&network), 0);
+    // It came to stay, was there before and after another change, and then goes.
+    network.inject(0, "closed(\"n0:1\", 1)").inject(0, "blink(\"n0:1\", 1)").run_for(1.0);
+    assert_eq!(open(&network), 0);
+    network.delete(0, "closed(\"n0:1\", 1)").run_for(1.0);
+    assert_eq!(open(&network), 1);
+}

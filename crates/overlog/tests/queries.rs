@@ -20,6 +20,10 @@ const PROGRAM: &str = r#"
     cost("n0:1", 1, 2.5). cost("n0:1", 2, "much").
     r1 late(X, @N) :- hint(X, @N).
     late(7, @"n0:1").
+    materialize(pair, infinity, infinity, keys(1, 2)).
+    r2 pair(X, @Y) :- both(X, @Y).
+    r3 pair(@X, Y) :- either(@X, Y).
+    pair("n0:1", "n5:1"). pair("n6:1", @"n0:1").
 "#;
 
 fn network() -> Network {
@@ -51,7 +55,7 @@ fn a_table_is_given_sorted_by_value() {
 
 #[test]
 fn a_rule_is_evaluated_over_the_node() {
-    let cases: [(&str, &[&str]); 14] = [
+    let cases: [(&str, &[&str]); 16] = [
         ("big(X) :- edge(@N, X), X > 1.", &["big(2)", "big(30)"]),
         ("x(N, X) :- edge(N, X), X == 2", &[r#"x("n0:1", 2)"#]),
         (r#"x(X) :- edge(@"n0:1", X), X < 2."#, &["x(1)"]),
@@ -70,6 +74,9 @@ fn a_rule_is_evaluated_over_the_node() {
         ("same(N) :- edge(@N, X).", &[r#"same("n0:1")"#]),
         // A table whose location is not its first column.
         ("l(X, N) :- late(X, @N).", &[r#"l(7, "n0:1")"#]),
+        // One whose location is in either.
+        ("p(X) :- pair(X, @N).", &[r#"p("n6:1")"#]),
+        ("p(X) :- pair(@N, X).", &[r#"p("n5:1")"#]),
     ];
     for (text, expected) in cases {
         assert_eq!(ask(text).expect(text), expected, "{text}");

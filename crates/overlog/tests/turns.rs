@@ -232,3 +232,31 @@ fn a_replaced_row_goes_before_the_new_one_comes() {
     let expected = [r#"i - t("n0:1", 1)"#, r#"d - t("n0:1", 1)"#, r#"i - t("n0:1", 2)"#];
     assert_eq!(*network.lines.borrow(), expected);
 }
+
+/// Whether or not it is watched, which must not change what rules do.
+#[test]
+fn a_refresh_of_hard_state_refreshes_nothing_else() {
+    for watch in ["", "watch(hard)."] {
+        let program = format!(
+            r#"
+            {watch}
+            materialize(hard, infinity, infinity, keys(1, 2)).
+            materialize(soft, 5, infinity, keys(1, 2)).
+            materialize(softer, 5, infinity, keys(1, 2)).
+            materialize(most, 5, infinity, keys(1)).
+            p1 hard(@N, 1) :- periodic(@N, E, 1, 20).
+            r1 soft(@N, X) :- hard(@N, X).
+            r2 softer(@N, X) :- soft(@N, X).
+            r3 most(@N, a_MAX<X>) :- hard(@N, X).
+            "#
+        );
+        let mut network = Network::new(&program, 1, 1);
+        let counts = |network: &Network| {
+            ["soft", "softer", "most"].map(|table| network.rows(0, table).len())
+        };
+        network.run_to(5.9);
+        assert_eq!(counts(&network), [1, 1, 1]);
+        network.run_to(6.1);
+        assert_eq!(counts(&network), [0, 0, 0], "{watch}");
+    }
+}

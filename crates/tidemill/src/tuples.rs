@@ -86,6 +86,12 @@ pub fn relation_of(plan: &Plan, pattern: &Pattern) -> Result<RelationId, Unsuite
     }
 }
 
+/// The column that says where a pattern's tuple lies: the one it marks with `@`, else that of its
+/// relation.
+pub fn location_of(plan: &Plan, relation: RelationId, pattern: &Pattern) -> u32 {
+    pattern.location.unwrap_or(plan.relation(relation).location)
+}
+
 /// The columns of a pattern as expressions without registers; `None` if one is `_`.
 pub fn expressions(pattern: &Pattern) -> Option<Vec<Expr>> {
     let expression = |term: &Term| match term {
@@ -122,7 +128,7 @@ pub fn bind(
 ) -> Result<(RelationId, Vec<OwnedValue>), Unsuited> {
     let relation = relation_of(plan, pattern)?;
     let columns = pattern.bind(|param| Parameters(node).get(param)).ok_or(Unsuited::Wildcard)?;
-    let location = plan.relation(relation).location as usize;
+    let location = location_of(plan, relation, pattern) as usize;
     let here = columns.get(location).and_then(|column| column.get().as_str());
     match here == Some(node.address.as_str()) {
         true => Ok((relation, columns)),
@@ -159,6 +165,7 @@ mod tests {
     fn parameters_are_those_of_the_node() {
         assert_eq!(bound("succ(NODE, LANDMARK)"), Ok("\"n3:1\" \"n0:1\" ".to_owned()));
         let id = node_id("n3:1");
+        assert_eq!(bound("succ(1, @NODE)"), Ok("1 \"n3:1\" ".to_owned()));
         assert_eq!(bound("::lookup(\"n3:1\", NODE_ID)"), Ok(format!("\"n3:1\" {id} ")));
     }
 

@@ -5,11 +5,13 @@
 //! | `miri` | the tests of the crates that generate no code, under Miri (nightly toolchain) |
 //! | `sanitizer` | all tests with AddressSanitizer |
 //! | `packages` | the C library and the Python package under valgrind |
+//! | `compare` | random programs of rules against plain evaluators, for a given time |
 //! | `fuzz` | each fuzz target for a given time, with AddressSanitizer |
 //!
 //! A part whose tool is missing fails and names the command that installs it: a check that did not
 //! run is not a check that passed.
 
+mod compare;
 mod fuzz;
 mod miri;
 mod packages;
@@ -26,16 +28,17 @@ pub struct Options<'a> {
     pub parts: Vec<&'a str>,
     /// Fuzz targets; none means all.
     pub targets: Vec<&'a str>,
-    /// How long each fuzz target runs.
+    /// How long the comparison and each fuzz target run.
     pub seconds: u64,
 }
 
 type Part = fn(&Path, &Options<'_>) -> Result<(), String>;
 
-const PARTS: [(&str, Part); 4] = [
+const PARTS: [(&str, Part); 5] = [
     ("miri", miri::run),
     ("sanitizer", sanitizer::run),
     ("packages", packages::run),
+    ("compare", compare::run),
     ("fuzz", fuzz::run),
 ];
 

@@ -35,8 +35,6 @@ impl Idle for RunArgs {
             (self.busy_wait, "--busy-wait", PACKETS),
             (self.no_checkpoints, "--no-checkpoints", COMPONENTS),
             (self.perf_map, "--perf-map", "rules are interpreted in this version"),
-            (self.ui.is_some(), "--ui", "there is no web view in this version"),
-            (self.token.is_some(), "--token", "this version lets nobody change a running program"),
             (!self.arguments.is_empty(), "-- ARG", COMPONENTS),
         ];
         chosen(given).chain(engine(self.engine.engine)).collect()
@@ -53,7 +51,6 @@ impl Idle for ExplainArgs {
     fn idle(&self) -> Vec<(&'static str, &'static str)> {
         let given = [
             (self.asm, "--asm", "rules are interpreted in this version"),
-            (self.profile, "--profile", "this version keeps no profile of rules"),
             (self.message.is_some(), "--type", "it concerns schemas, and the program has rules"),
         ];
         chosen(given).collect()
@@ -76,8 +73,6 @@ pub fn idle_with_components(args: &RunArgs, has_graph: bool) -> Vec<String> {
         (args.engine.turn_limit.is_some(), "--turn-limit", RULES),
         (alone && args.engine.engine == Some(EngineKind::Dispatch), "--engine dispatch", GRAPHS),
         (alone && args.busy_wait, "--busy-wait", GRAPHS),
-        (args.ui.is_some(), "--ui", "there is no web view in this version"),
-        (args.token.is_some(), "--token", "this version lets nobody change a running program"),
     ];
     chosen(given).map(note).collect()
 }
@@ -106,7 +101,6 @@ pub fn idle_sim_with_components(args: &SimArgs) -> Vec<String> {
 pub fn idle_in_components(args: &ExplainArgs) -> Vec<String> {
     let schemas = "it concerns schemas, and the program has components";
     let given = [
-        (args.profile, "--profile", "this version keeps no profile of components"),
         (args.message.is_some(), "--type", schemas),
         (!args.sources.defines.is_empty(), "-D", RULES),
         (!args.sources.includes.is_empty(), "-I", RULES),

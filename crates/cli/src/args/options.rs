@@ -99,12 +99,6 @@ pub struct RunArgs {
     /// Tell perf the names of compiled functions, in /tmp/perf-PID.map
     #[arg(long)]
     pub perf_map: bool,
-    /// Serve the web view here
-    #[arg(long, value_name = "ADDR", value_parser = address)]
-    pub ui: Option<String>,
-    /// What others must know to change this program
-    #[arg(long, value_name = "T")]
-    pub token: Option<String>,
     /// What components read as their arguments
     #[arg(last = true, value_name = "ARG")]
     pub arguments: Vec<String>,
@@ -189,9 +183,6 @@ pub struct ExplainArgs {
     /// Print the native code
     #[arg(long)]
     pub asm: bool,
-    /// Say where the time went in the last run
-    #[arg(long)]
-    pub profile: bool,
     /// Explain one message type of a schema
     #[arg(long = "type", value_name = "T")]
     pub message: Option<String>,

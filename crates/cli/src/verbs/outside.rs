@@ -76,7 +76,10 @@ fn tuples(given: &Tuples, plan: &Plan, report: Reporter) -> Result<Vec<Extra>, S
                 let relation = tuples::relation_of(plan, &pattern);
                 let columns = tuples::expressions(&pattern).ok_or(tuples::Unsuited::Wildcard);
                 match relation.and_then(|relation| Ok((relation, columns?))) {
-                    Ok((relation, columns)) => extra.push(Extra { relation, columns }),
+                    Ok((relation, columns)) => {
+                        let location = tuples::location_of(plan, relation, &pattern);
+                        extra.push(Extra { relation, columns, location });
+                    }
                     Err(unsuited) => found.push(wrong(0, unsuited.to_string())),
                 }
             }

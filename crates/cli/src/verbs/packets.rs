@@ -121,7 +121,6 @@ fn idle(args: &RunArgs, report: Reporter) {
         (args.root.is_some(), "--root"),
         (args.png.is_some(), "--png"),
         (args.engine.json, "--json"),
-        (args.token.is_some(), "--token"),
         (!args.arguments.is_empty(), "-- ARG"),
     ];
     for (_, option) in given.iter().filter(|given| given.0) {

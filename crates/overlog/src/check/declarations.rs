@@ -6,7 +6,7 @@ use tidemill_stdx::diag::Diagnostic;
 use super::symbols::{Symbol, Symbols};
 use super::{expressions, system};
 use crate::ast::{
-    Arg, ExprKind, Fact, Ident, Keys, Name, Program, Query, Stage, Statement, WatchMod,
+    Arg, ExprKind, Fact, Ident, Keys, Name, Program, Query, Stage, Statement, Watch, WatchMod,
 };
 use crate::compile::Options;
 use crate::node::Stages;
@@ -29,9 +29,13 @@ pub(crate) fn check(
                 check.hint(&it.hint);
             }
             Statement::Watch(it) => check.watched(&it.name),
-            Statement::Trace(it) => check.known(&it.name),
+            Statement::Trace(it) => {
+                check.known(&it.name);
+                check.traced("trace", it);
+            }
             Statement::TraceTable(it) => {
                 check.table(&it.name, "`traceTable` follows the changes of a table");
+                check.traced("traceTable", it);
             }
             Statement::WatchMod(it) => check.watchmod(it),
             Statement::Stage(it) => check.stage(it),
@@ -78,6 +82,15 @@ impl Check<'_, '_> {
         let message = format!("nothing in this program is called `{}`", name.written);
         let found = Diagnostic::warning("undefined-relation", name.span, message);
         self.report(self.suggest(found, name));
+    }
+
+    /// What a trace records is kept in tables that this version does not fill.
+    fn traced(&mut self, statement: &str, trace: &Watch) {
+        let name = &trace.name.written;
+        let message = format!("`{statement}` records nothing in this version");
+        let found = Diagnostic::warning("trace", trace.span, message)
+            .help(format!("`watch({name}).` prints what becomes of its tuples"));
+        self.report(found);
     }
 
     fn suggest(&self, diagnostic: Diagnostic, name: &Name) -> Diagnostic {

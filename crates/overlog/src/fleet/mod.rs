@@ -76,6 +76,7 @@ struct Alive {
     /// Its connections, if tuples travel by those.
     streams: Option<Streams>,
     expiry: Option<TimerId>,
+    release: Option<TimerId>,
     post: Option<TimerId>,
     periodics: Vec<TimerId>,
 }
@@ -160,6 +161,8 @@ pub struct Extra {
     pub relation: tidemill_relation::plan::RelationId,
     /// Its columns, without registers.
     pub columns: Vec<tidemill_relation::expr::Expr>,
+    /// The column that says where it lies.
+    pub location: u32,
 }
 
 /// A node of a fleet.
@@ -354,8 +357,7 @@ fn bring_up<W: World>(
     fleet.opening.iter().for_each(|opening| node.enqueue(opening.clone()));
     let mut tuples = node.facts();
     for extra in &fleet.extra {
-        let location = fleet.program.plan().relation(extra.relation).location;
-        if let Ok(Some(event)) = node.tuple(extra.relation, &extra.columns, location) {
+        if let Ok(Some(event)) = node.tuple(extra.relation, &extra.columns, extra.location) {
             tuples.push(event);
         }
     }
@@ -381,6 +383,7 @@ fn bring_up<W: World>(
         watch,
         streams,
         expiry: None,
+        release: None,
         post: None,
         periodics: Vec::new(),
     };
@@ -435,7 +438,8 @@ pub fn crash<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId) -> Optio
     events.discard(slot.owner);
     slot.queries.into_iter().for_each(|owner| events.discard(owner));
     events.unwatch(alive.watch);
-    let timers = alive.periodics.iter().chain(&alive.expiry).chain(&alive.post);
+    let timers = alive.periodics.iter();
+    let timers = timers.chain(&alive.expiry).chain(&alive.release).chain(&alive.post);
     for &timer in timers {
         events.cancel(timer);
     }

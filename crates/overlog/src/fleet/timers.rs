@@ -1,4 +1,4 @@
-//! Timers of nodes: periodics, expiry of rows, retransmission.
+//! Timers of nodes: periodics, expiry of rows, rows held back, retransmission.
 
 use std::time::Duration;
 
@@ -77,6 +77,17 @@ pub(super) fn arm_expiry<W: World>(world: &mut W, events: &mut Loop<W>, id: Node
     arm(&mut alive.expiry, events, Time(at), move |world: &mut W, events: &mut Loop<W>| {
         let Some((alive, _)) = world.fleet().alive(id, life) else { return };
         alive.node.enqueue(Event::Expiry);
+        turns::schedule(world, events, id, life, 1);
+    });
+}
+
+/// Sets the timer for the end of a hold.
+pub(super) fn arm_release<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+    let Some(at) = alive.node.next_release_ns() else { return };
+    arm(&mut alive.release, events, Time(at), move |world: &mut W, events: &mut Loop<W>| {
+        let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+        alive.node.release();
         turns::schedule(world, events, id, life, 1);
     });
 }

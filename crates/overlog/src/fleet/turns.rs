@@ -81,5 +81,6 @@ fn finish<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) 
     schedule(world, events, id, life, follows);
     timers::post(world, events, id, life);
     timers::arm_expiry(world, events, id, life);
+    timers::arm_release(world, events, id, life);
     world.turned(events);
 }

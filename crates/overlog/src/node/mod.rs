@@ -15,6 +15,7 @@ mod ambient;
 mod counters;
 mod dispatch;
 mod limit;
+mod shipping;
 mod staging;
 mod turn;
 mod watch;
@@ -36,6 +37,7 @@ use crate::program::Compiled;
 use crate::stage::Registry;
 use ambient::NodeAmbient;
 use dispatch::Dispatch;
+use shipping::Shipping;
 use staging::Staging;
 use turn::Turn;
 pub(crate) use turn::is_address;
@@ -44,6 +46,7 @@ use watch::Watching;
 pub use ambient::{Identity, node_id};
 pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
 pub use limit::{GivenUp, Limit, TURN_TUPLES_MAX};
+pub use shipping::HOLD_NS;
 pub use staging::{BYTES_PER_TURN_MAX, INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX};
 pub use turn::Send;
 pub use watch::{Observer, Sighting, Stage, Stages};
@@ -145,6 +148,8 @@ pub enum Event {
     },
     /// Rows of some table have lived long enough.
     Expiry,
+    /// Rows of views that were held back may go.
+    Release,
     /// An operator has more rows for an input of an earlier turn.
     Resume,
     /// Tuples of tables whose changes start no strand, in one commit.
@@ -191,6 +196,7 @@ pub struct Node {
     views: Views,
     turn: Turn,
     staging: Staging,
+    shipping: Shipping,
     /// One per periodic strand.
     periodics: Vec<Periodic>,
     /// Of each periodic, whether a firing waits in the inbox.
@@ -219,6 +225,7 @@ impl Node {
             views,
             turn: Turn::default(),
             staging: Staging::new(&program),
+            shipping: Shipping::default(),
             periodics: Vec::new(),
             firing: vec![false; program.dispatch.periodics.len()],
             inbox: VecDeque::new(),
@@ -330,8 +337,10 @@ impl Node {
         let keep = self.inbox.len().saturating_sub(count);
         self.counters.dropped_queue_full += (self.inbox.len() - keep) as u64;
         for event in self.inbox.drain(keep..) {
-            if let Event::Periodic { timer } = event {
-                self.firing[timer] = false;
+            match event {
+                Event::Periodic { timer } => self.firing[timer] = false,
+                Event::Release => self.shipping.due = false,
+                _ => {}
             }
         }
     }

@@ -228,6 +228,7 @@ impl Node {
                 self.begin_periodic(timer, observer);
             }
             Event::Expiry => self.turn.expiry = true,
+            Event::Release => self.begin_release(),
             Event::Resume => self.resume_stage(observer),
             Event::Facts { tuples } => {
                 for (relation, columns) in tuples {
@@ -476,8 +477,9 @@ impl Node {
     pub fn finish(&mut self, observer: &mut dyn Observer) -> usize {
         let program = self.program.clone();
         let plan = program.plan();
-        let mut follows = 0;
-        for (change, columns) in self.net_changes().iter() {
+        let changes = self.net_changes();
+        let mut follows = self.ship(&program, &changes);
+        for (change, columns) in changes.iter() {
             let columns: Vec<Value<'_>> = columns.iter().collect();
             let stage = match change.kind {
                 ChangeKind::Insert => Stage::Inserted,
@@ -490,7 +492,6 @@ impl Node {
             {
                 observer.violated(self.sighting(change.relation, stage, None, &columns));
             }
-            follows += self.export(&program, change.relation, change.kind, &columns);
             let fires = match change.kind {
                 ChangeKind::Insert => true,
                 ChangeKind::Refresh => plan.relation(change.relation).is_soft(),
@@ -533,43 +534,6 @@ impl Node {
             self.counters.stages[stage].failed += 1;
         }
         self.scratch.reset();
-    }
-
-    /// Sends the change of an exported view to where the row belongs; 1 if that is here, where it
-    /// becomes an event of a later turn as it does elsewhere.
-    fn export(
-        &mut self,
-        program: &Program,
-        relation: RelationId,
-        kind: ChangeKind,
-        columns: &[Value<'_>],
-    ) -> usize {
-        let delete = match kind {
-            ChangeKind::Insert => false,
-            ChangeKind::Delete => true,
-            ChangeKind::Refresh => return 0,
-        };
-        let exports = &program.compiled.exports;
-        let Some(export) = exports.iter().find(|export| export.out == relation) else { return 0 };
-        // The row that has come in its place takes its place there too.
-        if delete && self.database.table(relation).find(columns).is_some() {
-            return 0;
-        }
-        let relation = export.into;
-        let location = program.plan().relation(relation).location;
-        match columns.get(location as usize).and_then(Value::as_str) {
-            Some(address) if address == self.identity.address => {
-                let columns = columns.iter().map(|&column| OwnedValue::new(column)).collect();
-                self.inbox.push_back(Event::Tuple { relation, columns, delete, received: false });
-                return 1;
-            }
-            Some(address) if is_address(address) => {
-                let send = Send { relation, delete, view: true, location };
-                self.turn.sends.push(send, columns);
-            }
-            _ => self.counters.dropped_unaddressed += 1,
-        }
-        0
     }
 
     /// Hands over what the turn has to send, in order.

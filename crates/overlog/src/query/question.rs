@@ -176,9 +176,10 @@ fn locate_here<'p>(
     Ok(())
 }
 
-/// Puts `NODE` into the location column of a predicate; gives back what stood there.
+/// Puts `NODE` into the location column of a predicate, the one marked with `@` if the relation
+/// has its location there in some rules; gives back what stood there.
 fn replace_location(functor: &mut Functor, relation: &Relation) -> Option<Expr> {
-    let place = relation.location as usize;
+    let place = functor.location.unwrap_or(relation.location as usize);
     functor.location = Some(place);
     match functor.args.get_mut(place)? {
         Arg::Expr(expr) => {

@@ -263,7 +263,7 @@ pub(super) fn export(rule: Rule, catalog: &mut Catalog, parts: &mut Parts) {
     let name = catalog.numbered(&rule.name);
     let into = catalog.hidden_table(name, types.clone(), location, key, Softness::Hard);
     catalog.shipped.push(into);
-    parts.exports.push(Export { out, into });
+    parts.exports.push(Export { out, into, trail: None });
 
     let come = arrival(&rule, into, &types);
     let head = Head { relation: out, columns, place: None, action: Action::Insert };

@@ -23,7 +23,8 @@
 //!   shipped row would be on its own trail;
 //! * *nothing else goes*: of the rows that follow from the base by `n` shipments the best trails
 //!   hold rows of fewer only, by induction on `n`;
-//! * *it ends*: trails do not repeat rows, and lesser ones displace greater ones.
+//! * *it ends*: trails do not repeat rows, and lesser ones displace greater ones; soon, as rows are
+//!   shipped in rounds once one has gone (`node/shipping.rs`).
 //!
 //! The table itself is what its rules say, without trails: circles within the node are the view
 //! engine's to break, and the table is complete before its trails are looked for. A row that only
@@ -69,12 +70,13 @@ pub(crate) fn trails(parts: &mut Parts, catalog: &mut Catalog) {
         catalog,
         views: Vec::new(),
     };
-    for export in &parts.exports {
+    for export in &mut parts.exports {
         if trails.circles.contains_key(&export.into) {
             trails.widen(export.into);
         }
         if trails.circles.contains_key(&export.out) {
             trails.widen(export.out);
+            export.trail = trails.tables.get(&export.out).map(|trailed| trailed.at as u32);
         }
     }
     let members: Vec<RelationId> = trails.circles.keys().copied().collect();

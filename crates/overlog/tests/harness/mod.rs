@@ -47,6 +47,13 @@ pub struct Worldlet {
     fleet: Fleet,
 }
 
+impl Worldlet {
+    /// The fleet, to look at.
+    pub fn fleet_ref(&self) -> &Fleet {
+        &self.fleet
+    }
+}
+
 impl World for Worldlet {
     fn fleet(&mut self) -> &mut Fleet {
         &mut self.fleet

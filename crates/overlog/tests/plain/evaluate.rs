@@ -61,6 +61,16 @@ fn head(rule: &Rule, vars: &[Option<String>]) -> Row {
     rule.head.terms.iter().map(|term| value(*term, vars).expect("bound")).collect()
 }
 
+/// What a rule derives in a state, each time with the rows that it uses.
+pub fn heads(rule: &Rule, state: &State) -> Vec<(Row, Vec<(String, Row)>)> {
+    let used = |vars: &[Option<String>], atom: &Atom| {
+        let row = atom.terms.iter().map(|term| value(*term, vars).expect("bound")).collect();
+        (atom.relation.clone(), row)
+    };
+    let uses = |vars: &[Option<String>]| rule.body.iter().map(|atom| used(vars, atom)).collect();
+    bindings(rule, state).iter().map(|vars| (head(rule, vars), uses(vars))).collect()
+}
+
 /// All derivations that hold in a state.
 pub fn derivations(program: &Program, state: &State) -> BTreeSet<Derivation> {
     let rules = program.rules.iter().enumerate().filter(|(_, rule)| rule.aggregate.is_none());

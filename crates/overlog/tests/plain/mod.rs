@@ -2,15 +2,19 @@
 //!
 //! On one node several rows are put in and taken out in one turn, rows of views among them. On
 //! several nodes rows come and go under loss, duplication, reordering and crashes; whatever the
-//! way, at rest the tables hold what follows from the rows that are left.
+//! way, at rest the tables hold what follows from the rows that are left. With soft state, rows
+//! live for a time, and rules fire for what comes.
 //!
-//! `CASES=100000 cargo test --release -p tidemill-overlog --test it plain` runs more of them.
+//! `CASES=100000 cargo test --release -p tidemill-overlog --test it plain` runs more of them, from
+//! seed `FROM` on; `SECONDS=600` runs each for that long. `cargo xtask soak compare` does so.
 
 mod evaluate;
 mod program;
+mod soft;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
 
 use crate::harness::Network;
 use evaluate::{Row, State, derivations, evaluate};
@@ -18,10 +22,14 @@ use program::{NODES, Program, Reach, node};
 use tidemill_event::Conditions;
 use tidemill_stdx::rng::Rng;
 
-fn cases(few: u64) -> std::ops::Range<u64> {
-    let from = std::env::var("FROM").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-    let count = std::env::var("CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(few);
-    from..from + count
+/// Seeds: a few, or as many as the environment asks for.
+fn cases(few: u64) -> impl Iterator<Item = u64> {
+    let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse::<u64>().ok());
+    let (from, seconds) = (number("FROM").unwrap_or(0), number("SECONDS"));
+    let count = number("CASES").unwrap_or(if seconds.is_some() { u64::MAX >> 1 } else { few });
+    let start = Instant::now();
+    let until = seconds.map(|seconds| start + Duration::from_secs(seconds));
+    (from..from + count).take_while(move |_| until.is_none_or(|end| Instant::now() < end))
 }
 
 /// What is done in one turn.
@@ -266,4 +274,61 @@ fn run_nodes(program: &Program, steps: &[Step], seed: u64) -> Result<(), String>
         true => Ok(()),
         false => Err(difference(&held, &wanted)),
     }
+}
+
+#[test]
+fn soft_state_comes_and_goes_on_one_node() {
+    soft_state(40, Reach::Local);
+}
+
+#[test]
+fn soft_state_comes_and_goes_on_several_nodes() {
+    soft_state(40, Reach::Nodes);
+}
+
+fn soft_state(few: u64, reach: Reach) {
+    for seed in cases(few) {
+        let mut random = Rng::new(seed);
+        let program = soft::program(&mut random, reach);
+        let steps: Vec<soft::Step> = (0..random.range(3..=14))
+            .map(|_| {
+                let (name, arity) = random.pick(&program.layers[0]).cloned().expect("tables");
+                let at = (reach == Reach::Local).then_some(0);
+                let row = random_row(&mut random, arity, at);
+                match random.below(10) {
+                    0..=5 => soft::Step::Put(name, row),
+                    6..=7 => soft::Step::Cut(name, row),
+                    _ => soft::Step::Rest,
+                }
+            })
+            .collect();
+        report(seed, &program, &steps, |step| format!("{step:?}"), &|program, steps| {
+            run_soft(program, steps, if reach == Reach::Local { 1 } else { NODES }, seed)
+        });
+    }
+}
+
+fn run_soft(
+    program: &Program,
+    steps: &[soft::Step],
+    nodes: usize,
+    seed: u64,
+) -> Result<(), String> {
+    let mut network = Network::new(&program.to_string(), nodes as u32, seed);
+    let mut wanted = soft::Soft::new(program);
+    let at = |row: &Row| (0..NODES).find(|&number| node(number) == row[0]).expect("a node") as u32;
+    for (second, step) in (1..).zip(steps) {
+        network.run_to(second as f64);
+        match step {
+            soft::Step::Put(name, row) => network.inject(at(row), &tuple(name, row)),
+            soft::Step::Cut(name, row) => network.delete(at(row), &tuple(name, row)),
+            soft::Step::Rest => &mut network,
+        };
+        network.run_to(second as f64 + 0.49);
+        let (held, wanted) = (held(&network, program, nodes), wanted.step(second, step));
+        if held != *wanted {
+            return Err(format!("in second {second}\n{}", difference(&held, wanted)));
+        }
+    }
+    Ok(())
 }

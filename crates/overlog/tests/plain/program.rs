@@ -2,6 +2,7 @@
 //!
 //! All values are node names, so that any column may be a location; a count is the only number.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
 use tidemill_stdx::rng::Rng;
@@ -43,6 +44,8 @@ pub struct Program {
     /// Relations with their number of columns: stored ones, then the layers of views.
     pub layers: Vec<Vec<(String, usize)>>,
     pub rules: Vec<Rule>,
+    /// Of soft tables, how long their rows live: so many seconds and a half.
+    pub lifetimes: BTreeMap<String, u32>,
 }
 
 /// Where heads and bodies lie.
@@ -83,7 +86,7 @@ impl Program {
             }
             layers.push(next);
         }
-        Program { layers, rules }
+        Program { layers, rules, lifetimes: BTreeMap::new() }
     }
 
     pub fn relations(&self) -> impl Iterator<Item = &(String, usize)> {
@@ -202,7 +205,9 @@ impl fmt::Display for Program {
             let keys: Vec<String> = (1..=*arity).map(|column| column.to_string()).collect();
             // The value of an aggregate is no part of its key.
             let part = if name.starts_with('g') { &keys[..arity - 1] } else { &keys[..] };
-            writeln!(f, "materialize({name}, infinity, infinity, keys({})).", part.join(", "))?;
+            let life = self.lifetimes.get(name).map(|life| format!("{life}.5"));
+            let life = life.unwrap_or_else(|| "infinity".to_owned());
+            writeln!(f, "materialize({name}, {life}, infinity, keys({})).", part.join(", "))?;
             if name.starts_with('g') {
                 continue;
             }

@@ -25,15 +25,24 @@ pub struct Pattern {
     pub name: String,
     /// The columns.
     pub terms: Vec<Term>,
+    /// The column marked with `@`: where the tuple lies, if not where its relation says.
+    pub location: Option<u32>,
 }
 
 /// Reads a whole text as a pattern.
 pub fn parse_pattern(text: &str) -> Result<Pattern, TextError> {
     let mut reader = TextReader::new(text);
     let name = reader.relation_name()?.to_owned();
-    let terms = reader.arguments(term)?;
+    let (mut location, mut column) = (None, 0);
+    let terms = reader.arguments(|reader| {
+        if reader.eat("@") && location.replace(column).is_some() {
+            return reader.error("a tuple has one location");
+        }
+        column += 1;
+        term(reader)
+    })?;
     reader.end()?;
-    Ok(Pattern { name, terms })
+    Ok(Pattern { name, terms, location })
 }
 
 fn term(reader: &mut TextReader<'_>) -> Result<Term, TextError> {
@@ -89,6 +98,7 @@ impl fmt::Display for Pattern {
         write!(f, "{}(", self.name)?;
         for (i, term) in self.terms.iter().enumerate() {
             f.write_str(if i > 0 { ", " } else { "" })?;
+            f.write_str(if self.location == u32::try_from(i).ok() { "@" } else { "" })?;
             match term {
                 Term::Value(value) => write!(f, "{value}")?,
                 Term::Param(param) => f.write_str(param.name())?,

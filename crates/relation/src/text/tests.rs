@@ -117,6 +117,10 @@ fn patterns_have_holes_and_parameters() {
     assert_eq!(printed, "landmark(\"n1:1\", 3, null)");
     assert!(parse_pattern("p(__)").is_err());
     assert!(parse_pattern("p(NODES)").is_err());
+
+    let marked = parse_pattern("p(1, @ NODE, _)").unwrap();
+    assert_eq!((marked.location, marked.to_string()), (Some(1), "p(1, @NODE, _)".to_owned()));
+    assert!(parse_pattern("p(@1, @NODE)").is_err());
 }
 
 /// True if both are the same in every bit, but for the sign of a NaN.

@@ -43,7 +43,9 @@ pub struct Change {
 pub(super) struct Log {
     pub(super) fresh: Vec<RowId>,
     pub(super) gone: Vec<RowId>,
+    /// Rows of soft state that were inserted again.
     pub(super) refreshed: Vec<RowId>,
+    /// The same of all state, for those who watch.
     refreshed_set: HashSet<u32>,
 }
 
@@ -96,7 +98,7 @@ impl Changes {
 
     fn log_mut(&mut self, relation: RelationId, row: RowId) -> &mut Log {
         let log = &mut self.logs[relation.index()];
-        if log.fresh.is_empty() && log.gone.is_empty() && log.refreshed.is_empty() {
+        if log.fresh.is_empty() && log.gone.is_empty() && log.refreshed_set.is_empty() {
             self.touched.push(relation);
         }
         if self.observed[relation.index()] {
@@ -171,15 +173,20 @@ impl Changes {
         self.refused += refused as u64;
     }
 
-    /// Notes that a row was inserted again; once in a commit, and only where that fires rules or
-    /// is watched.
+    /// Notes that a row was inserted again; once in a commit, and only where that fires rules, in
+    /// soft state, or is watched.
     fn refresh(&mut self, old: bool, relation: RelationId, row: RowId) {
         let index = relation.index();
+        let is_soft = self.soft[index];
         if old
-            && (self.soft[index] || self.observed[index])
-            && self.logs[index].refreshed_set.insert(row.0)
+            && (is_soft || self.observed[index])
+            && !self.logs[index].refreshed_set.contains(&row.0)
         {
-            self.log_mut(relation, row).refreshed.push(row);
+            let log = self.log_mut(relation, row);
+            log.refreshed_set.insert(row.0);
+            if is_soft {
+                log.refreshed.push(row);
+            }
         }
     }
 

@@ -442,9 +442,13 @@ impl Round<'_> {
             Delta::Refreshed => (&log.refreshed, &mut cursor.refreshed),
         };
         let table = self.database.table(relation);
-        let live = delta != Delta::Gone;
-        let taken = rows[*from..].iter().copied().filter(|&row| table.is_live(row) == live);
-        let taken = taken.collect();
+        let is_wanted = |row: &RowId| match (delta, retracting) {
+            // The absence of a row that came and went in this commit is nothing new.
+            (Delta::Gone, false) => !table.is_live(*row) && table.was_live(*row),
+            (Delta::Gone, true) => !table.is_live(*row),
+            _ => table.is_live(*row),
+        };
+        let taken = rows[*from..].iter().copied().filter(is_wanted).collect();
         *from = rows.len();
         taken
     }

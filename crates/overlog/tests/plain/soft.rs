@@ -1,0 +1,146 @@
+//! Soft state on a page: rows that live for a time, and rules that fire for what comes and, in soft
+//! state, for what is refreshed.
+//!
+//! A rule whose head and body are hard state is a view, as in [`super::evaluate`]. Any other puts
+//! its head in as a fact would, once for each commit, and takes nothing back. On several nodes,
+//! with no loss, a row may be late by some hops; all lifetimes end half-way between two steps, so
+//! that this decides nothing. There, rules neither negate nor recurse: what such rules find
+//! depends on who is faster.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::evaluate::{Derivation, Row, State, evaluate, heads};
+use super::program::{Program, Reach};
+use tidemill_stdx::rng::Rng;
+
+/// What is done at the start of a second.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Put(String, Row),
+    Cut(String, Row),
+    Rest,
+}
+
+/// A program some of whose tables are soft.
+pub fn program(random: &mut Rng, reach: Reach) -> Program {
+    let mut program = Program::random(random, reach);
+    for layer in &mut program.layers {
+        layer.retain(|(name, _)| !name.starts_with('g'));
+    }
+    let layer_of: BTreeMap<String, usize> = (program.layers.iter().enumerate())
+        .flat_map(|(layer, tables)| tables.iter().map(move |table| (table.0.clone(), layer)))
+        .collect();
+    program.rules.retain(|rule| {
+        let mut atoms = rule.body.iter().chain(&rule.negated);
+        let head = layer_of.get(&rule.head.relation);
+        let is_lower = |name: &String| layer_of.get(name) < head;
+        rule.aggregate.is_none()
+            && atoms.all(|atom| layer_of.contains_key(&atom.relation))
+            && (reach == Reach::Local
+                || rule.negated.is_none() && rule.body.iter().all(|it| is_lower(&it.relation)))
+    });
+    for (name, _) in program.layers.iter().flatten() {
+        if random.chance(0.6) {
+            program.lifetimes.insert(name.clone(), random.range(1..=4) as u32);
+        }
+    }
+    program
+}
+
+/// The rows of all nodes and when they were put in or refreshed last.
+pub struct Soft<'p> {
+    program: &'p Program,
+    /// What stands by itself: facts, and heads of rules that are no views.
+    asserted: BTreeMap<(String, Row), u64>,
+    /// All rows.
+    state: State,
+}
+
+impl<'p> Soft<'p> {
+    pub fn new(program: &'p Program) -> Soft<'p> {
+        Soft { program, asserted: BTreeMap::new(), state: State::new() }
+    }
+
+    fn is_soft(&self, name: &str) -> bool {
+        self.program.lifetimes.contains_key(name)
+    }
+
+    fn is_view(&self, number: usize) -> bool {
+        let rule = &self.program.rules[number];
+        let atoms = rule.body.iter().chain(&rule.negated);
+        atoms.chain([&rule.head]).all(|atom| !self.is_soft(&atom.relation))
+    }
+
+    /// The rows that a step leaves, as they are before the next one.
+    pub fn step(&mut self, second: u64, step: &Step) -> &State {
+        self.expire(second);
+        let before = self.asserted.clone();
+        let mut fresh = BTreeSet::new();
+        match step {
+            Step::Put(name, row) => self.put(name, row, second, &mut fresh),
+            Step::Cut(name, row) => {
+                self.asserted.remove(&(name.clone(), row.clone()));
+            }
+            Step::Rest => {}
+        }
+        let old = self.views(&before);
+        let program = self.program;
+        for layer in 1..=program.layers.len() {
+            loop {
+                self.state = self.views(&self.asserted);
+                for (name, rows) in &self.state {
+                    let new = rows.iter().filter(|row| !old[name].contains(*row));
+                    fresh.extend(new.map(|row| (name.clone(), row.clone())));
+                }
+                let count = fresh.len();
+                let below: Vec<&String> =
+                    program.layers[..layer].iter().flatten().map(|t| &t.0).collect();
+                for (number, rule) in program.rules.iter().enumerate() {
+                    if self.is_view(number) || !below.contains(&&rule.head.relation) {
+                        continue;
+                    }
+                    for (row, uses) in heads(rule, &self.state) {
+                        if uses.iter().any(|used| fresh.contains(used)) && row[0].starts_with('"') {
+                            let name = rule.head.relation.clone();
+                            self.put(&name, &row, second, &mut fresh);
+                        }
+                    }
+                }
+                if fresh.len() == count {
+                    break;
+                }
+            }
+        }
+        self.state = self.views(&self.asserted);
+        &self.state
+    }
+
+    /// Takes out what has lived its time: lifetimes end half a second after a step.
+    fn expire(&mut self, second: u64) {
+        let lifetimes = &self.program.lifetimes;
+        self.asserted.retain(|(name, _), put| {
+            lifetimes.get(name).is_none_or(|life| *put + u64::from(*life) >= second)
+        });
+    }
+
+    fn put(&mut self, name: &str, row: &Row, second: u64, fresh: &mut BTreeSet<(String, Row)>) {
+        let key = (name.to_owned(), row.clone());
+        let is_new = self.state.get(name).is_none_or(|rows| !rows.contains(row));
+        let was = self.asserted.insert(key.clone(), second);
+        if was.is_none() && is_new || self.is_soft(name) {
+            fresh.insert(key);
+        }
+    }
+
+    /// All rows, given those that stand by themselves.
+    fn views(&self, asserted: &BTreeMap<(String, Row), u64>) -> State {
+        let mut rows = State::new();
+        for (name, row) in asserted.keys() {
+            rows.entry(name.clone()).or_default().insert(row.clone());
+        }
+        let is_view = |derivation: &Derivation, _: &str, row: &Row| {
+            self.is_view(derivation.0) && row[0].starts_with('"')
+        };
+        evaluate(self.program, &rows, &is_view)
+    }
+}

@@ -4,12 +4,13 @@
 //! (`bench/peers/python/columns.py`), where Python has them.
 
 use std::process::Command;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use tidemill_wire::proto::{Texts, compile};
 use tidemill_wire::{MessageId, Schema, encode};
-use tidemill_wire_arrow::{Engine, Options, Reader};
+use tidemill_wire_arrow::{Engine, Options, Reader, ReaderCode};
 
 use crate::Extent;
 use crate::clock::{cpu_seconds, median};
@@ -70,10 +71,13 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     };
     let mut rows: Vec<Row> = Vec::new();
     for (case, who, options, engine) in cases {
+        let code = ReaderCode::new(&schema, message, &options, engine);
+        let code = code.map_err(|error| error.to_string())?;
+        code.prepare();
+        let code = Arc::new(code);
         let mut rates = Vec::new();
         for _ in 0..runs {
-            let make = || Reader::new(&schema, message, &options, engine);
-            let mut reader = make().map_err(|error| error.to_string())?;
+            let mut reader = Reader::with(code.clone());
             let (seconds, outcome) = cpu_seconds(|| columns(&mut reader, &stream, &ends));
             if outcome? != expected {
                 return Err(format!("{who} makes other columns than the messages say"));

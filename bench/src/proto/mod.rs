@@ -3,7 +3,7 @@
 //! | case | what |
 //! |---|---|
 //! | `SpeedMessage1`, `SpeedMessage2` | bytes into a sink, which is told every value |
-//! | `packed-double`, `-uint32`, `-sint32`, `-mixed` | the same of packed lists, made from a seed |
+//! | `packed-double`, `-uint32`, `-sint32`, `-mixed`, `-closed` | packed lists, made from a seed |
 //! | `traces`, `logs`, `descriptor` | of a trace export, a batch of logs, a file descriptor |
 //! | `...-message` | bytes into a message in memory that is used again, and into those of peers |
 //! | `...-encode` | such a message into bytes |

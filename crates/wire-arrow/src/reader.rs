@@ -66,6 +66,14 @@ impl ReaderCode {
         let (schema, options) = (schema.clone(), options.clone());
         Ok(ReaderCode { schema, message, options, tables, native })
     }
+
+    /// Makes the native code now, and not when the first message is read.
+    pub fn prepare(&self) {
+        if let Some(native) = &self.native {
+            // Without code the tables are used.
+            let _ = native.prepare(self.message);
+        }
+    }
 }
 
 /// Turns serialized messages into batches.

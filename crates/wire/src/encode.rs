@@ -14,6 +14,7 @@
 mod back;
 #[cfg(feature = "native")]
 pub mod native;
+mod packed;
 mod sink;
 pub mod table;
 

@@ -1,6 +1,7 @@
 //! Schemas, decoders, encoders, JSON and text.
 
 mod batch;
+mod binary_sink;
 mod common;
 mod corners;
 mod decoders;

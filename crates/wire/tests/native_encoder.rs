@@ -157,3 +157,54 @@ fn entries_by_themselves() {
         }
     }
 }
+
+/// Of 5000 types that hold each other only those get code of which there are messages.
+#[test]
+fn types_are_compiled_when_they_are_met() {
+    let mut text = "syntax = \"proto3\";\n".to_owned();
+    for number in 0..5000 {
+        let next = (number + 1) % 5000;
+        text += &format!(
+            "message M{number} {{ int32 a = 1; M{next} next = 2; repeated M{} other = 3; }}\n",
+            number * 7 % 5000
+        );
+    }
+    let schema = schema_of(&text);
+    let of = schema.message_by_name("M1").unwrap();
+    let code = EncoderCode::compile(&schema, of).unwrap();
+    assert_eq!(code.types(), 1);
+    // M1 { a: 5, next: M2 { next: M3 { a: 6 } }, other: M7 {} }
+    let bytes = b"\x08\x05\x12\x04\x12\x02\x08\x06\x1a\x00";
+    let message = Message::from_bytes(&schema, of, bytes).unwrap();
+    let mut encoder = NativeEncoder::new(code.clone());
+    for _ in 0..2 {
+        assert_eq!(encoder.encode(message.as_ref()), Ok(&bytes[..]));
+        assert_eq!(code.types(), 4);
+    }
+    let mut other = NativeEncoder::new(code.clone());
+    assert_eq!(other.encode(message.as_ref()), Ok(&bytes[..]));
+    assert_eq!(code.types(), 4);
+}
+
+#[test]
+fn threads_share_the_code_of_types() {
+    let text = "syntax = \"proto3\"; message A { B b = 1; repeated C c = 2; }
+        message B { C c = 1; } message C { repeated int32 x = 1; A a = 2; }";
+    let schema = schema_of(text);
+    let of = schema.message_by_name("A").unwrap();
+    let bytes = b"\x0a\x06\x0a\x04\x0a\x02\x01\x02\x12\x06\x12\x04\x12\x02\x12\x00";
+    for _ in 0..20 {
+        let code = EncoderCode::compile(&schema, of).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                let (code, schema) = (code.clone(), &schema);
+                scope.spawn(move || {
+                    let message = Message::from_bytes(schema, of, bytes).unwrap();
+                    let mut encoder = NativeEncoder::new(code);
+                    assert_eq!(encoder.encode(message.as_ref()), Ok(&bytes[..]));
+                });
+            }
+        });
+        assert_eq!(code.types(), 3);
+    }
+}

@@ -31,6 +31,19 @@ message Row {
 }
 "#;
 
+/// An enum that is closed: numbers that it does not name are unknown fields.
+const CLOSED: &str = r#"
+syntax = "proto2";
+package made.closed;
+
+enum Kind { NONE = 0; FIRST = 1; SECOND = 2; THIRD = 3; LAST = 200; }
+
+message Kinds {
+  optional int32 id = 1;
+  repeated Kind list = 2 [packed = true];
+}
+"#;
+
 /// Bytes of a message, roughly.
 const BYTES: u64 = 100_000;
 
@@ -46,6 +59,9 @@ pub fn all(rng: &mut Rng) -> Vec<Made> {
     let mut deltas = Out::default();
     deltas.varint(1, 7);
     deltas.zigzags(2, (0..BYTES / 2).map(|_| signed(rng, 20)));
+    let mut kinds = Out::default();
+    kinds.varint(1, 7);
+    kinds.varints(2, (0..BYTES * 5 / 6).map(|_| [0, 1, 2, 3, 200][rng.below(5) as usize]));
     let mut mixed = Out::default();
     mixed.varint(1, 7);
     while (mixed.0.len() as u64) < BYTES {
@@ -74,6 +90,14 @@ pub fn all(rng: &mut Rng) -> Vec<Made> {
         made("packed-uint32", "made.lists.Shorts", shorts, of_one),
         made("packed-sint32", "made.lists.Deltas", deltas, of_one),
         made("packed-mixed", "made.lists.Mixed", mixed, ["id", "rows.counts"]),
+        Made {
+            name: "packed-closed",
+            file: "made/closed.proto",
+            text: CLOSED,
+            message: "made.closed.Kinds",
+            bytes: kinds.0,
+            select: of_one,
+        },
     ]
 }
 

@@ -1,8 +1,13 @@
 //! Messages into Arrow batches, written as an IPC stream or a Parquet file.
 
+use std::cell::OnceCell;
+use std::fmt;
 use std::io::{self, Read, Write};
+use std::sync::Arc;
 
-use tidemill_wire_arrow::{Columns, Engine as ReaderEngine, Format, Options, Output, Reader};
+use tidemill_wire_arrow::{
+    Columns, Engine as ReaderEngine, Format, Options, Output, Reader, ReaderCode,
+};
 
 use super::convert::{Converter, Engine, Problem, Progress};
 use super::{ColumnForm, ConvertError, Counts, Form};
@@ -11,6 +16,16 @@ use super::{ColumnForm, ConvertError, Counts, Form};
 const BATCH_ROWS: usize = 65_536;
 /// Bytes of messages after which a batch ends before it has all its rows.
 const BATCH_BYTES: u64 = 64 << 20;
+
+/// What readers of the columns share: made once, however often is converted.
+#[derive(Default)]
+pub(super) struct Code(OnceCell<Arc<ReaderCode>>);
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Code(made: {})", self.0.get().is_some())
+    }
+}
 
 /// Counts what goes through.
 struct Counted<W> {
@@ -30,7 +45,7 @@ impl<W: Write> Write for Counted<W> {
     }
 }
 
-fn write_failed(error: impl std::fmt::Display) -> ConvertError {
+fn write_failed(error: impl fmt::Display) -> ConvertError {
     ConvertError::Write(io::Error::other(error.to_string()))
 }
 
@@ -65,8 +80,15 @@ impl Converter<'_> {
             Engine::Native => ReaderEngine::Native,
             Engine::Table => ReaderEngine::Table,
         };
-        let reader = Reader::new(self.schema, self.message, &self.options(), engine);
-        let mut reader = reader.map_err(|error| ConvertError::Selection(error.to_string()))?;
+        let code = match self.columns.0.get() {
+            Some(code) => code.clone(),
+            None => {
+                let code = ReaderCode::new(self.schema, self.message, &self.options(), engine);
+                let code = code.map_err(|error| ConvertError::Selection(error.to_string()))?;
+                self.columns.0.get_or_init(|| Arc::new(code)).clone()
+            }
+        };
+        let mut reader = Reader::with(code);
         let format = match to {
             ColumnForm::Arrow => Format::Arrow,
             ColumnForm::Parquet => Format::Parquet,

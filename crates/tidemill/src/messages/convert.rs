@@ -30,6 +30,8 @@ pub struct Converter<'s> {
     tables: Tables,
     /// Compiled when it is first needed: columns have a decoder of their own.
     native: OnceCell<Native>,
+    #[cfg(feature = "arrow")]
+    pub(super) columns: super::columns::Code,
     /// None: all of each message.
     pub(super) paths: Vec<String>,
     pub(super) engine: Engine,
@@ -64,8 +66,17 @@ impl<'s> Converter<'s> {
         };
         let paths = paths.unwrap_or_default().iter().map(|&path| path.to_owned()).collect();
         let mapping = Mapping::new(schema);
-        let native = OnceCell::new();
-        Ok(Converter { schema, mapping, message, tables, native, paths, engine })
+        Ok(Converter {
+            schema,
+            mapping,
+            message,
+            tables,
+            native: OnceCell::new(),
+            #[cfg(feature = "arrow")]
+            columns: super::columns::Code::default(),
+            paths,
+            engine,
+        })
     }
 
     fn decoder(&self) -> Result<Decoder<'_>, ConvertError> {

@@ -1,8 +1,8 @@
 //! Packed lists: numbers under one length.
 //!
 //! What is there of a list goes to a message at once, and to a sink in a loop of its own for each
-//! type. What stops such a loop, and the numbers of closed enums, are for a loop that knows what
-//! to do with each.
+//! type. What stops such a loop, and numbers that a closed enum does not have, are for a loop that
+//! knows what to do with each.
 
 use super::error::ErrorKind;
 use super::load::{SLACK, u32_at, u64_at, varint};
@@ -10,7 +10,7 @@ use super::state::Within;
 use super::tables::{Action, Entry};
 use super::walk::{Step, Walk, Zone, told};
 use crate::packed::are_varints;
-use crate::schema::{EnumId, FieldId};
+use crate::schema::{EnumId, FieldId, NamedNumbers};
 use crate::sink::{Flow, Sink, Wants};
 use crate::varint::{self as varints, unzigzag};
 
@@ -38,6 +38,9 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
             }
             self.tell_element(&entry, value)?;
             pos += bytes;
+            if entry.action == Action::ClosedEnum && pos >= self.piece_start {
+                pos += self.named(&entry, pos, bound)?;
+            }
         }
         self.state.pos = pos;
         if pos < end {
@@ -54,10 +57,25 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         let (read, flow) = match self.sink.storage() {
             Some(storage) => (storage.append_packed(entry.field, bytes), Ok(())),
             None if S::wants() == Wants::NONE => (checked(entry, bytes), Ok(())),
-            None => tell(self.sink, entry.action, entry.field, bytes),
+            None => {
+                let closed = (entry.action == Action::ClosedEnum)
+                    .then(|| self.schema.enum_def(EnumId(entry.sub)).named());
+                tell(self.sink, entry.action, closed, entry.field, bytes)
+            }
         };
         self.state.pos = pos + read;
         told(flow)
+    }
+
+    /// Reads elements behind one that its closed enum does not have up to the next such; gives how
+    /// many bytes that was. Storages do this by themselves.
+    fn named(&mut self, entry: &Entry, pos: usize, bound: usize) -> Step<usize> {
+        if S::wants() == Wants::NONE || self.sink.storage().is_some() {
+            return Ok(0);
+        }
+        self.state.pos = pos;
+        self.many(entry, bound)?;
+        Ok(self.state.pos - pos)
     }
 
     fn tell_element(&mut self, entry: &Entry, raw: u64) -> Step {
@@ -95,14 +113,16 @@ fn checked(entry: &Entry, bytes: &[u8]) -> usize {
     }
 }
 
-/// Tells a sink the numbers of a list up to the first that is wrong or not complete, or that the
-/// sink stops at; gives how many bytes that was.
+/// Tells a sink the numbers of a list up to the first that is wrong or not complete, or that its
+/// closed enum does not have, or that the sink stops at; gives how many bytes that was.
 pub(super) fn tell<'a, S: Sink<'a>>(
     sink: &mut S,
     action: Action,
+    closed: Option<&NamedNumbers>,
     field: FieldId,
     bytes: &[u8],
 ) -> (usize, Flow) {
+    let any = |_: u64| true;
     match action {
         Action::Double => eights(bytes, |raw| sink.f64(field, f64::from_bits(raw))),
         Action::Fixed64 => eights(bytes, |raw| sink.u64(field, raw)),
@@ -110,14 +130,20 @@ pub(super) fn tell<'a, S: Sink<'a>>(
         Action::Float => fours(bytes, |raw| sink.f32(field, f32::from_bits(raw))),
         Action::Fixed32 => fours(bytes, |raw| sink.u32(field, raw)),
         Action::Sfixed32 => fours(bytes, |raw| sink.i32(field, raw as i32)),
-        Action::Int64 => each_varint(bytes, |raw| sink.i64(field, raw as i64)),
-        Action::Uint64 => each_varint(bytes, |raw| sink.u64(field, raw)),
-        Action::Int32 => each_varint(bytes, |raw| sink.i32(field, raw as i32)),
-        Action::Uint32 => each_varint(bytes, |raw| sink.u32(field, raw as u32)),
-        Action::Bool => each_varint(bytes, |raw| sink.bool(field, raw != 0)),
-        Action::Sint64 => each_varint(bytes, |raw| sink.i64(field, unzigzag(raw))),
+        Action::Int64 => each_varint(bytes, any, |raw| sink.i64(field, raw as i64)),
+        Action::Uint64 => each_varint(bytes, any, |raw| sink.u64(field, raw)),
+        Action::Int32 => each_varint(bytes, any, |raw| sink.i32(field, raw as i32)),
+        Action::Uint32 => each_varint(bytes, any, |raw| sink.u32(field, raw as u32)),
+        Action::Bool => each_varint(bytes, any, |raw| sink.bool(field, raw != 0)),
+        Action::Sint64 => each_varint(bytes, any, |raw| sink.i64(field, unzigzag(raw))),
         Action::Sint32 => {
-            each_varint(bytes, |raw| sink.i32(field, unzigzag(raw & u64::from(u32::MAX)) as i32))
+            let low = |raw| unzigzag(raw & u64::from(u32::MAX)) as i32;
+            each_varint(bytes, any, |raw| sink.i32(field, low(raw)))
+        }
+        Action::ClosedEnum => {
+            let Some(named) = closed else { return (0, Ok(())) };
+            let has = |raw| named.has(raw as i32);
+            each_varint(bytes, has, |raw| sink.i32(field, raw as i32))
         }
         _ => (0, Ok(())),
     }
@@ -151,9 +177,13 @@ fn each<T>(numbers: impl Iterator<Item = T>, mut tell: impl FnMut(T) -> Flow) ->
     (count, Ok(()))
 }
 
-/// Calls `tell` with each varint.
+/// Calls `tell` with each varint up to one that is not `good`.
 #[inline(always)]
-fn each_varint(bytes: &[u8], mut tell: impl FnMut(u64) -> Flow) -> (usize, Flow) {
+fn each_varint(
+    bytes: &[u8],
+    good: impl Fn(u64) -> bool,
+    mut tell: impl FnMut(u64) -> Flow,
+) -> (usize, Flow) {
     let mut pos = 0;
     while pos < bytes.len() {
         let (value, length) = if pos + SLACK <= bytes.len() {
@@ -162,7 +192,7 @@ fn each_varint(bytes: &[u8], mut tell: impl FnMut(u64) -> Flow) -> (usize, Flow)
         } else {
             varints::read(&bytes[pos..]).unwrap_or((0, 0))
         };
-        if length == 0 {
+        if length == 0 || !good(value) {
             break;
         }
         if let Err(stop) = tell(value) {

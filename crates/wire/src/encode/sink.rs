@@ -10,7 +10,9 @@
 //!       ^ start - width     ^ start
 //! ```
 //! Fields of [`Label::Implicit`] are left out where they are zero or empty, but not in entries of
-//! maps. Fields of the old sets of messages are written in their own form.
+//! maps, and not where an earlier value of the field may have been written: events of a decoder
+//! may bring a field twice, and the last one counts. Fields of the old sets of messages are
+//! written in their own form.
 
 use super::{Number, Raw, raw};
 use crate::schema::{FieldId, FieldType, Label, MessageId, Schema, Tag, WireType};
@@ -31,6 +33,13 @@ pub struct BinarySink<'s> {
     /// The packed list whose elements come, and where they begin.
     packed: Option<(FieldId, usize)>,
     guesses: [u8; GUESSES],
+    /// The number of the message whose fields come. Single messages inside have that of the one
+    /// around them, as they may come again and are merged then.
+    serial: u32,
+    /// How many numbers were given.
+    serials: u32,
+    /// By field without presence: the last message in which it was written. Empty before the first.
+    written: Vec<u32>,
 }
 
 /// What is to be known of the message whose fields come.
@@ -45,8 +54,9 @@ enum Kind {
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     field: FieldId,
-    /// What the fields of the outer message are.
+    /// What the fields of the outer message are, and its number.
     outside: Kind,
+    serial: u32,
     /// Where the content begins.
     start: usize,
     end: End,
@@ -72,7 +82,8 @@ impl<'s> BinarySink<'s> {
     /// A sink that appends to `out`.
     pub fn onto(schema: &'s Schema, out: Vec<u8>) -> BinarySink<'s> {
         let (frames, here, packed) = (Vec::new(), Kind::Plain, None);
-        BinarySink { schema, out, frames, here, packed, guesses: [1; GUESSES] }
+        let (guesses, written) = ([1; GUESSES], Vec::new());
+        BinarySink { schema, out, frames, here, packed, guesses, serial: 1, serials: 1, written }
     }
 
     /// The bytes of the messages that came.
@@ -101,6 +112,37 @@ impl<'s> BinarySink<'s> {
         }
     }
 
+    /// The number of another message.
+    #[inline]
+    fn next_serial(&mut self) -> u32 {
+        self.serials = self.serials.checked_add(1).unwrap_or_else(|| {
+            // Whatever was written counts as written in all messages that are open.
+            self.written.iter_mut().filter(|one| **one > 0).for_each(|one| *one = u32::MAX);
+            1
+        });
+        self.serials
+    }
+
+    /// Whether a field without presence is left out, being zero or empty.
+    #[inline]
+    fn leaves_out(&mut self, field: FieldId, label: Label, is_zero: bool) -> bool {
+        if label != Label::Implicit || self.here == Kind::MapEntry {
+            return false;
+        }
+        if is_zero {
+            // Later messages may be inside of this one and have written over its mark.
+            let last = self.written.get(field.index()).copied().unwrap_or(0);
+            return last < self.serial;
+        }
+        if self.written.is_empty() {
+            self.written = vec![0; self.schema.field_count()];
+        }
+        if let Some(mark) = self.written.get_mut(field.index()) {
+            *mark = self.serial.max(*mark);
+        }
+        false
+    }
+
     #[inline]
     fn tag(&mut self, tag: &Tag) {
         // The longest form is copied and cut: its size is known to the compiler.
@@ -121,7 +163,7 @@ impl<'s> BinarySink<'s> {
             return Ok(());
         }
         self.close_packed();
-        if def.label == Label::Implicit && raw.is_zero() && self.here != Kind::MapEntry {
+        if self.leaves_out(field, def.label, raw.is_zero()) {
             return Ok(());
         }
         self.tag(&def.tag);
@@ -190,7 +232,7 @@ impl<'s> BinarySink<'s> {
     fn start_text(&mut self, field: FieldId, length: usize) -> Flow {
         self.close_packed();
         let def = self.schema.wire_field(field);
-        if length == 0 && def.label == Label::Implicit && self.here != Kind::MapEntry {
+        if self.leaves_out(field, def.label, length == 0) {
             return Ok(());
         }
         self.tag(&def.tag);
@@ -202,6 +244,7 @@ impl<'s> BinarySink<'s> {
 impl<'a> Sink<'a> for BinarySink<'_> {
     fn start_message(&mut self, message: MessageId) -> Flow {
         self.here = self.kind(message);
+        self.serial = self.next_serial();
         Ok(())
     }
 
@@ -228,15 +271,19 @@ impl<'a> Sink<'a> for BinarySink<'_> {
                 false => End::Length(self.leave_room(field).0),
             }
         };
-        self.frames.push(Frame { field, outside: self.here, start: self.out.len(), end });
+        let (outside, serial, start) = (self.here, self.serial, self.out.len());
+        self.frames.push(Frame { field, outside, serial, start, end });
         self.here = self.kind(message);
+        if def.label == Label::Repeated {
+            self.serial = self.next_serial();
+        }
         Ok(())
     }
 
     fn end_sub(&mut self, field: FieldId) -> Flow {
         self.close_packed();
         let frame = self.frames.pop_if(|frame| frame.field == field).ok_or(Stop)?;
-        self.here = frame.outside;
+        (self.here, self.serial) = (frame.outside, frame.serial);
         match frame.end {
             End::Length(width) => self.fill_room(field, frame.start, width),
             End::Item(width) => {

@@ -8,13 +8,13 @@
 use std::fmt;
 
 use super::back::Back;
+use super::packed::Varints;
 use crate::message::layout::{FieldLayout, Layouts, RecordLayout, Shape};
 use crate::message::map::map_of;
 use crate::message::present::{Backwards, Present};
 use crate::message::read::{cell_at, entry_fields, sorted_entries};
 use crate::message::record::{List, Record, Slot, View};
 use crate::message::{MapOrder, MessageRef};
-use crate::packed::Numbers;
 use crate::schema::{FieldId, FieldType, Scalar, Schema, Tag, WireType};
 use crate::varint;
 
@@ -154,7 +154,13 @@ impl<'s> Pass<'s> {
                 }
                 (None, Shape::Single) => tag + cell_len(field.ty, slot),
                 (None, _) if self.schema.wire_field(id).packed => {
-                    let inner: usize = cells(field, slot).map(|at| cell_len(field.ty, at)).sum();
+                    // SAFETY: the slot of a repeated field that is stored holds a list.
+                    let list: List = unsafe { slot.cast().read() };
+                    let inner = match Varints::of(field.ty) {
+                        // SAFETY: of such numbers.
+                        Some(kind) => unsafe { kind.measure(list.start, list.len as usize) },
+                        None => list.len as usize * field.cell.bytes() as usize,
+                    };
                     tag + varint::len(inner as u64) + inner
                 }
                 (None, _) => cells(field, slot).map(|at| tag + cell_len(field.ty, at)).sum(),
@@ -189,23 +195,17 @@ impl<'s> Pass<'s> {
         out: &mut Vec<u8>,
     ) -> Result<(), EncodeError> {
         let mut back = Back::behind(out);
-        self.write(layout, record, depth, &mut back)?;
+        self.write(layout, record, depth, &mut back);
         back.finish()
     }
 
-    fn write(
-        self,
-        layout: &RecordLayout,
-        record: Record,
-        depth: usize,
-        out: &mut Back<'_>,
-    ) -> Result<(), EncodeError> {
+    fn write(self, layout: &RecordLayout, record: Record, depth: usize, out: &mut Back<'_>) {
         if depth > DEPTH_MAX {
-            return Err(EncodeError::TooDeep);
+            return out.fail(EncodeError::TooDeep);
         }
         for view in record.unknown().iter().rev() {
             // SAFETY: views live as long as the message.
-            out.bytes(unsafe { view.bytes() })?;
+            out.bytes(unsafe { view.bytes() });
         }
         for (id, field, slot) in Backwards::of(self.layouts, layout, record) {
             let wire = self.schema.wire_field(id);
@@ -214,34 +214,33 @@ impl<'s> Pass<'s> {
                 (Some(of), _) => {
                     let of = self.layouts.record(of);
                     for &inner in self.records(field, slot).iter().rev() {
-                        self.write_sub(layout, field, of, inner, tag, depth, out)?;
+                        self.write_sub(layout, field, of, inner, tag, depth, out);
                     }
                 }
                 (None, Shape::Single) => {
-                    write_cell(field.ty, slot, out)?;
-                    out.tag(tag)?;
+                    write_cell(field.ty, slot, out);
+                    out.tag(tag);
                 }
                 (None, _) if wire.packed => {
                     let behind = out.len();
-                    match as_they_lie(field, slot) {
-                        Some(bytes) => out.bytes(bytes)?,
-                        None => {
-                            let write = |at| write_cell(field.ty, at, out);
-                            cells(field, slot).rev().try_for_each(write)?;
-                        }
+                    // SAFETY: the slot of a repeated field that is stored holds a list.
+                    let list: List = unsafe { slot.cast().read() };
+                    match Varints::of(field.ty) {
+                        // SAFETY: of such numbers.
+                        Some(kind) => unsafe { out.varints(kind, list.start, list.len as usize) },
+                        None => write_as_they_lie(field, &list, out),
                     }
-                    out.varint((out.len() - behind) as u64)?;
-                    out.tag(tag)?;
+                    out.varint(out.since(behind));
+                    out.tag(tag);
                 }
                 (None, _) => {
                     for at in cells(field, slot).rev() {
-                        write_cell(field.ty, at, out)?;
-                        out.tag(tag)?;
+                        write_cell(field.ty, at, out);
+                        out.tag(tag);
                     }
                 }
             }
         }
-        Ok(())
     }
 
     #[allow(clippy::too_many_arguments, reason = "a value at its place, and where it goes")]
@@ -254,25 +253,25 @@ impl<'s> Pass<'s> {
         tag: &Tag,
         depth: usize,
         out: &mut Back<'_>,
-    ) -> Result<(), EncodeError> {
+    ) {
         if let FieldType::Group(_) = field.ty {
-            out.tag(&Tag::new(field.number, WireType::EndGroup))?;
-            self.write(of, record, depth + 1, out)?;
+            out.tag(&Tag::new(field.number, WireType::EndGroup));
+            self.write(of, record, depth + 1, out);
             return out.tag(tag);
         }
         if outer.message_set {
-            out.bytes(&[0x0c])?;
+            out.bytes(&[0x0c]);
         }
         let behind = out.len();
-        self.write(of, record, depth + 1, out)?;
-        out.varint((out.len() - behind) as u64)?;
+        self.write(of, record, depth + 1, out);
+        out.varint(out.since(behind));
         if outer.message_set {
             // group Item = 1 { required uint32 type_id = 2; required bytes message = 3; }
-            out.bytes(&[0x1a])?;
-            out.varint(field.number.into())?;
+            out.bytes(&[0x1a]);
+            out.varint(field.number.into());
             return out.bytes(&[0x0b, 0x10]);
         }
-        out.tag(tag)
+        out.tag(tag);
     }
 
     fn records(self, field: &FieldLayout, slot: Slot) -> Records<'s> {
@@ -316,18 +315,19 @@ fn cells(field: &FieldLayout, slot: Slot) -> impl DoubleEndedIterator<Item = Slo
     (0..list.len as usize).map(move |index| cell_at(cell, &list, index))
 }
 
-/// The numbers of a list whose cells are what stands in a packed list.
-fn as_they_lie<'m>(field: &FieldLayout, slot: Slot) -> Option<&'m [u8]> {
-    let fixed = matches!(Numbers::of(field.ty), Some(Numbers::Fixed64 | Numbers::Fixed32));
-    if !fixed || cfg!(target_endian = "big") {
-        return None;
+/// The numbers of a packed list that take as many bytes in memory as they do there.
+fn write_as_they_lie(field: &FieldLayout, list: &List, out: &mut Back<'_>) {
+    let width = field.cell.bytes() as usize;
+    // SAFETY: the list has such cells, and lives as long as the message.
+    let bytes = unsafe { std::slice::from_raw_parts(list.start, list.len as usize * width) };
+    if cfg!(target_endian = "little") {
+        return out.bytes(bytes);
     }
-    // SAFETY: the slot of a repeated field that is stored holds a list of such cells, which lives
-    // as long as the message.
-    unsafe {
-        let list: List = slot.cast().read();
-        let bytes = list.len as usize * field.cell.bytes() as usize;
-        Some(std::slice::from_raw_parts(list.start, bytes))
+    for cell in bytes.rchunks(width) {
+        let mut number = [0; 8];
+        number[..width].copy_from_slice(cell);
+        number[..width].reverse();
+        out.bytes(&number[..width]);
     }
 }
 
@@ -377,14 +377,14 @@ fn cell_len(ty: FieldType, at: Slot) -> usize {
 }
 
 #[inline]
-fn write_cell(ty: FieldType, at: Slot, out: &mut Back<'_>) -> Result<(), EncodeError> {
+fn write_cell(ty: FieldType, at: Slot, out: &mut Back<'_>) {
     match raw(ty, at) {
         Raw::Varint(value) => out.varint(value),
         Raw::Fixed32(value) => out.fixed32(value),
         Raw::Fixed64(value) => out.fixed64(value),
         Raw::Bytes(bytes) => {
-            out.bytes(bytes)?;
-            out.varint(bytes.len() as u64)
+            out.bytes(bytes);
+            out.varint(bytes.len() as u64);
         }
     }
 }
@@ -401,16 +401,16 @@ pub(crate) fn odd_entry(
     let mut out = Back::behind(&mut raw);
     for view in entry.unknown().iter().rev() {
         // SAFETY: views live as long as the message.
-        out.bytes(unsafe { view.bytes() })?;
+        out.bytes(unsafe { view.bytes() });
     }
     let stored = |id: &&FieldId| entry.bit(schema.layouts().field(**id));
     for &id in of.fields.iter().rev().filter(stored) {
         let field = schema.layouts().field(id);
-        write_cell(field.ty, entry.place(field), &mut out)?;
-        out.tag(&schema.wire_field(id).tag)?;
+        write_cell(field.ty, entry.place(field), &mut out);
+        out.tag(&schema.wire_field(id).tag);
     }
-    out.varint(out.len() as u64)?;
-    out.tag(&Tag::new(map.number, WireType::Length))?;
+    out.varint(out.len() as u64);
+    out.tag(&Tag::new(map.number, WireType::Length));
     out.finish()?;
     Ok(raw)
 }

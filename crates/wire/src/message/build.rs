@@ -207,11 +207,16 @@ impl<'m, K> Builder<'m, K> {
             && self.schema.enum_def(of).value_by_number(number).is_none()
         {
             self.odd_entry |= self.layout.map_entry;
-            let mut raw = Tag::new(field.number, WireType::Varint).as_bytes().to_vec();
-            varint::write(&mut raw, i64::from(number) as u64);
-            return self.push_unknown_copy(self.record, &raw);
+            return self.push_unknown_number(field.number, i64::from(number) as u64);
         }
         self.store(id, field, number)
+    }
+
+    /// A number that a closed enum does not have, as an unknown field.
+    pub(super) fn push_unknown_number(&mut self, number: u32, value: u64) -> Flow {
+        let mut raw = Tag::new(number, WireType::Varint).as_bytes().to_vec();
+        varint::write(&mut raw, value);
+        self.push_unknown_copy(self.record, &raw)
     }
 
     fn push_unknown_copy(&mut self, record: Record, raw: &[u8]) -> Flow {
@@ -458,8 +463,6 @@ impl<'a, K: Keep<'a>> Sink<'a> for Builder<'_, K> {
     }
 
     fn unknown_element(&mut self, number: u32, value: u64) -> Flow {
-        let mut raw = Tag::new(number, WireType::Varint).as_bytes().to_vec();
-        varint::write(&mut raw, value);
-        self.push_unknown_copy(self.record, &raw)
+        self.push_unknown_number(number, value)
     }
 }

@@ -217,8 +217,7 @@ pub struct FieldLayout {
     pub closed: bool,
     /// The type of its records: its message, or the entry of the map.
     pub record: Option<MessageId>,
-    /// How its numbers are read from packed lists; none of a closed enum, whose numbers have to be
-    /// looked up.
+    /// How its numbers are read from packed lists; those of a closed enum are looked up as well.
     pub(crate) numbers: Option<Numbers>,
     /// Which oneof of the message it is a member of, for [`RecordLayout::siblings`].
     pub oneof: Option<u32>,
@@ -357,7 +356,6 @@ fn outline(schema: &Schema, id: FieldId, maps: Maps) -> FieldLayout {
         (true, _) => Shape::List,
     };
     let closed = matches!(ty, FieldType::Enum(id) if schema.enum_def(id).is_closed());
-    let listed = repeated && !closed;
     FieldLayout {
         message: field.message(),
         number: field.number(),
@@ -371,7 +369,7 @@ fn outline(schema: &Schema, id: FieldId, maps: Maps) -> FieldLayout {
         utf8: ty == FieldType::Scalar(Scalar::String) && field.checks_utf8(),
         closed,
         record: ty.message(),
-        numbers: Numbers::of(ty).filter(|_| listed),
+        numbers: Numbers::of(ty).filter(|_| repeated),
         oneof: None,
         extension: field.extension_name().is_some(),
     }

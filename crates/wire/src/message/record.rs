@@ -19,6 +19,7 @@ use std::ptr::NonNull;
 use super::arena::Arena;
 use super::layout::{FieldLayout, RecordLayout, Shape};
 use crate::packed::Numbers;
+use crate::schema::NamedNumbers;
 
 pub use super::map::Map;
 
@@ -138,6 +139,30 @@ impl List {
         let (read, written) = unsafe { numbers.read(bytes, to) };
         self.len += written as u32;
         read
+    }
+
+    /// The same of numbers of a closed enum, whose names are given: nothing is appended, and 0
+    /// given, where one of them has no name.
+    ///
+    /// # Safety
+    /// The list holds cells of numbers of enums.
+    #[inline]
+    pub(crate) unsafe fn append_named(
+        &mut self,
+        arena: &mut Arena,
+        named: &NamedNumbers,
+        bytes: &[u8],
+    ) -> usize {
+        let before = self.len;
+        // SAFETY: as the caller says.
+        let read = unsafe { self.append_packed(arena, Numbers::Low32, bytes) };
+        // SAFETY: likewise.
+        let numbers = unsafe { self.values::<i32>() };
+        if named.has_all(&numbers[before as usize..]) {
+            return read;
+        }
+        self.len = before;
+        0
     }
 
     /// Appends a value; all values of a list are of one type.

@@ -3,9 +3,10 @@
 use super::arena::Arena;
 use super::build::{Builder, Frame, Keeping};
 use super::layout::Maps;
-use super::record::Record;
-use crate::schema::{FieldId, MessageId, Schema};
+use super::record::{List, Record};
+use crate::schema::{FieldId, FieldType, MessageId, NamedNumbers, Schema};
 use crate::sink::Flow;
+use crate::varint;
 
 /// A message around the one that is being filled: its record, its type, and the field inside it.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +65,46 @@ pub trait Storage: sealed::Sealed {
 
     /// Notes that there was no memory.
     fn full(&mut self);
+}
+
+/// Bytes of a list of a closed enum that are read one by one where a number in them has no name.
+const PIECE_BYTES: usize = 256;
+
+impl<K: Keeping> Builder<'_, K> {
+    /// Appends the numbers that have a name; the others become unknown fields.
+    fn append_closed(
+        &mut self,
+        list: &mut List,
+        named: &NamedNumbers,
+        number: u32,
+        bytes: &[u8],
+    ) -> usize {
+        let (mut pos, mut piece_bytes) = (0, bytes.len());
+        while pos < bytes.len() {
+            let piece = &bytes[pos..bytes.len().min(pos + piece_bytes)];
+            piece_bytes = PIECE_BYTES;
+            // SAFETY: a list of an enum.
+            let read = unsafe { list.append_named(self.arena, named, piece) };
+            pos += read;
+            if read > 0 {
+                continue;
+            }
+            let end = pos + piece.len();
+            while pos < end {
+                let Ok((raw, length)) = varint::read(&bytes[pos..]) else { return pos };
+                let value = raw as i32;
+                let kept = match named.has(value) {
+                    true => list.push(self.arena, value).is_some(),
+                    false => self.push_unknown_number(number, raw).is_ok(),
+                };
+                if !kept {
+                    return pos;
+                }
+                pos += length;
+            }
+        }
+        pos
+    }
 }
 
 impl<K: Keeping> Storage for Builder<'_, K> {
@@ -132,7 +173,15 @@ impl<K: Keeping> Storage for Builder<'_, K> {
         let list = self.record.make_list(self.arena, self.layout, id.0, field);
         let Some(mut list) = list else { return 0 };
         // SAFETY: a list of such a field, which nobody else uses meanwhile.
-        unsafe { list.as_mut().append_packed(self.arena, numbers, bytes) }
+        let list: &mut List = unsafe { list.as_mut() };
+        match field.ty {
+            FieldType::Enum(of) if field.closed => {
+                let named = self.schema.enum_def(of).named();
+                self.append_closed(list, named, field.number, bytes)
+            }
+            // SAFETY: likewise.
+            _ => unsafe { list.append_packed(self.arena, numbers, bytes) },
+        }
     }
 
     fn full(&mut self) {

@@ -154,7 +154,14 @@ impl Lexer<'_> {
         let start = self.at;
         self.at += 2;
         match self.text[self.at..].windows(2).position(|two| two == b"*/") {
-            Some(length) => self.at += length + 2,
+            Some(length) => {
+                let inside = &self.text[self.at..=self.at + length];
+                if let Some(at) = inside.windows(2).position(|two| two == b"/*") {
+                    let at = self.at + at;
+                    self.report(at, at + 2, "comments do not nest");
+                }
+                self.at += length + 2;
+            }
             None => {
                 self.at = self.text.len();
                 self.report(start, start + 2, "this comment does not end");

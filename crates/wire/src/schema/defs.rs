@@ -20,7 +20,9 @@ use tidemill_stdx::frozen::{Frozen, FrozenRef};
 
 use super::draft::{ImportKind, Visibility};
 use super::features::{Edition, EnumKind, Features, Utf8Validation};
-use super::{EnumId, FieldId, FieldType, FileId, Label, MessageId, Name, OneofId, ServiceId};
+use super::{
+    EnumId, FieldId, FieldType, FileId, Label, MessageId, Name, NamedNumbers, OneofId, ServiceId,
+};
 
 /// A definition.
 #[derive(Debug)]
@@ -485,6 +487,7 @@ pub struct Enum {
     pub(super) by_number: Box<[u32]>,
     /// Indexes of values by name.
     pub(super) by_name: Box<[u32]>,
+    pub(super) named: NamedNumbers,
     pub(super) visibility: Visibility,
     pub(super) features: Features,
     pub(super) options: Box<[u8]>,
@@ -528,6 +531,11 @@ impl Enum {
         let find = |&at: &u32| (*self.values[at as usize].name).cmp(name);
         let at = self.by_name.binary_search_by(find).ok()?;
         Some(&self.values[self.by_name[at] as usize])
+    }
+
+    /// The numbers of its values.
+    pub(crate) fn named(&self) -> &NamedNumbers {
+        &self.named
     }
 
     /// True if numbers without a name are unknown fields.

@@ -19,7 +19,9 @@ use super::draft::{
 use super::features::{Presence, RepeatedEncoding};
 use super::lookup::{Home, Named, Pool, Schema, WireField};
 use super::raw;
-use super::{EnumId, FieldId, FieldType, FileId, Label, MessageId, Tag, WireType, json_name};
+use super::{
+    EnumId, FieldId, FieldType, FileId, Label, MessageId, NamedNumbers, Tag, WireType, json_name,
+};
 
 /// Makes a schema of a draft that was linked and checked without errors; `order` has imported
 /// files before those that import them.
@@ -363,8 +365,10 @@ impl Graph {
         let mut by_number: Vec<u32> = (0..values.len() as u32).collect();
         by_number.sort_by_key(|&at| (values[at as usize].number, at));
         by_number.dedup_by_key(|at| values[*at as usize].number);
+        let numbers: Vec<i32> = by_number.iter().map(|&at| values[at as usize].number).collect();
         let id = EnumId(self.count - self.enums);
         let def = Enum {
+            named: NamedNumbers::new(&numbers),
             name_start: name_start(&found.full_name, &found.name),
             full_name: found.full_name.clone(),
             file: found.file,

@@ -19,6 +19,7 @@
 //! | `freeze` | drafts into schemas |
 //! | `defs`, `lookup`, `table` | what is immutable, and how it is found |
 //! | `name` | short texts, which lie in the definitions themselves |
+//! | `named` | the numbers that an enum names, for decoders |
 //! | `build` | schemas made by a program |
 
 pub mod build;
@@ -35,6 +36,7 @@ pub mod link;
 mod load;
 mod lookup;
 mod name;
+mod named;
 mod print;
 pub mod problem;
 pub mod raw;
@@ -56,6 +58,7 @@ pub use load::LoadError;
 pub use lookup::{Named, Schema};
 pub(crate) use lookup::{SchemaMark, WireField};
 pub use name::Name;
+pub(crate) use named::NamedNumbers;
 pub use raw::{RawFields, RawValue};
 
 /// The name of a field in JSON where the source gives none: without underscores, the letters

@@ -28,6 +28,8 @@ pub(super) enum Op {
     Message,
     Group,
     Packed,
+    /// The same with numbers as of [`Op::Closed`].
+    PackedClosed,
     /// A value that nobody wants, by its wire type.
     SkipVarint,
     SkipFixed64,
@@ -149,7 +151,11 @@ fn step(schema: &Schema, layouts: &Layouts, entry: &Entry) -> Option<Step> {
         }
         _ => (0, 0),
     };
-    let packed = if layout.numbers.is_some() { Op::Packed } else { Op::Leave };
+    let packed = match layout.numbers {
+        Some(_) if entry.action == Action::ClosedEnum => Op::PackedClosed,
+        Some(_) => Op::Packed,
+        None => Op::Leave,
+    };
     let op = |tag: u32| if tag == single { one } else { packed };
     Some(Step {
         tag,
@@ -193,11 +199,5 @@ fn op_of_one(action: Action) -> Op {
 fn named(schema: &Schema, layout: &FieldLayout) -> Option<(u32, u32)> {
     let FieldType::Enum(id) = layout.ty else { return None };
     debug_assert_eq!(layout.cell, Cell::Word32);
-    let values = schema.enum_def(id).values();
-    let mut numbers: Vec<i64> = values.iter().map(|one| i64::from(one.number())).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    let (first, last) = (*numbers.first()?, *numbers.last()?);
-    let whole = last - first == numbers.len() as i64 - 1;
-    whole.then_some((first as i32 as u32, (last - first) as u32))
+    schema.enum_def(id).named().range()
 }

@@ -206,7 +206,7 @@ impl Filler<'_> {
                         break;
                     }
                 }
-                Op::Packed => {
+                Op::Packed | Op::PackedClosed => {
                     let body;
                     (body, after) = length!();
                     if after > have {
@@ -218,7 +218,7 @@ impl Filler<'_> {
                     };
                     // The walk begins such a list anew, so of one that is wrong nothing may stay.
                     // SAFETY: the slot of a list of such numbers.
-                    if !unsafe { Self::list(record, memory, step, bytes) } {
+                    if !unsafe { Self::list(record, memory, step, op, bytes) } {
                         break;
                     }
                 }
@@ -273,11 +273,11 @@ impl Filler<'_> {
     }
 
     /// A packed list that is all there; false, and then nothing of it is kept, if something of it
-    /// is wrong.
+    /// is wrong, or a number that its closed enum does not have.
     ///
     /// # Safety
     /// The step is of a list of numbers in the message of the record.
-    unsafe fn list(record: Record, arena: &mut Arena, step: &Step, bytes: &[u8]) -> bool {
+    unsafe fn list(record: Record, arena: &mut Arena, step: &Step, op: Op, bytes: &[u8]) -> bool {
         if bytes.is_empty() {
             return true;
         }
@@ -287,10 +287,17 @@ impl Filler<'_> {
         let Some(numbers) = step.numbers else { return false };
         // SAFETY: as the caller says.
         let read = unsafe { list.append_packed(arena, numbers, bytes) };
-        if read != bytes.len() {
+        let mut good = read == bytes.len();
+        if good && op == Op::PackedClosed {
+            // SAFETY: a list of numbers of an enum.
+            let new = unsafe { &list.values::<u32>()[before as usize..] };
+            let outside = |number: &u32| number.wrapping_sub(step.first) > step.span;
+            good = !new.iter().fold(false, |found, number| found | outside(number));
+        }
+        if !good {
             list.len = before;
         }
-        read == bytes.len()
+        good
     }
 }
 

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::super::packed::tell;
 use super::super::tables::Action;
 use super::context::Context;
-use crate::schema::{FIELD_NUMBER_MAX, FieldId, WireType};
+use crate::schema::{FIELD_NUMBER_MAX, FieldId, NamedNumbers, WireType};
 use crate::sink::{Flow, Sink};
 use crate::{packed, utf8, varint};
 
@@ -22,7 +22,8 @@ pub(super) const INVALID: u32 = 2;
 
 type Number<T> = unsafe extern "C" fn(*mut Context, u32, T) -> u32;
 type Text = unsafe extern "C" fn(*mut Context, u32, *const u8, usize) -> u32;
-type List = unsafe extern "C" fn(*mut Context, u32, u32, *const u8, usize) -> isize;
+type List =
+    unsafe extern "C" fn(*mut Context, u32, u32, *const u8, usize, *const NamedNumbers) -> isize;
 type Sub = unsafe extern "C" fn(*mut Context, u32) -> u32;
 
 /// See the module.
@@ -152,13 +153,16 @@ unsafe extern "C" fn list<'a, S: Sink<'a>>(
     action: u32,
     start: *const u8,
     length: usize,
+    closed: *const NamedNumbers,
 ) -> isize {
     // SAFETY: the code found these bytes inside the input, which lives for `'a`.
     let bytes: &'a [u8] = unsafe { std::slice::from_raw_parts(start, length) };
+    // SAFETY: null, or those of an enum of the schema that the unit of the code keeps.
+    let closed = unsafe { closed.as_ref() };
     let mut read = 0;
     let call = |sink: &mut S| {
         let flow;
-        (read, flow) = tell(sink, Action::from_number(action), FieldId(field), bytes);
+        (read, flow) = tell(sink, Action::from_number(action), closed, FieldId(field), bytes);
         flow
     };
     // SAFETY: the code was given the sink of this table's type.

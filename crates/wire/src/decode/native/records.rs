@@ -27,7 +27,7 @@ use crate::message::layout::{Cell, FieldLayout, Layouts, PRESENCE_OFFSET, Shape}
 use crate::message::record::{List, Record, View};
 use crate::message::{Arena, Storage};
 use crate::packed::Numbers;
-use crate::schema::FieldId;
+use crate::schema::{FieldId, NamedNumbers};
 
 /// What a native decoder for messages does with strings and bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +46,7 @@ pub(super) struct Helpers {
     bytes: FuncId,
     end_entry: FuncId,
     lists: [FuncId; LISTS.len()],
+    list_closed: FuncId,
 }
 
 impl Helpers {
@@ -56,6 +57,7 @@ impl Helpers {
         let grow = signature(c, &[address, address, types::I32], &[types::I32]);
         let entry = signature(c, &[address, types::I32, address, address], &[types::I32]);
         let list = signature(c, &[address; 4], &[address]);
+        let closed = signature(c, &[address; 5], &[address]);
         // SAFETY: functions of these signatures, in the program.
         unsafe {
             Helpers {
@@ -63,6 +65,7 @@ impl Helpers {
                 grow: module.import("grow", grow, grow_list as *const ()),
                 bytes: module.import("new_bytes", new, new_bytes as *const ()),
                 end_entry: module.import("end_entry", entry, end_entry as *const ()),
+                list_closed: module.import("list_closed", closed, list_closed as *const ()),
                 lists: LISTS.map(|(name, helper)| module.import(name, list.clone(), helper)),
             }
         }
@@ -179,6 +182,22 @@ list! {
     list_zigzag32: Zigzag32,
     list_whole64: Whole64,
     list_zigzag64: Zigzag64,
+}
+
+/// The same of a closed enum; of a list with a number that the enum does not have nothing is read.
+unsafe extern "C" fn list_closed(
+    context: *mut Context,
+    list: *mut List,
+    at: *const u8,
+    length: usize,
+    named: *const NamedNumbers,
+) -> usize {
+    // SAFETY: as for the other lists; the numbers of an enum of the schema that the unit of the
+    // code keeps.
+    unsafe {
+        let bytes = std::slice::from_raw_parts(at, length);
+        (*list).append_named(&mut *(*context).arena, &*named, bytes)
+    }
 }
 
 /// See the module.
@@ -450,7 +469,7 @@ impl Target for Records<'_> {
         use std::mem::offset_of;
         let (start, len) = (offset_of!(List, start) as i32, offset_of!(List, len) as i32);
         let field = self.layout(entry);
-        let helper = self.helpers.lists[field.numbers? as usize];
+        let numbers = field.numbers?;
         let record = writer.body.use_var(writer.record);
         let list = writer.body.ins().iadd_imm_u(record, i64::from(field.offset));
         let there = Self::is_set(writer, field);
@@ -465,7 +484,17 @@ impl Target for Records<'_> {
         writer.body.ins().jump(known, &[]);
         writer.body.switch_to_block(known);
         let context = writer.context;
-        Some(writer.body.call(helper, &[context, list, exit.at, length])[0])
+        Some(match entry.action {
+            Action::ClosedEnum => {
+                let named = writer.closed(entry);
+                let arguments = [context, list, exit.at, length, named];
+                writer.body.call(self.helpers.list_closed, &arguments)[0]
+            }
+            _ => {
+                let helper = self.helpers.lists[numbers as usize];
+                writer.body.call(helper, &[context, list, exit.at, length])[0]
+            }
+        })
     }
 
     fn start_sub(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry) -> Option<Value> {

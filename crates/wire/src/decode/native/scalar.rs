@@ -108,6 +108,18 @@ impl Writer<'_, '_> {
         switch.emit(self.body, value, unknown);
     }
 
+    /// The address of the numbers of a closed enum, for functions that are called; else null.
+    pub(super) fn closed(&mut self, entry: &Entry) -> Value {
+        let address = match entry.action {
+            Action::ClosedEnum => {
+                let named = self.schema.enum_def(EnumId(entry.sub)).named();
+                std::ptr::from_ref(named).expose_provenance()
+            }
+            _ => 0,
+        };
+        self.number(types::I64, address as i64)
+    }
+
     /// A number as the target takes it, from how it lies in bytes.
     fn convert(&mut self, entry: &Entry, raw: Value) -> Value {
         let zigzag = |writer: &mut Self, raw: Value, ty| {

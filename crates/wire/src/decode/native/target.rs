@@ -168,13 +168,16 @@ impl Target for SinkCalls {
         list: ListExit,
         length: Value,
     ) -> Option<Value> {
-        if entry.action == Action::ClosedEnum {
-            return None;
-        }
         let offset = std::mem::offset_of!(Calls, list) as i32;
         let field = writer.body.ins().iconst(types::I32, i64::from(entry.field.0));
         let action = writer.body.ins().iconst(types::I32, i64::from(entry.action as u8));
-        let arguments = [(action, types::I32), (list.at, types::I64), (length, types::I64)];
+        let closed = writer.closed(entry);
+        let arguments = [
+            (action, types::I32),
+            (list.at, types::I64),
+            (length, types::I64),
+            (closed, types::I64),
+        ];
         let answer = self.call(writer, offset, field, &arguments, types::I64);
         let stopped = writer.body.ins().icmp_imm_s(IntCC::SignedLessThan, answer, 0);
         writer.unless(stopped, |writer| {

@@ -29,6 +29,8 @@ pub(in crate::decode) struct Unit {
     pub(super) listing: Option<String>,
     /// Owns what `entry` points to.
     pub(super) code: Code,
+    /// Owns the numbers of enums that the code points to.
+    _schema: Schema,
 }
 
 impl fmt::Debug for Unit {
@@ -78,7 +80,7 @@ impl Unit {
         let listing = code.listing(id);
         let fills = matches!(serves, Serves::Messages(..));
         let (tables, compiled) = (tables.clone(), reach.into_compiled());
-        Ok(Unit { tables, fills, entry, compiled, listing, code })
+        Ok(Unit { tables, fills, entry, compiled, listing, code, _schema: schema.clone() })
     }
 
     /// The nodes that it has code for, ascending.

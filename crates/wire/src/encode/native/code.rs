@@ -3,11 +3,12 @@
 use std::mem::offset_of;
 
 use tidemill_jit::build::{
-    Block, CallConv, InstBuilder, IntCC, MemFlagsData, Signature, Value, Variable, signature, types,
+    Block, CallConv, InstBuilder, IntCC, MemFlagsData, SigRef, Signature, Value, Variable,
+    signature, types,
 };
 use tidemill_jit::{Body, Code, Error, FuncId, Module, Options};
-use tidemill_stdx::hash::Map;
 
+use super::super::packed::Varints;
 use super::Context;
 use crate::message::layout::{FieldLayout, Kind, PRESENCE_OFFSET, RecordLayout, Shape};
 use crate::message::record::{Extra, List, View};
@@ -31,15 +32,20 @@ struct Helpers {
     whole: FuncId,
     sorted: FuncId,
     varint: FuncId,
+    packed: FuncId,
 }
+
+/// Of the function of a message: context, record, `p`, depth, and the message.
+const PARAMETERS: usize = 5;
 
 fn of_words(parameters: usize) -> Signature {
     signature(CallConv::SystemV, &vec![types::I64; parameters], &[types::I64])
 }
 
-/// Compiles functions for a message and all messages inside; gives the one for the outermost.
-pub(super) fn compile(schema: &Schema, root: MessageId) -> Result<(Code, FuncId), Error> {
-    let mut module = Module::new(Options::named(format!("encode {}", schema.full_name(root))))?;
+/// Compiles the function of one message; those of messages inside are called through the table.
+pub(super) fn compile(schema: &Schema, message: MessageId) -> Result<(Code, FuncId), Error> {
+    let name = format!("encode {}", schema.full_name(message));
+    let mut module = Module::new(Options::named(name.clone()))?;
     // SAFETY: functions of these signatures, in the program.
     let helpers = unsafe {
         Helpers {
@@ -48,61 +54,39 @@ pub(super) fn compile(schema: &Schema, root: MessageId) -> Result<(Code, FuncId)
             whole: module.import("whole", of_words(5), super::whole as *const ()),
             sorted: module.import("sorted", of_words(4), super::sorted as *const ()),
             varint: module.import("varint", of_words(2), super::varint as *const ()),
+            packed: module.import("packed", of_words(5), super::packed as *const ()),
         }
     };
-    let messages = reachable(schema, root);
-    let functions: Map<MessageId, FuncId> = messages
-        .iter()
-        .map(|&id| (id, module.declare(schema.full_name(id), of_words(4))))
-        .collect();
-    for &id in &messages {
-        let layout = schema.layouts().record(id);
-        module.define(functions[&id], |body| {
-            let arguments = body.begin();
-            let p = body.declare_var(types::I64);
-            body.def_var(p, arguments[2]);
-            let fail = body.create_block();
-            body.set_cold_block(fail);
-            let less_deep = body.ins().iadd_imm_s(arguments[3], -1);
-            let mut writer = Writer {
-                schema,
-                layout,
-                functions: &functions,
-                helpers,
-                context: arguments[0],
-                record: arguments[1],
-                depth: arguments[3],
-                less_deep,
-                p,
-                fixed: fixed_bytes(schema, layout),
-                fail,
-                body,
-            };
-            writer.message();
-        })?;
-    }
+    let layout = schema.layouts().record(message);
+    let function = module.declare(name, of_words(PARAMETERS));
+    module.define(function, |body| {
+        let arguments = body.begin();
+        let p = body.declare_var(types::I64);
+        body.def_var(p, arguments[2]);
+        let fail = body.create_block();
+        body.set_cold_block(fail);
+        let less_deep = body.ins().iadd_imm_s(arguments[3], -1);
+        let signature = body.import_signature(of_words(PARAMETERS));
+        let mut writer = Writer {
+            schema,
+            layout,
+            function,
+            signature,
+            helpers,
+            context: arguments[0],
+            record: arguments[1],
+            depth: arguments[3],
+            less_deep,
+            p,
+            fixed: fixed_bytes(schema, layout),
+            fail,
+            body,
+        };
+        writer.message();
+    })?;
     // SAFETY: the code reads records of the schema's layouts, and writes into room it has made.
     let code = unsafe { module.finish() }?;
-    Ok((code, functions[&root]))
-}
-
-/// The message and all messages inside, each once.
-fn reachable(schema: &Schema, root: MessageId) -> Vec<MessageId> {
-    let layouts = schema.layouts();
-    let mut found = vec![root];
-    let mut known: tidemill_stdx::hash::Set<MessageId> = found.iter().copied().collect();
-    let mut next = 0;
-    while let Some(&message) = found.get(next) {
-        next += 1;
-        for &field in &layouts.record(message).fields {
-            if let Some(of) = layouts.field(field).record
-                && known.insert(of)
-            {
-                found.push(of);
-            }
-        }
-    }
-    found
+    Ok((code, function))
 }
 
 /// Bytes that everything with a bound takes in one message, at most: what comes after one check
@@ -119,7 +103,9 @@ fn fixed_bytes(schema: &Schema, layout: &RecordLayout) -> i64 {
 pub(super) struct Writer<'w, 'b> {
     schema: &'w Schema,
     layout: &'w RecordLayout,
-    functions: &'w Map<MessageId, FuncId>,
+    /// The function itself, and the signature that those of all messages have.
+    function: FuncId,
+    signature: SigRef,
     helpers: Helpers,
     context: Value,
     record: Value,
@@ -288,16 +274,15 @@ impl Writer<'_, '_> {
     /// The elements of a list that is not empty, under one length.
     fn packed(&mut self, field: &FieldLayout, tag: Tag, start: Value, len: Value) {
         let cell = i64::from(field.cell.bytes());
-        let is_varint = field.ty.wire_type() == WireType::Varint && field.kind != Kind::Bool;
-        let length = if is_varint {
-            self.require_many(len, VARINT_BYTES);
-            let before = self.p();
-            self.each(start, len, cell, |this, at| {
-                let value = this.load_number(field.ty, at, 0);
-                this.number(field.ty, value);
-            });
+        let length = if let Some(kind) = Varints::of(field.ty) {
+            let before = self.written();
+            let kind = self.body.ins().iconst(types::I64, kind as i64);
             let p = self.p();
-            self.body.ins().isub(before, p)
+            let p = self.body.call(self.helpers.packed, &[self.context, p, start, len, kind])[0];
+            self.check_and_go_on(p);
+            let now = self.written();
+            self.require_fixed();
+            self.body.ins().isub(now, before)
         } else {
             // In memory as on the wire.
             let length = self.body.ins().imul_imm_s(len, cell);
@@ -366,31 +351,47 @@ impl Writer<'_, '_> {
     /// A message with its tag and length, or between its tags.
     fn sub_message(&mut self, field: &FieldLayout, record: Value) {
         let Some(of) = field.record else { return };
-        let Some(&function) = self.functions.get(&of) else { return };
-        let end = offset_of!(Context, end) as i32;
         if let FieldType::Group(_) = field.ty {
             self.tag(Tag::new(field.number, WireType::EndGroup));
             let p = self.p();
-            let arguments = [self.context, record, p, self.less_deep];
-            let p = self.body.call(function, &arguments)[0];
+            let p = self.encode(of, record, p);
             self.check_and_go_on(p);
             self.require_fixed();
             self.tag(Tag::new(field.number, WireType::StartGroup));
             return;
         }
-        // From the end, because the buffer may become another.
-        let before = self.body.ins().load(types::I64, flags(), self.context, end);
+        let before = self.written();
         let p = self.p();
-        let before = self.body.ins().isub(before, p);
-        let p = self.body.call(function, &[self.context, record, p, self.less_deep])[0];
+        let p = self.encode(of, record, p);
         self.check_and_go_on(p);
-        let now = self.body.ins().load(types::I64, flags(), self.context, end);
-        let p = self.p();
-        let now = self.body.ins().isub(now, p);
+        let now = self.written();
         let length = self.body.ins().isub(now, before);
         self.require_fixed();
         self.varint(length);
         self.tag(Tag::new(field.number, WireType::Length));
+    }
+
+    /// Calls the function of a message inside: the table has it, or what compiles it.
+    fn encode(&mut self, of: MessageId, record: Value, p: Value) -> Value {
+        let message = self.body.ins().iconst(types::I64, i64::from(of.0));
+        let arguments = [self.context, record, p, self.less_deep, message];
+        if of == self.layout.message {
+            return self.body.call(self.function, &arguments)[0];
+        }
+        let table = offset_of!(Context, functions) as i32;
+        let table = self.body.ins().load(types::I64, flags(), self.context, table);
+        let at = self.body.ins().iadd_imm_u(table, i64::from(of.0) * size_of::<usize>() as i64);
+        let function = self.body.ins().load(types::I64, flags(), at, 0);
+        let call = self.body.ins().call_indirect(self.signature, function, &arguments);
+        self.body.inst_results(call)[0]
+    }
+
+    /// Bytes written so far: from the end, because the buffer may become another.
+    fn written(&mut self) -> Value {
+        let end = offset_of!(Context, end) as i32;
+        let end = self.body.ins().load(types::I64, flags(), self.context, end);
+        let p = self.p();
+        self.body.ins().isub(end, p)
     }
 
     /// A string or bytes of the [`View`] at an address, with length and tag.

@@ -8,7 +8,9 @@
 //!   buffer   [ free ............ | tag len | content of a sub-message | later fields ]
 //!            limit             p ->  <- writing goes this way                       end
 //! ```
-//! One function per message type, `encode(context, record, p, depth) -> p`, 0 for an error:
+//! One function per message type, `encode(context, record, p, depth, message) -> p`, 0 for an
+//! error. It is compiled when the first message of the type is encoded (`functions.rs`), so a type
+//! of a large schema costs what its messages hold and not what they might hold.
 //!
 //! * room is asked for once per record for all that has a bound (numbers, tags, lengths), and per
 //!   string, list and sub-message;
@@ -21,13 +23,16 @@
 
 mod code;
 mod copy;
+mod functions;
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use tidemill_jit::{Code, Error};
+use tidemill_jit::Error;
 
+use self::functions::{Entry, Functions};
+use super::packed::Varints;
 use super::table::{BYTES_MAX, DEPTH_MAX, EncodeError, Encoder, Pass};
 use crate::message::record::Record;
 use crate::message::{MapOrder, MessageRef};
@@ -47,7 +52,9 @@ pub(super) struct Context {
     end: *mut u8,
     /// 1 if entries of maps go by key.
     by_key: u64,
-    schema: Schema,
+    /// By message, of [`Functions::entries`].
+    functions: *const Entry,
+    code: EncoderCode,
     error: Option<EncodeError>,
     /// Entries by key, until the end.
     sorted: Vec<Vec<Record>>,
@@ -61,46 +68,45 @@ impl Drop for Context {
     }
 }
 
-type Function = extern "C" fn(*mut Context, Record, *mut u8, u64) -> *mut u8;
-
-/// The code for messages of one type and all types inside; clones share it.
+/// The code for messages of one type, and of all types inside; clones share it.
 #[derive(Clone)]
 pub struct EncoderCode {
-    schema: Schema,
     message: MessageId,
-    code: Arc<Code>,
-    entry: Function,
+    functions: Arc<Functions>,
 }
 
 impl EncoderCode {
-    /// Compiles: some tens of microseconds per field of the message and of all inside.
+    /// Compiles the code of this type: some tens of microseconds per field. That of types inside
+    /// is compiled when the first message of them is encoded; where that cannot be done, they are
+    /// encoded by tables.
     ///
     /// # Errors
     /// No code can be made for this machine.
     pub fn compile(schema: &Schema, message: MessageId) -> Result<EncoderCode, Error> {
-        let (code, entry) = code::compile(schema, message)?;
-        let address = code.address(entry);
-        // SAFETY: the function has this signature, and is kept by the same value.
-        let entry = unsafe { std::mem::transmute::<*const u8, Function>(address) };
-        Ok(EncoderCode { schema: schema.clone(), message, code: Arc::new(code), entry })
+        let functions = Functions::new(schema);
+        functions.compile(message)?;
+        Ok(EncoderCode { message, functions: Arc::new(functions) })
     }
 
-    /// The code, for listings and figures.
-    pub fn code(&self) -> &Code {
-        &self.code
+    /// How many types have code by now.
+    pub fn types(&self) -> usize {
+        self.functions.types()
+    }
+
+    fn schema(&self) -> &Schema {
+        self.functions.schema()
     }
 }
 
 impl std::fmt::Debug for EncoderCode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "EncoderCode({})", self.schema.full_name(self.message))
+        write!(f, "EncoderCode({})", self.schema().full_name(self.message))
     }
 }
 
 /// Encodes messages of one type by machine code; see the module. It keeps its buffer.
 #[derive(Debug)]
 pub struct NativeEncoder {
-    code: EncoderCode,
     check_required: bool,
     context: Context,
 }
@@ -116,12 +122,13 @@ impl NativeEncoder {
             limit: nowhere,
             end: nowhere,
             by_key: 0,
-            schema: code.schema.clone(),
+            functions: code.functions.entries(),
+            code,
             error: None,
             sorted: Vec::new(),
             table: Vec::new(),
         };
-        NativeEncoder { code, check_required: false, context }
+        NativeEncoder { check_required: false, context }
     }
 
     /// As [`Encoder::map_order`].
@@ -143,8 +150,9 @@ impl NativeEncoder {
     /// # Errors
     /// As [`Encoder::encode`]; a message of another type.
     pub fn encode(&mut self, message: MessageRef<'_>) -> Result<&[u8], EncodeError> {
-        let NativeEncoder { code, check_required, context } = self;
-        if message.layout.message != code.message || !message.schema.is_same(&code.schema) {
+        let NativeEncoder { check_required, context } = self;
+        let of = context.code.message;
+        if message.layout.message != of || !message.schema.is_same(context.code.schema()) {
             return Err(EncodeError::WrongMessage);
         }
         if *check_required && let Some(path) = message.missing_required() {
@@ -158,7 +166,9 @@ impl NativeEncoder {
             Encoder::new().map_order(order).append(message, &mut context.table)?;
             return Ok(&context.table);
         }
-        let start = (code.entry)(context, record, context.end, DEPTH_MAX as u64 + 1);
+        let function = context.code.functions.function(of);
+        let id = u64::from(of.0);
+        let start = function(context, record, context.end, DEPTH_MAX as u64 + 1, id);
         if !context.sorted.is_empty() {
             context.sorted.clear();
         }
@@ -266,7 +276,7 @@ extern "C" fn whole(
     message: u64,
     depth_left: u64,
 ) -> *mut u8 {
-    let schema = &context.schema;
+    let schema = context.code.schema();
     let order = if context.by_key == 1 { MapOrder::ByKey } else { MapOrder::Stored };
     let layout = schema.layouts().record(MessageId(message as u32));
     let depth = (DEPTH_MAX + 1).saturating_sub(depth_left as usize);
@@ -290,11 +300,28 @@ extern "C" fn sorted(
 ) -> *const Record {
     // SAFETY: the code reads both from one list of records.
     let entries = unsafe { std::slice::from_raw_parts(entries, len as usize) };
-    let key = context.schema.layouts().field(crate::FieldId(key as u32));
+    let key = context.code.schema().layouts().field(crate::FieldId(key as u32));
     let sorted = crate::message::read::sorted_entries(entries, key);
     let start = sorted.as_ptr();
     context.sorted.push(sorted);
     start
+}
+
+/// A packed list of varints before `p`, of a kind by its place in [`Varints::ALL`].
+extern "C" fn packed(
+    context: &mut Context,
+    p: *mut u8,
+    cells: *const u8,
+    count: u64,
+    kind: u64,
+) -> *mut u8 {
+    let Some(kind) = Varints::ALL.get(kind as usize) else { return std::ptr::null_mut() };
+    let room = |p: *mut u8, need: usize| match p.addr() - context.limit.addr() < need {
+        true => grow(context, p, need as u64),
+        false => p,
+    };
+    // SAFETY: the code reads both from a list of such numbers; a buffer that grows has the room.
+    unsafe { kind.write(cells, count as usize, p, room) }
 }
 
 /// A varint of any length before `p`, where there is room.

@@ -63,6 +63,14 @@ impl<'a> Interpreter<'a> {
             // What failed is reported; the others are still looked at.
             let _ = self.option(ty, tree, text);
         }
+        // What stands in braces was checked there.
+        let set_inside = |text: &&OptionText| sort(text) == of && text.name.len() > 1;
+        if let Some(text) = texts(draft, self.element).iter().rfind(set_inside)
+            && let Some(path) = tree.missing_required(draft, ty)
+        {
+            let message = format!("required field `{path}` is missing");
+            self.error("option-value", text.name_range(), message);
+        }
         any
     }
 

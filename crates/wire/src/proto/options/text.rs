@@ -7,11 +7,11 @@
 //! ```
 
 use super::interpret::{Failed, Interpreter, scalar_value};
-use super::tree::{Tree, Value};
+use super::tree::{Tree, Value, is_required};
 use crate::proto::lex::{Kind, Token, integer, lex};
 use crate::schema::default::unescape;
-use crate::schema::draft::{Cardinality, Draft};
-use crate::schema::features::{EnumKind, Presence};
+use crate::schema::draft::Draft;
+use crate::schema::features::EnumKind;
 use crate::schema::link::Scope;
 use crate::schema::uninterpreted::{OptionValue, TextRange};
 use crate::schema::{FieldId, FieldType, MessageId, Scalar};
@@ -118,10 +118,7 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
         let draft = self.interpreter.draft;
         for &id in &draft.message(ty).fields {
             let field = draft.field(id);
-            // Features are not resolved yet: the label of proto2, or the option of editions.
-            let required = field.cardinality == Cardinality::Required
-                || field.features.presence == Presence::Required;
-            if required && tree.get(draft, id).is_none() {
+            if is_required(field) && tree.get(draft, id).is_none() {
                 let message = format!("required field `{}` is missing", field.name);
                 return Err(self.error(token, message));
             }
@@ -152,6 +149,7 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
         };
         match self.interpreter.plain_field(ty, name).or_else(by_group) {
             Some(id) => self.values(id, tree, token),
+            None if is_reserved(draft, ty, name) => self.skip(),
             None => {
                 let full_name = &draft.message(ty).full_name;
                 let message = format!("message `{full_name}` has no field `{name}`");
@@ -160,6 +158,67 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
                     self.interpreter.help(format!("is `{similar}` meant?"));
                 }
                 Err(failed)
+            }
+        }
+    }
+
+    /// Passes the value of a name that is reserved, of whatever type it was.
+    fn skip(&mut self) -> Read {
+        if self.depth >= DEPTH_MAX {
+            let message = format!("values nest more than {DEPTH_MAX} deep");
+            return Err(self.error(self.token(), message));
+        }
+        self.depth += 1;
+        let colon = self.take_sign(b':');
+        let braces = matches!(self.token().kind, Kind::Sign(b'{' | b'<'));
+        if braces || !colon { self.skip_braces() } else { self.skip_value() }?;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn skip_braces(&mut self) -> Read {
+        let end = match self.advance().kind {
+            Kind::Sign(b'{') => b'}',
+            Kind::Sign(b'<') => b'>',
+            _ => return Err(self.expected("`{`")),
+        };
+        while !self.take_sign(end) {
+            if self.take_sign(b'[') {
+                self.bracket_name()?;
+            } else if self.token().kind == Kind::Word {
+                self.advance();
+            } else {
+                return Err(self.expected("the name of a field"));
+            }
+            self.skip()?;
+            let _ = self.take_sign(b',') || self.take_sign(b';');
+        }
+        Ok(())
+    }
+
+    fn skip_value(&mut self) -> Read {
+        if !self.take_sign(b'[') {
+            let value = match self.token().kind {
+                Kind::String => self.string().map(OptionValue::String),
+                _ => self.scalar(),
+            };
+            return value.map(|_| ());
+        }
+        if self.take_sign(b']') {
+            return Ok(());
+        }
+        loop {
+            match self.token().kind {
+                Kind::Sign(b'{' | b'<') => self.skip_braces()?,
+                // A list in a list is none, here as elsewhere.
+                Kind::Sign(b'[') => return Err(self.expected("a value")),
+                _ => self.skip_value()?,
+            }
+            if self.take_sign(b']') {
+                return Ok(());
+            }
+            if !self.take_sign(b',') {
+                return Err(self.expected("`,` or `]`"));
             }
         }
     }
@@ -349,6 +408,10 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
         }
         Ok(out)
     }
+}
+
+fn is_reserved(draft: &Draft, ty: MessageId, name: &str) -> bool {
+    draft.message(ty).reserved_names.iter().any(|(reserved, _)| *reserved == name)
 }
 
 /// True if `name` is the type of a field that is a group, or is written like one: its type is

@@ -1,6 +1,6 @@
 //! The value of an options message while it is put together: fields by number.
 
-use crate::schema::draft::{Draft, FieldDraft, MessageDraft};
+use crate::schema::draft::{Cardinality, Draft, FieldDraft, MessageDraft};
 use crate::schema::features::{Presence, RepeatedEncoding};
 use crate::schema::raw::{self, put_length, put_tag, put_varint};
 use crate::schema::{FieldId, FieldType, MessageId, WireType};
@@ -97,6 +97,26 @@ impl Tree {
         self.fields.retain(|one| one.field == field || draft.field(one.field).oneof != Some(oneof));
     }
 
+    /// A required field that is not there, in a message of type `ty` or one inside: its path.
+    pub(super) fn missing_required(&self, draft: &Draft, ty: MessageId) -> Option<String> {
+        let missing = draft.message(ty).fields.iter().map(|&id| (id, draft.field(id)));
+        let missing = missing.filter(|(_, field)| is_required(field));
+        for (id, field) in missing {
+            if self.get(draft, id).is_none() {
+                return Some(field.name.to_string());
+            }
+        }
+        self.fields.iter().find_map(|entry| {
+            let field = draft.field(entry.field);
+            let inside = |value: &Value| match value {
+                Value::Message(tree) => tree.missing_required(draft, inner(field)?),
+                _ => None,
+            };
+            let path = entry.values.iter().find_map(inside)?;
+            Some(format!("{}.{path}", field.name))
+        })
+    }
+
     /// Serializes the fields of a message of type `ty`, ascending by number.
     pub(super) fn write(&self, draft: &Draft, ty: MessageId, keep: Keep, out: &mut Vec<u8>) {
         let message = draft.message(ty);
@@ -161,6 +181,11 @@ impl Value {
             Value::Message(_) | Value::Content(..) => false,
         }
     }
+}
+
+/// Features are not resolved yet: the label of proto2, or the option of editions.
+pub(super) fn is_required(field: &FieldDraft) -> bool {
+    field.cardinality == Cardinality::Required || field.features.presence == Presence::Required
 }
 
 fn inner(field: &FieldDraft) -> Option<MessageId> {

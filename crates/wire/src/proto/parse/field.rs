@@ -160,8 +160,9 @@ impl Parser<'_> {
         let mut found = FieldOptions::default();
         self.bracket_options(&mut field.options, Some(&mut found))?;
         if let Some((json_name, range)) = found.json_name {
+            let is_usual = json_name == *crate::schema::json_name(&field.name);
             field.rare_mut().json_name = Some(json_name.into());
-            if field.is_extension() {
+            if field.is_extension() && !is_usual {
                 let message = "an extension has no JSON name of its own";
                 self.error("json-name", range, message);
             }

@@ -76,6 +76,8 @@ impl Check<'_> {
                     false => self.help(format!("it has numbers {}", ranges.join(", "))),
                 }
             }
+            // As in `protoc`, what descriptors declare of themselves is for the eye.
+            Some(_) if is_of_descriptors(&message.full_name) => {}
             Some(range) => self.as_declared(field, range),
         }
         if option(&message.options, 1) == Some(1) {
@@ -197,6 +199,11 @@ fn is_options(full_name: &str) -> bool {
             | "MethodOptions"
             | "StreamOptions"
     )
+}
+
+/// True for what `descriptor.proto` lets others extend.
+fn is_of_descriptors(full_name: &str) -> bool {
+    full_name == "google.protobuf.FeatureSet" || is_options(full_name)
 }
 
 fn declarations(range: &ExtensionRangeDraft) -> Vec<Declared> {

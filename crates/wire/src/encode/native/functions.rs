@@ -1,0 +1,116 @@
+//! The functions of messages, each compiled when it is first called.
+//!
+//! ```text
+//!   entries   [ first | encode b.M | first | first | encode b.N | ... ]      by message
+//!                 |
+//!                 '--> compiles the function of the message, puts it here, and calls it
+//! ```
+//! Generated code calls the functions of messages inside through this table only. An entry changes
+//! once: from what compiles to what was compiled, or to the table encoder where that cannot be.
+
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use tidemill_jit::{Code, Error};
+
+use super::{Context, code, whole};
+use crate::message::record::Record;
+use crate::schema::{MessageId, Schema};
+
+/// A function of a message: context, record, what was written last, levels that are left, the
+/// message. Gives what was written last then, null for an error.
+pub(super) type Function = extern "C" fn(&mut Context, Record, *mut u8, u64, u64) -> *mut u8;
+
+/// The address of a [`Function`].
+pub(super) type Entry = AtomicPtr<()>;
+
+/// See the module.
+pub(super) struct Functions {
+    schema: Schema,
+    entries: Box<[Entry]>,
+    /// What entries point to. A lock, as encoders on several threads share it; it is taken where
+    /// a function is compiled, never where one is called.
+    codes: Mutex<Vec<Code>>,
+}
+
+impl Functions {
+    pub(super) fn new(schema: &Schema) -> Functions {
+        let entry = |_| Entry::new(first as Function as *mut ());
+        let entries = schema.messages().map(entry).collect();
+        Functions { schema: schema.clone(), entries, codes: Mutex::new(Vec::new()) }
+    }
+
+    pub(super) fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// For generated code, as long as this lives.
+    pub(super) fn entries(&self) -> *const Entry {
+        self.entries.as_ptr()
+    }
+
+    /// The function of a message: one of the schema, or the call panics.
+    #[inline]
+    pub(super) fn function(&self, message: MessageId) -> Function {
+        // Pairs with the store in `compile`: the code is written before its address is seen.
+        let address = self.entries[message.index()].load(Ordering::Acquire);
+        // SAFETY: the address of `first`, of `whole_record`, or of code that was compiled with this
+        // signature and that `codes` keeps.
+        unsafe { std::mem::transmute::<*mut (), Function>(address) }
+    }
+
+    /// Compiles the function of a message, if it has none.
+    ///
+    /// # Errors
+    /// No code can be made.
+    pub(super) fn compile(&self, message: MessageId) -> Result<(), Error> {
+        let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = &self.entries[message.index()];
+        if entry.load(Ordering::Relaxed) != first as Function as *mut () {
+            return Ok(());
+        }
+        let (code, function) = code::compile(&self.schema, message)?;
+        let address = code.address(function).cast_mut().cast();
+        codes.push(code);
+        // Generated code reads it by a plain load. The processor keeps its order: what is called
+        // through an address was written before the address.
+        entry.store(address, Ordering::Release);
+        Ok(())
+    }
+
+    /// How many have been compiled.
+    pub(super) fn types(&self) -> usize {
+        self.codes.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+/// What stands for functions that are not compiled yet.
+extern "C" fn first(
+    context: &mut Context,
+    record: Record,
+    p: *mut u8,
+    depth: u64,
+    message: u64,
+) -> *mut u8 {
+    let functions = context.code.functions.clone();
+    let id = MessageId(message as u32);
+    if functions.compile(id).is_err() {
+        let address = whole_record as Function as *mut ();
+        functions.entries[id.index()].store(address, Ordering::Release);
+    }
+    functions.function(id)(context, record, p, depth, message)
+}
+
+/// What stands for functions that cannot be compiled: the table encoder.
+extern "C" fn whole_record(
+    context: &mut Context,
+    record: Record,
+    p: *mut u8,
+    depth: u64,
+    message: u64,
+) -> *mut u8 {
+    match depth {
+        0 => std::ptr::null_mut(),
+        _ => whole(context, record, p, message, depth),
+    }
+}

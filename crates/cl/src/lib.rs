@@ -1,7 +1,8 @@
 //! The component language: from a source to components that run.
 //!
 //! ```text
-//! lex, parse -> ast -> check -> tree -> lower -> ir -> interpret | compile
+//! lex, parse -> ast -> check -> tree -> lower -> ir -> interpret
+//!                                                   | optimise -> compile
 //! fmt: tokens -> tokens
 //! ```
 #![deny(unsafe_code)]
@@ -14,5 +15,6 @@ pub mod interpret;
 pub mod ir;
 pub mod lex;
 pub mod lower;
+pub mod optimise;
 pub mod parse;
 pub mod tree;

@@ -11,4 +11,5 @@ mod fmt;
 mod mutate;
 mod mutated;
 mod native;
+mod optimise;
 mod parse;

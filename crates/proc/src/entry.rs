@@ -352,7 +352,8 @@ entries! {
     Value array_length(array: u64, dimension: u32) -> i64 = crate::array::length;
 
     /// The address of the element with these keys, made if it is missing; `keys` has a word for
-    /// each index (texts are copied). Stays valid until the element is removed.
+    /// each index (texts are copied). Stays valid until the element is removed or, if it is of a
+    /// shape that is not pinned, another one is made or removed.
     Finds collection_at(word: *mut u64, shape: u32, keys: *const u64, position: u32) -> *mut u64
         = crate::collection::at;
     /// The same of an element that must exist: its absence is a fault.

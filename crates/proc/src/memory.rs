@@ -2,10 +2,12 @@
 //!
 //! Blocks up to 2 KiB are rounded up to 16 bytes and come from a free list for each size; new
 //! ones are cut from large chunks, so that what is made in order lies in order. Larger blocks
-//! come from the system. Who frees a block knows its size. Free blocks are kept for their size;
-//! chunks go back with the worker.
+//! come from the system, the largest on huge pages ([`pages`]), and so do chunks of a program that
+//! has many. Who frees a block knows its size. Free blocks are kept for their size; chunks go back
+//! with the worker.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+mod pages;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -26,6 +28,8 @@ pub struct Memory {
     /// What is left of the current chunk.
     bump: *mut u8,
     left: usize,
+    /// Chunks so far.
+    chunks: usize,
     limit: u64,
     /// What several workers share; then `limit` and `peak` are what this one has drawn, and
     /// `used` may be less than nothing, which is why it begins at [`BIAS`].
@@ -38,16 +42,11 @@ pub struct Memory {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct OutOfMemory;
 
+/// Bytes of the first chunks, and how many of those there are.
 const CHUNK: usize = 1 << 20;
-
-fn chunk_layout() -> Layout {
-    // The size and the alignment are constants that fit; a large block of this size has the same.
-    Layout::from_size_align(CHUNK, GRAIN).unwrap_or(Layout::new::<u64>())
-}
-
-fn large_layout(size: usize) -> Option<Layout> {
-    Layout::from_size_align(size, GRAIN).ok()
-}
+const SMALL_CHUNKS: usize = 16;
+/// Bytes of later chunks, which lie on huge pages.
+const LARGE_CHUNK: usize = pages::HUGE_MIN;
 
 #[inline]
 fn round(size: usize) -> usize {
@@ -62,6 +61,7 @@ impl Memory {
             free: [std::ptr::null_mut(); CLASSES],
             bump: std::ptr::null_mut(),
             left: 0,
+            chunks: 0,
             limit,
             pool: None,
             ranges: BTreeMap::new(),
@@ -161,26 +161,21 @@ impl Memory {
             self.left -= size;
             self.put(rest, size);
         }
-        // SAFETY: the size is not zero.
-        let chunk = unsafe { alloc_zeroed(chunk_layout()) };
-        if chunk.is_null() {
-            return Err(OutOfMemory);
-        }
-        self.ranges.insert(chunk.addr(), (chunk, CHUNK));
-        (self.bump, self.left) = (chunk, CHUNK);
+        let size = if self.chunks < SMALL_CHUNKS { CHUNK } else { LARGE_CHUNK };
+        let chunk = pages::take(size).ok_or(OutOfMemory)?;
+        self.ranges.insert(chunk.addr(), (chunk, size));
+        (self.bump, self.left) = (chunk, size);
+        self.chunks += 1;
         Ok(())
     }
 
     fn take_large(&mut self, size: usize) -> Result<*mut u8, OutOfMemory> {
         let size = round(size);
-        let layout = large_layout(size).ok_or(OutOfMemory)?;
         self.charge(size)?;
-        // SAFETY: the size is not zero.
-        let block = unsafe { alloc_zeroed(layout) };
-        if block.is_null() {
+        let Some(block) = pages::take(size) else {
             self.used -= size as u64;
             return Err(OutOfMemory);
-        }
+        };
         match &self.pool {
             None => _ = self.ranges.insert(block.addr(), (block, size)),
             Some(pool) => pool.keep(block, size),
@@ -198,10 +193,8 @@ impl Memory {
                 None => _ = self.ranges.remove(&block.addr()),
                 Some(pool) => pool.forget(block),
             }
-            if let Some(layout) = large_layout(size) {
-                // SAFETY: `take_large` made the block with this layout.
-                unsafe { dealloc(block, layout) };
-            }
+            // SAFETY: `take_large` took a block of this size, which is nobody's from here on.
+            unsafe { pages::give(block, size) };
             return;
         }
         self.put(block, size);
@@ -264,10 +257,8 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         for (block, size) in std::mem::take(&mut self.ranges).into_values() {
-            if let Some(layout) = large_layout(size) {
-                // SAFETY: each was made with this layout; what is in it goes with the worker.
-                unsafe { dealloc(block, layout) };
-            }
+            // SAFETY: each was taken with this size; what is in it goes with the worker.
+            unsafe { pages::give(block, size) };
         }
     }
 }
@@ -347,10 +338,8 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         for (block, size) in std::mem::take(&mut self.large().0).into_values() {
-            if let Some(layout) = large_layout(size) {
-                // SAFETY: made with this layout; the last worker is gone.
-                unsafe { dealloc(block, layout) };
-            }
+            // SAFETY: taken with this size; the last worker is gone.
+            unsafe { pages::give(block, size) };
         }
     }
 }
@@ -391,6 +380,28 @@ mod tests {
             memory.give(block, 100);
         }
         assert_eq!(memory.used, 0);
+    }
+
+    #[test]
+    fn chunks_and_blocks_of_all_sizes_are_zero_and_go_back() {
+        let mut memory = Memory::new(u64::MAX);
+        let small: Vec<*mut u8> = (0..30_000).map(|_| memory.take(1000).unwrap()).collect();
+        for size in [3000, CHUNK, pages::HUGE_MIN - 16, pages::HUGE_MIN, pages::HUGE_MIN * 2 + 48] {
+            let block = memory.take(size).unwrap();
+            // SAFETY: the block has this many bytes.
+            let bytes = unsafe { std::slice::from_raw_parts_mut(block, size) };
+            assert!(bytes.iter().all(|&byte| byte == 0));
+            (bytes[0], bytes[size - 1]) = (1, 2);
+            assert!(
+                memory.contains(block as u64)
+                    && memory.contains((block as usize + size - 8) as u64)
+            );
+            memory.give(block, size);
+            assert!(!memory.contains(block as u64));
+        }
+        assert!(small.iter().all(|&block| memory.contains(block as u64)));
+        // SAFETY: each of the blocks has 1000 bytes.
+        assert!(small.iter().all(|&block| unsafe { *block.add(999) } == 0));
     }
 
     #[test]

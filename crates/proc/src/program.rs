@@ -133,6 +133,10 @@ pub struct ComponentType {
     pub finally: Option<u32>,
     /// Whether one of its conditions uses INPUT.
     pub awaits_input: bool,
+    /// Where it has two words, zeros at first: in the first one code sets bits of what it writes,
+    /// the other is the run-time's. 0 if it has none; then any release may make any condition
+    /// hold.
+    pub watch: u32,
 }
 
 /// An interface that a component type offers or requires.
@@ -220,6 +224,9 @@ pub struct Function {
     pub owned: Vec<Variable>,
     /// What runs its frames.
     pub code: FunctionCode,
+    /// Of a condition: bits as in [`ComponentType::watch`] that it does not depend on. The highest
+    /// is for what is no variable of the component.
+    pub ignored: u64,
 }
 
 /// How an array or a collection is made.
@@ -238,6 +245,9 @@ pub enum Shape {
         keys: Vec<Key>,
         /// What the elements are.
         element: Kind,
+        /// Whether addresses of elements are used after anything else has been put into a
+        /// collection of this shape. Else elements that own nothing may move then.
+        pinned: bool,
     },
 }
 

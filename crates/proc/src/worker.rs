@@ -126,6 +126,8 @@ pub struct Machine {
     /// Draws the next process in seeded schedules.
     pub(crate) schedule: Option<Rng>,
     pub(crate) random: Rng,
+    /// Conditions of AWAIT that have been evaluated by the run-time.
+    pub(crate) conditions: u64,
     /// Seed of the hashes of new collections: keys from outside cannot be chosen to collide.
     pub(crate) hash_seed: u64,
     pub(crate) interpreter: Option<Rc<dyn Interpreter>>,
@@ -228,6 +230,7 @@ impl Worker {
                 table: Table::default(),
                 schedule: options.schedule_seed.map(Rng::new),
                 random: Rng::new(options.random_seed),
+                conditions: 0,
                 hash_seed: Rng::new(options.random_seed ^ 0x6861_7368).next_u64(),
                 interpreter,
                 reports: options.reports,
@@ -315,6 +318,12 @@ impl Worker {
     /// Counts so far.
     pub fn counts(&self) -> Counts {
         self.machine.counts
+    }
+
+    /// How often conditions of AWAIT have been evaluated by others than those that wait, or where
+    /// these begin to.
+    pub fn conditions_evaluated(&self) -> u64 {
+        self.machine.conditions
     }
 
     /// The most bytes that were in use.

@@ -339,8 +339,11 @@ fn a_process_may_have_many_lines() {
     let interface = b.interface("Talk", vec![word]);
     let begin = b.function("BEGIN", talk_to_many, 3, &[]);
     let serve = b.function("Talk", listen, 1, &[]);
-    b.program.shapes =
-        vec![Shape::Collection { keys: vec![Key::Integer], element: Kind::Component }];
+    b.program.shapes = vec![Shape::Collection {
+        keys: vec![Key::Integer],
+        element: Kind::Component,
+        pinned: true,
+    }];
     b.component(ComponentType {
         name: "Main".into(),
         size: SIZE,

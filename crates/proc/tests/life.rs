@@ -360,8 +360,11 @@ fn deleting_many_waits_for_all_of_them() {
     let mut b = Builder::new();
     let begin = b.function("BEGIN", widen, 1, &[]);
     let dot = b.function("FINALLY", write_dot, 0, &[]);
-    b.program.shapes =
-        vec![Shape::Collection { keys: vec![Key::Integer], element: Kind::Component }];
+    b.program.shapes = vec![Shape::Collection {
+        keys: vec![Key::Integer],
+        element: Kind::Component,
+        pinned: true,
+    }];
     b.component(ComponentType {
         name: "Wide".into(),
         size: SERVER + 8,

@@ -217,8 +217,11 @@ fn program() -> Program {
     let serve_get = b.function("Get", serve_get, 1, &[]);
     let produce = b.function("producer", produce, 2, &[]);
     let consume = b.function("consumer", consume, 2, &[]);
-    b.program.shapes =
-        vec![Shape::Collection { keys: vec![Key::Integer], element: Kind::Component }];
+    b.program.shapes = vec![Shape::Collection {
+        keys: vec![Key::Integer],
+        element: Kind::Component,
+        pinned: true,
+    }];
     b.component(ComponentType {
         name: "Main".into(),
         size: TOTAL + 8,

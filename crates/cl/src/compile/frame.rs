@@ -6,6 +6,8 @@
 //!     kept words: parameters in registers when the function starts; then, at each suspension,
 //!     the registers that are needed after it, side by side
 //! ```
+//! Views of arrays are not kept: they are taken anew.
+//!
 //! A function without suspension is *native*: an ordinary function with its locals on the native
 //! stack, its arguments in machine registers.
 
@@ -14,67 +16,35 @@ use tidemill_stdx::id::{Id, IdMap, IdSet, IdVec};
 
 use crate::compile::constant::constants;
 use crate::ir::liveness::Liveness;
+use crate::ir::suspending::Suspending;
 use crate::ir::{
-    BlockId, Constant, Function, FunctionId, Instruction, Kind, LocalId, Parameter, Part, Program,
-    Register, Role,
+    BlockId, Constant, Function, Instruction, LocalId, Parameter, Part, Place, Register, Role,
 };
-
-/// How each function runs.
-#[derive(Debug, Clone)]
-pub(crate) struct Suspending {
-    functions: IdSet<FunctionId>,
-}
-
-impl Suspending {
-    /// Functions with an instruction that suspends, or that call such.
-    pub(crate) fn of(program: &Program) -> Suspending {
-        let mut functions = IdSet::<FunctionId>::default();
-        for (id, function) in program.functions.iter_enumerated() {
-            // The run-time starts these with a frame.
-            let started = !matches!(function.kind, Kind::Procedure | Kind::Condition { .. });
-            if started || calls_or(function, |_| false) {
-                functions.insert(id);
-            }
-        }
-        loop {
-            let more: Vec<FunctionId> = program
-                .functions
-                .iter_enumerated()
-                .filter(|(id, _)| !functions.contains(*id))
-                .filter(|(_, function)| calls_or(function, |callee| functions.contains(callee)))
-                .map(|(id, _)| id)
-                .collect();
-            if more.is_empty() {
-                return Suspending { functions };
-            }
-            more.into_iter().for_each(|id| _ = functions.insert(id));
-        }
-    }
-
-    /// Whether the function may suspend, and so has a frame.
-    pub(crate) fn contains(&self, function: FunctionId) -> bool {
-        self.functions.contains(function)
-    }
-}
-
-fn calls_or(function: &Function, suspends: impl Fn(FunctionId) -> bool) -> bool {
-    let mut instructions = function.blocks.iter().flat_map(|block| &block.instructions);
-    instructions.any(|(instruction, _)| instruction.suspends(&suspends))
-}
 
 /// Where in its frame a function has what.
 #[derive(Debug, Clone)]
 pub(crate) struct Frame {
     locals: u32,
-    /// What to keep at each suspending instruction, by block and index.
+    /// What is needed after each suspending instruction, by block and index.
     kept: IdVec<BlockId, Vec<(usize, Vec<Register>)>>,
     kept_max: u32,
     constants: IdMap<Register, Constant>,
+    views: IdMap<Register, Viewed>,
+}
+
+/// What a register always is that is taken anew from an array, and so not kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Viewed {
+    /// A local or variable.
+    pub(crate) array: Place,
+    /// An extent; else it is the view.
+    pub(crate) dimension: Option<u8>,
 }
 
 impl Frame {
     pub(crate) fn of(function: &Function, suspending: &Suspending) -> Frame {
         let (liveness, constants) = (Liveness::of(function), constants(function));
+        let views = views(function);
         let parameters = function
             .parameters
             .iter()
@@ -90,7 +60,8 @@ impl Frame {
                     if instruction.suspends(|callee| suspending.contains(callee)) {
                         let mut registers = needed(instruction, before, after);
                         registers.retain(|register| !constants.contains(*register));
-                        kept_max = kept_max.max(registers.len());
+                        let is_kept = |register: &&Register| !views.contains(**register);
+                        kept_max = kept_max.max(registers.iter().filter(is_kept).count());
                         points.push((index, registers));
                     }
                 });
@@ -98,7 +69,7 @@ impl Frame {
             })
             .collect();
         let (locals, kept_max) = (function.locals.len() as u32, kept_max as u32);
-        Frame { locals, kept, kept_max, constants }
+        Frame { locals, kept, kept_max, constants, views }
     }
 
     /// Bytes from the start of the frame.
@@ -127,10 +98,47 @@ impl Frame {
     }
 
     /// What is kept at a suspending instruction, in the order of the words.
-    pub(crate) fn kept(&self, block: BlockId, index: usize) -> &[Register] {
+    pub(crate) fn kept(&self, block: BlockId, index: usize) -> Vec<Register> {
+        let needed = self.needed(block, index).iter().copied();
+        needed.filter(|register| !self.views.contains(*register)).collect()
+    }
+
+    /// What is taken anew from arrays after a suspending instruction.
+    pub(crate) fn viewed(&self, block: BlockId, index: usize) -> Vec<(Register, Viewed)> {
+        let needed = self.needed(block, index).iter();
+        needed.filter_map(|it| Some((*it, *self.views.get(*it)?))).collect()
+    }
+
+    fn needed(&self, block: BlockId, index: usize) -> &[Register] {
         let points = &self.kept[block];
         points.iter().find(|point| point.0 == index).map_or(&[], |point| &point.1)
     }
+}
+
+/// Views of locals and variables, and their extents, that are assigned once.
+fn views(function: &Function) -> IdMap<Register, Viewed> {
+    let mut views = IdMap::new();
+    let mut others = IdSet::<Register>::default();
+    for (instruction, _) in function.blocks.iter().flat_map(|block| &block.instructions) {
+        let viewed = match *instruction {
+            Instruction::ArrayView {
+                to,
+                array: array @ (Place::Local(_) | Place::Variable(_)),
+            } => Some((to, Viewed { array, dimension: None })),
+            Instruction::ViewExtent { to, view, dimension } => {
+                let of = views.get(view).copied();
+                let of = of.filter(|of: &Viewed| of.dimension.is_none());
+                of.map(|of| (to, Viewed { dimension: Some(dimension), ..of }))
+            }
+            _ => None,
+        };
+        match viewed {
+            Some((to, viewed)) if !views.contains(to) => _ = views.insert(to, viewed),
+            _ => instruction.assigned(|register| _ = others.insert(register)),
+        }
+    }
+    others.iter().for_each(|register| _ = views.remove(register));
+    views
 }
 
 /// A suspended instruction is repeated, so it needs what it reads; a call is not.

@@ -27,22 +27,28 @@ use tidemill_stdx::hash::Map;
 use tidemill_stdx::id::IdVec;
 
 use crate::compile::describe::{Descriptors, Ports};
-use crate::compile::frame::{Frame, Suspending};
+use crate::compile::frame::Frame;
+use crate::ir::suspending::Suspending;
 use crate::ir::{self, BlockId, ComponentId, FunctionId, Instruction, Kind, Place, TextId, Type};
+use crate::optimise::optimise;
 
 mod call;
 mod channel;
 mod component;
 mod constant;
 pub(crate) mod describe;
+mod found;
 pub(crate) mod frame;
 mod message;
 mod owned;
 mod scalar;
 mod section;
 mod translate;
+mod view;
+mod watch;
 
 use translate::Translator;
+use watch::Watch;
 
 /// How often a running process looks whether its slice is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +92,10 @@ struct Unit<'a> {
     functions: IdVec<FunctionId, FuncId>,
     entries: Map<&'static str, (FuncId, Entry)>,
     texts: IdVec<TextId, DataId>,
+    /// The view of an array that is not allocated: all its extents are 0.
+    no_array: DataId,
     scopes: Map<(FunctionId, BlockId, usize), DataId>,
+    watch: Watch,
     several: bool,
     checkpoints: Checkpoints,
 }
@@ -106,6 +115,8 @@ pub fn compile(
     choices: &Choices,
 ) -> Result<Compiled, Error> {
     ir::verify::expect_verified(ir);
+    let ir = &optimise(ir);
+    debug_assert_eq!(ir::verify::verify(ir), Vec::<String>::new());
     let options = Options { listing: choices.listing, ..Options::named("components") };
     let mut module = Module::new(options)?;
     let suspending = Suspending::of(ir);
@@ -127,15 +138,21 @@ pub fn compile(
         blob.bytes(text);
         module.data("text", blob)
     });
+    let ports: IdVec<ComponentId, Ports> =
+        ir.components.ids().map(|id| Ports::of(ir, id)).collect();
+    let mut no_array = Blob::new();
+    no_array.bytes(&[0; 16 + 8 * u8::MAX as usize]);
     let mut unit = Unit {
         ir,
+        watch: Watch::of(ir, &ports),
         descriptors: Descriptors::of(ir, sources, files),
         suspending,
         frames,
-        ports: ir.components.ids().map(|id| Ports::of(ir, id)).collect(),
+        ports,
         functions,
         entries: imported,
         texts: texts.collect(),
+        no_array: module.data("no array", no_array),
         scopes: Map::default(),
         several: choices.several,
         checkpoints: choices.checkpoints,
@@ -151,8 +168,14 @@ pub fn compile(
         // SAFETY: as above.
         let entry = unsafe { FunctionCode::compiled(&code, unit.functions[id]) };
         let entry = entry.unwrap_or_else(FunctionCode::frameless);
-        let described = unit.descriptors.function(function, unit.frames[id].size(), entry);
+        let mut described = unit.descriptors.function(function, unit.frames[id].size(), entry);
+        described.ignored = unit.watch.ignored(id);
         unit.descriptors.program.functions.push(described);
+    }
+    for (id, described) in ir.components.ids().zip(&mut unit.descriptors.program.components) {
+        let (offset, size) = unit.watch.words(id);
+        described.watch = offset;
+        described.size += size;
     }
     let names =
         ir.functions.iter_enumerated().map(|(id, it)| (it.name.clone(), unit.functions[id]));

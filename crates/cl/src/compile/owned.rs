@@ -1,12 +1,11 @@
 //! Texts, arrays and collections.
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, StackSlot, Value, types};
-use tidemill_proc::fault::Reason as Fault;
 use tidemill_proc::layout::{TEXT_BYTES, TEXT_LENGTH};
 use tidemill_proc::program::Kind as Owned;
 
 use crate::compile::describe::kind;
-use crate::compile::translate::{Address, Translator, sound};
+use crate::compile::translate::{Translator, sound};
 use crate::ir::{Access, Instruction, Key, Place, Register, Storage, Type};
 
 impl Translator<'_, '_, '_> {
@@ -169,44 +168,44 @@ impl Translator<'_, '_, '_> {
                 let (word, position) = (self.pointer(word), self.position());
                 self.faults("array_new", &[word, shape, extents, position]);
             }
-            Instruction::ArrayLength { to, array, dimension } => {
-                let array = self.place(*array);
-                let array = self.load(array, Type::Integer);
-                let none = self.body.ins().icmp_imm_u(IntCC::Equal, array, 0);
-                self.fault_if(none, Fault::Unallocated as u32, None);
-                let dimension = self.half(u32::from(*dimension));
-                let value = self.value("array_length", &[array, dimension]);
-                self.set(*to, value);
-            }
-            Instruction::ArrayElement { to, array, indices } => {
-                let address = self.array_element(*array, indices);
+            Instruction::ArrayLength { .. }
+            | Instruction::ArrayElement { .. }
+            | Instruction::ArrayView { .. }
+            | Instruction::ViewExtent { .. }
+            | Instruction::ViewElement { .. } => self.array(instruction),
+            Instruction::Element { to, collection, keys, .. }
+                if let Some(known) = self.found.element(*collection, keys) =>
+            {
+                let address = self.body.use_var(known);
                 self.set(*to, address);
             }
             Instruction::Element { to, collection, shape, keys, access } => {
                 let (row, position) = (self.keys(keys), self.position());
-                let keys = self.row_address(row);
+                let words = self.row_address(row);
                 let word = self.place(*collection);
                 let address = match access {
                     Access::Make => {
                         let shape = self.unit.descriptors.shape(shape);
                         let (word, shape) = (self.pointer(word), self.half(shape));
-                        self.finds("collection_at", &[word, shape, keys, position])
+                        self.finds("collection_at", &[word, shape, words, position])
                     }
                     Access::Expect => {
                         let collection = self.load(word, Type::Integer);
-                        self.finds("collection_get", &[collection, keys, position])
+                        self.finds("collection_get", &[collection, words, position])
                     }
                 };
                 self.set(*to, address);
+                self.note_element(*collection, keys, address, None);
             }
             Instruction::ElementExists { to, collection, shape, keys } => {
                 let row = self.keys(keys);
-                let keys = self.row_address(row);
-                let collection = self.place(*collection);
-                let collection = self.load(collection, Type::Integer);
-                let element = self.value("collection_find", &[collection, keys]);
+                let words = self.row_address(row);
+                let place = self.place(*collection);
+                let word = self.load(place, Type::Integer);
+                let element = self.value("collection_find", &[word, words]);
                 let value = self.present(element, shape);
                 self.set(*to, value);
+                self.note_element(*collection, keys, element, Some(*to));
             }
             Instruction::ElementDelete { collection, keys } => {
                 let retry = self.retry();
@@ -236,6 +235,20 @@ impl Translator<'_, '_, '_> {
             }
             other => unreachable!("{other:?} is translated elsewhere"),
         }
+    }
+
+    /// Keeps the address of an element for those that need it next; it is one only if the register
+    /// is true.
+    fn note_element(
+        &mut self,
+        collection: Place,
+        keys: &[Key],
+        address: Value,
+        is: Option<Register>,
+    ) {
+        let variable = self.body.declare_var(types::I64);
+        self.body.def_var(variable, address);
+        self.found.note_element(collection, keys, variable, is);
     }
 
     /// The row of words that a collection is asked with.
@@ -295,49 +308,5 @@ impl Translator<'_, '_, '_> {
         self.body.ins().jump(next, &[holds.into()]);
         self.body.switch_to_block(next);
         answer
-    }
-
-    /// The address of an element: extents are checked here, the run-time states the fault.
-    fn array_element(&mut self, array: Place, indices: &[Register]) -> Value {
-        let array = self.place(array);
-        let array = self.load(array, Type::Integer);
-        let (cold, next) = (self.body.create_block(), self.body.create_block());
-        self.body.set_cold_block(cold);
-        let address = self.body.append_block_param(next, types::I64);
-        let there = self.body.create_block();
-        self.body.ins().brif(array, there, &[], cold, &[]);
-        self.body.switch_to_block(there);
-        let mut linear = None;
-        for (dimension, index) in indices.iter().enumerate() {
-            let index = self.get(*index);
-            let at = Address { base: array, offset: 16 + 8 * dimension as i32 };
-            let extent = self.load(at, Type::Integer);
-            let inside = self.body.ins().icmp(IntCC::UnsignedLessThan, index, extent);
-            let more = self.body.create_block();
-            self.body.ins().brif(inside, more, &[], cold, &[]);
-            self.body.switch_to_block(more);
-            linear = Some(match linear {
-                None => index,
-                Some(before) => {
-                    let row = self.body.ins().imul(before, extent);
-                    self.body.ins().iadd(row, index)
-                }
-            });
-        }
-        let linear = linear.unwrap_or(array);
-        let bytes = self.body.ins().ishl_imm_u(linear, 3);
-        let start = self.body.ins().iadd(array, bytes);
-        let element = self.body.ins().iadd_imm_s(start, 16 + 8 * indices.len() as i64);
-        self.body.ins().jump(next, &[element.into()]);
-        self.body.switch_to_block(cold);
-        let row = self.row(indices.len());
-        for (dimension, index) in indices.iter().enumerate() {
-            let index = self.get(*index);
-            self.row_store(row, dimension, index);
-        }
-        let (words, position) = (self.row_address(row), self.position());
-        self.states_fault("array_at", &[array, words, position]);
-        self.body.switch_to_block(next);
-        address
     }
 }

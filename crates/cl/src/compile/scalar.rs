@@ -72,7 +72,9 @@ impl Translator<'_, '_, '_> {
         let (known, x, y) = (self.constant(b), self.get(a), self.get(b));
         match operator {
             Binary::Add => self.sum(x, y, known),
-            Binary::Step => self.body.ins().iadd(x, y),
+            Binary::AddUnchecked => self.body.ins().iadd(x, y),
+            Binary::SubtractUnchecked => self.body.ins().isub(x, y),
+            Binary::MultiplyUnchecked => self.body.ins().imul(x, y),
             Binary::Subtract => self.difference(x, y, known),
             Binary::Multiply => self.product(a, b),
             Binary::Div => self.divide(x, y, known, Half::Quotient),
@@ -146,7 +148,7 @@ impl Translator<'_, '_, '_> {
                     Half::Rest => self.body.ins().band_imm_s(x, by - 1),
                 };
             }
-            Some(Constant::Integer(by)) if by > 0 => {}
+            Some(Constant::Integer(by)) if by > 0 => return self.divide_by(x, by, half),
             _ => {
                 let zero = self.body.ins().icmp_imm_s(IntCC::Equal, y, 0);
                 self.fault_if(zero, Fault::DivisionByZero as u32, None);
@@ -156,10 +158,7 @@ impl Translator<'_, '_, '_> {
         let (small, large) = (self.body.create_block(), self.body.create_block());
         let done = self.body.create_block();
         let result = self.body.append_block_param(done, types::I64);
-        let bits = match known {
-            Some(Constant::Integer(by)) if (1..=i64::from(u32::MAX)).contains(&by) => x,
-            _ => self.body.ins().bor(x, y),
-        };
+        let bits = self.body.ins().bor(x, y);
         let high = self.body.ins().ushr_imm_u(bits, 32);
         self.body.ins().brif(high, large, &[], small, &[]);
         self.body.switch_to_block(small);
@@ -177,6 +176,23 @@ impl Translator<'_, '_, '_> {
         self.body.ins().jump(done, &[whole.into()]);
         self.body.switch_to_block(done);
         result
+    }
+
+    /// By a positive constant: a multiplication, which the generator finds for what is not below 0.
+    /// Of x below 0 the quotient is that of ~x, turned back: `x DIV by = ~(~x DIV by)`.
+    fn divide_by(&mut self, x: Value, by: i64, half: Half) -> Value {
+        let sign = self.body.ins().sshr_imm_u(x, 63);
+        let magnitude = self.body.ins().bxor(x, sign);
+        let divisor = self.word(by);
+        let quotient = self.body.ins().udiv(magnitude, divisor);
+        let quotient = self.body.ins().bxor(quotient, sign);
+        match half {
+            Half::Quotient => quotient,
+            Half::Rest => {
+                let product = self.body.ins().imul(quotient, divisor);
+                self.body.ins().isub(x, product)
+            }
+        }
     }
 
     fn divide_whole(&mut self, x: Value, y: Value, half: Half) -> Value {

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::compile::frame::Suspending;
+use crate::ir::suspending::Suspending;
 use crate::ir::{BlockId, Function, Instruction, Terminator};
 
 type Position = (BlockId, usize);

@@ -14,8 +14,10 @@ use tidemill_stdx::diag::Span;
 use tidemill_stdx::id::{IdMap, IdSet, IdVec};
 
 use crate::compile::describe::storage_kind;
+use crate::compile::found::{Found, Founds};
 use crate::compile::frame::Frame;
 use crate::compile::section::Sections;
+use crate::compile::watch::Writes;
 use crate::compile::{Checkpoints, Unit, machine};
 use crate::ir::{
     BlockId, Constant, Function, FunctionId, Group, Instruction, Kind, LocalId, Parameter, Pattern,
@@ -59,6 +61,10 @@ pub(super) struct Translator<'t, 'u, 'b> {
     pub(super) sections: Sections,
     /// Blocks that begin by receiving what has been seen to be there.
     pub(super) heads: IdSet<BlockId>,
+    /// Elements whose addresses are known here.
+    pub(super) found: Found,
+    /// What it writes that others may wait for.
+    pub(super) writes: Writes,
     /// Registers that are nothing but a constant.
     constants: IdMap<Register, Constant>,
     /// The instruction that is translated.
@@ -86,6 +92,8 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         let mut translator = Translator {
             sections: Sections::of(function, &unit.suspending),
             heads: heads(function),
+            found: Found::default(),
+            writes: Writes::of(function),
             constants: unit.frames[id].constants().clone(),
             span: function.blocks[BlockId::new(0)].terminator.1,
             at: (BlockId::new(0), 0),
@@ -119,15 +127,23 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         self.body.switch_to_block(start);
         self.receive_arguments(arguments);
         self.body.ins().jump(self.blocks[BlockId::new(0)], &[]);
+        let mut founds = Founds::of(self.function, &self.heads);
         for (id, block) in self.function.blocks.iter_enumerated() {
             self.body.switch_to_block(self.blocks[id]);
+            self.found = founds.at_start(id);
+            self.begin_writes();
             for (index, (instruction, span)) in block.instructions.iter().enumerate() {
                 (self.at, self.span) = ((id, index), *span);
                 self.body.source(span.start);
+                self.found.pass(instruction);
+                self.mark_before(instruction);
                 self.instruction(instruction);
+                self.mark_after(instruction);
             }
+            founds.at_end(id, &self.found);
             self.span = block.terminator.1;
             self.body.source(self.span.start);
+            self.mark_end(&block.terminator.0);
             self.terminator(&block.terminator.0);
         }
         self.exits();
@@ -151,6 +167,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         self.body.ins().jump(self.blocks[BlockId::new(0)], &[]);
         for (id, block) in inner.blocks.iter_enumerated() {
             self.body.switch_to_block(self.blocks[id]);
+            self.found = Found::default();
             for (instruction, span) in &block.instructions {
                 self.span = *span;
                 self.body.source(span.start);
@@ -165,6 +182,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
                 ref other => self.terminator(other),
             }
         }
+        self.found = Found::default();
         (self.registers, self.blocks, self.constants) = (registers, blocks, constants);
         (self.function, self.span) = (function, span);
     }
@@ -489,12 +507,17 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
             let value = self.body.ins().load(ty, sound(), self.frame, offset);
             self.set(register, value);
         }
+        let (block, index) = self.at;
+        for (register, viewed) in self.unit.frames[self.id].viewed(block, index) {
+            let value = self.view_anew(viewed);
+            self.set(register, value);
+        }
         self.body.ins().jump(resume, &[]);
     }
 
     fn kept(&self) -> Vec<Register> {
         let (block, index) = self.at;
-        self.unit.frames[self.id].kept(block, index).to_vec()
+        self.unit.frames[self.id].kept(block, index)
     }
 
     /// A fault that the code itself finds, if `condition` is not 0.

@@ -77,7 +77,8 @@ fn words_in_a_row(instruction: &Instruction) -> usize {
             parts.len()
         }
         Instruction::ArrayNew { extents: registers, .. }
-        | Instruction::ArrayElement { indices: registers, .. } => registers.len(),
+        | Instruction::ArrayElement { indices: registers, .. }
+        | Instruction::ViewElement { indices: registers, .. } => registers.len(),
         Instruction::Element { keys, .. }
         | Instruction::ElementExists { keys, .. }
         | Instruction::ElementDelete { keys, .. }

@@ -22,9 +22,9 @@ use tidemill_stdx::diag::{Sources, Span};
 use tidemill_stdx::id::IdVec;
 
 use crate::compile::describe::{Descriptors, Numbers, Ports};
-use crate::compile::frame::Suspending;
 use crate::interpret::access::Access;
 use crate::interpret::frame::Layout;
+use crate::ir::suspending::Suspending;
 use crate::ir::{self, ComponentId, FunctionId, Instruction};
 
 mod access;

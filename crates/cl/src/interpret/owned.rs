@@ -71,7 +71,10 @@ impl Step<'_, '_, '_> {
             }
             Instruction::ArrayNew { .. }
             | Instruction::ArrayLength { .. }
-            | Instruction::ArrayElement { .. } => return self.array(instruction),
+            | Instruction::ArrayElement { .. }
+            | Instruction::ArrayView { .. }
+            | Instruction::ViewExtent { .. }
+            | Instruction::ViewElement { .. } => return self.array(instruction),
             _ => return self.collection(instruction),
         }
         Ok(())
@@ -117,6 +120,22 @@ impl Step<'_, '_, '_> {
             Instruction::ArrayElement { to, array, indices } => {
                 let indices = self.registers(indices);
                 let words = [self.load(*array), indices, self.position()];
+                let element = self.find(Operation::array_at, &words)?;
+                self.set(*to, element);
+            }
+            // A view is the array itself.
+            Instruction::ArrayView { to, array } => {
+                let view = self.load(*array);
+                self.set(*to, view);
+            }
+            Instruction::ViewExtent { to, view, dimension } => {
+                let words = [self.get(*view), u64::from(*dimension)];
+                let value = self.value(Operation::array_length, &words);
+                self.set(*to, value);
+            }
+            Instruction::ViewElement { to, view, indices, .. } => {
+                let indices = self.registers(indices);
+                let words = [self.get(*view), indices, self.position()];
                 let element = self.find(Operation::array_at, &words)?;
                 self.set(*to, element);
             }

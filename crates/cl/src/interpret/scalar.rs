@@ -55,9 +55,9 @@ impl Step<'_, '_, '_> {
 
     fn of_integers(&mut self, operator: Binary, x: i64, y: i64) -> Done<u64> {
         let value = match operator {
-            Binary::Add | Binary::Step => x.checked_add(y),
-            Binary::Subtract => x.checked_sub(y),
-            Binary::Multiply => x.checked_mul(y),
+            Binary::Add | Binary::AddUnchecked => x.checked_add(y),
+            Binary::Subtract | Binary::SubtractUnchecked => x.checked_sub(y),
+            Binary::Multiply | Binary::MultiplyUnchecked => x.checked_mul(y),
             Binary::Divide | Binary::Div | Binary::Mod if y == 0 => {
                 return Err(self.fault(Fault::DivisionByZero, 0));
             }

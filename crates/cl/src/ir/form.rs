@@ -261,7 +261,9 @@ words! {
     }
     Direction { In "in" Out "out" }
     Binary {
-        Add "add" Step "step" Subtract "subtract" Multiply "multiply" Divide "divide" Div "div"
+        Add "add" Subtract "subtract" Multiply "multiply" AddUnchecked "add-unchecked"
+        SubtractUnchecked "subtract-unchecked" MultiplyUnchecked "multiply-unchecked"
+        Divide "divide" Div "div"
         Mod "mod" Equal "equal" NotEqual "not-equal" Less "less" LessEqual "less-equal"
         Greater "greater" GreaterEqual "greater-equal"
     }

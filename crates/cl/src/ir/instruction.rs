@@ -61,6 +61,19 @@ pub enum Instruction {
     ArrayLength { to: Register, array: Place, dimension: u8 },
     /// `to =` address of the element; faults: not allocated, outside.
     ArrayElement { to: Register, array: Place, indices: Vec<Register> },
+    /// `to =` a *view* of the array as it is: where its extents and elements are. It serves until
+    /// the array is allocated anew or freed; that of an array which is not allocated is empty.
+    ArrayView { to: Register, array: Place },
+    /// `to =` extent of the dimension (from 0) of a view.
+    ViewExtent { to: Register, view: Register, dimension: u8 },
+    /// As `ArrayElement`, by a view of the array, and its extents if they are in registers.
+    ViewElement {
+        to: Register,
+        array: Place,
+        view: Register,
+        extents: Vec<Register>,
+        indices: Vec<Register>,
+    },
     /// `to =` address of the element, made (zero, empty) if `access` says so, else a fault if
     /// missing.
     Element { to: Register, collection: Place, shape: Storage, keys: Vec<Key>, access: Access },
@@ -171,12 +184,16 @@ pub enum Constant {
 pub enum Binary {
     /// INTEGER (a fault on overflow) and REAL.
     Add,
-    /// [`Binary::Add`] of INTEGER where what comes before has made sure of the sum: no check.
-    Step,
     /// As [`Binary::Add`].
     Subtract,
     /// As [`Binary::Add`].
     Multiply,
+    /// [`Binary::Add`] of INTEGER where what comes before has made sure of the sum: no check.
+    AddUnchecked,
+    /// [`Binary::Subtract`], as [`Binary::AddUnchecked`].
+    SubtractUnchecked,
+    /// [`Binary::Multiply`], as [`Binary::AddUnchecked`].
+    MultiplyUnchecked,
     /// `/` on REAL; a fault for zero.
     Divide,
     /// DIV: rounds down; a fault for zero and on overflow.
@@ -379,6 +396,14 @@ pub enum Group {
     Component,
 }
 
+impl Binary {
+    /// Whether it gives BOOLEAN.
+    pub fn is_comparison(self) -> bool {
+        use Binary::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
+        matches!(self, Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual)
+    }
+}
+
 impl Instruction {
     /// What it is about; calls, which each engine makes in its own way, count as scalar.
     pub fn group(&self) -> Group {
@@ -420,6 +445,31 @@ impl Instruction {
             | Instruction::Time { .. }
             | Instruction::Checkpoint => Group::Component,
             _ => Group::Owned,
+        }
+    }
+
+    /// Whether it writes registers alone: no place that it names, and no collection.
+    pub fn only_reads(&self) -> bool {
+        match self {
+            Instruction::Element { access, .. } => *access == Access::Expect,
+            Instruction::Constant { .. }
+            | Instruction::Copy { .. }
+            | Instruction::Binary { .. }
+            | Instruction::Unary { .. }
+            | Instruction::Convert { .. }
+            | Instruction::Load { .. }
+            | Instruction::TextNumber { .. }
+            | Instruction::TextLength { .. }
+            | Instruction::TextGet { .. }
+            | Instruction::TextCompare { .. }
+            | Instruction::ArrayLength { .. }
+            | Instruction::ArrayElement { .. }
+            | Instruction::ArrayView { .. }
+            | Instruction::ViewExtent { .. }
+            | Instruction::ViewElement { .. }
+            | Instruction::ElementExists { .. }
+            | Instruction::ElementCount { .. } => true,
+            _ => false,
         }
     }
 

@@ -33,10 +33,14 @@ use tidemill_stdx::id_type;
 use crate::ir::protocol::Protocol;
 
 pub mod form;
+pub mod graph;
 pub mod instruction;
 pub mod liveness;
-mod parts;
+pub mod memory;
+pub mod parts;
+pub mod pinned;
 pub mod protocol;
+pub mod suspending;
 pub mod text;
 pub mod verify;
 

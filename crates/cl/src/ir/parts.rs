@@ -3,7 +3,7 @@
 
 use crate::ir::form::{Form, Read, Reader};
 use crate::ir::{
-    Access, Argument, Binary, ComponentId, Constant, Conversion, FunctionId, Instruction,
+    Access, Argument, Binary, BlockId, ComponentId, Constant, Conversion, FunctionId, Instruction,
     InterfaceId, Key, MessageId, Party, Pattern, Payload, Place, Port, Reason, Register, Storage,
     Terminator, TextId, Unary, Written,
 };
@@ -28,14 +28,28 @@ pub enum Part {
     Place(Place),
 }
 
+/// Other registers and places for those of a piece of code.
+pub trait Rename {
+    /// The register instead of this one.
+    fn register(&self, register: Register) -> Register;
+    /// The place instead of this one.
+    fn place(&self, place: Place) -> Place;
+}
+
 /// What is made of registers and places, and may have none.
 trait Parts {
     fn parts(&self, role: Role, visit: &mut dyn FnMut(Part));
+
+    fn rename(&mut self, names: &dyn Rename);
 }
 
 impl Parts for Register {
     fn parts(&self, role: Role, visit: &mut dyn FnMut(Part)) {
         visit(Part::Register(*self, role));
+    }
+
+    fn rename(&mut self, names: &dyn Rename) {
+        *self = names.register(*self);
     }
 }
 
@@ -46,17 +60,29 @@ impl Parts for Place {
             visit(Part::Register(*register, Role::Read));
         }
     }
+
+    fn rename(&mut self, names: &dyn Rename) {
+        *self = names.place(*self);
+    }
 }
 
 impl<T: Parts> Parts for Vec<T> {
     fn parts(&self, role: Role, visit: &mut dyn FnMut(Part)) {
         self.iter().for_each(|part| part.parts(role, visit));
     }
+
+    fn rename(&mut self, names: &dyn Rename) {
+        self.iter_mut().for_each(|part| part.rename(names));
+    }
 }
 
 impl<T: Parts> Parts for Option<T> {
     fn parts(&self, role: Role, visit: &mut dyn FnMut(Part)) {
         self.iter().for_each(|part| part.parts(role, visit));
+    }
+
+    fn rename(&mut self, names: &dyn Rename) {
+        self.iter_mut().for_each(|part| part.rename(names));
     }
 }
 
@@ -65,6 +91,13 @@ impl Parts for Key {
         match self {
             Key::Register(register) => register.parts(role, visit),
             Key::Text(place) => place.parts(role, visit),
+        }
+    }
+
+    fn rename(&mut self, names: &dyn Rename) {
+        match self {
+            Key::Register(register) => register.rename(names),
+            Key::Text(place) => place.rename(names),
         }
     }
 }
@@ -76,6 +109,13 @@ impl Parts for Payload {
             Payload::Copy(place) | Payload::Move(place) => place.parts(role, visit),
         }
     }
+
+    fn rename(&mut self, names: &dyn Rename) {
+        match self {
+            Payload::Register(register) => register.rename(names),
+            Payload::Copy(place) | Payload::Move(place) => place.rename(names),
+        }
+    }
 }
 
 impl Parts for Argument {
@@ -83,6 +123,13 @@ impl Parts for Argument {
         match self {
             Argument::Value(payload) => payload.parts(role, visit),
             Argument::Reference(register) => register.parts(role, visit),
+        }
+    }
+
+    fn rename(&mut self, names: &dyn Rename) {
+        match self {
+            Argument::Value(payload) => payload.rename(names),
+            Argument::Reference(register) => register.rename(names),
         }
     }
 }
@@ -95,6 +142,17 @@ impl Parts for Party {
             Party::Sub { place, index, .. } => {
                 place.parts(Role::Read, visit);
                 index.parts(Role::Read, visit);
+            }
+        }
+    }
+
+    fn rename(&mut self, names: &dyn Rename) {
+        match self {
+            Party::Client | Party::Own { .. } => {}
+            Party::Required { index, .. } => index.rename(names),
+            Party::Sub { place, index, .. } => {
+                place.rename(names);
+                index.rename(names);
             }
         }
     }
@@ -112,12 +170,25 @@ impl Parts for Port {
             }
         }
     }
+
+    fn rename(&mut self, names: &dyn Rename) {
+        match self {
+            Port::SubRequired { place, index, .. } | Port::SubOffered { place, index, .. } => {
+                place.rename(names);
+                index.rename(names);
+            }
+            Port::OwnRequired { index, .. } | Port::OwnOffered { index, .. } => {
+                index.rename(names);
+            }
+        }
+    }
 }
 
 macro_rules! no_parts {
     ($($type:ty)+) => {$(
         impl Parts for $type {
             fn parts(&self, _: Role, _: &mut dyn FnMut(Part)) {}
+            fn rename(&mut self, _: &dyn Rename) {}
         }
     )+};
 }
@@ -128,6 +199,7 @@ no_parts! {
 
 impl Parts for (InterfaceId, u32, Option<u32>) {
     fn parts(&self, _: Role, _: &mut dyn FnMut(Part)) {}
+    fn rename(&mut self, _: &dyn Rename) {}
 }
 
 macro_rules! instructions {
@@ -160,6 +232,15 @@ macro_rules! instructions {
                 match self {
                     $(Instruction::$variant { $($field),* } => {
                         $($field.parts(Role::$role, visit);)*
+                    })+
+                }
+            }
+
+            /// Puts others in the place of its registers and places.
+            pub fn rename(&mut self, names: &dyn Rename) {
+                match self {
+                    $(Instruction::$variant { $($field),* } => {
+                        $($field.rename(names);)*
                     })+
                 }
             }
@@ -199,6 +280,9 @@ instructions! {
     ArrayNew { array Write, shape Read, extents Read } "array-new"
     ArrayLength { to Write, array Read, dimension Read } "array-length"
     ArrayElement { to Write, array Read, indices Read } "array-element"
+    ArrayView { to Write, array Read } "array-view"
+    ViewExtent { to Write, view Read, dimension Read } "view-extent"
+    ViewElement { to Write, array Read, view Read, extents Read, indices Read } "view-element"
     Element { to Write, collection Read, shape Read, keys Read, access Read } "element"
     ElementExists { to Write, collection Read, shape Read, keys Read } "element-exists"
     ElementDelete { collection Read, keys Read } "element-delete"
@@ -283,8 +367,32 @@ impl Terminator {
         }
     }
 
+    /// Puts others in the place of its registers and places.
+    pub fn rename(&mut self, names: &dyn Rename) {
+        match self {
+            Terminator::Jump(_) | Terminator::Exit => {}
+            Terminator::Branch { condition, .. } => condition.rename(names),
+            Terminator::Return(payload) => payload.rename(names),
+            Terminator::Fault(Reason::Assertion(code)) => code.rename(names),
+            Terminator::Fault(Reason::Halt(code)) => code.rename(names),
+            Terminator::Fault(Reason::Type(guard)) => guard.place.rename(names),
+            Terminator::Fault(Reason::NoResult | Reason::Empty) => {}
+        }
+    }
+
+    /// Leads elsewhere: to what is given for each block where it has led to that.
+    pub fn lead(&mut self, mut to: impl FnMut(BlockId) -> BlockId) {
+        match self {
+            Terminator::Jump(block) => *block = to(*block),
+            Terminator::Branch { then, otherwise, .. } => {
+                (*then, *otherwise) = (to(*then), to(*otherwise));
+            }
+            Terminator::Return(_) | Terminator::Fault(_) | Terminator::Exit => {}
+        }
+    }
+
     /// Where it may lead.
-    pub fn targets(&self) -> impl Iterator<Item = crate::ir::BlockId> {
+    pub fn targets(&self) -> impl Iterator<Item = BlockId> {
         let (first, second) = match *self {
             Terminator::Jump(block) => (Some(block), None),
             Terminator::Branch { then, otherwise, .. } => (Some(then), Some(otherwise)),

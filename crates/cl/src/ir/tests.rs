@@ -107,6 +107,50 @@ fn what_breaks_the_rules_is_told() {
     }
 }
 
+const VIEW: &str = r#"
+component component0 "Main" ~0:0..1
+  variable @0 "a" array integer 2 own
+  variable @1 "b" array integer 2 own
+  begin fn0
+  activity -
+  finally -
+function fn0 "Main.BEGIN" component0 begin [] -
+  register %0 address
+  register %1 integer
+  register %2 address
+  block b0
+    constant %1 integer 3 ~0:0..1
+    array-new @0 array integer 2 [%1 %1] ~0:0..1
+    array-view %0 @0 ~0:0..1
+    checkpoint ~0:0..1
+    view-element %2 @0 %0 [] [%1 %1] ~0:0..1
+    return - ~0:0..1
+entry component0
+"#;
+
+#[test]
+fn a_view_ends_with_its_array() {
+    let program = parse(VIEW).unwrap();
+    assert_eq!(verify(&program), Vec::<String>::new());
+    assert_eq!(program.to_string().trim(), VIEW.trim());
+    let cases = [
+        ("checkpoint", "array-new @0 array integer 2 [%1 %1]", "a view is kept across it"),
+        ("checkpoint", "passivate %1", "a view is kept across it"),
+        ("checkpoint", "end-scope [@0]", "a view is kept across it"),
+        ("checkpoint", "array-view %0 @1", "a view of two arrays"),
+        ("array-view %0 @0", "array-view %1 @0", "%1 is no Address"),
+        ("%0 [] [%1 %1]", "%0 [%1] [%1 %1]", "extents of other dimensions"),
+        ("%0 [] [%1 %1]", "%0 [] [%1]", "no array of 1 dimensions"),
+    ];
+    for (from, to, expected) in cases {
+        assert!(VIEW.contains(from), "{from}");
+        let faults = verify(&parse(&VIEW.replacen(from, to, 1)).unwrap());
+        assert!(faults.iter().any(|fault| fault.contains(expected)), "{to}: {faults:?}");
+    }
+    let other = VIEW.replace("checkpoint", "write-line");
+    assert_eq!(verify(&parse(&other).unwrap()), Vec::<String>::new());
+}
+
 #[test]
 fn a_broken_text_tells_the_line() {
     for cut in (0..RING.len()).filter(|at| RING.is_char_boundary(*at)) {

@@ -3,9 +3,10 @@
 
 use std::fmt::Display;
 
-use tidemill_stdx::id::IdSet;
+use tidemill_stdx::id::{IdMap, IdSet};
 
 use crate::ir::liveness::Liveness;
+use crate::ir::memory::{Effects, Memory};
 use crate::ir::{
     Access, Argument, Binary, Block, BlockId, Constant, Conversion, Function, FunctionId,
     Instruction, InterfaceId, Key, Kind, MessageId, Parameter, Part, Party, Payload, Place,
@@ -45,6 +46,14 @@ pub fn verify(program: &Program) -> Vec<String> {
         let mut verifier =
             Verifier { program, function, id, at: String::new(), faults: &mut faults };
         verifier.function();
+    }
+    if faults.is_empty() {
+        let effects = Effects::of(program);
+        for (id, function) in program.functions.iter_enumerated() {
+            let mut verifier =
+                Verifier { program, function, id, at: String::new(), faults: &mut faults };
+            verifier.views(&effects);
+        }
     }
     if program.entry.is_some_and(|entry| program.components.get(entry).is_none()) {
         faults.push("the entry is no component".into());
@@ -289,6 +298,25 @@ impl Verifier<'_> {
                 self.array(*array, indices.len());
                 indices.iter().for_each(|index| self.is(*index, Integer));
             }
+            Instruction::ArrayView { to, array } => {
+                self.is(*to, Address);
+                if !matches!(self.storage(*array), None | Some(Storage::Array { .. })) {
+                    self.fault(format!("{array:?} is no array"));
+                }
+            }
+            Instruction::ViewExtent { to, view, .. } => {
+                self.is(*to, Integer);
+                self.is(*view, Address);
+            }
+            Instruction::ViewElement { to, array, view, extents, indices } => {
+                self.is(*to, Address);
+                self.is(*view, Address);
+                self.array(*array, indices.len());
+                if ![0, indices.len()].contains(&extents.len()) {
+                    self.fault("extents of other dimensions");
+                }
+                extents.iter().chain(indices).for_each(|it| self.is(*it, Integer));
+            }
             Instruction::Element { to, collection, keys, .. } => {
                 self.is(*to, Address);
                 self.keys(*collection, keys);
@@ -370,20 +398,20 @@ impl Verifier<'_> {
     }
 
     fn binary(&mut self, to: Register, operator: Binary, a: Register, b: Register) {
-        use Binary::{Add, Div, Divide, Mod, Multiply, Step, Subtract};
+        use Binary::{Add, Div, Divide, Mod, Multiply, Subtract};
+        use Binary::{AddUnchecked, MultiplyUnchecked, SubtractUnchecked};
         let ty = self.function.registers[a];
         self.is(b, ty);
         let fits = match operator {
             Add | Subtract | Multiply => matches!(ty, Type::Integer | Type::Real),
             Divide => ty == Type::Real,
-            Step | Div | Mod => ty == Type::Integer,
+            AddUnchecked | SubtractUnchecked | MultiplyUnchecked | Div | Mod => ty == Type::Integer,
             _ => ty != Type::Address,
         };
         if !fits {
             self.fault(format!("no {operator:?} for {ty:?}"));
         }
-        let arithmetic = matches!(operator, Add | Step | Subtract | Multiply | Divide | Div | Mod);
-        self.is(to, if arithmetic { ty } else { Type::Boolean });
+        self.is(to, if operator.is_comparison() { Type::Boolean } else { ty });
     }
 
     fn component(&mut self, component: crate::ir::ComponentId) {
@@ -483,8 +511,9 @@ impl Verifier<'_> {
     fn addresses(&mut self) {
         let mut elements = IdSet::<Register>::default();
         for (instruction, _) in self.function.blocks.iter().flat_map(|block| &block.instructions) {
-            if let Instruction::ArrayElement { to, .. } | Instruction::Element { to, .. } =
-                instruction
+            if let Instruction::ArrayElement { to, .. }
+            | Instruction::ViewElement { to, .. }
+            | Instruction::Element { to, .. } = instruction
             {
                 elements.insert(*to);
             }
@@ -505,6 +534,38 @@ impl Verifier<'_> {
             for index in bad {
                 self.at = format!("{id}.{index}");
                 self.fault("the address of an element is kept across it");
+            }
+        }
+    }
+
+    /// A view ends before its array may be allocated anew or freed.
+    fn views(&mut self, effects: &Effects) {
+        let mut views = IdMap::<Register, Place>::new();
+        for (instruction, _) in self.function.blocks.iter().flat_map(|block| &block.instructions) {
+            if let Instruction::ArrayView { to, array } = instruction
+                && let Some(other) = views.insert(*to, *array)
+                && other != *array
+            {
+                self.fault(format!("{to} is a view of two arrays"));
+            }
+        }
+        if views.is_empty() {
+            return;
+        }
+        let (memory, liveness) = (Memory::of(self.function, effects), Liveness::of(self.function));
+        for (id, block) in self.function.blocks.iter_enumerated() {
+            let mut bad = Vec::new();
+            liveness.visit(block, |index, instruction, before, after| {
+                let mut kept = views
+                    .iter()
+                    .filter(|(view, _)| after.contains(*view) && before.contains(*view));
+                if kept.any(|(_, array)| memory.may_move(instruction, *array)) {
+                    bad.push(index);
+                }
+            });
+            for index in bad {
+                self.at = format!("{id}.{index}");
+                self.fault("a view is kept across it");
             }
         }
     }

@@ -105,7 +105,12 @@ impl Builder<'_, '_> {
         self.end(Terminator::Branch { condition, then: far, otherwise: near });
         self.begin(far);
         let stride = self.constant(Constant::Integer(stride));
-        self.emit(Instruction::Binary { to: stop, operator: Binary::Step, a: at, b: stride });
+        self.emit(Instruction::Binary {
+            to: stop,
+            operator: Binary::AddUnchecked,
+            a: at,
+            b: stride,
+        });
         self.jump(count.step);
         self.begin(near);
         self.emit(Instruction::Copy { to: stop, from: count.last });
@@ -125,7 +130,7 @@ impl Builder<'_, '_> {
 
     fn go_on(&mut self, count: &Count, at: Register) {
         let (by, sum) = (self.constant(Constant::Integer(count.by)), self.register(Type::Integer));
-        self.emit(Instruction::Binary { to: sum, operator: Binary::Step, a: at, b: by });
+        self.emit(Instruction::Binary { to: sum, operator: Binary::AddUnchecked, a: at, b: by });
         self.store(&count.variable, sum);
     }
 

@@ -9,6 +9,7 @@ use tidemill_cl::compile::{Checkpoints, Choices, compile};
 use tidemill_cl::interpret::interpret;
 use tidemill_cl::ir;
 use tidemill_cl::lower::lower;
+use tidemill_cl::optimise::optimise;
 use tidemill_cl::parse::parse_files;
 use tidemill_proc::console::{Console, Lines, Sink};
 use tidemill_proc::fault::{Fault, Reports};
@@ -102,8 +103,38 @@ pub fn compiled(program: &Program, seed: Option<u64>, limits: Limits) -> Seen {
 
 /// Runs the program by the interpreter.
 pub fn interpreted(program: &Program, seed: Option<u64>, limits: Limits) -> Seen {
-    let made = interpret(&program.ir, &program.sources, 1, true);
+    interpreted_ir(&program.ir, program, seed, limits)
+}
+
+/// Runs what the passes make of the program by the interpreter, which knows nothing of machines.
+fn optimised(program: &Program, seed: Option<u64>, limits: Limits) -> Seen {
+    let ir = optimise(&program.ir);
+    assert_eq!(ir::verify::verify(&ir), Vec::<String>::new());
+    interpreted_ir(&ir, program, seed, limits)
+}
+
+fn interpreted_ir(ir: &ir::Program, program: &Program, seed: Option<u64>, limits: Limits) -> Seen {
+    let made = interpret(ir, &program.sources, 1, true);
     run(made, Options { schedule_seed: seed, ..Options::quiet() }, limits)
+}
+
+/// How many conditions are evaluated by others than those that wait: compiled, and interpreted.
+pub fn conditions(program: &Program, limits: Limits) -> (u64, u64) {
+    let choices = Choices { checkpoints: Checkpoints::Count, several: false, listing: false };
+    let made = compile(&program.ir, &program.sources, 1, &choices).expect("code can be made");
+    let count = |program| {
+        let mut worker = Worker::new(program, Options::quiet());
+        let mut slices = 0;
+        worker.start().expect("there is memory");
+        while slices < limits.slices && worker.ended().is_none() {
+            worker.run(limits.slice);
+            slices += 1;
+        }
+        assert!(worker.ended().is_some(), "it ends");
+        worker.conditions_evaluated()
+    };
+    let plain = interpret(&program.ir, &program.sources, 1, true);
+    (count(made.program), count(plain))
 }
 
 fn run(program: tidemill_proc::program::Executable, options: Options, limits: Limits) -> Seen {
@@ -131,12 +162,16 @@ fn run(program: tidemill_proc::program::Executable, options: Options, limits: Li
 pub fn difference(program: &Program, seed: Option<u64>, limits: Limits) -> Option<String> {
     let native = compiled(program, seed, limits);
     let plain = interpreted(program, seed, limits);
+    let better = optimised(program, seed, limits);
     // Frames differ in size, so memory ends at different places.
-    if [&native, &plain].iter().any(|seen| seen.log.contains("out of memory")) {
+    if [&native, &plain, &better].iter().any(|seen| seen.log.contains("out of memory")) {
         return None;
     }
     if native != plain {
         return Some(format!("seed {seed:?}: compiled {native:#?}\ninterpreted {plain:#?}"));
+    }
+    if better != plain {
+        return Some(format!("seed {seed:?}: optimised {better:#?}\ninterpreted {plain:#?}"));
     }
     let Counts { processes, components, channels, texts } = native.counts;
     let alive = [processes, components, channels, texts].map(|count| count.alive);

@@ -3,6 +3,7 @@
 //! `PROGRAMS=20` makes twenty times as many programs; `PROGRAM=17` looks at the one of that seed
 //! only.
 
+mod awaits;
 mod compare;
 mod generate;
 

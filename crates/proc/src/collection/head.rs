@@ -1,14 +1,14 @@
 //! The block that a collection's word owns.
 //!
 //! ```text
-//! 0 shape, form << 32   1 elements        2 seed of the hash     3 the node found last
-//! 4 table               5 log2 of slots   6 slots not free       7 elements in the tables
-//! 8 table that grows    9 log2 of slots  10 slots moved out
+//! 0 shape, form << 32   1 elements        2, 3 seed of the hash  7 elements in the tables
+//! 4 table               5 log2 of chunks
+//! 8 table that grows    9 log2 of chunks 10 chunks moved out
 //! 11 directory         12 its length     13 its pages            14 order
 //! 15 places freed      16 removed nodes  17 first node of a skip list that is freed
 //! ```
 
-use super::key::Form;
+use super::key::{Form, Seed};
 use crate::handle::Words;
 use crate::layout::Worker;
 use crate::memory::OutOfMemory;
@@ -16,9 +16,7 @@ use crate::memory::OutOfMemory;
 const SHAPE: usize = 0;
 const COUNT: usize = 1;
 const SEED: usize = 2;
-const LAST: usize = 3;
 const TABLE: usize = 4;
-const USED: usize = 6;
 const HASHED: usize = 7;
 const OLD: usize = 8;
 const MOVED: usize = 10;
@@ -31,6 +29,7 @@ const TRASH: usize = 16;
 const TRASH_LIST: usize = 17;
 const SIZE: usize = 8 * 18;
 
+#[inline(always)]
 pub(super) fn at(word: u64) -> Words {
     Words(std::ptr::with_exposed_provenance_mut(word as usize))
 }
@@ -41,21 +40,21 @@ pub(super) fn word_of(words: Words) -> u64 {
 
 /// Has the processor read the memory at an address that is needed soon.
 #[inline]
-pub(super) fn prefetch(word: u64) {
+pub(super) fn prefetch(words: Words) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: a hint, which no address makes fail.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(at(word).0.cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(words.0.cast()) };
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = word;
+    let _ = words;
 }
 
-/// A table: where its slots are and how many, as a power of 2.
+/// The block of a table, and how many chunks it has, as a power of 2.
 #[derive(Copy, Clone)]
-pub(super) struct Table {
-    pub(super) slots: Words,
+pub(super) struct Block {
+    pub(super) words: Words,
     pub(super) bits: u32,
 }
 
@@ -73,7 +72,9 @@ impl Head {
     pub(super) fn make(worker: &mut Worker, shape: u32, form: Form) -> Result<Head, OutOfMemory> {
         let head = Head(Words(worker.memory.take(SIZE)?.cast()));
         head.0.set(SHAPE, u64::from(shape) | (form as u64) << 32);
-        head.0.set(SEED, worker.machine.hash_seed);
+        let seed = Seed::of(worker.machine.hash_seed);
+        head.0.set(SEED, seed.addend);
+        head.0.set(SEED + 1, seed.factor);
         Ok(head)
     }
 
@@ -103,68 +104,49 @@ impl Head {
     }
 
     #[inline]
-    pub(super) fn seed(self) -> u64 {
-        self.0.get(SEED)
-    }
-
-    /// The node that was found last: most elements are asked for several times in a row.
-    #[inline]
-    pub(super) fn last(self) -> u64 {
-        self.0.get(LAST)
+    pub(super) fn seed(self) -> Seed {
+        Seed { addend: self.0.get(SEED), factor: self.0.get(SEED + 1) }
     }
 
     #[inline]
-    pub(super) fn set_last(self, node: u64) {
-        self.0.set(LAST, node);
+    fn table_at(self, place: usize) -> Option<Block> {
+        let words = self.0.get(place);
+        (words != 0).then(|| Block { words: at(words), bits: self.0.get(place + 1) as u32 })
     }
 
-    fn table_at(self, place: usize) -> Option<Table> {
-        let slots = self.0.get(place);
-        (slots != 0).then(|| Table { slots: at(slots), bits: self.0.get(place + 1) as u32 })
-    }
-
-    fn set_table_at(self, place: usize, table: Option<Table>) {
-        self.0.set(place, table.map_or(0, |table| word_of(table.slots)));
+    fn set_table_at(self, place: usize, table: Option<Block>) {
+        self.0.set(place, table.map_or(0, |table| word_of(table.words)));
         self.0.set(place + 1, table.map_or(0, |table| u64::from(table.bits)));
     }
 
     /// The table that elements are put into.
     #[inline]
-    pub(super) fn table(self) -> Option<Table> {
+    pub(super) fn table(self) -> Option<Block> {
         self.table_at(TABLE)
     }
 
-    pub(super) fn set_table(self, table: Option<Table>) {
+    pub(super) fn set_table(self, table: Option<Block>) {
         self.set_table_at(TABLE, table);
     }
 
     /// The table whose elements are being moved to the other one.
     #[inline]
-    pub(super) fn old_table(self) -> Option<Table> {
+    pub(super) fn old_table(self) -> Option<Block> {
         self.table_at(OLD)
     }
 
-    pub(super) fn set_old_table(self, table: Option<Table>) {
+    pub(super) fn set_old_table(self, table: Option<Block>) {
         self.set_table_at(OLD, table);
         self.0.set(MOVED, 0);
     }
 
-    /// Slots of the old table that have been moved out.
+    /// Chunks of the old table that have been moved out.
     pub(super) fn moved(self) -> u64 {
         self.0.get(MOVED)
     }
 
     pub(super) fn set_moved(self, moved: u64) {
         self.0.set(MOVED, moved);
-    }
-
-    /// Slots of the table that are not free: of elements, and of removed ones.
-    pub(super) fn used(self) -> u64 {
-        self.0.get(USED)
-    }
-
-    pub(super) fn set_used(self, used: u64) {
-        self.0.set(USED, used);
     }
 
     /// Elements in both tables.

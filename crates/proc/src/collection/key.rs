@@ -24,11 +24,15 @@ pub(super) enum Form {
     Text = 1,
     /// Several.
     Tuple = 2,
+    /// As `Integer`, of elements that own nothing and may move.
+    Flat = 3,
 }
 
 impl Form {
-    pub(super) fn of(keys: &[Key]) -> Form {
+    /// Of a collection with these keys, whose elements may move or may not.
+    pub(super) fn of(keys: &[Key], moves: bool) -> Form {
         match keys {
+            [Key::Integer] if moves => Form::Flat,
             [Key::Integer] => Form::Integer,
             [Key::Text] => Form::Text,
             _ => Form::Tuple,
@@ -40,28 +44,56 @@ impl Form {
         match number {
             0 => Form::Integer,
             1 => Form::Text,
-            _ => Form::Tuple,
+            2 => Form::Tuple,
+            _ => Form::Flat,
         }
+    }
+
+    /// Whether there is one key, of one word.
+    #[inline]
+    pub(super) fn is_integer(self) -> bool {
+        matches!(self, Form::Integer | Form::Flat)
     }
 }
 
-/// A multiplication folded to 64 bits, as in wyhash: both halves of the product depend on all bits.
-#[inline]
-fn mix(hash: u64, word: u64) -> u64 {
-    let product = u128::from(hash ^ word) * 0x9E37_79B9_7F4A_7C15;
-    (product >> 64) as u64 ^ product as u64
+/// What hashes depend on besides the keys. Whoever chooses keys does not know it: neither what is
+/// added nor what is multiplied with.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Seed {
+    pub(super) addend: u64,
+    pub(super) factor: u64,
+}
+
+impl Seed {
+    pub(super) fn of(number: u64) -> Seed {
+        let factor = number.rotate_left(32).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        Seed { addend: number, factor }
+    }
+
+    /// A multiplication folded to 64 bits, as in wyhash: both halves of the product depend on all
+    /// bits.
+    #[inline(always)]
+    fn mix(self, hash: u64, word: u64) -> u64 {
+        let product = u128::from(hash ^ word) * u128::from(self.factor);
+        (product >> 64) as u64 ^ product as u64
+    }
 }
 
 /// The hash of one integer.
-#[inline]
-pub(super) fn hash_integer(seed: u64, key: u64) -> u64 {
-    mix(seed, key)
+#[inline(always)]
+pub(super) fn hash_integer(seed: Seed, key: u64) -> u64 {
+    seed.mix(seed.addend, key)
 }
 
 /// The hash of a text up to its 0X, 8 bytes at a time.
 #[inline(always)]
-pub(super) fn hash_text(seed: u64, key: u64) -> u64 {
-    let mut hash = seed;
+pub(super) fn hash_text(seed: Seed, key: u64) -> u64 {
+    hash_text_after(seed, seed.addend, key)
+}
+
+#[inline(always)]
+fn hash_text_after(seed: Seed, before: u64, key: u64) -> u64 {
+    let mut hash = before;
     if key != 0 {
         let block = at(key);
         let mut left = block.get(0) as u32 as usize;
@@ -69,7 +101,7 @@ pub(super) fn hash_text(seed: u64, key: u64) -> u64 {
         while left > 0 {
             let (word, is_last) = shown_word(block.get(place), left);
             if word != 0 {
-                hash = mix(hash, word);
+                hash = seed.mix(hash, word);
             }
             if is_last {
                 break;
@@ -79,7 +111,7 @@ pub(super) fn hash_text(seed: u64, key: u64) -> u64 {
         }
     }
     // So that the texts of a tuple end.
-    mix(hash, 0x5851_F42D_4C95_7F2D)
+    seed.mix(hash, 0x5851_F42D_4C95_7F2D)
 }
 
 /// What is left of the next 8 bytes of a text of which `left` bytes are to come: those up to the
@@ -104,8 +136,9 @@ pub(super) fn is_text(kept: u64, key: u64) -> bool {
     }
     let (own, other) = (at(kept), at(key));
     let (own_left, mut left) = (own.get(0) as u32 as usize, other.get(0) as u32 as usize);
-    if left < own_left {
-        return false;
+    if left <= own_left {
+        // A kept text has no 0X, so one of the same length is equal or has another byte.
+        return left == own_left && are_bytes_equal(own, other, left);
     }
     let words = own_left.div_ceil(8);
     for place in TEXT_HEADER..TEXT_HEADER + words {
@@ -122,11 +155,24 @@ pub(super) fn is_text(kept: u64, key: u64) -> bool {
     other.get(TEXT_HEADER + words) & 0xFF == 0
 }
 
+/// Whether the first bytes of a text are those that a kept one has.
+#[inline(always)]
+fn are_bytes_equal(kept: Words, other: Words, length: usize) -> bool {
+    let last = TEXT_HEADER + (length - 1) / 8;
+    for place in TEXT_HEADER..last {
+        if kept.get(place) != other.get(place) {
+            return false;
+        }
+    }
+    let unused = 64 - 8 * ((length - 1) % 8 + 1);
+    (kept.get(last) ^ other.get(last)) << unused == 0
+}
+
 /// The hash of several keys.
-pub(super) fn hash_tuple(seed: u64, keys: &[Key], of: Words) -> u64 {
-    keys.iter().enumerate().fold(seed, |hash, (i, key)| match key {
-        Key::Integer => mix(hash, of.get(i)),
-        Key::Text => hash_text(hash, of.get(i)),
+pub(super) fn hash_tuple(seed: Seed, keys: &[Key], of: Words) -> u64 {
+    keys.iter().enumerate().fold(seed.addend, |hash, (i, key)| match key {
+        Key::Integer => seed.mix(hash, of.get(i)),
+        Key::Text => hash_text_after(seed, hash, of.get(i)),
     })
 }
 
@@ -201,7 +247,8 @@ mod tests {
                 let asked = text::make(&mut worker, other).unwrap();
                 let same = shown == other.split(|&byte| byte == 0).next().unwrap_or_default();
                 assert_eq!(is_text(kept, asked), same, "{one:?} {other:?}");
-                assert_eq!(hash_text(1, kept) == hash_text(1, asked), same, "{one:?} {other:?}");
+                let hash = |text| hash_text(Seed::of(1), text);
+                assert_eq!(hash(kept) == hash(asked), same, "{one:?} {other:?}");
                 text::free(&mut worker, asked);
             }
             text::free(&mut worker, kept);

@@ -3,8 +3,9 @@
 //! Elements are in a hash table ([`table`]); those with one integer key from 0 on, as far as they
 //! are dense, in pages ([`dense`]). FOREACH visits them in ascending order, which is made when it
 //! asks ([`order`]). Elements do not move while they exist, so their addresses may be kept over
-//! suspensions as long as they are not removed. Large ones grow, are put in order and are freed
-//! piece by piece.
+//! suspensions as long as they are not removed; those of a shape that is not
+//! [pinned](Shape::Collection) may be in the table itself, which moves them as it grows. Large
+//! collections grow, are put in order and are freed piece by piece.
 
 mod dense;
 mod head;
@@ -29,7 +30,7 @@ use crate::worker::Context;
 use head::Head;
 use key::Form;
 
-static PLAIN: Shape = Shape::Collection { keys: Vec::new(), element: Kind::Scalar };
+static PLAIN: Shape = Shape::Collection { keys: Vec::new(), element: Kind::Scalar, pinned: true };
 
 /// The shape of the collection that a word owns.
 pub(crate) fn shape_of<'a>(worker: &Worker, word: u64) -> &'a Shape {
@@ -45,11 +46,20 @@ fn keys_in<'a>(worker: &Worker, shape: u32) -> &'a [Key] {
     }
 }
 
+/// What is kept of a collection of this shape, and how.
+fn form_of(worker: &Worker, shape: u32) -> Form {
+    let moves = matches!(
+        worker.program().shapes[shape as usize],
+        Shape::Collection { element: Kind::Scalar, pinned: false, .. }
+    );
+    Form::of(keys_in(worker, shape), moves)
+}
+
 /// The types of the keys.
 #[inline]
 fn keys_of<'a>(worker: &Worker, head: Head) -> &'a [Key] {
     match head.form() {
-        Form::Integer => &[Key::Integer],
+        Form::Integer | Form::Flat => &[Key::Integer],
         Form::Text => &[Key::Text],
         Form::Tuple => keys_in(worker, head.shape()),
     }
@@ -63,27 +73,33 @@ pub(crate) fn element_of(worker: &Worker, word: u64) -> Kind {
 }
 
 /// The value of the element with these keys, or their hash.
-#[inline]
+#[inline(always)]
 fn find_in(worker: &Worker, head: Head, of: Words) -> Result<Words, u64> {
-    if head.form() == Form::Integer
+    let form = head.form();
+    if form.is_integer()
+        && head.directory_length() > 0
         && let Some(value) = dense::find(head, of.get(0) as i64)
     {
         return Ok(value);
     }
-    table::find(head, keys_of(worker, head), of).map(node::value_of)
+    match form {
+        Form::Flat => table::find_flat(head, of.get(0)),
+        Form::Text => table::find_text(head, of.get(0)),
+        _ => table::find(head, keys_of(worker, head), of),
+    }
 }
 
 /// Adds an element that does not exist.
 fn insert(worker: &mut Worker, head: Head, of: Words, hash: u64) -> Result<Words, OutOfMemory> {
     let in_page = match head.form() {
-        Form::Integer => dense::insert(worker, head, of.get(0) as i64)?,
+        Form::Integer | Form::Flat => dense::insert(worker, head, of.get(0) as i64)?,
         _ => None,
     };
     let value = match in_page {
         Some(value) => value,
         None => {
             let keys = keys_of(worker, head);
-            node::value_of(table::insert(worker, head, keys, of, hash)?)
+            table::insert(worker, head, keys, of, hash)?
         }
     };
     head.set_count(head.count() + 1);
@@ -92,13 +108,13 @@ fn insert(worker: &mut Worker, head: Head, of: Words, hash: u64) -> Result<Words
 
 /// Removes an element; what its value owned is the caller's.
 fn remove(worker: &mut Worker, head: Head, of: Words) {
-    if head.form() == Form::Integer && dense::remove(worker, head, of.get(0) as i64) {
+    if head.form().is_integer() && dense::remove(worker, head, of.get(0) as i64) {
         head.set_count(head.count() - 1);
         return;
     }
     let keys = keys_of(worker, head);
-    if let Ok(node) = table::find(head, keys, of) {
-        table::remove(worker, head, keys, node);
+    if let Ok(value) = table::find(head, keys, of) {
+        table::remove(worker, head, keys, of, value);
         head.set_count(head.count() - 1);
     }
 }
@@ -113,8 +129,8 @@ pub(crate) fn for_each(word: u64, mut f: impl FnMut(Words, Words) -> bool) {
             return;
         }
     }
-    for node in (0..table::places(head)).filter_map(|place| table::node_at(head, place)) {
-        if !f(node::keys_of(node), node::value_of(node)) {
+    for element in (0..table::places(head)).filter_map(|place| table::element_at(head, place)) {
+        if !f(element.keys, element.value) {
             return;
         }
     }
@@ -125,13 +141,13 @@ pub(crate) fn values(worker: &Worker, word: u64) -> Vec<Words> {
     let Some(head) = Head::of(word) else { return Vec::new() };
     let keys = keys_of(worker, head);
     let places = 0..table::places(head);
-    let mut nodes: Vec<_> = places.filter_map(|place| table::node_at(head, place)).collect();
-    if head.form() != Form::Integer {
-        nodes.sort_unstable_by(|a, b| key::compare(keys, node::keys_of(*a), node::keys_of(*b)));
-        return nodes.into_iter().map(node::value_of).collect();
+    let mut elements: Vec<_> = places.filter_map(|place| table::element_at(head, place)).collect();
+    if !head.form().is_integer() {
+        elements.sort_unstable_by(|a, b| key::compare(keys, a.keys, b.keys));
+        return elements.into_iter().map(|element| element.value).collect();
     }
-    let key_of = |node: &Words| node::keys_of(*node).get(0) as i64;
-    let mut all: Vec<_> = nodes.iter().map(|node| (key_of(node), node::value_of(*node))).collect();
+    let mut all: Vec<_> =
+        elements.iter().map(|element| (element.keys.get(0) as i64, element.value)).collect();
     let mut place = 0;
     while let Some((key, value)) = dense::from(head, place, dense::places(head)) {
         place = key as u64 + 1;
@@ -171,7 +187,7 @@ pub(crate) fn values_from(word: u64, cursor: &mut Cursor, most: usize, into: &mu
             place = found.map_or(dense, |(key, _)| key as u64 + 1);
             into.extend(found.map(|(_, value)| value));
         } else {
-            into.extend(table::node_at(head, place - dense).map(node::value_of));
+            into.extend(table::element_at(head, place - dense).map(|element| element.value));
             place += 1;
         }
     }
@@ -202,14 +218,16 @@ pub(crate) fn free_some(worker: &mut Worker, word: u64, most: usize) -> bool {
         return false;
     }
     let mut left = most;
-    while head.freed() < table::places(head) {
+    // What is in a flat table goes with it.
+    let ends = if head.form() == Form::Flat { 0 } else { table::places(head) };
+    while head.freed() < ends {
         if left == 0 {
             return false;
         }
-        if let Some(node) = table::node_at(head, head.freed()) {
+        if let Some(element) = table::element_at(head, head.freed()) {
             left -= 1;
-            words::free_word(worker, owned, node::value_of(node));
-            node::free(worker, keys, node);
+            words::free_word(worker, owned, element.value);
+            node::free(worker, keys, node::of_value(element.value));
         }
         head.set_freed(head.freed() + 1);
     }
@@ -255,7 +273,7 @@ pub(crate) fn find_or_insert(
     let head = match Head::of(word.get(0)) {
         Some(head) => head,
         None => {
-            let head = Head::make(worker, shape, Form::of(keys_in(worker, shape)))?;
+            let head = Head::make(worker, shape, form_of(worker, shape))?;
             word.set(0, head.word());
             head
         }
@@ -336,7 +354,7 @@ fn step(worker: &mut Worker, word: u64, at: Words, first: bool) -> Result<bool, 
     let Some(head) = Head::of(word) else { return Ok(false) };
     let kinds = keys_of(worker, head);
     let after = (!first).then_some(at);
-    if head.form() == Form::Integer {
+    if head.form().is_integer() {
         let hashed = order::above(head, kinds, after).map(|keys| keys.get(0) as i64);
         let dense = dense::above(head, after.map(|at| at.get(0) as i64), hashed);
         let found = dense.into_iter().chain(hashed).min();

@@ -22,6 +22,11 @@ pub(super) fn value_of(node: Words) -> Words {
     node.at(VALUE)
 }
 
+/// The node of a value.
+pub(super) fn of_value(value: Words) -> Words {
+    value
+}
+
 /// The keys of a node.
 #[inline]
 pub(super) fn keys_of(node: Words) -> Words {

@@ -6,6 +6,7 @@
 //!          9 changes  10 of the list removed   11 its heads         12 random
 //!         13 first of the removed nodes
 //! entry    0 prefix of the key   1 node; its lowest bit: has been removed
+//!          of a flat table: the key; another one: has been removed
 //! ```
 //! It is made piece by piece, as a large one takes its time: nodes are collected, then sorted by
 //! quicksort, whose stack is a block of its own. It stays for the next FOREACH. What is inserted
@@ -17,6 +18,7 @@ use std::cmp::Ordering;
 use super::head::{self, Head, at, word_of};
 use super::key::{self, Form};
 use super::skip::{LEVELS, List};
+use super::table::Element;
 use super::{node, skip, table};
 use crate::handle::Words;
 use crate::layout::Worker;
@@ -54,12 +56,13 @@ const AHEAD: usize = 6;
 /// Nodes freed at each change.
 const FREED: usize = 8;
 
-/// A node in its place.
+/// An element in its place.
 #[repr(C)]
 #[derive(Copy, Clone)]
 struct Entry {
     prefix: u64,
-    /// Its address; the lowest bit says that it has been removed.
+    /// The address of its node; the lowest bit says that it has been removed. Of a flat table its
+    /// key, and once it has been removed another number.
     node: u64,
 }
 
@@ -68,8 +71,11 @@ impl Entry {
         node::keys_of(at(self.node & !1))
     }
 
-    fn is_removed(self) -> bool {
-        self.node & 1 == 1
+    fn is_removed(self, head: Head) -> bool {
+        match head.form() {
+            Form::Flat => self.node ^ (1 << 63) != self.prefix,
+            _ => self.node & 1 == 1,
+        }
     }
 }
 
@@ -80,6 +86,10 @@ struct Comparison<'a> {
     is_prefix_all: bool,
 }
 
+fn comparison(head: Head, keys: &[Key]) -> Comparison<'_> {
+    Comparison { keys, is_prefix_all: head.form().is_integer() }
+}
+
 impl Comparison<'_> {
     #[inline]
     fn is_less(self, a: Entry, b: Entry) -> bool {
@@ -88,7 +98,11 @@ impl Comparison<'_> {
     }
 
     fn order(self, a: Entry, b: Entry) -> Ordering {
-        a.prefix.cmp(&b.prefix).then_with(|| key::compare(self.keys, a.keys(), b.keys()))
+        let by_keys = || match self.is_prefix_all {
+            true => Ordering::Equal,
+            false => key::compare(self.keys, a.keys(), b.keys()),
+        };
+        a.prefix.cmp(&b.prefix).then_with(by_keys)
     }
 }
 
@@ -157,10 +171,14 @@ impl Order {
         let (entries, start) = (self.entries(), self.0.get(PLACE));
         let end = (start + PIECE as u64).min(table::places(head));
         let mut filled = self.get(LESS);
-        for node in (start..end).filter_map(|place| table::node_at(head, place)) {
-            let prefix = key::prefix(keys, node::keys_of(node));
+        for element in (start..end).filter_map(|place| table::element_at(head, place)) {
+            let prefix = key::prefix(keys, element.keys);
+            let node = match head.form() {
+                Form::Flat => element.keys.get(0),
+                _ => node::word(node::of_value(element.value)),
+            };
             if let Some(entry) = entries.get_mut(filled) {
-                *entry = Entry { prefix, node: node::word(node) };
+                *entry = Entry { prefix, node };
             }
             filled += 1;
         }
@@ -245,13 +263,13 @@ impl Order {
         x
     }
 
-    /// Adds a node to the skip list, unless one of the same keys is there, of before a removal.
-    fn add(self, worker: &mut Worker, keys: &[Key], node: Words) -> Result<(), OutOfMemory> {
+    /// Adds keys to the skip list, unless they are there, of before a removal. Texts among them are
+    /// those of a node.
+    fn add(self, worker: &mut Worker, keys: &[Key], of: Words) -> Result<(), OutOfMemory> {
         if self.0.get(HEADS) == 0 {
             let heads = Words(worker.memory.take(8 * LEVELS)?.cast());
             self.0.set(HEADS, word_of(heads));
         }
-        let of = node::keys_of(node);
         if let Some(list) = self.list(keys)
             && list.find(of).is_none()
         {
@@ -261,12 +279,13 @@ impl Order {
     }
 
     /// The first entry above a key. Whoever asks mostly has the one that was given last.
-    fn first_above(self, keys: &[Key], after: Words) -> usize {
-        let prefix = key::prefix(keys, after);
+    fn first_above(self, by: Comparison, after: Words) -> usize {
+        let prefix = key::prefix(by.keys, after);
         let is_above = |index: usize| {
             let entry = self.entry(index);
             match entry.prefix.cmp(&prefix) {
-                Ordering::Equal => key::compare(keys, entry.keys(), after) == Ordering::Greater,
+                Ordering::Equal if by.is_prefix_all => false,
+                Ordering::Equal => key::compare(by.keys, entry.keys(), after) == Ordering::Greater,
                 order => order == Ordering::Greater,
             }
         };
@@ -291,11 +310,12 @@ impl Order {
         low
     }
 
-    /// Marks the entry of a node that has been removed; one without is in the skip list.
-    fn mark(self, keys: &[Key], node: Words) {
-        let index = self.first_above(keys, node::keys_of(node)).wrapping_sub(1);
-        if index < self.length() && self.entry(index).node == node::word(node) {
-            at(self.0.get(ENTRIES)).at(2 * index).set(1, node::word(node) | 1);
+    /// Marks the entry of an element that has been removed; one without is in the skip list.
+    /// `node` is what its entry has, and `mark` what it gets.
+    fn mark(self, by: Comparison, of: Words, node: u64, mark: u64) {
+        let index = self.first_above(by, of).wrapping_sub(1);
+        if index < self.length() && self.entry(index).node == node {
+            at(self.0.get(ENTRIES)).at(2 * index).set(1, mark);
         } else {
             self.set(UNLISTED, self.get(UNLISTED) + 1);
         }
@@ -303,14 +323,22 @@ impl Order {
 
     /// The keys of the first element above these, or of all.
     fn above(self, head: Head, keys: &[Key], after: Option<Words>) -> Option<Words> {
-        let mut index = after.map_or(0, |after| self.first_above(keys, after));
-        while index < self.length() && self.entry(index).is_removed() {
+        let by = comparison(head, keys);
+        let mut index = after.map_or(0, |after| self.first_above(by, after));
+        while index < self.length() && self.entry(index).is_removed(head) {
             index += 1;
         }
         self.set(CURSOR, index);
-        let sorted = (index < self.length()).then(|| self.entry(index));
+        let sorted = (index < self.length()).then(|| self.keys_at(head, index));
         if index + AHEAD < self.length() {
-            head::prefetch(self.entry(index + AHEAD).node);
+            // The element of a key is most likely asked for soon.
+            let entry = self.entry(index + AHEAD);
+            if by.is_prefix_all {
+                table::prefetch(head, entry.prefix ^ (1 << 63));
+            }
+            if head.form() != Form::Flat {
+                head::prefetch(at(entry.node));
+            }
         }
         let mut listed = None;
         if let Some(list) = self.list(keys) {
@@ -323,15 +351,19 @@ impl Order {
             }
         }
         match (sorted, listed.map(skip::keys_of)) {
-            (Some(one), Some(other)) if key::compare(keys, other, one.keys()) == Ordering::Less => {
+            (Some(one), Some(other)) if key::compare(keys, other, one) == Ordering::Less => {
                 Some(other)
             }
-            (Some(one), _) => {
-                // The element of the key is most likely asked for next.
-                head.set_last(one.node);
-                Some(one.keys())
-            }
+            (Some(one), _) => Some(one),
             (None, other) => other,
+        }
+    }
+
+    /// The keys of an entry.
+    fn keys_at(self, head: Head, index: usize) -> Words {
+        match head.form() {
+            Form::Flat => at(self.0.get(ENTRIES)).at(2 * index + 1),
+            _ => self.entry(index).keys(),
         }
     }
 }
@@ -358,7 +390,7 @@ pub(super) fn make_some(worker: &mut Worker, head: Head, keys: &[Key]) -> Result
         order.collect(head, keys);
         return Ok(());
     }
-    order.sort(worker, Comparison { keys, is_prefix_all: head.form() == Form::Integer })
+    order.sort(worker, comparison(head, keys))
 }
 
 /// The keys of the first element in the tables above these, or of all. The order is ready.
@@ -369,11 +401,15 @@ pub(super) fn above(head: Head, keys: &[Key], after: Option<Words>) -> Option<Wo
     Order::of(head)?.above(head, keys, after)
 }
 
-/// A node has been put into the table.
-pub(super) fn inserted(worker: &mut Worker, head: Head, keys: &[Key], node: Words) {
+/// An element has been put into the table.
+pub(super) fn inserted(worker: &mut Worker, head: Head, keys: &[Key], element: Element) {
     free_trash(worker, head, keys, FREED);
     let Some(order) = Order::of(head) else { return };
-    if !order.is_ready() || order.count_change() || order.add(worker, keys, node).is_err() {
+    let of = match head.form() {
+        Form::Flat => element.keys,
+        _ => node::keys_of(node::of_value(element.value)),
+    };
+    if !order.is_ready() || order.count_change() || order.add(worker, keys, of).is_err() {
         give_up(worker, head, keys);
     }
 }
@@ -386,10 +422,23 @@ pub(super) fn removed(worker: &mut Worker, head: Head, keys: &[Key], node: Words
         give_up(worker, head, keys);
         return false;
     }
-    order.mark(keys, node);
+    let word = node::word(node);
+    order.mark(comparison(head, keys), node::keys_of(node), word, word | 1);
     node::value_of(node).set(0, order.0.get(REMOVED));
     order.0.set(REMOVED, node::word(node));
     true
+}
+
+/// The same of an element of a flat table: the entry has its key.
+pub(super) fn removed_flat(worker: &mut Worker, head: Head, of: Words) {
+    let keys = &[Key::Integer];
+    free_trash(worker, head, keys, FREED);
+    let Some(order) = Order::of(head) else { return };
+    if !order.is_ready() || order.count_change() {
+        return give_up(worker, head, keys);
+    }
+    let key = of.get(0);
+    order.mark(comparison(head, keys), of, key, !key);
 }
 
 /// Forgets the order; nodes are freed later.

@@ -10,7 +10,17 @@ use crate::program::Program;
 use crate::worker::Options;
 
 fn worker(keys: Vec<Key>, element: Kind) -> Box<Worker> {
-    let shapes = vec![Shape::Collection { keys, element }];
+    worker_with(Shape::Collection { keys, element, pinned: true })
+}
+
+/// Of integers, whose elements may move.
+fn flat_worker() -> Box<Worker> {
+    let keys = vec![Key::Integer];
+    worker_with(Shape::Collection { keys, element: Kind::Scalar, pinned: false })
+}
+
+fn worker_with(shape: Shape) -> Box<Worker> {
+    let shapes = vec![shape];
     Worker::for_test(Program { shapes, ..Program::default() }, Options::quiet())
 }
 
@@ -41,9 +51,11 @@ fn integer() -> impl Strategy<Value = i64> {
 proptest! {
     #[test]
     fn integer_keys_agree_with_a_sorted_map(
-        steps in prop::collection::vec((0..3, integer(), any::<u64>()), 1..400)
+        steps in prop::collection::vec((0..3, integer(), any::<u64>()), 1..400),
+        flat in any::<bool>(),
     ) {
-        let mut worker = worker(vec![Key::Integer], Kind::Scalar);
+        let mut worker =
+            if flat { flat_worker() } else { worker(vec![Key::Integer], Kind::Scalar) };
         let mut model = BTreeMap::new();
         let mut owner = 0u64;
         let word = Words(&raw mut owner);
@@ -133,7 +145,116 @@ proptest! {
     }
 }
 
+/// Numbers in no order.
+fn scattered(i: u64) -> u64 {
+    i.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// Puts many in, takes most out and puts others in, with look-ups of what is there and what is not
+/// at all times; tables grow and are moved meanwhile.
+fn agrees_while_it_grows(mut worker: Box<Worker>, kind: Key, key_of: fn(&mut Worker, u64) -> u64) {
+    let mut model = BTreeMap::new();
+    let mut owner = 0u64;
+    let word = Words(&raw mut owner);
+    let mut chance = 1u64;
+    for round in 0..30_000u64 {
+        chance = chance.wrapping_mul(0xD129_0DDB_53C4_3E49).wrapping_add(1);
+        let number = (chance >> 32) % 6000;
+        let removes = (round / 6000) % 2 == 1 && chance >> 20 & 3 > 0;
+        let mut key = key_of(&mut worker, number);
+        let at = Words(&raw mut key);
+        let head = Head::of(word.get(0));
+        let found = head.and_then(|head| find_in(&worker, head, at).ok()).map(|v| v.get(0));
+        assert_eq!(found, model.get(&number).copied(), "{number} in round {round}");
+        if removes {
+            if let Some(head) = head.filter(|_| found.is_some()) {
+                remove(&mut worker, head, at);
+            }
+            model.remove(&number);
+        } else {
+            find_or_insert(&mut worker, word, 0, at).unwrap().set(0, round);
+            model.insert(number, round);
+        }
+        if kind == Key::Text {
+            text::free(&mut worker, key);
+        }
+        if round % 5000 == 0 {
+            let mut all: Vec<u64> = values(&worker, word.get(0)).iter().map(|v| v.get(0)).collect();
+            all.sort_unstable();
+            let mut expected: Vec<u64> = model.values().copied().collect();
+            expected.sort_unstable();
+            assert_eq!(all, expected);
+        }
+    }
+    assert_eq!(count(word.get(0)), model.len());
+    free(&mut worker, word.take(0));
+    assert_eq!(worker.used_bytes(), 0);
+}
+
+#[test]
+fn tables_agree_with_a_sorted_map_while_they_grow() {
+    agrees_while_it_grows(flat_worker(), Key::Integer, |_, i| scattered(i + 1));
+    let nodes = worker(vec![Key::Integer], Kind::Scalar);
+    agrees_while_it_grows(nodes, Key::Integer, |_, i| scattered(i + 1));
+    let texts = worker(vec![Key::Text], Kind::Scalar);
+    agrees_while_it_grows(texts, Key::Text, |worker, i| {
+        let spelled = format!("{}{}", "x".repeat(i as usize % 20), scattered(i + 1));
+        text::make(worker, spelled.as_bytes()).unwrap()
+    });
+}
+
 proptest! {
+    /// The same of a flat table, with the values looked up.
+    #[test]
+    fn steps_through_a_flat_table_go_to_the_smallest_key_above(
+        start in prop::collection::vec(0u64..500, 0..300),
+        changes in prop::collection::vec((any::<bool>(), 0u64..500), 0..600),
+        every in 1..5usize,
+    ) {
+        let mut worker = flat_worker();
+        let mut model = BTreeMap::new();
+        let mut owner = 0u64;
+        let word = Words(&raw mut owner);
+        let change = |worker: &mut Worker, model: &mut BTreeMap<i64, u64>, adds, number: u64| {
+            let mut key = scattered(number);
+            let at = Words(&raw mut key);
+            if adds {
+                find_or_insert(worker, word, 0, at).unwrap().set(0, number);
+                model.insert(at.get(0) as i64, number);
+            } else {
+                if let Some(head) = Head::of(word.get(0)) && find_in(worker, head, at).is_ok() {
+                    remove(worker, head, at);
+                }
+                model.remove(&(at.get(0) as i64));
+            }
+        };
+        for number in start {
+            change(&mut worker, &mut model, true, number);
+        }
+        let mut changes = changes.into_iter();
+        for _ in 0..3 {
+            let (mut key, mut last) = (0u64, None);
+            while next_of(&mut worker, word.get(0), Words(&raw mut key), last.is_none()) {
+                let here = key as i64;
+                let expected = match last {
+                    None => model.first_key_value(),
+                    Some(last) => model.range((Excluded(last), Unbounded)).next(),
+                };
+                let head = Head::of(word.get(0)).unwrap();
+                let value = find_in(&worker, head, Words(&raw mut key)).unwrap().get(0);
+                prop_assert_eq!(Some((&here, &value)), expected);
+                last = Some(here);
+                for (adds, number) in changes.by_ref().take(every) {
+                    change(&mut worker, &mut model, adds, number);
+                }
+            }
+            let rest = last.and_then(|last| model.range((Excluded(last), Unbounded)).next());
+            prop_assert_eq!(rest, None);
+        }
+        free(&mut worker, word.take(0));
+        prop_assert_eq!(worker.used_bytes(), 0);
+    }
+
     /// What FOREACH finds, where each step may be followed by changes: the smallest key above.
     #[test]
     fn steps_go_to_the_smallest_key_above(

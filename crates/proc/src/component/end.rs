@@ -5,7 +5,7 @@ use super::{
 };
 use crate::crew;
 use crate::fault::{self, Ended, Reason};
-use crate::handle::{ComponentRef, ProcessRef, Words};
+use crate::handle::{ComponentRef, ProcessRef, SlotRef, Words};
 use crate::layout::{CLIENT_FINISHED, GRANTED, OK, Worker};
 use crate::pieces;
 use crate::process::{self, INNER, Role, State};
@@ -93,6 +93,7 @@ pub(crate) fn advance(worker: &mut Worker, component: ComponentRef) {
             if all_processes(component, |process| State::of(process) == State::Finish) {
                 finish_slots(worker, component);
             }
+            finish_done_clients(worker, component);
         }
         Life::Finally if component.process_count() == 0 => close(worker, component),
         Life::Finally => {}
@@ -116,7 +117,7 @@ fn all_processes(component: ComponentRef, is_so: impl Fn(ProcessRef) -> bool) ->
 
 /// Nothing is ready any more: components that were told to end and only serve wait for clients
 /// that may be of the same kind, in a circle. None of them will send again, so they finish their
-/// communications as clients. Whether there was any.
+/// communications as clients; so do clients that are done. Whether there was any.
 pub(crate) fn break_circles(worker: &mut Worker) -> bool {
     // Of several loops another may have told some.
     if !worker.machine.has_told && worker.machine.desk.is_none() {
@@ -133,6 +134,34 @@ pub(crate) fn break_circles(worker: &mut Worker) -> bool {
         };
         if component.process_count() > 0 && all_processes(component, serves) {
             any |= finish_slots(worker, component);
+        }
+        any |= finish_done_clients(worker, component);
+    }
+    any
+}
+
+/// Finishes the communications with clients that are done and will never send again: they have no
+/// process, and nobody can have them start one. Whether there were any.
+fn finish_done_clients(worker: &mut Worker, component: ComponentRef) -> bool {
+    let mut open = Vec::new();
+    let mut process = component.processes();
+    while !process.is_null() {
+        let waits = matches!(State::of(process), State::Receive | State::Finish);
+        if waits && Role::of(process) == Role::Server {
+            open.push(process.channel());
+        }
+        process = process.next();
+    }
+    let mut any = false;
+    for channel in open {
+        let client = channel.client_component();
+        if client.is_null() || channel.client().is_null() || crew::is_elsewhere(worker, client) {
+            continue;
+        }
+        let serves = client.descriptor().offered.iter().any(|port| port.implementation.is_some());
+        if client.process_count() == 0 && Life::of(client) == Life::Running && !serves {
+            channel::finish(worker, SlotRef(channel.client().cast()), CLIENT_FINISHED);
+            any = true;
         }
     }
     any

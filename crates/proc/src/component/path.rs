@@ -95,7 +95,7 @@ fn in_array(worker: &Worker, array: u64, word: u64) -> Option<String> {
 }
 
 fn in_collection(worker: &Worker, collection: u64, word: u64) -> Option<String> {
-    let Shape::Collection { keys, element: Kind::Component } =
+    let Shape::Collection { keys, element: Kind::Component, .. } =
         collection::shape_of(worker, collection)
     else {
         return None;

@@ -1,6 +1,6 @@
 //! Where a component has its connections: a slot for each interface, or a table for a set.
 
-use super::callers;
+use super::{ComponentId, callers};
 use crate::channel;
 use crate::crew;
 use crate::fault::Reason;
@@ -96,7 +96,7 @@ pub(crate) fn make_slot(
         let fits = index <= 1 || index == NEXT_FREE;
         return fits.then(|| component.slot(port.slot)).ok_or((Reason::Index, index.into()));
     }
-    let index = if index == NEXT_FREE { next_free(component, port) } else { index };
+    let index = if index == NEXT_FREE { next_free(worker, component, port) } else { index };
     if index == 0 || index > port.high.unwrap_or(SET_MAX) {
         return Err((Reason::Index, i64::from(index)));
     }
@@ -107,11 +107,17 @@ pub(crate) fn make_slot(
     Ok(in_table(word.get(0), u64::from(index) - 1))
 }
 
+/// Whether a slot leads to a component that is still there.
+fn is_connected(worker: &Worker, slot: SlotRef) -> bool {
+    let target = ComponentId::from_raw(slot.target());
+    target != ComponentId::NONE && worker.machine.table.get(target).is_some()
+}
+
 /// The first index of a set that is not connected.
-fn next_free(component: ComponentRef, port: &Port) -> u32 {
+fn next_free(worker: &Worker, component: ComponentRef, port: &Port) -> u32 {
     let table = component.word(port.slot).get(0);
     let length = table_length(table);
-    let free = (0..length).find(|&place| in_table(table, place).target() == 0);
+    let free = (0..length).find(|&place| !is_connected(worker, in_table(table, place)));
     free.unwrap_or(length) as u32 + 1
 }
 
@@ -207,21 +213,21 @@ pub(crate) fn free_tables(worker: &mut Worker, component: ComponentRef) {
 pub(crate) fn count(cx: &mut Context, component: *mut Component, port: u64) -> i64 {
     let Some(component) = ComponentRef(component).some() else { return 0 };
     if crew::is_elsewhere(cx.worker, component) {
-        return crew::alone(cx.worker, |_| connected(component, port));
+        return crew::alone(cx.worker, |worker| connected(worker, component, port));
     }
-    connected(component, port)
+    connected(cx.worker, component, port)
 }
 
-fn connected(component: ComponentRef, port: u64) -> i64 {
+fn connected(worker: &Worker, component: ComponentRef, port: u64) -> i64 {
     let Some(port) = in_type(component, port) else { return 0 };
     let Some(known) = port_of(component, port) else { return 0 };
     if known.slot == 0 {
         return 0;
     }
     if !known.is_set() {
-        return i64::from(component.slot(known.slot).target() != 0);
+        return i64::from(is_connected(worker, component.slot(known.slot)));
     }
     let table = component.word(known.slot).get(0);
-    let connected = |&place: &u64| in_table(table, place).target() != 0;
+    let connected = |&place: &u64| is_connected(worker, in_table(table, place));
     (0..table_length(table)).filter(connected).count() as i64
 }

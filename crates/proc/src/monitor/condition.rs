@@ -2,7 +2,7 @@
 
 use super::{
     Condition, enter, grant_is_taken, is_open, lock, looker, outside, poke, push, push_first,
-    release,
+    release, watch,
 };
 use crate::handle::ProcessRef;
 use crate::layout::{CLOSED, EXCLUSIVE, OK, UNLOCKED, UNWINDING, WOKEN, Worker, busy};
@@ -12,7 +12,14 @@ use crate::worker::Context;
 /// How often a process is woken in vain before it is handed the lock.
 const VAIN_MAX: u8 = 3;
 
+/// Whether the condition holds that a process waits for. It has been found not to; if nothing that
+/// it reads has been written since, it does not.
+pub(super) fn evaluate_if(worker: &mut Worker, process: ProcessRef, written: u64) -> u32 {
+    if watch::reads(worker, process) & written == 0 { 0 } else { evaluate(worker, process) }
+}
+
 pub(super) fn evaluate(worker: &mut Worker, process: ProcessRef) -> u32 {
+    worker.machine.conditions += 1;
     let address = std::ptr::with_exposed_provenance::<()>(process.wait() as usize);
     // SAFETY: `note` stored the address of a condition, which has this type.
     let condition = unsafe { std::mem::transmute::<*const (), Condition>(address) };
@@ -63,7 +70,7 @@ pub(crate) fn await_change(cx: &mut Context, condition: *const u8, number: u32) 
     // Only now: its own condition has just been found not to hold.
     process.lower(OUTSIDE);
     component.clear_calm();
-    join(process, is_same);
+    join(cx.worker, process, is_same);
     passed
 }
 
@@ -117,12 +124,12 @@ fn wait_outside(cx: &mut Context, is_woken: bool) -> u32 {
         } else {
             process.lower(OUTSIDE);
         }
-        join(process, is_same(last, process));
+        join(cx.worker, process, is_same(last, process));
         return process.block(State::Await, cx.frame);
     }
     process.set_vain(process.vain() + 1);
     process.raise(OUTSIDE);
-    go_first(process, is_same(last, process));
+    go_first(cx.worker, process, is_same(last, process));
     if process.vain() >= VAIN_MAX {
         component.set_urgent();
     }
@@ -144,10 +151,11 @@ fn is_same(last: ProcessRef, process: ProcessRef) -> bool {
 }
 
 /// Puts a process before all that await a condition.
-fn go_first(process: ProcessRef, is_same: bool) {
+fn go_first(worker: &Worker, process: ProcessRef, is_same: bool) {
     let component = process.component();
     let last = component.await_queue();
     component.set_await_queue(push_first(last, process));
+    watch::note_waiting(worker, process);
     process.raise(SAME);
     if !is_same {
         // What it awaits is not what those behind it do.
@@ -160,7 +168,7 @@ fn go_first(process: ProcessRef, is_same: bool) {
 }
 
 /// Puts a process at the end of those that await a condition.
-fn join(process: ProcessRef, is_same: bool) {
+fn join(worker: &Worker, process: ProcessRef, is_same: bool) {
     if is_same {
         process.raise(SAME);
     } else {
@@ -168,4 +176,5 @@ fn join(process: ProcessRef, is_same: bool) {
     }
     let component = process.component();
     component.set_await_queue(push(component.await_queue(), process));
+    watch::note_waiting(worker, process);
 }

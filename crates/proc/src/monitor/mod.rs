@@ -23,6 +23,7 @@ mod condition;
 mod looker;
 mod outside;
 mod queue;
+mod watch;
 
 pub(crate) use condition::{await_change, await_condition, lock_when};
 pub(crate) use looker::{Looker, begin, look_due, settle};
@@ -175,20 +176,26 @@ fn take_out(component: ComponentRef, previous: ProcessRef) -> ProcessRef {
 /// Gives the lock to those whose condition holds, as long as it allows, the longest waiter first.
 fn serve(worker: &mut Worker, component: ComponentRef, turn: Turn) -> u32 {
     let last = component.await_queue();
-    if last.is_null() {
+    let written = watch::written(component);
+    if last.is_null() || !watch::concerns_any(component, written) {
         return DONE;
     }
     // A condition about the component alone that does not hold, so for none that waits for it.
     let mut known = 0;
     let mut previous = last;
+    // What those read that stay, if all have been looked at.
+    let mut awaited = Some(0);
     loop {
         let process = previous.link();
         let is_last = process == component.await_queue();
         let is_known = process.wait() == known;
-        let holds = if is_known || !is_free(component, process.mode()) {
+        let holds = if is_known {
+            0
+        } else if !is_free(component, process.mode()) {
+            awaited = None;
             0
         } else {
-            let holds = condition::evaluate(worker, process);
+            let holds = condition::evaluate_if(worker, process, written);
             if holds == 0 && process.condition() & CLOSED != 0 {
                 known = process.wait();
             }
@@ -196,10 +203,19 @@ fn serve(worker: &mut Worker, component: ComponentRef, turn: Turn) -> u32 {
         };
         match holds {
             // So for all of them: see the last.
-            0 if known != 0 && component.await_queue().has(SAME) => return DONE,
-            0 => previous = process,
+            0 if known != 0 && component.await_queue().has(SAME) => {
+                watch::note_all_seen(component, watch::reads(worker, process));
+                return DONE;
+            }
+            0 => {
+                awaited = awaited.map(|reads| reads | watch::reads(worker, process));
+                previous = process;
+            }
             1 => hand_over(worker, component, previous, turn),
             _ => return UNWINDING,
+        }
+        if is_last {
+            awaited.into_iter().for_each(|reads| watch::note_all_seen(component, reads));
         }
         if is_last || component.lock() < 0 {
             return DONE;

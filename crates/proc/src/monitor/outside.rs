@@ -1,8 +1,8 @@
 //! Processes that are kept outside: their condition did not hold when they were about to ask for
 //! the lock.
 
-use super::condition::evaluate;
-use super::{Turn, hand_over, looker, take_out};
+use super::condition::{evaluate, evaluate_if};
+use super::{Turn, hand_over, looker, take_out, watch};
 use crate::handle::ComponentRef;
 use crate::layout::{BUSY, CLOSED, OK, UNWINDING, WOKEN, Worker, busy};
 use crate::process::{OUTSIDE, SAME};
@@ -55,15 +55,20 @@ pub(super) fn look(worker: &mut Worker, component: ComponentRef, spare: bool) ->
     if last.is_null() || !is_free || component.is_awake() || component.is_doomed() {
         return Look::Done;
     }
+    let written = watch::written(component);
+    if !spare && !watch::concerns_any(component, written) {
+        return Look::Done;
+    }
     // A condition about the component alone that does not hold, so for none that waits for it.
-    let mut known = 0;
+    let (mut known, mut awaited) = (0, 0);
     let (mut previous, mut left, mut is_spared) = (last, LOOKS_MAX, false);
     loop {
         let process = previous.link();
         let is_spare = spare && component.flags() & busy(process.condition()) != 0;
         is_spared |= is_spare;
+        awaited |= watch::reads(worker, process);
         if !is_spare && process.wait() != known {
-            match evaluate(worker, process) {
+            match evaluate_if(worker, process, written) {
                 0 if process.condition() & CLOSED != 0 => known = process.wait(),
                 0 => {}
                 1 => {
@@ -89,6 +94,7 @@ pub(super) fn look(worker: &mut Worker, component: ComponentRef, spare: bool) ->
         previous = process;
     }
     if !is_spared {
+        watch::note_all_seen(component, awaited);
         return Look::Done;
     }
     component.set_calm();

@@ -147,6 +147,7 @@ fn run_all(acts: Vec<Vec<Act>>, seed: Option<u64>, common: Option<u64>) {
         owned: Vec::new(),
         // SAFETY: it keeps to the rules of generated code.
         code: unsafe { FunctionCode::native(act) },
+        ignored: 0,
     };
     let kind = ComponentType { size: 96, ..ComponentType::default() };
     let program = Program {

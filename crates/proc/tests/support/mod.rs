@@ -125,6 +125,7 @@ impl Builder {
             frame_size: FRAME_HEADER as u32 + 8 * locals,
             owned: owned.collect(),
             code: code_of(code),
+            ignored: 0,
         });
         self.program.functions.len() as u32 - 1
     }

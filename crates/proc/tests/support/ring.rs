@@ -212,8 +212,11 @@ pub fn program(size: u64, hops: u64) -> Program {
     let token = b.interface("Token", vec![pass, wait, done]);
     let serve = b.function("Token", node, 2, &[]);
     let begin = b.function("BEGIN", begin, 3, &[]);
-    b.program.shapes =
-        vec![Shape::Collection { keys: vec![Key::Integer], element: Kind::Component }];
+    b.program.shapes = vec![Shape::Collection {
+        keys: vec![Key::Integer],
+        element: Kind::Component,
+        pinned: true,
+    }];
     b.component(ComponentType {
         name: "Ring".into(),
         size: HOPS + 8,

@@ -1,0 +1,142 @@
+//! Arrays: views, extents, and addresses of elements, whose bounds are checked here; that an index
+//! is outside the run-time states.
+
+use tidemill_jit::build::{Block, InstBuilder, IntCC, Value};
+use tidemill_proc::fault::Reason as Fault;
+
+use crate::compile::frame::Viewed;
+use crate::compile::translate::{Address, Translator};
+use crate::ir::{Instruction, Place, Register, Type};
+
+/// Bytes before the extents of an array.
+const EXTENTS: i32 = 16;
+
+impl Translator<'_, '_, '_> {
+    pub(super) fn array(&mut self, instruction: &Instruction) {
+        match instruction {
+            Instruction::ArrayLength { to, array, dimension } => {
+                let block = self.array_word(*array);
+                let none = self.body.ins().icmp_imm_u(IntCC::Equal, block, 0);
+                self.fault_if(none, Fault::Unallocated as u32, None);
+                let value = self.extent(block, *dimension);
+                self.set(*to, value);
+            }
+            Instruction::ArrayElement { to, array, indices } => {
+                let address = match self.found.array_element(*array, indices) {
+                    Some(known) => self.get(known),
+                    None => self.array_element(*array, indices),
+                };
+                self.set(*to, address);
+                self.found.note_array_element(*to, *array, indices);
+            }
+            Instruction::ArrayView { to, array } => {
+                let view = self.view(*array);
+                self.set(*to, view);
+            }
+            Instruction::ViewExtent { to, view, dimension } => {
+                let view = self.get(*view);
+                let extent = self.extent(view, *dimension);
+                self.set(*to, extent);
+            }
+            Instruction::ViewElement { to, array, view, extents, indices } => {
+                let (view, outside) = (self.get(*view), self.outside());
+                let address = self.element(view, extents, indices, outside);
+                self.state_outside(*array, indices, outside);
+                self.set(*to, address);
+            }
+            other => unreachable!("{other:?} is translated elsewhere"),
+        }
+    }
+
+    /// A register that has been lost while the process was suspended.
+    pub(super) fn view_anew(&mut self, viewed: Viewed) -> Value {
+        let view = self.view(viewed.array);
+        match viewed.dimension {
+            Some(dimension) => self.extent(view, dimension),
+            None => view,
+        }
+    }
+
+    fn array_element(&mut self, array: Place, indices: &[Register]) -> Value {
+        let block = self.array_word(array);
+        let (there, outside) = (self.body.create_block(), self.outside());
+        self.body.ins().brif(block, there, &[], outside, &[]);
+        self.body.switch_to_block(there);
+        let address = self.element(block, &[], indices, outside);
+        self.state_outside(array, indices, outside);
+        address
+    }
+
+    fn array_word(&mut self, array: Place) -> Value {
+        let at = self.place(array);
+        self.load(at, Type::Integer)
+    }
+
+    /// The block of an array; of one that is not allocated, that of an empty one.
+    fn view(&mut self, array: Place) -> Value {
+        let block = self.array_word(array);
+        let empty = self.body.data_address(self.unit.no_array);
+        self.body.ins().select(block, block, empty)
+    }
+
+    fn extent(&mut self, block: Value, dimension: u8) -> Value {
+        let at = Address { base: block, offset: EXTENTS + 8 * i32::from(dimension) };
+        self.load(at, Type::Integer)
+    }
+
+    /// The address of an element; goes to `outside` if there is none.
+    fn element(
+        &mut self,
+        block: Value,
+        extents: &[Register],
+        indices: &[Register],
+        outside: Block,
+    ) -> Value {
+        let mut place = None;
+        for (dimension, index) in (0..).zip(indices) {
+            let index = self.get(*index);
+            let extent = match extents.get(usize::from(dimension)) {
+                Some(extent) => self.get(*extent),
+                None => self.extent(block, dimension),
+            };
+            let inside = self.body.ins().icmp(IntCC::UnsignedLessThan, index, extent);
+            let next = self.body.create_block();
+            self.body.ins().brif(inside, next, &[], outside, &[]);
+            self.body.switch_to_block(next);
+            place = Some(match place {
+                None => index,
+                Some(before) => {
+                    let row = self.body.ins().imul(before, extent);
+                    self.body.ins().iadd(row, index)
+                }
+            });
+        }
+        let place = place.unwrap_or(block);
+        let bytes = self.body.ins().ishl_imm_u(place, 3);
+        let start = self.body.ins().iadd(block, bytes);
+        self.body.ins().iadd_imm_s(start, i64::from(EXTENTS) + 8 * indices.len() as i64)
+    }
+
+    /// A block for what seldom happens.
+    fn outside(&mut self) -> Block {
+        let block = self.body.create_block();
+        self.body.set_cold_block(block);
+        block
+    }
+
+    /// What happens in the block `outside`: the run-time says what is wrong with which index.
+    fn state_outside(&mut self, array: Place, indices: &[Register], outside: Block) {
+        let next = self.body.create_block();
+        self.body.ins().jump(next, &[]);
+        self.body.switch_to_block(outside);
+        let block = self.array_word(array);
+        let row = self.row(indices.len());
+        for (dimension, index) in indices.iter().enumerate() {
+            let index = self.get(*index);
+            self.row_store(row, dimension, index);
+        }
+        let (words, position) = (self.row_address(row), self.position());
+        self.states_fault("array_at", &[block, words, position]);
+        self.body.switch_to_block(next);
+    }
+}

@@ -1,0 +1,45 @@
+//! Better code for the same program, before it is translated: what is written, which faults come
+//! where, and what others see at each suspension stay as they are. The interpreter runs programs
+//! as they were lowered; that both come to the same is tested.
+//!
+//! * [`clear`]: what nothing leads to is taken out.
+//! * [`inline`]: calls of small procedures become their code.
+//! * [`hoist`]: what loops find in memory again and again is loaded once before them.
+//! * [`reuse`]: what has been computed, checked or loaded is not again.
+//! * [`ranges`]: arithmetic whose results fit is not checked.
+
+use crate::ir::graph::Graph;
+use crate::ir::memory::Effects;
+use crate::ir::suspending::Suspending;
+use crate::ir::{Block, Function, Program, Terminator};
+
+mod hoist;
+mod inline;
+mod ranges;
+mod reuse;
+
+/// The program with all passes applied.
+pub fn optimise(program: &Program) -> Program {
+    let mut better = program.clone();
+    let (effects, suspending) = (Effects::of(&better), Suspending::of(&better));
+    better.functions.iter_mut().for_each(clear);
+    inline::run(&mut better, &suspending);
+    for function in better.functions.iter_mut() {
+        hoist::run(function, &effects, &suspending);
+        reuse::run(function, &effects, &suspending);
+        ranges::run(function);
+    }
+    better
+}
+
+/// Empties blocks that nothing leads to, so that passes need not look at them.
+fn clear(function: &mut Function) {
+    let reached: tidemill_stdx::id::IdSet<_> =
+        Graph::of(function).order().iter().copied().collect();
+    for (id, block) in function.blocks.iter_mut_enumerated() {
+        if !reached.contains(id) {
+            let terminator = (Terminator::Exit, block.terminator.1);
+            *block = Block { instructions: Vec::new(), terminator, is_rare: true };
+        }
+    }
+}

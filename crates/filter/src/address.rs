@@ -15,7 +15,7 @@ pub fn dotted(text: &str) -> Option<(u32, u32)> {
 }
 
 /// An Ethernet address: six numbers of one or two digits with `:`, `-` or `.` between them, three
-/// of up to four digits with dots, or twelve digits; all hexadecimal.
+/// of four digits with dots, or twelve digits; all hexadecimal.
 pub fn ethernet(text: &str) -> Option<[u8; 6]> {
     if text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         let number = u64::from_str_radix(text, 16).ok()?;
@@ -26,19 +26,18 @@ pub fn ethernet(text: &str) -> Option<[u8; 6]> {
         return None;
     }
     let parts: Vec<&str> = text.split(separator).collect();
-    let digits_max = match parts.len() {
-        6 => 2,
-        3 if separator == '.' => 4,
+    let digits = match parts.len() {
+        6 => 1..=2,
+        3 if separator == '.' => 4..=4,
         _ => return None,
     };
     let mut bytes = Vec::new();
     for part in parts {
-        let fits = (1..=digits_max).contains(&part.len());
-        if !fits || !part.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        if !digits.contains(&part.len()) || !part.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
         }
         let number = u16::from_str_radix(part, 16).ok()?;
-        if digits_max == 4 {
+        if part.len() == 4 {
             bytes.push((number >> 8) as u8);
         }
         bytes.push(number as u8);
@@ -62,9 +61,17 @@ mod tests {
             assert_eq!(ethernet(text), expected, "{text}");
         }
         assert_eq!(ethernet("0001020a0b0c"), expected);
-        for text in
-            ["0:1:2:a:b", "0:1:2:a:b:100", "0:1:2:a:b:+1", "1.2.3.4", "", "12", "é:1:2:3:4:5"]
-        {
+        for text in [
+            "0:1:2:a:b",
+            "0:1:2:a:b:100",
+            "0:1:2:a:b:+1",
+            "1.2.3.4",
+            "1.2.3",
+            "0001.0002.003",
+            "",
+            "12",
+            "é:1:2:3:4:5",
+        ] {
             assert_eq!(ethernet(text), None, "{text}");
         }
     }

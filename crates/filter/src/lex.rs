@@ -261,6 +261,11 @@ fn spelled(text: &str) -> Option<Found> {
             best = Some((length, kind));
         }
     };
+    // First, since `0200.0000.0001` and twelve digits are Ethernet addresses to libpcap too.
+    let length = run(text, |byte| byte.is_ascii_hexdigit() || b":.-".contains(&byte));
+    if let Some(bytes) = address::ethernet(&text[..length]) {
+        offer(length, Ok(TokenKind::Ethernet(bytes)));
+    }
     if let Some((length, value)) = number(text) {
         offer(length, value.map(TokenKind::Number));
     }
@@ -272,10 +277,6 @@ fn spelled(text: &str) -> Option<Found> {
         && let Some(address) = address::ip6(&text[..length])
     {
         offer(length, Ok(TokenKind::Ip6(address)));
-    }
-    let length = run(text, |byte| byte.is_ascii_hexdigit() || b":.-".contains(&byte));
-    if let Some(bytes) = address::ethernet(&text[..length]) {
-        offer(length, Ok(TokenKind::Ethernet(bytes)));
     }
     let length = name(text);
     if length > 0 {

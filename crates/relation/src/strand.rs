@@ -24,6 +24,12 @@ pub trait Sink {
         let _ = inputs;
     }
 
+    /// So many rows were looked at by joins since the last call; all of them are told when the
+    /// strand has run.
+    fn looked(&mut self, rows: u32) {
+        let _ = rows;
+    }
+
     /// True if it holds more than it may: the strand ends where it is, and what it has derived is
     /// given up.
     fn is_full(&self) -> bool {
@@ -71,7 +77,10 @@ pub fn run<'a>(
     scope: Scope<'a>,
     sink: &mut dyn Sink,
 ) {
-    Run::new(strand, reading, scope, sink).start(trigger);
+    let mut run = Run::new(strand, reading, scope, sink);
+    run.start(trigger);
+    let looked = run.looked % LOOK_EVERY;
+    run.sink.looked(looked);
 }
 
 /// [`run`] for each of some stored rows.
@@ -188,6 +197,7 @@ impl<'a, 'r> Run<'a, 'r> {
     fn is_over(&mut self) -> bool {
         self.looked = self.looked.wrapping_add(1);
         if self.looked.is_multiple_of(LOOK_EVERY) {
+            self.sink.looked(LOOK_EVERY);
             self.over |= self.scope.ambient.is_interrupted() || self.sink.is_full();
         }
         self.over

@@ -178,15 +178,35 @@ impl Parser<'_> {
         if self.at == before {
             self.advance();
         }
-        while self.kind() != &Kind::End {
-            let begins = matches!(self.kind(), Kind::Name | Kind::Directive);
-            // An entry of a config that was not closed is no item.
-            let is_entry = self.tokens.get(self.at + 1).map(|next| &next.kind);
-            if begins && self.token().begins_line && is_entry != Some(&Kind::Mark(':')) {
-                return;
+        while self.kind() != &Kind::End && !self.begins_item() {
+            self.advance();
+        }
+    }
+
+    /// Whether an item may begin here: a name or directive at the beginning of a line. An entry of
+    /// a config that was not closed is no item.
+    fn begins_item(&self) -> bool {
+        let begins = matches!(self.kind(), Kind::Name | Kind::Directive);
+        begins && self.token().begins_line && !self.begins_entry()
+    }
+
+    fn begins_entry(&self) -> bool {
+        let next = self.tokens.get(self.at + 1).map(|next| &next.kind);
+        self.kind() == &Kind::Name && next == Some(&Kind::Mark(':'))
+    }
+
+    /// Goes on at the next entry of a config, or behind it. Says whether there may be more entries.
+    fn recover_entry(&mut self) -> bool {
+        while self.kind() != &Kind::End && !self.begins_item() {
+            if self.takes(&Kind::Mark('}')) {
+                return false;
+            }
+            if self.begins_entry() {
+                return true;
             }
             self.advance();
         }
+        false
     }
 
     fn item(&mut self) -> Option<Item> {
@@ -267,16 +287,27 @@ impl Parser<'_> {
     fn declares(&mut self) -> Option<Declares> {
         let kind = self.name("the type of the app", "`tidemill apps` lists the types")?;
         let mut entries = Vec::new();
-        if self.takes(&Kind::Mark('{')) {
-            while !self.takes(&Kind::Mark('}')) {
-                entries.push(self.entry()?);
-                if !self.takes(&Kind::Mark(',')) && self.kind() != &Kind::Mark('}') {
-                    self.expected("`,` or `}`", "entries are separated by commas");
-                    return None;
+        let mut open = self.takes(&Kind::Mark('{'));
+        while open && !self.takes(&Kind::Mark('}')) {
+            // An app stays declared whatever is wrong in its config.
+            open = match self.entry() {
+                Some(entry) => {
+                    entries.push(entry);
+                    self.separated() || self.recover_entry()
                 }
-            }
+                None => self.recover_entry(),
+            };
         }
         Some(Declares { kind, entries })
+    }
+
+    /// Whether a comma or the end of the config follows an entry.
+    fn separated(&mut self) -> bool {
+        let separated = self.takes(&Kind::Mark(',')) || self.kind() == &Kind::Mark('}');
+        if !separated {
+            self.expected("`,` or `}`", "entries are separated by commas");
+        }
+        separated
     }
 
     fn entry(&mut self) -> Option<Entry> {

@@ -192,6 +192,20 @@ impl Strand {
     }
 }
 
+impl Strand {
+    /// Whether a value it derives may be none of those that it reads.
+    fn computes(&self) -> bool {
+        let step = |step: &Step| matches!(step, Step::Let(_, expr) if !expr.is_given());
+        let column = |column: &HeadColumn| match column {
+            HeadColumn::Value(expr) => !expr.is_given(),
+            HeadColumn::Aggregate { input, .. } => {
+                input.as_ref().is_some_and(|input| !input.is_given())
+            }
+        };
+        self.steps.iter().any(step) || self.output.columns.iter().any(column)
+    }
+}
+
 /// What starts a strand, and what of it is kept.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Trigger {
@@ -375,6 +389,19 @@ pub struct Stratum {
     pub rules: Vec<ViewRule>,
     /// Tables whose rows are selected from candidates in this stratum.
     pub selected: Vec<RelationId>,
+}
+
+impl Stratum {
+    /// Whether its rules can go on for ever: one that reads a table of the stratum computes a
+    /// value, so there may always be another row. Without that, rows are put together from the
+    /// values that are there, which ends.
+    pub fn computes(&self) -> bool {
+        let mut rules = self.rules.iter();
+        rules.any(|rule| {
+            let mut own = self.heads.iter().chain(&self.selected);
+            own.any(|table| rule.reads(*table)) && rule.scan.computes()
+        })
+    }
 }
 
 /// How a view rule treats rows that go.

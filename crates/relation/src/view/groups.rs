@@ -364,7 +364,8 @@ impl Round<'_> {
             if best.is_better(table.value(row, column), columns[column as usize]) {
                 return; // what went was not the best
             }
-            if self.stratum.heads.iter().any(|head| rule.reads(*head)) {
+            let mut own = self.stratum.heads.iter().chain(&self.stratum.selected);
+            if own.any(|table| rule.reads(*table)) {
                 self.views.changes.remove(self.database, rule.head, row);
             }
         }
@@ -482,7 +483,7 @@ impl Round<'_> {
 }
 
 /// Leaves one of the rows that a trigger cannot tell apart.
-fn different(table: &Table, delta: &Strand, rows: &mut Vec<RowId>) {
+pub(super) fn different(table: &Table, delta: &Strand, rows: &mut Vec<RowId>) {
     let mut seen = BTreeSet::new();
     rows.retain(|&row| {
         let mut bytes = Vec::new();

@@ -35,7 +35,7 @@ use std::collections::HashSet;
 use crate::database::Database;
 use crate::expr::{EvalError, Scope};
 use crate::flat::{OwnedValue, TupleBuf};
-use crate::plan::{Plan, RelationId, RuleId};
+use crate::plan::{Plan, RelationId, RuleId, Stratum};
 use crate::table::{Access, RowId, Table, Visible};
 use crate::value::Value;
 use changes::{Changes, Source};
@@ -47,6 +47,32 @@ pub use naive::{Contents, contents, evaluate_naively};
 /// A commit that derives more rows than this is given up.
 pub const DERIVED_MAX: u64 = 100_000_000;
 
+/// So is one in which views that recurse over values they compute derive more rows than this:
+/// others find only what can be put together from the values that are there, which ends.
+pub const COMPUTED_MAX: u64 = 3_000_000;
+
+/// So is one in which such views take more memory than this for each of those rows, in bytes.
+pub const COMPUTED_ROW_BYTES: usize = 96;
+
+/// What they may take in any case: less is not worth a limit.
+const COMPUTED_BYTES_MIN: usize = 16 << 20;
+
+/// So is one with more rounds of views that depend on each other than this.
+pub const ROUNDS_MAX: u64 = 1_000_000;
+
+/// What a commit that is given up has done more of than it may.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Overrun {
+    /// So many rows changed.
+    Changed(u64),
+    /// So many rows changed in views that recurse over values they compute.
+    Computed(u64),
+    /// So many bytes taken by such views.
+    Bytes(usize),
+    /// So many rounds.
+    Rounds(u64),
+}
+
 /// The number in the place of a rule's that candidates have which stand by themselves.
 pub const ASSERTED: i64 = -1;
 
@@ -57,8 +83,7 @@ pub enum Progress {
     More,
     /// All views are at their fixed point.
     Done,
-    /// More rows were changed than [`DERIVED_MAX`] or [`Views::limit`] allow: the commit must be
-    /// rolled back.
+    /// More was done than may be ([`Views::overrun`]): the commit must be rolled back.
     Exceeded,
 }
 
@@ -101,6 +126,24 @@ pub struct Views {
     exceeded: bool,
     /// Rows that a commit may change.
     changes_max: u64,
+    /// Rows that a stratum may change which recurses over values it computes.
+    computed_max: u64,
+    /// For each stratum, whether it does.
+    computes: Vec<bool>,
+    /// What the running stratum may do.
+    running: Running,
+}
+
+/// The running stratum.
+#[derive(Clone, Copy, Debug, Default)]
+struct Running {
+    /// What [`Changes::count`] may come to, if that is less than for the whole commit.
+    changes_max: Option<u64>,
+    /// The bytes of its tables before, if they are limited.
+    bytes_before: Option<usize>,
+    rounds: u64,
+    /// More rounds or bytes than there may be.
+    overrun: Option<Overrun>,
 }
 
 /// A few rows are not worth looking at how the tables lie.
@@ -149,6 +192,9 @@ impl Views {
             ran_on_words: 0,
             exceeded: false,
             changes_max: DERIVED_MAX,
+            computed_max: COMPUTED_MAX,
+            computes: plan.strata.iter().map(Stratum::computes).collect(),
+            running: Running::default(),
         }
     }
 
@@ -157,13 +203,64 @@ impl Views {
         self.changes_max = changes_max;
     }
 
+    /// Gives up commits in which views that recurse over values they compute change more rows than
+    /// this, instead of [`COMPUTED_MAX`].
+    pub fn limit_computed(&mut self, changes_max: u64) {
+        self.computed_max = changes_max;
+    }
+
+    /// How many rows the commit has changed; before [`Views::settle`].
+    pub fn changed(&self) -> u64 {
+        self.changes.count
+    }
+
+    /// What the commit has done too much of, after [`Progress::Exceeded`].
+    pub fn overrun(&self) -> Overrun {
+        self.running.overrun.unwrap_or(match self.running.changes_max {
+            Some(_) => Overrun::Computed(self.computed_max),
+            None => Overrun::Changed(self.changes_max),
+        })
+    }
+
+    /// Rows that may have changed by the end of the running stratum.
+    fn most(&self) -> u64 {
+        self.running.changes_max.unwrap_or(self.changes_max)
+    }
+
     /// Rows that the commit may still change.
     fn most_left(&self) -> u64 {
-        self.changes_max.saturating_sub(self.changes.count)
+        self.most().saturating_sub(self.changes.count)
     }
 
     fn has_exceeded(&self) -> bool {
-        self.exceeded || self.changes.count > self.changes_max
+        self.exceeded || self.changes.count > self.most()
+    }
+
+    /// A stratum begins.
+    fn start_limits(&mut self, stratum: &Stratum, database: &Database) {
+        self.running = Running::default();
+        if self.computes[self.stratum] {
+            let most = self.changes.count.saturating_add(self.computed_max);
+            self.running.changes_max = Some(most).filter(|most| *most < self.changes_max);
+            self.running.bytes_before = Some(bytes_of(stratum, database));
+        }
+    }
+
+    /// A round of the running stratum begins.
+    fn count_round(&mut self, stratum: &Stratum, database: &Database) {
+        let running = &mut self.running;
+        running.rounds += 1;
+        if running.rounds > ROUNDS_MAX {
+            running.overrun = Some(Overrun::Rounds(ROUNDS_MAX));
+        }
+        let rows_max = usize::try_from(self.computed_max).unwrap_or(usize::MAX);
+        let bytes_max = rows_max.saturating_mul(COMPUTED_ROW_BYTES).max(COMPUTED_BYTES_MIN);
+        if let Some(before) = running.bytes_before
+            && bytes_of(stratum, database) > before.saturating_add(bytes_max)
+        {
+            running.overrun = Some(Overrun::Bytes(bytes_max));
+        }
+        self.exceeded |= running.overrun.is_some();
     }
 
     /// The rules that are being evaluated, in program order.
@@ -308,7 +405,12 @@ impl Views {
         self.reselect.clear();
         self.derived.clear();
         self.exceeded = false;
+        self.running = Running::default();
     }
+}
+
+fn bytes_of(stratum: &Stratum, database: &Database) -> usize {
+    stratum.heads.iter().map(|&head| database.table(head).bytes()).sum()
 }
 
 /// Live candidates with the key of `values`, a row of `relation`.

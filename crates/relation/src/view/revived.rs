@@ -57,7 +57,8 @@ impl Round<'_> {
         let new: Vec<RowId> =
             rule.body.iter().map(|it| self.database.table(it.relation).fresh_from()).collect();
         let before = |other: u16, _: &Lookup| match rule.body[usize::from(other)].negated {
-            true => Visible::Ever,
+            // One that came and went in this commit was in nobody's way when it began.
+            true => Visible::Before,
             false => Visible::Below(new[usize::from(other)]),
         };
         let old = collect(self, &rule.deltas[atom], batch, &before);

@@ -1,14 +1,18 @@
 //! One round of one stratum: the phases of [`super`].
 
-use super::groups::Upkeep;
+use std::borrow::Cow;
+
+use super::groups::{Upkeep, different};
 use super::{Cursor, Failures, Phase, Source, Views};
 use crate::database::Database;
 use crate::expr::{EvalError, Scope};
 use crate::flat::TupleBuf;
 use crate::narrow::{self, Halt};
-use crate::plan::{Lookup, Output, Plan, RelationId, RuleId, Strand, Stratum, ViewKind, ViewRule};
+use crate::plan::{
+    Bind, Lookup, Output, Plan, RelationId, RuleId, Step, Strand, Stratum, ViewKind, ViewRule,
+};
 use crate::strand::{Reading, Sink, run_rows};
-use crate::table::{Access, Key, RowId, Visible};
+use crate::table::{Access, Key, RowId, Table, TableSpec, Visible};
 use crate::value::Value;
 
 /// Rows of a delta that run before their derivations are put in: bounds the buffer between.
@@ -60,6 +64,7 @@ impl Round<'_> {
             self.views.stratum += 1;
             return;
         }
+        self.views.start_limits(self.stratum, self.database);
         let cursors = |rule: &ViewRule| vec![Cursor::default(); rule.body.len()];
         self.views.cursors = self.stratum.rules.iter().map(cursors).collect();
         self.views.groups = self.stratum.rules.iter().map(|rule| self.groups_of(rule)).collect();
@@ -98,6 +103,7 @@ impl Round<'_> {
 
     fn retract_with(&mut self, index: usize, rule: &ViewRule, atom: usize, rows: &[RowId]) {
         let ever = |_: u16, _: &Lookup| Visible::Ever;
+        let rows = &*self.distinct(rule, atom, rows);
         for batch in rows.chunks(BATCH) {
             self.database.prepare(&rule.deltas[atom]);
             let reading = Reading {
@@ -182,19 +188,10 @@ impl Round<'_> {
         let rules = self.stratum.rules.iter().filter(|rule| rule.head == head);
         for check in rules.filter_map(|rule| rule.check.as_ref()) {
             self.database.prepare(check);
-            let most = self.views.most_left();
-            let derived = &mut self.views.derived;
-            let mut sink = Collect { derived, failures: None, most };
             let reading = Reading::present(self.database);
+            let mut sink = Find { table: self.database.table(head), row, found: false };
             run_rows(check, &[row], reading, self.scope, &mut sink);
-            self.views.exceeded |= sink.is_over();
-            let derived = std::mem::take(&mut self.views.derived);
-            let table = self.database.table(head);
-            let found = derived.iter().any(|(_, columns)| {
-                (0..).zip(columns).all(|(column, value)| table.value(row, column).equal(&value))
-            });
-            self.recycle(derived);
-            if found {
+            if sink.found {
                 return true;
             }
         }
@@ -276,6 +273,7 @@ impl Round<'_> {
 
     /// Semi-naive: every row that came meets the rows that were there before and its equals.
     fn extend(&mut self) {
+        self.views.count_round(self.stratum, self.database);
         // `u32::MAX` where nothing came: all live rows.
         let mut limits = vec![RowId(u32::MAX); self.plan.relations.len()];
         let mut work = Vec::new();
@@ -291,6 +289,11 @@ impl Round<'_> {
                 let mut rows = self.take(index, atom, body.relation, delta, false);
                 if !body.negated {
                     let table = self.database.table(body.relation);
+                    if rule.kind == ViewKind::Plain && !self.plan.relation(body.relation).is_soft()
+                    {
+                        // A row that was put back had come before: that fires nothing.
+                        rows.retain(|&row| row >= table.fresh_from());
+                    }
                     let new = rows.iter().filter(|&&row| row >= table.fresh_from()).min();
                     if let Some(&new) = new {
                         let limit = &mut limits[body.relation.index()];
@@ -330,6 +333,7 @@ impl Round<'_> {
     fn extend_with(&mut self, index: usize, atom: usize, rows: &[RowId], limits: &[RowId]) {
         let rule = &self.stratum.rules[index];
         let visible = semi_naive(rule, atom, limits);
+        let rows = &*self.distinct(rule, atom, rows);
         for batch in rows.chunks(BATCH) {
             if self.is_over() {
                 return;
@@ -361,6 +365,26 @@ impl Round<'_> {
             }
             self.recycle(derived);
         }
+    }
+
+    /// The rows of an atom that derive different things. Rows that a strand cannot tell apart are
+    /// looked for only where each of them would meet a whole table.
+    fn distinct<'d>(&self, rule: &ViewRule, atom: usize, rows: &'d [RowId]) -> Cow<'d, [RowId]> {
+        let delta = &rule.deltas[atom];
+        let first = delta.steps.iter().find_map(|step| match step {
+            Step::Join(lookup) => Some(lookup.access),
+            _ => None,
+        });
+        let ignores = delta.trigger.columns.contains(&Bind::Ignore);
+        // A table of bounded size keeps the rows that were last put in.
+        let is_set = |spec: &TableSpec| spec.size_max.is_none() && spec.key != Key::Bag;
+        let is_set = self.plan.relation(rule.head).table().is_some_and(is_set);
+        if rows.len() < 2 || !ignores || !is_set || first != Some(Access::Scan) {
+            return Cow::Borrowed(rows);
+        }
+        let mut rows = rows.to_vec();
+        different(self.database.table(rule.body[atom].relation), delta, &mut rows);
+        Cow::Owned(rows)
     }
 
     /// Runs a batch on words and puts in what it derives; false if that cannot be done.
@@ -491,6 +515,26 @@ pub(super) fn collect(
     run_rows(strand, rows, reading, round.scope, &mut sink);
     round.views.exceeded |= sink.is_over();
     derived
+}
+
+/// Looks for a derivation of a row; the first is enough.
+struct Find<'s> {
+    table: &'s Table,
+    row: RowId,
+    found: bool,
+}
+
+impl Sink for Find<'_> {
+    fn derive(&mut self, _: &Output, columns: &[Value<'_>], _: u64) {
+        let mut values = (0..).zip(columns);
+        self.found |= values.all(|(column, value)| self.table.value(self.row, column).equal(value));
+    }
+
+    fn failed(&mut self, _: RuleId, _: EvalError) {}
+
+    fn is_full(&self) -> bool {
+        self.found
+    }
 }
 
 /// Takes derivations into a buffer.

@@ -172,6 +172,14 @@ pub trait Host: Transport + Streams {
     /// The next random number of the program's stream.
     fn random(&mut self) -> u64;
 
+    /// Fills `bytes` with random bytes that keys can be made of; nobody can guess them. A
+    /// simulation has a stream of its own for them, which follows from its seed and leaves
+    /// [`Host::random`] as it is.
+    ///
+    /// # Errors
+    /// What the system reports; `bytes` must not be used then.
+    fn fill_entropy(&mut self, bytes: &mut [u8]) -> io::Result<()>;
+
     /// The slice of a turn here.
     fn slice(&self) -> Slice;
 

@@ -56,6 +56,8 @@ counts! {
     BadBody = "bad_body",
     /// A tuple by name with another number of columns than its relation has.
     BadArity = "bad_arity",
+    /// A tuple that the program lets no other node send, or that is located elsewhere.
+    NotExported = "not_exported",
     /// A tuple that nests too deep or is too large to be sent.
     Unsendable = "unsendable",
     /// A tuple for an address beyond the number of peers kept.
@@ -88,8 +90,37 @@ counts! {
     ReorderFull = "reorder_full",
     /// Datagrams queued for a peer that restarted.
     PeerRestarted = "peer_restarted",
-    /// Datagrams queued for a peer that was not heard of any more.
+    /// Datagrams queued for a peer that was not heard of any more, or with which a link began anew.
     PeerLost = "peer_lost",
+
+    /// A datagram without seal, at a node that has a key.
+    Unsealed = "unsealed",
+    /// A message of a handshake that is not by the fleet's key.
+    BadMac = "bad_mac",
+    /// A cookie that is not by the fleet's key, or a proof of one that this node has not given.
+    BadCookie = "bad_cookie",
+    /// A handshake beyond the number of those that may be unfinished.
+    HalfOpenFull = "half_open_full",
+    /// A message of a handshake that cannot be read.
+    HandshakeFailed = "handshake_failed",
+    /// A handshake that was not finished in time.
+    HandshakeTimeout = "handshake_timeout",
+    /// A handshake with or by a node of another name than was asked for.
+    WrongName = "wrong_name",
+    /// A peer that is not in the list of those let in, or has another identity there.
+    WrongIdentity = "wrong_identity",
+    /// A handshake for a name that another identity has.
+    NameTaken = "name_taken",
+    /// A sealed datagram of no session that there is.
+    UnknownSession = "unknown_session",
+    /// A sealed datagram that had already come, or came too late to tell.
+    Replayed = "replayed",
+    /// A sealed datagram that its session has not sealed.
+    BadSeal = "bad_seal",
+    /// A datagram that waited too long for a session, or behind too many others.
+    NoSession = "no_session",
+    /// A handshake for which there was no randomness.
+    NoEntropy = "no_entropy",
 
     /// A frame longer than allowed, which ends its connection.
     FrameTooLong = "frame_too_long",
@@ -103,6 +134,14 @@ counts! {
     ConnectionBroken = "connection_broken",
     /// Connections closed to make room for others.
     ConnectionEvicted = "connection_evicted",
+    /// Reliable links that began anew: the peer was silent for too long, or could not go on.
+    LinkRestarted = "links_restarted",
+    /// Sessions with peers that were made.
+    Handshakes = "handshakes",
+    /// Handshakes that were answered with a cookie.
+    CookieSent = "cookies_sent",
+    /// Peers whose datagrams came from another socket.
+    RouteMoved = "route_moved",
 }
 
 /// The counters of one node's network; plain numbers, for the owner to publish.

@@ -9,19 +9,29 @@
 //! The owner calls `flush` after any of the others, then waits until `next_timeout`. Addresses are
 //! compared as text. Peers that nothing waits for are forgotten when there are too many.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
 use crate::counters::{Count, Counters};
-use crate::fragment::Budget;
+use crate::fragment::{Budget, MESSAGE_BYTES_MAX};
 use crate::head::Head;
 use crate::peer::{Mode, Peer};
 use crate::reliable::{Delivery, Limits, PeerEvent};
+use crate::seal::mac::derive;
 
 /// What this file says at most.
 const CEILING: Level = Level::Debug;
+
+/// One in so many places for peers is kept for those that this node speaks to.
+const RESERVED: usize = 4;
+
+/// Peers that are looked at for one to replace.
+const LOOKED_AT: usize = 64;
 
 /// Sizes and identity of an endpoint.
 #[derive(Clone, Copy, Debug)]
@@ -32,14 +42,18 @@ pub struct Config {
     pub peers_max: usize,
     /// Memory that incomplete and early messages of all peers may take, in bytes.
     pub memory_bytes: usize,
-    /// Added to the time for incarnations, which must grow from one start of this address to the
-    /// next: nanoseconds since the epoch at time 0. May be 0 where time itself goes on.
-    pub epoch_ns: u64,
+    /// What incarnations follow from: random bytes, others for each start of a node.
+    pub secret: [u8; 32],
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config { limits: Limits::default(), peers_max: 4096, memory_bytes: 64 << 20, epoch_ns: 0 }
+        Config {
+            limits: Limits::default(),
+            peers_max: 4096,
+            memory_bytes: 64 << 20,
+            secret: [0; 32],
+        }
     }
 }
 
@@ -55,6 +69,29 @@ pub struct Message<'a> {
 /// What takes messages; it may count what it does with them.
 pub type Deliver<'a> = dyn FnMut(Message<'_>, &mut Counters) + 'a;
 
+/// Gives each conversation a secret of its own.
+#[derive(Clone, Debug)]
+struct Secret {
+    key: [u8; 32],
+    drawn: u64,
+}
+
+impl Secret {
+    fn next(&mut self) -> [u8; 32] {
+        self.drawn += 1;
+        derive(&self.key, &[b"conversation", &self.drawn.to_le_bytes()])
+    }
+}
+
+/// Why a peer is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Origin {
+    /// This node speaks to it.
+    Own,
+    /// A datagram has come under its address.
+    Received,
+}
+
 #[derive(Clone, Debug)]
 struct Entry {
     address: Box<str>,
@@ -69,6 +106,7 @@ pub struct Endpoint {
     /// What envelopes say of this node's program.
     program: u64,
     config: Config,
+    secret: Secret,
     by_address: BTreeMap<Box<str>, usize>,
     entries: Vec<Entry>,
     timers: BTreeSet<(u64, usize)>,
@@ -77,6 +115,8 @@ pub struct Endpoint {
     events: VecDeque<(Box<str>, PeerEvent)>,
     budget: Budget,
     counters: Counters,
+    /// Where the search for a peer to replace goes on.
+    hand: usize,
 }
 
 impl Endpoint {
@@ -85,6 +125,7 @@ impl Endpoint {
         Endpoint {
             program,
             config,
+            secret: Secret { key: config.secret, drawn: 0 },
             by_address: BTreeMap::new(),
             entries: Vec::new(),
             timers: BTreeSet::new(),
@@ -92,6 +133,7 @@ impl Endpoint {
             events: VecDeque::new(),
             budget: Budget::new(config.memory_bytes),
             counters: Counters::new(),
+            hand: 0,
         }
     }
 
@@ -119,15 +161,15 @@ impl Endpoint {
         now_ns: u64,
         encode: impl FnOnce(bool) -> Option<Vec<u8>>,
     ) -> bool {
-        let Some(index) = self.peer(address, now_ns) else { return false };
-        let incarnation = self.incarnation(now_ns);
+        let Some(index) = self.peer(address, Origin::Own, now_ns) else { return false };
+        let secret = &mut self.secret;
         let peer = &mut self.entries[index].peer;
         let Some(content) = encode(peer.runs_same_program()) else {
             self.counters.count(Count::Unsendable);
             return false;
         };
         if mode == Mode::Reliable {
-            peer.reliable(incarnation, now_ns);
+            peer.reliable(|| secret.next(), now_ns);
         }
         peer.push(mode, &content, now_ns, &mut self.counters);
         self.counters.count(Count::Queued);
@@ -143,7 +185,7 @@ impl Endpoint {
             Ok(head) if head.fragment.is_none() || !head.has_content => head,
             _ => return self.counters.count(Count::Malformed),
         };
-        let Some(index) = self.peer(address, now_ns) else { return };
+        let Some(index) = self.peer(address, Origin::Received, now_ns) else { return };
         self.entries[index].peer.hear(&head, now_ns);
         self.active.insert(index);
         match head.ack {
@@ -164,6 +206,9 @@ impl Endpoint {
         let Some(fragment) = &head.fragment else {
             return deliver(Message { bytes, mode }, &mut self.counters);
         };
+        if self.budget.left() < MESSAGE_BYTES_MAX && self.entries[index].peer.is_known() {
+            self.make_room();
+        }
         let reassembler = &mut self.entries[index].peer.reassembler;
         let whole = reassembler.add(fragment, now_ns, &mut self.budget, &mut self.counters);
         if let Some(message) = whole {
@@ -179,8 +224,8 @@ impl Endpoint {
         now_ns: u64,
         deliver: &mut Deliver<'_>,
     ) {
-        let incarnation = self.incarnation(now_ns);
-        let reliable = self.entries[index].peer.reliable(incarnation, now_ns);
+        let secret = &mut self.secret;
+        let reliable = self.entries[index].peer.reliable(|| secret.next(), now_ns);
         let mut deliveries = Vec::new();
         let tools = (&mut self.budget, &mut self.counters);
         reliable.on_datagram(head, bytes, now_ns, tools, &mut deliveries);
@@ -190,6 +235,16 @@ impl Endpoint {
             match delivery {
                 Delivery::This => deliver(Message { bytes, mode }, &mut self.counters),
                 Delivery::Message(bytes) => self.deliver_message(&bytes, mode, deliver),
+            }
+        }
+    }
+
+    /// Gives up the incomplete messages of who is not known.
+    fn make_room(&mut self) {
+        for Entry { peer, .. } in self.entries.iter_mut().filter(|entry| !entry.peer.is_known()) {
+            if peer.reassembler.next_timeout().is_some() {
+                peer.reassembler.clear(&mut self.budget);
+                self.counters.count(Count::FragmentEvicted);
             }
         }
     }
@@ -245,9 +300,10 @@ impl Endpoint {
     /// Asks for a lease of a peer: something here stands only while that peer lives. See
     /// [`crate::reliable::Reliable::hold_lease`].
     pub fn hold_lease(&mut self, address: &str, now_ns: u64) {
-        let incarnation = self.incarnation(now_ns);
-        if let Some(index) = self.peer(address, now_ns) {
-            self.entries[index].peer.reliable(incarnation, now_ns).hold_lease(now_ns);
+        if let Some(index) = self.peer(address, Origin::Own, now_ns) {
+            let secret = &mut self.secret;
+            let peer = &mut self.entries[index].peer;
+            peer.reliable(|| secret.next(), now_ns).hold_lease(now_ns);
             self.active.insert(index);
         }
     }
@@ -259,10 +315,6 @@ impl Endpoint {
             reliable.release_lease();
             self.active.insert(index);
         }
-    }
-
-    fn incarnation(&self, now_ns: u64) -> u64 {
-        self.config.epoch_ns.saturating_add(now_ns)
     }
 
     fn gather_events(&mut self, index: usize) {
@@ -281,31 +333,48 @@ impl Endpoint {
     }
 
     /// The peer of that address, made if it is new; `None`, counted, if there are too many.
-    fn peer(&mut self, address: &str, now_ns: u64) -> Option<usize> {
-        if let Some(&index) = self.by_address.get(address) {
-            return Some(index);
+    fn peer(&mut self, address: &str, origin: Origin, now_ns: u64) -> Option<usize> {
+        let index = match self.by_address.get(address) {
+            Some(&index) => index,
+            None => self.new_peer(address, origin, now_ns)?,
+        };
+        if origin == Origin::Own {
+            self.entries[index].peer.address();
         }
+        Some(index)
+    }
+
+    fn new_peer(&mut self, address: &str, origin: Origin, now_ns: u64) -> Option<usize> {
         let peer = Peer::new(self.program, self.config.limits, now_ns);
         let entry = Entry { address: address.into(), peer, timer: None };
-        let index = match self.entries.len() < self.config.peers_max {
+        let (peers, peers_max) = (self.entries.len(), self.config.peers_max);
+        let limit = match origin {
+            Origin::Own => peers_max,
+            // The last places are for those that this node speaks to.
+            Origin::Received => peers_max - peers_max / RESERVED,
+        };
+        let index = match peers < limit {
             true => {
                 self.entries.push(entry);
-                self.entries.len() - 1
+                peers
             }
-            false => self.replace_idle(entry)?,
+            false => self.replace_idle(entry, origin)?,
         };
         self.by_address.insert(address.into(), index);
         say!(Debug, "net", "{address} is a new peer");
         Some(index)
     }
 
-    /// Puts a new peer in the place of the one that was silent longest among those that nothing
-    /// waits for.
-    fn replace_idle(&mut self, entry: Entry) -> Option<usize> {
-        let idle = |entry: &&(usize, &Entry)| entry.1.peer.is_idle();
-        let entries: Vec<(usize, &Entry)> = self.entries.iter().enumerate().collect();
-        let oldest = entries.iter().filter(|entry| idle(entry)).min_by_key(|e| e.1.peer.heard_ns());
-        let Some(&(index, _)) = oldest else {
+    /// Puts a new peer in the place of one that nothing waits for. Whoever has only been received
+    /// from makes way first, and takes nobody's place but that of its like.
+    fn replace_idle(&mut self, entry: Entry, origin: Origin) -> Option<usize> {
+        let stranger = self.find_stranger(origin);
+        let index = match (stranger, origin) {
+            (Some(index), _) => Some(index),
+            (None, Origin::Own) => self.longest_silent(),
+            (None, Origin::Received) => None,
+        };
+        let Some(index) = index else {
             self.counters.count(Count::TooManyPeers);
             return None;
         };
@@ -315,5 +384,29 @@ impl Endpoint {
         self.active.remove(&index);
         old.peer.close(&mut self.budget, &mut self.counters);
         Some(index)
+    }
+
+    /// A peer that is not known and that nothing waits for: the next one from where the last was
+    /// found. A datagram must not cost a look at all peers, so for one that has come few are
+    /// looked at.
+    fn find_stranger(&mut self, origin: Origin) -> Option<usize> {
+        let count = self.entries.len();
+        let tries = match origin {
+            Origin::Own => count,
+            Origin::Received => count.min(LOOKED_AT),
+        };
+        for _ in 0..tries {
+            self.hand = (self.hand + 1) % count;
+            let peer = &self.entries[self.hand].peer;
+            if !peer.is_known() && peer.is_idle() {
+                return Some(self.hand);
+            }
+        }
+        None
+    }
+
+    fn longest_silent(&self) -> Option<usize> {
+        let idle = self.entries.iter().enumerate().filter(|(_, entry)| entry.peer.is_idle());
+        Some(idle.min_by_key(|(_, entry)| entry.peer.heard_ns())?.0)
     }
 }

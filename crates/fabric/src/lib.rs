@@ -12,6 +12,7 @@
 //!                  [head]     what of an envelope is the fabric's
 //!   TCP           [stream]    envelopes behind their length
 //!                [outgoing]   what waits for a connection
+//!   keys          [seal]       datagrams of members of a fleet, sealed
 //! ```
 //! Whatever comes from outside may be wrong in any way: it is counted by reason ([`counters`])
 //! and dropped, and every memory that a peer can fill has a limit.
@@ -25,4 +26,5 @@ pub mod head;
 pub mod outgoing;
 pub mod peer;
 pub mod reliable;
+pub mod seal;
 pub mod stream;

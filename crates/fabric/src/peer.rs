@@ -32,6 +32,7 @@ struct Batch {
 pub struct Peer {
     /// This node's program.
     program: u64,
+    is_addressed: bool,
     limits: Limits,
     /// The program that the peer's last envelope bore.
     heard_program: Option<u64>,
@@ -54,6 +55,7 @@ impl Peer {
     pub fn new(program: u64, limits: Limits, now_ns: u64) -> Peer {
         Peer {
             program,
+            is_addressed: false,
             limits,
             heard_program: None,
             heard_ns: now_ns,
@@ -106,11 +108,22 @@ impl Peer {
             && self.reliable.as_ref().is_none_or(|reliable| reliable.only_upkeep())
     }
 
-    /// The conversation, begun if there is none; `incarnation` as in [`Reliable::new`].
-    pub fn reliable(&mut self, incarnation: u64, now_ns: u64) -> &mut Reliable {
+    /// The conversation, begun if there is none; `secret` as in [`Reliable::new`].
+    pub fn reliable(&mut self, secret: impl FnOnce() -> [u8; 32], now_ns: u64) -> &mut Reliable {
         let (program, limits) = (self.program, self.limits);
         self.reliable
-            .get_or_insert_with(|| Box::new(Reliable::new(program, incarnation, limits, now_ns)))
+            .get_or_insert_with(|| Box::new(Reliable::new(program, secret(), limits, now_ns)))
+    }
+
+    /// Notes that this side has something to say to the peer.
+    pub fn address(&mut self) {
+        self.is_addressed = true;
+    }
+
+    /// True if this side has spoken to the peer by itself, or the peer has shown that it receives
+    /// what is sent to it: whoever sends under forged addresses can do neither.
+    pub fn is_known(&self) -> bool {
+        self.is_addressed || self.reliable.as_ref().is_some_and(|reliable| reliable.is_believed())
     }
 
     /// Adds a tuple, a field of an envelope, to what goes by `mode`.

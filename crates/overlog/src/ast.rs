@@ -91,6 +91,8 @@ pub enum Statement {
     Trace(Watch),
     /// `traceTable(name).`
     TraceTable(Watch),
+    /// `export(name).` or `export(name, delete).`
+    Export(Export),
     /// `stage("OPERATOR", input, output).`
     Stage(Stage),
     /// `namespace name { ... }`
@@ -160,6 +162,17 @@ pub struct WatchMod {
     pub name: Name,
     /// Letters, unchecked: `i` inserted, `d` deleted and so on.
     pub modes: Ident,
+    /// The statement.
+    pub span: Span,
+}
+
+/// A relation whose tuples are taken from the network though no rule ships them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Export {
+    /// The relation.
+    pub name: Name,
+    /// Deletions are taken, too.
+    pub delete: bool,
     /// The statement.
     pub span: Span,
 }
@@ -513,6 +526,7 @@ impl Statement {
             Statement::Index(it) => it.span,
             Statement::Watch(it) | Statement::Trace(it) | Statement::TraceTable(it) => it.span,
             Statement::WatchMod(it) => it.span,
+            Statement::Export(it) => it.span,
             Statement::Stage(it) => it.span,
             Statement::Namespace(it) => it.span,
             Statement::Fact(it) => it.span,

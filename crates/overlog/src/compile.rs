@@ -14,6 +14,7 @@ use tidemill_stdx::diag::{Diagnostic, Sources, Span, has_errors};
 
 use crate::ast::{Name, Program, Statement};
 use crate::check::{self, Checked, system};
+use crate::exports;
 use crate::ir::Catalog;
 use crate::lower;
 use crate::node::Stages;
@@ -28,6 +29,8 @@ use crate::translate;
 pub struct Options {
     /// Operators that `stage` may name.
     pub operators: Arc<Registry>,
+    /// Relations whose insertions are taken from the network beside those that the program exports.
+    pub exports: Vec<String>,
 }
 
 /// Compiles a program.
@@ -45,6 +48,9 @@ pub fn compile(
         Compiled { package: package(program, sources), ..statements(program, sources, &catalog) };
     let mut parts = rewrite_rules(&checked, &mut catalog, &mut diagnostics);
     rewrite::trails(&mut parts, &mut catalog);
+    let exported = exports::exported(program, options);
+    exports::allow(&exported, &mut catalog);
+    exports::refuse_reserved(&checked, &mut catalog, &mut diagnostics);
     rewrite::candidates(&mut parts, &compiled.facts, &mut catalog);
     let groups = match stratify::stratify(&parts.views, &catalog) {
         Ok(groups) => groups,
@@ -61,6 +67,7 @@ pub fn compile(
     let strata = strata(&parts.views, &groups, &mut catalog);
     compiled.exports = parts.exports;
     compiled.wire = wire(&catalog);
+    compiled.arrivals = std::mem::take(&mut catalog.arrivals);
     compiled.plan = Plan {
         rules: rules(program, sources),
         strands: parts.strands,
@@ -171,6 +178,7 @@ fn statements(program: &Program, sources: &Sources, catalog: &Catalog) -> Compil
             | Statement::Index(_)
             | Statement::Trace(_)
             | Statement::TraceTable(_)
+            | Statement::Export(_)
             | Statement::Namespace(_)
             | Statement::Rule(_) => {}
         }

@@ -13,6 +13,8 @@ use tidemill_relation::plan::{Action, HeadColumn, Pattern, Relation, RelationId,
 use tidemill_relation::table::{Key, TableSpec};
 use tidemill_stdx::diag::Span;
 
+use crate::arrivals::Arrivals;
+
 /// A rule.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
@@ -163,6 +165,14 @@ impl Rule {
             HeadColumn::Aggregate { .. } => None,
         }
     }
+
+    /// Notes that the head may go to another node than `home`, where its body ends.
+    pub fn note_arrival(&self, home: &Location, catalog: &mut Catalog) {
+        if !self.head_location(catalog).is_some_and(|head| head == *home || head.is_here()) {
+            let location = self.head.location_column(catalog);
+            catalog.arrivals.allow(self.head.relation, self.head.action, location);
+        }
+    }
 }
 
 impl Atom {
@@ -281,6 +291,8 @@ pub(crate) struct Catalog {
     names: BTreeMap<String, RelationId>,
     /// Hidden relations that cross the network.
     pub shipped: Vec<RelationId>,
+    /// What other nodes may send.
+    pub arrivals: Arrivals,
     /// Tables that depend on themselves in the views being lowered.
     pub recursive: BTreeSet<RelationId>,
     /// How many numbered names each label has given away.
@@ -291,8 +303,8 @@ pub(crate) struct Catalog {
     exact: BTreeSet<RelationId>,
     /// Tables that choose the best trail of each row.
     trails: BTreeSet<RelationId>,
-    /// Relations whose location stands in one column here and in another there.
-    moving: BTreeSet<RelationId>,
+    /// Relations whose location stands in one column here and in another there: those columns.
+    moving: BTreeMap<RelationId, Vec<u32>>,
 }
 
 impl Catalog {
@@ -336,13 +348,18 @@ impl Catalog {
 
     /// Notes that uses of a relation have their location in different columns: no column need
     /// hold the address of the node where a row lies.
-    pub fn mark_moving(&mut self, id: RelationId) {
-        self.moving.insert(id);
+    pub fn mark_moving(&mut self, id: RelationId, columns: Vec<u32>) {
+        self.moving.insert(id, columns);
+    }
+
+    /// The columns that hold the location in some use.
+    pub fn locations(&self, id: RelationId) -> Vec<u32> {
+        self.moving.get(&id).cloned().unwrap_or_else(|| vec![self.relation(id).location])
     }
 
     /// True for relations whose uses have their location in different columns.
     pub fn is_moving(&self, id: RelationId) -> bool {
-        self.moving.contains(&id)
+        self.moving.contains_key(&id)
     }
 
     /// The column that holds the same address in all rows of a node, if there is one.

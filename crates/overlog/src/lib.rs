@@ -7,9 +7,11 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod arrivals;
 pub mod ast;
 mod check;
 mod compile;
+pub mod exports;
 pub mod fleet;
 pub mod fmt;
 mod ir;

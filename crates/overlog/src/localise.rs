@@ -63,6 +63,8 @@ pub(crate) fn strands(
         };
         builder.run();
         if builder.is_done() {
+            let home = builder.here().clone();
+            rule.note_arrival(&home, builder.catalog());
             let output = Output {
                 relation: rule.head.relation,
                 columns: rule.head.columns.clone(),
@@ -125,6 +127,7 @@ fn ship(rule: &Rule, shipped: &[Reg], catalog: &mut Catalog) -> RelationId {
     let name = catalog.numbered(&rule.name);
     let relation = catalog.hidden_event(name, columns, 0);
     catalog.shipped.push(relation);
+    catalog.arrivals.allow(relation, Action::Emit, 0);
     relation
 }
 

@@ -3,6 +3,7 @@
 use tidemill_relation::expr::Expr;
 use tidemill_relation::plan::{Pattern, Plan, RelationId};
 
+use crate::arrivals::Arrivals;
 use crate::node::Stages;
 
 /// A program as the compiler leaves it. Nothing in it depends on a node: what does is an
@@ -24,8 +25,10 @@ pub struct Compiled {
     pub stages: Vec<StageUse>,
     /// Views whose rows belong to other nodes.
     pub exports: Vec<Export>,
-    /// The relations that can cross the network, by name.
+    /// The relations that have a message, by name.
     pub wire: Vec<RelationId>,
+    /// What other nodes may send.
+    pub arrivals: Arrivals,
 }
 
 /// A fact.

@@ -30,7 +30,7 @@ pub(crate) fn catalog(program: &Program, checked: &Checked<'_>) -> Catalog {
             candidates: None,
         });
         if symbol.is_moving() {
-            catalog.mark_moving(id);
+            catalog.mark_moving(id, symbol.locations());
         }
     }
     let mut timed = false;

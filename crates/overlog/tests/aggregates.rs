@@ -1,6 +1,7 @@
 //! Aggregate views on one node: winners keep their columns, groups of all sizes follow changes.
 
 use crate::harness::Network;
+use tidemill_stdx::rng::Rng;
 
 fn best(network: &Network) -> Vec<String> {
     network.rows(0, "best")
@@ -74,4 +75,93 @@ fn the_winner_of_a_recursive_view_keeps_its_columns() {
     assert_eq!(from_1_to_3(&network).unwrap(), "best(\"n0:1\", 1, 3, [1, 2, 3], 2)");
     network.delete(0, "edge(\"n0:1\", 2, 3, 1)").run_for(1.0);
     assert_eq!(from_1_to_3(&network).unwrap(), "best(\"n0:1\", 1, 3, [1, 3], 5)");
+}
+
+/// Ways to say how far each place is from a source; all of them go in circles through a MIN.
+const DISTANCES: [&str; 3] = [
+    "
+    c0 far(@N, X, C) :- from(@N, X, C).
+    c1 far(@N, Y, a_MIN<C>) :- link(@N, X, Y, C1), far(@N, X, C2), C := C1 + C2.
+    ",
+    "
+    c1 far(@N, Y, a_MIN<C>) :- link(@N, X, Y, C1), far(@N, X, C2), C := C1 + C2.
+    c0 far(@N, X, a_MIN<C>) :- from(@N, X, C).
+    ",
+    "
+    materialize(way, infinity, infinity, keys(1, 2, 3, 4)).
+    c0 way(@N, X, \"from\", C) :- from(@N, X, C).
+    c1 way(@N, Y, X, C) :- link(@N, X, Y, C1), far(@N, X, C2), C := C1 + C2.
+    c2 far(@N, Y, a_MIN<C>) :- way(@N, Y, _, C).
+    ",
+];
+
+const PLACES: usize = 5;
+
+/// The distances from place 0, or nothing if it is no source.
+fn distances(source: bool, links: &[[Option<i64>; PLACES]; PLACES]) -> Vec<String> {
+    let mut far = [None; PLACES];
+    far[0] = source.then_some(0);
+    for _ in 0..PLACES {
+        for (x, row) in links.iter().enumerate() {
+            for (y, cost) in row.iter().enumerate() {
+                // The way over a source is no shorter than to begin there.
+                let way = far[x].zip(*cost).map(|(far, cost): (i64, i64)| far + cost);
+                if y != 0 {
+                    far[y] = far[y].into_iter().chain(way).min();
+                }
+            }
+        }
+    }
+    let row = |(place, far): (usize, &Option<i64>)| {
+        far.map(|far| format!("far(\"n0:1\", {place}, {far})"))
+    };
+    far.iter().enumerate().filter_map(row).collect()
+}
+
+/// What a circle alone supports goes, also where going round costs nothing.
+#[test]
+fn distances_follow_graphs_with_circles_that_cost_nothing() {
+    let tables = "
+    materialize(from, infinity, infinity, keys(1, 2)).
+    materialize(link, infinity, infinity, keys(1, 2, 3)).
+    materialize(far, infinity, infinity, keys(1, 2)).
+    ";
+    for (number, rules) in DISTANCES.iter().enumerate() {
+        // Of two rules with one key the later derivation stands: no source is reached by a link.
+        let to = usize::from(number < 2);
+        for seed in 0..30 {
+            let mut random = Rng::new(seed);
+            let mut network = Network::new(&format!("{tables}{rules}"), 1, 1);
+            let mut links = [[None; PLACES]; PLACES];
+            let mut source = false;
+            for step in 0..40 {
+                if step == 0 || random.chance(0.1) {
+                    source = !source;
+                    match source {
+                        true => network.inject(0, "from(\"n0:1\", 0, 0)"),
+                        false => network.delete(0, "from(\"n0:1\", 0, 0)"),
+                    };
+                } else {
+                    let x = random.below(PLACES as u64) as usize;
+                    let y = random.range(to as u64..=PLACES as u64 - 1) as usize;
+                    let cost = random.below(3) as i64;
+                    let row = |cost| format!("link(\"n0:1\", {x}, {y}, {cost})");
+                    match &mut links[x][y] {
+                        Some(_) if random.chance(0.7) => {
+                            network.delete(0, &row(cost));
+                            links[x][y] = None;
+                        }
+                        link => {
+                            network.inject(0, &row(cost));
+                            *link = Some(cost);
+                        }
+                    }
+                }
+                network.run_for(0.01);
+                let mut held = network.rows(0, "far");
+                held.sort();
+                assert_eq!(held, distances(source, &links), "{rules} seed {seed}, step {step}");
+            }
+        }
+    }
 }

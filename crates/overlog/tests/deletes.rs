@@ -90,3 +90,45 @@ fn the_absence_of_a_row_that_came_and_went_is_nothing_new() {
     network.delete(0, "closed(\"n0:1\", 1)").run_for(1.0);
     assert_eq!(open(&network), 1);
 }
+
+#[test]
+fn what_was_in_the_way_for_a_moment_brings_nothing_back() {
+    let program = r#"
+        materialize(edge, infinity, infinity, keys(1, 2, 3)).
+        materialize(closed, infinity, infinity, keys(1, 2)).
+        materialize(seen, infinity, infinity, keys(1, 2)).
+        r1 seen(@N, X) :- edge(@N, X, _).
+        r2 seen(@N, X) :- closed(@N, X).
+        r3 seen(@N, Y) :- edge(@N, X, Y), seen(@N, X), notin closed(@N, X).
+        d1 delete seen(@N, X) :- cut(@N, X).
+        c1 closed(@N, X) :- flash(@N, X).
+        c2 delete closed(@N, X) :- flash(@N, X).
+    "#;
+    let mut network = Network::new(program, 1, 1);
+    network.inject(0, "edge(\"n0:1\", 1, 2)").run_for(1.0);
+    assert_eq!(network.rows(0, "seen"), ["seen(\"n0:1\", 1)", "seen(\"n0:1\", 2)"]);
+    // 1 is taken out with what it was seen by for a moment, and put back: it stood before.
+    network.inject(0, "cut(\"n0:1\", 2)").inject(0, "flash(\"n0:1\", 1)").run_for(1.0);
+    assert_eq!(network.rows(0, "seen"), ["seen(\"n0:1\", 1)"]);
+}
+
+#[test]
+fn a_row_that_is_put_back_fires_nothing_in_soft_state() {
+    let program = r#"
+        materialize(base, infinity, infinity, keys(1, 2)).
+        materialize(view, infinity, infinity, keys(1, 2)).
+        materialize(trace, 1, infinity, keys(1, 2)).
+        r1 view(@N, 0) :- base(@N, X).
+        r2 trace(@N, X) :- view(@N, X).
+        r3 view(@N, X) :- trace(@N, X), view(@N, X), X > 5.
+    "#;
+    let mut network = Network::new(program, 1, 1);
+    network.inject(0, "base(\"n0:1\", 1)").inject(0, "base(\"n0:1\", 2)").run_for(0.5);
+    assert_eq!(network.rows(0, "trace"), ["trace(\"n0:1\", 0)"]);
+    network.run_for(2.0);
+    assert!(network.rows(0, "trace").is_empty());
+    // The row of the view goes with one of the two that it follows from, and returns by the other.
+    network.delete(0, "base(\"n0:1\", 1)").run_for(0.5);
+    assert_eq!(network.rows(0, "view"), ["view(\"n0:1\", 0)"]);
+    assert!(network.rows(0, "trace").is_empty());
+}

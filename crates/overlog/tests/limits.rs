@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use tidemill_overlog::node::{Event, GivenUp, Identity, Limit, Node, Observer, Sighting};
+use tidemill_overlog::node::{
+    CYCLE_TUPLES_MAX, Event, GivenUp, Identity, Limit, Node, Observer, Sighting,
+};
 use tidemill_relation::text::{DisplayTuple, parse_tuple};
-use tidemill_relation::view::Progress;
+use tidemill_relation::view::{Overrun, Progress};
 
 use crate::harness::{Network, program};
 
@@ -101,6 +103,140 @@ fn an_endless_turn_is_given_up_with_all_it_did_and_its_cycle_is_named() {
     assert_eq!(log.0.len(), 1);
 }
 
+const COUNTING: &str = r#"
+    materialize(t, infinity, infinity, keys(1, 2)).
+    r1 ping(@N, X, Most) :- start(@N, Most), X := 0.
+    r2 ping(@N, X + 1, Most) :- ping(@N, X, Most), X < Most.
+    r3 all(@N, X, Y) :- cross(@N), t(@N, X), t(@N, Y).
+    r4 t(@N, X) :- put(@N, X).
+    r5 scan(@N, X) :- sweep(@N, X).
+    r6 sweep(@N, X + 1) :- scan(@N, X), t(@N, Y), Y < 0.
+    r7 sweep(@N, X + 1) :- scan(@N, X), notin t(@N, -1).
+"#;
+
+/// By default a turn may derive many tuples, but not for long by going in a circle.
+#[test]
+fn going_round_a_cycle_has_a_limit_of_its_own() {
+    let mut node = node(COUNTING);
+    let mut log = Log::default();
+    assert_eq!(turn(&mut node, &mut log, r#"start("n0:1", 400000)"#), Progress::Done);
+    assert_eq!(turn(&mut node, &mut log, r#"start("n0:1", 1000000)"#), Progress::Exceeded);
+    assert_eq!(log.0, [(Limit::Cycle(CYCLE_TUPLES_MAX), vec!["r2".to_owned()])]);
+    for x in 0..800 {
+        turn(&mut node, &mut log, &format!(r#"put("n0:1", {x})"#));
+    }
+    // More tuples than that, none of them from a cycle.
+    assert_eq!(turn(&mut node, &mut log, r#"cross("n0:1")"#), Progress::Done);
+    assert!(node.counters().rules[2].derived > CYCLE_TUPLES_MAX);
+    // Few tuples that look at many rows each.
+    assert_eq!(turn(&mut node, &mut log, r#"sweep("n0:1", 0)"#), Progress::Exceeded);
+    let looked = (Limit::Looked(20 * CYCLE_TUPLES_MAX), vec!["r5", "r6", "r7"]);
+    let last = log.0.last().expect("a report");
+    assert_eq!((last.0, last.1.iter().map(String::as_str).collect()), looked);
+    assert!(node.counters().rules[4].derived < CYCLE_TUPLES_MAX / 4);
+}
+
+/// A turn that does not end when it is tried again costs ever less; one that needs its limit has it
+/// back.
+#[test]
+fn what_is_given_up_again_and_again_costs_less_each_time() {
+    let mut node = node(COUNTING);
+    node.limit_turns(64_000);
+    let mut log = Log::default();
+    let mut most = Vec::new();
+    for _ in 0..8 {
+        assert_eq!(turn(&mut node, &mut log, r#"start("n0:1", 1000000)"#), Progress::Exceeded);
+        most.push(log.0.last().expect("a report").0);
+    }
+    let halved = [64, 32, 16, 8, 4, 2, 1, 1].map(|thousands| thousands * 1000);
+    let mut wanted = halved.map(Limit::Cycle);
+    wanted[0] = Limit::Tuples(64_000);
+    assert_eq!(most.len(), wanted.len());
+    for (at, (most, wanted)) in most.iter().zip(wanted).enumerate() {
+        let (Limit::Tuples(most) | Limit::Cycle(most)) = most else { panic!("{most:?}") };
+        let (Limit::Tuples(wanted) | Limit::Cycle(wanted)) = wanted else { panic!("{wanted:?}") };
+        assert_eq!(*most, wanted, "time {at}");
+    }
+    // Small turns change nothing, those that come near it do.
+    for (count, ends) in [(400, true), (900, true), (1900, true), (3900, true), (9000, false)] {
+        let progress = turn(&mut node, &mut log, &format!(r#"start("n0:1", {count})"#));
+        assert_eq!(progress == Progress::Done, ends, "{count}");
+    }
+    assert_eq!(node.counters().turns_abandoned, 9);
+}
+
+/// Rows that a rule cannot tell apart meet the rest of its body once, not once each.
+#[test]
+fn rows_that_derive_the_same_derive_it_once() {
+    let mut node = node(
+        r#"
+        materialize(t, infinity, infinity, keys(1, 2)).
+        materialize(sign, infinity, infinity, keys(1, 2, 3)).
+        materialize(lit, infinity, infinity, keys(1, 2, 3)).
+        t1 t(@N, X) :- put(@N, X).
+        t2 put(@N, X + 1) :- put(@N, X), X < 99.
+        s1 sign(@N, "on", X) :- light(@N, X).
+        s2 light(@N, X + 1) :- light(@N, X), X < 99.
+        s3 delete sign(@N, "on", X) :- dark(@N, X).
+        s4 dark(@N, X + 1) :- dark(@N, X), X < 99.
+        v1 lit(@N, X, S) :- t(@N, X), sign(@N, S, _).
+        "#,
+    );
+    let mut log = Log::default();
+    assert_eq!(turn(&mut node, &mut log, r#"put("n0:1", 0)"#), Progress::Done);
+    // 100 signs and what they derive, each once: far less than 100 times 100.
+    node.limit_commits(500);
+    assert_eq!(turn(&mut node, &mut log, r#"light("n0:1", 0)"#), Progress::Done);
+    assert_eq!(rows(&node, "lit").len(), 100);
+    assert_eq!(turn(&mut node, &mut log, r#"dark("n0:1", 1)"#), Progress::Done);
+    assert_eq!(rows(&node, "lit").len(), 100);
+    assert_eq!(turn(&mut node, &mut log, r#"dark("n0:1", 0)"#), Progress::Done);
+    assert!(rows(&node, "lit").is_empty());
+}
+
+/// Recursion over computed values has a limit that recursion over given ones has not.
+#[test]
+fn views_that_compute_as_they_recurse_have_a_limit_of_their_own() {
+    let mut node = node(
+        r#"
+        materialize(edge, infinity, infinity, keys(1, 2, 3)).
+        materialize(reach, infinity, infinity, keys(1, 2, 3)).
+        materialize(walk, infinity, infinity, keys(1, 2, 3)).
+        r1 reach(@N, X, Y) :- edge(@N, X, Y).
+        r2 reach(@N, X, Z) :- edge(@N, X, Y), reach(@N, Y, Z).
+        r3 walk(@N, X, 0) :- start(@N, X).
+        materialize(start, infinity, infinity, keys(1, 2)).
+        r4 walk(@N, Y, C + 1) :- walk(@N, X, C), edge(@N, X, Y).
+        "#,
+    );
+    node.limit_turns(1000);
+    let mut log = Log::default();
+    for x in 0..60 {
+        let edge = format!(r#"edge("n0:1", {x}, {})"#, x + 1);
+        assert_eq!(turn(&mut node, &mut log, &edge), Progress::Done);
+    }
+    assert_eq!(turn(&mut node, &mut log, r#"start("n0:1", 0)"#), Progress::Done);
+    assert_eq!(rows(&node, "walk").len(), 61);
+    assert_eq!(turn(&mut node, &mut log, r#"edge("n0:1", 60, 0)"#), Progress::Exceeded);
+    let wanted = (Limit::Views(Overrun::Computed(1000)), vec!["r3".to_owned(), "r4".to_owned()]);
+    assert_eq!(log.0, [wanted]);
+    assert_eq!(rows(&node, "reach").len(), 61 * 60 / 2);
+    let without_walk = r#"
+        materialize(edge, infinity, infinity, keys(1, 2, 3)).
+        materialize(reach, infinity, infinity, keys(1, 2, 3)).
+        r1 reach(@N, X, Y) :- edge(@N, X, Y).
+        r2 reach(@N, X, Z) :- edge(@N, X, Y), reach(@N, Y, Z).
+    "#;
+    let mut node = self::node(without_walk);
+    node.limit_turns(1000);
+    // The last edge closes the circle: 61 * 61 - 61 * 60 / 2 rows come with it.
+    for x in 0..61 {
+        let edge = format!(r#"edge("n0:1", {x}, {})"#, (x + 1) % 61);
+        assert_eq!(turn(&mut node, &mut log, &edge), Progress::Done);
+    }
+    assert_eq!(rows(&node, "reach").len(), 61 * 61);
+}
+
 #[test]
 fn a_join_that_derives_too_much_is_given_up_while_it_runs() {
     let mut node = node(
@@ -136,7 +272,7 @@ fn a_commit_that_derives_too_much_leaves_nothing_and_names_its_rules() {
     assert_eq!(turn(&mut node, &mut log, r#"edge("n0:1", 1, 1)"#), Progress::Exceeded);
     assert!(rows(&node, "edge").is_empty() && rows(&node, "path").is_empty());
     let rules = vec!["r1".to_owned(), "r2".to_owned()];
-    assert_eq!(log.0, [(Limit::Rows(1000), rules)]);
+    assert_eq!(log.0, [(Limit::Views(Overrun::Changed(1000)), rules)]);
     assert_eq!(turn(&mut node, &mut log, r#"edge("n0:1", 1, 0)"#), Progress::Done);
     assert_eq!(rows(&node, "path"), [r#"path("n0:1", 1, 0)"#]);
 }

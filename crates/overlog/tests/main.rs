@@ -1,6 +1,7 @@
 //! Rules: parsing, compiling, turns, views and the network.
 
 mod aggregates;
+mod arrivals;
 mod circles;
 mod compile;
 mod corpus;

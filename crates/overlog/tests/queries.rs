@@ -55,7 +55,7 @@ fn a_table_is_given_sorted_by_value() {
 
 #[test]
 fn a_rule_is_evaluated_over_the_node() {
-    let cases: [(&str, &[&str]); 16] = [
+    let cases: [(&str, &[&str]); 19] = [
         ("big(X) :- edge(@N, X), X > 1.", &["big(2)", "big(30)"]),
         ("x(N, X) :- edge(N, X), X == 2", &[r#"x("n0:1", 2)"#]),
         (r#"x(X) :- edge(@"n0:1", X), X < 2."#, &["x(1)"]),
@@ -77,6 +77,10 @@ fn a_rule_is_evaluated_over_the_node() {
         // One whose location is in either.
         ("p(X) :- pair(X, @N).", &[r#"p("n6:1")"#]),
         ("p(X) :- pair(@N, X).", &[r#"p("n5:1")"#]),
+        // Unmarked: in the first column, or in the only one that the program marks.
+        ("p(X, Y) :- pair(X, Y).", &[r#"p("n0:1", "n5:1")"#]),
+        ("p(X, Z) :- pair(X, Y), pair(Z, @X).", &[r#"p("n0:1", "n6:1")"#]),
+        ("l(X, N) :- late(X, N).", &[r#"l(7, "n0:1")"#]),
     ];
     for (text, expected) in cases {
         assert_eq!(ask(text).expect(text), expected, "{text}");

@@ -8,7 +8,7 @@
 //! resolve   names to addresses, without blocking
 //! ```
 //! Clocks are read through the vDSO, random numbers come from a generator: of the things a turn
-//! does with its host only sending and receiving cost a system call, and each is counted.
+//! does with its host only sending, receiving and entropy cost a system call, and each is counted.
 
 mod poller;
 mod resolve;
@@ -109,6 +109,19 @@ impl Host for Os {
 
     fn random(&mut self) -> u64 {
         self.random.next_u64()
+    }
+
+    fn fill_entropy(&mut self, mut bytes: &mut [u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            self.stats.syscalls += 1;
+            let count = match getrandom(&mut *bytes, GetRandomFlags::empty()) {
+                Ok(count) => count,
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            bytes = &mut bytes[count..];
+        }
+        Ok(())
     }
 
     fn slice(&self) -> Slice {

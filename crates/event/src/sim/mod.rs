@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! now       0 at the start; waiting jumps to the next deadline or arrival, working takes no time
-//! random    one stream for the program, and for each message of the network its own draws
+//! random    one stream for the program, one for keys, and for each message of the network its
+//!           own draws
 //! net       nodes, messages under way, what happens to them
 //! ```
 //! The same program and seed give the same run, bit for bit. Everything may be changed while
@@ -19,6 +20,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tidemill_stdx::hash;
 use tidemill_stdx::rng::Rng;
 
 use crate::Time;
@@ -36,11 +38,14 @@ const SLICE_STEPS: u64 = 10_000;
 /// any program needs that comes to rest; one that never does still sees its timers fire.
 const INSTANT_STEPS: u64 = 1_000_000;
 const INSTANT: Duration = Duration::from_millis(1);
+/// What separates the stream of entropy from the others of a seed.
+const ENTROPY: u64 = 0x656e_7472_6f70_7921;
 
 /// A simulated machine room as a [`Host`].
 pub struct Sim {
     now: Time,
     random: Rng,
+    entropy: Rng,
     net: Net,
     /// Steps run at the current instant.
     steps: u64,
@@ -52,6 +57,7 @@ impl Sim {
         Sim {
             now: Time::ZERO,
             random: Rng::new(seed),
+            entropy: Rng::new(hash::combine(seed, ENTROPY)),
             net: Net::new(seed, Conditions::default()),
             steps: 0,
         }
@@ -130,6 +136,14 @@ impl Host for Sim {
 
     fn random(&mut self) -> u64 {
         self.random.next_u64()
+    }
+
+    fn fill_entropy(&mut self, bytes: &mut [u8]) -> io::Result<()> {
+        for chunk in bytes.chunks_mut(8) {
+            let drawn = self.entropy.next_u64().to_le_bytes();
+            chunk.copy_from_slice(&drawn[..chunk.len()]);
+        }
+        Ok(())
     }
 
     fn slice(&self) -> Slice {

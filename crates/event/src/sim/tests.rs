@@ -101,3 +101,19 @@ fn a_loop_that_never_waits_still_sees_its_timers_fire() {
     lp.timer(Time(1_000_000), |_: &mut Spinning, lp: &mut Loop<Spinning>| lp.stop());
     assert!(matches!(lp.run(&mut Spinning(0)), Outcome::Stopped));
 }
+
+#[test]
+fn entropy_has_a_stream_of_its_own() {
+    let bytes = |sim: &mut Sim, length: usize| {
+        let mut bytes = vec![0; length];
+        sim.fill_entropy(&mut bytes).unwrap();
+        bytes
+    };
+    let (mut with, mut without) = (Sim::new(7), Sim::new(7));
+    let drawn = bytes(&mut with, 100);
+    assert!((0..10).all(|_| with.random() == without.random()));
+    assert_eq!(drawn, bytes(&mut without, 100));
+    assert_ne!(drawn, bytes(&mut with, 100));
+    assert_ne!(drawn, bytes(&mut Sim::new(8), 100));
+    assert!(bytes(&mut with, 0).is_empty());
+}

@@ -8,20 +8,22 @@
 //! Who speaks to whom:
 //!
 //! ```text
-//! incarnation   one side's life in this conversation; a later life has a higher number
+//! incarnation   one side's life in this conversation: a random number
 //! peer          the other's incarnation as this side knows it, 0 at first
 //! stream        counts what a side has had to give up and begin again, from 1
 //! ```
 //! No handshake: the first datagram carries tuples. A node that restarts answers with a new
-//! incarnation; the other then drops what it had for the old one, tells so
-//! ([`PeerEvent::Restarted`]) and begins its next stream. A datagram to an earlier life of the
-//! receiver is not delivered but answered, so that its sender learns.
+//! incarnation; once it echoes the other's ([`lives`]), the other drops what it had for the old
+//! one, tells so ([`PeerEvent::Restarted`]) and begins its next stream. A datagram to an earlier
+//! life of the receiver is not delivered but answered, so that its sender learns.
 //!
 //! A peer not heard of for [`LEASE_NS`] while a lease is asked for, or while something waits for
 //! it, is lost ([`PeerEvent::Lost`]): what waits is dropped, and this side begins a new life, so
-//! that the other learns that it was given up.
+//! that the other learns that it was given up. So it is when the two sides disagree on what was
+//! acknowledged, and nothing could ever arrive again.
 
 mod congestion;
+mod lives;
 mod receiver;
 mod rto;
 mod sender;
@@ -33,8 +35,10 @@ use std::collections::VecDeque;
 use crate::counters::{Count, Counters};
 use crate::fragment::{self, Budget, FRAGMENT_BYTES_MIN, MESSAGE_BYTES_MAX};
 use crate::head::{Ack, Head};
+use crate::seal::mac::MacKey;
+use lives::{Heard, Lives};
 use receiver::Receiver;
-use sender::Sender;
+use sender::{Acked, Sender};
 
 /// Datagrams that may be under way beyond what is acknowledged.
 pub const WINDOW: u32 = 256;
@@ -54,6 +58,9 @@ pub const HEADER_BYTES_MAX: usize = 128;
 
 /// Bytes that a fragment takes beside its data, at most.
 const FRAGMENT_HEADER_BYTES_MAX: usize = 48;
+
+/// Bytes of the answer to a life that is not believed.
+const ANSWER_BYTES: usize = 20;
 
 /// Events kept until they are asked for; a peer that makes more of them is misbehaving.
 const EVENTS_MAX: usize = 16;
@@ -117,9 +124,7 @@ impl Limits {
 pub struct Reliable {
     program: u64,
     limits: Limits,
-    incarnation: u64,
-    /// The peer's incarnation, 0 if not known.
-    remote: u64,
+    lives: Lives,
     sender: Sender,
     receiver: Receiver,
     /// Messages that went in fragments.
@@ -134,14 +139,13 @@ pub struct Reliable {
 impl Reliable {
     /// A conversation of which nothing is known.
     ///
-    /// `incarnation` must be higher than in any earlier life of this address, such as nanoseconds
-    /// since the epoch; `program` is what envelopes say of this side's program.
-    pub fn new(program: u64, incarnation: u64, limits: Limits, now_ns: u64) -> Reliable {
+    /// Incarnations follow from `secret`: random bytes, others for each conversation; `program` is
+    /// what envelopes say of this side's program.
+    pub fn new(program: u64, secret: MacKey, limits: Limits, now_ns: u64) -> Reliable {
         Reliable {
             program,
             limits,
-            incarnation: incarnation.max(1),
-            remote: 0,
+            lives: Lives::new(secret),
             sender: Sender::new(1),
             receiver: Receiver::default(),
             fragmented: 0,
@@ -164,7 +168,7 @@ impl Reliable {
     /// The peer was heard of by a datagram that is none of this conversation.
     pub fn hear(&mut self, now_ns: u64) {
         // Of a peer that is not known here it says nothing: it may live another life.
-        if self.remote != 0 {
+        if self.lives.remote() != 0 {
             self.silent_since_ns = self.silent_since_ns.max(now_ns);
         }
     }
@@ -172,6 +176,11 @@ impl Reliable {
     /// Asks for no lease any more.
     pub fn release_lease(&mut self) {
         self.has_lease = false;
+    }
+
+    /// True if the peer has shown that it receives what this side sends.
+    pub fn is_believed(&self) -> bool {
+        self.lives.is_believed()
     }
 
     /// True if nothing waits to be acknowledged and no lease is asked for: the conversation may
@@ -183,7 +192,7 @@ impl Reliable {
     /// True if nothing is under way but what upholds a lease, or what waits for a peer that is
     /// not heard of: if it stays silent, that is lost.
     pub fn only_upkeep(&self) -> bool {
-        (self.remote == 0 || !self.sender.is_pending())
+        (self.lives.remote() == 0 || !self.sender.is_pending())
             && self.receiver.ack_at().is_none()
             && self.receiver.partial_since().is_none()
     }
@@ -232,16 +241,32 @@ impl Reliable {
             counters.count(Count::BadAck);
             return;
         };
-        if ack.incarnation < self.remote {
-            counters.count(Count::Stale);
-            return;
-        }
-        if ack.incarnation > self.remote {
-            self.meet(ack.incarnation, budget, counters);
+        let echoes = ack.peer == self.lives.local();
+        let was_believed = self.lives.is_believed();
+        match self.lives.hear(ack.incarnation, ack.peer) {
+            Heard::Same => {}
+            Heard::Instead => self.meet(budget),
+            Heard::Successor => {
+                counters.add(Count::PeerRestarted, self.sender.restart());
+                self.meet(budget);
+            }
+            Heard::Unproven => {
+                // Never with more bytes than it has.
+                if bytes.len() >= ANSWER_BYTES {
+                    self.lives.answer(ack.incarnation);
+                }
+                return counters.count(Count::Stale);
+            }
+            Heard::Stale => return counters.count(Count::Stale),
         }
         self.silent_since_ns = self.silent_since_ns.max(now_ns);
-        if ack.peer == self.incarnation {
-            self.sender.on_ack(&ack, now_ns, counters);
+        if echoes {
+            match self.sender.on_ack(&ack, now_ns, counters) {
+                // It has not taken what was sent before it knew this life.
+                Acked::OtherStream if !was_believed => self.sender.send_again(),
+                Acked::OtherStream | Acked::Current => {}
+                Acked::Disagrees => return self.begin_life(now_ns, budget, counters),
+            }
         } else if ack.peer != 0 {
             counters.count(Count::Stale);
             self.receiver.ack_now(now_ns);
@@ -260,14 +285,20 @@ impl Reliable {
         self.receiver.on_datagram(head, bytes, now_ns, (budget, counters), out);
     }
 
-    /// The peer lives a life that is new to this side.
-    fn meet(&mut self, incarnation: u64, budget: &mut Budget, counters: &mut Counters) {
-        if self.remote != 0 {
-            counters.add(Count::PeerRestarted, self.sender.restart());
-            self.tell(PeerEvent::Restarted);
-        }
+    /// The peer lives another life than the one that was heard of.
+    fn meet(&mut self, budget: &mut Budget) {
         self.receiver.restart(0, budget);
-        self.remote = incarnation;
+        self.tell(PeerEvent::Restarted);
+    }
+
+    /// Gives the peer up: what waits is dropped, and this side begins a new life.
+    fn begin_life(&mut self, now_ns: u64, budget: &mut Budget, counters: &mut Counters) {
+        counters.count(Count::LinkRestarted);
+        counters.add(Count::PeerLost, self.sender.restart());
+        self.receiver.restart(0, budget);
+        self.lives.begin();
+        self.silent_since_ns = now_ns;
+        self.tell(PeerEvent::Lost);
     }
 
     fn tell(&mut self, event: PeerEvent) {
@@ -286,12 +317,7 @@ impl Reliable {
     /// Does what the time asks for: timeouts, the end of a lease.
     pub fn on_time(&mut self, now_ns: u64, budget: &mut Budget, counters: &mut Counters) {
         if self.lost_at().is_some_and(|at| at <= now_ns) {
-            counters.add(Count::PeerLost, self.sender.restart());
-            self.receiver.restart(0, budget);
-            self.incarnation += 1;
-            self.remote = 0;
-            self.silent_since_ns = now_ns;
-            self.tell(PeerEvent::Lost);
+            self.begin_life(now_ns, budget, counters);
         }
         self.sender.on_time(now_ns);
     }
@@ -310,13 +336,16 @@ impl Reliable {
 
     /// The next datagram to send now; to be called until there is none.
     pub fn poll_transmit(&mut self, now_ns: u64, counters: &mut Counters) -> Option<Vec<u8>> {
+        if let Some(unproven) = self.lives.take_unproven() {
+            return Some(self.answer(unproven));
+        }
         let due = |at: Option<u64>| at.is_some_and(|at| at <= now_ns);
         let must_speak = due(self.receiver.ack_at()) || due(self.keep_alive_at());
         let selective = self.receiver.selective();
         let mut header = Head {
             ack: Some(Ack {
-                incarnation: self.incarnation,
-                peer: self.remote,
+                incarnation: self.lives.local(),
+                peer: self.lives.remote(),
                 stream: self.sender.stream(),
                 acknowledged: self.receiver.stream(),
                 cumulative: self.receiver.cumulative(),
@@ -341,6 +370,15 @@ impl Reliable {
         self.receiver.acknowledged();
         self.sent_ns = now_ns;
         Some(datagram)
+    }
+
+    /// What lets a life that is not believed show that it hears this side.
+    fn answer(&self, unproven: u64) -> Vec<u8> {
+        let ack = Ack { incarnation: self.lives.local(), peer: unproven, ..Ack::default() };
+        let header = Head { ack: Some(ack), ..Head::default() };
+        let mut datagram = Vec::with_capacity(ANSWER_BYTES);
+        header.append(&mut datagram);
+        datagram
     }
 
     /// When [`Reliable::on_time`] or [`Reliable::poll_transmit`] has something to do, if nothing

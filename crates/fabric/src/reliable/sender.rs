@@ -18,6 +18,20 @@ use crate::head::Ack;
 /// Datagrams sent later and acknowledged that make one lost.
 const REORDER_MAX: u64 = 3;
 
+/// For how long the peer may acknowledge nothing but less than it has acknowledged before.
+const BEHIND_NS: u64 = 5_000_000_000;
+
+/// What an acknowledgement means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Acked {
+    /// It is of this stream.
+    Current,
+    /// It is of a stream given up, or of none yet.
+    OtherStream,
+    /// The peer does not have what it is said to have acknowledged: it waits for what is gone.
+    Disagrees,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Sent,
@@ -57,6 +71,8 @@ pub(super) struct Sender {
     order: u64,
     /// The latest transmission known to have arrived.
     order_arrived: u64,
+    /// Since when all acknowledgements are of less than there was before.
+    behind_since_ns: Option<u64>,
 }
 
 impl Sender {
@@ -75,6 +91,7 @@ impl Sender {
             rto_at: None,
             order: 0,
             order_arrived: 0,
+            behind_since_ns: None,
         }
     }
 
@@ -111,13 +128,22 @@ impl Sender {
     }
 
     /// What the peer says has arrived.
-    pub(super) fn on_ack(&mut self, ack: &Ack<'_>, now_ns: u64, counters: &mut Counters) {
+    pub(super) fn on_ack(&mut self, ack: &Ack<'_>, now_ns: u64, counters: &mut Counters) -> Acked {
         if ack.acknowledged != self.stream {
-            return; // of a stream given up, or of none yet
+            return Acked::OtherStream;
         }
         if ack.cumulative >= self.next() {
             counters.count(Count::BadAck);
-            return;
+            return Acked::Current;
+        }
+        // One of these was overtaken; if there are no others for long, the peer means it.
+        if ack.cumulative + 1 < self.first {
+            let since_ns = *self.behind_since_ns.get_or_insert(now_ns);
+            if now_ns.saturating_sub(since_ns) >= BEHIND_NS {
+                return Acked::Disagrees;
+            }
+        } else {
+            self.behind_since_ns = None;
         }
         let mut arrived = 0;
         while self.first <= ack.cumulative {
@@ -140,6 +166,15 @@ impl Sender {
         }
         self.find_losses();
         self.arm(now_ns);
+        Acked::Current
+    }
+
+    /// Sends again what is under way: the peer has not taken it.
+    pub(super) fn send_again(&mut self) {
+        for segment in self.flight.iter_mut().filter(|segment| segment.state == State::Sent) {
+            segment.state = State::Lost;
+        }
+        self.under_way = 0;
     }
 
     /// Segment `index` of the flight has arrived.

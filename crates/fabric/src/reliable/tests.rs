@@ -35,9 +35,9 @@ struct Side {
 const BUDGET: usize = 4 << 20;
 
 impl Side {
-    fn new(incarnation: u64, now_ns: u64) -> Side {
+    fn new(life: u8, now_ns: u64) -> Side {
         Side {
-            reliable: Reliable::new(77, incarnation, Limits::default(), now_ns),
+            reliable: Reliable::new(77, [life; 32], Limits::default(), now_ns),
             budget: Budget::new(BUDGET),
             counters: Counters::new(),
             delivered: Vec::new(),
@@ -229,7 +229,7 @@ fn a_restarted_peer_gets_only_what_is_sent_to_its_new_life() {
         world.run(150 * MS);
         let before = world.sides[1].delivered.clone();
         assert_eq!(before, (1..=before.len() as u32).collect::<Vec<_>>());
-        world.sides[1] = Side::new(1000, world.now_ns);
+        world.sides[1] = Side::new(100, world.now_ns);
         world.sides[1].send(500, 10, world.now_ns);
         world.run(world.now_ns + 5_000 * MS);
         assert_eq!(world.sides[0].events, [PeerEvent::Restarted], "{seed}");
@@ -304,7 +304,7 @@ fn a_dead_address_is_given_up() {
 #[test]
 fn queues_have_limits() {
     let limits = Limits { queue_bytes: 5000, ..Limits::default() };
-    let mut reliable = Reliable::new(1, 1, limits, 0);
+    let mut reliable = Reliable::new(1, [1; 32], limits, 0);
     let large = vec![0; MESSAGE_BYTES_MAX + 1];
     assert_eq!(reliable.send(large, 0), Err(SendError::TooLarge));
     (0..4).for_each(|number| reliable.send(message(number, 1000), 0).unwrap());
@@ -339,6 +339,113 @@ fn memory_for_what_is_out_of_order_is_bounded() {
     world.run(u64::MAX);
     assert_eq!(world.sides[1].delivered, (1..50).collect::<Vec<_>>());
     assert_eq!(world.sides[1].budget.left(), 5_000 + (1 << 20));
+}
+
+/// Who sends datagrams under another's address, and receives none, stops nothing.
+#[test]
+fn forged_datagrams_do_not_stop_a_conversation() {
+    for incarnation in [1, 1 << 63, u64::MAX] {
+        for peer in [0, 1, u64::MAX] {
+            let mut world = World::new(3, 0);
+            (1..=50).for_each(|number| world.sides[0].send(number, 700, 0));
+            world.run(60 * MS);
+            for cumulative in [0, 1, 10, 49, 1000, u64::MAX] {
+                let ack = Ack {
+                    incarnation,
+                    peer,
+                    stream: u64::MAX,
+                    acknowledged: 1,
+                    cumulative,
+                    selective: &[0xff; 32],
+                    window: 0,
+                };
+                for sequence in [0, 1, 30, u64::MAX] {
+                    let mut bytes = Vec::new();
+                    Head { ack: Some(ack), sequence, ..Head::default() }.append(&mut bytes);
+                    (0..2).for_each(|to| world.sides[to].receive(&bytes, world.now_ns));
+                }
+            }
+            (51..=99).for_each(|number| world.sides[0].send(number, 700, world.now_ns));
+            world.sides[1].send(1, 10, world.now_ns);
+            world.run(u64::MAX);
+            assert_eq!(world.sides[1].delivered, (1..=99).collect::<Vec<_>>());
+            assert_eq!(world.sides[0].delivered, [1]);
+            assert!(world.sides.iter().all(|side| side.events.is_empty()));
+        }
+    }
+}
+
+/// Whoever asks under a forged address gets no more than it has sent.
+#[test]
+fn a_life_that_is_not_believed_gets_no_long_answer() {
+    let mut side = Side::new(2, 0);
+    let first = Ack { incarnation: 1, ..Ack::default() };
+    for (incarnation, is_answered) in [(2, true), (3, false)] {
+        let mut lengths = Vec::new();
+        for ack in [first, Ack { incarnation, ..Ack::default() }] {
+            let program = if is_answered { 77 } else { 0 };
+            let mut bytes = Vec::new();
+            Head { program, ack: Some(ack), ..Head::default() }.append(&mut bytes);
+            side.receive(&bytes, 0);
+            lengths.push(bytes.len());
+        }
+        let answer = side.reliable.poll_transmit(0, &mut side.counters);
+        assert_eq!(answer.as_ref().map(Vec::len), is_answered.then_some(ANSWER_BYTES));
+        assert_eq!(is_answered, ANSWER_BYTES <= lengths[1]);
+    }
+}
+
+/// A forged first datagram is all that is known, until the right side is heard.
+#[test]
+fn a_forged_beginning_does_not_last() {
+    let mut world = World::new(3, 0);
+    let ack = Ack { incarnation: u64::MAX, stream: 9, window: 1, ..Ack::default() };
+    let mut bytes = Vec::new();
+    Head { ack: Some(ack), sequence: 1, ..Head::default() }.append(&mut bytes);
+    world.sides[1].receive(&bytes, 0);
+    (1..=50).for_each(|number| world.sides[0].send(number, 700, 0));
+    (1..=50).for_each(|number| world.sides[1].send(number, 700, 0));
+    world.run(u64::MAX);
+    for side in &world.sides {
+        assert_eq!(side.delivered, (1..=50).collect::<Vec<_>>());
+    }
+}
+
+/// An acknowledgement by one who reads along has the sender forget what did not arrive: then the
+/// two sides can never agree again, and begin anew.
+#[test]
+fn a_link_that_cannot_go_on_begins_anew_and_says_so() {
+    let mut world = World::new(3, 0);
+    (1..=5).for_each(|number| world.sides[0].send(number, 700, 0));
+    world.run(200 * MS);
+    assert_eq!(world.sides[1].delivered.len(), 5);
+    // Datagrams 6 to 8 are lost, and said to have come.
+    world.channel.cut = true;
+    (6..=8).for_each(|number| world.sides[0].send(number, 700, world.now_ns));
+    world.run(210 * MS);
+    world.channel.cut = false;
+    let (sender, receiver) = (&world.sides[0].reliable, &world.sides[1].reliable);
+    let ack = Ack {
+        incarnation: receiver.lives.local(),
+        peer: sender.lives.local(),
+        stream: 1,
+        acknowledged: 1,
+        cumulative: 8,
+        selective: &[],
+        window: 256,
+    };
+    let mut bytes = Vec::new();
+    Head { ack: Some(ack), ..Head::default() }.append(&mut bytes);
+    world.sides[0].receive(&bytes, world.now_ns);
+    for number in 9..30 {
+        world.sides[0].send(number, 700, world.now_ns);
+        world.run(world.now_ns + 1000 * MS);
+        world.now_ns += 1000 * MS;
+    }
+    assert_eq!(world.sides[0].events, [PeerEvent::Lost]);
+    assert_eq!(world.sides[1].events, [PeerEvent::Restarted]);
+    assert_eq!(world.sides[0].counters.get(Count::LinkRestarted), 1);
+    assert_eq!(world.sides[1].delivered.last(), Some(&29));
 }
 
 /// Datagrams as two sides exchanged them, in both directions.
@@ -403,7 +510,7 @@ proptest! {
             while side.reliable.poll_transmit(now_ns, &mut side.counters).is_some() {}
             let ack = Ack {
                 incarnation: *incarnation,
-                peer: 2,
+                peer: side.reliable.lives.local(),
                 stream: *stream,
                 acknowledged: *acknowledged,
                 cumulative: *cumulative,

@@ -38,6 +38,10 @@ fn write_statement(f: &mut Formatter<'_>, statement: &Statement, indent: usize) 
         Statement::WatchMod(it) => {
             writeln!(f, "(watchmod {} {:?})", it.name.resolved, it.modes.text)
         }
+        Statement::Export(it) => {
+            let deletions = if it.delete { " delete" } else { "" };
+            writeln!(f, "(export {}{deletions})", it.name.resolved)
+        }
         Statement::Stage(it) => {
             let (input, output) = (&it.input.resolved, &it.output.resolved);
             writeln!(f, "(stage {:?} {input} {output})", it.operator.text)

@@ -5,8 +5,10 @@ use tidemill_stdx::diag::Diagnostic;
 
 use super::symbols::{Symbol, Symbols};
 use super::{expressions, system};
+use crate::arrivals;
 use crate::ast::{
-    Arg, ExprKind, Fact, Ident, Keys, Name, Program, Query, Stage, Statement, Watch, WatchMod,
+    Arg, Export, ExprKind, Fact, Ident, Keys, Name, Program, Query, Stage, Statement, Watch,
+    WatchMod,
 };
 use crate::compile::Options;
 use crate::node::Stages;
@@ -38,6 +40,7 @@ pub(crate) fn check(
                 check.traced("traceTable", it);
             }
             Statement::WatchMod(it) => check.watchmod(it),
+            Statement::Export(it) => check.export(it),
             Statement::Stage(it) => check.stage(it),
             Statement::Fact(it) => check.fact(it),
             Statement::Query(it) => check.query(it),
@@ -244,6 +247,23 @@ impl Check<'_, '_> {
             });
         }
         self.diagnostics.append(&mut found);
+    }
+
+    fn export(&mut self, export: &Export) {
+        let name = &export.name;
+        if arrivals::is_reserved(system::canonical(&name.resolved)) {
+            let message = format!("tuples of `{}` are never taken from the network", name.written);
+            self.report(
+                Diagnostic::error("system-relation", name.span, message)
+                    .help("the system gives them a meaning; export a relation of your own"),
+            );
+        } else if self.symbols.get(&name.resolved).is_none() {
+            let message = format!("nothing in this program is called `{}`", name.written);
+            let found = Diagnostic::error("undefined-relation", name.span, message);
+            self.report(self.suggest(found, name));
+        } else if export.delete {
+            self.table(name, "only rows of tables can be deleted");
+        }
     }
 
     fn query(&mut self, query: &Query) {

@@ -23,6 +23,7 @@ use tidemill_stdx::diag::{Diagnostic, has_errors};
 
 use crate::ast::{self, Program, Statement};
 use crate::compile::Options;
+use crate::exports;
 use symbols::Symbols;
 use types::Types;
 
@@ -50,6 +51,7 @@ pub(crate) fn check<'a>(
 ) -> Checked<'a> {
     let symbols = symbols::collect(program, &options.operators, diagnostics);
     declarations::check(program, &symbols, options, diagnostics);
+    exports::check_options(program, &symbols, options, diagnostics);
     let mut rules = Vec::new();
     let all = program.flat().filter_map(|statement| match statement {
         Statement::Rule(rule) => Some(rule),

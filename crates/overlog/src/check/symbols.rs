@@ -48,6 +48,11 @@ impl Symbol<'_> {
         }
     }
 
+    /// The columns that uses mark as the location.
+    pub fn locations(&self) -> Vec<u32> {
+        self.marks.iter().map(|&column| column as u32).collect()
+    }
+
     /// True if uses mark different columns as the location.
     pub fn is_moving(&self) -> bool {
         self.marks.len() > 1
@@ -207,6 +212,7 @@ impl<'a> Collect<'a, '_> {
             | Statement::Query(_)
             | Statement::Trace(_)
             | Statement::TraceTable(_)
+            | Statement::Export(_)
             | Statement::Namespace(_) => {}
         }
     }

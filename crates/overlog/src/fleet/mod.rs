@@ -15,6 +15,7 @@
 //! others go on.
 
 mod queries;
+mod seal;
 mod streams;
 mod timers;
 mod turns;
@@ -29,10 +30,12 @@ use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
 use crate::net::mail::{Delivery, Fabric, Fate, Mail};
-use crate::node::{Event, Identity, Node, Observer, Program, TURN_TUPLES_MAX};
+use crate::node::{Event, Identity, Node, Observer, Program};
 use crate::query::message::is_query;
 use crate::query::{Answers, QueryCounters, Shown};
+pub use seal::Seal;
 use streams::Streams;
+use tidemill_fabric::seal::Guard;
 
 /// What this file says at most.
 const CEILING: Level = Level::Trace;
@@ -70,6 +73,8 @@ struct Slot {
 struct Alive {
     node: Node,
     mail: Mail,
+    /// What seals and opens its datagrams, if the fleet has a key.
+    guard: Option<Box<Guard>>,
     answers: Answers,
     endpoint: Endpoint,
     watch: WatchId,
@@ -138,6 +143,7 @@ impl Alive {
 pub struct Fleet {
     program: Arc<Program>,
     fabric: Fabric,
+    seal: Option<Seal>,
     seed: u64,
     slots: Vec<Slot>,
     observer: Box<dyn Observer>,
@@ -145,8 +151,8 @@ pub struct Fleet {
     extra: Vec<Extra>,
     /// What nodes answer who asks for the counters.
     shown: Option<Shown>,
-    /// Event tuples that a turn of a node may derive.
-    turn_tuples_max: u64,
+    /// What a turn of a node may derive, if not the default.
+    turn_tuples_max: Option<u64>,
     /// What nodes that start begin with.
     opening: Option<Event>,
     /// Ends all that nodes do.
@@ -180,12 +186,13 @@ impl Fleet {
         Fleet {
             program,
             fabric,
+            seal: None,
             seed,
             slots: Vec::new(),
             observer,
             extra: Vec::new(),
             shown: None,
-            turn_tuples_max: TURN_TUPLES_MAX,
+            turn_tuples_max: None,
             opening: None,
             interrupt: None,
             buffer: vec![0; 1 << 16],
@@ -195,6 +202,12 @@ impl Fleet {
     /// Adds a tuple to what nodes get when they start, after the facts.
     pub fn add_extra(&mut self, extra: Extra) {
         self.extra.push(extra);
+    }
+
+    /// Has nodes that start from now on seal the datagrams that they send each other, and hear
+    /// nothing else. Frames on connections are not sealed.
+    pub fn seal_with(&mut self, seal: Seal) {
+        self.seal = Some(seal);
     }
 
     /// Has nodes that start from now on answer queries for the counters of the process.
@@ -207,9 +220,10 @@ impl Fleet {
         self.opening = Some(opening);
     }
 
-    /// Has nodes that start from now on give up turns that derive more event tuples than this.
+    /// Has nodes that start from now on give up turns that derive more than this: see
+    /// [`Node::limit_turns`].
     pub fn limit_turns(&mut self, tuples_max: u64) {
-        self.turn_tuples_max = tuples_max;
+        self.turn_tuples_max = Some(tuples_max);
     }
 
     /// Has nodes that start from now on do nothing more once the flag is true, even in the middle
@@ -274,7 +288,10 @@ impl Fleet {
         let living = || self.slots.iter().filter_map(|slot| slot.alive.as_ref());
         let posts = living().filter_map(|alive| alive.post);
         let armed = posts.filter(|&timer| events.is_armed(timer)).count();
-        armed == events.timers_armed() && living().all(|alive| alive.mail.only_upkeep())
+        let is_quiet = |alive: &Alive| {
+            alive.mail.only_upkeep() && alive.guard.as_ref().is_none_or(|guard| guard.only_upkeep())
+        };
+        armed == events.timers_armed() && living().all(is_quiet)
     }
 
     fn alive(&mut self, id: NodeId, life: u32) -> Option<(&mut Alive, &mut dyn Observer)> {
@@ -344,16 +361,19 @@ fn bring_up<W: World>(
     id: NodeId,
 ) -> io::Result<()> {
     let life = world.fleet().slots[id.0 as usize].life;
-    let started_ns = u64::try_from(events.wall()).unwrap_or(0);
-    let epoch_ns = started_ns.saturating_sub(events.now().0);
+    let secret = seal::entropy(events.host())?;
     let fleet = world.fleet();
     let identity = fleet.slots[id.0 as usize].identity.clone();
     let lives = u64::from(life) << 32 | u64::from(id.0);
     let seed = tidemill_stdx::hash::combine(fleet.seed, lives);
     let mut node = Node::new(fleet.program.clone(), identity.clone(), seed);
-    node.limit_turns(fleet.turn_tuples_max);
+    fleet.turn_tuples_max.iter().for_each(|&most| node.limit_turns(most));
     fleet.interrupt.iter().for_each(|flag| node.interrupt_by(flag.clone()));
-    let mail = Mail::new(fleet.program.post().clone(), fleet.fabric, epoch_ns);
+    let is_sealed = fleet.seal.as_ref().filter(|_| fleet.fabric != Fabric::Tcp);
+    let guard = is_sealed.map(|seal| seal.guard(&identity.address, events.host())).transpose()?;
+    let datagram_bytes = guard.as_ref().map(|_| seal::CONTENT_BYTES);
+    let post = fleet.program.post().clone();
+    let mail = Mail::new(post, fleet.fabric, &identity.address, secret, datagram_bytes);
     fleet.opening.iter().for_each(|opening| node.enqueue(opening.clone()));
     let mut tuples = node.facts();
     for extra in &fleet.extra {
@@ -378,6 +398,7 @@ fn bring_up<W: World>(
     let alive = Alive {
         node,
         mail,
+        guard: guard.map(Box::new),
         answers,
         endpoint: ports.datagrams,
         watch,
@@ -475,6 +496,10 @@ fn receive<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32)
         };
         let sender = from;
         let from = events.host().name_of(sender).into_owned();
+        if alive.guard.is_some() {
+            count += alive.open(events.host(), &from, &buffer[..length], now_ns);
+            continue;
+        }
         if is_query(&buffer[..length]) {
             let (endpoint, query) = (alive.endpoint, &buffer[..length]);
             let begun = alive.answers.receive(&alive.node, &from, query, now_ns, &mut |datagram| {

@@ -99,7 +99,9 @@ pub(super) fn post<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, li
     alive.flush(events, now_ns);
     streams::pump(world, events, id, life);
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
-    let Some(at) = alive.mail.next_timeout_ns() else { return };
+    let guard = alive.guard.as_ref().and_then(|guard| guard.next_timeout());
+    let next = [alive.mail.next_timeout_ns(), guard].into_iter().flatten().min();
+    let Some(at) = next else { return };
     arm(&mut alive.post, events, Time(at), move |world: &mut W, events: &mut Loop<W>| {
         overdue(world, events, id, life);
     });
@@ -125,6 +127,7 @@ fn overdue<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32)
     let now_ns = events.now().0;
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
     alive.mail.on_time(now_ns);
+    alive.guarded(events.host(), now_ns, |guard, cx| guard.on_time(cx));
     let count = alive.settle_fates();
     turns::schedule(world, events, id, life, count);
     post(world, events, id, life);
@@ -134,6 +137,9 @@ impl Alive {
     /// Gives what may go now to the host, or to the node's connections.
     fn flush<W: World>(&mut self, events: &mut Loop<W>, now_ns: u64) {
         let endpoint = self.endpoint;
+        if self.guard.is_some() {
+            return self.seal_all(events.host(), now_ns);
+        }
         let Some(streams) = &mut self.streams else {
             let mut unsent = 0;
             self.mail.flush(now_ns, &mut |to, datagram| {

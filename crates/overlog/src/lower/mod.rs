@@ -122,6 +122,11 @@ impl<'c> Builder<'c> {
         }
     }
 
+    /// Where the strand runs.
+    pub fn here(&self) -> &Location {
+        &self.here
+    }
+
     /// The relations.
     pub fn catalog(&mut self) -> &mut Catalog {
         self.catalog

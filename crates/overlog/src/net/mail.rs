@@ -12,6 +12,7 @@ use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_relation::value::Type;
 use tidemill_relation::{OwnedValue, Seq, TypeSet, Value};
 
+use super::admission::{self, Admission};
 use super::endpoint::Endpoint;
 use super::schema::{ColumnType, ProgramSchema};
 use crate::node::Send;
@@ -68,6 +69,8 @@ pub struct Post {
     numbers: Vec<u32>,
     /// Tables that rows of other nodes' views are put into.
     imports: BTreeSet<RelationId>,
+    /// What other nodes may send.
+    admission: Arc<admission::Table>,
 }
 
 impl Post {
@@ -90,7 +93,9 @@ impl Post {
             }
         }
         let imports = compiled.exports.iter().map(|export| export.into).collect();
-        Ok(Post { schema: Arc::new(schema), relations, numbers, imports })
+        let arrivals = relations.iter().map(|&id| compiled.arrivals.get(id).cloned());
+        let admission = Arc::new(admission::Table::new(arrivals.map(Option::unwrap_or_default)));
+        Ok(Post { schema: Arc::new(schema), relations, numbers, imports, admission })
     }
 
     /// The messages.
@@ -133,13 +138,23 @@ pub struct Mail {
 }
 
 impl Mail {
-    /// No mail yet. `epoch_ns`: nanoseconds since the epoch when the loop's clock was at 0.
-    pub fn new(post: Arc<Post>, fabric: Fabric, epoch_ns: u64) -> Mail {
-        let mut config = Config { epoch_ns, ..Config::default() };
+    /// No mail yet, for the node of that address. `secret`: random bytes, others for each start of
+    /// a node; `datagram_bytes`: how long datagrams may be, if that is less than usual.
+    pub fn new(
+        post: Arc<Post>,
+        fabric: Fabric,
+        address: &str,
+        secret: [u8; 32],
+        datagram_bytes: Option<usize>,
+    ) -> Mail {
+        let mut config = Config { secret, ..Config::default() };
         if fabric == Fabric::Tcp {
             config.limits.datagram_bytes = FRAME_BYTES;
+        } else if let Some(bytes) = datagram_bytes {
+            config.limits.datagram_bytes = bytes;
         }
-        let endpoint = Endpoint::new(post.schema.clone(), config);
+        let admission = Admission::new(post.admission.clone(), address);
+        let endpoint = Endpoint::new(post.schema.clone(), admission, config);
         Mail { post, fabric, endpoint, supporters: BTreeMap::new(), fates: Vec::new(), unsent: 0 }
     }
 

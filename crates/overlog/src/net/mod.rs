@@ -8,6 +8,7 @@
 //!   [schema]     a program's own messages, its text and its identity
 //! ```
 
+pub mod admission;
 pub mod endpoint;
 pub mod envelope;
 pub mod greeting;

@@ -17,6 +17,8 @@ pub(super) struct Dispatch {
     pub(super) periodics: Vec<u32>,
     /// Tables whose rows can expire.
     pub(super) mortal: Vec<RelationId>,
+    /// How many relations are events.
+    pub(super) event_relations: usize,
 }
 
 impl Dispatch {
@@ -42,6 +44,7 @@ impl Dispatch {
             dispatch.stages[stage.input.index()].push(position);
         }
         for (index, relation) in (0..).zip(&plan.relations) {
+            dispatch.event_relations += usize::from(relation.table().is_none());
             if relation.table().is_some_and(|spec| spec.lifetime_ns.is_some()) {
                 dispatch.mortal.push(RelationId(index));
             }

@@ -4,13 +4,22 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tidemill_relation::OwnedValue;
 use tidemill_relation::plan::{Action, On, RelationId, RuleId};
-use tidemill_relation::view::DERIVED_MAX;
+use tidemill_relation::text::DisplayTuple;
+use tidemill_relation::view::{COMPUTED_MAX, DERIVED_MAX, Overrun};
 
-use super::{Node, Observer, Program};
+use super::{Event, Node, Observer, Program};
 
 /// Event tuples that a turn may derive, unless [`Node::limit_turns`] says otherwise.
 pub const TURN_TUPLES_MAX: u64 = 10_000_000;
+
+/// Tuples of any kind (events, table changes, those for other nodes) that rules may derive which go
+/// round a cycle. A turn without end does nothing else, and these take some tenths of a second.
+pub const CYCLE_TUPLES_MAX: u64 = 500_000;
+
+/// Rows of tables that joins may look at for each of those.
+const CYCLE_ROWS_PER_TUPLE: u64 = 20;
 
 /// Table changes and tuples for other nodes that a turn may derive.
 pub(super) const TURN_CHANGES_MAX: usize = DERIVED_MAX as usize;
@@ -20,10 +29,81 @@ pub(super) const TURN_CHANGES_MAX: usize = DERIVED_MAX as usize;
 pub enum Limit {
     /// So many event tuples.
     Tuples(u64),
+    /// So many tuples of rules that go round a cycle.
+    Cycle(u64),
+    /// So many rows looked at by such rules.
+    Looked(u64),
     /// So many table changes and tuples for other nodes.
     Changes(u64),
-    /// So many rows of views in its commit.
-    Rows(u64),
+    /// What its views may do in a commit.
+    Views(Overrun),
+}
+
+/// How much of something a turn may take. What is given up would cost as much each time it is
+/// tried, so each time halves it, to a 64th; a turn that ends within it and took more than half
+/// doubles it again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowance {
+    whole: u64,
+    halved: u32,
+}
+
+impl Allowance {
+    const HALVED_MAX: u32 = 6;
+
+    pub(super) fn new(whole: u64) -> Allowance {
+        Allowance { whole, halved: 0 }
+    }
+
+    pub(super) fn get(self) -> u64 {
+        self.whole >> self.halved
+    }
+
+    fn exceeded(&mut self) {
+        self.halved = (self.halved + 1).min(Allowance::HALVED_MAX);
+    }
+
+    fn ended(&mut self, taken: u64) {
+        if taken > self.get() / 2 {
+            self.halved = self.halved.saturating_sub(1);
+        }
+    }
+}
+
+/// What a turn may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowances {
+    pub(super) tuples: Allowance,
+    pub(super) cycle_tuples: Allowance,
+    pub(super) cycle_rows: Allowance,
+    /// Rows that views which compute values as they recurse may change in a commit.
+    computed: Allowance,
+    /// Rows that all views may.
+    rows: Allowance,
+}
+
+impl Default for Allowances {
+    fn default() -> Allowances {
+        Allowances {
+            tuples: Allowance::new(TURN_TUPLES_MAX),
+            cycle_tuples: Allowance::new(CYCLE_TUPLES_MAX),
+            cycle_rows: Allowance::new(CYCLE_TUPLES_MAX * CYCLE_ROWS_PER_TUPLE),
+            computed: Allowance::new(COMPUTED_MAX),
+            rows: Allowance::new(DERIVED_MAX),
+        }
+    }
+}
+
+/// What the running turn has taken.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Taken {
+    /// Event tuples whose strands have run.
+    pub(super) tuples: u64,
+    /// Tuples that rules derived which go round a cycle, and rows looked at for them.
+    pub(super) cycle_tuples: u64,
+    pub(super) cycle_rows: u64,
+    /// How many derivations lie between the current tuples and the one that started the turn.
+    pub(super) generation: usize,
 }
 
 /// A turn that was given up: nothing of it is left.
@@ -31,6 +111,10 @@ pub enum Limit {
 pub struct GivenUp<'a> {
     /// The node.
     pub node: &'a str,
+    /// What started the turn: a tuple, or a few words.
+    pub start: &'a str,
+    /// How often turns of this node were given up with these rules, this one included.
+    pub times: u64,
     /// Why.
     pub limit: Limit,
     /// The rules of the cycle, or those at work if there is none, in program order: the label
@@ -50,15 +134,21 @@ impl Interrupt {
 }
 
 impl Node {
-    /// Gives up turns that derive more event tuples than this, instead of [`TURN_TUPLES_MAX`].
+    /// Gives up turns that derive more event tuples than this, with or without cycles, or more
+    /// rows of views that compute values as they recurse.
     pub fn limit_turns(&mut self, tuples_max: u64) {
-        self.tuples_max = tuples_max;
+        self.allowances = Allowances {
+            tuples: Allowance::new(tuples_max),
+            cycle_tuples: Allowance::new(tuples_max),
+            cycle_rows: Allowance::new(tuples_max.saturating_mul(CYCLE_ROWS_PER_TUPLE)),
+            computed: Allowance::new(tuples_max),
+            ..self.allowances
+        };
     }
 
     /// Gives up commits that change more rows of tables than this.
     pub fn limit_commits(&mut self, rows_max: u64) {
-        self.views.limit(rows_max);
-        self.rows_max = rows_max;
+        self.allowances.rows = Allowance::new(rows_max);
     }
 
     /// Once the flag is true the node does nothing to the end, and must not be driven further.
@@ -71,18 +161,47 @@ impl Node {
         self.ambient.interrupt.is_set()
     }
 
+    /// Whether the current tuples of the turn were derived through some relation twice: there are
+    /// more generations than relations.
+    pub(super) fn in_cycle(&self) -> bool {
+        self.turn.taken.generation > self.program.dispatch.event_relations
+    }
+
     /// The limit that the running turn has passed while deriving.
     pub(super) fn passed(&self) -> Option<Limit> {
-        let turn = &self.turn;
-        if turn.tuples + turn.queue.len() as u64 > self.tuples_max {
-            return Some(Limit::Tuples(self.tuples_max));
+        let (turn, most) = (&self.turn, &self.allowances);
+        if turn.taken.tuples + turn.queue.len() as u64 > most.tuples.get() {
+            return Some(Limit::Tuples(most.tuples.get()));
+        }
+        if turn.taken.cycle_tuples > most.cycle_tuples.get() {
+            return Some(Limit::Cycle(most.cycle_tuples.get()));
+        }
+        if turn.taken.cycle_rows > most.cycle_rows.get() {
+            return Some(Limit::Looked(most.cycle_rows.get()));
         }
         let changes = turn.changes.len() + turn.sends.len();
         (changes > TURN_CHANGES_MAX).then_some(Limit::Changes(TURN_CHANGES_MAX as u64))
     }
 
+    /// What views may do in the commit that begins.
+    pub(super) fn limit_views(&mut self) {
+        self.views.limit(self.allowances.rows.get());
+        self.views.limit_computed(self.allowances.computed.get());
+    }
+
+    /// The turn has ended within its limits.
+    pub(super) fn stayed_within_limits(&mut self) {
+        let (taken, most) = (&self.turn.taken, &mut self.allowances);
+        most.tuples.ended(taken.tuples);
+        most.cycle_tuples.ended(taken.cycle_tuples);
+        most.cycle_rows.ended(taken.cycle_rows);
+        let changed = self.views.changed();
+        most.computed.ended(changed);
+        most.rows.ended(changed);
+    }
+
     /// Reports a turn that is given up because of what it derives.
-    pub(super) fn report_turn(&self, limit: Limit, observer: &mut dyn Observer) {
+    pub(super) fn report_turn(&mut self, limit: Limit, observer: &mut dyn Observer) {
         let current = self.turn.current.get(self.turn.position);
         let Some((derived, _)) = current.or_else(|| self.turn.queue.get(0)) else {
             return self.report_given_up(limit, self.turn.at_work.into_iter().collect(), observer);
@@ -95,20 +214,71 @@ impl Node {
     }
 
     /// Reports a commit that is given up because of what its views derive.
-    pub(super) fn report_commit(&self, observer: &mut dyn Observer) {
+    pub(super) fn report_commit(&mut self, overrun: Overrun, observer: &mut dyn Observer) {
         let rules = self.views.rules_at_work(self.program.plan());
-        self.report_given_up(Limit::Rows(self.rows_max), rules.into_iter().collect(), observer);
+        self.report_given_up(Limit::Views(overrun), rules.into_iter().collect(), observer);
     }
 
-    fn report_given_up(&self, limit: Limit, rules: BTreeSet<RuleId>, observer: &mut dyn Observer) {
+    fn report_given_up(
+        &mut self,
+        limit: Limit,
+        rules: BTreeSet<RuleId>,
+        observer: &mut dyn Observer,
+    ) {
+        match limit {
+            Limit::Tuples(_) => self.allowances.tuples.exceeded(),
+            Limit::Cycle(_) => self.allowances.cycle_tuples.exceeded(),
+            Limit::Looked(_) => self.allowances.cycle_rows.exceeded(),
+            Limit::Changes(_) => {}
+            Limit::Views(Overrun::Changed(_)) => self.allowances.rows.exceeded(),
+            Limit::Views(_) => self.allowances.computed.exceeded(),
+        }
+        let times = self.given_up.entry(rules.iter().next().copied()).or_default();
+        *times += 1;
+        let times = *times;
+        let start = self.turn.start.as_ref().map_or_else(String::new, |event| self.describe(event));
         let rule = |id: RuleId| {
             let rule = &self.program.plan().rules[id.index()];
             (rule.name.as_str(), rule.place.as_str())
         };
         let rules = rules.into_iter().map(rule).collect();
-        observer.given_up(GivenUp { node: &self.identity.address, limit, rules });
+        let (node, start) = (self.identity.address.as_str(), start.as_str());
+        observer.given_up(GivenUp { node, start, times, limit, rules });
+    }
+
+    /// What starts a turn, in a few words.
+    fn describe(&self, event: &Event) -> String {
+        let plan = self.program.plan();
+        let tuple = |relation: RelationId, columns: &[OwnedValue]| {
+            let name = &plan.relation(relation).name;
+            let text = DisplayTuple::new(name, columns.iter().map(OwnedValue::get)).to_string();
+            match text.char_indices().nth(START_CHARS_MAX) {
+                Some((end, _)) => format!("{}...", &text[..end]),
+                None => text,
+            }
+        };
+        match event {
+            Event::Tuple { relation, columns, .. } => tuple(*relation, columns),
+            Event::Change { relation, columns } => {
+                format!("the change of {}", tuple(*relation, columns))
+            }
+            Event::Periodic { timer } => {
+                let strand = &plan.strands[self.program.dispatch.periodics[*timer] as usize];
+                format!("the timer of {}", plan.rules[strand.rule.index()].name)
+            }
+            Event::Facts { .. } => "facts".to_owned(),
+            Event::Expiry => "rows that expire".to_owned(),
+            Event::Release => "rows that were held back".to_owned(),
+            Event::Resume => "rows of a stage".to_owned(),
+            Event::Everywhere { relation, .. } => plan.relation(*relation).name.clone(),
+            Event::Lost { sender } => format!("the loss of {sender}"),
+            Event::Forgotten { peer } => format!("the restart of {peer}"),
+        }
     }
 }
+
+/// The most that a report shows of the tuple that started a turn.
+const START_CHARS_MAX: usize = 200;
 
 /// The rules through which tuples of an event relation lead to others of it within a turn.
 fn cycle_through(program: &Program, relation: RelationId) -> BTreeSet<RuleId> {

@@ -20,13 +20,13 @@ mod staging;
 mod turn;
 mod watch;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use tidemill_relation::database::Database;
 use tidemill_relation::expr::{EvalError, Expr, Scope, evaluate};
-use tidemill_relation::plan::{Action, On, Plan, RelationId};
-use tidemill_relation::view::{DERIVED_MAX, Progress, Views};
+use tidemill_relation::plan::{Action, On, Plan, RelationId, RuleId};
+use tidemill_relation::view::{Progress, Views};
 use tidemill_relation::{OwnedValue, TupleBuf, Value};
 use tidemill_stdx::log::Level;
 use tidemill_stdx::region::Bump;
@@ -37,6 +37,7 @@ use crate::program::Compiled;
 use crate::stage::Registry;
 use ambient::NodeAmbient;
 use dispatch::Dispatch;
+use limit::Allowances;
 use shipping::Shipping;
 use staging::Staging;
 use turn::Turn;
@@ -45,7 +46,7 @@ use watch::Watching;
 
 pub use ambient::{Identity, node_id};
 pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
-pub use limit::{GivenUp, Limit, TURN_TUPLES_MAX};
+pub use limit::{CYCLE_TUPLES_MAX, GivenUp, Limit, TURN_TUPLES_MAX};
 pub use shipping::HOLD_NS;
 pub use staging::{BYTES_PER_TURN_MAX, INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX};
 pub use turn::Send;
@@ -205,10 +206,10 @@ pub struct Node {
     counters: Counters,
     /// Rules whose first failure has been reported.
     reported: Vec<bool>,
-    /// Event tuples that a turn may derive.
-    tuples_max: u64,
-    /// Rows that a commit may change.
-    rows_max: u64,
+    /// What a turn may take.
+    allowances: Allowances,
+    /// How often turns were given up, by the first of the rules.
+    given_up: BTreeMap<Option<RuleId>, u64>,
 }
 
 impl Node {
@@ -231,8 +232,8 @@ impl Node {
             inbox: VecDeque::new(),
             counters: Counters::new(&program.compiled),
             reported: vec![false; plan.rules.len()],
-            tuples_max: TURN_TUPLES_MAX,
-            rows_max: DERIVED_MAX,
+            allowances: Allowances::default(),
+            given_up: BTreeMap::new(),
             program,
         };
         node.periodics = node.evaluate_periodics();
@@ -452,7 +453,7 @@ impl Node {
         let now_ns = self.turn.now_ns;
         let progress = self.views.step(plan, &mut self.database, scope, now_ns, &mut failures);
         if progress == Progress::Exceeded {
-            self.report_commit(observer);
+            self.report_commit(self.views.overrun(), observer);
         }
         progress
     }

@@ -167,6 +167,7 @@ impl Node {
                 self.counters.stages[stage].outputs += 1;
                 self.sight(relation, Stage::Sent, None, &columns, observer);
                 let derived = Derived { relation, origin: Origin::Stage, action: Action::Emit };
+                self.turn.taken.cycle_tuples += u64::from(self.in_cycle());
                 self.turn.queue.push(derived, &columns);
             }
             None => {

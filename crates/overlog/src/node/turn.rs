@@ -10,7 +10,7 @@ use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
 use super::ambient::NodeAmbient;
-use super::limit::TURN_CHANGES_MAX;
+use super::limit::{TURN_CHANGES_MAX, Taken};
 use super::watch::{Observer, Sighting, Stage};
 use super::{Counters, Event, Node, Program};
 
@@ -65,8 +65,9 @@ pub(super) struct Turn {
     /// Event tuples whose strands run now, and how many have.
     pub(super) current: TupleBuf<Derived>,
     pub(super) position: usize,
-    /// Event tuples of this turn whose strands have run.
-    pub(super) tuples: u64,
+    /// What started it.
+    pub(super) start: Option<Event>,
+    pub(super) taken: Taken,
     /// The rule that ran last.
     pub(super) at_work: Option<RuleId>,
     /// Event tuples derived meanwhile.
@@ -120,6 +121,21 @@ struct Deriving<'n> {
     rule: RuleId,
     /// Event tuples that the turn may still derive.
     tuples_left: usize,
+    /// What is taken, where the trigger comes out of a cycle of rules.
+    cycle: Option<Cycle<'n>>,
+}
+
+/// What strands take in a cycle of rules.
+struct Cycle<'n> {
+    taken: &'n mut Taken,
+    tuples_max: u64,
+    rows_max: u64,
+}
+
+impl Cycle<'_> {
+    fn is_over(&self) -> bool {
+        self.taken.cycle_tuples > self.tuples_max || self.taken.cycle_rows > self.rows_max
+    }
 }
 
 impl Deriving<'_> {
@@ -163,6 +179,9 @@ impl Sink for Deriving<'_> {
             self.sight(relation, Stage::Head, columns);
         }
         self.failing.counters.rules[self.rule.index()].derived += 1;
+        if let Some(cycle) = &mut self.cycle {
+            cycle.taken.cycle_tuples += 1;
+        }
         let derived = Derived { relation, origin: Origin::Rule(self.rule), action: output.action };
         let location = output
             .location
@@ -191,8 +210,15 @@ impl Sink for Deriving<'_> {
         self.failing.failed(rule, error);
     }
 
+    fn looked(&mut self, rows: u32) {
+        if let Some(cycle) = &mut self.cycle {
+            cycle.taken.cycle_rows += u64::from(rows);
+        }
+    }
+
     fn is_full(&self) -> bool {
         self.queue.len() > self.tuples_left
+            || self.cycle.as_ref().is_some_and(Cycle::is_over)
             || self.changes.len() + self.sends.len() > TURN_CHANGES_MAX
     }
 
@@ -211,19 +237,20 @@ impl Node {
         let Some(event) = self.inbox.pop_front() else { return false };
         self.counters.turns += 1;
         self.turn.now_ns = now_ns;
-        self.turn.tuples = 0;
+        self.turn.taken = Taken::default();
+        self.turn.start = None;
         self.ambient.set_now(wall_ns);
-        match event {
-            Event::Tuple { relation, columns, delete, received } => {
-                self.begin_tuple(relation, &columns, delete, received, observer);
+        match &event {
+            &Event::Tuple { relation, ref columns, delete, received } => {
+                self.begin_tuple(relation, columns, delete, received, observer);
             }
-            Event::Change { relation, columns } => {
+            &Event::Change { relation, ref columns } => {
                 let columns: Vec<Value<'_>> = columns.iter().map(OwnedValue::get).collect();
                 let strands = self.program.clone();
                 let strands = &strands.dispatch.changes[relation.index()];
                 self.run_strands(strands, relation, &columns, observer);
             }
-            Event::Periodic { timer } => {
+            &Event::Periodic { timer } => {
                 self.firing[timer] = false;
                 self.begin_periodic(timer, observer);
             }
@@ -232,21 +259,22 @@ impl Node {
             Event::Resume => self.resume_stage(observer),
             Event::Facts { tuples } => {
                 for (relation, columns) in tuples {
-                    self.begin_tuple(relation, &columns, false, false, observer);
+                    self.begin_tuple(*relation, columns, false, false, observer);
                 }
             }
             Event::Everywhere { relation, rows } => {
-                let location = self.program.plan().relation(relation).location as usize;
+                let location = self.program.plan().relation(*relation).location as usize;
                 let address = self.identity.address.clone();
                 for row in rows.iter() {
                     let mut columns: Vec<Value<'_>> = row.iter().map(OwnedValue::get).collect();
                     columns.insert(location.min(columns.len()), Value::Str(&address));
-                    self.turn.put(relation, Action::Insert, &columns);
+                    self.turn.put(*relation, Action::Insert, &columns);
                 }
             }
-            Event::Lost { sender } => self.lose(&sender),
-            Event::Forgotten { peer } => self.remind(&peer),
+            Event::Lost { sender } => self.lose(sender),
+            Event::Forgotten { peer } => self.remind(peer),
         }
+        self.turn.start = Some(event);
         true
     }
 
@@ -350,6 +378,7 @@ impl Node {
                 self.turn.current.clear();
                 self.turn.position = 0;
                 std::mem::swap(&mut self.turn.current, &mut self.turn.queue);
+                self.turn.taken.generation += 1;
                 if self.turn.current.is_empty() {
                     return Progress::Done;
                 }
@@ -357,7 +386,7 @@ impl Node {
             let current = std::mem::take(&mut self.turn.current);
             if let Some((derived, columns)) = current.get(self.turn.position) {
                 self.counters.events += 1;
-                self.turn.tuples += 1;
+                self.turn.taken.tuples += 1;
                 let columns: Vec<Value<'_>> = columns.iter().collect();
                 let (relation, rule) = (derived.relation, derived.origin.rule());
                 let is_open = program.plan().relation(relation).is_open();
@@ -388,8 +417,11 @@ impl Node {
         columns: &[Value<'_>],
         observer: &mut dyn Observer,
     ) {
+        let in_cycle = self.in_cycle();
         let program = &*self.program;
         let traced = program.watching.wants(relation, Stage::AfterJoin);
+        let most = self.allowances;
+        let tuples_left = most.tuples.get().saturating_sub(self.turn.taken.tuples);
         for &position in strands {
             let strand: &Strand = &program.plan().strands[position as usize];
             let rule = strand.rule;
@@ -412,7 +444,12 @@ impl Node {
                 sends: &mut self.turn.sends,
                 trigger: traced.then_some((relation, columns)),
                 rule,
-                tuples_left: self.tuples_max.saturating_sub(self.turn.tuples) as usize,
+                tuples_left: tuples_left as usize,
+                cycle: in_cycle.then_some(Cycle {
+                    taken: &mut self.turn.taken,
+                    tuples_max: most.cycle_tuples.get(),
+                    rows_max: most.cycle_rows.get(),
+                }),
             };
             let reading = Reading { traced, ..Reading::present(&self.database) };
             let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
@@ -423,6 +460,7 @@ impl Node {
 
     /// Applies the table changes of the turn, in the order in which they were derived.
     pub fn commit(&mut self, observer: &mut dyn Observer) {
+        self.limit_views();
         if std::mem::take(&mut self.turn.expiry) {
             self.expire();
         }
@@ -504,6 +542,8 @@ impl Node {
             }
         }
         self.counters.dropped_table_full = self.views.refused();
+        self.stayed_within_limits();
+        self.turn.start = None;
         self.views.settle(&mut self.database);
         self.scratch.reset();
         let put_off = self.staging.put_off();

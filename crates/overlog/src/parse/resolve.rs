@@ -90,6 +90,7 @@ fn visit_all(
             Statement::Materialize(it) => see(&mut it.name, Role::Define, space),
             Statement::Index(it) => see(&mut it.name, Role::Refer, space),
             Statement::WatchMod(it) => see(&mut it.name, Role::Refer, space),
+            Statement::Export(it) => see(&mut it.name, Role::Refer, space),
             Statement::Watch(it) | Statement::Trace(it) | Statement::TraceTable(it) => {
                 see(&mut it.name, Role::Refer, space);
             }

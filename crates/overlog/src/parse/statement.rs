@@ -3,9 +3,9 @@
 use super::functor::Place;
 use super::{Failed, Parsed, Parser};
 use crate::ast::{
-    AggView, Arg, Assign, BinaryOp, Expr, ExprKind, Fact, Functor, Ident, Index, Keys, Literal,
-    Materialize, Name, Namespace, Predicate, Query, Rule, Stage, Statement, Term, Variable, Watch,
-    WatchMod,
+    AggView, Arg, Assign, BinaryOp, Export, Expr, ExprKind, Fact, Functor, Ident, Index, Keys,
+    Literal, Materialize, Name, Namespace, Predicate, Query, Rule, Stage, Statement, Term,
+    Variable, Watch, WatchMod,
 };
 use crate::lex::{Sym, TokenKind};
 use tidemill_stdx::diag::{Diagnostic, Span};
@@ -18,6 +18,7 @@ const FORMS: &[(&str, &str)] = &[
     ("watchmod", "write `watchmod(name, \"letters\").`"),
     ("trace", "write `trace(name).`"),
     ("traceTable", "write `traceTable(name).`"),
+    ("export", "write `export(name).` or `export(name, delete).`"),
     ("stage", "write `stage(\"OPERATOR\", input, output).`"),
 ];
 const KEYS: &str = "columns count from 1: `keys(1, 2)`; `keys()` is a bag";
@@ -126,6 +127,15 @@ impl Parser {
                     modes,
                     span: self.end_declaration(start, form)?,
                 })
+            }
+            "export" => {
+                let name = self.relation_name()?;
+                let delete = self.eat(Sym::Comma);
+                if delete && !self.eat_word("delete") {
+                    return self.expected("`delete`", form);
+                }
+                let span = self.end_declaration(start, form)?;
+                Statement::Export(Export { name, delete, span })
             }
             "stage" => {
                 let operator = self.string("the operator, such as `\"TOKENIZER\"`", form)?;

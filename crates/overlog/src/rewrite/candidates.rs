@@ -123,7 +123,7 @@ fn add(table: RelationId, catalog: &mut Catalog) -> RelationId {
     }
     catalog.relation_mut(table).candidates = Some(candidates);
     if catalog.is_moving(table) {
-        catalog.mark_moving(candidates);
+        catalog.mark_moving(candidates, catalog.locations(table));
     }
     candidates
 }

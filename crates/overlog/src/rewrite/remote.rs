@@ -263,6 +263,8 @@ pub(super) fn export(rule: Rule, catalog: &mut Catalog, parts: &mut Parts) {
     let name = catalog.numbered(&rule.name);
     let into = catalog.hidden_table(name, types.clone(), location, key, Softness::Hard);
     catalog.shipped.push(into);
+    catalog.arrivals.allow(into, Action::Insert, location);
+    catalog.arrivals.allow(into, Action::Delete, location);
     parts.exports.push(Export { out, into, trail: None });
 
     let come = arrival(&rule, into, &types);

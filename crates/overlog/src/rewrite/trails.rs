@@ -158,8 +158,9 @@ impl Trails<'_> {
         let best = self.catalog.hidden_table(name, columns, location, key, Softness::Hard);
         self.catalog.mark_trail(best);
         if self.catalog.is_moving(table) {
-            self.catalog.mark_moving(every);
-            self.catalog.mark_moving(best);
+            let locations = self.catalog.locations(table);
+            self.catalog.mark_moving(every, locations.clone());
+            self.catalog.mark_moving(best, locations);
         }
         self.tables.insert(table, Trailed { every: Some(every), best, at });
     }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use tidemill_fabric::endpoint::Config;
 use tidemill_fabric::peer::Mode;
 use tidemill_fabric::stream::FrameReader;
+use tidemill_overlog::net::admission::Admission;
 use tidemill_overlog::net::endpoint::{Endpoint, Received};
 use tidemill_overlog::net::envelope::Envelope;
 use tidemill_overlog::net::schema::{ColumnType, ProgramSchema};
@@ -43,7 +44,7 @@ const RELATIONS: &[(&str, &[ColumnType])] = &[
 fn endpoint(package: &str) -> Endpoint {
     let schema = ProgramSchema::new(package, RELATIONS.iter().copied()).unwrap();
     let config = Config { peers_max: PEERS_MAX, memory_bytes: 1 << 20, ..Config::default() };
-    Endpoint::new(Arc::new(schema), config)
+    Endpoint::new(Arc::new(schema), Admission::everything(), config)
 }
 
 /// Panics if a conversation does harm.

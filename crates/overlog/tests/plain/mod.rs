@@ -3,7 +3,8 @@
 //! On one node several rows are put in and taken out in one turn, rows of views among them. On
 //! several nodes rows come and go under loss, duplication, reordering and crashes; whatever the
 //! way, at rest the tables hold what follows from the rows that are left. With soft state, rows
-//! live for a time, and rules fire for what comes.
+//! live for a time, and rules fire for what comes; with loss and crashes, what is put in again all
+//! the time decides what is there at rest, aggregates of it included.
 //!
 //! `CASES=100000 cargo test --release -p tidemill-overlog --test it plain` runs more of them, from
 //! seed `FROM` on; `SECONDS=600` runs each for that long. `cargo xtask soak compare` does so.
@@ -12,6 +13,7 @@ mod evaluate;
 mod program;
 mod soft;
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -210,36 +212,48 @@ fn rows_come_and_go_on_several_nodes_that_crash() {
     several_nodes(8, 0.15);
 }
 
+fn random_steps(random: &mut Rng, program: &Program, crashes: f64) -> Vec<Step> {
+    (0..random.range(3..=14))
+        .map(|step| {
+            let (name, arity) = random.pick(&program.layers[0]).cloned().expect("tables");
+            let row = random_row(random, arity, None);
+            match random.below(10) {
+                _ if random.chance(crashes) => Step::Crash(random.below(NODES as u64) as usize),
+                _ if step < 3 => Step::Put(name, row),
+                0..=3 => Step::Put(name, row),
+                4..=6 => Step::Cut(name, row),
+                _ => Step::Wait(random.below(300)),
+            }
+        })
+        .collect()
+}
+
 fn several_nodes(few: u64, crashes: f64) {
     for seed in cases(few) {
         let mut random = Rng::new(seed);
         let program = Program::random(&mut random, Reach::Nodes);
-        let steps: Vec<Step> = (0..random.range(3..=14))
-            .map(|step| {
-                let (name, arity) = random.pick(&program.layers[0]).cloned().expect("tables");
-                let row = random_row(&mut random, arity, None);
-                match random.below(10) {
-                    _ if random.chance(crashes) => Step::Crash(random.below(NODES as u64) as usize),
-                    _ if step < 3 => Step::Put(name, row),
-                    0..=3 => Step::Put(name, row),
-                    4..=6 => Step::Cut(name, row),
-                    _ => Step::Wait(random.below(300)),
-                }
-            })
-            .collect();
+        let steps = random_steps(&mut random, &program, crashes);
         report(seed, &program, &steps, |step| format!("{step:?}"), &|program, steps| {
             run_nodes(program, steps, seed)
         });
     }
 }
 
-fn run_nodes(program: &Program, steps: &[Step], seed: u64) -> Result<(), String> {
+/// The node that a row lies at.
+fn at(row: &Row) -> usize {
+    (0..NODES).find(|&number| node(number) == row[0]).expect("a node")
+}
+
+fn evil_network(program: &Program, seed: u64) -> Network {
     let evil = [0.0, 0.02, 0.1][seed as usize % 3];
     let conditions =
         Conditions { loss: evil, duplicate: evil, reorder: evil, ..Conditions::default() };
-    let mut network = Network::under(conditions, &program.to_string(), NODES as u32, seed);
+    Network::under(conditions, &program.to_string(), NODES as u32, seed)
+}
+
+fn run_nodes(program: &Program, steps: &[Step], seed: u64) -> Result<(), String> {
+    let mut network = evil_network(program, seed);
     let mut asserted = State::new();
-    let at = |row: &Row| (0..NODES).find(|&number| node(number) == row[0]).expect("a node");
     let mut crashed = false;
     for step in steps {
         match step {
@@ -316,12 +330,11 @@ fn run_soft(
 ) -> Result<(), String> {
     let mut network = Network::new(&program.to_string(), nodes as u32, seed);
     let mut wanted = soft::Soft::new(program);
-    let at = |row: &Row| (0..NODES).find(|&number| node(number) == row[0]).expect("a node") as u32;
     for (second, step) in (1..).zip(steps) {
         network.run_to(second as f64);
         match step {
-            soft::Step::Put(name, row) => network.inject(at(row), &tuple(name, row)),
-            soft::Step::Cut(name, row) => network.delete(at(row), &tuple(name, row)),
+            soft::Step::Put(name, row) => network.inject(at(row) as u32, &tuple(name, row)),
+            soft::Step::Cut(name, row) => network.delete(at(row) as u32, &tuple(name, row)),
             soft::Step::Rest => &mut network,
         };
         network.run_to(second as f64 + 0.49);
@@ -331,4 +344,86 @@ fn run_soft(
         }
     }
     Ok(())
+}
+
+#[test]
+fn soft_state_and_aggregates_are_right_at_rest() {
+    soft_state_at_rest(25, 0.0);
+}
+
+#[test]
+fn soft_state_and_aggregates_are_right_at_rest_after_crashes() {
+    soft_state_at_rest(25, 0.15);
+}
+
+fn soft_state_at_rest(few: u64, crashes: f64) {
+    let (mut programs, derived) = (0, Cell::new(0));
+    for seed in cases(few) {
+        let mut random = Rng::new(seed);
+        let program = soft::program_at_rest(&mut random);
+        let steps = random_steps(&mut random, &program, crashes);
+        report(seed, &program, &steps, |step| format!("{step:?}"), &|program, steps| {
+            run_to_rest(program, steps, seed, &derived)
+        });
+        programs += 1;
+    }
+    assert!(derived.get() > programs, "{} soft rows in {programs} programs", derived.get());
+}
+
+/// Soft rows that stand are put in again twice a second. Adds the number of rows that are derived
+/// from soft state.
+fn run_to_rest(
+    program: &Program,
+    steps: &[Step],
+    seed: u64,
+    derived: &Cell<usize>,
+) -> Result<(), String> {
+    let mut network = evil_network(program, seed);
+    let mut asserted = State::new();
+    let is_soft = |name: &String| program.lifetimes.contains_key(name);
+    let run_for = |network: &mut Network, asserted: &State, seconds: u32, dead: Option<usize>| {
+        for _ in 0..2 * seconds {
+            for (name, rows) in asserted.iter().filter(|(name, _)| is_soft(name)) {
+                for row in rows.iter().filter(|row| Some(at(row)) != dead) {
+                    network.inject(at(row) as u32, &tuple(name, row));
+                }
+            }
+            network.run_for(0.5);
+        }
+    };
+    for step in steps {
+        match step {
+            Step::Put(name, row) => {
+                asserted.entry(name.clone()).or_default().insert(row.clone());
+                network.inject(at(row) as u32, &tuple(name, row));
+            }
+            Step::Cut(name, row) => {
+                asserted.entry(name.clone()).or_default().remove(row);
+                network.delete(at(row) as u32, &tuple(name, row));
+            }
+            Step::Wait(ms) => {
+                network.run_for(*ms as f64 / 1000.0);
+                run_for(&mut network, &asserted, 1, None);
+            }
+            Step::Crash(victim) => {
+                network.crash(*victim as u32);
+                run_for(&mut network, &asserted, 1, Some(*victim));
+                network.restart(*victim as u32);
+                for (name, rows) in &asserted {
+                    for row in rows.iter().filter(|row| at(row) == *victim) {
+                        network.inject(*victim as u32, &tuple(name, row));
+                    }
+                }
+                run_for(&mut network, &asserted, 1, None);
+            }
+        }
+    }
+    run_for(&mut network, &asserted, 70, None);
+    let (held, wanted) = (held(&network, program, NODES), soft::at_rest(program, &asserted));
+    let tables = program.layers[1..].iter().flatten().filter(|(name, _)| is_soft(name));
+    derived.set(derived.get() + tables.map(|(name, _)| wanted[name].len()).sum::<usize>());
+    match held == wanted {
+        true => Ok(()),
+        false => Err(difference(&held, &wanted)),
+    }
 }

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::evaluate::{Derivation, Row, State, evaluate, heads};
-use super::program::{Program, Reach};
+use super::program::{Program, Reach, Rule};
 use tidemill_stdx::rng::Rng;
 
 /// What is done at the start of a second.
@@ -45,6 +45,61 @@ pub fn program(random: &mut Rng, reach: Reach) -> Program {
         }
     }
     program
+}
+
+/// How long soft rows live in [`program_at_rest`]: a lost refresh in two is not missed.
+const LIFE_S: u32 = 9;
+
+/// A program for several nodes some of whose tables are soft, aggregates among them. If soft rows
+/// that stand are put in again all the time, what is there in the end follows from those that
+/// stand then, whatever was lost or crashed on the way: what soft state leads to is soft state,
+/// or an aggregate, and never leads to itself.
+pub fn program_at_rest(random: &mut Rng) -> Program {
+    let mut program = Program::random(random, Reach::Nodes);
+    for (name, _) in &program.layers[0] {
+        if random.chance(0.7) {
+            program.lifetimes.insert(name.clone(), LIFE_S);
+        }
+    }
+    for (name, _) in program.layers[1..].iter().flatten() {
+        if random.chance(0.2) {
+            program.lifetimes.insert(name.clone(), LIFE_S);
+        }
+    }
+    loop {
+        let soft = |name: &String| program.lifetimes.contains_key(name);
+        let hardened = program.rules.iter().find(|rule| {
+            let mut atoms = rule.body.iter().chain(&rule.negated);
+            let is_led_to = atoms.any(|atom| soft(&atom.relation));
+            rule.aggregate.is_none() && is_led_to && !soft(&rule.head.relation)
+        });
+        let Some(head) = hardened.map(|rule| rule.head.relation.clone()) else { break };
+        program.lifetimes.insert(head, LIFE_S);
+    }
+    let layer_of = |name: &String| {
+        program.layers.iter().position(|layer| layer.iter().any(|table| table.0 == *name))
+    };
+    let lifetimes = &program.lifetimes;
+    let leads_on = |rule: &Rule| {
+        let head = layer_of(&rule.head.relation);
+        let lower = rule.body.iter().all(|atom| layer_of(&atom.relation) < head);
+        lower || !lifetimes.contains_key(&rule.head.relation)
+    };
+    let rules = program.rules.iter().filter(|rule| leads_on(rule)).cloned().collect();
+    Program { rules, ..program }
+}
+
+/// What a program of [`program_at_rest`] comes to. A soft row is there if a rule derives it from
+/// soft rows, which come again and again; one that was derived once, from hard rows, has gone.
+pub fn at_rest(program: &Program, asserted: &State) -> State {
+    let soft = |name: &String| program.lifetimes.contains_key(name);
+    let mut program = program.clone();
+    let rules = std::mem::take(&mut program.rules);
+    let comes_again = |rule: &Rule| {
+        !soft(&rule.head.relation) || rule.body.iter().any(|atom| soft(&atom.relation))
+    };
+    program.rules = rules.into_iter().filter(comes_again).collect();
+    evaluate(&program, asserted, &|_, _, row| row[0].starts_with('"'))
 }
 
 /// The rows of all nodes and when they were put in or refreshed last.

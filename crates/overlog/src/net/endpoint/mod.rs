@@ -13,6 +13,7 @@ use tidemill_fabric::peer::Mode;
 use tidemill_fabric::reliable::PeerEvent;
 use tidemill_relation::{Seq, SeqBuilder, Value};
 
+use crate::net::admission::Admission;
 use crate::net::envelope::{self, Content, Envelope, Tuple};
 use crate::net::schema::{BodyError, ProgramSchema};
 use crate::net::values;
@@ -37,14 +38,15 @@ pub struct Received<'a> {
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     schema: Arc<ProgramSchema>,
+    admission: Admission,
     peers: fabric::Endpoint,
 }
 
 impl Endpoint {
     /// An endpoint without peers, for a node of that program.
-    pub fn new(schema: Arc<ProgramSchema>, config: Config) -> Endpoint {
+    pub fn new(schema: Arc<ProgramSchema>, admission: Admission, config: Config) -> Endpoint {
         let peers = fabric::Endpoint::new(schema.program(), config);
-        Endpoint { schema, peers }
+        Endpoint { schema, admission, peers }
     }
 
     /// The messages of the node's program.
@@ -90,9 +92,9 @@ impl Endpoint {
         now_ns: u64,
         deliver: &mut impl FnMut(Received<'_>),
     ) {
-        let schema = &self.schema;
+        let (schema, admission) = (&self.schema, &self.admission);
         self.peers.receive(address, bytes, now_ns, &mut |message, counters| {
-            deliver_all(schema, message, counters, deliver);
+            deliver_all(schema, admission, message, counters, deliver);
         });
     }
 
@@ -136,6 +138,7 @@ impl Endpoint {
 /// Gives the tuples of a message.
 fn deliver_all(
     schema: &ProgramSchema,
+    admission: &Admission,
     message: Message<'_>,
     counters: &mut Counters,
     deliver: &mut impl FnMut(Received<'_>),
@@ -145,8 +148,11 @@ fn deliver_all(
     };
     let mut columns = SeqBuilder::new();
     for tuple in &envelope.tuples {
-        match resolve(schema, envelope.program, tuple, &mut columns) {
+        match resolve(schema, admission, envelope.program, tuple, &mut columns) {
             Err(reason) => counters.count(reason),
+            Ok((relation, columns)) if !admission.is_here(relation, columns) => {
+                counters.count(Count::NotExported);
+            }
             Ok((relation, columns)) => {
                 counters.count(Count::Delivered);
                 deliver(Received { relation, columns, delete: tuple.delete, mode: message.mode });
@@ -182,6 +188,7 @@ fn encode(
 /// where a body's columns are put.
 fn resolve<'a>(
     schema: &ProgramSchema,
+    admission: &Admission,
     program: u64,
     tuple: &'a Tuple<'_>,
     space: &'a mut SeqBuilder,
@@ -191,6 +198,7 @@ fn resolve<'a>(
             return Err(Count::NoRelation);
         }
         let number = schema.number(tuple.name).ok_or(Count::UnknownRelation)?;
+        admission.admit(number, tuple.delete)?;
         let columns = tuple.columns.as_seq();
         // Of a relation without columns nothing says how many there are.
         let fits = |known| known == columns.len() || known == 0 && !columns.is_empty();
@@ -202,6 +210,7 @@ fn resolve<'a>(
     if program != schema.program() {
         return Err(Count::BadProgramBody);
     }
+    admission.admit(tuple.relation, tuple.delete)?;
     *space = SeqBuilder::new();
     schema.decode_body(tuple.relation, tuple.body, space).map_err(|error| match error {
         BodyError::UnknownRelation => Count::UnknownRelation,

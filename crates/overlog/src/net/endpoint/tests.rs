@@ -15,7 +15,7 @@ const MS: u64 = 1_000_000;
 
 fn endpoint(file: &str, relations: &[(&str, &[ColumnType])]) -> Endpoint {
     let schema = ProgramSchema::new(file, relations.iter().copied()).unwrap();
-    Endpoint::new(Arc::new(schema), Config::default())
+    Endpoint::new(Arc::new(schema), Admission::everything(), Config::default())
 }
 
 fn lone() -> Endpoint {
@@ -203,7 +203,7 @@ fn queues_to_a_peer_are_bounded() {
 fn idle_peers_make_room() {
     let mut pair = pair();
     let config = Config { peers_max: 2, ..Config::default() };
-    pair[1] = Endpoint::new(pair[1].schema().clone(), config);
+    pair[1] = Endpoint::new(pair[1].schema().clone(), Admission::everything(), config);
     ping(&mut pair[0], 1, Mode::BestEffort, 0);
     let datagram = outgoing(&mut pair[0], 0).remove(0);
     let mut delivered = Vec::new();

@@ -1,0 +1,278 @@
+//! One name and what this side has with it.
+//!
+//! ```text
+//!            asked: the first message has gone        finished: the third has
+//! attempt    ------------------------------> answer ------------------------> confirmed by data
+//!                                                                                   |
+//! challenge  another identity wants the name: the holder is asked for a sign        v
+//! sessions   previous <---------------- replaced ---------------------------- current
+//! waiting    content without a session, in order
+//! ```
+
+use std::collections::VecDeque;
+
+use super::cookie::Cookie;
+use super::handshake::Handshake;
+use super::keys::{FleetKey, PublicKey};
+use super::mac::Tag;
+use super::session::{OVERLAP_NS, Session};
+use crate::counters::{Count, Counters};
+
+/// How long content waits for a session.
+pub const WAIT_NS: u64 = 10_000_000_000;
+
+/// Bytes of content that wait for one peer.
+pub const WAIT_BYTES_MAX: usize = 64 << 10;
+
+/// How long a handshake that this side began may take; then another begins, if it is needed.
+pub(super) const ATTEMPT_NS: u64 = 5_000_000_000;
+
+/// When a message of a handshake goes again for the first time; then after twice the time, ...
+pub(super) const RESEND_MIN_NS: u64 = 250_000_000;
+const RESEND_MAX_NS: u64 = 2_000_000_000;
+
+/// How long the holder of a name has to show that it lives.
+pub(super) const CHALLENGE_NS: u64 = 3_000_000_000;
+
+/// How often it is asked meanwhile.
+pub(super) const PING_NS: u64 = 750_000_000;
+
+/// When a side that has only received says that it lives.
+pub(super) const KEEPALIVE_NS: u64 = 2_000_000_000;
+
+/// After sending for so long without any answer new keys are made: the other side may have
+/// forgotten the old ones.
+pub(super) const UNANSWERED_NS: u64 = 5_000_000_000;
+
+/// A handshake that this side has begun.
+pub(super) struct Attempt {
+    pub(super) index: u32,
+    pub(super) key: FleetKey,
+    pub(super) begun_ns: u64,
+    pub(super) resend_at_ns: u64,
+    wait_ns: u64,
+    /// What goes again.
+    pub(super) message: Vec<u8>,
+    /// The hash of the first message.
+    pub(super) first: Tag,
+    pub(super) cookie: Option<Cookie>,
+    pub(super) stage: Stage,
+}
+
+/// How far it is.
+pub(super) enum Stage {
+    /// The first message has gone.
+    Asked(Handshake),
+    /// The third has gone, and nothing has shown that it came.
+    Finished(Box<Session>, PublicKey),
+    /// It came to nothing; the next one begins when its time is over.
+    Over,
+}
+
+impl Attempt {
+    pub(super) fn new(
+        index: u32,
+        key: FleetKey,
+        handshake: Handshake,
+        (message, first): (Vec<u8>, Tag),
+        now_ns: u64,
+    ) -> Attempt {
+        let stage = Stage::Asked(handshake);
+        let resend_at_ns = now_ns.saturating_add(RESEND_MIN_NS);
+        let (begun_ns, wait_ns, cookie) = (now_ns, RESEND_MIN_NS, None);
+        Attempt { index, key, begun_ns, resend_at_ns, wait_ns, message, first, cookie, stage }
+    }
+
+    /// The third message goes now.
+    pub(super) fn finish(&mut self, message: Vec<u8>, stage: Stage, now_ns: u64) {
+        self.message = message;
+        self.stage = stage;
+        self.begun_ns = now_ns;
+        self.wait_ns = RESEND_MIN_NS;
+        self.resend_at_ns = now_ns.saturating_add(RESEND_MIN_NS);
+    }
+
+    /// Whether its message goes again now.
+    pub(super) fn takes_resend(&mut self, now_ns: u64) -> bool {
+        if now_ns < self.resend_at_ns || matches!(self.stage, Stage::Over) {
+            return false;
+        }
+        self.wait_ns = (self.wait_ns * 2).min(RESEND_MAX_NS);
+        self.resend_at_ns = now_ns.saturating_add(self.wait_ns);
+        true
+    }
+
+    pub(super) fn ends_ns(&self) -> u64 {
+        self.begun_ns.saturating_add(ATTEMPT_NS)
+    }
+
+    fn next_ns(&self) -> u64 {
+        match self.stage {
+            Stage::Over => self.ends_ns(),
+            Stage::Asked(_) | Stage::Finished(..) => self.resend_at_ns.min(self.ends_ns()),
+        }
+    }
+}
+
+/// A session by another identity than the one that has the name.
+pub(super) struct Challenge {
+    pub(super) session: Session,
+    pub(super) identity: PublicKey,
+    pub(super) route: Box<str>,
+    /// The third message, where this side has begun: it goes if the holder is silent.
+    pub(super) finish: Option<Vec<u8>>,
+    pub(super) until_ns: u64,
+    pub(super) ping_at_ns: u64,
+}
+
+/// One name; see the module.
+pub(super) struct Peer {
+    pub(super) name: Box<str>,
+    pub(super) route: Box<str>,
+    /// Whose sessions there are.
+    pub(super) identity: Option<PublicKey>,
+    /// When its identity last changed.
+    pub(super) since_ns: u64,
+    pub(super) current: Option<Session>,
+    pub(super) previous: Option<Session>,
+    pub(super) attempt: Option<Attempt>,
+    pub(super) challenge: Option<Challenge>,
+    waiting: VecDeque<(u64, Vec<u8>)>,
+    waiting_bytes: usize,
+    pub(super) heard_ns: u64,
+    /// Since when nothing has come after what was sent.
+    pub(super) unanswered_ns: Option<u64>,
+    pub(super) keepalive_at_ns: Option<u64>,
+    /// When the peer's timer is set, as the guard has it.
+    pub(super) timer: Option<u64>,
+}
+
+impl Peer {
+    pub(super) fn new(name: &str, now_ns: u64) -> Peer {
+        Peer {
+            name: name.into(),
+            route: name.into(),
+            identity: None,
+            since_ns: now_ns,
+            current: None,
+            previous: None,
+            attempt: None,
+            challenge: None,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            heard_ns: now_ns,
+            unanswered_ns: None,
+            keepalive_at_ns: None,
+            timer: None,
+        }
+    }
+
+    /// The session to send by.
+    pub(super) fn session(&mut self, now_ns: u64) -> Option<&mut Session> {
+        self.current.as_mut().filter(|session| session.is_alive(now_ns))
+    }
+
+    /// Whether the name is held, by another identity than this.
+    pub(super) fn is_held_against(&self, identity: PublicKey, now_ns: u64) -> bool {
+        let sessions = [&self.current, &self.previous];
+        let is_held = sessions.into_iter().flatten().any(|session| session.is_alive(now_ns));
+        is_held && self.identity.is_some_and(|held| held != identity)
+    }
+
+    /// Adds content to what waits; false if there is too much.
+    pub(super) fn wait(&mut self, content: &[u8], now_ns: u64) -> bool {
+        if self.waiting_bytes + content.len() > WAIT_BYTES_MAX {
+            return false;
+        }
+        self.waiting_bytes += content.len();
+        self.waiting.push_back((now_ns, content.to_vec()));
+        true
+    }
+
+    /// The next content that waits.
+    pub(super) fn take_waiting(&mut self) -> Option<Vec<u8>> {
+        let (_, content) = self.waiting.pop_front()?;
+        self.waiting_bytes -= content.len();
+        Some(content)
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Gives up what has waited for too long.
+    pub(super) fn expire_waiting(&mut self, now_ns: u64, counters: &mut Counters) {
+        while self.waiting_ends_ns().is_some_and(|at| at <= now_ns) {
+            self.take_waiting();
+            counters.count(Count::NoSession);
+        }
+    }
+
+    fn waiting_ends_ns(&self) -> Option<u64> {
+        self.waiting.front().map(|&(at, _)| at.saturating_add(WAIT_NS))
+    }
+
+    /// Puts a session in use; what it leaves are the indices that are free now.
+    pub(super) fn install(
+        &mut self,
+        session: Session,
+        identity: PublicKey,
+        now_ns: u64,
+    ) -> Vec<u32> {
+        let mut freed = Vec::new();
+        if self.identity != Some(identity) {
+            freed.extend(self.current.take().map(|old| old.local));
+            freed.extend(self.previous.take().map(|old| old.local));
+            self.since_ns = now_ns;
+        }
+        self.identity = Some(identity);
+        if let Some(mut old) = self.current.replace(session) {
+            old.ends_ns = old.ends_ns.min(now_ns.saturating_add(OVERLAP_NS));
+            freed.extend(self.previous.replace(old).map(|older| older.local));
+        }
+        self.unanswered_ns = None;
+        freed
+    }
+
+    /// Drops sessions whose time is over; the indices that are free now.
+    pub(super) fn expire_sessions(&mut self, now_ns: u64) -> Vec<u32> {
+        let mut freed = Vec::new();
+        for session in [&mut self.current, &mut self.previous] {
+            freed.extend(session.take_if(|session| !session.is_alive(now_ns)).map(|old| old.local));
+        }
+        if self.current.is_none() && self.previous.is_none() {
+            self.identity = None;
+            self.keepalive_at_ns = None;
+            self.unanswered_ns = None;
+        }
+        freed
+    }
+
+    /// True if nothing would be lost with it.
+    pub(super) fn is_idle(&self) -> bool {
+        self.is_quiet() && self.current.is_none() && self.previous.is_none()
+    }
+
+    /// True if nothing is under way.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.attempt.is_none() && self.challenge.is_none() && self.waiting.is_empty()
+    }
+
+    /// All indices that lead to it.
+    pub(super) fn indices(&self) -> impl Iterator<Item = u32> {
+        let sessions = [&self.current, &self.previous].into_iter().flatten();
+        let challenge = self.challenge.iter().map(|challenge| challenge.session.local);
+        let attempt = self.attempt.iter().map(|attempt| attempt.index);
+        sessions.map(|session| session.local).chain(challenge).chain(attempt)
+    }
+
+    /// When there is something to do.
+    pub(super) fn next_timeout(&self) -> Option<u64> {
+        let sessions = [&self.current, &self.previous].into_iter().flatten();
+        let sessions = sessions.map(|session| session.ends_ns).min();
+        let attempt = self.attempt.as_ref().map(Attempt::next_ns);
+        let challenge = self.challenge.as_ref().map(|one| one.until_ns.min(one.ping_at_ns));
+        let times = [sessions, attempt, challenge, self.waiting_ends_ns(), self.keepalive_at_ns];
+        times.into_iter().flatten().min()
+    }
+}

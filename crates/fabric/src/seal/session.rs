@@ -1,0 +1,150 @@
+//! A session: what two sides have after a handshake, and what goes through it.
+//!
+//! ```text
+//!        0 s                      120 s              180 s
+//! keys   |  used                  |  used and replaced  |  ended
+//! ```
+//! What is sealed is a kind, one byte, and the content. The counter of a datagram is its nonce, so
+//! each is used once, and it cannot be changed without being noticed.
+
+use snow::StatelessTransportState;
+
+use super::frame::{DATA_HEAD_BYTES, put_data_head};
+use super::mac::{MAC_BYTES, Tag};
+use super::window::Window;
+
+/// After this time new keys are made.
+pub const REKEY_NS: u64 = 120_000_000_000;
+
+/// How much later the side that answered the handshake begins, if the other has not.
+pub(super) const REKEY_GRACE_NS: u64 = 10_000_000_000;
+
+/// How long a session lives after its keys were or should have been replaced.
+pub const OVERLAP_NS: u64 = 60_000_000_000;
+
+/// After so many datagrams new keys are made.
+pub const REKEY_DATAGRAMS: u64 = 1 << 32;
+
+/// Bytes that sealing adds to a datagram.
+pub const SEAL_BYTES: usize = DATA_HEAD_BYTES + 1 + MAC_BYTES;
+
+/// Why a datagram was not opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum OpenError {
+    /// It has come before, or too late to tell.
+    Replayed,
+    /// It was not sealed by this session.
+    Forged,
+}
+
+/// A session; see the module.
+pub(super) struct Session {
+    transport: StatelessTransportState,
+    /// By which the other side names it.
+    pub(super) local: u32,
+    /// By which this side names it to the other.
+    pub(super) remote: u32,
+    pub(super) is_initiator: bool,
+    pub(super) since_ns: u64,
+    /// When it ends, if nothing ends it before.
+    pub(super) ends_ns: u64,
+    /// The hash of the third message that began it, where this side answered: should it come again,
+    /// its sender has not heard that it came.
+    pub(super) finish: Option<Tag>,
+    next: u64,
+    window: Window,
+    space: Vec<u8>,
+}
+
+impl Session {
+    pub(super) fn new(
+        transport: StatelessTransportState,
+        [local, remote]: [u32; 2],
+        is_initiator: bool,
+        now_ns: u64,
+    ) -> Session {
+        Session {
+            transport,
+            local,
+            remote,
+            is_initiator,
+            since_ns: now_ns,
+            ends_ns: now_ns.saturating_add(REKEY_NS + OVERLAP_NS),
+            finish: None,
+            next: 0,
+            window: Window::default(),
+            space: Vec::new(),
+        }
+    }
+
+    /// Whether it may still be used.
+    pub(super) fn is_alive(&self, now_ns: u64) -> bool {
+        now_ns < self.ends_ns && self.next < 2 * REKEY_DATAGRAMS
+    }
+
+    /// Whether this side should make new keys.
+    pub(super) fn is_old(&self, now_ns: u64) -> bool {
+        let grace = if self.is_initiator { 0 } else { REKEY_GRACE_NS };
+        now_ns.saturating_sub(self.since_ns) >= REKEY_NS + grace || self.next >= REKEY_DATAGRAMS
+    }
+
+    /// Has sent no datagram yet.
+    pub(super) fn is_unused(&self) -> bool {
+        self.next == 0
+    }
+
+    /// As after so many datagrams.
+    #[cfg(test)]
+    pub(super) fn skip_to(&mut self, counter: u64) {
+        self.next = counter;
+    }
+
+    /// Seals content of a kind as a datagram, which replaces what is in `out`.
+    ///
+    /// # Errors
+    /// The content is over 64 KiB.
+    pub(super) fn seal(
+        &mut self,
+        kind: u8,
+        content: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), snow::Error> {
+        self.space.clear();
+        self.space.push(kind);
+        self.space.extend_from_slice(content);
+        out.clear();
+        out.resize(content.len() + SEAL_BYTES, 0);
+        put_data_head(out, self.remote, self.next);
+        let sealed = &mut out[DATA_HEAD_BYTES..];
+        self.transport.write_message(self.next, &self.space, sealed)?;
+        self.next += 1;
+        Ok(())
+    }
+
+    /// Opens what was sealed under that counter; its kind. The content replaces what is in `out`.
+    pub(super) fn open(
+        &mut self,
+        counter: u64,
+        sealed: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<u8, OpenError> {
+        if !self.window.accepts(counter) {
+            return Err(OpenError::Replayed);
+        }
+        out.clear();
+        out.resize(sealed.len(), 0);
+        let opened = self.transport.read_message(counter, sealed, out);
+        let length = opened.map_err(|_| OpenError::Forged)?;
+        if length == 0 {
+            return Err(OpenError::Forged);
+        }
+        self.window.note(counter);
+        out.truncate(length);
+        Ok(out.remove(0))
+    }
+
+    /// Whether that counter is beyond all that have come.
+    pub(super) fn is_newest(&self, counter: u64) -> bool {
+        self.window.is_newest(counter)
+    }
+}

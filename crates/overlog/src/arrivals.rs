@@ -1,0 +1,61 @@
+//! What other nodes may send.
+//!
+//! A tuple from the network is taken if some rule of the program ships tuples of its relation to
+//! another location, or if the program or the command line exports the relation. All else is
+//! refused: a stranger who knows the names of relations can neither put rows into tables that only
+//! rules of this node fill, nor take any out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tidemill_relation::plan::{Action, RelationId};
+
+/// Relations whose tuples mean something to the system itself. They are never taken from others,
+/// whatever a program says.
+const RESERVED: &[&str] = &["violation", "unsettled", "history", "periodic"];
+
+/// Namespaces of the system.
+const RESERVED_SPACES: &[&str] = &["sys::", "sim::"];
+
+/// True for relations whose tuples are never taken from the network.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name) || RESERVED_SPACES.iter().any(|space| name.starts_with(space))
+}
+
+/// The relations that other nodes may send.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Arrivals {
+    relations: BTreeMap<RelationId, Arrival>,
+}
+
+/// What may arrive of one relation.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Arrival {
+    /// Tuples that are put in, and events.
+    pub inserts: bool,
+    /// Rows that are taken out.
+    pub deletes: bool,
+    /// Columns of which one holds the address of the node that the tuple is for.
+    pub locations: BTreeSet<u32>,
+}
+
+impl Arrivals {
+    /// Takes what rules do to a relation elsewhere.
+    pub fn allow(&mut self, relation: RelationId, action: Action, location: u32) {
+        let arrival = self.relations.entry(relation).or_default();
+        match action {
+            Action::Emit | Action::Insert => arrival.inserts = true,
+            Action::Delete => arrival.deletes = true,
+        }
+        arrival.locations.insert(location);
+    }
+
+    /// Takes nothing of a relation.
+    pub fn refuse(&mut self, relation: RelationId) {
+        self.relations.remove(&relation);
+    }
+
+    /// What may arrive of a relation.
+    pub fn get(&self, relation: RelationId) -> Option<&Arrival> {
+        self.relations.get(&relation)
+    }
+}

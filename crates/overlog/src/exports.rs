@@ -1,0 +1,133 @@
+//! `export(p).`, and what a program reads that nothing brings.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tidemill_relation::plan::Action;
+use tidemill_stdx::diag::{Diagnostic, Span};
+
+use crate::arrivals::is_reserved;
+use crate::ast::{Name, Program, Statement, Term};
+use crate::check::symbols::{self, Symbols};
+use crate::check::{Checked, system};
+use crate::compile::Options;
+use crate::ir::Catalog;
+
+/// A relation that is exported, and whether its deletions are, too.
+pub(crate) type Exported = BTreeMap<String, bool>;
+
+/// What the program and the options export, by name.
+pub(crate) fn exported(program: &Program, options: &Options) -> Exported {
+    let mut exported: Exported = options.exports.iter().map(|name| (name.clone(), false)).collect();
+    for statement in program.flat() {
+        if let Statement::Export(it) = statement {
+            *exported.entry(it.name.resolved.clone()).or_default() |= it.delete;
+        }
+    }
+    exported
+}
+
+/// Notes what is exported among what other nodes may send.
+pub(crate) fn allow(exported: &Exported, catalog: &mut Catalog) {
+    for (name, &delete) in exported {
+        let Some(id) = catalog.find(name).filter(|_| !is_reserved(name)) else { continue };
+        for location in catalog.locations(id) {
+            catalog.arrivals.allow(id, Action::Insert, location);
+            if delete {
+                catalog.arrivals.allow(id, Action::Delete, location);
+            }
+        }
+    }
+}
+
+/// Takes the system's relations out of what other nodes may send; warns of rules that ship them.
+pub(crate) fn refuse_reserved(
+    checked: &Checked<'_>,
+    catalog: &mut Catalog,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let mut reserved = BTreeSet::new();
+    for rule in &checked.rules {
+        let name = &rule.ast.head.name;
+        let relation = system::canonical(&name.resolved);
+        let Some(id) = catalog.find(relation).filter(|_| is_reserved(relation)) else { continue };
+        if catalog.arrivals.get(id).is_some() {
+            reserved.insert(id);
+            let message = format!("tuples of `{}` are never taken from the network", name.written);
+            let found = Diagnostic::warning("system-relation", rule.ast.head.span, message);
+            diagnostics.push(found.help("derive it where the body is, or ship another relation"));
+        }
+    }
+    reserved.into_iter().for_each(|id| catalog.arrivals.refuse(id));
+}
+
+/// Refuses to export what is not there, or what is the system's.
+pub(crate) fn check_options(
+    program: &Program,
+    symbols: &Symbols<'_>,
+    options: &Options,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let Some(&file) = program.files.first() else { return };
+    let span = Span { file, start: 0, end: 0 };
+    for name in &options.exports {
+        let why = match symbols.get(name) {
+            _ if is_reserved(name) => "its tuples are never taken from the network",
+            None => "nothing in this program is called so",
+            Some(_) => continue,
+        };
+        let message = format!("`{name}` cannot be exported: {why}");
+        diagnostics.push(Diagnostic::error("undefined-relation", span, message));
+    }
+}
+
+/// Warnings of relations that are read or watched and come from nowhere: no rule, fact or stage
+/// yields them, the program does not export them, and `injected` does not name them.
+pub fn no_source(
+    program: &Program,
+    options: &Options,
+    injected: &BTreeSet<String>,
+) -> Vec<Diagnostic> {
+    let symbols = symbols::collect(program, &options.operators, &mut Vec::new());
+    let mut diagnostics = Vec::new();
+    let exported = exported(program, options);
+    let mut seen = BTreeSet::new();
+    for_each_use(program, &mut |name| {
+        let relation = system::canonical(&name.resolved);
+        let brought = |relation: &str| {
+            relation == system::PERIODIC
+                || exported.contains_key(relation)
+                || injected.contains(relation)
+        };
+        let Some(symbol) = symbols.get(relation) else { return };
+        if symbol.derived || symbol.system.is_some() || brought(relation) {
+            return;
+        }
+        if seen.insert(relation.to_owned()) {
+            let message = format!("nothing in this program brings `{}`", name.written);
+            let help = format!(
+                "`export({}).` lets other nodes send it; `--fact`, `--inject` and scripts bring it",
+                name.written
+            );
+            diagnostics.push(Diagnostic::warning("no-source", name.span, message).help(help));
+        }
+    });
+    diagnostics
+}
+
+/// Calls `see` with each name of a relation that is read or watched, in the order of the text.
+fn for_each_use<'a>(program: &'a Program, see: &mut impl FnMut(&'a Name)) {
+    for statement in program.flat() {
+        match statement {
+            Statement::Watch(it) => see(&it.name),
+            Statement::WatchMod(it) => see(&it.name),
+            Statement::Query(it) => see(&it.pattern.name),
+            Statement::Stage(it) => see(&it.input),
+            Statement::Rule(it) => it.body.iter().for_each(|term| match term {
+                Term::Predicate(predicate) => see(&predicate.functor.name),
+                Term::AggView(view) => see(&view.of.name),
+                Term::Assign(_) | Term::Condition(_) => {}
+            }),
+            _ => {}
+        }
+    }
+}

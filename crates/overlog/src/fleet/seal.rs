@@ -1,0 +1,128 @@
+//! Sealed datagrams between a node's socket and its mail.
+
+use std::io;
+
+use tidemill_event::{Endpoint, Host};
+use tidemill_fabric::counters::Counters;
+use tidemill_fabric::seal::keys::{FleetKeys, Identity as Keys, KnownPeers};
+use tidemill_fabric::seal::{
+    Config, Context, DATAGRAM_BYTES_MAX, Guard, NoEntropy, Port, SEAL_BYTES,
+};
+
+use tidemill_stdx::log::Level;
+use tidemill_stdx::say;
+
+use super::Alive;
+use crate::net::mail::canonical;
+
+/// What this file says at most.
+const CEILING: Level = Level::Debug;
+
+/// Bytes of a datagram before it is sealed.
+pub(super) const CONTENT_BYTES: usize = DATAGRAM_BYTES_MAX - SEAL_BYTES;
+
+/// Peers that a node keeps sessions with.
+const PEERS_MAX: usize = 4096;
+
+/// How the nodes of a fleet seal what they send each other.
+#[derive(Clone, Debug)]
+pub struct Seal {
+    /// What they all have.
+    pub keys: FleetKeys,
+    /// Who they are; if nothing is given, each is somebody new at each start.
+    pub identity: Option<Keys>,
+    /// Whom they hear; if nothing is given, all that have a key.
+    pub known: Option<KnownPeers>,
+}
+
+impl Seal {
+    /// The guard of a node that starts under that address.
+    pub(super) fn guard(&self, address: &str, host: &mut dyn Host) -> io::Result<Guard> {
+        let identity = match &self.identity {
+            Some(identity) => identity.clone(),
+            None => Keys::new(entropy(host)?),
+        };
+        let (keys, known) = (self.keys.clone(), self.known.clone());
+        let name = canonical(address).into();
+        Ok(Guard::new(Config { name, keys, identity, known, peers_max: PEERS_MAX }))
+    }
+}
+
+/// 32 random bytes that nobody can guess.
+pub(super) fn entropy(host: &mut dyn Host) -> io::Result<[u8; 32]> {
+    let mut bytes = [0; 32];
+    host.fill_entropy(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The socket and the randomness that a guard works with.
+pub(super) struct HostPort<'a> {
+    pub(super) host: &'a mut dyn Host,
+    pub(super) endpoint: Endpoint,
+    /// Datagrams that the host did not take.
+    pub(super) unsent: u64,
+}
+
+impl Port for HostPort<'_> {
+    fn send(&mut self, route: &str, datagram: &[u8]) {
+        self.unsent += u64::from(self.host.send(self.endpoint, route, datagram).is_err());
+    }
+
+    fn fill_entropy(&mut self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
+        self.host.fill_entropy(bytes).map_err(|_| NoEntropy)
+    }
+}
+
+impl Alive {
+    /// Takes a sealed datagram; returns how many events came of it.
+    pub(super) fn open(
+        &mut self,
+        host: &mut dyn Host,
+        route: &str,
+        bytes: &[u8],
+        now_ns: u64,
+    ) -> usize {
+        let drops = self.mail.counters().drops();
+        let content = self.guarded(host, now_ns, |guard, cx| {
+            let content = guard.receive(route, bytes, cx)?;
+            Some((content.name.to_owned(), content.bytes.to_vec()))
+        });
+        if let Some(reason) = self.mail.counters().dropped_since(drops) {
+            let name = &self.node.identity().address;
+            let length = bytes.len();
+            say!(Debug, "net", "{name}: refused {length} bytes from {route}: {}", reason.name());
+        }
+        match content.flatten() {
+            Some((peer, bytes)) => self.take_in(&peer, &bytes, now_ns),
+            None => 0,
+        }
+    }
+
+    /// Seals and sends what the mail has ready.
+    pub(super) fn seal_all(&mut self, host: &mut dyn Host, now_ns: u64) {
+        let Some(guard) = &mut self.guard else { return };
+        let mut counters = Counters::new();
+        let mut port = HostPort { host, endpoint: self.endpoint, unsent: 0 };
+        let mut context = Context { now_ns, port: &mut port, counters: &mut counters };
+        self.mail.flush(now_ns, &mut |to, datagram| guard.send(to, datagram, &mut context));
+        self.mail.counters_mut().merge(&counters);
+        self.mail.count_unsent(port.unsent);
+    }
+
+    /// Gives the guard a turn; nothing if the node has none.
+    pub(super) fn guarded<T>(
+        &mut self,
+        host: &mut dyn Host,
+        now_ns: u64,
+        f: impl FnOnce(&mut Guard, &mut Context<'_>) -> T,
+    ) -> Option<T> {
+        let guard = self.guard.as_mut()?;
+        let mut counters = Counters::new();
+        let mut port = HostPort { host, endpoint: self.endpoint, unsent: 0 };
+        let mut context = Context { now_ns, port: &mut port, counters: &mut counters };
+        let result = f(guard, &mut context);
+        self.mail.counters_mut().merge(&counters);
+        self.mail.count_unsent(port.unsent);
+        Some(result)
+    }
+}

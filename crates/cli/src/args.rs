@@ -1,19 +1,22 @@
 //! The command line: verbs, options and their help.
 //!
-//! Options that concern kinds of programs other than rules are accepted, so that scripts work
-//! with programs of every kind; [`idle`] tells which of those given have nothing to act on.
+//! A verb takes the options of all kinds of programs; `unused` says which of those given have
+//! nothing to act on in the program at hand, which is a usage error.
 
-mod idle;
 mod messages;
 mod options;
+mod unused;
 mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use idle::{idle, idle_in_components, idle_sim_with_components, idle_with_components};
 pub use messages::{DecoderKind, InputForm, MessagesArgs, OutputForm};
 pub use options::{
-    Engine, EngineKind, ExplainArgs, Fabric, Form, QueryArgs, RunArgs, SimArgs, Tuples,
+    Engine, EngineKind, ExplainArgs, Fabric, Form, Keys, QueryArgs, RunArgs, SimArgs, Tuples,
+};
+pub use unused::{
+    unused, unused_explaining_graphs, unused_explaining_schemas, unused_in_check,
+    unused_in_components, unused_in_graphs, unused_sim_with_components, unused_with_components,
 };
 pub use values::Define;
 
@@ -143,6 +146,12 @@ pub enum Verb {
         tidemill top 4711 --form prometheus\n  \
         tidemill top localhost:10000")]
     Top(TopArgs),
+    /// Make the key of a fleet, or the identity of a node
+    #[command(after_help = "Examples:\n  \
+        tidemill key fleet.key\n  \
+        tidemill key --identity node.identity\n  \
+        tidemill run ring.olg --key fleet.key --identity node.identity")]
+    Key(KeyArgs),
     /// Print completions for a shell
     #[command(after_help = "Example:\n  tidemill completions bash > \
         ~/.local/share/bash-completion/completions/tidemill")]
@@ -150,6 +159,18 @@ pub enum Verb {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+/// `key`.
+#[derive(Args, Debug)]
+pub struct KeyArgs {
+    /// Write it here, readable by its owner only, and do not replace what is there; without it,
+    /// print it
+    #[arg(value_name = "FILE")]
+    pub file: Option<std::path::PathBuf>,
+    /// Make an identity, and print its public half
+    #[arg(long)]
+    pub identity: bool,
 }
 
 /// `top`.

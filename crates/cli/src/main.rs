@@ -83,6 +83,7 @@ fn run(cli: Cli) -> Status {
         Verb::Functions { name } => verbs::functions(name.as_deref(), report),
         Verb::Apps { name } => verbs::apps(name.as_deref(), report),
         Verb::Top(args) => verbs::top(&args, report),
+        Verb::Key(args) => verbs::key(&args, report),
         Verb::Completions { shell } => verbs::completions(shell),
     }
 }

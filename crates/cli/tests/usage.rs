@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use crate::common::{Folder, PING, run, status, stderr, stdout, tidemill};
 
-const VERBS: [&str; 11] = [
+const VERBS: [&str; 12] = [
     "run",
     "sim",
     "check",
@@ -16,6 +16,7 @@ const VERBS: [&str; 11] = [
     "proto check",
     "query",
     "functions",
+    "key",
     "completions",
 ];
 
@@ -52,6 +53,9 @@ fn mistakes_in_the_command_line_have_status_2() {
         "run x.olg --listen a:1 --nodes 2",
         "run x.olg --fabric pigeons",
         "run x.olg --memory much",
+        "run x.olg --identity node.identity",
+        "run x.olg --peers peers",
+        "run x.olg --fabric tcp --key fleet.key",
         "check",
         "check x.olg -D 1=2",
         "check x.olg --log sched=loud",
@@ -66,6 +70,69 @@ fn mistakes_in_the_command_line_have_status_2() {
         let output = run(arguments);
         assert_eq!(status(&output), 2, "{arguments}: {}", stderr(&output));
         assert!(stdout(&output).is_empty() && !stderr(&output).is_empty(), "{arguments}");
+    }
+}
+
+/// An option that has nothing to act on in the given program is a mistake, and nothing runs.
+#[test]
+fn options_without_effect_are_mistakes_in_programs_of_all_kinds() {
+    let folder = Folder::new();
+    let rules = folder.file("ping.olg", PING);
+    let components = folder.file("main.com", "COMPONENT Main; BEGIN WRITE(1) END Main;");
+    let graph = "src :: Generator { frames: [\"hex 61\"] }\nend :: Sink\nsrc -> end.input\n";
+    let graph = folder.file("a.flow", graph);
+    let schema = folder.file("a.proto", "syntax = \"proto3\"; message M { int32 x = 1; }");
+    let rules_only = ["--listen a:1", "--nodes 1", "--fact f(1)", "--inject e(1)", "--json"];
+    let components_only = ["--memory 1G", "--stack 1M", "--root .", "--png a.png"];
+    let mut cases = Vec::new();
+    for option in rules_only.iter().chain(&["--turn-limit 9", "--fabric tcp"]) {
+        cases.push(format!("run {components} {option}"));
+        cases.push(format!("run {graph} {option}"));
+    }
+    for option in components_only.iter().chain(&["--no-checkpoints"]) {
+        cases.push(format!("run {rules} {option}"));
+        cases.push(format!("run {graph} {option}"));
+    }
+    for option in ["-D A=1", "-I .", "--busy-wait", "--engine dispatch"] {
+        cases.push(format!("run {components} {option}"));
+    }
+    let faults = ["--nodes 2", "--loss 0.1", "--churn 5", "--latency 1..2", "--script s"];
+    for option in faults.iter().chain(&["--trace", "--fact f(1)", "--json", "-D A=1"]) {
+        cases.push(format!("sim {components} {option}"));
+    }
+    cases.extend([
+        format!("run {graph} --engine interpret"),
+        format!("run {graph} --workers 2"),
+        format!("run {rules} --workers 2"),
+        format!("run {rules} --busy-wait"),
+        format!("explain {graph} --type M"),
+        format!("explain {components} --type M"),
+        format!("explain {components} -D A=1"),
+        format!("explain {rules} --type M"),
+        format!("explain {schema} --form dot"),
+        format!("explain {schema} -D A=1"),
+        format!("check {components} -D A=1"),
+        format!("check {components} -I ."),
+        format!("check {schema} -D A=1"),
+    ]);
+    for arguments in cases {
+        let output = run(&arguments);
+        let said = stderr(&output);
+        assert_eq!(status(&output), 2, "{arguments}: {said}");
+        assert!(said.contains(" has no effect here: "), "{arguments}: {said}");
+        assert!(stdout(&output).is_empty(), "{arguments}");
+    }
+    for arguments in [
+        format!("check {rules} -D A=1 -I ."),
+        format!("check {graph} -D A=1 -I ."),
+        format!("check {schema} -I ."),
+        format!("check {components} {schema} -I ."),
+        format!("explain {schema} --type M"),
+        format!("run {components} --memory 1G --stack 1M --root . --workers 2"),
+        format!("sim {components} --seed 2 --for 1 --engine interpret"),
+    ] {
+        let output = run(&arguments);
+        assert_eq!(status(&output), 0, "{arguments}: {}", stderr(&output));
     }
 }
 

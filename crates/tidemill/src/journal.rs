@@ -12,6 +12,7 @@ use std::rc::Rc;
 use tidemill_overlog::node::{GivenUp, Limit, Observer, Sighting};
 use tidemill_relation::json::JsonWriter;
 use tidemill_relation::text::DisplayTuple;
+use tidemill_relation::view::Overrun;
 
 use crate::console::{Console, Form};
 
@@ -94,21 +95,48 @@ impl fmt::Display for Seconds {
     }
 }
 
+const COMPUTING: &str = "views that compute values as they recurse";
+
 /// A turn that was given up, as an error at the first rule of its cycle.
 struct GivenUpNote<'g>(&'g GivenUp<'g>);
 
 impl fmt::Display for GivenUpNote<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let GivenUp { node, limit, rules } = self.0;
+        let GivenUp { node, start, times, limit, rules } = self.0;
         let place = rules.first().map_or("tidemill", |(_, place)| place);
         write!(f, "{place}: error[turn-limit]: ")?;
         match limit {
             Limit::Tuples(most) => write!(f, "a turn derives more than {most} event tuples")?,
+            Limit::Cycle(most) => {
+                write!(f, "a turn derives more than {most} tuples in a cycle of rules")?;
+            }
+            Limit::Looked(most) => {
+                write!(f, "a turn looks at more than {most} rows in a cycle of rules")?;
+            }
             Limit::Changes(most) => write!(f, "a turn derives more than {most} changes")?,
-            Limit::Rows(most) => write!(f, "a commit changes more than {most} rows of views")?,
+            Limit::Views(Overrun::Changed(most)) => {
+                write!(f, "a commit changes more than {most} rows of views")?;
+            }
+            Limit::Views(Overrun::Computed(most)) => {
+                write!(f, "a commit changes more than {most} rows of {COMPUTING}")?;
+            }
+            Limit::Views(Overrun::Bytes(most)) => {
+                write!(f, "a commit takes more than {most} bytes for {COMPUTING}")?;
+            }
+            Limit::Views(Overrun::Rounds(most)) => {
+                write!(f, "a commit takes more than {most} rounds of recursive views")?;
+            }
         }
         let names: Vec<&str> = rules.iter().map(|(name, _)| *name).collect();
-        write!(f, " and is given up; the rules of its cycle: {} ({node})", names.join(", "))
+        let names = names.join(", ");
+        write!(
+            f,
+            " and is given up; the rules of its cycle: {names} ({node}, the turn of {start})"
+        )?;
+        match times {
+            1 => Ok(()),
+            times => write!(f, "; turns of this node given up so far: {times}"),
+        }
     }
 }
 
@@ -159,6 +187,10 @@ impl Observer for SharedJournal {
     fn given_up(&mut self, given_up: GivenUp<'_>) {
         let mut journal = self.get_mut();
         journal.given_up += 1;
+        // A turn that is tried again and again is reported ever more rarely.
+        if !given_up.times.is_power_of_two() {
+            return;
+        }
         let note = GivenUpNote(&given_up).to_string();
         journal.console.note(note);
     }
@@ -234,12 +266,16 @@ mod tests {
     #[test]
     fn a_turn_that_is_given_up_names_its_rules() {
         let (mut journal, _, notes) = journal(Form::Text);
-        let rules = vec![("r1", "a.olg:3:1"), ("r2", "a.olg:4:1")];
-        journal.given_up(GivenUp { node: "n0:1", limit: Limit::Tuples(7), rules });
-        let wanted = "a.olg:3:1: error[turn-limit]: a turn derives more than 7 event tuples and is \
-                      given up; the rules of its cycle: r1, r2 (n0:1)\n";
-        assert_eq!(notes.text(), wanted);
-        assert_eq!(journal.get().given_up, 1);
+        for times in 1..=3 {
+            let (rules, limit) = (vec![("r1", "a.olg:3:1"), ("r2", "a.olg:4:1")], Limit::Cycle(7));
+            journal.given_up(GivenUp { node: "n0:1", start: "p(1)", times, limit, rules });
+        }
+        let wanted = "a.olg:3:1: error[turn-limit]: a turn derives more than 7 tuples in a \
+                      cycle of rules and is given up; the rules of its cycle: r1, r2 (n0:1, the \
+                      turn of p(1))";
+        let again = "; turns of this node given up so far: 2";
+        assert_eq!(notes.text(), format!("{wanted}\n{wanted}{again}\n"));
+        assert_eq!(journal.get().given_up, 3);
     }
 
     #[test]

@@ -33,6 +33,8 @@
 //! | [`graph`], [`catalogue`] | programs drawn, the language listed |
 //! | [`journal`], [`console`], [`summary`], [`ended`] | what a run prints, finds and amounts to |
 //! | [`tape`] | a stream into memory, for what a run prints |
+//! | [`keys`] | files of keys, for nodes that seal what they send |
+//! | [`reach`] | who can reach an address |
 //! | [`meters`] | the counters of a run, for other processes to read |
 //! | [`top`] | counters of a process as text |
 //! | [`tuples`] | tuples from outside, matched with a program |
@@ -48,10 +50,12 @@ pub mod console;
 pub mod ended;
 pub mod graph;
 pub mod journal;
+pub mod keys;
 pub mod load;
 pub mod messages;
 pub mod meters;
 pub mod packets;
+pub mod reach;
 pub mod run;
 pub mod schemas;
 pub mod script;

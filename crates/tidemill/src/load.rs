@@ -1,9 +1,11 @@
 //! Loading programs: from files to what a node can run.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tidemill_overlog::ast;
+use tidemill_overlog::exports::no_source;
 use tidemill_overlog::parse::{parse_files, parse_text};
 use tidemill_overlog::pre::{self, Disk};
 use tidemill_overlog::program::Compiled;
@@ -57,6 +59,11 @@ pub struct LoadOptions {
     pub include_dirs: Vec<PathBuf>,
     /// The operators that `stage` may name; the same must be given to the run.
     pub operators: Arc<Registry>,
+    /// Relations whose insertions other nodes may send, beside those that the program exports.
+    pub exports: Vec<String>,
+    /// Relations whose tuples come from the command line or a script, where that is known: then
+    /// relations that nothing brings are warned of.
+    pub injected: Option<BTreeSet<String>>,
 }
 
 /// A loaded program.
@@ -108,9 +115,13 @@ impl Loaded {
     ) -> Loaded {
         self.diagnostics.extend(found);
         if !has_errors(&self.diagnostics) {
-            let options = Options { operators: options.operators.clone() };
+            let injected = &options.injected;
+            let LoadOptions { operators, exports, .. } = options.clone();
+            let options = Options { operators, exports };
             let (program, found) = compile(&tree, &self.sources, &options);
             self.diagnostics.extend(found);
+            let unsourced = injected.iter().flat_map(|known| no_source(&tree, &options, known));
+            self.diagnostics.extend(unsourced);
             self.program = program.filter(|_| !has_errors(&self.diagnostics));
         }
         self.tree = tree;

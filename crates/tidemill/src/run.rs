@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tidemill_event::{Handlers, Host, Interest, Loop, Os, Outcome, Time};
-use tidemill_overlog::fleet::{self, Extra, Fleet, Ports, World};
+use tidemill_overlog::fleet::{self, Extra, Fleet, Ports, Seal, World};
 use tidemill_overlog::net::mail::Fabric;
-use tidemill_overlog::node::{Identity, Program, TURN_TUPLES_MAX};
+use tidemill_overlog::node::{Identity, Program};
 use tidemill_overlog::program::Compiled;
 use tidemill_overlog::query::Shown;
 use tidemill_overlog::stage;
@@ -25,6 +25,7 @@ use crate::console::Console;
 use crate::ended::Ended;
 use crate::journal::{Journal, SharedJournal};
 use crate::meters::Meters;
+use crate::reach::Reach;
 use crate::summary::Summary;
 
 /// How long data may wait before it is written.
@@ -48,25 +49,41 @@ pub enum Listen {
     Nodes(u32),
 }
 
+/// Whether a node without a key may be reached from other hosts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exposure {
+    /// It does not start then.
+    Refused,
+    /// Its owner knows that everyone there can change what it holds.
+    Accepted,
+}
+
 /// How a program is run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
     /// The nodes.
     pub listen: Listen,
+    /// What the one node of [`Listen::Address`] is called, if not as it listens.
+    pub address: Option<String>,
+    /// Whether nodes may believe everyone on the network.
+    pub exposure: Exposure,
     /// When the run ends, nanoseconds after its start; `None`: when it is stopped.
     pub end_ns: Option<u64>,
     /// What random numbers follow from; `None`: from chance.
     pub seed: Option<u64>,
     /// How tuples travel.
     pub fabric: Fabric,
+    /// How datagrams are sealed; with [`Fabric::Tcp`] nothing is.
+    pub seal: Option<Seal>,
     /// What `LANDMARK` is, if not the first of several nodes, or the only node.
     pub landmark: Option<String>,
     /// Tuples for the nodes where they are located, after the facts of the program.
     pub extra: Vec<Extra>,
     /// The operators that the program was loaded with.
     pub operators: Arc<stage::Registry>,
-    /// Event tuples that a turn may derive; one that derives more is given up.
-    pub turn_tuples_max: u64,
+    /// See [`Node::limit_turns`](tidemill_overlog::node::Node::limit_turns); a turn that derives
+    /// more is given up.
+    pub turn_tuples_max: Option<u64>,
     /// The run ends when this can be read. Its owner keeps it open until then.
     pub stop: Option<RawFd>,
     /// True once `stop` can be read: then it ends in the middle of a turn, too.
@@ -79,13 +96,16 @@ impl Default for RunOptions {
     fn default() -> RunOptions {
         RunOptions {
             listen: Listen::Address("localhost:10000".to_owned()),
+            address: None,
+            exposure: Exposure::Refused,
             end_ns: None,
             seed: None,
             fabric: Fabric::Udp,
+            seal: None,
             landmark: None,
             extra: Vec::new(),
             operators: Arc::default(),
-            turn_tuples_max: TURN_TUPLES_MAX,
+            turn_tuples_max: None,
             stop: None,
             stop_flag: None,
             registry: Registry::in_memory(),
@@ -93,11 +113,48 @@ impl Default for RunOptions {
     }
 }
 
+impl RunOptions {
+    /// Whether nodes run without a key where others than this host reach them.
+    ///
+    /// # Errors
+    /// They may not, or would have a name that nobody can reach, as text.
+    pub fn check_reach(&self) -> Result<Exposed, String> {
+        let Listen::Address(address) = &self.listen else { return Ok(Exposed::No) };
+        let reach = Reach::of(address);
+        if reach == Reach::Wildcard && self.address.is_none() {
+            return Err(format!(
+                "{address} stands for all addresses of this host, and a node has one: say which \
+                 with --address HOST:PORT"
+            ));
+        }
+        match (reach, &self.seal, self.fabric, self.exposure) {
+            (Reach::Loopback, ..) => Ok(Exposed::No),
+            (_, Some(_), Fabric::Udp | Fabric::Reliable, _) => Ok(Exposed::No),
+            (.., Exposure::Accepted) => Ok(Exposed::Yes),
+            (.., Exposure::Refused) => Err(format!(
+                "other hosts can reach {address}, and a node without a key believes everyone: \
+                 give it a key with --key FILE (`tidemill key FILE` makes one), or say --open"
+            )),
+        }
+    }
+}
+
+/// Whether anyone can change what the nodes hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exposed {
+    /// Members of the fleet and this host only.
+    No,
+    /// Whoever reaches them.
+    Yes,
+}
+
 /// Runs a program.
 ///
 /// # Errors
-/// What keeps it from running, as text: a port in use, most often.
+/// What keeps it from running, as text: a port in use, most often, or what
+/// [`RunOptions::check_reach`] says.
 pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<Ended, String> {
+    options.check_reach()?;
     let program = Arc::new(Program::with_operators(program, options.operators.clone())?);
     let host = match options.seed {
         Some(seed) => Os::with_seed(seed),
@@ -109,7 +166,8 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
     let journal = SharedJournal::new(Journal::new(console));
     let mut fleet = Fleet::new(program, options.fabric, seed, Box::new(journal.clone()));
     options.extra.iter().for_each(|extra| fleet.add_extra(extra.clone()));
-    fleet.limit_turns(options.turn_tuples_max);
+    options.turn_tuples_max.into_iter().for_each(|most| fleet.limit_turns(most));
+    options.seal.iter().for_each(|seal| fleet.seal_with(seal.clone()));
     if let Some(stop) = &options.stop_flag {
         events.stop_when(stop.clone());
         fleet.interrupt_by(stop.clone());
@@ -171,13 +229,15 @@ fn start(
         let opened = open(events.host(), address, options.fabric);
         ports.push(opened.map_err(|error| format!("cannot listen on {address}: {error}"))?);
     }
-    let landmark = options.landmark.clone().or_else(|| Some(ports.first()?.1.clone()));
+    let first = || options.address.clone().or_else(|| Some(ports.first()?.1.clone()));
+    let landmark = options.landmark.clone().or_else(first);
     let landmark = landmark.unwrap_or_default();
     for (index, (ports, address)) in (0..).zip(ports) {
         if matches!(options.listen, Listen::Nodes(_)) {
             world.journal.get_mut().console.note(format_args!("{index} {address}"));
         }
         let landmark = landmark.clone();
+        let address = options.address.clone().unwrap_or(address);
         let identity = Identity { address, index, count, landmark };
         fleet::start(world, events, ports, identity)
             .map_err(|error| format!("cannot start node {index}: {error}"))?;

@@ -185,7 +185,9 @@ fn dropped<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Vec<(String, u64)
     let sum_stages = |of: fn(&StageCounters) -> u64| {
         nodes.iter().flat_map(|counters| &counters.stages).map(of).sum()
     };
+    let refused = fleet.ids().filter_map(|id| fleet.mail(id)).map(|mail| mail.counters());
     reasons.extend([
+        ("not_exported", refused.map(|counters| counters.get(Count::NotExported)).sum()),
         ("unaddressed", sum(|counters| counters.dropped_unaddressed)),
         ("failed", sum(|counters| counters.dropped_failed)),
         ("table_full", sum(|counters| counters.dropped_table_full)),

@@ -29,7 +29,8 @@ pub struct Engine {
     /// Print counters at the end, on standard error
     #[arg(long)]
     pub stats: bool,
-    /// Give up turns of rules that derive more than N event tuples; without it 10 million
+    /// Give up turns of rules that derive more than N event tuples, or N rows of recursive views
+    /// that compute values; without it 10 million, 500000 in a cycle of rules, and 3 million rows
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub turn_limit: Option<u64>,
     /// Print one JSON object a line
@@ -54,9 +55,19 @@ pub struct RunArgs {
     /// The program.
     #[command(flatten)]
     pub sources: Sources,
-    /// Run one node of this address
+    /// Run one node of this address; one that other hosts can reach needs --key or --open
     #[arg(long, value_name = "ADDR", value_parser = address, conflicts_with = "nodes")]
     pub listen: Option<String>,
+    /// What the node is called (NODE), if not as it listens
+    #[arg(long, value_name = "HOST:PORT", value_parser = address)]
+    #[arg(requires = "listen", conflicts_with = "nodes")]
+    pub address: Option<String>,
+    /// Let other hosts reach a node without a key: everyone there can change what it holds
+    #[arg(long, requires = "listen", conflicts_with = "nodes")]
+    pub open: bool,
+    /// Take tuples of relation P from other nodes, as `export(P).` in the program would
+    #[arg(long, value_name = "P")]
+    pub export: Vec<String>,
     /// Run N nodes on loopback ports that the system chooses; each is printed as INDEX ADDR
     #[arg(long, value_name = "N", value_parser = nodes)]
     pub nodes: Option<u32>,
@@ -69,9 +80,12 @@ pub struct RunArgs {
     /// Start all random numbers here; without it each run has its own
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
-    /// How nodes talk: udp, reliable or tcp
-    #[arg(long, value_name = "FABRIC", default_value = "udp", value_parser = fabric)]
-    pub fabric: Fabric,
+    /// How nodes talk: udp (the default), reliable or tcp
+    #[arg(long, value_name = "FABRIC", value_parser = fabric)]
+    pub fabric: Option<Fabric>,
+    /// Who is heard.
+    #[command(flatten)]
+    pub keys: Keys,
     /// How it is executed.
     #[command(flatten)]
     pub engine: Engine,
@@ -102,6 +116,22 @@ pub struct RunArgs {
     /// What components read as their arguments
     #[arg(last = true, value_name = "ARG")]
     pub arguments: Vec<String>,
+}
+
+/// Keys of nodes.
+#[derive(Args, Debug)]
+pub struct Keys {
+    /// Seal datagrams with the fleet key in FILE (made by `tidemill key`) and hear no others; such
+    /// nodes answer no queries by datagram
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// Who the node is to its peers, a file made by `tidemill key --identity`; without it, somebody
+    /// new at each start
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub identity: Option<PathBuf>,
+    /// Hear only peers with these identities: lines of ADDRESS PUBLICKEY
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub peers: Option<PathBuf>,
 }
 
 /// How nodes talk to each other.
@@ -142,9 +172,9 @@ pub struct SimArgs {
     /// End after S seconds of virtual time; without it, when nothing is left to do
     #[arg(long = "for", value_name = "S", value_parser = some_seconds)]
     pub end: Option<u64>,
-    /// Datagrams take A to B milliseconds
-    #[arg(long, value_name = "A..B", default_value = "10..50", value_parser = latency)]
-    pub latency: (Duration, Duration),
+    /// Datagrams take A to B milliseconds; without it 10..50
+    #[arg(long, value_name = "A..B", value_parser = latency)]
+    pub latency: Option<(Duration, Duration)>,
     /// Datagrams are lost with this probability
     #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
     pub loss: f64,
@@ -160,6 +190,9 @@ pub struct SimArgs {
     /// What happens when, and what must be true then
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
+    /// Seal datagrams with the fleet key in FILE
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
     /// Print every stage of every tuple
     #[arg(long)]
     pub trace: bool,

@@ -18,7 +18,7 @@ use super::packets;
 use crate::Status;
 use crate::args::{
     Engine as EngineOptions, EngineKind, ExplainArgs, Form, RunArgs, SimArgs, Sources,
-    idle_in_components, idle_sim_with_components, idle_with_components,
+    unused_in_components, unused_sim_with_components, unused_with_components,
 };
 use crate::output::{Out, explain_failure};
 use crate::report::Reporter;
@@ -40,7 +40,9 @@ pub fn load(sources: &Sources, report: Reporter) -> Loaded {
 /// Runs a program until it ends or is interrupted.
 pub fn run(args: RunArgs, report: Reporter) -> Status {
     let (graphs, others) = packets::apart(&args.sources);
-    idle_with_components(&args, graphs.is_some()).iter().for_each(|note| report.warn(note));
+    if let Err(status) = outside::refuse(&unused_with_components(&args, graphs.is_some()), report) {
+        return status;
+    }
     let (mut packets, mut signal) = (None, None);
     if let Some(graphs) = graphs {
         packets = packets::load(&graphs, report).graph;
@@ -77,7 +79,9 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
 /// Runs a program in virtual time: it stands still while processes run, and jumps when all wait.
 /// Nothing can be read from outside, so that the run repeats.
 pub fn sim(args: &SimArgs, report: Reporter) -> Status {
-    idle_sim_with_components(args).iter().for_each(|note| report.warn(note));
+    if let Err(status) = outside::refuse(&unused_sim_with_components(args), report) {
+        return status;
+    }
     let options = RunOptions {
         memory_max: most_of_memory(),
         seed: Some(args.seed),
@@ -128,7 +132,9 @@ fn go(
 
 /// Prints tree, IR and graph, or draws the graph, or lists the machine code.
 pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
-    idle_in_components(args).iter().for_each(|note| report.warn(note));
+    if let Err(status) = outside::refuse(&unused_in_components(args), report) {
+        return status;
+    }
     let loaded = load(&args.sources, report);
     let Some(program) = &loaded.program else { return Status::Failed };
     let graph = explain::graph(program);

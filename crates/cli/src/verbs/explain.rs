@@ -7,10 +7,11 @@ use tidemill::messages::{decoder_listing, layout_text};
 use tidemill::schemas::{is_schema, load_schemas};
 use tidemill_wire::MessageId;
 
+use super::Relations;
 use super::outside;
 use super::packets;
 use crate::Status;
-use crate::args::{ExplainArgs, Form, Sources, idle};
+use crate::args::{ExplainArgs, Form, Sources, unused, unused_explaining_schemas};
 use crate::output::Out;
 use crate::report::Reporter;
 
@@ -25,10 +26,10 @@ pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
     if args.sources.files.iter().all(|file| is_schema(Path::new(file))) {
         return messages(args, report);
     }
-    if let Err(status) = outside::refuse(&idle(args), report) {
+    if let Err(status) = outside::refuse(&unused(args), report) {
         return status;
     }
-    let loaded = super::load(&args.sources, report);
+    let loaded = super::load(&args.sources, Relations::default(), report);
     let Some(program) = &loaded.program else { return Status::Failed };
     let graph = Graph::new(program);
     let mut out = Out::new();
@@ -48,6 +49,9 @@ pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
 /// Prints how messages of a schema lie in memory, or the machine code that decodes them: of one
 /// type, or of all.
 fn messages(args: &ExplainArgs, report: Reporter) -> Status {
+    if let Err(status) = outside::refuse(&unused_explaining_schemas(args), report) {
+        return status;
+    }
     let files: Vec<PathBuf> = args.sources.files.iter().map(PathBuf::from).collect();
     let compiled = load_schemas(&files, &args.sources.includes);
     report.diagnostics(&compiled.sources, &compiled.diagnostics);
@@ -81,7 +85,7 @@ fn messages(args: &ExplainArgs, report: Reporter) -> Status {
 
 /// Prints the messages of a program.
 pub fn schema(sources: &Sources, report: Reporter) -> Status {
-    let loaded = super::load(sources, report);
+    let loaded = super::load(sources, Relations::default(), report);
     let Some(program) = &loaded.program else { return Status::Failed };
     match tidemill_overlog::net::mail::Post::new(program) {
         Ok(post) => {

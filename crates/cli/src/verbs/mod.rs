@@ -4,6 +4,7 @@ mod components;
 mod explain;
 mod fmt;
 mod interrupt;
+mod key;
 mod messages;
 mod outside;
 mod packets;
@@ -13,20 +14,22 @@ mod run;
 mod sim;
 mod top;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::CommandFactory;
-use tidemill::load::{LoadOptions, Loaded};
+use tidemill::load::{FileKind, LoadOptions, Loaded};
 use tidemill::schemas::is_schema;
 use tidemill_stdx::diag::has_errors;
 
 use crate::Status;
-use crate::args::{Cli, Sources};
+use crate::args::{Cli, Sources, unused_in_check};
 use crate::output::Out;
 use crate::report::Reporter;
 
 pub use explain::{explain, schema};
 pub use fmt::fmt;
+pub use key::key;
 pub use packets::apps;
 pub use proto::proto;
 pub use query::query;
@@ -34,13 +37,31 @@ pub use run::run;
 pub use sim::sim;
 pub use top::top;
 
+/// What a run knows of relations beside the program.
+#[derive(Default)]
+struct Relations {
+    /// Those that other nodes may send.
+    exports: Vec<String>,
+    /// Those whose tuples the command line or a script brings, if that is all that will come.
+    injected: Option<BTreeSet<String>>,
+}
+
+impl Relations {
+    /// A program by itself.
+    fn nothing_injected() -> Relations {
+        Relations { injected: Some(BTreeSet::new()), ..Relations::default() }
+    }
+}
+
 /// Loads a program and reports what was found.
-fn load(sources: &Sources, report: Reporter) -> Loaded {
+fn load(sources: &Sources, relations: Relations, report: Reporter) -> Loaded {
     let files: Vec<PathBuf> = sources.files.iter().map(PathBuf::from).collect();
     let defines = sources.defines.iter().map(|define| format!("{}={}", define.name, define.value));
     let options = LoadOptions {
         defines: defines.collect(),
         include_dirs: sources.includes.clone(),
+        exports: relations.exports,
+        injected: relations.injected,
         ..LoadOptions::default()
     };
     let loaded = tidemill::load::load(&files, &options);
@@ -55,6 +76,14 @@ pub fn check(sources: &Sources, report: Reporter) -> Status {
     }
     let is_schema = |file: &String| is_schema(Path::new(file));
     let (schemas, others): (Vec<String>, _) = sources.files.iter().cloned().partition(is_schema);
+    let is_text = |file: &String| {
+        let kind = FileKind::of(Path::new(file));
+        kind != Some(FileKind::Components)
+    };
+    let unused = unused_in_check(sources, others.iter().any(is_text), !schemas.is_empty());
+    if let Err(status) = outside::refuse(&unused, report) {
+        return status;
+    }
     let mut fine = true;
     if !schemas.is_empty() {
         let files: Vec<PathBuf> = schemas.into_iter().map(PathBuf::from).collect();
@@ -67,7 +96,7 @@ pub fn check(sources: &Sources, report: Reporter) -> Status {
     if !others.files.is_empty() {
         fine &= match components::are_meant(&others) {
             true => components::load(&others, report).program.is_some(),
-            false => !has_errors(&load(&others, report).diagnostics),
+            false => !has_errors(&load(&others, Relations::nothing_injected(), report).diagnostics),
         };
     }
     if fine { Status::Fine } else { Status::Failed }

@@ -1,21 +1,25 @@
 //! What `run` and `sim` have in common: loading, tuples from the command line, the console,
 //! statistics.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use tidemill::console::{Console, Form};
+use tidemill::script;
 use tidemill::summary::{RuleTotals, Summary};
 use tidemill::tuples;
-use tidemill_overlog::fleet::Extra;
+use tidemill_overlog::fleet::{Extra, Seal};
 use tidemill_overlog::program::Compiled;
 use tidemill_relation::plan::Plan;
 use tidemill_relation::text::parse_pattern;
-use tidemill_stdx::diag::{Diagnostic, Sources as Texts, Span};
+use tidemill_stdx::diag::{Diagnostic, FileId, Sources as Texts, Span};
 
 use crate::Status;
-use crate::args::{Define, Sources, Tuples};
+use crate::args::{Define, Keys, Sources, Tuples};
 use crate::report::Reporter;
+use crate::verbs::Relations;
 use crate::verbs::interrupt::Interrupt;
 
 /// A program and what the command line says of it, ready to be started.
@@ -30,13 +34,14 @@ pub struct Prelude {
 
 /// Does what comes before a program starts; or says why it cannot.
 pub fn prelude(
-    idle: &[String],
+    unused: &[String],
     sources: &Sources,
     given: &Tuples,
+    relations: Relations,
     report: Reporter,
 ) -> Result<Prelude, Status> {
-    refuse(idle, report)?;
-    let program = super::load(sources, report).program.ok_or(Status::Failed)?;
+    refuse(unused, report)?;
+    let program = super::load(sources, relations, report).program.ok_or(Status::Failed)?;
     let extra = tuples(given, &program.plan, report)?;
     let interrupt = Interrupt::new().and_then(|interrupt| {
         interrupt.insist()?;
@@ -46,10 +51,29 @@ pub fn prelude(
     Ok(Prelude { program, extra, interrupt })
 }
 
+/// The relations whose tuples the command line or a script brings. What is wrong with either is
+/// reported when they are read.
+pub fn injected(given: &Tuples, script: Option<&Path>) -> BTreeSet<String> {
+    let texts = given.fact.iter().chain(&given.inject);
+    let mut names: BTreeSet<String> =
+        texts.filter_map(|text| parse_pattern(text).ok()).map(|tuple| tuple.name).collect();
+    if let Some(text) = script.and_then(|path| fs::read_to_string(path).ok()) {
+        names.extend(script::parse(FileId(0), &text).0.relations());
+    }
+    names
+}
+
 /// Refuses options that have nothing to act on.
-pub fn refuse(idle: &[String], report: Reporter) -> Result<(), Status> {
-    idle.iter().for_each(|note| report.error(note));
-    if idle.is_empty() { Ok(()) } else { Err(Status::Usage) }
+pub fn refuse(unused: &[String], report: Reporter) -> Result<(), Status> {
+    unused.iter().for_each(|note| report.error(note));
+    if unused.is_empty() { Ok(()) } else { Err(Status::Usage) }
+}
+
+/// Reads the files of keys, if there are any.
+pub fn seal(args: &Keys, report: Reporter) -> Result<Option<Seal>, Status> {
+    let Some(key) = &args.key else { return Ok(None) };
+    let read = tidemill::keys::seal(key, args.identity.as_ref(), args.peers.as_ref());
+    read.map(Some).map_err(|message| failed(report, &message))
 }
 
 /// Says why nothing more can be done.

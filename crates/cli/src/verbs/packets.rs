@@ -16,7 +16,9 @@ use tidemill_stdx::diag::has_errors;
 use super::interrupt::Interrupt;
 use super::outside;
 use crate::Status;
-use crate::args::{EngineKind, ExplainArgs, Form, RunArgs, Sources};
+use crate::args::{
+    EngineKind, ExplainArgs, Form, RunArgs, Sources, unused_explaining_graphs, unused_in_graphs,
+};
 use crate::output::Out;
 use crate::report::Reporter;
 
@@ -55,6 +57,9 @@ pub fn check(sources: &Sources, report: Reporter) -> Status {
 
 /// `explain`: the graph as it is understood, the order of a breath, a drawing, or the machine code.
 pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
+    if let Err(status) = outside::refuse(&unused_explaining_graphs(args), report) {
+        return status;
+    }
     let Some(packets) = load(&args.sources, report).graph else { return Status::Failed };
     let drawing = packets::drawing(&packets);
     let mut out = Out::new();
@@ -80,7 +85,9 @@ pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
 
 /// `run`.
 pub fn run(args: RunArgs, report: Reporter) -> Status {
-    idle(&args, report);
+    if let Err(status) = outside::refuse(&unused_in_graphs(&args), report) {
+        return status;
+    }
     let Some(graph) = load(&args.sources, report).graph else { return Status::Failed };
     let signals = Interrupt::new().and_then(|one| Ok((one, signal(args.sources.clone(), report)?)));
     let (interrupt, signal) = match signals {
@@ -107,30 +114,6 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
             }
             if ended.is_well() { Status::Fine } else { Status::Failed }
         }
-    }
-}
-
-/// Options that have nothing to act on in a packet graph.
-fn idle(args: &RunArgs, report: Reporter) {
-    let given = [
-        (args.listen.is_some(), "--listen"),
-        (args.nodes.is_some(), "--nodes"),
-        (!args.tuples.fact.is_empty(), "--fact"),
-        (!args.tuples.inject.is_empty(), "--inject"),
-        (args.memory.is_some(), "--memory"),
-        (args.root.is_some(), "--root"),
-        (args.png.is_some(), "--png"),
-        (args.engine.json, "--json"),
-        (!args.arguments.is_empty(), "-- ARG"),
-    ];
-    for (_, option) in given.iter().filter(|given| given.0) {
-        let why = "it concerns rules or components, and these are packet graphs";
-        report.warn(&format!("{option} has no effect here: {why}"));
-    }
-    if args.engine.engine == Some(EngineKind::Interpret) {
-        report.warn(
-            "--engine interpret has no effect here: packet graphs are compiled or dispatched",
-        );
     }
 }
 

@@ -4,15 +4,15 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
 
 use tidemill::console::Form;
-use tidemill::run::{self, Listen, RunOptions};
+use tidemill::run::{self, Exposed, Exposure, Listen, RunOptions};
 use tidemill_overlog::net::mail;
-use tidemill_overlog::node::TURN_TUPLES_MAX;
 use tidemill_stat::Registry;
 
+use super::Relations;
 use super::outside::{self, Prelude, console};
 use super::packets;
 use crate::Status;
-use crate::args::{Fabric, RunArgs, idle};
+use crate::args::{Fabric, RunArgs, unused};
 use crate::output::explain_failure;
 use crate::report::Reporter;
 
@@ -27,11 +27,20 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
     if super::components::are_meant(&args.sources) {
         return super::components::run(args, report);
     }
-    let prelude = match outside::prelude(&idle(&args), &args.sources, &args.tuples, report) {
+    let unused = unused(&args);
+    // Nodes that the command numbers are asked and told things later, by their addresses.
+    let injected = args.nodes.is_none().then(|| outside::injected(&args.tuples, None));
+    let relations = Relations { exports: args.export.clone(), injected };
+    let prelude = outside::prelude(&unused, &args.sources, &args.tuples, relations, report);
+    let prelude = match prelude {
         Ok(prelude) => prelude,
         Err(status) => return status,
     };
     let Prelude { program, extra, interrupt } = prelude;
+    let seal = match outside::seal(&args.keys, report) {
+        Ok(seal) => seal,
+        Err(status) => return status,
+    };
     let default = RunOptions::default();
     let options = RunOptions {
         listen: match (args.listen, args.nodes) {
@@ -39,21 +48,32 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
             (None, Some(count)) => Listen::Nodes(count),
             (None, None) => default.listen,
         },
+        address: args.address,
+        exposure: if args.open { Exposure::Accepted } else { Exposure::Refused },
         end_ns: args.end,
         seed: args.seed,
-        fabric: match args.fabric {
+        fabric: match args.fabric.unwrap_or(Fabric::Udp) {
             Fabric::Udp => mail::Fabric::Udp,
             Fabric::Reliable => mail::Fabric::Reliable,
             Fabric::Tcp => mail::Fabric::Tcp,
         },
+        seal,
         landmark: outside::landmark(&args.sources.defines),
         extra,
-        turn_tuples_max: args.engine.turn_limit.unwrap_or(TURN_TUPLES_MAX),
+        turn_tuples_max: args.engine.turn_limit,
         stop: Some(interrupt.stream.as_raw_fd()),
         stop_flag: Some(interrupt.asked.clone()),
         registry: registry(report),
         ..default
     };
+    match options.check_reach() {
+        Ok(Exposed::No) => {}
+        Ok(Exposed::Yes) => report.warn("everyone who reaches this node can change what it holds"),
+        Err(message) => {
+            report.error(&message);
+            return Status::Usage;
+        }
+    }
     let form = if args.engine.json { Form::Json } else { Form::Text };
     let ran = run::run(program, options, console(form));
     interrupt.over();

@@ -7,13 +7,13 @@ use std::time::Instant;
 use tidemill::console::Form;
 use tidemill::script;
 use tidemill::sim::{SimOptions, Simulation};
-use tidemill_overlog::node::TURN_TUPLES_MAX;
 use tidemill_stdx::diag::{Sources, has_errors};
 
+use super::Relations;
 use super::components;
 use super::outside::{self, Prelude, console};
 use crate::Status;
-use crate::args::{SimArgs, idle};
+use crate::args::{Keys, SimArgs, unused};
 use crate::output::explain_failure;
 use crate::report::Reporter;
 
@@ -22,26 +22,37 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
     if components::are_meant(&args.sources) {
         return components::sim(&args, report);
     }
-    let prelude = match outside::prelude(&idle(&args), &args.sources, &args.tuples, report) {
+    let unused = unused(&args);
+    let injected = outside::injected(&args.tuples, args.script.as_deref());
+    let relations = Relations { injected: Some(injected), ..Relations::default() };
+    let prelude = outside::prelude(&unused, &args.sources, &args.tuples, relations, report);
+    let prelude = match prelude {
         Ok(prelude) => prelude,
         Err(status) => return status,
     };
     let Prelude { program, extra, interrupt } = prelude;
+    let keys = Keys { key: args.key.clone(), identity: None, peers: None };
+    let seal = match outside::seal(&keys, report) {
+        Ok(seal) => seal,
+        Err(status) => return status,
+    };
+    let default = SimOptions::default();
     let options = SimOptions {
         nodes: args.nodes,
         seed: args.seed,
         end_ns: args.end,
-        latency: args.latency,
+        latency: args.latency.unwrap_or(default.latency),
         loss: args.loss,
         duplicate: args.duplicate,
         reorder: args.reorder,
         churn_ns: args.churn,
+        seal,
         trace: args.trace,
         landmark: outside::landmark(&args.sources.defines),
         extra,
-        turn_tuples_max: args.engine.turn_limit.unwrap_or(TURN_TUPLES_MAX),
+        turn_tuples_max: args.engine.turn_limit,
         stop: Some(interrupt.asked.clone()),
-        ..SimOptions::default()
+        ..default
     };
     let mut simulation = match Simulation::new(program, options) {
         Ok(simulation) => simulation,

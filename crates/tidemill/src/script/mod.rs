@@ -27,6 +27,8 @@ mod number;
 mod parse;
 mod words;
 
+use std::collections::BTreeSet;
+
 use tidemill_relation::text::{Pattern, TextError, parse_pattern};
 use tidemill_stdx::diag::Span;
 
@@ -39,6 +41,17 @@ pub use parse::parse;
 pub struct Script {
     /// The actions in the order of the lines.
     pub actions: Vec<Action>,
+}
+
+impl Script {
+    /// The relations of which it gives nodes tuples.
+    pub fn relations(&self) -> BTreeSet<String> {
+        let given = self.actions.iter().filter_map(|action| match &action.what {
+            What::Put(_, template) => template.text.split('(').next(),
+            _ => None,
+        });
+        given.map(|name| name.trim().to_owned()).collect()
+    }
 }
 
 /// One line of a script.

@@ -27,9 +27,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tidemill_event::{Conditions, Loop, Outcome, Sim, Time};
-use tidemill_overlog::fleet::{self, Extra, Fleet, NodeId, World};
+use tidemill_overlog::fleet::{self, Extra, Fleet, NodeId, Seal, World};
 use tidemill_overlog::net::mail::Fabric;
-use tidemill_overlog::node::{Identity, Program, Stages, TURN_TUPLES_MAX};
+use tidemill_overlog::node::{Identity, Program, Stages};
 use tidemill_overlog::program::{Compiled, Watch};
 use tidemill_overlog::stage::Registry;
 use tidemill_relation::plan::RelationId;
@@ -62,6 +62,8 @@ pub struct SimOptions {
     pub reorder: f64,
     /// The mean life of a node but the first, nanoseconds; `None`: nodes live for ever.
     pub churn_ns: Option<u64>,
+    /// How datagrams are sealed, if they are.
+    pub seal: Option<Seal>,
     /// Print every stage of every tuple.
     pub trace: bool,
     /// What `LANDMARK` is, if not the address of the first node.
@@ -70,8 +72,9 @@ pub struct SimOptions {
     pub extra: Vec<Extra>,
     /// The operators that the program was loaded with.
     pub operators: Arc<Registry>,
-    /// Event tuples that a turn may derive; one that derives more is given up.
-    pub turn_tuples_max: u64,
+    /// See [`Node::limit_turns`](tidemill_overlog::node::Node::limit_turns); a turn that derives
+    /// more is given up.
+    pub turn_tuples_max: Option<u64>,
     /// The run ends soon after this becomes true, whatever it does: for signals.
     pub stop: Option<Arc<AtomicBool>>,
 }
@@ -87,11 +90,12 @@ impl Default for SimOptions {
             duplicate: 0.0,
             reorder: 0.0,
             churn_ns: None,
+            seal: None,
             trace: false,
             landmark: None,
             extra: Vec::new(),
             operators: Arc::default(),
-            turn_tuples_max: TURN_TUPLES_MAX,
+            turn_tuples_max: None,
             stop: None,
         }
     }
@@ -189,7 +193,8 @@ impl Simulation {
             .then(|| Vigil::new(&mut events));
         let mut fleet = Fleet::new(Arc::new(program), Fabric::Udp, options.seed, observer);
         options.extra.into_iter().for_each(|extra| fleet.add_extra(extra));
-        fleet.limit_turns(options.turn_tuples_max);
+        options.turn_tuples_max.into_iter().for_each(|most| fleet.limit_turns(most));
+        options.seal.into_iter().for_each(|seal| fleet.seal_with(seal));
         if let Some(stop) = options.stop {
             events.stop_when(stop.clone());
             fleet.interrupt_by(stop);

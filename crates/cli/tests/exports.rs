@@ -1,0 +1,113 @@
+//! What strangers may send to a node of a program: what it exports or its rules send, nothing else.
+
+use std::net::UdpSocket;
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use crate::common::{Folder, run, status, stderr, stdout, tidemill};
+
+/// Ends when a `never` comes, tells of each `said` and `row`.
+const PROGRAM: &str = "\
+materialize(row, infinity, infinity, keys(1, 2)).
+v1 violation(@Node, \"it came\") :- never(@Node).
+r1 row(@Node, X) :- note(@Node, X).
+s1 said(@Other, X) :- note(@Node, X), Other := LANDMARK.
+watch(said).
+watch(row).
+";
+
+/// A tuple by name, as a datagram: a location and, if there is one, another text.
+fn datagram(name: &str, texts: &[&str], delete: bool) -> Vec<u8> {
+    let field = |number: u8, bytes: &[u8]| {
+        let mut field = vec![number << 3 | 2, bytes.len() as u8];
+        field.extend_from_slice(bytes);
+        field
+    };
+    let mut tuple = field(4, name.as_bytes());
+    if delete {
+        tuple.extend([3 << 3, 1]);
+    }
+    texts.iter().for_each(|text| tuple.extend(field(5, &field(4, text.as_bytes()))));
+    field(3, &tuple)
+}
+
+/// Runs the program while datagrams come from a stranger, again and again.
+fn attacked(options: &[&str], datagrams: impl Fn(&str) -> Vec<Vec<u8>>) -> Output {
+    let folder = Folder::new();
+    let program = folder.file("exports.olg", PROGRAM);
+    let free = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let address = free.local_addr().expect("an address").to_string();
+    drop(free);
+    let mut command = tidemill();
+    command.args(["run", &program, "--listen", &address, "--for", "1.5", "--stats"]);
+    command.args(options).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("the command starts");
+    let stranger = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    for _ in 0..20 {
+        std::thread::sleep(Duration::from_millis(50));
+        for datagram in datagrams(&address) {
+            let _ = stranger.send_to(&datagram, &address);
+        }
+    }
+    child.wait_with_output().expect("it ends")
+}
+
+#[test]
+fn a_stranger_ends_no_run_and_changes_no_table() {
+    let output = attacked(&[], |address| {
+        vec![
+            datagram("violation", &[address, "x"], false),
+            datagram("never", &[address], false),
+            datagram("note", &[address, "a note"], false),
+            datagram("row", &[address, "a row"], false),
+            datagram("row", &[address, "a row"], true),
+            datagram("said", &["b:1", "elsewhere"], false),
+            datagram("said", &[address, "deleted"], true),
+            datagram("sys::peer", &[address], false),
+            datagram("sim::node", &[address], false),
+        ]
+    });
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert_eq!(stdout(&output), "");
+    assert!(stderr(&output).contains("not_exported"), "{}", stderr(&output));
+}
+
+#[test]
+fn what_rules_send_or_the_command_line_exports_comes() {
+    let said = |address: &str| vec![datagram("said", &[address, "a word"], false)];
+    let output = attacked(&[], said);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).contains("\"a word\""), "{}", stdout(&output));
+    let note = |address: &str| vec![datagram("note", &[address, "a note"], false)];
+    let output = attacked(&["--export", "note"], note);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).contains(" row("), "{}", stdout(&output));
+    let never = |address: &str| vec![datagram("never", &[address], false)];
+    assert_eq!(status(&attacked(&["--export", "never"], never)), 1);
+}
+
+#[test]
+fn what_is_not_there_or_the_nodes_own_is_not_exported() {
+    let folder = Folder::new();
+    let program = folder.file("exports.olg", PROGRAM);
+    for name in ["nothing", "violation"] {
+        let output = run(&format!("run {program} --for 0.1 --export {name}"));
+        assert_eq!(status(&output), 1, "{name}");
+        assert!(stderr(&output).contains("cannot be exported"), "{}", stderr(&output));
+    }
+    let wrong = [
+        ("export(nothing).", "undefined-relation"),
+        ("export(violation).", "system-relation"),
+        ("export(note, delete).", "undefined-relation"),
+        ("export(note, insert).", "unexpected-token"),
+    ];
+    for (statement, code) in wrong {
+        let program = folder.file("wrong.olg", &format!("{PROGRAM}{statement}\n"));
+        let output = run(&format!("check {program}"));
+        assert_eq!(status(&output), 1, "{statement}");
+        assert!(stderr(&output).contains(code), "{statement}: {}", stderr(&output));
+    }
+    let program =
+        folder.file("right.olg", &format!("{PROGRAM}export(row, delete). export(note).\n"));
+    assert_eq!(status(&run(&format!("check {program}"))), 0);
+}

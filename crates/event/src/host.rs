@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::RawFd;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +29,17 @@ pub enum Address {
     Inet(SocketAddr),
     /// A node of a simulation, numbered in the order its name was first used.
     Sim(u32),
+    /// A process of this host at the other end of a local stream, as the kernel vouches for it.
+    Local(Peer),
+}
+
+/// Who opened the other end of a local stream.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Peer {
+    /// The user that it ran as then.
+    pub uid: u32,
+    /// The process; 0 if it cannot be named here.
+    pub pid: u32,
 }
 
 /// What can be watched: a descriptor the caller owns, or an endpoint of the host.
@@ -254,7 +266,8 @@ pub trait Transport {
     fn close(&mut self, endpoint: Endpoint);
 }
 
-/// Byte streams (TCP). Nothing here waits: `None` means "not now", and readiness tells when.
+/// Byte streams: TCP, and local ones to processes of this host. Nothing here waits: `None` means
+/// "not now", and readiness tells when.
 pub trait Streams {
     /// Opens a listener; it is readable when a connection waits.
     fn listen(&mut self, addr: &str) -> io::Result<Endpoint>;
@@ -264,6 +277,26 @@ pub trait Streams {
 
     /// Starts to connect; the endpoint becomes writable when connected and fails when not.
     fn connect(&mut self, to: &str) -> io::Result<Endpoint>;
+
+    /// Opens a listener for local streams: a socket in the file system that only its owner may
+    /// connect to (mode 0600). What has the path already is not replaced; the path stays when the
+    /// listener is closed.
+    ///
+    /// # Errors
+    /// `Unsupported` where there is no file system, else what the system reports.
+    fn listen_local(&mut self, path: &Path) -> io::Result<Endpoint> {
+        let _ = path;
+        Err(unsupported("local streams are not simulated"))
+    }
+
+    /// Connects to a local listener, and says who opened it.
+    ///
+    /// # Errors
+    /// As [`Streams::listen_local`]; `WouldBlock` if too many wait to be accepted there.
+    fn connect_local(&mut self, path: &Path) -> io::Result<(Endpoint, Peer)> {
+        let _ = path;
+        Err(unsupported("local streams are not simulated"))
+    }
 
     /// Reads what is there; 0 at the end of the stream.
     fn read(&mut self, stream: Endpoint, buf: &mut [u8]) -> io::Result<Option<usize>>;

@@ -18,7 +18,7 @@ mod watch;
 
 pub use event_loop::{Limits, Loop, Outcome};
 pub use host::{
-    Address, Endpoint, Host, HostStats, Interest, Ready, Slice, Source, Streams, Transport,
+    Address, Endpoint, Host, HostStats, Interest, Peer, Ready, Slice, Source, Streams, Transport,
     Trouble, Wait, Wake, Waker,
 };
 pub use os::Os;

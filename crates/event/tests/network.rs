@@ -3,7 +3,10 @@
 use std::io;
 use std::time::Duration;
 
-use tidemill_event::{Address, Endpoint, Handlers, Host, Interest, Loop, Os, Outcome, WatchId};
+use tidemill_event::{
+    Address, Endpoint, Handlers, Host, Interest, Loop, Os, Outcome, Streams as _, Transport as _,
+    WatchId,
+};
 
 fn os<W: 'static>() -> Loop<W> {
     Loop::new(Box::new(Os::with_seed(1).unwrap()))
@@ -221,4 +224,39 @@ fn the_kernel_gives_entropy_whatever_the_seed() {
         }
     }
     assert_eq!(seen.len(), 4);
+}
+
+#[test]
+fn local_streams_are_their_owners_and_name_the_other_side() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = std::env::temp_dir().join(format!("tidemill-local-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let path = folder.join("socket");
+    let mut os = Os::with_seed(1).unwrap();
+    assert_eq!(os.connect_local(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
+    let listener = os.listen_local(&path).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(os.listen_local(&path).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+    assert!(os.accept(listener).unwrap().is_none());
+    let (near, server) = os.connect_local(&path).unwrap();
+    let (far, Address::Local(client)) = os.accept(listener).unwrap().unwrap() else {
+        panic!("a local stream comes from a process of this host")
+    };
+    assert_eq!(client, server);
+    assert_eq!(client.pid, std::process::id());
+    let mut buffer = [0; 8];
+    assert_eq!(os.read(far, &mut buffer).unwrap(), None);
+    assert_eq!(os.write(near, b"hello").unwrap(), Some(5));
+    assert_eq!(os.read(far, &mut buffer).unwrap(), Some(5));
+    assert_eq!(&buffer[..5], b"hello");
+    os.close(near);
+    assert_eq!(os.read(far, &mut buffer).unwrap(), Some(0));
+    // What nobody serves any more refuses.
+    os.close(far);
+    os.close(listener);
+    assert_eq!(os.connect_local(&path).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+    let long = folder.join("x".repeat(200));
+    assert!(os.listen_local(&long).is_err(), "longer than a socket's path may be");
+    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -13,6 +13,7 @@
 //!   TCP           [stream]    envelopes behind their length
 //!                [outgoing]   what waits for a connection
 //!   keys          [seal]       datagrams of members of a fleet, sealed
+//!   tokens        [token]      a connection of two that have the same token
 //! ```
 //! Whatever comes from outside may be wrong in any way: it is counted by reason ([`counters`])
 //! and dropped, and every memory that a peer can fill has a limit.
@@ -23,8 +24,10 @@ pub mod counters;
 pub mod endpoint;
 pub mod fragment;
 pub mod head;
+mod noise;
 pub mod outgoing;
 pub mod peer;
 pub mod reliable;
 pub mod seal;
 pub mod stream;
+pub mod token;

@@ -27,6 +27,8 @@ pub(super) enum Socket {
     Datagram { fd: OwnedFd, name: String, family: AddressFamily, waiting: VecDeque<Waiting> },
     /// Takes connections.
     Listener { fd: OwnedFd, name: String },
+    /// Takes connections from processes of this host.
+    LocalListener { fd: OwnedFd },
     /// A connection.
     Stream { fd: OwnedFd },
     /// A connection to be, once its name is known; with its watch, if it has one.
@@ -41,9 +43,10 @@ pub(super) struct Waiting {
 impl Socket {
     fn fd(&self) -> Option<&OwnedFd> {
         match self {
-            Socket::Datagram { fd, .. } | Socket::Listener { fd, .. } | Socket::Stream { fd } => {
-                Some(fd)
-            }
+            Socket::Datagram { fd, .. }
+            | Socket::Listener { fd, .. }
+            | Socket::LocalListener { fd }
+            | Socket::Stream { fd } => Some(fd),
             Socket::Unresolved { .. } => None,
         }
     }
@@ -242,7 +245,7 @@ impl Transport for Os {
     fn send_to(&mut self, endpoint: Endpoint, to: Address, bytes: &[u8]) -> io::Result<()> {
         match to {
             Address::Inet(to) => self.send_inet(endpoint, to, bytes),
-            Address::Sim(_) => Err(no_such_endpoint()),
+            Address::Sim(_) | Address::Local(_) => Err(no_such_endpoint()),
         }
     }
 
@@ -276,6 +279,9 @@ impl Transport for Os {
                 None => Cow::Owned(address.to_string()),
             },
             Address::Sim(index) => Cow::Owned(format!("sim {index}")),
+            Address::Local(peer) => {
+                Cow::Owned(format!("process {} of user {}", peer.pid, peer.uid))
+            }
         }
     }
 

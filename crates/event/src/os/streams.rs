@@ -1,16 +1,19 @@
-//! Byte streams over TCP: nothing here waits, and small writes go out at once (no Nagle).
+//! Byte streams: nothing here waits, and over TCP small writes go out at once (no Nagle).
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Mode, chmodat};
 
 use rustix::io::Errno;
 use rustix::net::{
-    RecvFlags, SendFlags, SocketFlags, SocketType, acceptfrom_with, connect, listen, recv, send,
-    sockopt,
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with,
+    acceptfrom_with, bind, connect, listen, recv, send, sockopt,
 };
 
-use crate::host::{Address, Endpoint, Streams, no_such_endpoint};
+use crate::host::{Address, Endpoint, Peer, Streams, no_such_endpoint};
 
 use super::Os;
 use super::resolve::Lookup;
@@ -50,8 +53,17 @@ impl Streams for Os {
     }
 
     fn accept(&mut self, listener: Endpoint) -> io::Result<Option<(Endpoint, Address)>> {
-        let Some(Socket::Listener { fd, .. }) = self.sockets.get(listener.0) else {
-            return Err(no_such_endpoint());
+        let fd = match self.sockets.get(listener.0) {
+            Some(Socket::Listener { fd, .. }) => fd,
+            Some(Socket::LocalListener { fd }) => {
+                let accepted = accept_local(fd)?;
+                self.stats.syscalls += 2;
+                return Ok(accepted.map(|(fd, peer)| {
+                    let stream = Endpoint(self.sockets.insert(Socket::Stream { fd }));
+                    (stream, Address::Local(peer))
+                }));
+            }
+            _ => return Err(no_such_endpoint()),
         };
         self.stats.syscalls += 2;
         match acceptfrom_with(fd, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
@@ -77,6 +89,24 @@ impl Streams for Os {
         Ok(Endpoint(self.sockets.insert(socket)))
     }
 
+    fn listen_local(&mut self, path: &Path) -> io::Result<Endpoint> {
+        self.stats.syscalls += 4;
+        let fd = new_socket(AddressFamily::UNIX, SocketType::STREAM)?;
+        bind(&fd, &SocketAddrUnix::new(path)?)?;
+        // Nobody can connect before `listen`, so there is no moment at which others could.
+        chmodat(CWD, path, Mode::RUSR | Mode::WUSR, AtFlags::empty())?;
+        listen(&fd, BACKLOG)?;
+        Ok(Endpoint(self.sockets.insert(Socket::LocalListener { fd })))
+    }
+
+    fn connect_local(&mut self, path: &Path) -> io::Result<(Endpoint, Peer)> {
+        self.stats.syscalls += 3;
+        let fd = new_socket(AddressFamily::UNIX, SocketType::STREAM)?;
+        connect(&fd, &SocketAddrUnix::new(path)?)?;
+        let peer = peer_of(&fd)?;
+        Ok((Endpoint(self.sockets.insert(Socket::Stream { fd })), peer))
+    }
+
     fn read(&mut self, stream: Endpoint, buf: &mut [u8]) -> io::Result<Option<usize>> {
         self.stats.syscalls += 1;
         let Some(fd) = self.stream(stream)? else { return Ok(None) };
@@ -87,6 +117,35 @@ impl Streams for Os {
         self.stats.syscalls += 1;
         let Some(fd) = self.stream(stream)? else { return Ok(None) };
         not_now(send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL))
+    }
+}
+
+/// One waiting local connection.
+fn accept_local(listener: &OwnedFd) -> io::Result<Option<(OwnedFd, Peer)>> {
+    match accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
+        Ok(fd) => {
+            let peer = peer_of(&fd)?;
+            Ok(Some((fd, peer)))
+        }
+        Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Who opened the other end. Not by rustix, whose process numbers are never 0: that is what the
+/// kernel gives for one that has no number here.
+fn peer_of(fd: &OwnedFd) -> io::Result<Peer> {
+    let mut peer = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    let option = (libc::SOL_SOCKET, libc::SO_PEERCRED);
+    // SAFETY: `peer` lives, and has `length` bytes for the kernel to write numbers to.
+    let status = unsafe {
+        let peer = (&raw mut peer).cast();
+        libc::getsockopt(fd.as_raw_fd(), option.0, option.1, peer, &raw mut length)
+    };
+    match status {
+        0 => Ok(Peer { uid: peer.uid, pid: u32::try_from(peer.pid).unwrap_or(0) }),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 

@@ -243,7 +243,7 @@ impl Transport for Sim {
     fn send_to(&mut self, endpoint: Endpoint, to: Address, bytes: &[u8]) -> io::Result<()> {
         match to {
             Address::Sim(to) => self.net.send(self.now, endpoint, to, bytes),
-            Address::Inet(_) => Err(no_such_endpoint()),
+            Address::Inet(_) | Address::Local(_) => Err(no_such_endpoint()),
         }
     }
 
@@ -255,6 +255,7 @@ impl Transport for Sim {
         match address {
             Address::Sim(index) => Cow::Borrowed(self.net.name(index)),
             Address::Inet(address) => Cow::Owned(address.to_string()),
+            Address::Local(_) => Cow::Borrowed(""),
         }
     }
 

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::cookie::{self, Cookies};
 use super::frame::{self, CookieReply, Data, Finish, Frame, Initiation, NONCE_BYTES, Response};
 use super::half_open::{COOKIE_FROM, HALF_OPEN_MAX, HalfOpen, HalfOpens};
-use super::handshake::{Ephemeral, Handshake};
+use super::handshake::Handshake;
 use super::keys::{FleetKeys, Identity, KEY_BYTES, KnownPeers, PublicKey};
 
 use super::peer::{
@@ -22,6 +22,7 @@ use super::peer::{
 use super::session::{OpenError, SEAL_BYTES, Session};
 use super::{DATAGRAM_BYTES_MAX, Port};
 use crate::counters::{Count, Counters};
+use crate::noise::Ephemeral;
 
 /// Kinds of what is sealed.
 const CONTENT: u8 = 0;

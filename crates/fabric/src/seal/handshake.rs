@@ -10,15 +10,13 @@
 //! names of the first are known to members of the fleet only; identities to the two sides only.
 
 use snow::error::Error;
-use snow::params::{CipherChoice, DHChoice, HashChoice};
-use snow::resolvers::{CryptoResolver, DefaultResolver};
-use snow::types::{Cipher, Dh, Hash, Random};
 use snow::{Builder, HandshakeState};
 
 use super::NAME_BYTES_MAX;
 use super::frame::{FIRST_BYTES, INITIATION_BYTES};
 use super::keys::{FleetKey, Identity, KEY_BYTES, PublicKey};
 use super::session::Session;
+use crate::noise::{Ephemeral, Resolver};
 
 const PATTERN: &str = "Noise_XXpsk0_25519_ChaChaPoly_BLAKE2s";
 
@@ -27,9 +25,6 @@ const PROLOGUE: &[u8] = b"tidemill 1";
 
 /// Bytes of the first message's payload, so that the message has [`FIRST_BYTES`].
 const FIRST_PAYLOAD_BYTES: usize = FIRST_BYTES - KEY_BYTES - 16;
-
-/// Random bytes that one side of a handshake takes: its ephemeral key.
-pub(super) type Ephemeral = [u8; KEY_BYTES];
 
 /// The message is not one of a handshake with this side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -160,42 +155,6 @@ fn take_name(rest: &mut &[u8]) -> Result<Box<str>, Refused> {
     let name = str::from_utf8(name).map_err(|_| Refused)?;
     let is_name = !name.is_empty() && name.len() <= NAME_BYTES_MAX;
     if is_name { Ok(name.into()) } else { Err(Refused) }
-}
-
-/// The library's own primitives, with random bytes that were drawn before.
-struct Resolver(Ephemeral);
-
-impl CryptoResolver for Resolver {
-    fn resolve_rng(&self) -> Option<Box<dyn Random>> {
-        Some(Box::new(Drawn(Some(self.0))))
-    }
-
-    fn resolve_dh(&self, choice: &DHChoice) -> Option<Box<dyn Dh>> {
-        DefaultResolver.resolve_dh(choice)
-    }
-
-    fn resolve_hash(&self, choice: &HashChoice) -> Option<Box<dyn Hash>> {
-        DefaultResolver.resolve_hash(choice)
-    }
-
-    fn resolve_cipher(&self, choice: &CipherChoice) -> Option<Box<dyn Cipher>> {
-        DefaultResolver.resolve_cipher(choice)
-    }
-}
-
-/// Random bytes that are given once, for one key.
-struct Drawn(Option<Ephemeral>);
-
-impl Random for Drawn {
-    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Error> {
-        match self.0.take() {
-            Some(drawn) if drawn.len() == out.len() => {
-                out.copy_from_slice(&drawn);
-                Ok(())
-            }
-            _ => Err(Error::Rng),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Arithmetic, memory, the console.
 
-use tidemill_jit::build::{FloatCC, InstBuilder, IntCC, Value, types};
+use tidemill_jit::build::{FloatCC, InstBuilder, IntCC, MemFlagsData, Value, types};
 use tidemill_proc::fault::{ANY_TYPE, Reason as Fault};
 
-use crate::compile::translate::Translator;
+use crate::compile::translate::{Translator, sound};
 use crate::ir::{
     Binary, ComponentId, Constant, Conversion, Guard, Instruction, Payload, Reason, Register, Type,
     Unary, Written,
@@ -17,6 +17,29 @@ enum Half {
 }
 
 impl Translator<'_, '_, '_> {
+    /// A copy that the optimiser of the code generator does not see through: it is stored in one
+    /// way and loaded in another. It is as a register that is spilled and loaded again.
+    fn split(&mut self, register: Register) {
+        if self.constant(register).is_some() {
+            return;
+        }
+        let value = self.get(register);
+        let row = self.row(1);
+        let at = self.row_address(row);
+        let value = match self.function.registers[register] {
+            Type::Real => {
+                let bits = self.body.ins().bitcast(types::I64, MemFlagsData::new(), value);
+                self.body.ins().store(sound(), bits, at, 0);
+                self.body.ins().load(types::F64, sound(), at, 0)
+            }
+            _ => {
+                self.body.ins().store(sound(), value, at, 0);
+                self.body.ins().atomic_load(types::I64, sound(), at)
+            }
+        };
+        self.set(register, value);
+    }
+
     pub(super) fn scalar(&mut self, instruction: &Instruction) {
         match instruction {
             Instruction::Constant { to, value } => {
@@ -27,6 +50,7 @@ impl Translator<'_, '_, '_> {
                 let value = self.get(*from);
                 self.set(*to, value);
             }
+            Instruction::Split { register } => self.split(*register),
             Instruction::Binary { to, operator, a, b } => {
                 let value = match self.function.registers[*a] {
                     Type::Real => self.real(*operator, *a, *b),

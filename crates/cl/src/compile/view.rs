@@ -1,11 +1,11 @@
 //! Arrays: views, extents, and addresses of elements, whose bounds are checked here; that an index
 //! is outside the run-time states.
 
-use tidemill_jit::build::{Block, InstBuilder, IntCC, Value};
+use tidemill_jit::build::{Block, InstBuilder, IntCC, MemFlagsData, Value, types};
 use tidemill_proc::fault::Reason as Fault;
 
 use crate::compile::frame::Viewed;
-use crate::compile::translate::{Address, Translator};
+use crate::compile::translate::{Translator, sound};
 use crate::ir::{Instruction, Place, Register, Type};
 
 /// Bytes before the extents of an array.
@@ -40,7 +40,8 @@ impl Translator<'_, '_, '_> {
             }
             Instruction::ViewElement { to, array, view, extents, indices } => {
                 let (view, outside) = (self.get(*view), self.outside());
-                let address = self.element(view, extents, indices, outside);
+                let movable = sound().with_readonly().with_can_move();
+                let address = self.element((view, movable), extents, indices, outside);
                 self.state_outside(*array, indices, outside);
                 self.set(*to, address);
             }
@@ -62,7 +63,7 @@ impl Translator<'_, '_, '_> {
         let (there, outside) = (self.body.create_block(), self.outside());
         self.body.ins().brif(block, there, &[], outside, &[]);
         self.body.switch_to_block(there);
-        let address = self.element(block, &[], indices, outside);
+        let address = self.element((block, sound()), &[], indices, outside);
         self.state_outside(array, indices, outside);
         address
     }
@@ -80,14 +81,20 @@ impl Translator<'_, '_, '_> {
     }
 
     fn extent(&mut self, block: Value, dimension: u8) -> Value {
-        let at = Address { base: block, offset: EXTENTS + 8 * i32::from(dimension) };
-        self.load(at, Type::Integer)
+        self.load_extent(block, dimension, sound())
     }
 
-    /// The address of an element; goes to `outside` if there is none.
+    fn load_extent(&mut self, block: Value, dimension: u8, flags: MemFlagsData) -> Value {
+        let offset = EXTENTS + 8 * i32::from(dimension);
+        self.body.ins().load(types::I64, flags, block, offset)
+    }
+
+    /// The address of an element; goes to `outside` if there is none. Extents that are not in
+    /// registers are loaded with `flags`: those of a view, which is never null and is used while
+    /// its array is where it is, may be loaded earlier, and once for several elements.
     fn element(
         &mut self,
-        block: Value,
+        (block, flags): (Value, MemFlagsData),
         extents: &[Register],
         indices: &[Register],
         outside: Block,
@@ -97,7 +104,7 @@ impl Translator<'_, '_, '_> {
             let index = self.get(*index);
             let extent = match extents.get(usize::from(dimension)) {
                 Some(extent) => self.get(*extent),
-                None => self.extent(block, dimension),
+                None => self.load_extent(block, dimension, flags),
             };
             let inside = self.body.ins().icmp(IntCC::UnsignedLessThan, index, extent);
             let next = self.body.create_block();

@@ -20,6 +20,7 @@ impl Step<'_, '_, '_> {
                 };
                 self.set(*to, value);
             }
+            Instruction::Split { .. } => {}
             Instruction::Copy { to, from } => self.set(*to, self.get(*from)),
             Instruction::Binary { to, operator, a, b } => {
                 let value = match self.ty(*a) {

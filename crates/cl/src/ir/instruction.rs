@@ -15,6 +15,8 @@ pub enum Instruction {
     Constant { to: Register, value: Constant },
     /// `to = from`, of the same type.
     Copy { to: Register, from: Register },
+    /// The register keeps its value; code may hold it elsewhere from here on.
+    Split { register: Register },
     /// `to = a operator b`; INTEGER arithmetic faults on overflow and division by zero.
     Binary { to: Register, operator: Binary, a: Register, b: Register },
     /// `to = operator a`.
@@ -410,6 +412,7 @@ impl Instruction {
         match self {
             Instruction::Constant { .. }
             | Instruction::Copy { .. }
+            | Instruction::Split { .. }
             | Instruction::Binary { .. }
             | Instruction::Unary { .. }
             | Instruction::Convert { .. }
@@ -454,6 +457,7 @@ impl Instruction {
             Instruction::Element { access, .. } => *access == Access::Expect,
             Instruction::Constant { .. }
             | Instruction::Copy { .. }
+            | Instruction::Split { .. }
             | Instruction::Binary { .. }
             | Instruction::Unary { .. }
             | Instruction::Convert { .. }
@@ -469,6 +473,33 @@ impl Instruction {
             | Instruction::ViewElement { .. }
             | Instruction::ElementExists { .. }
             | Instruction::ElementCount { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// Whether its code calls nothing that returns: some instructions of the machine, and ways out
+    /// for faults and checkpoints.
+    pub fn is_inline(&self) -> bool {
+        match self {
+            Instruction::Unary { operator, .. } => {
+                matches!(operator, Unary::Negate | Unary::Not | Unary::SquareRoot)
+            }
+            Instruction::Constant { .. }
+            | Instruction::Copy { .. }
+            | Instruction::Split { .. }
+            | Instruction::Binary { .. }
+            | Instruction::Convert { .. }
+            | Instruction::Load { .. }
+            | Instruction::Store { .. }
+            | Instruction::AddressOf { .. }
+            | Instruction::ArrayElement { .. }
+            | Instruction::ArrayLength { .. }
+            | Instruction::ArrayView { .. }
+            | Instruction::ViewExtent { .. }
+            | Instruction::ViewElement { .. }
+            | Instruction::TextGet { .. }
+            | Instruction::TextLength { .. }
+            | Instruction::Checkpoint => true,
             _ => false,
         }
     }

@@ -260,6 +260,7 @@ macro_rules! instructions {
 instructions! {
     Constant { to Write, value Read } "constant"
     Copy { to Write, from Read } "copy"
+    Split { register Read } "split"
     Binary { to Write, operator Read, a Read, b Read } "binary"
     Unary { to Write, operator Read, a Read } "unary"
     Convert { to Write, conversion Read, a Read } "convert"

@@ -222,6 +222,7 @@ impl Verifier<'_> {
                 self.is(*to, ty);
             }
             Instruction::Copy { to, from } => self.is(*to, types[*from]),
+            Instruction::Split { .. } => {}
             Instruction::Binary { to, operator, a, b } => self.binary(*to, *operator, *a, *b),
             Instruction::Unary { to, operator, a } => {
                 let ty = match operator {

@@ -85,7 +85,7 @@ impl Builder<'_, '_> {
     /// A checkpoint in the first round, and then after each stride.
     fn count_by_strides(&mut self, count: &Count, stride: i64, start: BlockId, more: BlockId) {
         let stop = self.register(Type::Integer);
-        let [at_stop, check, far, near] = std::array::from_fn(|_| self.rare_block());
+        let [at_stop, check, far, near, again] = std::array::from_fn(|_| self.rare_block());
         self.begin(start);
         let at = self.load(&count.variable, Type::Integer);
         self.emit(Instruction::Copy { to: stop, from: at });
@@ -111,14 +111,17 @@ impl Builder<'_, '_> {
             a: at,
             b: stride,
         });
-        self.jump(count.step);
+        self.jump(again);
         self.begin(near);
         self.emit(Instruction::Copy { to: stop, from: count.last });
-        self.jump(count.step);
+        self.jump(again);
 
-        self.begin(count.step);
-        self.go_on(count, at);
-        self.jump(count.round);
+        // Not by way of the step that each round takes, which then comes right after it.
+        for block in [again, count.step] {
+            self.begin(block);
+            self.go_on(count, at);
+            self.jump(count.round);
+        }
     }
 
     /// Goes to the first block from the end on, else to the other.
@@ -175,19 +178,6 @@ impl Builder<'_, '_> {
 
 /// Whether an instruction is a few of the machine. A loop within has a checkpoint, which is none.
 fn is_quick(instruction: &Instruction) -> bool {
-    matches!(
-        instruction,
-        Instruction::Constant { .. }
-            | Instruction::Copy { .. }
-            | Instruction::Binary { .. }
-            | Instruction::Unary { .. }
-            | Instruction::Convert { .. }
-            | Instruction::Load { .. }
-            | Instruction::Store { .. }
-            | Instruction::AddressOf { .. }
-            | Instruction::ArrayElement { .. }
-            | Instruction::ArrayLength { .. }
-            | Instruction::TextGet { .. }
-            | Instruction::TextLength { .. }
-    )
+    let is_function = matches!(instruction, Instruction::Unary { .. });
+    is_function || instruction.is_inline() && *instruction != Instruction::Checkpoint
 }

@@ -23,7 +23,8 @@ use crate::ir::memory::{Effects, Memory, is_suspended_at};
 use crate::ir::suspending::Suspending;
 use crate::ir::{Block, BlockId, Function, Instruction, Place, Register, Terminator, Type};
 
-/// Arrays in a loop for which extents are in registers, too.
+/// Arrays of several dimensions in a loop whose extents are in registers, too: they are factors of
+/// addresses. Those of one dimension are compared where they are.
 const EXTENTS_MAX: usize = 4;
 
 /// A function whose loops are looked at.
@@ -87,10 +88,10 @@ impl Hoist<'_> {
             return;
         }
         let registers = &mut self.function.registers;
-        let has_extents = arrays.len() <= EXTENTS_MAX;
+        let has_extents = arrays.iter().filter(|it| it.1 > 1).count() <= EXTENTS_MAX;
         let arrays = arrays.into_iter().map(|(array, dimensions)| {
             let view = registers.push(Type::Address);
-            let count = if has_extents { dimensions } else { 0 };
+            let count = if has_extents && dimensions > 1 { dimensions } else { 0 };
             let extents = (0..count).map(|_| registers.push(Type::Integer)).collect();
             Viewed { array, dimensions, view, extents }
         });

@@ -4,9 +4,11 @@
 //!
 //! * [`clear`]: what nothing leads to is taken out.
 //! * [`inline`]: calls of small procedures become their code.
+//! * [`rotate`]: loops test at their end.
 //! * [`hoist`]: what loops find in memory again and again is loaded once before them.
 //! * [`reuse`]: what has been computed, checked or loaded is not again.
 //! * [`ranges`]: arithmetic whose results fit is not checked.
+//! * [`split`]: live ranges end and begin anew where loops without calls do.
 
 use crate::ir::graph::Graph;
 use crate::ir::memory::Effects;
@@ -17,6 +19,8 @@ mod hoist;
 mod inline;
 mod ranges;
 mod reuse;
+mod rotate;
+mod split;
 
 /// The program with all passes applied.
 pub fn optimise(program: &Program) -> Program {
@@ -25,9 +29,11 @@ pub fn optimise(program: &Program) -> Program {
     better.functions.iter_mut().for_each(clear);
     inline::run(&mut better, &suspending);
     for function in better.functions.iter_mut() {
+        rotate::run(function);
         hoist::run(function, &effects, &suspending);
         reuse::run(function, &effects, &suspending);
         ranges::run(function);
+        split::run(function);
     }
     better
 }

@@ -12,7 +12,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use rustix::buffer::spare_capacity;
@@ -66,6 +66,8 @@ pub(super) struct Poller {
     lost: Vec<u64>,
     woken: bool,
     wakes_expected: bool,
+    /// There is no `epoll_pwait2`.
+    lacks_pwait2: bool,
     pub(super) syscalls: u64,
     pub(super) bad_descriptors: u64,
 }
@@ -85,6 +87,7 @@ impl Poller {
             lost: Vec::new(),
             woken: false,
             wakes_expected: false,
+            lacks_pwait2: false,
             syscalls: 0,
             bad_descriptors: 0,
         })
@@ -180,15 +183,30 @@ impl Poller {
         }
         self.syscalls += 1;
         self.events.clear();
-        let timeout = timeout.map(timespec);
-        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout.as_ref()) {
-            Ok(_) => {}
+        match self.wait_for_reports(timeout.map(timespec)) {
+            Ok(()) => {}
             Err(Errno::INTR) => return Ok(Wake::Interrupted),
             Err(error) => return Err(error.into()),
         }
         self.unswept |= !self.events.is_empty();
         self.take_events(ready)?;
         Ok(Wake::Ready)
+    }
+
+    /// One wait. Where the kernel, or what stands in for it (valgrind, sandboxes), does not know
+    /// `epoll_pwait2`, the wait is one for the set itself, which takes nanoseconds, too.
+    fn wait_for_reports(&mut self, timeout: Option<Timespec>) -> Result<(), Errno> {
+        if !self.lacks_pwait2 {
+            match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout.as_ref()) {
+                Err(Errno::NOSYS) => self.lacks_pwait2 = true,
+                waited => return waited.map(|_| ()),
+            }
+        }
+        self.syscalls += 1;
+        if poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], timeout.as_ref())? > 0 {
+            take_reports(&self.epoll, &mut self.events)?;
+        }
+        Ok(())
     }
 
     /// How long to wait: to the deadline, but not beyond a sweep that is owed.
@@ -302,6 +320,22 @@ impl Poller {
     }
 }
 
+/// The reports that are there, without waiting and without `epoll_pwait2`.
+fn take_reports(epoll: &OwnedFd, events: &mut Vec<epoll::Event>) -> Result<(), Errno> {
+    const _: () = assert!(size_of::<epoll::Event>() == size_of::<libc::epoll_event>());
+    let room = events.spare_capacity_mut();
+    let most = i32::try_from(room.len()).unwrap_or(i32::MAX);
+    // SAFETY: the kernel writes at most `most` events, whose layout is the same in both crates, to
+    // the spare capacity.
+    let count = unsafe { libc::epoll_wait(epoll.as_raw_fd(), room.as_mut_ptr().cast(), most, 0) };
+    let Ok(count) = usize::try_from(count) else {
+        return Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO));
+    };
+    // SAFETY: the kernel has written that many behind the length.
+    unsafe { events.set_len(events.len() + count) };
+    Ok(())
+}
+
 fn new_set(wake: &OwnedFd) -> io::Result<OwnedFd> {
     let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     epoll::add(&set, wake, EventData::new_u64(WAKE), EventFlags::IN)?;
@@ -335,4 +369,36 @@ fn borrow<'a>(fd: RawFd) -> BorrowedFd<'a> {
     // SAFETY: it is not -1 (`add` refuses negative ones). It may be closed: it is only named to
     // calls that neither read nor write through it, and answer EBADF then.
     unsafe { BorrowedFd::borrow_raw(fd) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn without_epoll_pwait2_waits_end_in_time_and_report_the_same() {
+        let wake = EventFd::new().unwrap();
+        let mut poller = Poller::new(&wake).unwrap();
+        poller.lacks_pwait2 = true;
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        poller.add(ours.as_raw_fd(), 7, Interest::Read, Held::ByCaller).unwrap();
+        let mut ready = Vec::new();
+        let until = Wait::Until(Time::ZERO + Duration::from_micros(200));
+        let best = (0..20).map(|_| {
+            let began = Instant::now();
+            poller.wait(until, Time::ZERO, &mut ready).unwrap();
+            began.elapsed()
+        });
+        let best = best.min().unwrap();
+        assert!(best >= Duration::from_micros(150), "{best:?}");
+        assert!(best < Duration::from_micros(900), "{best:?}");
+        assert!(ready.is_empty(), "{ready:?}");
+        theirs.write_all(b"x").unwrap();
+        assert_eq!(poller.wait(Wait::Forever, Time::ZERO, &mut ready).unwrap(), Wake::Ready);
+        assert_eq!(ready.iter().map(|it| (it.token, it.readable)).collect::<Vec<_>>(), [(7, true)]);
+    }
 }

@@ -13,7 +13,7 @@ impl Generator {
     }
 
     fn statement(&mut self, scope: &mut Scope, inner: u64) {
-        match self.below(26) {
+        match self.below(28) {
             0..6 => self.assign(scope),
             6..9 => self.write(scope),
             9 => {
@@ -32,6 +32,7 @@ impl Generator {
             22 => self.odd(scope),
             23 => self.remove(scope),
             24 if self.chance(40) && scope.loops > 0 => self.leave(scope),
+            25..27 if scope.loops < LOOPS_MAX => self.compute(scope),
             _ => self.write(scope),
         }
     }
@@ -125,6 +126,60 @@ impl Generator {
         }
         scope.loops -= 1;
         scope.counters += 1;
+    }
+
+    /// A loop of arithmetic without calls, which passes more than one checkpoint.
+    fn compute(&mut self, scope: &mut Scope) {
+        let Some(counter) = self.counter(scope) else { return };
+        let loops = std::mem::replace(&mut scope.loops, LOOPS_MAX);
+        let most = if loops == 0 && self.chance(25) { 80 } else { 12 };
+        let (from, rounds) = (self.below(4), self.below(most));
+        match self.below(3) {
+            0 => {
+                self.line(&format!("{counter} := {from};"));
+                self.line(&format!("WHILE {counter} < {rounds} DO"));
+                self.indented(|it| {
+                    it.round(scope, loops, &counter);
+                    it.line(&format!("INC({counter});"));
+                });
+            }
+            1 => {
+                self.line(&format!("FOR {counter} := {rounds} TO {from} BY -1 DO"));
+                self.indented(|it| it.round(scope, loops, &counter));
+            }
+            _ => {
+                self.line(&format!("FOR {counter} := {from} TO {rounds} DO"));
+                self.indented(|it| it.round(scope, loops, &counter));
+            }
+        }
+        self.line("END;");
+        scope.loops = loops;
+        scope.counters += 1;
+    }
+
+    fn round(&mut self, scope: &mut Scope, loops: u32, counter: &str) {
+        for _ in 0..1 + self.below(4) {
+            match self.below(6) {
+                0 if loops == 0 && scope.loops == LOOPS_MAX => {
+                    scope.loops = 1;
+                    self.compute(scope);
+                    scope.loops = LOOPS_MAX;
+                }
+                1 => self.assign(scope),
+                kind => {
+                    let ty = if kind == 2 { Ty::Real } else { Ty::Integer };
+                    let Some(target) = self.designator(scope, ty, true) else { continue };
+                    let Some(other) = self.designator(scope, ty, false) else { continue };
+                    let operator = ["+", "-", "*"][self.below(3) as usize];
+                    let by = match (ty, self.below(3)) {
+                        (Ty::Real, _) => format!("REAL({counter})"),
+                        (_, 0) => counter.to_owned(),
+                        _ => self.below(3).to_string(),
+                    };
+                    self.line(&format!("{target} := {other} {operator} {by};"));
+                }
+            }
+        }
     }
 
     /// Goes through a collection, which may change meanwhile.

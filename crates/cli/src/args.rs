@@ -113,8 +113,10 @@ pub enum Verb {
         tidemill explain ring.olg --form svg > ring.svg")]
     Explain(ExplainArgs),
     /// Print the messages that nodes of a program exchange, as a .proto file
-    #[command(after_help = "Example:\n  tidemill schema ring.olg > ring.proto")]
-    Schema(Sources),
+    #[command(after_help = "Examples:\n  \
+        tidemill schema ring.olg > ring.proto\n  \
+        tidemill schema --control > control.proto")]
+    Schema(PrintedArgs),
     /// Work with schemas of messages and with messages of them
     #[command(after_help = "Examples:\n  \
         tidemill proto check --schema events.proto -I protos\n  \
@@ -125,7 +127,8 @@ pub enum Verb {
     #[command(after_help = "Examples:\n  \
         tidemill query localhost:10000 successor\n  \
         tidemill query localhost:10000 'far(X, C) :- route(@N, X, C), C > 10.' --json\n  \
-        tidemill query localhost:10000 successor --watch")]
+        tidemill query localhost:10000 successor --watch\n  \
+        tidemill query alpha.example:10000 successor --token-file token")]
     Query(QueryArgs),
     /// List the built-in functions of the rule language, or describe one
     #[command(after_help = "Examples:\n  tidemill functions\n  tidemill functions f_sha1")]
@@ -144,7 +147,8 @@ pub enum Verb {
         tidemill top\n  \
         tidemill top 4711\n  \
         tidemill top 4711 --form prometheus\n  \
-        tidemill top localhost:10000")]
+        tidemill top localhost:10000\n  \
+        tidemill top alpha.example:10000 --token-file token")]
     Top(TopArgs),
     /// Make the key of a fleet, or the identity of a node
     #[command(after_help = "Examples:\n  \
@@ -182,6 +186,9 @@ pub struct TopArgs {
     /// Rates, refreshed each second on a terminal; or counts, once, as Prometheus reads them
     #[arg(long, value_name = "FORM", value_enum, default_value_t = TopForm::Text)]
     pub form: TopForm,
+    /// Ask a node anywhere whose run has the same token, over TCP; without it, one of this host
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<std::path::PathBuf>,
 }
 
 /// Whose counters are shown.
@@ -189,7 +196,7 @@ pub struct TopArgs {
 pub enum Whom {
     /// Those of a process, from its files.
     Process(u32),
-    /// Those that the process of a node tells over the node's port.
+    /// Those that the run of a node tells.
     Node(String),
 }
 
@@ -250,6 +257,23 @@ pub struct SchemaArgs {
     #[arg(long = "schema", required = true, num_args = 1.., value_name = "FILE")]
     pub files: Vec<std::path::PathBuf>,
     /// Look for imported files here; without any, in the current folder and beside the files
+    #[arg(short = 'I', value_name = "DIR")]
+    pub includes: Vec<std::path::PathBuf>,
+}
+
+/// `schema`.
+#[derive(Args, Debug)]
+pub struct PrintedArgs {
+    /// Print the messages that tools and runs exchange
+    #[arg(long, conflicts_with_all = ["files", "defines", "includes"])]
+    pub control: bool,
+    /// Source files; several form one program
+    #[arg(required_unless_present = "control", value_name = "FILE")]
+    pub files: Vec<String>,
+    /// Define a macro before the first file is read
+    #[arg(short = 'D', value_name = "NAME=VALUE")]
+    pub defines: Vec<Define>,
+    /// Look for included files here too
     #[arg(short = 'I', value_name = "DIR")]
     pub includes: Vec<std::path::PathBuf>,
 }

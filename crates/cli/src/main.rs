@@ -77,7 +77,7 @@ fn run(cli: Cli) -> Status {
         Verb::Check(sources) => verbs::check(&sources, report),
         Verb::Fmt { check, sources } => verbs::fmt(check, &sources, report),
         Verb::Explain(args) => verbs::explain(&args, report),
-        Verb::Schema(sources) => verbs::schema(&sources, report),
+        Verb::Schema(args) => verbs::schema(args, report),
         Verb::Proto(args) => verbs::proto(&args, report),
         Verb::Query(args) => verbs::query(args, report),
         Verb::Functions { name } => verbs::functions(name.as_deref(), report),

@@ -53,7 +53,8 @@ fn counters_are_read_while_a_program_runs_and_go_with_it() {
     assert!(next.counter("turn/node/count") >= Some(9), "{next:?}");
     assert!(next.counter("loop/0/waits") > first.counter("loop/0/waits"), "{next:?}");
     // Three nodes, each with its reasons, and nothing was dropped.
-    let malformed = next.counters.keys().filter(|name| name.ends_with("/malformed"));
+    let of_node = |name: &&String| name.starts_with("node/") && name.ends_with("/malformed");
+    let malformed = next.counters.keys().filter(of_node);
     assert_eq!(malformed.count(), 3);
     assert_eq!(nodes(&next, "/malformed") + nodes(&next, "/dropped_queue_full"), 0);
     assert!(child.wait().expect("ends").success());

@@ -3,6 +3,7 @@
 mod book;
 mod common;
 mod components;
+mod control;
 mod counters;
 mod ends;
 mod examples;

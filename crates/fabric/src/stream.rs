@@ -43,6 +43,11 @@ impl FrameReader {
         self.buffer.extend_from_slice(bytes);
     }
 
+    /// All that was not given out, for another reader to go on with.
+    pub fn into_rest(mut self) -> Vec<u8> {
+        self.buffer.split_off(self.taken)
+    }
+
     /// Bytes held that were not given out.
     pub fn held(&self) -> usize {
         self.buffer.len() - self.taken

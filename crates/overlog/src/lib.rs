@@ -11,6 +11,7 @@ pub mod arrivals;
 pub mod ast;
 mod check;
 mod compile;
+pub mod control;
 pub mod exports;
 pub mod fleet;
 pub mod fmt;

@@ -2,13 +2,15 @@
 
 // Each test uses a part of it.
 
-use std::time::Duration;
-
 use crate::harness::Network;
 use tidemill_event::Slice;
-use tidemill_overlog::fleet::{NodeId, World};
+use tidemill_fabric::counters::Count;
+use tidemill_overlog::control::{End, Message, Status};
+use tidemill_overlog::fleet::{self, NodeId, World};
+use tidemill_overlog::net::envelope::{Content, append_tuple};
 use tidemill_overlog::node::Node;
-use tidemill_overlog::query::{Answer, Answers, Worked, evaluate, message};
+use tidemill_overlog::query::{Answer, AskerId, Failure, Limits, WAITING_MAX, evaluate};
+use tidemill_relation::Value;
 use tidemill_relation::text::DisplayTuple;
 use tidemill_stdx::rng::Rng;
 
@@ -40,7 +42,7 @@ fn lines(answer: &Answer) -> Vec<String> {
     answer.rows().map(|row| DisplayTuple::new(&answer.name, row).to_string()).collect()
 }
 
-fn ask(text: &str) -> Result<Vec<String>, String> {
+fn ask(text: &str) -> Result<Vec<String>, Failure> {
     let mut network = network();
     evaluate(node(&mut network), text).map(|answer| lines(&answer))
 }
@@ -89,7 +91,9 @@ fn a_rule_is_evaluated_over_the_node() {
 
 #[test]
 fn what_is_wrong_is_said() {
-    let cases = [
+    let terms: Vec<String> = (0..65).map(|number| format!("edge(@N, X{number})")).collect();
+    let long = format!("x(X0) :- {}.", terms.join(", "));
+    let cases: [(&str, &str); 11] = [
         ("edg", "there is no table `edg`; is `edge` meant?"),
         ("hint", "`hint` is an event"),
         ("", "there is no table ``"),
@@ -99,10 +103,11 @@ fn what_is_wrong_is_said() {
         ("x(X) :- edge(@N, X), X / 0 > 1.", "division by zero"),
         ("x(X) :- edge(@N, X). y(X) :- edge(@N, X).", "query:1:1: error[query-form]"),
         ("// :- nothing", "query:1:1: error[query-form]"),
+        (&long, "query:1:1: error[query-size]: a query has at most 64 terms"),
         ("delete edge(@N, X) :- edge(@N, X).", "query:1:1: error[query-form]"),
     ];
     for (text, expected) in cases {
-        let error = ask(text).expect_err(text);
+        let error = ask(text).expect_err(text).to_string();
         assert!(error.starts_with(expected), "{text}: {error}");
     }
 }
@@ -132,63 +137,217 @@ fn mutated_queries_never_panic() {
     assert_eq!(network.rows(0, "edge").len(), 3);
 }
 
-/// Does all the work that a datagram from an asker asks for.
-fn ask_for(
-    answers: &mut Answers,
-    node: &Node,
-    query: &[u8],
-    now_ns: u64,
-    send: &mut impl FnMut(&[u8]),
-) {
-    let Some(ticket) = answers.receive(node, "asker:1", query, now_ns, send) else { return };
-    while answers.copy(ticket, node, 7, now_ns, send) == Worked::More {}
-    // Asked again meanwhile, it is not begun again.
-    assert_eq!(answers.receive(node, "asker:1", query, now_ns, send), None);
-    while answers.go_on(ticket, 5, now_ns, send) == Worked::More {}
+/// Asks node 0.
+fn put(network: &mut Network, asker: u64, id: u64, text: &str) -> Result<(), End> {
+    let question = (AskerId(asker), id);
+    fleet::ask(&mut network.world, &mut network.events, NodeId(0), question, text)
+}
+
+/// How the answers of an asker ended so far, and how many rows came.
+fn ends(network: &Network, asker: u64) -> (Vec<(u64, Status)>, usize) {
+    let (mut ends, mut rows) = (Vec::new(), 0);
+    for (_, control) in network.world.answers.iter().filter(|answer| answer.0.0 == asker) {
+        match &control.message {
+            Some(Message::End(end)) => ends.push((control.id, end.status)),
+            Some(Message::Rows(more)) => rows += more.len(),
+            other => panic!("{other:?}"),
+        }
+    }
+    (ends, rows)
+}
+
+fn edges(count: u64) -> Network {
+    let facts: String = (100..100 + count).map(|n| format!("edge(\"n0:1\", {n}).\n")).collect();
+    let mut network = Network::new(&format!("{PROGRAM}{facts}"), 1, 1);
+    network.run_to(1.0);
+    network
+}
+
+/// What derives millions of rows, all of them the same.
+const SLOW: &str = "x(1) :- edge(@N, X), edge(@N, Y).";
+
+#[test]
+fn an_answer_of_many_parts_comes_whole_and_in_order() {
+    let mut network = edges(3000);
+    put(&mut network, 1, 7, "edge").unwrap();
+    put(&mut network, 1, 8, "none").unwrap();
+    put(&mut network, 1, 9, "x(X) :- edge(@N, X), X < 3.").unwrap();
+    network.run_for(1.0);
+    let parts = network.world.answers.iter().take_while(|answer| answer.1.id == 7);
+    let mut numbers = Vec::new();
+    for (_, control) in parts {
+        match &control.message {
+            Some(Message::Rows(rows)) => {
+                numbers.extend(rows.iter().map(|row| row[1].get().as_int().unwrap()));
+            }
+            Some(Message::End(end)) => assert_eq!(end.name, "edge"),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(network.world.answers.len() > 4, "there are several parts");
+    assert_eq!(numbers.len(), 3003);
+    assert!(numbers.is_sorted());
+    let expected = vec![(7, Status::Done), (8, Status::Wrong), (9, Status::Done)];
+    assert_eq!(ends(&network, 1), (expected, 3005));
+    let counters = network.world.fleet().queries();
+    assert_eq!((counters.evaluated, counters.failed), (2, 1));
 }
 
 #[test]
-fn answers_are_kept_for_those_who_ask_for_the_rest() {
-    let mut program = PROGRAM.to_owned();
-    for number in 100..3000 {
-        program += &format!("edge(\"n0:1\", {number}).\n");
+fn an_asker_that_does_not_read_is_waited_for() {
+    let mut network = edges(5000);
+    network.world.slow.push(AskerId(1));
+    put(&mut network, 1, 1, "edge").unwrap();
+    network.run_for(10.0);
+    assert_eq!(network.world.answers.len(), 1, "one part is made, and the next when it is taken");
+    put(&mut network, 2, 1, "edge").unwrap();
+    network.run_for(1.0);
+    assert_eq!(ends(&network, 2), (vec![(1, Status::Done)], 5003), "others do not wait");
+    for _ in 0..50 {
+        fleet::resume(&mut network.world, &mut network.events, AskerId(1));
+        network.run_for(0.1);
     }
-    let mut network = Network::new(&program, 1, 1);
-    network.run_to(1.0);
-    let node = node(&mut network);
-    let mut answers = Answers::new(None);
-    let mut query =
-        message::Query { node: "n0:1".to_owned(), id: 1, text: "edge".to_owned(), first: 0 };
-    let mut rows = 0;
-    let mut expected = None;
-    while expected != Some(query.first) {
-        let mut next = query.first;
-        ask_for(
-            &mut answers,
-            node,
-            &query.encode(),
-            0,
-            &mut |datagram| match message::Reply::decode(datagram) {
-                Some(message::Reply::Rows { part, rows: more, .. }) => {
-                    assert_eq!(part, next);
-                    next += 1;
-                    rows += more.len();
-                }
-                Some(message::Reply::End { parts, error: None, .. }) => expected = Some(parts),
-                other => panic!("{other:?}"),
-            },
-        );
-        query.first = next;
+    assert_eq!(ends(&network, 1), (vec![(1, Status::Done)], 5003));
+}
+
+/// Many slow questions of many askers, and a quick one that comes later: it is answered first.
+#[test]
+fn slow_questions_never_close_the_door() {
+    let mut network = edges(2000);
+    for asker in 1..=16 {
+        for id in 0..4 {
+            put(&mut network, asker, id, SLOW).unwrap();
+        }
     }
-    assert_eq!(rows, 2903);
-    let counters = answers.counters();
-    assert_eq!(counters.evaluated, 1);
-    assert!(counters.repeated > 1);
-    // Later it is evaluated anew, and what is no query is counted.
-    query.first = 0;
-    ask_for(&mut answers, node, &query.encode(), 60_000_000_000, &mut |_| {});
-    ask_for(&mut answers, node, &query.encode()[..20], 60_000_000_000, &mut |_| {});
-    assert_eq!((answers.counters().evaluated, answers.counters().malformed), (2, 1));
+    while network.events.stats().steps < 100_000 {
+        assert!(network.events.step(&mut network.world).unwrap());
+    }
+    assert!(network.world.answers.is_empty(), "they are slow");
+    let before = network.events.stats().steps;
+    put(&mut network, 99, 1, "x(X) :- edge(@N, X), X < 3.").unwrap();
+    while network.world.answers.is_empty() {
+        assert!(network.events.step(&mut network.world).unwrap());
+    }
+    let steps = network.events.stats().steps - before;
+    assert_eq!(network.world.answers[0].0, AskerId(99));
+    // Copying, deriving, gathering, sorting: a slice each of all that ask.
+    assert!(steps < 17 * 1100 * 10, "{steps} steps");
+    // The answers that nobody waits for any more cost nothing.
+    for asker in 1..=16 {
+        fleet::forget(&mut network.world, &mut network.events, AskerId(asker));
+    }
+    network.run_for(1.0);
+    assert_eq!(ends(&network, 99), (vec![(1, Status::Done)], 2));
+    let counters = network.world.fleet().queries();
+    assert_eq!((counters.abandoned, counters.failed, counters.limited), (64, 0, 0));
+}
+
+#[test]
+fn askers_have_limits() {
+    let mut network = edges(1000);
+    let status = |network: &mut Network, limits: Limits, bytes_max: usize, text: &str| {
+        network.world.fleet().limit_queries(limits, bytes_max);
+        network.world.answers.clear();
+        put(network, 1, 1, text).unwrap();
+        network.run_for(1.0);
+        match &network.world.answers.last().unwrap().1.message {
+            Some(Message::End(end)) => (end.status, end.reason.clone()),
+            other => panic!("{other:?}"),
+        }
+    };
+    let usual = Limits::default();
+    let limited = [
+        (
+            Limits { rows: 2000, ..usual },
+            "x(X, Y) :- edge(@N, X), edge(@N, Y), X < 110.",
+            "the answer has over 2000 rows",
+        ),
+        (
+            Limits { rows: 900, ..usual },
+            "x(X) :- edge(@N, X), X < 3.",
+            "the tables that it reads have over 900 rows",
+        ),
+        (Limits { bytes: 5000, ..usual }, "edge", "the query takes over 5000 bytes"),
+        (Limits { derived: 500, ..usual }, SLOW, "the query derives more than 500 rows"),
+        (Limits { steps: 5000, ..usual }, SLOW, "the query takes more than 5000 steps"),
+    ];
+    for (limits, text, reason) in limited {
+        let ended = status(&mut network, limits, usize::MAX, text);
+        assert_eq!(ended, (Status::Limit, reason.to_owned()), "{text}");
+    }
+    let reason = "the queries of all askers take over 10000 bytes, and this one most";
+    let ended = status(&mut network, usual, 10_000, "edge");
+    assert_eq!(ended, (Status::Limit, reason.to_owned()));
+    assert_eq!(network.world.fleet().queries().limited, 6);
+    assert_eq!(status(&mut network, usual, 1 << 20, "edge").0, Status::Done);
+    // As many as may wait, and one more.
+    network.world.answers.clear();
+    for id in 0..=WAITING_MAX as u64 {
+        put(&mut network, 1, id, "edge").unwrap();
+    }
+    assert_eq!(put(&mut network, 1, 100, "edge").unwrap_err().status, Status::Limit);
+    put(&mut network, 2, 1, "edge").expect("another asker may");
+    let long = put(&mut network, 3, 1, &"x".repeat(40_000)).unwrap_err();
+    assert_eq!(
+        (long.status, long.reason.as_str()),
+        (Status::Wrong, "a query has at most 32000 bytes")
+    );
+    network.run_for(5.0);
+    assert_eq!(ends(&network, 1).0.len(), WAITING_MAX + 1);
+    assert_eq!(network.world.fleet().queries().refused, 1);
+}
+
+/// When all questions together take too much, the largest goes, not the one that came last.
+#[test]
+fn memory_is_taken_from_the_largest_question() {
+    let mut network = edges(3000);
+    network.world.fleet().limit_queries(Limits::default(), 250_000);
+    network.world.slow.push(AskerId(1));
+    // Its answer waits to be read.
+    put(&mut network, 1, 1, "edge").unwrap();
+    network.run_for(1.0);
+    put(&mut network, 2, 1, "x(X) :- edge(@N, X), X > 200.").unwrap();
+    put(&mut network, 3, 1, "cost").unwrap();
+    network.run_for(1.0);
+    assert_eq!(ends(&network, 3).0, [(1, Status::Done)], "the small one is answered");
+    let limited = [1, 2].map(|asker| ends(&network, asker).0 == [(1, Status::Limit)]);
+    assert!(limited.contains(&true), "{:?} {:?}", ends(&network, 1), ends(&network, 2));
+}
+
+#[test]
+fn a_question_to_a_node_that_ends_is_ended() {
+    let mut network = edges(3000);
+    put(&mut network, 1, 1, "edge").unwrap();
+    put(&mut network, 2, 1, SLOW).unwrap();
+    network.crash(0);
+    network.run_for(1.0);
+    for asker in [1, 2] {
+        assert_eq!(ends(&network, asker), (vec![(1, Status::Unavailable)], 0), "{asker}");
+    }
+    assert_eq!(put(&mut network, 1, 2, "edge").unwrap_err().status, Status::Unavailable);
+    network.restart(0).run_for(1.0);
+    put(&mut network, 1, 3, "cost").unwrap();
+    network.run_for(1.0);
+    assert_eq!(ends(&network, 1).0.last(), Some(&(3, Status::Done)));
+}
+
+/// What once was a question, sent to a node's port: nothing comes back, and it is counted.
+#[test]
+fn a_question_by_datagram_gets_nothing() {
+    let mut network = edges(3);
+    let asker = network.events.host().bind("asker:1").unwrap();
+    let columns = [Value::Str("n0:1"), Value::Int(1), Value::Str("edge"), Value::Int(0)];
+    for name in ["sys::query", "sys::counter", "violation", "sim::node"] {
+        let mut datagram = Vec::new();
+        append_tuple(&mut datagram, Content::Columns { name, columns: &columns }, false);
+        network.events.host().send(asker, "n0:1", &datagram).unwrap();
+    }
+    network.run_for(10.0);
+    let mut buffer = [0; 2000];
+    assert_eq!(network.events.host().recv(asker, &mut buffer).unwrap(), None);
+    let counters = network.world.fleet().mail(NodeId(0)).unwrap().counters();
+    assert_eq!(counters.get(Count::NotExported), 4);
+    assert_eq!(network.world.fleet().queries().evaluated, 0);
 }
 
 /// A query that looks at millions of rows goes on in slices: what is due at another node happens
@@ -204,13 +363,11 @@ fn a_heavy_query_holds_up_nobody() {
     let facts: String = (0..2000).map(|n| format!("number(\"n0:1\", {n}).\n")).collect();
     let mut network = Network::new(&format!("{source}{facts}"), 2, 1);
     network.run_to(1.0);
-    let asker = network.events.host().bind("asker:1").unwrap();
     let text = "sum(a_SUM<X>) :- number(@N, X), number(@N, Y), number(@N, Z), X + Y + Z == 7.";
-    let query = message::Query { node: "n0:1".to_owned(), id: 1, text: text.to_owned(), first: 0 };
-    network.events.host().send(asker, "n0:1", &query.encode()).unwrap();
-    while network.events.stats().suspensions < 10 {
-        let end = network.events.now() + Duration::from_millis(1);
-        network.events.run_until(&mut network.world, end);
+    put(&mut network, 1, 1, text).unwrap();
+    let begun = network.events.stats().steps;
+    while network.events.stats().steps < begun + 50_000 {
+        assert!(network.events.step(&mut network.world).unwrap(), "the query is over");
     }
     let slice = match network.events.slice() {
         Slice::Steps(steps) => steps,
@@ -230,8 +387,7 @@ fn a_heavy_query_holds_up_nobody() {
         assert!(waited <= 2 * slice, "{waited} steps, a slice has {slice}");
         assert_eq!(network.rows(0, "ticks"), [format!("ticks(\"n0:1\", {count})")]);
     }
-    let fleet = network.world.fleet();
-    assert_eq!(fleet.queries(NodeId(0)).unwrap().failed, 0);
+    assert!(network.world.answers.is_empty());
 }
 
 /// What would never end is refused, and the asker learns why.
@@ -242,5 +398,6 @@ fn a_query_has_limits() {
     network.run_to(1.0);
     let text = "x(1) :- edge(@N, X), edge(@N, Y).";
     let error = evaluate(node(&mut network), text).expect_err(text);
-    assert_eq!(error, "the query derives more than 16000000 rows");
+    let reason = "the query derives more than 16000000 rows";
+    assert_eq!(error, Failure::Limit(reason.to_owned()));
 }

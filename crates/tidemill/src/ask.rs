@@ -1,23 +1,71 @@
-//! Asking a running node for the rows of a table or the answer of a rule.
+//! Asking a run: for the rows of a table, for the answer of a rule, for what it counts.
 //!
-//! The asker is a little node of its own: a port, a question, and the parts of the answer that
-//! have come ([`tidemill_overlog::query`] has the protocol). What is lost is asked for again, at
-//! growing intervals, until nothing has come for the time allowed.
+//! A run of this host is asked over its control socket, which is found by the address of one of its
+//! nodes; one elsewhere over TCP to the node, with a token. What cannot be reached is tried again,
+//! and what breaks is asked again, until nothing has come for the time allowed.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tidemill_event::{Endpoint, Handlers, Host, Interest, Loop, Outcome, TimerId};
-use tidemill_overlog::query::message::{Query, Reply, TEXT_BYTES_MAX};
+use tidemill_event::{Endpoint, Handlers, Host, Interest, Loop, Outcome, WatchId};
+use tidemill_fabric::stream::{FrameReader, write_frame};
+use tidemill_fabric::token::{Broken, Channel, Token};
+use tidemill_overlog::control::{
+    self, ANSWER_BYTES_MAX, Control, End, Message, Status, TEXT_BYTES_MAX,
+};
 use tidemill_relation::OwnedValue;
 
-/// The first time to wait before asking again, and the longest.
-const PATIENCE: Duration = Duration::from_millis(200);
-const PATIENCE_MAX: Duration = Duration::from_secs(1);
-/// Datagrams read at a stretch.
-const BATCH: usize = 64;
+use crate::control::place::{self, Found};
+use crate::reach::Reach;
+
+/// Between two attempts.
+const AGAIN: Duration = Duration::from_millis(100);
+/// Bytes read at once, and reads at a stretch.
+const READ_BYTES: usize = 64 << 10;
+const READS: usize = 16;
+/// Bytes that a component tree may have.
+const TREE_BYTES_MAX: usize = 1 << 20;
+
+/// Whom to ask.
+#[derive(Clone, Debug)]
+pub enum Whom {
+    /// A node of this host, by its address.
+    Here(String),
+    /// A run of this host, by its socket.
+    Socket(PathBuf),
+    /// A node anywhere, with a token.
+    Anywhere(String, Token),
+}
+
+impl Whom {
+    /// The node of an address; over the network if there is a token.
+    ///
+    /// # Errors
+    /// It is not on this host, and there is no token.
+    pub fn node(address: &str, token: Option<Token>) -> Result<Whom, String> {
+        if let Some(token) = token {
+            return Ok(Whom::Anywhere(address.to_owned(), token));
+        }
+        // A run of this host may have a node of an address that others reach.
+        if Reach::of(address) == Reach::Loopback || place::find(address).is_ok() {
+            return Ok(Whom::Here(address.to_owned()));
+        }
+        Err(format!(
+            "{address} is no node of this user on this host: elsewhere nodes that run with \
+             --token-file FILE answer who has the same token (--token-file FILE)"
+        ))
+    }
+
+    /// What it is called in messages.
+    fn name(&self) -> String {
+        match self {
+            Whom::Here(address) | Whom::Anywhere(address, _) => address.clone(),
+            Whom::Socket(path) => path.display().to_string(),
+        }
+    }
+}
 
 /// Rows of a table or of a rule's head, sorted.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -28,21 +76,36 @@ pub struct Rows {
     pub rows: Vec<Vec<OwnedValue>>,
 }
 
+/// What a run counts, and its component tree.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Counted {
+    /// Counters by name.
+    pub counters: Vec<(String, u64)>,
+    /// The tree as text; empty if there is none.
+    pub tree: String,
+}
+
 /// Why there is no answer.
 #[derive(Debug)]
 pub enum AskError {
-    /// The node says what is wrong with the question.
+    /// The run says why.
     Refused(String),
-    /// Nothing has come from the node for so long.
+    /// Nothing has come for so long.
     Silence {
-        /// The node.
-        address: String,
+        /// Who was asked.
+        whom: String,
         /// How long was waited.
         waited: Duration,
+        /// What went wrong last.
+        reason: Option<String>,
     },
-    /// The question is longer than a datagram.
+    /// The question is longer than one may be.
     TooLong,
-    /// The network of this machine failed.
+    /// The other side has another token.
+    Token(String),
+    /// What answers is not what was asked for.
+    Impostor(String),
+    /// This machine fails.
     Io(io::Error),
 }
 
@@ -50,11 +113,16 @@ impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AskError::Refused(reason) => f.write_str(reason),
-            AskError::Silence { address, waited } => {
-                write!(f, "no answer from {address} within {} s", waited.as_secs_f64())
+            AskError::Silence { whom, waited, reason } => {
+                write!(f, "no answer from {whom} within {} s", waited.as_secs_f64())?;
+                reason.iter().try_for_each(|reason| write!(f, ": {reason}"))
             }
             AskError::TooLong => write!(f, "a query has at most {TEXT_BYTES_MAX} bytes"),
-            AskError::Io(error) => write!(f, "the network fails: {error}"),
+            AskError::Token(whom) => {
+                write!(f, "{whom} refuses the token: its run has another one in --token-file")
+            }
+            AskError::Impostor(what) => f.write_str(what),
+            AskError::Io(error) => write!(f, "the system fails: {error}"),
         }
     }
 }
@@ -67,53 +135,39 @@ impl From<io::Error> for AskError {
     }
 }
 
-/// Asks one node.
+/// Asks one run, over one connection as long as that lasts.
 pub struct Asker {
     events: Loop<Asking>,
     asking: Asking,
+    whom: Whom,
 }
 
 impl fmt::Debug for Asker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Asker").field("address", &self.asking.query.node).finish_non_exhaustive()
+        f.debug_struct("Asker").field("whom", &self.whom).finish_non_exhaustive()
+    }
+}
+
+/// Why there is no connection.
+enum NoLine {
+    /// It may be there in a moment.
+    Yet(String),
+    Ever(AskError),
+}
+
+impl From<io::Error> for NoLine {
+    fn from(error: io::Error) -> NoLine {
+        NoLine::Ever(error.into())
     }
 }
 
 impl Asker {
-    /// An asker of the node at `address`, on a host of its own. Nothing is sent yet.
-    ///
-    /// # Errors
-    /// If the host has no port left.
-    pub fn new(host: Box<dyn Host>, address: &str) -> io::Result<Asker> {
-        let mut events = Loop::new(host);
-        // Where there is IPv6 its port takes IPv4 as well.
-        let any = events.host().bind("[::]:0");
-        let endpoint = any.or_else(|_| events.host().bind("0.0.0.0:0"))?;
-        let id = (events.random() >> 1) as i64;
-        let query = Query { node: address.to_owned(), id, text: String::new(), first: 0 };
-        let mut asking = Asking {
-            endpoint,
-            query,
-            parts: BTreeMap::new(),
-            end: None,
-            heard: false,
-            patience: PATIENCE,
-            again: None,
-            buffer: vec![0; 1 << 16],
-        };
-        let handlers = Handlers::new()
-            .read(|asking: &mut Asking, events: &mut Loop<Asking>, _| asking.receive(events))
-            .error(|_, _, _, _| {});
-        events.watch(endpoint, Interest::Read, handlers)?;
-        let at = events.now() + PATIENCE;
-        asking.again = Some(events.alarm(at, |asking: &mut Asking, events, _| {
-            asking.patience = (asking.patience * 2).min(PATIENCE_MAX);
-            asking.demand(events);
-        }));
-        Ok(Asker { events, asking })
+    /// An asker on a host of its own. Nothing is connected yet.
+    pub fn new(host: Box<dyn Host>, whom: Whom) -> Asker {
+        Asker { events: Loop::new(host), asking: Asking::default(), whom }
     }
 
-    /// Asks and waits for the whole answer; gives up when nothing has come for `timeout`.
+    /// Asks for rows and waits for the whole answer; gives up when nothing has come for `timeout`.
     ///
     /// # Errors
     /// See [`AskError`].
@@ -121,23 +175,18 @@ impl Asker {
         if text.len() > TEXT_BYTES_MAX {
             return Err(AskError::TooLong);
         }
-        let Asker { events, asking } = self;
-        asking.begin(text);
-        asking.demand(events);
-        loop {
-            asking.heard = false;
-            let end = events.now() + timeout;
-            match events.run_until(asking, end) {
-                Outcome::Failed(error) => return Err(error.into()),
-                _ if asking.is_complete() => break,
-                _ if asking.heard => {}
-                _ => {
-                    let address = asking.query.node.clone();
-                    return Err(AskError::Silence { address, waited: timeout });
-                }
-            }
-        }
-        asking.finish()
+        let name = self.request(timeout, |id, node| control::query(id, node, text))?;
+        Ok(Rows { name, rows: std::mem::take(&mut self.asking.rows) })
+    }
+
+    /// Asks for counters and the component tree.
+    ///
+    /// # Errors
+    /// See [`AskError`].
+    pub fn top(&mut self, timeout: Duration) -> Result<Counted, AskError> {
+        self.request(timeout, |id, _| control::top(id))?;
+        let Asking { counters, tree, .. } = &mut self.asking;
+        Ok(Counted { counters: std::mem::take(counters), tree: std::mem::take(tree) })
     }
 
     /// Lets time pass.
@@ -151,98 +200,282 @@ impl Asker {
             _ => Ok(()),
         }
     }
+
+    /// Sends a request until it is answered; the name of the answer.
+    fn request(
+        &mut self,
+        timeout: Duration,
+        request: impl Fn(u64, &str) -> Vec<u8>,
+    ) -> Result<String, AskError> {
+        // The loop has not looked at the clock since it last ran.
+        self.pause(Duration::ZERO)?;
+        let mut deadline = self.events.now() + timeout;
+        let mut reason = None;
+        loop {
+            self.asking.begin();
+            let opened = match self.asking.line.is_some() {
+                true => Ok(()),
+                false => self.connect(),
+            };
+            match opened {
+                Ok(()) => {
+                    let node = self.asking.node.clone();
+                    self.asking.say(&mut self.events, &request(self.asking.id, &node));
+                }
+                Err(NoLine::Yet(why)) => reason = Some(why),
+                Err(NoLine::Ever(error)) => return Err(error),
+            }
+            while self.asking.line.is_some() && self.asking.end.is_none() {
+                self.asking.heard = false;
+                if let Outcome::Failed(error) = self.events.run_until(&mut self.asking, deadline) {
+                    return Err(error.into());
+                }
+                if self.asking.heard {
+                    deadline = self.events.now() + timeout;
+                } else if self.events.now() >= deadline {
+                    break;
+                }
+            }
+            if let Some(End { status, name, reason }) = self.asking.end.take() {
+                return match status {
+                    Status::Done => Ok(name),
+                    _ => Err(AskError::Refused(reason)),
+                };
+            }
+            if self.asking.refused {
+                return Err(AskError::Token(self.whom.name()));
+            }
+            if let Some(why) = self.asking.broken.take() {
+                reason = Some(why);
+            }
+            if self.events.now() >= deadline {
+                // What comes of it later answers nothing.
+                self.asking.hang_up(&mut self.events);
+                return Err(AskError::Silence { whom: self.whom.name(), waited: timeout, reason });
+            }
+            let again = (self.events.now() + AGAIN).min(deadline);
+            if let Outcome::Failed(error) = self.events.run_until(&mut self.asking, again) {
+                return Err(error.into());
+            }
+        }
+    }
+
+    fn connect(&mut self) -> Result<(), NoLine> {
+        let host = self.events.host();
+        let (endpoint, channel, hello, node) = match &self.whom {
+            Whom::Here(address) => {
+                let Found { socket, node } = place::find(address).map_err(NoLine::Yet)?;
+                (local(host, &socket)?, None, Vec::new(), node)
+            }
+            Whom::Socket(socket) => (local(host, socket)?, None, Vec::new(), String::new()),
+            Whom::Anywhere(address, token) => {
+                let (mut ephemeral, mut hello) = ([0; 32], Vec::new());
+                host.fill_entropy(&mut ephemeral)?;
+                let channel = Channel::call(token, ephemeral, &mut hello);
+                let channel = channel.map_err(|_| io::Error::other("no handshake begins"))?;
+                let endpoint = host.connect(address).map_err(|error| unreachable(&error));
+                (endpoint.map_err(NoLine::Yet)?, Some(channel), hello, String::new())
+            }
+        };
+        let handlers = Handlers::new()
+            .read(|asking: &mut Asking, events: &mut Loop<Asking>, _| asking.read(events))
+            .write(|asking: &mut Asking, events: &mut Loop<Asking>, _| asking.write(events))
+            .error(|asking: &mut Asking, events: &mut Loop<Asking>, _, error| {
+                asking.lose(events, unreachable(&error));
+            });
+        let watched = self.events.watch(endpoint, Interest::ReadWrite, handlers);
+        let watch = watched.inspect_err(|_| self.events.host().close(endpoint))?;
+        self.asking.node = node;
+        let reader = FrameReader::new(ANSWER_BYTES_MAX);
+        let line = Line { endpoint, watch, channel, reader, out: hello, plain: Vec::new() };
+        self.asking.line = Some(line);
+        Ok(())
+    }
 }
 
-/// A question and what has come of its answer.
-struct Asking {
+fn unreachable(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => {
+            format!("{error} (does its run have --token-file?)")
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// A connection to the socket of a run, which must be this user's or root's.
+fn local(host: &mut dyn Host, socket: &Path) -> Result<Endpoint, NoLine> {
+    let wrong = |error: io::Error| format!("{}: {error}", socket.display());
+    let (endpoint, peer) = match host.connect_local(socket) {
+        Ok(connected) => connected,
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            let why = format!("{} (runs answer their owner only)", wrong(error));
+            return Err(NoLine::Ever(AskError::Impostor(why)));
+        }
+        Err(error) => return Err(NoLine::Yet(wrong(error))),
+    };
+    let own = rustix::process::geteuid().as_raw();
+    if own != 0 && peer.uid != 0 && peer.uid != own {
+        host.close(endpoint);
+        let why = format!("{}: this is a run of user {}", socket.display(), peer.uid);
+        return Err(NoLine::Ever(AskError::Impostor(why)));
+    }
+    Ok(endpoint)
+}
+
+/// A connection.
+struct Line {
     endpoint: Endpoint,
-    query: Query,
-    parts: BTreeMap<u32, Vec<Vec<OwnedValue>>>,
-    /// How many parts there are, their name, and why there are none.
-    end: Option<(u32, String, Option<String>)>,
-    /// Something of the answer has come since the question was put last.
+    watch: WatchId,
+    channel: Option<Channel>,
+    reader: FrameReader,
+    /// What waits to go.
+    out: Vec<u8>,
+    /// What is sealed as soon as the other side has replied.
+    plain: Vec<u8>,
+}
+
+/// A request and what has come of its answer.
+#[derive(Default)]
+struct Asking {
+    line: Option<Line>,
+    /// What the node is called in its run.
+    node: String,
+    id: u64,
+    rows: Vec<Vec<OwnedValue>>,
+    counters: Vec<(String, u64)>,
+    tree: String,
+    end: Option<End>,
+    /// Something of the answer has come since this was last looked at.
     heard: bool,
-    patience: Duration,
-    again: Option<TimerId>,
-    buffer: Vec<u8>,
+    /// The other side has another token.
+    refused: bool,
+    /// Why the connection is gone.
+    broken: Option<String>,
 }
 
 impl Asking {
-    fn begin(&mut self, text: &str) {
-        self.query.id = self.query.id.wrapping_add(1) & i64::MAX;
-        self.query.text = text.to_owned();
-        self.parts.clear();
-        self.end = None;
-        self.patience = PATIENCE;
+    fn begin(&mut self) {
+        self.id += 1;
+        self.rows.clear();
+        self.counters.clear();
+        self.tree.clear();
+        (self.end, self.broken, self.refused) = (None, None, false);
     }
 
-    fn is_complete(&self) -> bool {
-        self.end.as_ref().is_some_and(|(parts, ..)| self.parts.len() as u64 >= u64::from(*parts))
+    /// Sends a message, or has it wait until the other side has shown its token.
+    fn say(&mut self, events: &mut Loop<Asking>, message: &[u8]) {
+        let Some(line) = &mut self.line else { return };
+        let mut frame = Vec::new();
+        // No request is too long for a frame.
+        let _ = write_frame(&mut frame, message);
+        match &mut line.channel {
+            Some(channel) if channel.is_open() => {
+                // It is open.
+                let _ = channel.seal(&frame, &mut line.out);
+            }
+            Some(_) => line.plain.extend(frame),
+            None => line.out.extend(frame),
+        }
+        self.write(events);
     }
 
-    /// The first part that has not come.
-    fn missing(&self) -> u32 {
-        let come = (0..).zip(self.parts.keys()).take_while(|(index, part)| index == *part);
-        come.count() as u32
+    fn write(&mut self, events: &mut Loop<Asking>) {
+        let Some(line) = &mut self.line else { return };
+        while !line.out.is_empty() {
+            match events.host().write(line.endpoint, &line.out) {
+                Ok(None) => break,
+                Ok(Some(count)) => drop(line.out.drain(..count)),
+                Err(error) => return self.lose(events, unreachable(&error)),
+            }
+        }
+        let interest = if line.out.is_empty() { Interest::Read } else { Interest::ReadWrite };
+        if let Err(error) = events.modify(line.watch, interest) {
+            self.lose(events, error.to_string());
+        }
     }
 
-    /// Asks for what is missing, and again later.
-    fn demand(&mut self, events: &mut Loop<Asking>) {
-        if self.query.text.is_empty() || self.is_complete() {
+    fn read(&mut self, events: &mut Loop<Asking>) {
+        let mut buffer = vec![0; READ_BYTES];
+        for _ in 0..READS {
+            let Some(line) = &mut self.line else { return };
+            match events.host().read(line.endpoint, &mut buffer) {
+                Ok(None) => break,
+                Ok(Some(0)) => return self.lose(events, "the run has closed it".to_owned()),
+                Err(error) => return self.lose(events, unreachable(&error)),
+                Ok(Some(length)) => {
+                    if let Err(why) = self.take_in(&buffer[..length]) {
+                        return self.lose(events, why);
+                    }
+                }
+            }
+        }
+        self.write(events);
+        if self.end.is_some() {
+            events.stop();
+        }
+    }
+
+    /// Takes bytes that came.
+    fn take_in(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let Some(line) = &mut self.line else { return Ok(()) };
+        match &mut line.channel {
+            None => line.reader.push(bytes),
+            Some(channel) => {
+                let mut plain = Vec::new();
+                let received = channel.receive(bytes, &mut plain, &mut line.out);
+                if let Err(broken) = received {
+                    self.refused = broken == Broken::Token;
+                    return Err("what comes was changed on the way, or is no answer".to_owned());
+                }
+                line.reader.push(&plain);
+                if channel.is_open() && !line.plain.is_empty() {
+                    // It is open.
+                    let _ = channel.seal(&std::mem::take(&mut line.plain), &mut line.out);
+                }
+            }
+        }
+        let mut messages = Vec::new();
+        loop {
+            match line.reader.next_frame() {
+                Ok(None) => break,
+                Ok(Some(frame)) => {
+                    messages.push(Control::decode(frame).map_err(|error| error.to_string())?);
+                }
+                Err(too_long) => return Err(format!("an answer of {} bytes", too_long.bytes)),
+            }
+        }
+        messages.into_iter().for_each(|message| self.hear(message));
+        Ok(())
+    }
+
+    fn hear(&mut self, control: Control) {
+        // What is left of an answer that was given up.
+        if control.id != self.id {
             return;
         }
-        self.query.first = self.missing();
-        let datagram = self.query.encode();
-        // One that is not sent is like one that is lost.
-        let _ = events.host().send(self.endpoint, &self.query.node, &datagram);
-        if let Some(again) = self.again {
-            let at = events.now() + self.patience;
-            events.rearm(again, at);
+        self.heard = true;
+        match control.message {
+            Some(Message::Rows(rows)) => self.rows.extend(rows),
+            Some(Message::Counters(counters)) => self.counters.extend(counters),
+            Some(Message::Text(text)) if self.tree.len() + text.len() <= TREE_BYTES_MAX => {
+                self.tree += &text;
+            }
+            Some(Message::End(end)) => self.end = Some(end),
+            // What a later version adds does not concern this one.
+            _ => {}
         }
     }
 
-    fn receive(&mut self, events: &mut Loop<Asking>) {
-        let mut ends = false;
-        for _ in 0..BATCH {
-            let read = events.host().recv(self.endpoint, &mut self.buffer);
-            // What is wrong with one datagram says nothing about the next.
-            let Ok(Some((length, _))) = read else { break };
-            ends |= Reply::decode(&self.buffer[..length]).is_some_and(|reply| self.take_in(reply));
-        }
-        if self.is_complete() {
-            events.stop();
-        } else if ends {
-            // A window is over: ask for the next, or for what of this one is lost.
-            self.demand(events);
-        }
+    fn lose(&mut self, events: &mut Loop<Asking>, why: String) {
+        self.hang_up(events);
+        self.broken = Some(why);
+        events.stop();
     }
 
-    /// Keeps a part; true if it ends a window.
-    fn take_in(&mut self, reply: Reply) -> bool {
-        match reply {
-            Reply::Rows { id, part, rows } if id == self.query.id => {
-                self.heard |= self.parts.insert(part, rows).is_none();
-                self.patience = PATIENCE;
-                false
-            }
-            Reply::End { id, parts, name, error } if id == self.query.id => {
-                self.heard |= self.end.is_none();
-                self.end = Some((parts, name, error));
-                true
-            }
-            _ => false,
-        }
-    }
-
-    fn finish(&mut self) -> Result<Rows, AskError> {
-        self.query.text.clear();
-        let parts = std::mem::take(&mut self.parts);
-        match self.end.take() {
-            Some((_, _, Some(error))) => Err(AskError::Refused(error)),
-            Some((_, name, None)) => {
-                Ok(Rows { name, rows: parts.into_values().flatten().collect() })
-            }
-            None => Ok(Rows::default()),
+    fn hang_up(&mut self, events: &mut Loop<Asking>) {
+        if let Some(line) = self.line.take() {
+            events.unwatch(line.watch);
+            events.host().close(line.endpoint);
         }
     }
 }

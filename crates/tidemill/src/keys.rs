@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tidemill_event::{Host, Os};
 use tidemill_fabric::seal::keys::{FleetKeys, Identity, KEY_BYTES, KnownPeers, PublicKey, encode};
+pub use tidemill_fabric::token::Token;
 use tidemill_overlog::fleet::Seal;
 use tidemill_overlog::net::mail::canonical;
 
@@ -101,6 +102,14 @@ pub fn seal(
         KnownPeers::parse(&text, canonical).map_err(|error| wrong(path, &error))
     });
     Ok(Seal { keys, identity: identity.transpose()?, known: known.transpose()? })
+}
+
+/// Reads what `--token-file` names.
+///
+/// # Errors
+/// What is wrong with the file, with its path.
+pub fn token(path: &Path) -> Result<Token, String> {
+    Token::parse(&secret(path)?).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// The text of a file that nobody but its owner can read.

@@ -30,6 +30,7 @@
 //! | [`sim`], [`script`] | nodes in virtual time, under faults and scripts |
 //! | [`packets`] | graphs of packet apps |
 //! | [`ask`] | questions to running nodes |
+//! | [`control`] | who asks a run, and what each may |
 //! | [`graph`], [`catalogue`] | programs drawn, the language listed |
 //! | [`journal`], [`console`], [`summary`], [`ended`] | what a run prints, finds and amounts to |
 //! | [`tape`] | a stream into memory, for what a run prints |
@@ -47,6 +48,7 @@ pub mod ask;
 pub mod catalogue;
 pub mod components;
 pub mod console;
+pub mod control;
 pub mod ended;
 pub mod graph;
 pub mod journal;

@@ -5,6 +5,7 @@
 //! table/<name>/rows ...             over all nodes
 //! rule/<name>/fired ...             likewise
 //! stage/<operator>/inputs ...       likewise
+//! query/all/evaluated ...           what was asked by tools
 //! turn/<kind>/count ...             turns by kind of owner: how many, how long
 //! loop/0/polls ...                  the loop, and what it asked of the system
 //! ```
@@ -61,6 +62,7 @@ fn read(fleet: &Fleet, stats: &LoopStats, show: &mut Show<'_>) {
     read_tables(fleet, show);
     read_rules(fleet, show);
     read_stages(fleet, show);
+    read_queries(fleet, show);
     fleet.ids().take(NODES_MAX).for_each(|id| read_node(fleet, id, show));
     // Last, for there may be more of them later.
     read_turns(stats, show);
@@ -169,12 +171,20 @@ fn read_stages(fleet: &Fleet, show: &mut Show<'_>) {
     }
 }
 
+fn read_queries(fleet: &Fleet, show: &mut Show<'_>) {
+    let queries = fleet.queries();
+    let numbers = [
+        ("evaluated", queries.evaluated),
+        ("failed", queries.failed),
+        ("limited", queries.limited),
+        ("refused", queries.refused),
+        ("abandoned", queries.abandoned),
+    ];
+    numbers.iter().for_each(|(name, value)| show(format_args!("query/all/{name}"), *value));
+}
+
 fn read_node(fleet: &Fleet, id: NodeId, show: &mut Show<'_>) {
-    let (Some(node), Some(mail), Some(queries)) =
-        (fleet.node(id), fleet.mail(id), fleet.queries(id))
-    else {
-        return;
-    };
+    let (Some(node), Some(mail)) = (fleet.node(id), fleet.mail(id)) else { return };
     let address = &fleet.identity(id).address;
     let counters = node.counters();
     let numbers = [
@@ -192,11 +202,6 @@ fn read_node(fleet: &Fleet, id: NodeId, show: &mut Show<'_>) {
         ("dropped_arity", counters.dropped_arity),
         ("periodics_skipped", counters.periodics_skipped),
         ("unsent", mail.unsent()),
-        ("queries_evaluated", queries.evaluated),
-        ("queries_failed", queries.failed),
-        ("queries_repeated", queries.repeated),
-        ("queries_malformed", queries.malformed),
-        ("queries_evicted", queries.evicted),
     ];
     let network = mail.counters().iter();
     for (name, value) in numbers.into_iter().chain(network) {

@@ -23,7 +23,7 @@ use std::fmt;
 use std::io::{ErrorKind, Read};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tidemill_event::{Handlers, Host, Interest, Loop, Os, Outcome};
@@ -38,6 +38,7 @@ use tidemill_packet::packet::PoolStats;
 use tidemill_stat::Registry;
 use tidemill_stdx::diag::{Diagnostic, Sources};
 
+use crate::control::{self, Controlled, Server, Snapshot};
 use crate::graph;
 
 /// All app types there are.
@@ -222,6 +223,19 @@ struct RunWorld {
     driver: Driver,
     tell: Tell,
     signal: Option<Signal>,
+    control: Option<Server>,
+    registry: Registry,
+}
+
+impl Controlled for RunWorld {
+    fn control(&mut self) -> Option<&mut Server> {
+        self.control.as_mut()
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        let counters = self.registry.snapshot().counters.into_iter().collect();
+        Snapshot { counters, tree: String::new() }
+    }
 }
 
 impl World for RunWorld {
@@ -268,11 +282,17 @@ pub fn run(graph: Graph, options: RunOptions, tell: Tell) -> Result<Ended, Strin
     let seed = options.seed.unwrap_or_else(|| host.random());
     let mut events = Loop::new(Box::new(host));
     let (kind, registry) = (options.kind, options.registry);
+    let control = Some(Server::new(&registry, None));
+    let shown = registry.clone();
     let engine = engine::Options { kind, seed, registry, ..engine::Options::default() };
     let driver = Driver::new(Engine::new(engine));
     let driver = if options.busy_wait { driver.busy_wait() } else { driver };
-    let mut world = RunWorld { driver, tell, signal: options.signal };
+    let mut world = RunWorld { driver, tell, signal: options.signal, control, registry: shown };
     drive::configure(&mut world, &mut events, graph).map_err(|refused| refused.to_string())?;
+    if let Some(folder) = world.registry.directory().map(Path::to_owned) {
+        // Without it the run is the same, and cannot be asked.
+        let _ = control::open(&mut world, &mut events, &folder);
+    }
     watch(&mut world, &mut events, options.stop)
         .map_err(|error| format!("cannot wait for signals: {error}"))?;
     let outcome = match options.end_ns {

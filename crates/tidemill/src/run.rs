@@ -11,17 +11,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tidemill_event::{Handlers, Host, Interest, Loop, Os, Outcome, Time};
-use tidemill_overlog::fleet::{self, Extra, Fleet, Ports, Seal, World};
+use tidemill_fabric::token::Token;
+use tidemill_overlog::control::{End, Status};
+use tidemill_overlog::fleet::{self, Call, Extra, Fleet, NodeId, Ports, Seal, Takes, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Identity, Program};
 use tidemill_overlog::program::Compiled;
-use tidemill_overlog::query::Shown;
+use tidemill_overlog::query::{AskerId, Shown};
 use tidemill_overlog::stage;
 use tidemill_stat::Registry;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
 use crate::console::Console;
+use crate::control::{self, Controlled, Server, Snapshot, Whom};
 use crate::ended::Ended;
 use crate::journal::{Journal, SharedJournal};
 use crate::meters::Meters;
@@ -88,7 +91,11 @@ pub struct RunOptions {
     pub stop: Option<RawFd>,
     /// True once `stop` can be read: then it ends in the middle of a turn, too.
     pub stop_flag: Option<Arc<AtomicBool>>,
-    /// Where the counters are shown. They go when the run and all others who hold it do.
+    /// What tools on other hosts have to have to ask the nodes, at their own addresses; none is
+    /// listened to without it.
+    pub token: Option<Token>,
+    /// Where the counters are shown. They go when the run and all others who hold it do. In their
+    /// folder is the socket for tools of this host.
     pub registry: Registry,
 }
 
@@ -108,6 +115,7 @@ impl Default for RunOptions {
             turn_tuples_max: None,
             stop: None,
             stop_flag: None,
+            token: None,
             registry: Registry::in_memory(),
         }
     }
@@ -175,7 +183,10 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
     let meters = Meters::new(options.registry.clone());
     let registry = options.registry.clone();
     fleet.show(Shown::new(move || registry.snapshot().counters.into_iter().collect()));
-    let mut world = RunWorld { fleet, journal, meters, flush_is_set: false };
+    let control = Server::new(&options.registry, options.token.clone());
+    let registry = options.registry.clone();
+    let control = Some(control);
+    let mut world = RunWorld { fleet, journal, meters, flush_is_set: false, control, registry };
     start(&mut world, &mut events, &options)?;
     show_counters(&mut world, &mut events);
     if let Some(stop) = options.stop {
@@ -198,6 +209,8 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
     }
     say!(Info, "fleet", "the run is over: {outcome:?}");
     let ended = world.finish(&mut events);
+    // Its files go whatever becomes of the rest.
+    world.control = None;
     // Relaxed: a wish, which nothing else is published with.
     if options.stop_flag.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
         // To free what a large run holds may take longer than its user should wait.
@@ -224,35 +237,59 @@ fn start(
         Listen::Address(address) => (1, address.as_str()),
         Listen::Nodes(count) => (*count, "localhost:0"),
     };
+    let listens = options.fabric == Fabric::Tcp || options.token.is_some();
     let mut ports: Vec<(Ports, String)> = Vec::new();
     for _ in 0..count {
-        let opened = open(events.host(), address, options.fabric);
+        let opened = open(events.host(), address, listens);
         ports.push(opened.map_err(|error| format!("cannot listen on {address}: {error}"))?);
     }
     let first = || options.address.clone().or_else(|| Some(ports.first()?.1.clone()));
     let landmark = options.landmark.clone().or_else(first);
     let landmark = landmark.unwrap_or_default();
+    let name = |listens: &String| options.address.clone().unwrap_or_else(|| listens.clone());
+    let listed: Vec<_> = ports.iter().map(|(_, at)| (name(at), at.clone())).collect();
+    control(world, events, &listed, options);
     for (index, (ports, address)) in (0..).zip(ports) {
         if matches!(options.listen, Listen::Nodes(_)) {
             world.journal.get_mut().console.note(format_args!("{index} {address}"));
         }
         let landmark = landmark.clone();
-        let address = options.address.clone().unwrap_or(address);
-        let identity = Identity { address, index, count, landmark };
-        fleet::start(world, events, ports, identity)
+        let identity = Identity { address: name(&address), index, count, landmark };
+        let id = fleet::start(world, events, ports, identity)
             .map_err(|error| format!("cannot start node {index}: {error}"))?;
+        if let Some(listener) = ports.listener.filter(|_| options.fabric != Fabric::Tcp) {
+            control::listen(events, listener, id)
+                .map_err(|error| format!("node {index} cannot be asked: {error}"))?;
+        }
     }
     Ok(())
 }
 
-/// Opens what a node needs under one address, which has the port that it really got.
-fn open(host: &mut dyn Host, address: &str, fabric: Fabric) -> io::Result<(Ports, String)> {
+/// Opens the run for tools of this host. Without that it is the same, and cannot be asked.
+fn control(
+    world: &mut RunWorld,
+    events: &mut Loop<RunWorld>,
+    nodes: &[(String, String)],
+    options: &RunOptions,
+) {
+    let Some(folder) = options.registry.directory() else { return };
+    let opened = control::open(world, events, folder)
+        .and_then(|()| world.control.as_ref().map_or(Ok(()), |control| control.list_nodes(nodes)));
+    if let Err(error) = opened {
+        let note = format!("tidemill: warning: tools cannot ask this run: {error}");
+        world.journal.get_mut().console.note(note);
+    }
+}
+
+/// Opens what a node needs under one address, which has the port that it really got; for
+/// connections too, if it listens to any.
+fn open(host: &mut dyn Host, address: &str, listens: bool) -> io::Result<(Ports, String)> {
     let mut attempts = 0;
     loop {
         attempts += 1;
         let datagrams = host.bind(address)?;
         let name = host.local_addr(datagrams)?;
-        if fabric != Fabric::Tcp {
+        if !listens {
             return Ok((datagrams.into(), name));
         }
         match host.listen(&name) {
@@ -271,11 +308,69 @@ struct RunWorld {
     meters: Meters,
     /// A timer will write what waits.
     flush_is_set: bool,
+    /// Who asks; nobody, once the run is over.
+    control: Option<Server>,
+    registry: Registry,
+}
+
+impl Controlled for RunWorld {
+    fn control(&mut self) -> Option<&mut Server> {
+        self.control.as_mut()
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        let counters = self.registry.snapshot().counters.into_iter().collect();
+        Snapshot { counters, tree: String::new() }
+    }
+
+    fn query(
+        &mut self,
+        events: &mut Loop<RunWorld>,
+        whom: Whom<'_>,
+        question: (AskerId, u64),
+        text: &str,
+    ) -> Result<(), End> {
+        let mut ids = self.fleet.ids();
+        let node = match whom {
+            Whom::Node(node) => node,
+            Whom::Name("") => match (ids.next(), ids.next()) {
+                (Some(only), None) => only,
+                _ => {
+                    let reason = "the run has several nodes: say which";
+                    return Err(End::refusal(Status::Wrong, reason));
+                }
+            },
+            Whom::Name(name) => self.fleet.find(name).ok_or_else(|| {
+                End::refusal(Status::Wrong, format!("the run has no node {name}"))
+            })?,
+        };
+        fleet::ask(self, events, node, question, text)
+    }
+
+    fn gone(&mut self, events: &mut Loop<RunWorld>, asker: AskerId) {
+        fleet::forget(self, events, asker);
+    }
+
+    fn resume(&mut self, events: &mut Loop<RunWorld>, asker: AskerId) {
+        fleet::resume(self, events, asker);
+    }
+
+    fn is_asking(&mut self, asker: AskerId) -> bool {
+        self.fleet.is_asking(asker)
+    }
 }
 
 impl World for RunWorld {
     fn fleet(&mut self) -> &mut Fleet {
         &mut self.fleet
+    }
+
+    fn answered(&mut self, events: &mut Loop<RunWorld>, asker: AskerId, part: &[u8]) -> Takes {
+        control::reply(self, events, asker, part)
+    }
+
+    fn called(&mut self, events: &mut Loop<RunWorld>, node: NodeId, call: Call<'_>) {
+        control::adopt(self, events, call.endpoint, (node, call.from), call.bytes);
     }
 
     fn turned(&mut self, events: &mut Loop<RunWorld>) {

@@ -86,6 +86,10 @@ pub struct RunArgs {
     /// Who is heard.
     #[command(flatten)]
     pub keys: Keys,
+    /// Let tools on other hosts that have the token in FILE (made by `tidemill key`) ask the nodes,
+    /// over TCP at their own addresses
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
     /// How it is executed.
     #[command(flatten)]
     pub engine: Engine,
@@ -121,8 +125,7 @@ pub struct RunArgs {
 /// Keys of nodes.
 #[derive(Args, Debug)]
 pub struct Keys {
-    /// Seal datagrams with the fleet key in FILE (made by `tidemill key`) and hear no others; such
-    /// nodes answer no queries by datagram
+    /// Seal datagrams with the fleet key in FILE (made by `tidemill key`) and hear no others
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
     /// Who the node is to its peers, a file made by `tidemill key --identity`; without it, somebody
@@ -252,4 +255,7 @@ pub struct QueryArgs {
     /// Give up after S seconds without an answer
     #[arg(long, value_name = "S", default_value = "5", value_parser = some_seconds)]
     pub timeout: u64,
+    /// Ask a node anywhere whose run has the same token, over TCP; without it, one of this host
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
 }

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use tidemill::graph::{self, Graph};
 use tidemill::messages::{decoder_listing, layout_text};
 use tidemill::schemas::{is_schema, load_schemas};
+use tidemill_overlog::control;
 use tidemill_wire::MessageId;
 
 use super::Relations;
 use super::outside;
 use super::packets;
 use crate::Status;
-use crate::args::{ExplainArgs, Form, Sources, unused, unused_explaining_schemas};
+use crate::args::{ExplainArgs, Form, PrintedArgs, Sources, unused, unused_explaining_schemas};
 use crate::output::Out;
 use crate::report::Reporter;
 
@@ -83,9 +84,16 @@ fn messages(args: &ExplainArgs, report: Reporter) -> Status {
     out.finish()
 }
 
-/// Prints the messages of a program.
-pub fn schema(sources: &Sources, report: Reporter) -> Status {
-    let loaded = super::load(sources, Relations::default(), report);
+/// Prints the messages of a program, or those of tools.
+pub fn schema(args: PrintedArgs, report: Reporter) -> Status {
+    if args.control {
+        let mut out = Out::new();
+        out.write(control::PROTO);
+        return out.finish();
+    }
+    let PrintedArgs { files, defines, includes, .. } = args;
+    let sources = Sources { files, defines, includes };
+    let loaded = super::load(&sources, Relations::default(), report);
     let Some(program) = &loaded.program else { return Status::Failed };
     match tidemill_overlog::net::mail::Post::new(program) {
         Ok(post) => {

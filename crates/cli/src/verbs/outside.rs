@@ -4,12 +4,15 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use tidemill::ask::{Asker, Whom};
 use tidemill::console::{Console, Form};
+use tidemill::keys::Token;
 use tidemill::script;
 use tidemill::summary::{RuleTotals, Summary};
 use tidemill::tuples;
+use tidemill_event::Os;
 use tidemill_overlog::fleet::{Extra, Seal};
 use tidemill_overlog::program::Compiled;
 use tidemill_relation::plan::Plan;
@@ -74,6 +77,20 @@ pub fn seal(args: &Keys, report: Reporter) -> Result<Option<Seal>, Status> {
     let Some(key) = &args.key else { return Ok(None) };
     let read = tidemill::keys::seal(key, args.identity.as_ref(), args.peers.as_ref());
     read.map(Some).map_err(|message| failed(report, &message))
+}
+
+/// Reads the file of a token, if there is one.
+pub fn token(file: Option<&PathBuf>, report: Reporter) -> Result<Option<Token>, Status> {
+    let token = file.map(|path| tidemill::keys::token(path)).transpose();
+    token.map_err(|message| failed(report, &message))
+}
+
+/// Somebody to ask the node of an address, over the network if a token is given.
+pub fn asker(address: &str, token: Option<&PathBuf>) -> Result<Asker, String> {
+    let token = token.map(|path| tidemill::keys::token(path)).transpose()?;
+    let whom = Whom::node(address, token)?;
+    let host = Os::new().map_err(|error| format!("the system gives no event queue: {error}"))?;
+    Ok(Asker::new(Box::new(host), whom))
 }
 
 /// Says why nothing more can be done.

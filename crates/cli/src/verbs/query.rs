@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use tidemill::ask::{Asker, Rows};
-use tidemill_event::Os;
+use tidemill::ask::Rows;
 use tidemill_relation::OwnedValue;
 use tidemill_relation::json::JsonWriter;
 use tidemill_relation::text::DisplayTuple;
 
-use super::outside::failed;
+use super::outside::{asker, failed};
 use crate::Status;
 use crate::args::QueryArgs;
 use crate::output::Out;
@@ -21,10 +20,9 @@ const WATCH_EVERY: Duration = Duration::from_millis(500);
 /// Asks a node once, or again and again.
 pub fn query(args: QueryArgs, report: Reporter) -> Status {
     let timeout = Duration::from_nanos(args.timeout);
-    let asker = Os::new().and_then(|host| Asker::new(Box::new(host), &args.address));
-    let mut asker = match asker {
+    let mut asker = match asker(&args.address, args.token_file.as_ref()) {
         Ok(asker) => asker,
-        Err(error) => return failed(report, &format!("cannot open a port: {error}")),
+        Err(message) => return failed(report, &message),
     };
     let mut out = Out::new();
     let mut before = Vec::new();

@@ -41,6 +41,10 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         Ok(seal) => seal,
         Err(status) => return status,
     };
+    let token = match outside::token(args.token_file.as_ref(), report) {
+        Ok(token) => token,
+        Err(status) => return status,
+    };
     let default = RunOptions::default();
     let options = RunOptions {
         listen: match (args.listen, args.nodes) {
@@ -63,6 +67,7 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         turn_tuples_max: args.engine.turn_limit,
         stop: Some(interrupt.stream.as_raw_fd()),
         stop_flag: Some(interrupt.asked.clone()),
+        token,
         registry: registry(report),
         ..default
     };

@@ -1,18 +1,18 @@
-//! `top`: what a running program counts. A process of this machine is not asked and does not
-//! notice: its files are read. A node elsewhere is asked at its port.
+//! `top`: what a running program counts. The counters of a process of this machine are read from
+//! its files, which it does not notice; it is asked for its component tree only. The run of a node
+//! is asked for both.
 
-use std::io::{IsTerminal, Read};
-use std::os::unix::net::UnixStream;
+use std::io::IsTerminal;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tidemill::ask::Asker;
-use tidemill::components::CONTROL;
+use tidemill::ask::{Asker, Whom as Run};
+use tidemill::control::place::SOCKET;
 use tidemill::top::{prometheus, table};
 use tidemill_event::Os;
-use tidemill_relation::Value;
 use tidemill_stat::{Snapshot, place};
 
+use super::outside;
 use crate::Status;
 use crate::args::{TopArgs, TopForm, Whom};
 use crate::output::Out;
@@ -24,12 +24,6 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// How long a node may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Bytes of a component tree at most.
-const LISTING_MAX: u64 = 1 << 20;
-
-/// What a node is asked for.
-const COUNTERS: &str = "sys::counter";
-
 /// To the upper left corner; and clear what is behind.
 const HOME: &str = "\x1b[H";
 const CLEAR: &str = "\x1b[J";
@@ -37,7 +31,7 @@ const CLEAR: &str = "\x1b[J";
 /// `top`.
 pub fn top(args: &TopArgs, report: Reporter) -> Status {
     let mut out = Out::new();
-    let shown = Looker::new(args.whom.as_ref()).and_then(|mut looker| match args.form {
+    let shown = Looker::new(args).and_then(|mut looker| match args.form {
         TopForm::Text if std::io::stdout().is_terminal() => watch(&mut looker, &mut out),
         TopForm::Text => once(&mut looker, &mut out),
         TopForm::Prometheus => looker.look().map(|snapshot| out.write(&prometheus(&snapshot))),
@@ -65,68 +59,69 @@ fn only() -> Result<u32, String> {
 
 /// Who looks at the counters.
 enum Looker {
-    Process(u32),
-    Node(String, Box<Asker>),
+    /// The files of a process, and what tells its component tree, if it does.
+    Process(u32, Option<Box<Asker>>),
+    /// The run of a node, and the component tree that it told last.
+    Node(String, Box<Asker>, String),
 }
 
 impl Looker {
-    fn new(whom: Option<&Whom>) -> Result<Looker, String> {
-        match whom {
-            None => only().map(Looker::Process),
-            Some(Whom::Process(pid)) => Ok(Looker::Process(*pid)),
-            Some(Whom::Node(address)) => {
-                let asker = Os::new().and_then(|host| Asker::new(Box::new(host), address));
-                let asker = asker.map_err(|error| format!("cannot open a port: {error}"))?;
-                Ok(Looker::Node(address.clone(), Box::new(asker)))
+    fn new(args: &TopArgs) -> Result<Looker, String> {
+        match (&args.whom, &args.token_file) {
+            (None | Some(Whom::Process(_)), Some(_)) => {
+                Err("--token-file is for a node: tell its address".to_owned())
+            }
+            (None, None) => only().map(Looker::process),
+            (Some(Whom::Process(pid)), None) => Ok(Looker::process(*pid)),
+            (Some(Whom::Node(address)), token) => {
+                let asker = outside::asker(address, token.as_ref())?;
+                Ok(Looker::Node(address.clone(), Box::new(asker), String::new()))
             }
         }
+    }
+
+    fn process(pid: u32) -> Looker {
+        let socket = place::base_path().join(pid.to_string()).join(SOCKET);
+        let asker = |host| Box::new(Asker::new(Box::new(host), Run::Socket(socket)));
+        Looker::Process(pid, Os::new().ok().map(asker))
     }
 
     /// All counters as they are now.
     fn look(&mut self) -> Result<Snapshot, String> {
         match self {
-            Looker::Process(pid) => Snapshot::open(*pid).map_err(|error| error.to_string()),
-            Looker::Node(_, asker) => {
-                let rows = asker.ask(COUNTERS, TIMEOUT).map_err(|error| error.to_string())?;
-                let mut snapshot = Snapshot::default();
-                for row in &rows.rows {
-                    let columns: Vec<Value<'_>> = row.iter().map(|column| column.get()).collect();
-                    // What is no counter has been sent by somebody else.
-                    if let [_, Value::Str(name), Value::Int(value)] = columns[..] {
-                        snapshot.counters.insert(name.to_owned(), value.unsigned_abs());
-                    }
-                }
-                Ok(snapshot)
+            Looker::Process(pid, _) => Snapshot::open(*pid).map_err(|error| error.to_string()),
+            Looker::Node(_, asker, tree) => {
+                let counted = asker.top(TIMEOUT).map_err(|error| error.to_string())?;
+                let counters = counted.counters.into_iter().collect();
+                *tree = counted.tree;
+                Ok(Snapshot { counters, ..Snapshot::default() })
             }
         }
     }
 
     /// The component tree as the process tells it; empty if it has none.
-    fn components(&self) -> String {
-        let Looker::Process(pid) = self else { return String::new() };
-        let path = place::base_path().join(pid.to_string()).join(CONTROL);
-        let mut text = String::new();
-        if let Ok(stream) = UnixStream::connect(path)
-            && stream.set_read_timeout(Some(PERIOD)).is_ok()
-        {
-            // What has come until then is shown.
-            let _ = stream.take(LISTING_MAX).read_to_string(&mut text);
+    fn components(&mut self) -> String {
+        match self {
+            Looker::Process(_, asker) => {
+                let told = asker.as_mut().and_then(|asker| asker.top(PERIOD).ok());
+                told.map_or_else(String::new, |counted| counted.tree)
+            }
+            Looker::Node(_, _, tree) => std::mem::take(tree),
         }
-        text
     }
 
     /// Whether there will be more to see.
     fn goes_on(&self) -> bool {
         match self {
-            Looker::Process(pid) => place::processes(&place::base_path()).contains(pid),
+            Looker::Process(pid, _) => place::processes(&place::base_path()).contains(pid),
             Looker::Node(..) => true,
         }
     }
 
     fn name(&self) -> String {
         match self {
-            Looker::Process(pid) => format!("process {pid}"),
-            Looker::Node(address, _) => format!("node {address}"),
+            Looker::Process(pid, _) => format!("process {pid}"),
+            Looker::Node(address, ..) => format!("node {address}"),
         }
     }
 }

@@ -112,9 +112,5 @@ fn bits(token: &str) -> usize {
     token.bytes().for_each(|byte| seen[usize::from(byte & 127)] = true);
     let distinct = seen.iter().filter(|&&seen| seen).count();
     let bits = token.len() * tenths / 10;
-    if distinct < DISTINCT_MIN {
-        bits.min(distinct.ilog2() as usize * token.len()).min(BITS_MIN - 1)
-    } else {
-        bits
-    }
+    if distinct < DISTINCT_MIN { bits.min(BITS_MIN - 1) } else { bits }
 }

@@ -31,8 +31,8 @@ use tidemill_stdx::say;
 
 use crate::net::mail::{Delivery, Fabric, Fate, Mail};
 use crate::node::{Event, Identity, Node, Observer, Program};
-use crate::query::message::is_query;
-use crate::query::{Answers, QueryCounters, Shown};
+use crate::query::{AskerId, Desk, Limits, QueryCounters, Shown};
+pub use queries::{Takes, ask, forget, resume};
 pub use seal::Seal;
 use streams::Streams;
 use tidemill_fabric::seal::Guard;
@@ -49,6 +49,30 @@ pub trait World: Sized + 'static {
     fn turned(&mut self, events: &mut Loop<Self>) {
         let _ = events;
     }
+
+    /// Takes a message that answers an asker of [`ask`], an encoded
+    /// [`Control`](crate::control::Control).
+    fn answered(&mut self, events: &mut Loop<Self>, asker: AskerId, message: &[u8]) -> Takes {
+        let _ = (events, asker, message);
+        Takes::More
+    }
+
+    /// Takes a connection to the port of a node that a tool began, watched by nobody.
+    fn called(&mut self, events: &mut Loop<Self>, node: NodeId, call: Call<'_>) {
+        let _ = node;
+        events.host().close(call.endpoint);
+    }
+}
+
+/// A connection that a tool began.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The connection.
+    pub endpoint: Endpoint,
+    /// Where it comes from.
+    pub from: &'a str,
+    /// What was read of it.
+    pub bytes: &'a [u8],
 }
 
 /// Events that may wait in one node's inbox; more are dropped and counted.
@@ -61,8 +85,6 @@ const RECEIVE_BATCH: usize = 64;
 struct Slot {
     identity: Identity,
     owner: Owner,
-    /// The owner of what queries to the node take, once there was one.
-    queries: Option<Owner>,
     /// Counts restarts, so that nothing of an earlier life reaches a later one.
     life: u32,
     alive: Option<Alive>,
@@ -75,7 +97,6 @@ struct Alive {
     mail: Mail,
     /// What seals and opens its datagrams, if the fleet has a key.
     guard: Option<Box<Guard>>,
-    answers: Answers,
     endpoint: Endpoint,
     watch: WatchId,
     /// Its connections, if tuples travel by those.
@@ -149,8 +170,12 @@ pub struct Fleet {
     observer: Box<dyn Observer>,
     /// Tuples given on the command line: put in after the program's facts.
     extra: Vec<Extra>,
-    /// What nodes answer who asks for the counters.
-    shown: Option<Shown>,
+    /// What is asked, and by whom.
+    desk: Desk,
+    /// The owner of what queries take, once there was one.
+    queries: Option<Owner>,
+    /// A slice for queries is queued.
+    slice_is_queued: bool,
     /// What a turn of a node may derive, if not the default.
     turn_tuples_max: Option<u64>,
     /// What nodes that start begin with.
@@ -191,7 +216,9 @@ impl Fleet {
             slots: Vec::new(),
             observer,
             extra: Vec::new(),
-            shown: None,
+            desk: Desk::default(),
+            queries: None,
+            slice_is_queued: false,
             turn_tuples_max: None,
             opening: None,
             interrupt: None,
@@ -210,9 +237,9 @@ impl Fleet {
         self.seal = Some(seal);
     }
 
-    /// Has nodes that start from now on answer queries for the counters of the process.
+    /// Has queries for the counters of the process answered.
     pub fn show(&mut self, shown: Shown) {
-        self.shown = Some(shown);
+        self.desk.show(shown);
     }
 
     /// The event that nodes which start from now on begin with, before their facts.
@@ -272,9 +299,19 @@ impl Fleet {
         self.slots.get(id.0 as usize)?.alive.as_ref().map(|alive| &alive.mail)
     }
 
-    /// What queries to a living node have counted.
-    pub fn queries(&self, id: NodeId) -> Option<QueryCounters> {
-        Some(self.slots.get(id.0 as usize)?.alive.as_ref()?.answers.counters())
+    /// What queries to its nodes have counted.
+    pub fn queries(&self) -> QueryCounters {
+        self.desk.counters()
+    }
+
+    /// True while questions of this asker are not answered.
+    pub fn is_asking(&self, asker: AskerId) -> bool {
+        self.desk.is_busy(asker)
+    }
+
+    /// What each query, and all together, may take from now on.
+    pub fn limit_queries(&mut self, limits: Limits, bytes_max: usize) {
+        self.desk.limit(limits, bytes_max);
     }
 
     /// How often a node was started again.
@@ -306,7 +343,7 @@ impl Fleet {
 /// What is open for a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ports {
-    /// For datagrams: queries, and tuples unless they travel by streams.
+    /// For datagrams: tuples, unless they travel by streams.
     pub datagrams: Endpoint,
     /// For connections, of the same address. Where tuples travel by streams and this is missing,
     /// it is opened under the node's address; elsewhere it is not looked at.
@@ -334,7 +371,7 @@ pub fn start<W: World>(
     let owner = events.owner("node");
     let fleet = world.fleet();
     let id = NodeId(fleet.slots.len() as u32);
-    fleet.slots.push(Slot { identity, owner, queries: None, life: 0, alive: None, restarts: 0 });
+    fleet.slots.push(Slot { identity, owner, life: 0, alive: None, restarts: 0 });
     bring_up(world, events, ports.into(), id)?;
     Ok(id)
 }
@@ -383,7 +420,6 @@ fn bring_up<W: World>(
     }
     node.together(tuples).into_iter().for_each(|event| node.enqueue(event));
     let first = node.waiting();
-    let answers = Answers::new(fleet.shown.clone());
     let streams = match fleet.fabric {
         Fabric::Tcp => Some(open_streams(events, ports, (id, life), &identity, &mail)?),
         Fabric::Udp | Fabric::Reliable => None,
@@ -399,7 +435,6 @@ fn bring_up<W: World>(
         node,
         mail,
         guard: guard.map(Box::new),
-        answers,
         endpoint: ports.datagrams,
         watch,
         streams,
@@ -457,7 +492,6 @@ pub fn crash<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId) -> Optio
         alive.node.counters().turns
     );
     events.discard(slot.owner);
-    slot.queries.into_iter().for_each(|owner| events.discard(owner));
     events.unwatch(alive.watch);
     let timers = alive.periodics.iter();
     let timers = timers.chain(&alive.expiry).chain(&alive.release).chain(&alive.post);
@@ -467,6 +501,7 @@ pub fn crash<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId) -> Optio
     if let Some(streams) = alive.streams {
         streams.close(events);
     }
+    queries::node_ended(world, events, id);
     Some(alive.endpoint)
 }
 
@@ -494,22 +529,9 @@ fn receive<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32)
         let Ok(Some((length, from))) = events.host().recv(alive.endpoint, &mut buffer) else {
             break;
         };
-        let sender = from;
-        let from = events.host().name_of(sender).into_owned();
+        let from = events.host().name_of(from).into_owned();
         if alive.guard.is_some() {
             count += alive.open(events.host(), &from, &buffer[..length], now_ns);
-            continue;
-        }
-        if is_query(&buffer[..length]) {
-            let (endpoint, query) = (alive.endpoint, &buffer[..length]);
-            let begun = alive.answers.receive(&alive.node, &from, query, now_ns, &mut |datagram| {
-                // A datagram that is lost here is asked for again.
-                let _ = events.host().send_to(endpoint, sender, datagram);
-            });
-            if let Some(ticket) = begun {
-                let inquiry = queries::Inquiry { node: id, life, ticket, asker: sender };
-                queries::begin(world, events, inquiry);
-            }
             continue;
         }
         count += alive.take_in(&from, &buffer[..length], now_ns);

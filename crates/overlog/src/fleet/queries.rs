@@ -1,16 +1,17 @@
 //! Queries as turns of the loop.
 //!
 //! ```text
-//! receive -> event of the node:     copy the tables that it reads, some rows at a time
-//!            event of its queries:  evaluate and send, some steps at a time
+//! ask -> event of the node:       copy the tables that it reads, some rows at a time
+//!        events of all queries:   a slice for one asker, then for the next
 //! ```
 //! The copy is a turn of the node, so that no other turn of the node changes the tables meanwhile.
 //! The rest has an owner of its own and does not hold up the node either.
 
-use tidemill_event::{Address, Loop, Owner};
+use tidemill_event::Loop;
 
 use super::{NodeId, World};
-use crate::query::{Ticket, Worked};
+use crate::control::{End, Status};
+use crate::query::{Asked, AskerId, Copied, Reply};
 
 /// Rows that are copied in one call before the loop may let others run.
 const COPY_ROWS: u64 = 512;
@@ -18,68 +19,128 @@ const COPY_ROWS: u64 = 512;
 /// Steps of evaluation in one call.
 const STEPS: u64 = 1024;
 
-/// Whose query is at work, and who asks.
-#[derive(Clone, Copy)]
-pub(super) struct Inquiry {
-    pub(super) node: NodeId,
-    pub(super) life: u32,
-    pub(super) ticket: Ticket,
-    pub(super) asker: Address,
+/// Whether an asker takes more of what it has asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Takes {
+    /// At once.
+    More,
+    /// Not before [`resume`].
+    Later,
 }
 
-/// Queues the turn that begins the work on a query.
-pub(super) fn begin<W: World>(world: &mut W, events: &mut Loop<W>, inquiry: Inquiry) {
-    let Some(slot) = world.fleet().slots.get(inquiry.node.0 as usize) else { return };
-    let owner = slot.owner;
-    queue(world, events, owner, inquiry, copy);
-}
-
-fn queue<W: World>(
+/// Puts a question to a node; the parts of the answer go to [`World::answered`].
+///
+/// # Errors
+/// The end of its answer, if it is not taken.
+pub fn ask<W: World>(
     world: &mut W,
     events: &mut Loop<W>,
-    owner: Owner,
-    inquiry: Inquiry,
-    part: fn(&mut W, &mut Loop<W>, Inquiry),
-) {
-    let turn = move |world: &mut W, events: &mut Loop<W>| part(world, events, inquiry);
-    if events.event(owner, turn).is_err()
-        && let Some((alive, _)) = world.fleet().alive(inquiry.node, inquiry.life)
-    {
-        alive.answers.give_up(inquiry.ticket);
-    }
+    node: NodeId,
+    (asker, id): (AskerId, u64),
+    text: &str,
+) -> Result<(), End> {
+    let fleet = world.fleet();
+    let slot = fleet.slots.get(node.0 as usize).filter(|slot| slot.alive.is_some());
+    let Some(slot) = slot else {
+        return Err(End::refusal(Status::Unavailable, "the node has ended"));
+    };
+    fleet.desk.ask(asker, id, Asked { node: node.0, life: slot.life }, text)?;
+    begin(world, events);
+    Ok(())
 }
 
-fn copy<W: World>(world: &mut W, events: &mut Loop<W>, inquiry: Inquiry) {
-    let now_ns = events.now().0;
-    let Some((alive, _)) = world.fleet().alive(inquiry.node, inquiry.life) else { return };
-    let (endpoint, ticket) = (alive.endpoint, inquiry.ticket);
-    let send = &mut |datagram: &[u8]| {
-        // A datagram that is lost here is asked for again.
-        let _ = events.host().send_to(endpoint, inquiry.asker, datagram);
-    };
-    let worked = alive.answers.copy(ticket, &alive.node, COPY_ROWS, now_ns, send);
-    events.charge(COPY_ROWS);
-    match worked {
-        Worked::More => events.dpc(move |world, events| copy(world, events, inquiry)),
-        Worked::Copied => {
-            let slot = &mut world.fleet().slots[inquiry.node.0 as usize];
-            let owner = *slot.queries.get_or_insert_with(|| events.owner("query"));
-            queue(world, events, owner, inquiry, go_on);
+/// Forgets an asker that has gone away.
+pub fn forget<W: World>(world: &mut W, events: &mut Loop<W>, asker: AskerId) {
+    world.fleet().desk.forget(asker);
+    begin(world, events);
+}
+
+/// Goes on for an asker that takes more again.
+pub fn resume<W: World>(world: &mut W, events: &mut Loop<W>, asker: AskerId) {
+    world.fleet().desk.resume(asker);
+    go_on(world, events);
+}
+
+/// Queues the turn of a node that copies tables for the next question.
+fn begin<W: World>(world: &mut W, events: &mut Loop<W>) {
+    while let Some((asker, asked)) = world.fleet().desk.next_copy() {
+        let slots = &world.fleet().slots;
+        let owner = slots.get(asked.node as usize).map(|slot| slot.owner);
+        let turn = move |world: &mut W, events: &mut Loop<W>| copy(world, events, asker, asked);
+        if owner.is_some_and(|owner| events.event(owner, turn).is_ok()) {
+            return;
         }
-        Worked::Done => {}
+        give_up(world, events, asker);
     }
 }
 
-fn go_on<W: World>(world: &mut W, events: &mut Loop<W>, inquiry: Inquiry) {
-    let now_ns = events.now().0;
-    let Some((alive, _)) = world.fleet().alive(inquiry.node, inquiry.life) else { return };
-    let endpoint = alive.endpoint;
-    let send = &mut |datagram: &[u8]| {
-        let _ = events.host().send_to(endpoint, inquiry.asker, datagram);
+/// Ends a question whose node has ended.
+fn give_up<W: World>(world: &mut W, events: &mut Loop<W>, asker: AskerId) {
+    if let Some(reply) = world.fleet().desk.give_up_copy(asker) {
+        deliver(world, events, reply);
+    }
+}
+
+/// Ends the questions that wait for a turn of a node that has ended.
+pub(super) fn node_ended<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId) {
+    if let Some((asker, asked)) = world.fleet().desk.copying()
+        && asked.node == id.0
+    {
+        give_up(world, events, asker);
+        begin(world, events);
+    }
+}
+
+fn copy<W: World>(world: &mut W, events: &mut Loop<W>, asker: AskerId, asked: Asked) {
+    let began = events.host().now();
+    let fleet = world.fleet();
+    let slot = fleet.slots.get(asked.node as usize).filter(|slot| slot.life == asked.life);
+    let Some(alive) = slot.and_then(|slot| slot.alive.as_ref()) else {
+        give_up(world, events, asker);
+        return begin(world, events);
     };
-    let worked = alive.answers.go_on(inquiry.ticket, STEPS, now_ns, send);
+    let (copied, reply) = fleet.desk.copy(asker, &alive.node, COPY_ROWS);
+    fleet.desk.spent(asker, (events.host().now() - began).as_nanos() as u64);
+    events.charge(COPY_ROWS);
+    reply.into_iter().for_each(|reply| deliver(world, events, reply));
+    match copied {
+        Copied::More => {
+            events.dpc(move |world, events| copy(world, events, asker, asked));
+        }
+        Copied::Done => {
+            begin(world, events);
+            go_on(world, events);
+        }
+    }
+}
+
+/// Queues a slice, if one is due and none is queued.
+fn go_on<W: World>(world: &mut W, events: &mut Loop<W>) {
+    let fleet = world.fleet();
+    if fleet.slice_is_queued || !fleet.desk.has_work() {
+        return;
+    }
+    let owner = *fleet.queries.get_or_insert_with(|| events.owner("query"));
+    // If the queue is full, the next answer or question tries again.
+    fleet.slice_is_queued = events.event(owner, slice).is_ok();
+}
+
+fn slice<W: World>(world: &mut W, events: &mut Loop<W>) {
+    let fleet = world.fleet();
+    fleet.slice_is_queued = false;
+    let reply = fleet.desk.work(STEPS, &mut || events.host().now().0);
     events.charge(STEPS);
-    if worked == Worked::More {
-        events.dpc(move |world, events| go_on(world, events, inquiry));
+    if let Some(reply) = reply {
+        deliver(world, events, reply);
+        // An answer that is whole may let the asker's next question begin.
+        begin(world, events);
+    }
+    go_on(world, events);
+}
+
+fn deliver<W: World>(world: &mut W, events: &mut Loop<W>, reply: Reply) {
+    let Reply { asker, message } = reply;
+    if world.answered(events, asker, &message) == Takes::Later {
+        world.fleet().desk.pause(asker);
     }
 }

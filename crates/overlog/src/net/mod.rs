@@ -13,6 +13,6 @@ pub mod endpoint;
 pub mod envelope;
 pub mod greeting;
 pub mod mail;
-mod protocol;
+pub(crate) mod protocol;
 pub mod schema;
 pub mod values;

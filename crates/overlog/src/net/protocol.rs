@@ -47,7 +47,7 @@ pub(super) struct Fields {
 
 /// `Value` and `Values`.
 #[derive(Clone, Debug)]
-pub(super) struct ValueFields {
+pub(crate) struct ValueFields {
     pub(super) message: MessageId,
     pub(super) i: FieldId,
     pub(super) d: FieldId,
@@ -63,6 +63,32 @@ pub(super) struct ValueFields {
     pub(super) null: FieldId,
     /// `Values.v`.
     pub(super) element: FieldId,
+}
+
+impl ValueFields {
+    /// The fields of a `Value` and a `Values` that a schema has from a text.
+    pub(crate) fn find(
+        message: MessageId,
+        field: impl Fn(&str) -> FieldId,
+        element: FieldId,
+    ) -> ValueFields {
+        ValueFields {
+            message,
+            i: field("i"),
+            d: field("d"),
+            b: field("b"),
+            s: field("s"),
+            x: field("x"),
+            id: field("id"),
+            time: field("time"),
+            interval: field("interval"),
+            list: field("list"),
+            vector: field("vector"),
+            matrix: field("matrix"),
+            null: field("null"),
+            element,
+        }
+    }
 }
 
 /// `Envelope`.

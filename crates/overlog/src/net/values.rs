@@ -25,7 +25,7 @@ fn fits_within(value: Value<'_>, levels: usize) -> bool {
 }
 
 /// Puts the fields of a `Value` message; the value [`fits`].
-pub(super) fn put(to: &mut Writer<'_>, fields: &ValueFields, value: Value<'_>) {
+pub(crate) fn put(to: &mut Writer<'_>, fields: &ValueFields, value: Value<'_>) {
     let (field, seq) = match value {
         Value::Null => return to.put_bool(fields.null, true),
         Value::Bool(value) => return to.put_bool(fields.b, value),
@@ -54,7 +54,7 @@ pub(super) fn id_from_bytes(bytes: &[u8]) -> Result<Id, Stop> {
 
 /// Which kind of sequence is open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum SeqKind {
+pub(crate) enum SeqKind {
     List,
     Vector,
     Matrix,
@@ -62,14 +62,14 @@ pub(super) enum SeqKind {
 
 /// A value while its message is read.
 #[derive(Debug)]
-pub(super) enum Slot<'a> {
+pub(crate) enum Slot<'a> {
     Plain(Value<'a>),
     Seq(SeqKind, SeqBuilder),
 }
 
 impl Slot<'_> {
     /// Appends the value to `out`.
-    pub(super) fn push_to(&self, out: &mut SeqBuilder) {
+    pub(crate) fn push_to(&self, out: &mut SeqBuilder) {
         out.push(match self {
             Slot::Plain(value) => *value,
             Slot::Seq(SeqKind::List, seq) => Value::List(seq.as_seq()),
@@ -82,34 +82,34 @@ impl Slot<'_> {
 /// Reads `Value` messages from a decoder's events; the sink that owns it hands on what happens
 /// between [`Reader::begin`] and [`Reader::finish`].
 #[derive(Debug)]
-pub(super) struct Reader<'f, 'a> {
+pub(crate) struct Reader<'f, 'a> {
     fields: &'f ValueFields,
     /// The value being read, below it the lists that it is an element of.
     open: Vec<Slot<'a>>,
 }
 
 impl<'f, 'a> Reader<'f, 'a> {
-    pub(super) fn new(fields: &'f ValueFields) -> Reader<'f, 'a> {
+    pub(crate) fn new(fields: &'f ValueFields) -> Reader<'f, 'a> {
         Reader { fields, open: Vec::new() }
     }
 
     /// A `Value` message begins.
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.open.push(Slot::Plain(Value::Null));
     }
 
     /// A `Value` message begins that is to be merged with one read before.
-    pub(super) fn resume(&mut self, before: Slot<'a>) {
+    pub(crate) fn resume(&mut self, before: Slot<'a>) {
         self.open.push(before);
     }
 
     /// The message is complete.
-    pub(super) fn finish(&mut self) -> Slot<'a> {
+    pub(crate) fn finish(&mut self) -> Slot<'a> {
         self.open.pop().unwrap_or(Slot::Plain(Value::Null))
     }
 
     /// A message inside a `Value` begins: a list or an element of one.
-    pub(super) fn start_sub(&mut self, field: FieldId) -> Flow {
+    pub(crate) fn start_sub(&mut self, field: FieldId) -> Flow {
         let Some(kind) = self.seq_kind(field) else {
             self.begin();
             return Ok(());
@@ -124,7 +124,7 @@ impl<'f, 'a> Reader<'f, 'a> {
     }
 
     /// A message inside a `Value` is complete.
-    pub(super) fn end_sub(&mut self, field: FieldId) -> Flow {
+    pub(crate) fn end_sub(&mut self, field: FieldId) -> Flow {
         if field == self.fields.element {
             let element = self.finish();
             return match self.open.last_mut() {
@@ -141,7 +141,7 @@ impl<'f, 'a> Reader<'f, 'a> {
         }
     }
 
-    pub(super) fn i64(&mut self, field: FieldId, value: i64) -> Flow {
+    pub(crate) fn i64(&mut self, field: FieldId, value: i64) -> Flow {
         self.set(match field {
             field if field == self.fields.i => Value::Int(value),
             field if field == self.fields.time => Value::Time(value),
@@ -149,19 +149,19 @@ impl<'f, 'a> Reader<'f, 'a> {
         })
     }
 
-    pub(super) fn f64(&mut self, value: f64) -> Flow {
+    pub(crate) fn f64(&mut self, value: f64) -> Flow {
         self.set(Value::Double(value))
     }
 
-    pub(super) fn bool(&mut self, field: FieldId, value: bool) -> Flow {
+    pub(crate) fn bool(&mut self, field: FieldId, value: bool) -> Flow {
         self.set(if field == self.fields.null { Value::Null } else { Value::Bool(value) })
     }
 
-    pub(super) fn string(&mut self, value: &'a str) -> Flow {
+    pub(crate) fn string(&mut self, value: &'a str) -> Flow {
         self.set(Value::Str(value))
     }
 
-    pub(super) fn bytes(&mut self, field: FieldId, value: &'a [u8]) -> Flow {
+    pub(crate) fn bytes(&mut self, field: FieldId, value: &'a [u8]) -> Flow {
         self.set(match field == self.fields.id {
             true => Value::Id(id_from_bytes(value)?),
             false => Value::Bytes(value),

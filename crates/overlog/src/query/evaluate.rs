@@ -10,6 +10,7 @@
 //! fixed point. The price is a copy of the tables it reads. Each part has a limit.
 
 use std::cmp::Ordering;
+use std::fmt;
 use std::sync::Arc;
 
 use tidemill_relation::aggregate::Accumulator;
@@ -25,14 +26,56 @@ use super::question::{HEAD, Question, is_visible};
 use super::sorting::Sorting;
 use crate::node::{Identity, Node, node_id};
 
-/// Rows that the tables a query reads, and its answer, may have.
-const ROWS_MAX: usize = 4_000_000;
-/// Bytes that an answer may have.
-const BYTES_MAX: usize = 64 << 20;
-/// Rows that a query may derive, equal ones included.
-const DERIVED_MAX: u64 = 16_000_000;
-/// Steps that a query may take: rows looked at, copied, sorted.
-const STEPS_MAX: u64 = 2_000_000_000;
+/// What one query may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Rows that the tables it reads, and its answer, may have.
+    pub rows: usize,
+    /// Bytes that its copies of tables, and its answer, may have.
+    pub bytes: usize,
+    /// Rows that it may derive, equal ones included.
+    pub derived: u64,
+    /// Steps that it may take: rows looked at, copied, sorted.
+    pub steps: u64,
+    /// Time that work on it may take, others' turns not counted.
+    pub time_ns: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            rows: 4_000_000,
+            bytes: 256 << 20,
+            derived: 16_000_000,
+            steps: 2_000_000_000,
+            time_ns: 60_000_000_000,
+        }
+    }
+}
+
+/// Why a query has no answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// What is wrong with it, as lines that name its places.
+    Wrong(String),
+    /// Which limit it has reached.
+    Limit(String),
+}
+
+impl From<String> for Failure {
+    fn from(reason: String) -> Failure {
+        Failure::Wrong(reason)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Wrong(reason) | Failure::Limit(reason) => f.write_str(reason),
+        }
+    }
+}
+
 /// Moves of the sort for which one step is charged.
 const MOVES_PER_STEP: usize = 4;
 
@@ -70,10 +113,10 @@ fn compare(a: Seq<'_>, b: Seq<'_>) -> Ordering {
 /// Answers a query from the tables of a node at a stretch.
 ///
 /// # Errors
-/// What is wrong with the query, as lines that name its places.
-pub fn evaluate(node: &Node, text: &str) -> Result<Answer, String> {
+/// Why there is none.
+pub fn evaluate(node: &Node, text: &str) -> Result<Answer, Failure> {
     const STEPS: u64 = 1 << 20;
-    let mut evaluation = Evaluation::new(node, text)?;
+    let mut evaluation = Evaluation::new(node, text, Limits::default())?;
     while !evaluation.copy(node, STEPS)? {}
     while !evaluation.go_on(STEPS)? {}
     Ok(evaluation.into_answer())
@@ -102,6 +145,7 @@ enum Part {
 /// A query being evaluated; see the module.
 #[derive(Debug)]
 pub(super) struct Evaluation {
+    limits: Limits,
     name: String,
     identity: Identity,
     plan: Arc<Plan>,
@@ -130,7 +174,7 @@ struct Groups {
 
 impl Evaluation {
     /// Understands a query; or says what is wrong with it.
-    pub(super) fn new(node: &Node, text: &str) -> Result<Evaluation, String> {
+    pub(super) fn new(node: &Node, text: &str, limits: Limits) -> Result<Evaluation, Failure> {
         let theirs = node.program().plan();
         let (name, plan, sources) = match Question::read(theirs, text)? {
             Question::Table { name, relation } => (name, Plan::default(), vec![(relation, None)]),
@@ -139,12 +183,13 @@ impl Evaluation {
                 (name, plan, sources)
             }
         };
-        Ok(Evaluation { sources, ..Evaluation::of(node, name, plan) })
+        Ok(Evaluation { sources, ..Evaluation::of(node, name, plan, limits) })
     }
 
     /// Nothing is copied yet, or ever will be.
-    fn of(node: &Node, name: String, plan: Plan) -> Evaluation {
+    fn of(node: &Node, name: String, plan: Plan, limits: Limits) -> Evaluation {
         Evaluation {
+            limits,
             name,
             identity: node.identity().clone(),
             database: Database::new(&plan),
@@ -167,16 +212,19 @@ impl Evaluation {
         name: &str,
         rows: impl IntoIterator<Item = [Value<'r>; 3]>,
     ) -> Evaluation {
-        let mut evaluation = Evaluation::of(node, name.to_owned(), Plan::default());
+        let limits = Limits::default();
+        let mut evaluation = Evaluation::of(node, name.to_owned(), Plan::default(), limits);
         rows.into_iter().for_each(|columns| evaluation.rows.push((), &columns));
         evaluation
     }
 
     /// Copies at most `rows` rows of the node's tables, which must not change before this is done;
     /// true when it is.
-    pub(super) fn copy(&mut self, node: &Node, rows: u64) -> Result<bool, String> {
+    pub(super) fn copy(&mut self, node: &Node, rows: u64) -> Result<bool, Failure> {
         let Some(&(from, into)) = self.sources.last() else { return Ok(true) };
-        let Some(table) = node.database().get(from) else { return Err("no such table".into()) };
+        let Some(table) = node.database().get(from) else {
+            return Err("no such table".to_owned().into());
+        };
         // Rows that are gone count: they have to be looked at.
         let end = table.next_row().0;
         let until = end.min(self.next_row.saturating_add(u32::try_from(rows).unwrap_or(u32::MAX)));
@@ -190,10 +238,10 @@ impl Evaluation {
                 None => self.rows.push((), &columns),
             }
         }
-        if self.rows_read > ROWS_MAX {
-            return Err(format!("the tables that it reads have over {ROWS_MAX} rows"));
+        let most = self.limits.rows;
+        if self.rows_read > most {
+            return Err(Failure::Limit(format!("the tables that it reads have over {most} rows")));
         }
-        self.check_answer()?;
         self.next_row = until;
         if until == end {
             self.next_row = 0;
@@ -203,7 +251,17 @@ impl Evaluation {
             // Little by little, lest an index is made at a stretch.
             self.database.table_mut(into).prepare_all();
         }
+        self.check_size()?;
         Ok(self.sources.is_empty())
+    }
+
+    /// Bytes that its copies of tables and its answer have.
+    pub(super) fn bytes(&self) -> usize {
+        let tables = self.database.iter().map(|(_, table)| table.bytes()).sum::<usize>();
+        let groups = self.groups.accumulators.len() * size_of::<Accumulator>();
+        let group_rows = self.groups.rows.as_ref().map_or(0, Table::bytes);
+        // A place in the order, twice while it is sorted, and what finds the row.
+        tables + groups + group_rows + self.rows.bytes() + self.rows.len() * 32
     }
 
     fn put(&mut self, relation: RelationId, columns: &[Value<'_>]) -> Result<(), String> {
@@ -211,19 +269,25 @@ impl Evaluation {
         put.map(|_| ()).map_err(|full| full.to_string())
     }
 
-    fn check_answer(&self) -> Result<(), String> {
-        match self.rows.bytes() > BYTES_MAX || self.rows.len() > ROWS_MAX {
-            true => Err(format!("the answer has over {BYTES_MAX} bytes or {ROWS_MAX} rows")),
-            false => Ok(()),
+    fn check_size(&self) -> Result<(), Failure> {
+        let Limits { rows, bytes, .. } = self.limits;
+        if self.rows.len() > rows {
+            return Err(Failure::Limit(format!("the answer has over {rows} rows")));
         }
+        if self.bytes() > bytes {
+            return Err(Failure::Limit(format!("the query takes over {bytes} bytes")));
+        }
+        Ok(())
     }
 
     /// Goes on for about so many steps after the tables are copied; true when the answer is there.
-    pub(super) fn go_on(&mut self, steps: u64) -> Result<bool, String> {
+    pub(super) fn go_on(&mut self, steps: u64) -> Result<bool, Failure> {
         self.steps += steps;
-        if self.steps > STEPS_MAX {
-            return Err(format!("the query takes more than {STEPS_MAX} steps"));
+        let most = self.limits.steps;
+        if self.steps > most {
+            return Err(Failure::Limit(format!("the query takes more than {most} steps")));
         }
+        self.check_size()?;
         self.scratch.reset();
         match self.part.take() {
             Part::Derive { rule, rest } => self.derive(rule, rest, steps)?,
@@ -250,7 +314,7 @@ impl Evaluation {
     }
 
     /// Runs the joins of a rule from where they rest.
-    fn derive(&mut self, number: usize, mut rest: Rest, steps: u64) -> Result<(), String> {
+    fn derive(&mut self, number: usize, mut rest: Rest, steps: u64) -> Result<(), Failure> {
         let plan = self.plan.clone();
         let Some(rule) = rule(&plan, number) else {
             self.part = Part::Gather { row: 0 };
@@ -271,7 +335,7 @@ impl Evaluation {
         rule: &ViewRule,
         rest: &mut Rest,
         steps: u64,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, Failure> {
         self.database.prepare(&rule.scan);
         let mut found = Found::default();
         let here = Here { identity: &self.identity };
@@ -279,11 +343,12 @@ impl Evaluation {
         let reading = Reading::present(&self.database);
         let done = run_on(&rule.scan, reading, scope, &mut found, (rest, steps));
         if let Some(error) = found.failure {
-            return Err(error.to_string());
+            return Err(error.to_string().into());
         }
         self.derived += found.rows.len() as u64;
-        if self.derived > DERIVED_MAX {
-            return Err(format!("the query derives more than {DERIVED_MAX} rows"));
+        let most = self.limits.derived;
+        if self.derived > most {
+            return Err(Failure::Limit(format!("the query derives more than {most} rows")));
         }
         for (_, columns) in found.rows.iter() {
             let columns: Vec<Value<'_>> = columns.iter().collect();
@@ -333,10 +398,9 @@ impl Evaluation {
                 self.rows.push((), &columns[1..]);
             }
         }
-        self.check_answer()?;
         self.part = match until == end {
             false => Part::Gather { row: until },
-            // There are fewer than `ROWS_MAX`.
+            // There are fewer than 2^32.
             true => Part::Sort(Sorting::new(self.rows.len() as u32)),
         };
         Ok(())

@@ -21,6 +21,9 @@ use crate::pre::{MemoryFiles, Options};
 /// The head of the small program; no program can write such a name.
 pub(super) const HEAD: &str = "query!answer";
 
+/// Terms that the rule of a query may have: it is planned in one piece, while others wait.
+const TERMS_MAX: usize = 64;
+
 /// A query that has been understood.
 #[derive(Clone, Debug)]
 pub(super) enum Question {
@@ -102,6 +105,10 @@ fn small_program(plan: &Plan, tree: Program) -> Result<(Program, String), Diagno
             return Err(Diagnostic::error("query-form", span, message));
         }
     };
+    if rule.body.len() > TERMS_MAX {
+        let message = format!("a query has at most {TERMS_MAX} terms");
+        return Err(Diagnostic::error("query-size", rule.span, message));
+    }
     let name = rule.head.name.written.clone();
     let mut mentioned = Vec::new();
     locate_here(plan, &mut rule, &mut mentioned)?;

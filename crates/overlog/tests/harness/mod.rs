@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tidemill_event::{Conditions, Host, Loop, Os, Sim, Time};
-use tidemill_overlog::fleet::{self, Fleet, NodeId, Ports, World};
+use tidemill_overlog::control::Control;
+use tidemill_overlog::fleet::{self, Fleet, NodeId, Ports, Takes, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Event, Identity, Observer, Program, Sighting};
 use tidemill_overlog::pre::MemoryFiles;
+use tidemill_overlog::query::AskerId;
 use tidemill_overlog::{Options, compile, parse, pre};
 use tidemill_relation::OwnedValue;
 use tidemill_relation::text::{DisplayTuple, parse_tuple};
@@ -45,6 +47,10 @@ impl Observer for Recorder {
 
 pub struct Worldlet {
     fleet: Fleet,
+    /// What askers were answered, in order.
+    pub answers: Vec<(AskerId, Control)>,
+    /// Askers that take one message at a time.
+    pub slow: Vec<AskerId>,
 }
 
 impl Worldlet {
@@ -57,6 +63,12 @@ impl Worldlet {
 impl World for Worldlet {
     fn fleet(&mut self) -> &mut Fleet {
         &mut self.fleet
+    }
+
+    fn answered(&mut self, _: &mut Loop<Worldlet>, asker: AskerId, message: &[u8]) -> Takes {
+        let message = Control::decode(message).expect("a message");
+        self.answers.push((asker, message));
+        if self.slow.contains(&asker) { Takes::Later } else { Takes::More }
     }
 }
 
@@ -131,7 +143,7 @@ impl Network {
         let program = Arc::new(program(source));
         let observer = Box::new(Recorder(lines.clone()));
         let fleet = Fleet::new(program, fabric, seed, observer);
-        let mut world = Worldlet { fleet };
+        let mut world = Worldlet { fleet, answers: Vec::new(), slow: Vec::new() };
         let count = ports.len() as u32;
         let landmark = ports[0].1.clone();
         for (index, (ports, address)) in (0..).zip(ports) {

@@ -1,5 +1,6 @@
 //! Mutated inputs for everything here that reads sources or datagrams.
 
+mod control;
 mod datagram;
 pub mod front;
 use crate::mutate;
@@ -10,6 +11,19 @@ use std::cell::Cell;
 #[test]
 fn mutated_datagrams_do_no_harm() {
     mutate::bombard(&mutate::seeds("tests/corpora/datagram", &[]), 5000, datagram::check);
+}
+
+#[test]
+fn mutated_control_messages_do_no_harm() {
+    let seeds = mutate::seeds("tests/corpora/control", &[]);
+    for (path, bytes) in &seeds {
+        assert!(control::check_counting(bytes) > 0, "nothing in {path:?} is understood");
+    }
+    let understood = Cell::new(0);
+    mutate::bombard(&seeds, 5000, |input| {
+        understood.set(understood.get() + control::check_counting(input));
+    });
+    assert!(understood.get() > 1000, "{} understood", understood.get());
 }
 
 /// Each mutated program is parsed, formatted, compiled and run as far as it comes.
@@ -38,15 +52,22 @@ fn programs_compile() {
     }
 }
 
-/// The seeds are what this version sends; `BLESS=1` writes them anew.
+/// Compares a seed with what this version sends; `BLESS=1` writes it anew.
+fn is_recorded(target: &str, name: &str, bytes: &[u8]) {
+    let path = format!("{}/../../tests/corpora/{target}/{name}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, bytes).unwrap();
+    }
+    assert!(std::fs::read(&path).is_ok_and(|found| found == bytes), "{name} has changed");
+}
+
 #[test]
 fn recorded_conversations_are_those_of_today() {
+    for (name, bytes) in control::recorded() {
+        is_recorded("control", name, &bytes);
+    }
     for (name, bytes) in datagram::conversations() {
-        let path = format!("{}/../../tests/corpora/datagram/{name}", env!("CARGO_MANIFEST_DIR"));
-        if std::env::var_os("BLESS").is_some() {
-            std::fs::write(&path, &bytes).unwrap();
-        }
-        assert!(std::fs::read(&path).is_ok_and(|found| found == bytes), "{name} has changed");
+        is_recorded("datagram", name, &bytes);
         assert!(datagram::check_counting(&bytes) > 0, "nothing in {name} is delivered");
     }
 }

@@ -1,54 +1,24 @@
-//! The control socket of a run: who connects gets the component tree as text, and is let go.
-//!
-//! It lies in the folder of the run's counters, which is the user's alone. Nothing is read from it,
-//! and what a reader does not take at once is dropped, so that nobody holds up the loop.
+//! What a program of components tells tools: its component tree, as text.
 
-use std::io::{self, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::net::UnixListener;
-use std::path::{Path, PathBuf};
-
-use tidemill_event::{Handlers, Interest, Loop};
 use tidemill_proc::layout::Worker;
 use tidemill_proc::{ComponentView, Home, ProcessView, Role};
 
 use super::run::World;
+use crate::control::{Controlled, Server, Snapshot};
 use crate::top::columns;
 
-/// Its name in the folder.
-pub const CONTROL: &str = "control";
 /// Components that a listing shows.
 const LISTED_MAX: usize = 200;
 
-/// The socket, which goes with this.
-pub(super) struct Control(PathBuf);
-
-impl Control {
-    /// Listens in a folder.
-    pub(super) fn open(folder: &Path, lp: &mut Loop<World>) -> io::Result<Control> {
-        let path = folder.join(CONTROL);
-        // One of a process that had our number.
-        let _ = std::fs::remove_file(&path);
-        let listener = UnixListener::bind(&path)?;
-        listener.set_nonblocking(true)?;
-        let control = Control(path);
-        let descriptor = listener.as_raw_fd();
-        let handlers = Handlers::new().read(move |world: &mut World, _: &mut Loop<World>, _| {
-            while let Ok((mut stream, _)) = listener.accept() {
-                let text = listing(world.runner().worker());
-                // What does not fit is not waited for.
-                let _ = stream.set_nonblocking(true).and_then(|()| stream.write(text.as_bytes()));
-            }
-        });
-        lp.watch(descriptor, Interest::Read, handlers)?;
-        Ok(control)
+impl Controlled for World {
+    fn control(&mut self) -> Option<&mut Server> {
+        self.control.as_mut()
     }
-}
 
-impl Drop for Control {
-    fn drop(&mut self) {
-        // The folder may be gone.
-        let _ = std::fs::remove_file(&self.0);
+    fn snapshot(&mut self) -> Snapshot {
+        let counters = self.registry.as_ref().map(|registry| registry.snapshot().counters);
+        let counters = counters.into_iter().flatten().collect();
+        Snapshot { counters, tree: listing(self.runner().worker()) }
     }
 }
 

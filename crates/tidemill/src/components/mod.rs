@@ -26,7 +26,6 @@ pub mod run;
 pub(crate) mod system;
 mod watchdog;
 
-pub use control::CONTROL;
 pub use load::{Loaded, load, load_text};
 pub use run::{Clock, Ended, Engine, Input, RunOptions, Streams, run};
 pub use tidemill_proc::{Count, Counts};

@@ -25,12 +25,12 @@ use tidemill_proc::program::Executable;
 use tidemill_proc::{Counts, Home, Options, Request, Runner, STACK_MAX, arm};
 use tidemill_stat::Registry;
 
-use super::control::Control;
 use super::load::Loaded;
 use super::output::{Failure, Tap};
 use super::report::{self, Notes, Reporter};
 use super::system::{self, Systems, packets as graph};
 use super::watchdog::Watchdog;
+use crate::control::{self, Server};
 use crate::packets;
 
 /// Steps and checkpoints of a slice, where slices are counted.
@@ -232,8 +232,9 @@ impl Prepared {
             graph::start(&mut world, &mut lp, &mut options, &notes)?;
             arm(&mut world, &mut lp);
             // Without it the run is the same; only `top` sees less.
-            let folder = options.registry.as_ref().and_then(Registry::directory);
-            let _control = folder.and_then(|folder| Control::open(folder, &mut lp).ok());
+            if let Some(folder) = options.registry.as_ref().and_then(Registry::directory) {
+                let _ = control::open(&mut world, &mut lp, folder);
+            }
             let stops = [Some(&heard), options.stop.as_ref()];
             let end = options.end_ns.map(|end| lp.now() + Duration::from_nanos(end));
             let _watchdog = match (options.overdue, options.clock) {
@@ -275,7 +276,9 @@ impl Prepared {
         if options.spread_eagerly {
             runner.spread_eagerly();
         }
-        let world = World { runner, systems };
+        let registry = options.registry.clone();
+        let control = registry.as_ref().map(|registry| Server::new(registry, None));
+        let world = World { runner, systems, control, registry };
         Ok(Set { world, lp: Loop::new(host), options })
     }
 
@@ -296,6 +299,9 @@ pub(super) struct Set {
 pub(super) struct World {
     pub(super) runner: Runner,
     pub(super) systems: Systems,
+    /// Who asks.
+    pub(super) control: Option<Server>,
+    pub(super) registry: Option<Registry>,
 }
 
 impl Home for World {

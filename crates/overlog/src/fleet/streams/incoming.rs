@@ -8,11 +8,12 @@ use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
 use super::{CONNECTIONS_MAX, Link, NodeId, Streams, World};
-use crate::fleet::{Alive, INBOX_MAX, timers, turns};
+use crate::fleet::{Alive, Call, INBOX_MAX, timers, turns};
 use crate::net::greeting::{greeter, wants_answer};
 use crate::net::mail::canonical;
 use tidemill_fabric::counters::Count;
-use tidemill_fabric::stream::FrameReader;
+use tidemill_fabric::stream::{FrameReader, write_frame};
+use tidemill_fabric::token::is_hello;
 
 /// What this file says at most.
 const CEILING: Level = Level::Trace;
@@ -70,6 +71,8 @@ enum After {
     Ended,
     /// It is ended for this reason.
     Bad(Count),
+    /// It is not of a node: a tool begins it with this frame.
+    Tool(Vec<u8>),
 }
 
 /// Watches the port.
@@ -178,6 +181,7 @@ fn read<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32, nu
         After::More | After::Quiet => {}
         After::Ended => end(world, events, (id, life), number, None),
         After::Bad(reason) => end(world, events, (id, life), number, Some(reason)),
+        After::Tool(hello) => give_away(world, events, (id, life), number, &hello),
     }
     turns::schedule(world, events, id, life, count);
     timers::post(world, events, id, life);
@@ -231,6 +235,9 @@ impl Alive {
                 Err(_) => return Some(After::Bad(Count::FrameTooLong)),
             };
             if let Sender::Unknown(from) = &mut one.from {
+                if is_hello(frame) {
+                    return Some(After::Tool(frame.to_vec()));
+                }
                 match greeter(frame) {
                     Some(address) => {
                         say!(Debug, "net", "{from} is {address}");
@@ -247,6 +254,28 @@ impl Alive {
             *count += self.take_in(one.from.name(), frame, now_ns);
         }
     }
+}
+
+/// Hands a connection of a tool to the world.
+fn give_away<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    (id, life): (NodeId, u32),
+    number: u64,
+    hello: &[u8],
+) {
+    let Some((Alive { streams: Some(streams), .. }, _)) = world.fleet().alive(id, life) else {
+        return;
+    };
+    let Some(one) = streams.incoming.remove(&number) else { return };
+    streams.held -= one.reader.held();
+    events.unwatch(one.link.watch);
+    let mut bytes = Vec::new();
+    // It came as a frame, so it is not too long for one.
+    let _ = write_frame(&mut bytes, hello);
+    bytes.extend(one.reader.into_rest());
+    let call = Call { endpoint: one.link.endpoint, from: one.from.name(), bytes: &bytes };
+    world.called(events, id, call);
 }
 
 /// Ends a connection, which may be gone already.

@@ -13,6 +13,7 @@ use tidemill_fabric::peer::Mode;
 use tidemill_fabric::reliable::PeerEvent;
 use tidemill_relation::{Seq, SeqBuilder, Value};
 
+use crate::arrivals::is_reserved;
 use crate::net::admission::Admission;
 use crate::net::envelope::{self, Content, Envelope, Tuple};
 use crate::net::schema::{BodyError, ProgramSchema};
@@ -196,6 +197,10 @@ fn resolve<'a>(
     if tuple.relation == 0 {
         if tuple.name.is_empty() {
             return Err(Count::NoRelation);
+        }
+        // What the system asks and says has frames of its own.
+        if is_reserved(tuple.name) {
+            return Err(Count::NotExported);
         }
         let number = schema.number(tuple.name).ok_or(Count::UnknownRelation)?;
         admission.admit(number, tuple.delete)?;

@@ -1,4 +1,4 @@
-//! `export(p).`, and what a program reads that nothing brings.
+//! `export(p).`, and relations that a program reads but nothing derives or inserts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -93,19 +93,19 @@ pub fn no_source(
     let mut seen = BTreeSet::new();
     for_each_use(program, &mut |name| {
         let relation = system::canonical(&name.resolved);
-        let brought = |relation: &str| {
+        let is_from_outside = |relation: &str| {
             relation == system::PERIODIC
                 || exported.contains_key(relation)
                 || injected.contains(relation)
         };
         let Some(symbol) = symbols.get(relation) else { return };
-        if symbol.derived || symbol.system.is_some() || brought(relation) {
+        if symbol.derived || symbol.system.is_some() || is_from_outside(relation) {
             return;
         }
         if seen.insert(relation.to_owned()) {
-            let message = format!("nothing in this program brings `{}`", name.written);
+            let message = format!("nothing in this program derives or inserts `{}`", name.written);
             let help = format!(
-                "`export({}).` lets other nodes send it; `--fact`, `--inject` and scripts bring it",
+                "`export({}).` lets other nodes send it; `--fact`, `--inject` and scripts insert it",
                 name.written
             );
             diagnostics.push(Diagnostic::warning("no-source", name.span, message).help(help));

@@ -75,7 +75,7 @@ fn nothing_else_arrives() {
         (r#"ask("n0:1", "n9:1")"#, true),
         // Rows of a view come as shipped rows that bear their sender, not as rows of the view.
         (r#"reach("n0:1", "n9:1")"#, false),
-        // What the system heeds.
+        // Relations of the system.
         (r#"violation("n0:1", "stop")"#, false),
         // Located elsewhere.
         (r#"transfer("n1:1", "n9:1", 5)"#, false),

@@ -62,7 +62,7 @@ pub struct LoadOptions {
     /// Relations whose insertions other nodes may send, beside those that the program exports.
     pub exports: Vec<String>,
     /// Relations whose tuples come from the command line or a script, where that is known: then
-    /// relations that nothing brings are warned of.
+    /// relations that nothing derives or inserts are warned of.
     pub injected: Option<BTreeSet<String>>,
 }
 

@@ -190,7 +190,7 @@ pub enum Binary {
     Subtract,
     /// As [`Binary::Add`].
     Multiply,
-    /// [`Binary::Add`] of INTEGER where what comes before has made sure of the sum: no check.
+    /// [`Binary::Add`] of INTEGER where the sum is known to fit: no check.
     AddUnchecked,
     /// [`Binary::Subtract`], as [`Binary::AddUnchecked`].
     SubtractUnchecked,

@@ -42,7 +42,7 @@ pub use top::top;
 struct Relations {
     /// Those that other nodes may send.
     exports: Vec<String>,
-    /// Those whose tuples the command line or a script brings, if that is all that will come.
+    /// Those into which the command line or a script inserts tuples, if nothing else will.
     injected: Option<BTreeSet<String>>,
 }
 

@@ -54,7 +54,7 @@ pub fn prelude(
     Ok(Prelude { program, extra, interrupt })
 }
 
-/// The relations whose tuples the command line or a script brings. What is wrong with either is
+/// The relations whose tuples the command line or a script inserts. What is wrong with either is
 /// reported when they are read.
 pub fn injected(given: &Tuples, script: Option<&Path>) -> BTreeSet<String> {
     let texts = given.fact.iter().chain(&given.inject);

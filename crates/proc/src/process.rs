@@ -550,6 +550,13 @@ pub(crate) fn pause(cx: &mut Context) -> u32 {
 /// How much more stack interpreted functions may take.
 const INTERPRETED_FACTOR: u64 = 4;
 
+/// The size of a process's stack, and the memory in use then, in bytes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct StackMeasured {
+    size: u64,
+    used: u64,
+}
+
 /// Whether the stack of a process with a frame more is within the limit.
 ///
 /// Frames that come from free lists are not counted one by one: that would cost every call. A stack
@@ -569,8 +576,14 @@ fn has_stack_left(worker: &mut Worker, frame: FrameRef) -> bool {
         size += frame_size(worker, frame.function()) as u64;
         here = frame.parent().some();
     }
+    let (used, last) = (worker.memory.used, worker.machine.stack_measured);
     let left = limit.saturating_sub(size);
-    worker.machine.stack_mark = worker.memory.used.saturating_add((left / 4).max(limit / 64));
+    // Where it is something else that grows, walking through the stack every time would take longer
+    // than all the rest; the stack cannot grow by more than is used meanwhile.
+    let is_stack = size.saturating_sub(last.size) >= used.saturating_sub(last.used) / 4;
+    let step = if is_stack { (left / 4).max(limit / 64) } else { limit };
+    worker.machine.stack_mark = used.saturating_add(step);
+    worker.machine.stack_measured = StackMeasured { size, used };
     size <= limit
 }
 

@@ -117,6 +117,8 @@ pub struct Machine {
     pub(crate) stack_max: u64,
     /// When so many bytes are in use, the stack of the process that takes a frame is measured.
     pub(crate) stack_mark: u64,
+    /// How it was when that was done last.
+    pub(crate) stack_measured: process::StackMeasured,
     /// Something is to be done between two processes: see [`Worker::attend`].
     pub(crate) attention: bool,
     /// With several loops: the process that ran left something to be done, see `crew`.
@@ -224,6 +226,7 @@ impl Worker {
             machine: Machine {
                 stack_max: options.stack_max,
                 stack_mark: 0,
+                stack_measured: process::StackMeasured::default(),
                 attention: false,
                 left_over: false,
                 counts: Counts::default(),

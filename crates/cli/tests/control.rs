@@ -66,7 +66,7 @@ impl Run {
 
     /// What a query is answered, which must be fine.
     fn query(&self, node: usize, arguments: &[&str]) -> String {
-        let output = self.tool("query", node, arguments);
+        let output = self.tool("query", node, &[arguments, &["--timeout", "30"]].concat());
         assert_eq!(status(&output), 0, "{}", stderr(&output));
         stdout(&output)
     }
@@ -333,7 +333,7 @@ fn slow_questions_and_deaf_tools_hold_up_nobody() {
         })
         .collect();
     for _ in 0..5 {
-        let quick = run.query(0, &["x(X) :- edge(@N, X), X < 3.", "--timeout", "30"]);
+        let quick = run.query(0, &["x(X) :- edge(@N, X), X < 3."]);
         assert_eq!(quick, "x(1)\nx(2)\n");
     }
     let grown = run.memory_kb().saturating_sub(before);

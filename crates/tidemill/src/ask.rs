@@ -334,6 +334,18 @@ struct Line {
     plain: Vec<u8>,
 }
 
+impl Line {
+    /// Why the run may have closed it.
+    fn why_closed(&self) -> &'static str {
+        match &self.channel {
+            Some(channel) if !channel.is_open() => {
+                "the run has closed the connection (does it have --token-file?)"
+            }
+            _ => "the run has closed the connection",
+        }
+    }
+}
+
 /// A request and what has come of its answer.
 #[derive(Default)]
 struct Asking {
@@ -400,7 +412,10 @@ impl Asking {
             let Some(line) = &mut self.line else { return };
             match events.host().read(line.endpoint, &mut buffer) {
                 Ok(None) => break,
-                Ok(Some(0)) => return self.lose(events, "the run has closed it".to_owned()),
+                Ok(Some(0)) => {
+                    let why = line.why_closed();
+                    return self.lose(events, why.to_owned());
+                }
                 Err(error) => return self.lose(events, unreachable(&error)),
                 Ok(Some(length)) => {
                     if let Err(why) = self.take_in(&buffer[..length]) {

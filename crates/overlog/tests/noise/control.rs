@@ -10,13 +10,8 @@ use tidemill_overlog::control::{self, Control, Message, REQUEST_BYTES_MAX};
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
-/// Panics if what comes does harm.
-pub fn check(input: &[u8]) {
-    check_counting(input);
-}
-
-/// [`check`]; returns how many messages were understood.
-pub fn check_counting(input: &[u8]) -> usize {
+/// Panics if what comes does harm; returns how many messages were understood.
+pub fn check(input: &[u8]) -> usize {
     let [reader, piece, bytes @ ..] = input else { return 0 };
     let token = Token::parse(TOKEN).expect("it is strong");
     let (mut hello, mut reply) = (Vec::new(), Vec::new());

@@ -342,8 +342,7 @@ fn the_network_is_asked_for_a_token_first() {
 
 #[test]
 fn half_open_connections_make_room_and_end() {
-    let limits =
-        Limits { half_open: 4, handshake: Duration::from_millis(1500), ..Limits::default() };
+    let limits = Limits { half_open: 4, handshake: Duration::from_secs(4), ..Limits::default() };
     let mut run = Run::new("half-open", limits, Some(TOKEN));
     let mut idle: Vec<TcpStream> = (0..6).map(|_| run.remote()).collect();
     idle[..2].iter_mut().for_each(|oldest| run.until_closed(oldest));

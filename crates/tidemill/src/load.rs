@@ -120,8 +120,12 @@ impl Loaded {
             let options = Options { operators, exports };
             let (program, found) = compile(&tree, &self.sources, &options);
             self.diagnostics.extend(found);
-            let unsourced = injected.iter().flat_map(|known| no_source(&tree, &options, known));
-            self.diagnostics.extend(unsourced);
+            if let Some(injected) = injected {
+                let mut unsourced = no_source(&tree, &options, injected);
+                // A name that looks like a slip has its warning already.
+                unsourced.retain(|one| self.diagnostics.iter().all(|it| it.span != one.span));
+                self.diagnostics.extend(unsourced);
+            }
             self.program = program.filter(|_| !has_errors(&self.diagnostics));
         }
         self.tree = tree;
@@ -173,5 +177,21 @@ mod tests {
         assert!(text.contains("x.txt:1:1: error[file-kind]"), "{text}");
         assert!(text.contains("y.flow:1:1: error[file-kind]: packet graphs"), "{text}");
         assert!(text.contains("no-such-file.olg:1:1: error[file-unreadable]"), "{text}");
+    }
+
+    #[test]
+    fn what_has_no_source_is_warned_of_once() {
+        let options = LoadOptions { injected: Some(BTreeSet::new()), ..LoadOptions::default() };
+        let text = "materialize(table, infinity, infinity, keys(1)). table(\"a:1\").
+            watch(tables). watch(other). r1 out(@N) :- table(@N), never(@N). watch(out).";
+        let loaded = load_text("p.olg", text, &options);
+        let codes: Vec<_> = loaded.diagnostics.iter().map(|it| (it.code, it.span.start)).collect();
+        let at = |word: &str| text.find(word).unwrap() as u32;
+        let expected = [
+            ("undefined-relation", at("tables")),
+            ("no-source", at("other")),
+            ("no-source", at("never")),
+        ];
+        assert_eq!(codes, expected, "{:?}", loaded.diagnostics);
     }
 }

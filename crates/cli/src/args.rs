@@ -51,7 +51,8 @@ pub struct Global {
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
     #[arg(help_heading = "General")]
     pub color: Color,
-    /// What to log: a level, or levels by topic and file: sched=debug,file:join.rs=trace
+    /// What to log: a level, or levels by topic and file: sched=debug,file:join.rs=trace; `json`
+    /// makes each line of standard error a JSON object
     #[arg(long, global = true, value_name = "SPEC", help_heading = "General")]
     pub log: Option<String>,
     /// Log more: -v info, -vv debug, -vvv trace

@@ -67,10 +67,14 @@ fn explain_usage(error: &clap::Error) -> Status {
 
 fn run(cli: Cli) -> Status {
     let report = Reporter::new(cli.global.color, cli.global.quiet);
-    if let Err(message) = start_log(&cli.global) {
-        report.error(&message);
-        return Status::Usage;
-    }
+    let report = match start_log(&cli.global) {
+        Ok(Lines::Text) => report,
+        Ok(Lines::Json) => report.json(),
+        Err(message) => {
+            report.error(&message);
+            return Status::Usage;
+        }
+    };
     match cli.verb {
         Verb::Run(args) => verbs::run(args, report),
         Verb::Sim(args) => verbs::sim(args, report),
@@ -88,8 +92,17 @@ fn run(cli: Cli) -> Status {
     }
 }
 
+/// What standard error consists of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Lines {
+    /// Text for people.
+    Text,
+    /// A JSON object a line.
+    Json,
+}
+
 /// `--log`, or else what `-v` and `-q` ask for.
-fn start_log(global: &Global) -> Result<(), String> {
+fn start_log(global: &Global) -> Result<Lines, String> {
     let spec = match (&global.log, global.quiet, global.verbose) {
         (Some(spec), ..) => spec.as_str(),
         (None, true, _) => "error",
@@ -99,6 +112,10 @@ fn start_log(global: &Global) -> Result<(), String> {
         (None, false, _) => "trace,place",
     };
     let filters = Filters::parse(spec).map_err(|error| format!("--log: {error}"))?;
-    log::init(filters, log::lines(std::io::stderr())).map_err(|error| error.to_string())?;
-    Ok(())
+    let (form, output) = match filters.is_json() {
+        true => (Lines::Json, log::json_lines(std::io::stderr(), report::now_ns)),
+        false => (Lines::Text, log::lines(std::io::stderr())),
+    };
+    log::init(filters, output).map_err(|error| error.to_string())?;
+    Ok(form)
 }

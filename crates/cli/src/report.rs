@@ -1,13 +1,16 @@
 //! What goes to standard error: diagnostics and notes.
 //!
 //! On a terminal diagnostics are coloured and show the lines at fault; elsewhere they are plain
-//! lines that editors and scripts read: `FILE:LINE:COLUMN: error[CODE]: ...`.
+//! lines that editors and scripts read: `FILE:LINE:COLUMN: error[CODE]: ...`. With `--log json` every
+//! line is an object like those of the log.
 
 use std::io::{self, IsTerminal, Write};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ariadne::{Config, IndexType, Label, Report, ReportKind};
 use tidemill::summary::Summary;
 use tidemill_stdx::diag::{Diagnostic, Severity, Sources, Span};
+use tidemill_stdx::log::{JsonLine, Level, Value};
 
 use crate::args::Color;
 
@@ -16,6 +19,7 @@ use crate::args::Color;
 pub struct Reporter {
     fancy: bool,
     quiet: bool,
+    json: bool,
 }
 
 impl Reporter {
@@ -26,38 +30,64 @@ impl Reporter {
             Color::Never => false,
             Color::Auto => io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
         };
-        Reporter { fancy, quiet }
+        Reporter { fancy, quiet, json: false }
+    }
+
+    /// As JSON objects, a line each.
+    pub fn json(self) -> Reporter {
+        Reporter { json: true, ..self }
+    }
+
+    /// Where runs write notes, whole lines.
+    pub fn notes(self) -> Box<dyn Write> {
+        match self.json {
+            true => Box::new(JsonNotes { line: Vec::new() }),
+            false => Box::new(io::stderr()),
+        }
+    }
+
+    fn line(self, level: Level, text: &str) {
+        match self.json {
+            true => json_line(level, text.strip_prefix("tidemill: ").unwrap_or(text), &[]),
+            // If standard error is gone there is nobody to tell.
+            false => drop(writeln!(io::stderr(), "{text}")),
+        }
     }
 
     /// What a run amounts to.
     pub fn summary(self, summary: &Summary) {
         if !self.quiet {
-            line(&summary.to_string());
+            self.line(Level::Info, &summary.to_string());
         }
     }
 
     /// Something worth knowing.
     pub fn note(self, text: &str) {
         if !self.quiet {
-            line(&format!("tidemill: {text}"));
+            self.line(Level::Info, &format!("tidemill: {text}"));
         }
     }
 
     /// Something that may be meant otherwise.
     pub fn warn(self, text: &str) {
         if !self.quiet {
-            line(&format!("tidemill: warning: {text}"));
+            self.line(Level::Warn, &format!("tidemill: {}{text}", self.warning()));
         }
+    }
+
+    /// What a line says of its level, where nothing else does.
+    fn warning(self) -> &'static str {
+        if self.json { "" } else { "warning: " }
     }
 
     /// Why it failed.
     pub fn error(self, text: &str) {
-        line(&format!("tidemill: {text}"));
+        self.line(Level::Error, &format!("tidemill: {text}"));
     }
 
     /// A finding about an input that is no source: a line with its place.
     pub fn plain(self, text: &str) {
-        line(text);
+        self.line(Level::Warn, text);
     }
 
     /// Findings about sources, errors and warnings.
@@ -65,6 +95,7 @@ impl Reporter {
         let mut out = Vec::new();
         for diagnostic in diagnostics.iter().filter(|one| !self.quiet || one.is_error()) {
             match self.fancy {
+                _ if self.json => json_diagnostic(sources, diagnostic),
                 true => write_fancy(&mut out, sources, diagnostic),
                 false => out.extend_from_slice(sources.render(diagnostic).as_bytes()),
             }
@@ -74,8 +105,47 @@ impl Reporter {
     }
 }
 
-fn line(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
+/// Nanoseconds since the Unix epoch.
+pub fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+fn json_line(level: Level, message: &str, fields: &[(&str, Value)]) {
+    let mut out = String::new();
+    let (time_ns, target) = (now_ns(), "tidemill");
+    JsonLine { time_ns, level, target, message, fields, place: None }.append(&mut out);
+    // In one piece, so that it stays one line; if standard error is gone there is nobody to tell.
+    let _ = io::stderr().write_all(out.as_bytes());
+}
+
+fn json_diagnostic(sources: &Sources, diagnostic: &Diagnostic) {
+    let level = if diagnostic.is_error() { Level::Error } else { Level::Warn };
+    let text = sources.render(diagnostic);
+    json_line(level, text.trim_end(), &[("code", Value::Text(diagnostic.code.to_string()))]);
+}
+
+/// Turns lines of text into objects.
+struct JsonNotes {
+    line: Vec<u8>,
+}
+
+impl Write for JsonNotes {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
+            self.line.extend_from_slice(piece);
+            if piece.ends_with(b"\n") {
+                let line = String::from_utf8_lossy(&self.line);
+                json_line(Level::Info, line.trim_end(), &[]);
+                self.line.clear();
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A span as ariadne takes it: the file's name and a range of bytes.

@@ -1,6 +1,7 @@
 //! What strangers may send to a node of a program: what it exports or its rules send, nothing else.
 
-use std::net::UdpSocket;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, UdpSocket};
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
@@ -110,4 +111,40 @@ fn what_is_not_there_or_the_nodes_own_is_not_exported() {
     let program =
         folder.file("right.olg", &format!("{PROGRAM}export(row, delete). export(note).\n"));
     assert_eq!(status(&run(&format!("check {program}"))), 0);
+}
+
+#[test]
+fn a_greeting_as_a_tuple_is_a_tuple_that_is_refused() {
+    let folder = Folder::new();
+    let program = folder.file("exports.olg", PROGRAM);
+    let mut command = tidemill();
+    command.args(["run", &program, "--nodes", "1", "--for", "3", "--stats", "--fabric", "tcp"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.args(["--log", "net=debug"]).spawn().expect("the command starts");
+    let mut notes = BufReader::new(child.stderr.take().expect("piped"));
+    let mut line = String::new();
+    notes.read_line(&mut line).expect("a line");
+    let port = line.trim_end().strip_prefix("0 localhost:").expect("an address");
+    let frame = |content: &[u8]| {
+        let mut frame = (content.len() as u32).to_le_bytes().to_vec();
+        frame.extend_from_slice(content);
+        frame
+    };
+    let address = format!("127.0.0.1:{port}");
+    let send = |frames: &[Vec<u8>]| {
+        let mut stream = TcpStream::connect(&address).expect("connected");
+        frames.iter().for_each(|frame| stream.write_all(frame).expect("written"));
+    };
+    let word = frame(&datagram("said", &[&address, "a word"], false));
+    send(&[frame(&datagram("sys::peer", &["forged.example:7"], false)), word.clone()]);
+    send(&[frame(b"\0greeted.example:7"), word.clone()]);
+    send(&[frame(b"\0no address\n"), word]);
+    let mut text = String::new();
+    notes.read_to_string(&mut text).expect("text");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(status(&output), 0, "{text}");
+    assert!(text.contains("is greeted.example:7"), "{text}");
+    assert!(!text.contains("is forged.example:7") && !text.contains("is no address"), "{text}");
+    assert!(text.contains("not_exported"), "{text}");
+    assert_eq!(stdout(&output).matches("\"a word\"").count(), 3, "{}", stdout(&output));
 }

@@ -219,3 +219,43 @@ fn a_node_is_called_as_its_address_says() {
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     assert!(stdout(&output).contains("named(\"alpha.example:4711\", \"alpha.example:4711\")"));
 }
+
+#[test]
+fn keys_are_replaced_while_nodes_run() {
+    let folder = Folder::new();
+    let program = folder.file("counter.olg", COUNTER);
+    let (first, _) = made(&folder, "first.key", &[]);
+    let (second, _) = made(&folder, "second.key", &[]);
+    let [old, new] = [&first, &second].map(|path| fs::read_to_string(path).expect("text"));
+    let addresses = free_addresses(2);
+    let outs: Vec<String> = (0..2).map(|index| folder.file(&format!("out{index}"), "")).collect();
+    let start = |index: usize, key: &str| {
+        Node::start(&program, &addresses[index], &addresses[0], &["--key", key], &outs[index])
+    };
+    let (landmark, _other) = (start(0, &first), start(1, &second));
+    let pid = landmark.0.id().to_string();
+    let counts = |name: &str| {
+        let output = tidemill().args(["top", &pid, "--form", "prometheus"]).output();
+        let text = stdout(&output.expect("starts"));
+        text.lines().any(|line| line.contains(name) && !line.ends_with(" 0"))
+    };
+    let wait_until = |what: &str, is_so: &dyn Fn() -> bool| {
+        let began = Instant::now();
+        while !is_so() {
+            assert!(began.elapsed() < Duration::from_secs(30), "{what}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    };
+    wait_until("the keys differ", &|| counts("bad_mac"));
+    // What is no file of keys changes nothing, also on request.
+    fs::write(&first, "no key\n").expect("written");
+    let hang_up = || Command::new("kill").args(["-HUP", &pid]).status().expect("`kill` is there");
+    assert!(hang_up().success());
+    wait_until("a broken file", &|| counts("keys_refused"));
+    assert!(!counts("keys_taken"));
+    assert!(fs::read_to_string(&outs[1]).expect("text").lines().count() <= 1);
+    // Both keys, noticed without a signal.
+    fs::write(&first, format!("{old}{new}")).expect("written");
+    wait_until("two lines", &|| counts("keys_taken"));
+    assert!(wait_for_lines(&outs[1], 5, || {}), "the second line is accepted");
+}

@@ -19,6 +19,7 @@ mod older;
 mod outside;
 mod run;
 mod schemas;
+mod service;
 mod sessions;
 mod signals;
 mod sim;

@@ -14,6 +14,7 @@ mod task;
 mod time;
 mod timer;
 mod turn;
+mod user;
 mod watch;
 
 pub use event_loop::{Limits, Loop, Outcome};
@@ -29,4 +30,5 @@ pub use sim::{Conditions, NetStats, NodeStats, Sim};
 pub use stats::{KindStats, LoopStats};
 pub use time::Time;
 pub use timer::TimerId;
+pub use user::{User, UserError};
 pub use watch::{Handlers, WatchId};

@@ -63,6 +63,9 @@ counts! {
     /// A tuple for an address beyond the number of peers kept.
     TooManyPeers = "too_many_peers",
 
+    /// A datagram with content for a node that is about to end.
+    Ending = "ending",
+
     /// A fragment that contradicts itself, its message or the limits.
     FragmentInvalid = "fragment_invalid",
     /// A fragment that was already there.
@@ -138,6 +141,10 @@ counts! {
     LinkRestarted = "links_restarted",
     /// Sessions with peers that were made.
     Handshakes = "handshakes",
+    /// Times that files of keys were read again and taken.
+    KeysTaken = "keys_taken",
+    /// Times that they were refused, and the old keys went on.
+    KeysRefused = "keys_refused",
     /// Handshakes that were answered with a cookie.
     CookieSent = "cookies_sent",
     /// Peers whose datagrams came from another socket.

@@ -117,6 +117,8 @@ pub struct Endpoint {
     counters: Counters,
     /// Where the search for a peer to replace goes on.
     hand: usize,
+    /// Whose content is still taken; of others only acknowledgements are.
+    members: Option<BTreeSet<String>>,
 }
 
 impl Endpoint {
@@ -134,6 +136,7 @@ impl Endpoint {
             budget: Budget::new(config.memory_bytes),
             counters: Counters::new(),
             hand: 0,
+            members: None,
         }
     }
 
@@ -185,6 +188,14 @@ impl Endpoint {
             Ok(head) if head.fragment.is_none() || !head.has_content => head,
             _ => return self.counters.count(Count::Malformed),
         };
+        let is_refused = self.members.as_ref().is_some_and(|members| !members.contains(address));
+        let head = match is_refused {
+            true => match self.without_content(head) {
+                Some(head) => head,
+                None => return,
+            },
+            false => head,
+        };
         let Some(index) = self.peer(address, Origin::Received, now_ns) else { return };
         self.entries[index].peer.hear(&head, now_ns);
         self.active.insert(index);
@@ -192,6 +203,21 @@ impl Endpoint {
             Some(_) => self.receive_reliable(index, &head, bytes, now_ns, deliver),
             None => self.receive_best_effort(index, &head, bytes, now_ns, deliver),
         }
+    }
+
+    /// From now on takes content only from these peers, and acknowledges no other. Of others it takes
+    /// the acknowledgements of what was sent to them.
+    pub fn take_only_from(&mut self, members: BTreeSet<String>) {
+        self.members = Some(members);
+    }
+
+    /// What is left of a datagram whose content is not taken.
+    fn without_content<'a>(&mut self, head: Head<'a>) -> Option<Head<'a>> {
+        if head.ack.is_none() || head.sequence != 0 {
+            self.counters.count(Count::Ending);
+        }
+        head.ack?;
+        Some(Head { sequence: 0, has_content: false, fragment: None, ..head })
     }
 
     fn receive_best_effort(
@@ -268,6 +294,11 @@ impl Endpoint {
             }
             self.set_timer(index);
         }
+    }
+
+    /// True if nothing waits to be sent or acknowledged.
+    pub fn is_delivered(&self) -> bool {
+        self.active.is_empty() && self.entries.iter().all(|entry| entry.peer.is_delivered())
     }
 
     /// True if nothing is under way but the upkeep of leases.

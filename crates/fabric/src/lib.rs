@@ -12,6 +12,7 @@
 //!                  [head]     what of an envelope is the fabric's
 //!   TCP           [stream]    envelopes behind their length
 //!                [outgoing]   what waits for a connection
+//!                [greeting]   whose connection it is
 //!   keys          [seal]       datagrams of members of a fleet, sealed
 //!   tokens        [token]      a connection of two that have the same token
 //! ```
@@ -23,6 +24,7 @@
 pub mod counters;
 pub mod endpoint;
 pub mod fragment;
+pub mod greeting;
 pub mod head;
 mod noise;
 pub mod outgoing;

@@ -100,6 +100,13 @@ impl Peer {
             && self.reliable.as_ref().is_none_or(|reliable| reliable.is_idle())
     }
 
+    /// True if nothing waits to be sent or acknowledged by the peer.
+    pub fn is_delivered(&self) -> bool {
+        self.outbox.is_empty()
+            && self.batches.iter().all(|batch| batch.tuples == 0)
+            && self.reliable.as_ref().is_none_or(|reliable| reliable.is_delivered())
+    }
+
     /// True if nothing is under way but the upkeep of leases ([`Reliable::only_upkeep`]).
     pub fn only_upkeep(&self) -> bool {
         self.outbox.is_empty()

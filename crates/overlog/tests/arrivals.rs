@@ -115,3 +115,19 @@ fn both_names_of_this_host_are_this_node() {
     }
     assert_eq!((taken, mail.counters().get(Count::NotExported)), (2, 1));
 }
+
+#[test]
+fn what_is_the_systems_own_arrives_from_no_rule() {
+    let source = r#"
+        materialize(history, infinity, infinity, keys(1, 2)).
+        r1 unsettled(@L, N) :- bad(@N), L := LANDMARK.
+        r2 history(@L, N) :- bad(@N), L := LANDMARK.
+        r3 seen(@N, A) :- sys::peer(@N, A).
+    "#;
+    for name in ["unsettled", "history", "sys::peer", "sys::turn", "sim::node", "violation"] {
+        for delete in [false, true] {
+            let (taken, _) = send(source, &format!(r#"{name}("n0:1", "n9:1")"#), delete);
+            assert_eq!(taken, [""; 0], "{name}, delete: {delete}");
+        }
+    }
+}

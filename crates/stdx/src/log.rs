@@ -22,14 +22,15 @@
 //! sched=debug                   another level for a topic and all below it (sched::timer)
 //! file:join.rs=trace            another level for a file; stronger than its topics
 //! place                         file and line on each line
+//! json                          each line as a JSON object
 //! info,sched=off,file:plan/mod.rs=trace,place
 //! ```
 //!
 //! A switched-off line costs one load and one branch: `tracing` asks the filters once per place
 //! in the code, and again after [`Handle::set`].
 //!
-//! Lines go to an [`Output`], a closure that gets each [`Record`]; [`lines`] makes one from any
-//! writer. A record bears no time: that comes from whoever owns the clock.
+//! Lines go to an [`Output`], a closure that gets each [`Record`]; [`lines`] and [`json_lines`] make
+//! one from any writer. A record bears no time: that comes from whoever owns the clock.
 //!
 //! ```
 //! use tidemill_stdx::log::{self, Filters};
@@ -40,10 +41,12 @@
 //! ```
 
 mod filter;
+mod json;
 mod output;
 
 pub use filter::{FilterError, Filters};
-pub use output::{AlreadySet, Handle, Output, Record, init, lines, subscriber};
+pub use json::{JsonLine, json_lines};
+pub use output::{AlreadySet, Handle, Output, Record, Value, init, lines, subscriber};
 
 #[doc(hidden)]
 pub use tracing;

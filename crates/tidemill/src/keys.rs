@@ -84,6 +84,56 @@ pub fn write(path: &Path, text: &str) -> Result<(), String> {
     written().map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
+/// The files of `--key` and `--peers`, which may change while nodes run.
+#[derive(Clone, Debug)]
+pub struct KeyFiles {
+    /// Of the fleet.
+    pub key: PathBuf,
+    /// Of those who are heard.
+    pub peers: Option<PathBuf>,
+}
+
+/// What tells a file that was written or replaced from what it was.
+type Mark = Option<(u64, u64, u64, i64, i64)>;
+
+/// Files of keys, and what they were when they were last read.
+#[derive(Debug)]
+pub(crate) struct KeyWatch {
+    files: KeyFiles,
+    marks: [Mark; 2],
+}
+
+impl KeyWatch {
+    /// They have just been read.
+    pub(crate) fn new(files: KeyFiles) -> KeyWatch {
+        let marks = files.marks();
+        KeyWatch { files, marks }
+    }
+
+    /// Reads them if they have changed.
+    pub(crate) fn look(&mut self) -> Option<Result<Seal, String>> {
+        let has_changed = self.files.marks() != self.marks;
+        has_changed.then(|| self.read())
+    }
+
+    /// Reads them.
+    pub(crate) fn read(&mut self) -> Result<Seal, String> {
+        // Before reading: what is written meanwhile is another change.
+        self.marks = self.files.marks();
+        seal(&self.files.key, None, self.files.peers.as_ref())
+    }
+}
+
+impl KeyFiles {
+    fn marks(&self) -> [Mark; 2] {
+        let mark = |path: &Path| {
+            let file = std::fs::metadata(path).ok()?;
+            Some((file.dev(), file.ino(), file.size(), file.mtime(), file.mtime_nsec()))
+        };
+        [mark(&self.key), self.peers.as_deref().and_then(mark)]
+    }
+}
+
 /// Reads what `--key`, `--identity` and `--peers` name.
 ///
 /// # Errors

@@ -28,6 +28,7 @@
 //! | [`messages`] | messages from one form into another |
 //! | [`run`] | nodes on this machine and the network |
 //! | [`sim`], [`script`] | nodes in virtual time, under faults and scripts |
+//! | [`service`] | another user than root, and what a service manager is told |
 //! | [`packets`] | graphs of packet apps |
 //! | [`ask`] | questions to running nodes |
 //! | [`control`] | who asks a run, and what each may |
@@ -61,6 +62,7 @@ pub mod reach;
 pub mod run;
 pub mod schemas;
 pub mod script;
+pub mod service;
 pub mod sim;
 pub mod summary;
 pub mod tape;

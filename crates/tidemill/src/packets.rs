@@ -40,6 +40,7 @@ use tidemill_stdx::diag::{Diagnostic, Sources};
 
 use crate::control::{self, Controlled, Server, Snapshot};
 use crate::graph;
+use crate::service::Service;
 
 /// All app types there are.
 pub fn catalogue() -> Catalogue {
@@ -153,6 +154,8 @@ pub struct RunOptions {
     pub stop: Option<RawFd>,
     /// What replaces the graph, and when.
     pub signal: Option<Signal>,
+    /// What it is to a service manager.
+    pub service: Service,
 }
 
 impl Default for RunOptions {
@@ -165,6 +168,7 @@ impl Default for RunOptions {
             registry: Registry::in_memory(),
             stop: None,
             signal: None,
+            service: Service::default(),
         }
     }
 }
@@ -295,6 +299,7 @@ pub fn run(graph: Graph, options: RunOptions, tell: Tell) -> Result<Ended, Strin
     }
     watch(&mut world, &mut events, options.stop)
         .map_err(|error| format!("cannot wait for signals: {error}"))?;
+    options.service.ready(&mut events)?;
     let outcome = match options.end_ns {
         Some(end) => {
             let end = events.now() + Duration::from_nanos(end);
@@ -302,6 +307,7 @@ pub fn run(graph: Graph, options: RunOptions, tell: Tell) -> Result<Ended, Strin
         }
         None => events.run(&mut world),
     };
+    options.service.stopping();
     match outcome {
         Outcome::Failed(error) => Err(format!("the system fails to wait: {error}")),
         _ => Ok(world.ended()),

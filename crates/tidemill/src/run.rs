@@ -4,13 +4,14 @@
 //! be read (a signal, say), until a tuple of `violation` appears, or until its data cannot be
 //! written any more.
 
-use std::io;
-use std::os::fd::RawFd;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tidemill_event::{Handlers, Host, Interest, Loop, Os, Outcome, Time};
+use tidemill_event::{Handlers, Host, Interest, Loop, Os, Outcome, Time, WatchId};
 use tidemill_fabric::token::Token;
 use tidemill_overlog::control::{End, Status};
 use tidemill_overlog::fleet::{self, Call, Extra, Fleet, NodeId, Ports, Seal, Takes, World};
@@ -27,8 +28,10 @@ use crate::console::Console;
 use crate::control::{self, Controlled, Server, Snapshot, Whom};
 use crate::ended::Ended;
 use crate::journal::{Journal, SharedJournal};
+use crate::keys::{KeyFiles, KeyWatch};
 use crate::meters::Meters;
 use crate::reach::Reach;
+use crate::service::Service;
 use crate::summary::Summary;
 
 /// How long data may wait before it is written.
@@ -42,6 +45,15 @@ const PORTS_TRIED: u32 = 32;
 
 /// How often the counters are shown.
 const METER_EVERY: Duration = Duration::from_secs(1);
+
+/// How long a run goes on, after [`RunOptions::drain`] can be read, to finish what it has begun.
+pub const DRAIN_MAX: Duration = Duration::from_secs(3);
+
+/// How often a run that is to end looks whether it is done.
+const DRAINED_EVERY: Duration = Duration::from_millis(5);
+
+/// How often a run looks whether the files of its keys have changed.
+const KEYS_EVERY: Duration = Duration::from_secs(2);
 
 /// Which nodes are started.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -94,6 +106,15 @@ pub struct RunOptions {
     /// What tools on other hosts have to have to ask the nodes, at their own addresses; none is
     /// listened to without it.
     pub token: Option<Token>,
+    /// The nodes take no new work when this can be read, and the run ends when they are done or
+    /// after [`DRAIN_MAX`]. Its owner keeps it open until then.
+    pub drain: Option<RawFd>,
+    /// Where keys came from: read again when the files change.
+    pub key_files: Option<KeyFiles>,
+    /// The files of keys are read again, changed or not, when this can be read.
+    pub reload: Option<Arc<UnixStream>>,
+    /// What it is to a service manager.
+    pub service: Service,
     /// Where the counters are shown. They go when the run and all others who hold it do. In their
     /// folder is the socket for tools of this host.
     pub registry: Registry,
@@ -116,6 +137,10 @@ impl Default for RunOptions {
             stop: None,
             stop_flag: None,
             token: None,
+            drain: None,
+            key_files: None,
+            reload: None,
+            service: Service::default(),
             registry: Registry::in_memory(),
         }
     }
@@ -186,7 +211,16 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
     let control = Server::new(&options.registry, options.token.clone());
     let registry = options.registry.clone();
     let control = Some(control);
-    let mut world = RunWorld { fleet, journal, meters, flush_is_set: false, control, registry };
+    let mut world = RunWorld {
+        fleet,
+        journal,
+        meters,
+        flush_is_set: false,
+        control,
+        registry,
+        is_ending: false,
+        keys: None,
+    };
     start(&mut world, &mut events, &options)?;
     show_counters(&mut world, &mut events);
     if let Some(stop) = options.stop {
@@ -196,6 +230,16 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
         let watched = events.watch(stop, Interest::Read, handlers);
         watched.map_err(|error| format!("cannot wait for signals: {error}"))?;
     }
+    if let Some(drain) = options.drain {
+        watch_drain(&mut events, drain, options.service.clone())
+            .map_err(|error| format!("cannot wait for signals: {error}"))?;
+    }
+    if let Some(files) = &options.key_files {
+        world.keys = Some(KeyWatch::new(files.clone()));
+        watch_keys(&mut events, options.reload.clone())
+            .map_err(|error| format!("cannot wait for signals: {error}"))?;
+    }
+    options.service.ready(&mut events)?;
     say!(Info, "fleet", "{} nodes by {:?}, seed {seed}", world.fleet.ids().count(), options.fabric);
     let outcome = match options.end_ns {
         Some(end) => {
@@ -208,15 +252,59 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
         return Err(format!("the system fails to wait: {error}"));
     }
     say!(Info, "fleet", "the run is over: {outcome:?}");
+    if !world.is_ending {
+        options.service.stopping();
+    }
     let ended = world.finish(&mut events);
     // Its files go whatever becomes of the rest.
     world.control = None;
     // Relaxed: a wish, which nothing else is published with.
-    if options.stop_flag.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+    if world.is_ending || options.stop_flag.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
         // To free what a large run holds may take longer than its user should wait.
         std::mem::forget((world, events));
     }
     Ok(ended)
+}
+
+/// Ends the run in order once `drain` can be read.
+fn watch_drain(events: &mut Loop<RunWorld>, drain: RawFd, service: Service) -> io::Result<WatchId> {
+    let handlers =
+        Handlers::new().read(move |world: &mut RunWorld, events: &mut Loop<RunWorld>, watch| {
+            events.unwatch(watch);
+            service.stopping();
+            world.is_ending = true;
+            say!(Info, "fleet", "takes no new work, and ends when it is done");
+            fleet::drain(world, events);
+            let end = events.now() + DRAIN_MAX;
+            events.every(DRAINED_EVERY, move |world: &mut RunWorld, events, _| {
+                let is_drained = world.fleet.is_drained();
+                if !is_drained && events.now() >= end {
+                    say!(Warn, "fleet", "ends with work left or tuples not delivered");
+                }
+                if is_drained || events.now() >= end {
+                    events.stop();
+                }
+            });
+        });
+    events.watch(drain, Interest::Read, handlers)
+}
+
+/// Looks at the files of keys now and then, and reads them when asked to.
+fn watch_keys(events: &mut Loop<RunWorld>, reload: Option<Arc<UnixStream>>) -> io::Result<()> {
+    events.every(KEYS_EVERY, |world: &mut RunWorld, _, _| {
+        let changed = world.keys.as_mut().and_then(KeyWatch::look);
+        changed.into_iter().for_each(|read| world.replace_keys(read));
+    });
+    let Some(reload) = reload else { return Ok(()) };
+    reload.set_nonblocking(true)?;
+    let fd = reload.as_raw_fd();
+    let handlers = Handlers::new().read(move |world: &mut RunWorld, _: &mut Loop<RunWorld>, _| {
+        // Several requests are one; an error would only come back.
+        let _ = (&*reload).read(&mut [0; 64]);
+        let read = world.keys.as_mut().map(KeyWatch::read);
+        read.into_iter().for_each(|read| world.replace_keys(read));
+    });
+    events.watch(fd, Interest::Read, handlers).map(drop)
 }
 
 /// Shows the counters now and from now on.
@@ -311,6 +399,10 @@ struct RunWorld {
     /// Who asks; nobody, once the run is over.
     control: Option<Server>,
     registry: Registry,
+    /// It takes no new work.
+    is_ending: bool,
+    /// The files that its keys came from.
+    keys: Option<KeyWatch>,
 }
 
 impl Controlled for RunWorld {
@@ -392,6 +484,20 @@ impl World for RunWorld {
 }
 
 impl RunWorld {
+    /// Takes other keys; if they cannot be read, the old ones go on.
+    fn replace_keys(&mut self, read: Result<Seal, String>) {
+        match read {
+            Ok(seal) => {
+                say!(Info, "keys", "the files of keys have been read again");
+                self.fleet.replace_keys(&seal);
+            }
+            Err(message) => {
+                say!(Warn, "keys", "the old keys go on: {message}");
+                self.fleet.keep_keys();
+            }
+        }
+    }
+
     /// Writes what waits and sums up.
     fn finish(&mut self, events: &mut Loop<RunWorld>) -> Ended {
         self.meters.update(&self.fleet, events.stats());

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use tidemill_event::User;
+
 use super::Sources;
 use super::values::{address, nodes, size, some_seconds};
 use tidemill::script::{latency, probability};
@@ -114,6 +116,10 @@ pub struct RunArgs {
     /// Compile components without checkpoints
     #[arg(long)]
     pub no_checkpoints: bool,
+    /// Go on as this user, in its group alone, once all devices, sockets and files are open: a name
+    /// or a number, with :GID another group
+    #[arg(long, value_name = "NAME|UID[:GID]", value_parser = super::values::user)]
+    pub user: Option<User>,
     /// Tell perf the names of compiled functions, in /tmp/perf-PID.map
     #[arg(long)]
     pub perf_map: bool,

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use tidemill_event::User;
+
 /// A macro given as `NAME=VALUE`; without `=` its value is 1.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Define {
@@ -54,6 +56,15 @@ pub(super) fn nodes(text: &str) -> Result<u32, String> {
     match number {
         1..=1_000_000 => Ok(number),
         _ => Err("from 1 to 1000000 nodes".to_owned()),
+    }
+}
+
+/// A user that this process may become.
+pub(super) fn user(text: &str) -> Result<User, String> {
+    let user = User::find(text).map_err(|error| error.to_string())?;
+    match User::may_change() {
+        true => Ok(user),
+        false => Err("only root can go on as another user".to_owned()),
     }
 }
 

@@ -12,7 +12,7 @@ use tidemill::components::{
 use tidemill::graph;
 use tidemill::load::FileKind;
 
-use super::interrupt::Interrupt;
+use super::interrupt::{Interrupt, OnTerminate};
 use super::outside;
 use super::packets;
 use crate::Status;
@@ -54,7 +54,12 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
             Err(error) => return outside::failed(report, &format!("no signals: {error}")),
         };
     }
+    let service = match outside::service(args.user, report) {
+        Ok(service) => service,
+        Err(status) => return status,
+    };
     let options = RunOptions {
+        service,
         registry: Some(super::run::registry(report)),
         packets,
         signal,
@@ -106,7 +111,7 @@ fn go(
         Some(EngineKind::Interpret) => Engine::Interpreter,
         _ => Engine::Native,
     };
-    match Interrupt::new() {
+    match Interrupt::new(OnTerminate::End) {
         Ok(interrupt) => options.stop = Some(OwnedFd::from(interrupt.stream)),
         Err(error) => return outside::failed(report, &format!("no signals: {error}")),
     }
@@ -114,12 +119,12 @@ fn go(
     // What a run that is ended at once has written must be out.
     let is_watched = stdout.is_terminal() || options.overdue.is_some();
     let data = Box::new(stdout.lock());
-    let streams = Streams { data, notes: Box::new(io::stderr()), is_watched };
+    let streams = Streams { data, notes: report.notes(), is_watched };
     match components::run(&loaded, options, streams) {
         Err(message) => outside::failed(report, &message),
         Ok(ended) => {
             if chosen.stats {
-                print_stats(&ended);
+                print_stats(&ended, report);
             }
             match ended.failure {
                 Some(failure) => explain_failure(&failure),
@@ -171,7 +176,7 @@ fn most_of_memory() -> Option<u64> {
 }
 
 /// Prints what `--stats` asks for.
-fn print_stats(ended: &Ended) {
+fn print_stats(ended: &Ended, report: Reporter) {
     let Counts { processes, components, channels, texts } = ended.counts;
     let mut text = String::new();
     for (name, count) in [
@@ -188,5 +193,5 @@ fn print_stats(ended: &Ended) {
     }
     text.push_str(&format!("peak memory: {} bytes\n", ended.peak_bytes));
     // If standard error is gone there is nobody to tell.
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = report.notes().write_all(text.as_bytes());
 }

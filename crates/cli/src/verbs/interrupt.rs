@@ -1,7 +1,7 @@
 //! The wish of the user or the system that the run ends.
 
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,7 +12,10 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::low_level::pipe;
 
+use tidemill::run::DRAIN_MAX;
+
 use crate::Status;
+use crate::report::Reporter;
 
 /// How long a run may go on after a signal before it is ended from outside.
 const PATIENCE: Duration = Duration::from_millis(80);
@@ -23,12 +26,23 @@ const WORKING: Duration = Duration::from_millis(50);
 /// A tick of the times that the kernel tells; it is the same on all of its platforms.
 const TICK: Duration = Duration::from_millis(10);
 
+/// What SIGTERM asks for; SIGINT always asks for the end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnTerminate {
+    /// The same.
+    End,
+    /// That the run finishes what it has begun, and then ends.
+    Drain,
+}
+
 /// The wish that the run ends. Who asks twice ends it at once, whatever it does.
 pub struct Interrupt {
     /// Becomes true.
     pub asked: Arc<AtomicBool>,
     /// Becomes readable.
     pub stream: UnixStream,
+    /// Becomes readable instead when SIGTERM asks for an end in order.
+    pub drain: Option<UnixStream>,
     /// The signal.
     signal: Arc<AtomicUsize>,
     /// The run has come to its end by itself.
@@ -37,37 +51,55 @@ pub struct Interrupt {
 
 impl Interrupt {
     /// From now on.
-    pub fn new() -> io::Result<Interrupt> {
+    pub fn new(on_terminate: OnTerminate) -> io::Result<Interrupt> {
         let (stream, write) = UnixStream::pair()?;
         let (asked, signal) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        // True after any signal: the next one ends the process.
+        let told = Arc::new(AtomicBool::new(false));
+        let mut drain = None;
         for number in [SIGINT, SIGTERM] {
-            flag::register_conditional_default(number, asked.clone())?;
+            flag::register_conditional_default(number, told.clone())?;
             flag::register_usize(number, signal.clone(), number as usize)?;
-            flag::register(number, asked.clone())?;
-            pipe::register(number, write.try_clone()?)?;
+            flag::register(number, told.clone())?;
+            if number == SIGTERM && on_terminate == OnTerminate::Drain {
+                let (read, write) = UnixStream::pair()?;
+                pipe::register(number, write)?;
+                drain = Some(read);
+            } else {
+                flag::register(number, asked.clone())?;
+                pipe::register(number, write.try_clone()?)?;
+            }
         }
-        Ok(Interrupt { asked, stream, signal, over: Arc::default() })
+        Ok(Interrupt { asked, stream, drain, signal, over: Arc::default() })
     }
 
     /// Ends the process some 100 ms after a signal if its first thread, on which this is called,
     /// works on: for what cannot be interrupted, such as the building of a large index.
-    pub fn insist(&self) -> io::Result<()> {
+    pub fn insist(&self, report: Reporter) -> io::Result<()> {
         let (mut told, write) = UnixStream::pair()?;
         for number in [SIGINT, SIGTERM] {
             pipe::register(number, write.try_clone()?)?;
         }
         let (over, signal) = (self.over.clone(), self.signal.clone());
+        let (asked, drains) = (self.asked.clone(), self.drain.is_some());
         let end = move || {
             if !matches!(told.read(&mut [0]), Ok(1)) {
                 return;
+            }
+            if drains && status_of(&signal) == Status::Terminated {
+                let end = Instant::now() + DRAIN_MAX;
+                // Acquire, as below.
+                while !over.load(Ordering::Acquire) && Instant::now() < end {
+                    thread::sleep(Duration::from_millis(5));
+                }
+                // Relaxed: a wish, which nothing else is published with.
+                asked.store(true, Ordering::Relaxed);
             }
             let (began, worked) = (Instant::now(), processor_time());
             // Acquire, with the Release of `over`: what the run has written is written.
             while !over.load(Ordering::Acquire) {
                 if began.elapsed() >= PATIENCE && processor_time() >= worked + WORKING {
-                    let note = "tidemill: interrupted in the middle of a turn\n";
-                    // If standard error is gone there is nobody to tell.
-                    let _ = io::stderr().write_all(note.as_bytes());
+                    report.error("interrupted in the middle of a turn");
                     std::process::exit(status_of(&signal) as i32);
                 }
                 thread::sleep(Duration::from_millis(5));

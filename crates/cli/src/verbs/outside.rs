@@ -4,15 +4,20 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use signal_hook::consts::SIGHUP;
+use signal_hook::low_level::pipe;
 use tidemill::ask::{Asker, Whom};
 use tidemill::console::{Console, Form};
 use tidemill::keys::Token;
 use tidemill::script;
+use tidemill::service::{Manager, Service};
 use tidemill::summary::{RuleTotals, Summary};
 use tidemill::tuples;
-use tidemill_event::Os;
+use tidemill_event::{Os, User};
 use tidemill_overlog::fleet::{Extra, Seal};
 use tidemill_overlog::program::Compiled;
 use tidemill_relation::plan::Plan;
@@ -23,7 +28,7 @@ use crate::Status;
 use crate::args::{Define, Keys, Sources, Tuples};
 use crate::report::Reporter;
 use crate::verbs::Relations;
-use crate::verbs::interrupt::Interrupt;
+use crate::verbs::interrupt::{Interrupt, OnTerminate};
 
 /// A program and what the command line says of it, ready to be started.
 pub struct Prelude {
@@ -41,13 +46,14 @@ pub fn prelude(
     sources: &Sources,
     given: &Tuples,
     relations: Relations,
+    on_terminate: OnTerminate,
     report: Reporter,
 ) -> Result<Prelude, Status> {
     refuse(unused, report)?;
     let program = super::load(sources, relations, report).program.ok_or(Status::Failed)?;
     let extra = tuples(given, &program.plan, report)?;
-    let interrupt = Interrupt::new().and_then(|interrupt| {
-        interrupt.insist()?;
+    let interrupt = Interrupt::new(on_terminate).and_then(|interrupt| {
+        interrupt.insist(report)?;
         Ok(interrupt)
     });
     let interrupt = interrupt.map_err(|error| failed(report, &format!("no signals: {error}")))?;
@@ -72,6 +78,13 @@ pub fn refuse(unused: &[String], report: Reporter) -> Result<(), Status> {
     if unused.is_empty() { Ok(()) } else { Err(Status::Usage) }
 }
 
+/// Becomes readable with each SIGHUP.
+pub fn hang_ups() -> io::Result<Arc<UnixStream>> {
+    let (stream, write) = UnixStream::pair()?;
+    pipe::register(SIGHUP, write)?;
+    Ok(Arc::new(stream))
+}
+
 /// Reads the files of keys, if there are any.
 pub fn seal(args: &Keys, report: Reporter) -> Result<Option<Seal>, Status> {
     let Some(key) = &args.key else { return Ok(None) };
@@ -91,6 +104,12 @@ pub fn asker(address: &str, token: Option<&PathBuf>) -> Result<Asker, String> {
     let whom = Whom::node(address, token)?;
     let host = Os::new().map_err(|error| format!("the system gives no event queue: {error}"))?;
     Ok(Asker::new(Box::new(host), whom))
+}
+
+/// What the run is to whoever started it as a service.
+pub fn service(user: Option<User>, report: Reporter) -> Result<Service, Status> {
+    let manager = Manager::of_environment().map_err(|message| failed(report, &message))?;
+    Ok(Service { user, manager })
 }
 
 /// Says why nothing more can be done.
@@ -138,16 +157,16 @@ pub fn landmark(defines: &[Define]) -> Option<String> {
 }
 
 /// Data on standard output, notes on standard error.
-pub fn console(form: Form) -> Console {
+pub fn console(form: Form, report: Reporter) -> Console {
     // A lock taken once: the console writes large pieces, and nobody else writes meanwhile.
     let stdout = io::stdout().lock();
     let is_watched = stdout.is_terminal();
-    let console = Console::new(form, Box::new(stdout), Box::new(io::stderr()));
+    let console = Console::new(form, Box::new(stdout), report.notes());
     if is_watched { console.eager() } else { console }
 }
 
 /// Prints what `--stats` asks for.
-pub fn print_stats(summary: &Summary) {
+pub fn print_stats(summary: &Summary, report: Reporter) {
     let RuleTotals { rules, fired, derived, failed } = summary.rules;
     let mut text = format!("nodes: {} created, {} alive\n", summary.nodes, summary.alive);
     text.push_str(&format!("rules: {rules}, {fired} fired, {derived} tuples derived"));
@@ -159,7 +178,7 @@ pub fn print_stats(summary: &Summary) {
         text.push_str(&format!("peak memory: {bytes} bytes\n"));
     }
     // If standard error is gone there is nobody to tell.
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = report.notes().write_all(text.as_bytes());
 }
 
 /// The most memory that this process has had in use, as the kernel counts it.

@@ -13,7 +13,7 @@ use tidemill::packets::{self, Ended, Loaded, RunOptions, Signal};
 use tidemill_packet::flow;
 use tidemill_stdx::diag::has_errors;
 
-use super::interrupt::Interrupt;
+use super::interrupt::{Interrupt, OnTerminate};
 use super::outside;
 use crate::Status;
 use crate::args::{
@@ -89,10 +89,15 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         return status;
     }
     let Some(graph) = load(&args.sources, report).graph else { return Status::Failed };
-    let signals = Interrupt::new().and_then(|one| Ok((one, signal(args.sources.clone(), report)?)));
+    let signals = Interrupt::new(OnTerminate::End)
+        .and_then(|one| Ok((one, signal(args.sources.clone(), report)?)));
     let (interrupt, signal) = match signals {
         Ok(signals) => signals,
         Err(error) => return outside::failed(report, &format!("no signals: {error}")),
+    };
+    let service = match outside::service(args.user, report) {
+        Ok(service) => service,
+        Err(status) => return status,
     };
     let options = RunOptions {
         kind: kind(args.engine.engine),
@@ -102,12 +107,13 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         registry: super::run::registry(report),
         stop: Some(interrupt.stream.as_raw_fd()),
         signal: Some(signal),
+        service,
     };
     match packets::run(graph, options, Box::new(move |text| report.note(&text))) {
         Err(message) => outside::failed(report, &message),
         Ok(ended) => {
             if args.engine.stats {
-                print_stats(&ended);
+                print_stats(&ended, report);
             }
             for app in &ended.out_of_order {
                 report.error(&format!("app {app} was out of order at the end"));
@@ -132,13 +138,13 @@ pub fn signal(sources: Sources, report: Reporter) -> io::Result<Signal> {
 }
 
 /// `--stats`.
-fn print_stats(ended: &Ended) {
+fn print_stats(ended: &Ended, report: Reporter) {
     let mut text = stats(ended);
     if let Some(bytes) = outside::peak_memory_bytes() {
         text.push_str(&format!("peak memory: {bytes} bytes\n"));
     }
     // If standard error is gone there is nobody to tell.
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = report.notes().write_all(text.as_bytes());
 }
 
 /// Packets, links and apps, a line each.

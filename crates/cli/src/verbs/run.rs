@@ -4,11 +4,13 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
 
 use tidemill::console::Form;
+use tidemill::keys::KeyFiles;
 use tidemill::run::{self, Exposed, Exposure, Listen, RunOptions};
 use tidemill_overlog::net::mail;
 use tidemill_stat::Registry;
 
 use super::Relations;
+use super::interrupt::OnTerminate;
 use super::outside::{self, Prelude, console};
 use super::packets;
 use crate::Status;
@@ -31,7 +33,14 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
     // Nodes that the command numbers are asked and told things later, by their addresses.
     let injected = args.nodes.is_none().then(|| outside::injected(&args.tuples, None));
     let relations = Relations { exports: args.export.clone(), injected };
-    let prelude = outside::prelude(&unused, &args.sources, &args.tuples, relations, report);
+    let prelude = outside::prelude(
+        &unused,
+        &args.sources,
+        &args.tuples,
+        relations,
+        OnTerminate::Drain,
+        report,
+    );
     let prelude = match prelude {
         Ok(prelude) => prelude,
         Err(status) => return status,
@@ -44,6 +53,14 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
     let token = match outside::token(args.token_file.as_ref(), report) {
         Ok(token) => token,
         Err(status) => return status,
+    };
+    let service = match outside::service(args.user, report) {
+        Ok(service) => service,
+        Err(status) => return status,
+    };
+    let reload = match args.keys.key.is_some().then(outside::hang_ups).transpose() {
+        Ok(reload) => reload,
+        Err(error) => return outside::failed(report, &format!("no signals: {error}")),
     };
     let default = RunOptions::default();
     let options = RunOptions {
@@ -68,6 +85,10 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         stop: Some(interrupt.stream.as_raw_fd()),
         stop_flag: Some(interrupt.asked.clone()),
         token,
+        drain: interrupt.drain.as_ref().map(AsRawFd::as_raw_fd),
+        key_files: args.keys.key.map(|key| KeyFiles { key, peers: args.keys.peers }),
+        reload,
+        service,
         registry: registry(report),
         ..default
     };
@@ -80,7 +101,7 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         }
     }
     let form = if args.engine.json { Form::Json } else { Form::Text };
-    let ran = run::run(program, options, console(form));
+    let ran = run::run(program, options, console(form, report));
     interrupt.over();
     match ran {
         Err(message) => outside::failed(report, &message),
@@ -90,7 +111,7 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
                 report.summary(&ended.summary);
             }
             if args.engine.stats {
-                outside::print_stats(&ended.summary);
+                outside::print_stats(&ended.summary, report);
             }
             match ended.failure {
                 _ if !ended.is_well() => Status::Failed,

@@ -11,6 +11,7 @@ use tidemill_stdx::diag::{Sources, has_errors};
 
 use super::Relations;
 use super::components;
+use super::interrupt::OnTerminate;
 use super::outside::{self, Prelude, console};
 use crate::Status;
 use crate::args::{Keys, SimArgs, unused};
@@ -25,7 +26,8 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
     let unused = unused(&args);
     let injected = outside::injected(&args.tuples, args.script.as_deref());
     let relations = Relations { injected: Some(injected), ..Relations::default() };
-    let prelude = outside::prelude(&unused, &args.sources, &args.tuples, relations, report);
+    let prelude =
+        outside::prelude(&unused, &args.sources, &args.tuples, relations, OnTerminate::End, report);
     let prelude = match prelude {
         Ok(prelude) => prelude,
         Err(status) => return status,
@@ -65,7 +67,7 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
     }
     let form = if args.engine.json { Form::Json } else { Form::Text };
     let began = Instant::now();
-    let ran = simulation.run(console(form));
+    let ran = simulation.run(console(form, report));
     interrupt.over();
     match ran {
         Err(error) => outside::failed(report, &format!("the simulation cannot run: {error}")),
@@ -74,7 +76,7 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
                 report.note(&format!("simulated in {:.3} s", began.elapsed().as_secs_f64()));
             }
             if args.engine.stats {
-                outside::print_stats(&ended.summary);
+                outside::print_stats(&ended.summary, report);
             }
             if ended.summary.interrupted {
                 return interrupt.status();

@@ -189,6 +189,11 @@ impl Reliable {
         !self.has_lease && !self.sender.is_pending() && self.receiver.partial_since().is_none()
     }
 
+    /// True if all that was sent is acknowledged, and so is all that was received.
+    pub fn is_delivered(&self) -> bool {
+        !self.sender.is_pending() && self.receiver.ack_at().is_none()
+    }
+
     /// True if nothing is under way but what upholds a lease, or what waits for a peer that is
     /// not heard of: if it stays silent, that is lost.
     pub fn only_upkeep(&self) -> bool {

@@ -125,6 +125,24 @@ impl Guard {
         self.config.keys = keys;
     }
 
+    /// Replaces the list of those who are heard. Who is not in it any more, or has another identity
+    /// there, is forgotten at once; what waits for it counts as [`Count::NoSession`].
+    pub fn set_known(&mut self, known: Option<KnownPeers>, counters: &mut Counters) {
+        self.config.known = known;
+        let config = &self.config;
+        let is_unwelcome = |peer: &Peer| match (peer.identity, &config.known) {
+            (Some(identity), _) => !lets_in(config, &peer.name, identity),
+            (None, Some(known)) => known.get(&peer.name).is_none(),
+            (None, None) => false,
+        };
+        let unwelcome = self.peers.iter().filter(|(_, peer)| is_unwelcome(peer));
+        let unwelcome: Vec<_> = unwelcome.map(|(&id, _)| id).collect();
+        for id in unwelcome {
+            let waiting = self.forget(id).map_or(0, |peer| peer.waiting());
+            counters.add(Count::NoSession, waiting as u64);
+        }
+    }
+
     /// What others know this node by.
     pub fn identity(&self) -> PublicKey {
         self.config.identity.public()
@@ -150,6 +168,11 @@ impl Guard {
     /// True if nothing is under way but what keeps sessions up.
     pub fn only_upkeep(&self) -> bool {
         self.half_open.len() == 0 && self.peers.values().all(Peer::is_quiet)
+    }
+
+    /// True if nothing waits for a session.
+    pub fn has_sent_all(&self) -> bool {
+        self.peers.values().all(Peer::is_quiet)
     }
 
     /// When [`Guard::on_time`] has something to do, if nothing comes before.
@@ -693,11 +716,15 @@ impl Guard {
         let Some(id) = idle.min_by_key(|(_, peer)| peer.heard_ns).map(|(&id, _)| id) else {
             return false;
         };
-        let Some(peer) = self.peers.remove(&id) else { return false };
+        self.forget(id).is_some()
+    }
+
+    fn forget(&mut self, id: u32) -> Option<Peer> {
+        let peer = self.peers.remove(&id)?;
         peer.timer.map(|at| self.timers.remove(&(at, id)));
         peer.indices().for_each(|index| _ = self.by_index.remove(&index));
         self.by_name.remove(&peer.name);
-        true
+        Some(peer)
     }
 
     /// As after so many datagrams through the session with a peer.

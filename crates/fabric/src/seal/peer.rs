@@ -253,6 +253,11 @@ impl Peer {
         self.is_quiet() && self.current.is_none() && self.previous.is_none()
     }
 
+    /// Pieces of content that wait for a session.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// True if nothing is under way.
     pub(super) fn is_quiet(&self) -> bool {
         self.attempt.is_none() && self.challenge.is_none() && self.waiting.is_empty()

@@ -14,6 +14,7 @@
 //! So a node whose fixed point takes long is suspended by the loop between two of these, and
 //! others go on.
 
+mod drain;
 mod queries;
 mod seal;
 mod streams;
@@ -32,6 +33,7 @@ use tidemill_stdx::say;
 use crate::net::mail::{Delivery, Fabric, Fate, Mail};
 use crate::node::{Event, Identity, Node, Observer, Program};
 use crate::query::{AskerId, Desk, Limits, QueryCounters, Shown};
+pub use drain::drain;
 pub use queries::{Takes, ask, forget, resume};
 pub use seal::Seal;
 use streams::Streams;
@@ -421,7 +423,7 @@ fn bring_up<W: World>(
     node.together(tuples).into_iter().for_each(|event| node.enqueue(event));
     let first = node.waiting();
     let streams = match fleet.fabric {
-        Fabric::Tcp => Some(open_streams(events, ports, (id, life), &identity, &mail)?),
+        Fabric::Tcp => Some(open_streams(events, ports, (id, life), &identity)?),
         Fabric::Udp | Fabric::Reliable => None,
     };
     let watch = match watch_datagrams(events, ports.datagrams, id, life) {
@@ -469,13 +471,12 @@ fn open_streams<W: World>(
     ports: Ports,
     (id, life): (NodeId, u32),
     identity: &Identity,
-    mail: &Mail,
 ) -> io::Result<Streams> {
     let port = match ports.listener {
         Some(port) => port,
         None => events.host().listen(&identity.address)?,
     };
-    Streams::open(events, port, (id, life), &identity.address, mail.program())
+    Streams::open(events, port, (id, life), &identity.address)
 }
 
 /// Ends a node without notice; its port for datagrams is given back to be closed or used again.

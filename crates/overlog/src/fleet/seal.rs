@@ -3,7 +3,7 @@
 use std::io;
 
 use tidemill_event::{Endpoint, Host};
-use tidemill_fabric::counters::Counters;
+use tidemill_fabric::counters::{Count, Counters};
 use tidemill_fabric::seal::keys::{FleetKeys, Identity as Keys, KnownPeers};
 use tidemill_fabric::seal::{
     Config, Context, DATAGRAM_BYTES_MAX, Guard, NoEntropy, Port, SEAL_BYTES,
@@ -12,7 +12,7 @@ use tidemill_fabric::seal::{
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
-use super::Alive;
+use super::{Alive, Fleet};
 use crate::net::mail::canonical;
 
 /// What this file says at most.
@@ -70,6 +70,31 @@ impl Port for HostPort<'_> {
 
     fn fill_entropy(&mut self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
         self.host.fill_entropy(bytes).map_err(|_| NoEntropy)
+    }
+}
+
+impl Fleet {
+    /// Gives all nodes, and those that start from now on, other keys and another list of those who
+    /// are heard. Identities stay; sessions go on until they are replaced, unless their peer is not
+    /// heard any more.
+    pub fn replace_keys(&mut self, seal: &Seal) {
+        for alive in self.slots.iter_mut().filter_map(|slot| slot.alive.as_mut()) {
+            if let Some(guard) = &mut alive.guard {
+                guard.set_keys(seal.keys.clone());
+                guard.set_known(seal.known.clone(), alive.mail.counters_mut());
+                alive.mail.counters_mut().count(Count::KeysTaken);
+            }
+        }
+        if let Some(old) = &mut self.seal {
+            *old = Seal { identity: old.identity.clone(), ..seal.clone() };
+        }
+    }
+
+    /// Notes that keys could not be replaced.
+    pub fn keep_keys(&mut self) {
+        for alive in self.slots.iter_mut().filter_map(|slot| slot.alive.as_mut()) {
+            alive.mail.counters_mut().count(Count::KeysRefused);
+        }
     }
 }
 

@@ -243,6 +243,17 @@ impl Mail {
         self.endpoint.next_timeout()
     }
 
+    /// From now on takes nothing from others than these peers: see
+    /// [`tidemill_fabric::endpoint::Endpoint::take_only_from`].
+    pub fn take_only_from(&mut self, members: BTreeSet<String>) {
+        self.endpoint.take_only_from(members);
+    }
+
+    /// True if nothing waits to be sent or acknowledged.
+    pub fn is_delivered(&self) -> bool {
+        self.endpoint.is_delivered()
+    }
+
     /// True if nothing is under way but the upkeep of leases.
     pub fn only_upkeep(&self) -> bool {
         self.endpoint.only_upkeep()

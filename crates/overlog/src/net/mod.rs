@@ -3,7 +3,6 @@
 //! ```text
 //!   [mail]       what turns send and what comes for a node, views and their leases
 //!   [endpoint]   tuples through an endpoint of the fabric
-//!   [greeting]   whose connection this is
 //!   [envelope]   Envelope, Tuple     [values]  columns as Value
 //!   [schema]     a program's own messages, its text and its identity
 //! ```
@@ -11,7 +10,6 @@
 pub mod admission;
 pub mod endpoint;
 pub mod envelope;
-pub mod greeting;
 pub mod mail;
 pub(crate) mod protocol;
 pub mod schema;

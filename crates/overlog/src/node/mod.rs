@@ -351,6 +351,11 @@ impl Node {
         self.inbox.len()
     }
 
+    /// True if events wait or a turn has begun that is not at its end.
+    pub fn is_busy(&self) -> bool {
+        !self.inbox.is_empty() || self.turn.start.is_some()
+    }
+
     /// When the next row expires, on the clock of the turns.
     pub fn next_expiry_ns(&mut self) -> Option<u64> {
         let mortal = &self.program.dispatch.mortal;

@@ -10,6 +10,7 @@ pub struct Filters {
     default: Level,
     rules: Vec<Rule>,
     places: bool,
+    json: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,7 +28,7 @@ enum Scope {
 impl Filters {
     /// Lines of `level` and more severe ones.
     pub fn new(level: Level) -> Filters {
-        Filters { default: level, rules: Vec::new(), places: false }
+        Filters { default: level, rules: Vec::new(), places: false, json: false }
     }
 
     /// Another level for `topic` and all below it.
@@ -43,6 +44,11 @@ impl Filters {
     /// With file and line on each line.
     pub fn with_places(self) -> Filters {
         Filters { places: true, ..self }
+    }
+
+    /// As JSON.
+    pub fn with_json(self) -> Filters {
+        Filters { json: true, ..self }
     }
 
     /// Reads the text form: items with commas between them, later ones stronger.
@@ -102,6 +108,11 @@ impl Filters {
         self.places
     }
 
+    /// Whether lines are JSON objects; it is up to who makes the output.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
     fn rule(mut self, scope: Scope, level: Level) -> Filters {
         self.rules.retain(|rule| rule.scope != scope);
         self.rules.push(Rule { scope, level });
@@ -113,6 +124,7 @@ impl Filters {
             return match Level::from_name(item) {
                 Some(level) => Ok(Filters { default: level, ..self }),
                 None if item == "place" => Ok(self.with_places()),
+                None if item == "json" => Ok(self.with_json()),
                 None if item.is_empty() => Err(Reason::Empty),
                 None => Err(Reason::NoLevel),
             };
@@ -167,7 +179,8 @@ impl fmt::Display for Filters {
                 Scope::File(name) => write!(f, ",file:{name}={level}")?,
             }
         }
-        f.write_str(if self.places { ",place" } else { "" })
+        f.write_str(if self.places { ",place" } else { "" })?;
+        f.write_str(if self.json { ",json" } else { "" })
     }
 }
 
@@ -246,7 +259,7 @@ mod tests {
 
     #[test]
     fn the_text_form_comes_back() {
-        for text in ["warn", "off,a=trace", "info,sched=debug,file:join.rs=trace,place"] {
+        for text in ["warn", "off,a=trace", "info,sched=debug,file:join.rs=trace,place,json"] {
             assert_eq!(Filters::parse(text).unwrap().to_string(), text);
         }
         assert_eq!(Filters::parse(" ").unwrap(), Filters::default());

@@ -24,20 +24,44 @@ pub struct Record<'a> {
     /// The line in that file.
     pub line: u32,
     /// What was said.
-    pub text: &'a str,
+    pub message: &'a str,
+    /// What other libraries give beside it.
+    pub fields: &'a [(&'a str, Value)],
     /// Whether the reader wants to see file and line.
     pub shows_place: bool,
+}
+
+/// The value of a field.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Value {
+    /// A number or a truth value, as it is written.
+    Plain(String),
+    /// Anything else.
+    Text(String),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Plain(text) => f.write_str(text),
+            Value::Text(text) => write!(f, "{text:?}"),
+        }
+    }
 }
 
 /// `LEVEL TOPIC: TEXT`, or `LEVEL TOPIC FILE:LINE: TEXT`.
 impl fmt::Display for Record<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Record { level, topic, file, line, text, shows_place } = self;
+        let Record { level, topic, file, line, message, fields, shows_place } = self;
         write!(f, "{level:5} {topic}")?;
         if *shows_place {
             write!(f, " {file}:{line}")?;
         }
-        write!(f, ": {text}")
+        f.write_str(":")?;
+        if !message.is_empty() || fields.is_empty() {
+            write!(f, " {message}")?;
+        }
+        fields.iter().try_for_each(|(name, value)| write!(f, " {name}={value}"))
     }
 }
 
@@ -192,14 +216,15 @@ impl<S: Subscriber> Layer<S> for Lines {
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
-        let mut text = Text(String::new());
-        event.record(&mut text);
+        let mut said = Said::default();
+        event.record(&mut said);
         self.0.write(&Record {
             level: level_of(metadata),
             topic: metadata.target(),
             file: metadata.file().unwrap_or("?"),
             line: metadata.line().unwrap_or(0),
-            text: &text.0,
+            message: &said.message,
+            fields: &said.fields,
             shows_place: self.0.read_filters(Filters::shows_places),
         });
     }
@@ -215,19 +240,45 @@ fn level_of(metadata: &Metadata<'_>) -> Level {
     }
 }
 
-/// The message of an event; fields of other libraries' events follow it as `name=value`.
-struct Text(String);
+/// The message of an event, and the fields of other libraries' events.
+#[derive(Default)]
+struct Said {
+    message: String,
+    fields: Vec<(&'static str, Value)>,
+}
 
-impl Visit for Text {
+impl Said {
+    fn plain(&mut self, field: &Field, value: &dyn fmt::Display) {
+        self.fields.push((field.name(), Value::Plain(value.to_string())));
+    }
+}
+
+impl Visit for Said {
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.plain(field, &value);
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.plain(field, &value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.plain(field, &value);
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.record_debug(field, &format_args!("{value}"));
+    }
+
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        let space = if self.0.is_empty() { "" } else { " " };
-        let written = match field.name() {
-            "message" => write!(self.0, "{space}{value:?}"),
-            name => write!(self.0, "{space}{name}={value:?}"),
-        };
+        let mut text = String::new();
         // A `Debug` of someone else's that fails must not fail the line.
-        if written.is_err() {
-            self.0.push_str("(unprintable)");
+        if write!(text, "{value:?}").is_err() {
+            text.push_str("(unprintable)");
+        }
+        match field.name() {
+            "message" => self.message = text,
+            name => self.fields.push((name, Value::Text(text))),
         }
     }
 }
@@ -292,7 +343,8 @@ mod tests {
         topic: "plan",
         file: "plan.rs",
         line: 7,
-        text: "two\tstrands",
+        message: "two\tstrands",
+        fields: &[],
         shows_place: true,
     };
 

@@ -32,6 +32,7 @@ use super::system::{self, Systems, packets as graph};
 use super::watchdog::Watchdog;
 use crate::control::{self, Server};
 use crate::packets;
+use crate::service::Service;
 
 /// Steps and checkpoints of a slice, where slices are counted.
 const SLICE_STEPS: u64 = 10_000;
@@ -108,6 +109,8 @@ pub struct RunOptions {
     pub signal: Option<packets::Signal>,
     /// The graph makes no pauses when nothing moves.
     pub busy_wait: bool,
+    /// What it is to a service manager. Under a virtual clock it is nothing.
+    pub service: Service,
     /// Where the graph's counters are shown; nowhere, if nothing.
     pub registry: Option<Registry>,
     /// When the run ends, nanoseconds after its start; `None`: when the program does.
@@ -244,7 +247,12 @@ impl Prepared {
                 ),
                 _ => None,
             };
-            world.go(&mut lp, options.clock, end, stops)?;
+            if options.clock == Clock::Real {
+                options.service.ready(&mut lp)?;
+            }
+            let gone = world.go(&mut lp, options.clock, end, stops);
+            options.service.stopping();
+            gone?;
         }
         world.finish(&mut lp, &options, &failure, &notes)
     }

@@ -1,6 +1,7 @@
 //! Names and identities: members that claim what is not theirs, and changes of keys.
 
 use super::super::guard::Config;
+use super::super::keys::{Identity, KnownPeers};
 use super::super::session::{OVERLAP_NS, REKEY_NS};
 use super::world::*;
 use crate::counters::Count;
@@ -119,4 +120,39 @@ fn the_old_key_is_worth_nothing_after_the_change() {
     world.pass(12 * S);
     assert!(world.nodes[1].got.is_empty());
     assert!(world.nodes[1].count(Count::BadMac) > 0);
+}
+
+#[test]
+fn who_is_taken_out_of_the_list_is_not_heard_any_more() {
+    let mut world = World::connected(1);
+    let identity = world.nodes[0].guard.identity();
+    let list = |text: String| Some(KnownPeers::parse(&text, str::to_owned).expect("a list"));
+    let set = |world: &mut World, known| {
+        let node = &mut world.nodes[1];
+        node.guard.set_known(known, &mut node.counters);
+    };
+    // In the list, its session goes on.
+    set(&mut world, list(format!("a:1 {identity}\n")));
+    let handshakes = world.nodes[1].count(Count::Handshakes);
+    world.send(0, "b:1", "known");
+    world.pass(S);
+    assert_eq!(world.nodes[1].texts(), ["hello", "known"]);
+    assert_eq!(world.nodes[1].count(Count::Handshakes), handshakes);
+    // As somebody else, or not at all, it has none from that moment, and gets none.
+    let other = Identity::new([99; 32]).public();
+    for known in [format!("a:1 {other}\n"), format!("c:1 {identity}\n")] {
+        set(&mut world, list(known));
+        world.send(0, "b:1", "refused");
+        world.send(1, "a:1", "to nobody");
+        world.pass(20 * S);
+        assert_eq!(world.nodes[1].texts(), ["hello", "known"]);
+        assert!(world.nodes[0].got.is_empty());
+    }
+    set(&mut world, None);
+    // a notices that nothing comes back, and begins anew.
+    for number in 0..20 {
+        world.send(0, "b:1", &format!("{number}"));
+        world.pass(S);
+    }
+    assert_eq!(world.nodes[1].texts().last().map(String::as_str), Some("19"));
 }

@@ -9,9 +9,10 @@ use tidemill_stdx::say;
 
 use super::{CONNECTIONS_MAX, Link, NodeId, Streams, World};
 use crate::fleet::{Alive, Call, INBOX_MAX, timers, turns};
-use crate::net::greeting::{greeter, wants_answer};
 use crate::net::mail::canonical;
 use tidemill_fabric::counters::Count;
+use tidemill_fabric::greeting::greeter;
+use tidemill_fabric::head::Head;
 use tidemill_fabric::stream::{FrameReader, write_frame};
 use tidemill_fabric::token::is_hello;
 
@@ -241,7 +242,7 @@ impl Alive {
                 match greeter(frame) {
                     Some(address) => {
                         say!(Debug, "net", "{from} is {address}");
-                        one.from = Sender::Node(canonical(&address));
+                        one.from = Sender::Node(canonical(address));
                         continue;
                     }
                     None => one.from = Sender::Nameless(std::mem::take(from)),
@@ -276,6 +277,11 @@ fn give_away<W: World>(
     bytes.extend(one.reader.into_rest());
     let call = Call { endpoint: one.link.endpoint, from: one.from.name(), bytes: &bytes };
     world.called(events, id, call);
+}
+
+/// True if an envelope asks for an acknowledgement, which goes to the sender's address.
+fn wants_answer(bytes: &[u8]) -> bool {
+    Head::decode(bytes).is_ok_and(|head| head.ack.is_some())
 }
 
 /// Ends a connection, which may be gone already.

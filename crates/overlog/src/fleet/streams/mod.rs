@@ -18,10 +18,10 @@ use std::sync::Arc;
 use tidemill_event::{Endpoint, Loop, WatchId};
 
 use super::{NodeId, World};
-use crate::net::greeting::greeting;
 use incoming::Incoming;
 use outgoing::Peer;
 use tidemill_fabric::counters::{Count, Counters};
+use tidemill_fabric::greeting::greeting;
 use tidemill_fabric::stream::write_frame;
 
 pub(super) use incoming::resume;
@@ -65,8 +65,7 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    /// Takes connections from `port`, a listener. `address` is what the node is called, `program`
-    /// the identity of what it runs.
+    /// Takes connections from `port`, a listener. `address` is what the node is called.
     ///
     /// # Errors
     /// What the host says about watching the port; it is closed then.
@@ -75,10 +74,9 @@ impl Streams {
         port: Endpoint,
         (id, life): (NodeId, u32),
         address: &str,
-        program: u64,
     ) -> io::Result<Streams> {
         let mut frame = Vec::new();
-        let written = write_frame(&mut frame, &greeting(address, program));
+        let written = write_frame(&mut frame, &greeting(address));
         let watched = match written {
             Ok(()) => incoming::watch(events, port, id, life),
             Err(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "an address without end")),
@@ -120,6 +118,11 @@ impl Streams {
             Ok(()) => drop(self.touched.insert(address)),
             Err(_) => counters.count(Count::QueueFull),
         }
+    }
+
+    /// True if nothing waits for a connection.
+    pub(super) fn has_written_all(&self) -> bool {
+        self.peers.values().all(Peer::is_idle)
     }
 
     /// Forgets the peer for which nothing waits and that was written to least lately.

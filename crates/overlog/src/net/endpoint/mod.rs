@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tidemill_fabric::counters::{Count, Counters};
@@ -102,6 +103,17 @@ impl Endpoint {
     /// Sends all that may go now.
     pub fn flush(&mut self, now_ns: u64, send: &mut impl FnMut(&str, &[u8])) {
         self.peers.flush(now_ns, send);
+    }
+
+    /// From now on takes content only from these peers: see
+    /// [`tidemill_fabric::endpoint::Endpoint::take_only_from`].
+    pub fn take_only_from(&mut self, members: BTreeSet<String>) {
+        self.peers.take_only_from(members);
+    }
+
+    /// True if nothing waits to be sent or acknowledged.
+    pub fn is_delivered(&self) -> bool {
+        self.peers.is_delivered()
     }
 
     /// True if nothing is under way but the upkeep of leases.

@@ -1,0 +1,38 @@
+//! Ending in order: no new work, but what was begun is finished and what was sent is delivered.
+//!
+//! Periodics stop, and nothing is taken any more from nodes outside of the fleet, so those who send
+//! it reliably keep it. What waits in inboxes is worked off, and what reliable links have not yet
+//! delivered is sent until it is acknowledged.
+
+use std::collections::BTreeSet;
+
+use tidemill_event::Loop;
+
+use super::{Fleet, World};
+use crate::net::mail::canonical;
+
+/// Begins it, for all living nodes; [`Fleet::is_drained`] says when it is done.
+pub fn drain<W: World>(world: &mut W, events: &mut Loop<W>) {
+    let fleet = world.fleet();
+    let addresses = fleet.slots.iter().map(|slot| canonical(&slot.identity.address));
+    let members: BTreeSet<String> = addresses.collect();
+    for alive in fleet.slots.iter_mut().filter_map(|slot| slot.alive.as_mut()) {
+        for timer in alive.periodics.drain(..) {
+            events.cancel(timer);
+        }
+        alive.mail.take_only_from(members.clone());
+    }
+}
+
+impl Fleet {
+    /// True if no node has anything left to do or to deliver: what follows from time alone, such as
+    /// the expiry of rows, does not count.
+    pub fn is_drained(&self) -> bool {
+        self.slots.iter().filter_map(|slot| slot.alive.as_ref()).all(|alive| {
+            !alive.node.is_busy()
+                && alive.mail.is_delivered()
+                && alive.guard.as_ref().is_none_or(|guard| guard.has_sent_all())
+                && alive.streams.as_ref().is_none_or(|streams| streams.has_written_all())
+        })
+    }
+}

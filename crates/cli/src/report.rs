@@ -1,8 +1,8 @@
 //! What goes to standard error: diagnostics and notes.
 //!
 //! On a terminal diagnostics are coloured and show the lines at fault; elsewhere they are plain
-//! lines that editors and scripts read: `FILE:LINE:COLUMN: error[CODE]: ...`. With `--log json` every
-//! line is an object like those of the log.
+//! lines that editors and scripts read: `FILE:LINE:COLUMN: error[CODE]: ...`. With `--log json`
+//! every line is an object like those of the log.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -205,8 +205,8 @@ impl Endpoint {
         }
     }
 
-    /// From now on takes content only from these peers, and acknowledges no other. Of others it takes
-    /// the acknowledgements of what was sent to them.
+    /// From now on takes content only from these peers, and acknowledges no other. Of others it
+    /// takes the acknowledgements of what was sent to them.
     pub fn take_only_from(&mut self, members: BTreeSet<String>) {
         self.members = Some(members);
     }

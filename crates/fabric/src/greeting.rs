@@ -4,8 +4,8 @@
 //! 0 (a byte) | ADDRESS (UTF-8, to the end of the frame)
 //! ```
 //! The far end of a connection shows only a port that the system made up for it, while peers know
-//! each other by the addresses they listen at. So the side that connects begins with a frame that no
-//! envelope begins like: its first byte is the tag of no field. Who does not greet is heard all the
+//! each other by the addresses they listen at. So the side that connects begins with a frame that
+//! no envelope begins like: its first byte is the tag of no field. Who does not greet is heard all the
 //! same, as someone who cannot be answered.
 
 use crate::seal::NAME_BYTES_MAX;

@@ -29,8 +29,8 @@
 //! A switched-off line costs one load and one branch: `tracing` asks the filters once per place
 //! in the code, and again after [`Handle::set`].
 //!
-//! Lines go to an [`Output`], a closure that gets each [`Record`]; [`lines`] and [`json_lines`] make
-//! one from any writer. A record bears no time: that comes from whoever owns the clock.
+//! Lines go to an [`Output`], a closure that gets each [`Record`]; [`lines`] and [`json_lines`]
+//! make one from any writer. A record bears no time: that comes from whoever owns the clock.
 //!
 //! ```
 //! use tidemill_stdx::log::{self, Filters};

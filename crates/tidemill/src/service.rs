@@ -1,8 +1,8 @@
 //! A run as a service: what it gives up once all is open, and what its manager is told.
 //!
 //! The manager is told by datagrams, as `sd_notify(3)` describes: `READY=1` when everything that
-//! was asked for is open, `STOPPING=1` when the run is to end, and `WATCHDOG=1` from the loop itself,
-//! so that a loop that is stuck says nothing.
+//! was asked for is open, `STOPPING=1` when the run is to end, and `WATCHDOG=1` from the loop
+//! itself, so that a loop that is stuck says nothing.
 
 use std::env;
 use std::ffi::OsStr;

@@ -105,7 +105,7 @@ pub fn no_source(
         if seen.insert(relation.to_owned()) {
             let message = format!("nothing in this program derives or inserts `{}`", name.written);
             let help = format!(
-                "`export({}).` lets other nodes send it; `--fact`, `--inject` and scripts insert it",
+                "`export({}).` lets other nodes send it; `--fact`, `--inject`, scripts insert it",
                 name.written
             );
             diagnostics.push(Diagnostic::warning("no-source", name.span, message).help(help));

@@ -13,6 +13,9 @@ use crate::common::{Folder, PING, run, skipped, status, stderr, tidemill};
 /// How long anything may take where other tests take the processor, too.
 const END_MAX: Duration = Duration::from_secs(30);
 
+/// How long a run has for its first turns before it is told to end.
+const BEGUN: Duration = Duration::from_millis(1500);
+
 fn signal(child: &Child, name: &str) {
     let sent = Command::new("kill").args([name, &child.id().to_string()]).status();
     assert!(sent.expect("`kill` is there").success(), "the run has ended by itself");
@@ -181,7 +184,7 @@ fn what_reliable_links_have_not_delivered_is_delivered_before_the_end() {
     command.args(["run", &file, "--nodes", "1", "--fabric", "reliable", "-D", &landmark]);
     command.args(["--inject", "go(NODE, 42)"]);
     let (mut teller, _, _notes) = start(&mut command);
-    std::thread::sleep(Duration::from_millis(300));
+    std::thread::sleep(BEGUN);
     signal(&teller, "-TERM");
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(teller.try_wait().expect("asked"), None, "it waits for the other side");
@@ -205,7 +208,7 @@ fn the_end_waits_a_few_seconds_and_not_for_a_second_signal() {
         command.args(["run", &file, "--nodes", "1", "--fabric", "reliable", "-D", &landmark]);
         command.args(["--inject", "go(NODE, 42)"]);
         let started = start(&mut command);
-        std::thread::sleep(Duration::from_millis(300));
+        std::thread::sleep(BEGUN);
         signal(&started.0, "-TERM");
         started
     };

@@ -155,6 +155,9 @@ pub struct HostStats {
     pub received_bytes: u64,
     /// Datagrams dropped because the kernel's or the host's queue was full.
     pub dropped_full: u64,
+    /// Datagrams that the kernel dropped before they were taken, as what it keeps for a port was
+    /// full.
+    pub dropped_kernel: u64,
     /// Datagrams the kernel refused for another reason.
     pub send_errors: u64,
     /// Datagrams dropped because their name has no address.

@@ -79,6 +79,23 @@ fn a_datagram_longer_than_the_buffer_is_dropped_and_counted() {
 }
 
 #[test]
+fn datagrams_that_the_kernel_drops_are_counted() {
+    let mut lp = os::<()>();
+    let (a, b) = (lp.host().bind("localhost:0").unwrap(), lp.host().bind("localhost:0").unwrap());
+    let to = lp.host().local_addr(b).unwrap();
+    for _ in 0..10_000 {
+        lp.host().send(a, &to, &[1; 1000]).unwrap();
+    }
+    let mut buf = [0; 1000];
+    while lp.host().recv(b, &mut buf).unwrap().is_some() {}
+    let stats = lp.host().stats();
+    assert_eq!(stats.received + stats.dropped_kernel, 10_000);
+    assert!(stats.dropped_kernel > 0 && stats.received > 50, "{stats:?}");
+    lp.host().close(b);
+    assert_eq!(lp.host().stats().dropped_kernel, stats.dropped_kernel);
+}
+
+#[test]
 fn what_is_no_address_and_what_is_closed_are_errors() {
     let mut lp = os::<()>();
     let port = lp.host().bind("localhost:0").unwrap();

@@ -99,6 +99,7 @@ fn read_host(stats: &LoopStats, show: &mut Show<'_>) {
         ("rx_datagrams", host.received),
         ("rx_bytes", host.received_bytes),
         ("dropped_full", host.dropped_full),
+        ("dropped_kernel", host.dropped_kernel),
         ("send_errors", host.send_errors),
         ("dropped_unresolved", host.dropped_unresolved),
         ("dropped_truncated", host.dropped_truncated),

@@ -174,6 +174,7 @@ fn dropped<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Vec<(String, u64)
             let host = events.host().stats();
             reasons.extend([
                 ("host_full", host.dropped_full),
+                ("kernel_full", host.dropped_kernel),
                 ("unresolved", host.dropped_unresolved),
                 ("truncated", host.dropped_truncated),
             ]);

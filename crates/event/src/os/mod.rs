@@ -186,6 +186,7 @@ impl Host for Os {
             syscalls: self.stats.syscalls + self.poller.syscalls,
             bad_descriptors: self.poller.bad_descriptors,
             lookups: self.resolver.lookups,
+            dropped_kernel: self.stats.dropped_kernel + self.kernel_drops(),
             ..self.stats
         }
     }

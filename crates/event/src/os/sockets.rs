@@ -21,6 +21,15 @@ use super::{Os, stillborn};
 /// Datagrams to one name that wait for its look-up.
 const WAITING: usize = 64;
 
+/// Bytes of datagrams that the kernel shall keep for a port, if it lets us: what comes while a turn
+/// runs.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// The numbers that the kernel tells of a socket, and which of them is that of drops
+/// (`linux/sock_diag.h`).
+const MEMINFO_NUMBERS: usize = 9;
+const MEMINFO_DROPS: usize = libc::SK_MEMINFO_DROPS as usize;
+
 /// What an endpoint is.
 pub(super) enum Socket {
     /// A port for datagrams, and those that wait until their name is known.
@@ -189,6 +198,14 @@ impl Os {
         Ok(())
     }
 
+    /// Datagrams that the kernel has dropped before they were taken, at the ports that are open.
+    pub(super) fn kernel_drops(&self) -> u64 {
+        let sockets = self.sockets.iter().map(|(_, socket)| socket);
+        sockets
+            .map(|socket| if let Socket::Datagram { fd, .. } = socket { drops(fd) } else { 0 })
+            .sum()
+    }
+
     /// Opens a socket on an address of this machine; its name has the port it really got.
     pub(super) fn open(
         &mut self,
@@ -218,6 +235,9 @@ impl Transport for Os {
     fn bind(&mut self, addr: &str) -> io::Result<Endpoint> {
         let (fd, name, real) = self.open(addr, SocketType::DGRAM)?;
         let family = family_of(&real);
+        // A smaller one serves as well, but not in as large a crowd.
+        let _ = sockopt::set_socket_recv_buffer_size(&fd, KEPT_BYTES);
+        self.stats.syscalls += 1;
         let socket = Socket::Datagram { fd, name, family, waiting: VecDeque::new() };
         Ok(Endpoint(self.sockets.insert(socket)))
     }
@@ -291,7 +311,8 @@ impl Transport for Os {
             self.poller.remove_fd(fd.as_raw_fd());
             self.stats.syscalls += 1;
         }
-        if let Socket::Datagram { waiting, .. } = socket {
+        if let Socket::Datagram { fd, waiting, .. } = socket {
+            self.stats.dropped_kernel += drops(&fd);
             self.stats.dropped_unresolved += waiting.len() as u64;
         }
     }
@@ -303,6 +324,18 @@ pub(super) fn new_socket(family: AddressFamily, kind: SocketType) -> io::Result<
 
 pub(super) fn family_of(address: &SocketAddr) -> AddressFamily {
     if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET }
+}
+
+/// Datagrams that the kernel has dropped at a socket since it was made: what SO_RXQ_OVFL says with
+/// each datagram, asked for when it is wanted.
+fn drops(fd: &OwnedFd) -> u64 {
+    let mut numbers = [0u32; MEMINFO_NUMBERS];
+    let mut length = size_of_val(&numbers) as libc::socklen_t;
+    let (option, out) = (libc::SO_MEMINFO, numbers.as_mut_ptr().cast());
+    // SAFETY: the kernel writes at most `length` bytes to `out`, which are those of `numbers`.
+    let result =
+        unsafe { libc::getsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, option, out, &mut length) };
+    if result == 0 { numbers[MEMINFO_DROPS].into() } else { 0 }
 }
 
 /// An IPv4 address as an IPv6 socket sends to it.

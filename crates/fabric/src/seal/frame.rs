@@ -53,7 +53,7 @@ pub(super) enum Frame<'a> {
     Response(Response<'a>),
     Cookie(CookieReply<'a>),
     Finish(Finish<'a>),
-    Data(Data<'a>),
+    Data(Data),
 }
 
 /// The first message of a handshake.
@@ -95,12 +95,11 @@ pub(super) struct Finish<'a> {
     pub(super) hash: Tag,
 }
 
-/// What is sealed by a session.
+/// The head of what is sealed by a session, which follows it ([`DATA_HEAD_BYTES`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Data<'a> {
+pub(super) struct Data {
     pub(super) receiver: u32,
     pub(super) counter: u64,
-    pub(super) sealed: &'a [u8],
 }
 
 impl<'a> Frame<'a> {
@@ -134,7 +133,7 @@ impl<'a> Frame<'a> {
                 let (&counter, sealed) = rest.split_first_chunk()?;
                 let counter = u64::from_le_bytes(counter);
                 let is_long = sealed.len() > MAC_BYTES;
-                is_long.then_some(Frame::Data(Data { receiver: index, counter, sealed }))
+                is_long.then_some(Frame::Data(Data { receiver: index, counter }))
             }
             (DATA, FINISH) if bytes.len() <= INITIATION_BYTES => {
                 let (&[0, 0, 0, 0, 0, 0, 0, 0], rest) = rest.split_first_chunk()? else {
@@ -226,11 +225,13 @@ pub(super) fn cookie_reply(reply: &CookieReply<'_>) -> Vec<u8> {
     bytes
 }
 
-/// Writes the head of data.
-pub(super) fn put_data_head(out: &mut [u8], receiver: u32, counter: u64) {
-    out[..4].copy_from_slice(&[DATA, 0, 0, 0]);
-    out[4..8].copy_from_slice(&receiver.to_le_bytes());
-    out[8..16].copy_from_slice(&counter.to_le_bytes());
+/// Appends the head of data.
+pub(super) fn put_data_head(out: &mut Vec<u8>, receiver: u32, counter: u64) {
+    let mut head = [DATA; DATA_HEAD_BYTES];
+    head[1..4].fill(0);
+    head[4..8].copy_from_slice(&receiver.to_le_bytes());
+    head[8..].copy_from_slice(&counter.to_le_bytes());
+    out.extend_from_slice(&head);
 }
 
 #[cfg(test)]
@@ -258,9 +259,13 @@ mod tests {
         assert!(third.is_by(keys.first()) && !third.is_by(other.first()));
         let reply = CookieReply { receiver: 3, nonce: &[1; 24], sealed: &[2; 32] };
         assert_eq!(Frame::parse(&cookie_reply(&reply)), Some(Frame::Cookie(reply)));
-        let mut bytes = [8; 40];
+        let mut bytes = Vec::new();
         put_data_head(&mut bytes, 5, 6);
-        let data = Data { receiver: 5, counter: 6, sealed: &[8; 24] };
+        assert_eq!(bytes.len(), DATA_HEAD_BYTES);
+        bytes.extend([8; MAC_BYTES]);
+        assert_eq!(Frame::parse(&bytes), None, "nothing is sealed in it");
+        bytes.push(8);
+        let data = Data { receiver: 5, counter: 6 };
         assert_eq!(Frame::parse(&bytes), Some(Frame::Data(data)));
         assert!(is_sealed(&bytes) && !is_sealed(&[9]) && !is_sealed(&[0]) && !is_sealed(&[]));
     }

@@ -10,7 +10,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cookie::{self, Cookies};
-use super::frame::{self, CookieReply, Data, Finish, Frame, Initiation, NONCE_BYTES, Response};
+use super::frame::{
+    self, CookieReply, DATA_HEAD_BYTES, Data, Finish, Frame, Initiation, NONCE_BYTES, Response,
+};
 use super::half_open::{COOKIE_FROM, HALF_OPEN_MAX, HalfOpen, HalfOpens};
 use super::handshake::Handshake;
 use super::keys::{FleetKeys, Identity, KEY_BYTES, KnownPeers, PublicKey};
@@ -99,7 +101,6 @@ pub struct Guard {
     cookies: Cookies,
     timers: BTreeSet<(u64, u32)>,
     sealed: Vec<u8>,
-    opened: Vec<u8>,
 }
 
 impl Guard {
@@ -115,7 +116,6 @@ impl Guard {
             cookies: Cookies::default(),
             timers: BTreeSet::new(),
             sealed: Vec::new(),
-            opened: Vec::new(),
         }
     }
 
@@ -212,15 +212,15 @@ impl Guard {
         self.set_timer(id);
     }
 
-    /// Takes a datagram; the content in it, if it is one of a peer.
-    pub fn receive(
-        &mut self,
+    /// Takes a datagram; the content in it, if it is one of a peer. It is opened where it lies.
+    pub fn receive<'a>(
+        &'a mut self,
         route: &str,
-        bytes: &[u8],
+        bytes: &'a mut [u8],
         cx: &mut Context<'_>,
-    ) -> Option<Content<'_>> {
+    ) -> Option<Content<'a>> {
         match Frame::parse(bytes) {
-            Some(Frame::Data(data)) => return self.on_data(route, &data, cx),
+            Some(Frame::Data(data)) => return self.on_data(route, data, bytes, cx),
             Some(Frame::Initiation(initiation)) => self.on_initiation(route, &initiation, cx),
             Some(Frame::Response(response)) => self.on_response(route, &response, cx),
             Some(Frame::Finish(finish)) => self.on_finish(route, &finish, cx),
@@ -523,12 +523,13 @@ impl Guard {
         }
     }
 
-    fn on_data(
-        &mut self,
+    fn on_data<'a>(
+        &'a mut self,
         route: &str,
-        data: &Data<'_>,
+        data: Data,
+        bytes: &'a mut [u8],
         cx: &mut Context<'_>,
-    ) -> Option<Content<'_>> {
+    ) -> Option<Content<'a>> {
         let id = self.by_index.get(&data.receiver).copied();
         let Some((id, peer)) = id.and_then(|id| Some((id, self.peers.get_mut(&id)?))) else {
             cx.counters.count(Count::UnknownSession);
@@ -543,8 +544,9 @@ impl Guard {
             return None;
         }
         let is_newest = session.is_newest(data.counter);
-        let kind = match session.open(data.counter, data.sealed, &mut self.opened) {
-            Ok(kind) => kind,
+        let sealed = bytes.get_mut(DATA_HEAD_BYTES..)?;
+        let (kind, bytes) = match session.open(data.counter, sealed) {
+            Ok(opened) => opened,
             Err(OpenError::Replayed) => {
                 cx.counters.count(Count::Replayed);
                 return None;
@@ -566,7 +568,7 @@ impl Guard {
         }
         self.heard(id, kind, cx);
         let peer = self.peers.get(&id)?;
-        (kind == CONTENT).then_some(Content { name: &peer.name, bytes: &self.opened })
+        (kind == CONTENT).then_some(Content { name: &peer.name, bytes })
     }
 
     /// A peer has shown that it lives.

@@ -9,13 +9,14 @@
 //! The first message costs neither side a Diffie-Hellman operation to read, each other two. Both
 //! names of the first are known to members of the fleet only; identities to the two sides only.
 
+use chacha20poly1305::{ChaCha20Poly1305, KeyInit};
 use snow::error::Error;
 use snow::{Builder, HandshakeState};
 
 use super::NAME_BYTES_MAX;
 use super::frame::{FIRST_BYTES, INITIATION_BYTES};
 use super::keys::{FleetKey, Identity, KEY_BYTES, PublicKey};
-use super::session::Session;
+use super::session::{Ciphers, Session};
 use crate::noise::{Ephemeral, Resolver};
 
 const PATTERN: &str = "Noise_XXpsk0_25519_ChaChaPoly_BLAKE2s";
@@ -107,9 +108,17 @@ impl Handshake {
     /// # Errors
     /// The handshake has not come to its end.
     pub(super) fn finish(self, local: u32, remote: u32, now_ns: u64) -> Result<Session, Refused> {
-        let is_initiator = self.0.is_initiator();
-        let transport = self.0.into_stateless_transport_mode()?;
-        Ok(Session::new(transport, [local, remote], is_initiator, now_ns))
+        let mut state = self.0;
+        let is_initiator = state.is_initiator();
+        if !state.is_handshake_finished() {
+            return Err(Refused);
+        }
+        let (ours, theirs) = match (is_initiator, state.dangerously_get_raw_split()) {
+            (true, (initiator, responder)) => (initiator, responder),
+            (false, (initiator, responder)) => (responder, initiator),
+        };
+        let [send, receive] = [ours, theirs].map(|key| ChaCha20Poly1305::new(&key.into()));
+        Ok(Session::new(Ciphers { send, receive }, [local, remote], is_initiator, now_ns))
     }
 }
 
@@ -188,9 +197,7 @@ mod tests {
         let (mut a, mut b) = (a.finish(5, 6, 0).unwrap(), b.finish(6, 5, 0).unwrap());
         let mut sealed = Vec::new();
         a.seal(0, b"hello", &mut sealed).unwrap();
-        let mut opened = Vec::new();
-        assert_eq!(b.open(0, &sealed[16..], &mut opened), Ok(0));
-        assert_eq!(opened, b"hello");
+        assert_eq!(b.open(0, &mut sealed[16..]), Ok((0, &b"hello"[..])));
     }
 
     #[test]

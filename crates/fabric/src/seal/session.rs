@@ -5,9 +5,10 @@
 //! keys   |  used                  |  used and replaced  |  ended
 //! ```
 //! What is sealed is a kind, one byte, and the content. The counter of a datagram is its nonce, so
-//! each is used once, and it cannot be changed without being noticed.
+//! each is used once, and it cannot be changed without being noticed. Sealing copies the content
+//! once, behind its head; opening is done where the datagram lies.
 
-use snow::StatelessTransportState;
+use chacha20poly1305::{AeadInPlace, ChaCha20Poly1305, Error, Nonce};
 
 use super::frame::{DATA_HEAD_BYTES, put_data_head};
 use super::mac::{MAC_BYTES, Tag};
@@ -37,9 +38,15 @@ pub(super) enum OpenError {
     Forged,
 }
 
+/// One cipher for each direction.
+pub(super) struct Ciphers {
+    pub(super) send: ChaCha20Poly1305,
+    pub(super) receive: ChaCha20Poly1305,
+}
+
 /// A session; see the module.
 pub(super) struct Session {
-    transport: StatelessTransportState,
+    ciphers: Ciphers,
     /// By which the other side names it.
     pub(super) local: u32,
     /// By which this side names it to the other.
@@ -53,18 +60,17 @@ pub(super) struct Session {
     pub(super) finish: Option<Tag>,
     next: u64,
     window: Window,
-    space: Vec<u8>,
 }
 
 impl Session {
     pub(super) fn new(
-        transport: StatelessTransportState,
+        ciphers: Ciphers,
         [local, remote]: [u32; 2],
         is_initiator: bool,
         now_ns: u64,
     ) -> Session {
         Session {
-            transport,
+            ciphers,
             local,
             remote,
             is_initiator,
@@ -73,7 +79,6 @@ impl Session {
             finish: None,
             next: 0,
             window: Window::default(),
-            space: Vec::new(),
         }
     }
 
@@ -102,49 +107,53 @@ impl Session {
     /// Seals content of a kind as a datagram, which replaces what is in `out`.
     ///
     /// # Errors
-    /// The content is over 64 KiB.
+    /// The content is longer than the cipher takes (256 GiB).
     pub(super) fn seal(
         &mut self,
         kind: u8,
         content: &[u8],
         out: &mut Vec<u8>,
-    ) -> Result<(), snow::Error> {
-        self.space.clear();
-        self.space.push(kind);
-        self.space.extend_from_slice(content);
+    ) -> Result<(), Error> {
         out.clear();
-        out.resize(content.len() + SEAL_BYTES, 0);
+        out.reserve(content.len() + SEAL_BYTES);
         put_data_head(out, self.remote, self.next);
-        let sealed = &mut out[DATA_HEAD_BYTES..];
-        self.transport.write_message(self.next, &self.space, sealed)?;
+        out.push(kind);
+        out.extend_from_slice(content);
+        let (nonce, sealed) = (nonce(self.next), &mut out[DATA_HEAD_BYTES..]);
+        let tag = self.ciphers.send.encrypt_in_place_detached(&nonce, &[], sealed)?;
+        out.extend_from_slice(&tag);
         self.next += 1;
         Ok(())
     }
 
-    /// Opens what was sealed under that counter; its kind. The content replaces what is in `out`.
-    pub(super) fn open(
+    /// Opens what was sealed under that counter, where it lies: its kind and the content.
+    pub(super) fn open<'a>(
         &mut self,
         counter: u64,
-        sealed: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<u8, OpenError> {
+        sealed: &'a mut [u8],
+    ) -> Result<(u8, &'a [u8]), OpenError> {
         if !self.window.accepts(counter) {
             return Err(OpenError::Replayed);
         }
-        out.clear();
-        out.resize(sealed.len(), 0);
-        let opened = self.transport.read_message(counter, sealed, out);
-        let length = opened.map_err(|_| OpenError::Forged)?;
-        if length == 0 {
-            return Err(OpenError::Forged);
-        }
+        let (opened, tag) = sealed.split_last_chunk_mut::<MAC_BYTES>().ok_or(OpenError::Forged)?;
+        let (nonce, tag) = (nonce(counter), (&*tag).into());
+        let cipher = &self.ciphers.receive;
+        let genuine = cipher.decrypt_in_place_detached(&nonce, &[], opened, tag);
+        genuine.map_err(|_| OpenError::Forged)?;
+        let (&kind, content) = opened.split_first().ok_or(OpenError::Forged)?;
         self.window.note(counter);
-        out.truncate(length);
-        Ok(out.remove(0))
+        Ok((kind, content))
     }
 
     /// Whether that counter is beyond all that have come.
     pub(super) fn is_newest(&self, counter: u64) -> bool {
         self.window.is_newest(counter)
     }
+}
+
+/// The nonce of a counter, as Noise has it for this cipher.
+fn nonce(counter: u64) -> Nonce {
+    let mut nonce = Nonce::default();
+    nonce[4..].copy_from_slice(&counter.to_le_bytes());
+    nonce
 }

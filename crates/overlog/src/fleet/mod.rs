@@ -532,7 +532,7 @@ fn receive<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32)
         };
         let from = events.host().name_of(from).into_owned();
         if alive.guard.is_some() {
-            count += alive.open(events.host(), &from, &buffer[..length], now_ns);
+            count += alive.open(events.host(), &from, &mut buffer[..length], now_ns);
             continue;
         }
         count += alive.take_in(&from, &buffer[..length], now_ns);

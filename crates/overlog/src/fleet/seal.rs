@@ -99,28 +99,31 @@ impl Fleet {
 }
 
 impl Alive {
-    /// Takes a sealed datagram; returns how many events came of it.
+    /// Takes a sealed datagram, which is opened where it lies; returns how many events came of it.
     pub(super) fn open(
         &mut self,
         host: &mut dyn Host,
         route: &str,
-        bytes: &[u8],
+        bytes: &mut [u8],
         now_ns: u64,
     ) -> usize {
-        let drops = self.mail.counters().drops();
-        let content = self.guarded(host, now_ns, |guard, cx| {
-            let content = guard.receive(route, bytes, cx)?;
-            Some((content.name.to_owned(), content.bytes.to_vec()))
-        });
+        let Some(mut guard) = self.guard.take() else { return 0 };
+        let (length, drops) = (bytes.len(), self.mail.counters().drops());
+        let mut port = HostPort { host, endpoint: self.endpoint, unsent: 0 };
+        let counters = self.mail.counters_mut();
+        let mut context = Context { now_ns, port: &mut port, counters };
+        let content = guard.receive(route, bytes, &mut context);
+        self.mail.count_unsent(port.unsent);
         if let Some(reason) = self.mail.counters().dropped_since(drops) {
             let name = &self.node.identity().address;
-            let length = bytes.len();
             say!(Debug, "net", "{name}: refused {length} bytes from {route}: {}", reason.name());
         }
-        match content.flatten() {
-            Some((peer, bytes)) => self.take_in(&peer, &bytes, now_ns),
+        let events = match content {
+            Some(content) => self.take_in(content.name, content.bytes, now_ns),
             None => 0,
-        }
+        };
+        self.guard = Some(guard);
+        events
     }
 
     /// Seals and sends what the mail has ready.
@@ -142,11 +145,9 @@ impl Alive {
         f: impl FnOnce(&mut Guard, &mut Context<'_>) -> T,
     ) -> Option<T> {
         let guard = self.guard.as_mut()?;
-        let mut counters = Counters::new();
         let mut port = HostPort { host, endpoint: self.endpoint, unsent: 0 };
-        let mut context = Context { now_ns, port: &mut port, counters: &mut counters };
-        let result = f(guard, &mut context);
-        self.mail.counters_mut().merge(&counters);
+        let counters = self.mail.counters_mut();
+        let result = f(guard, &mut Context { now_ns, port: &mut port, counters });
         self.mail.count_unsent(port.unsent);
         Some(result)
     }

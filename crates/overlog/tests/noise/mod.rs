@@ -5,8 +5,11 @@ mod datagram;
 pub mod front;
 use crate::mutate;
 mod program;
+mod seal;
 
 use std::cell::Cell;
+
+use tidemill_fabric::counters::{Count, Counters};
 
 #[test]
 fn mutated_datagrams_do_no_harm() {
@@ -24,6 +27,40 @@ fn mutated_control_messages_do_no_harm() {
         understood.set(understood.get() + control::check(input));
     });
     assert!(understood.get() > 1000, "{} understood", understood.get());
+}
+
+#[test]
+fn mutated_attacks_on_sealed_datagrams_do_no_harm() {
+    mutate::bombard(&mutate::seeds("tests/corpora/seal", &[]), 300, seal::check);
+}
+
+/// Each script does what it is there for; `BLESS=1` writes them anew.
+#[test]
+fn attacks_on_sealed_datagrams_reach_what_they_attack() {
+    let mut all = Counters::new();
+    for (name, bytes) in seal::scripts() {
+        let path = format!("{}/../../tests/corpora/seal/{name}", env!("CARGO_MANIFEST_DIR"));
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&path, &bytes).unwrap();
+        }
+        assert!(std::fs::read(&path).is_ok_and(|found| found == bytes), "{name} has changed");
+        let (delivered, counters) = seal::check_counting(&bytes);
+        assert!(delivered > 2, "{name}: {delivered}");
+        all.merge(&counters);
+    }
+    let refused = [
+        Count::BadMac,
+        Count::BadSeal,
+        Count::Replayed,
+        Count::Duplicate,
+        Count::UnknownSession,
+        Count::Malformed,
+        Count::HandshakeTimeout,
+        Count::CookieSent,
+    ];
+    for count in refused {
+        assert!(all.get(count) > 0, "no script comes to {}", count.name());
+    }
 }
 
 /// Each mutated program is parsed, formatted, compiled and run as far as it comes.

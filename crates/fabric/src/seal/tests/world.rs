@@ -85,8 +85,9 @@ impl Node {
     }
 
     pub(super) fn receive(&mut self, from: &str, bytes: &[u8], now_ns: u64) {
+        let mut bytes = bytes.to_vec();
         let got = self.with(now_ns, |guard, cx| {
-            let content = guard.receive(from, bytes, cx);
+            let content = guard.receive(from, &mut bytes, cx);
             content.map(|content| (content.name.to_owned(), content.bytes.to_vec()))
         });
         self.got.extend(got);

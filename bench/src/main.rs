@@ -24,6 +24,7 @@ mod report;
 mod serial;
 mod stat;
 mod tool;
+mod trust;
 mod values;
 
 use std::process::ExitCode;
@@ -94,6 +95,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("idle-then-load", "packets after idle breaths and from the start", packets::idle_then_load),
     ("workloads", "30 apps and 60 links under traffic that changes", packets::workloads),
     ("proto", "messages decoded and encoded, in bytes per second", proto::run),
+    ("trust", "sealed datagrams, handshakes, what strangers cost", trust::run),
     ("json", "JSON into messages and out of them, bytes a second", json::run),
 ];
 

@@ -4,7 +4,7 @@
 //! of the house only, that `unsafe` stays where it may be, that sources keep their form. It prints
 //! all findings as `FILE:LINE: message` and ends with status 1 if there are any. `conformance`
 //! runs the public suite for Protocol Buffers, `soak` what takes hours: Miri, sanitizers, valgrind,
-//! comparisons with plain evaluators and the fuzz targets.
+//! comparisons with plain evaluators, attacks on nodes and the fuzz targets.
 #![forbid(unsafe_code)]
 
 mod conformance;
@@ -17,8 +17,8 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask tidy
        cargo xtask conformance [--engine native|table] [--direct|--fast] [--or-skip]
-       cargo xtask soak [miri|sanitizer|packages|compare|fuzz]... [--target NAME]...
-                        [--for SECONDS]";
+       cargo xtask soak [miri|sanitizer|packages|compare|flood|fleet|fuzz]...
+                        [--target NAME]... [--for SECONDS]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

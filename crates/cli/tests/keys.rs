@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::common::node::free_addresses;
 use crate::common::{Folder, PING, run, status, stderr, stdout, tidemill};
 
 /// A node that says how many answers it has had, into a file.
@@ -115,14 +116,6 @@ impl Drop for Node {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-/// Addresses whose ports were free a moment ago.
-fn free_addresses(count: usize) -> Vec<String> {
-    let bind = |_| UdpSocket::bind("127.0.0.1:0").expect("a port");
-    let sockets: Vec<UdpSocket> = (0..count).map(bind).collect();
-    let address = |socket: &UdpSocket| socket.local_addr().expect("an address").to_string();
-    sockets.iter().map(address).collect()
 }
 
 /// Waits until so many lines are in a file, while `meanwhile` goes on; false if they do not come.
@@ -237,7 +230,8 @@ fn keys_are_replaced_while_nodes_run() {
     let counts = |name: &str| {
         let output = tidemill().args(["top", &pid, "--form", "prometheus"]).output();
         let text = stdout(&output.expect("starts"));
-        text.lines().any(|line| line.contains(name) && !line.ends_with(" 0"))
+        let values = text.lines().filter(|line| !line.starts_with('#') && line.contains(name));
+        values.into_iter().any(|line| !line.ends_with(" 0"))
     };
     let wait_until = |what: &str, is_so: &dyn Fn() -> bool| {
         let began = Instant::now();

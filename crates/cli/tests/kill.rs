@@ -1,10 +1,11 @@
 //! The robust ring on the real network: a node is killed without notice, and the two others have
 //! each other within six seconds.
 
-use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use crate::common::node::free_addresses;
 
 const TIDEMILL: &str = env!("CARGO_BIN_EXE_tidemill");
 
@@ -45,14 +46,6 @@ impl Drop for Node {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Addresses whose ports were free a moment ago.
-fn free_addresses(count: usize) -> Vec<String> {
-    let bind = |_| UdpSocket::bind("127.0.0.1:0").expect("a port");
-    let sockets: Vec<UdpSocket> = (0..count).map(bind).collect();
-    let address = |socket: &UdpSocket| socket.local_addr().expect("an address").to_string();
-    sockets.iter().map(address).collect()
 }
 
 /// Waits until each node has one successor, and following them visits all nodes.

@@ -8,6 +8,8 @@ mod counters;
 mod ends;
 mod examples;
 mod exports;
+mod fleet;
+mod flood;
 mod flow;
 mod graphs;
 mod keys;

@@ -6,11 +6,14 @@
 //! | `sanitizer` | all tests with AddressSanitizer |
 //! | `packages` | the C library and the Python package under valgrind |
 //! | `compare` | random programs of rules against plain evaluators, for a given time |
+//! | `flood` | nodes under 100,000 datagrams a second of strangers, with and without key |
+//! | `fleet` | five nodes with a key that are killed, stopped and started again under attack |
 //! | `fuzz` | each fuzz target for a given time, with AddressSanitizer |
 //!
 //! A part whose tool is missing fails and names the command that installs it: a check that did not
 //! run is not a check that passed.
 
+mod attack;
 mod compare;
 mod fuzz;
 mod miri;
@@ -28,17 +31,19 @@ pub struct Options<'a> {
     pub parts: Vec<&'a str>,
     /// Fuzz targets; none means all.
     pub targets: Vec<&'a str>,
-    /// How long the comparison and each fuzz target run.
+    /// How long the comparison, the attacks and each fuzz target run.
     pub seconds: u64,
 }
 
 type Part = fn(&Path, &Options<'_>) -> Result<(), String>;
 
-const PARTS: [(&str, Part); 5] = [
+const PARTS: [(&str, Part); 7] = [
     ("miri", miri::run),
     ("sanitizer", sanitizer::run),
     ("packages", packages::run),
     ("compare", compare::run),
+    ("flood", attack::flood),
+    ("fleet", attack::fleet),
     ("fuzz", fuzz::run),
 ];
 

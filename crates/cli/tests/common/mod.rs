@@ -1,6 +1,8 @@
 //! What the tests of the command have in common; each of them uses a part.
 #![allow(dead_code)]
 
+pub mod node;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,0 +1,87 @@
+//! Nodes that are processes of the command.
+
+use std::fs;
+use std::net::UdpSocket;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tidemill_stat::Snapshot;
+
+use super::{Folder, tidemill};
+
+/// A running process, killed when the test ends, however it ends.
+pub struct Running {
+    pub child: Child,
+    /// What it prints.
+    pub out: String,
+    base: std::path::PathBuf,
+}
+
+impl Running {
+    /// Starts `tidemill run`; its counters and what it prints go to the folder.
+    pub fn start(folder: &Folder, name: &str, arguments: &[&str]) -> Running {
+        let out = folder.file(name, "");
+        let file = fs::File::create(&out).expect("a file");
+        let mut command: Command = tidemill();
+        command.arg("run").args(arguments).env("XDG_RUNTIME_DIR", folder.path());
+        command.stdin(Stdio::null()).stdout(file).stderr(Stdio::null());
+        let child = command.spawn().expect("the program starts");
+        Running { child, out, base: folder.path().join("tidemill") }
+    }
+
+    /// Lines that it has printed.
+    pub fn lines(&self) -> usize {
+        fs::read(&self.out).map_or(0, |bytes| bytes.iter().filter(|&&byte| byte == b'\n').count())
+    }
+
+    /// Memory that is resident, in KiB.
+    pub fn resident_kib(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let text = fs::read_to_string(path).expect("it runs");
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a line");
+        line.split_whitespace().next().and_then(|word| word.parse().ok()).expect("a number")
+    }
+
+    /// The sum of all counters whose names end like this.
+    pub fn counter(&self, ending: &str) -> u64 {
+        let Ok(snapshot) = Snapshot::open_in(&self.base, self.child.id()) else { return 0 };
+        let named = snapshot.counters.iter().filter(|(name, _)| name.ends_with(ending));
+        named.map(|(_, value)| value).sum()
+    }
+
+    /// Sends a signal, by its name.
+    pub fn signal(&self, name: &str) {
+        let status = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status();
+        assert!(status.is_ok_and(|status| status.success()), "kill -s {name}");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Addresses whose ports were free a moment ago.
+pub fn free_addresses(count: usize) -> Vec<String> {
+    let bind = |_| UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let sockets: Vec<UdpSocket> = (0..count).map(bind).collect();
+    let address = |socket: &UdpSocket| socket.local_addr().expect("an address").to_string();
+    sockets.iter().map(address).collect()
+}
+
+/// Waits until something is so, at most half a minute.
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) -> Duration {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(30), "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    began.elapsed()
+}
+
+/// For how long a test that may last is to last: `SOAK_SECONDS`, set by `cargo xtask soak`.
+pub fn seconds() -> Option<u64> {
+    std::env::var("SOAK_SECONDS").ok()?.parse().ok()
+}

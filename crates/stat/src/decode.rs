@@ -202,12 +202,20 @@ fn read_log<S: Source + ?Sized>(
     bytes: usize,
 ) -> io::Result<Vec<LogRecord>> {
     let (start, bytes) = (start + LOG_HEAD_BYTES, bytes - LOG_HEAD_BYTES);
+    // A piece is copied in any order, so what was read with a number may be older than it: records
+    // are those whose number was there before and after they were read.
     let before = source.read_vec(start, bytes)?;
+    let records = source.read_vec(start, bytes)?;
     let after = source.read_vec(start, bytes)?;
     let words = RECORD_BYTES / WORD_BYTES;
-    let records = before.chunks(words).zip(after.chunks(words));
+    let numbers =
+        before.chunks(words).zip(after.chunks(words)).map(|it| (it.0[NUMBER], it.1[NUMBER]));
     Ok(records
-        .filter(|(before, after)| before[NUMBER] == after[NUMBER] && before[NUMBER] != 0)
+        .chunks(words)
+        .zip(numbers)
+        .filter(|(record, (before, after))| {
+            record[NUMBER] != 0 && record[NUMBER] == *before && before == after
+        })
         .map(|(record, _)| LogRecord {
             number: record[NUMBER],
             time_ns: record[TIME] as i64,
@@ -347,7 +355,7 @@ mod tests {
         let flag = record + NUMBER;
         assert_eq!(words[flag], 3);
         for (meanwhile, left, expected) in
-            [(0, 0, 4), (0, 1, 3), (0, 2, 3), (7, 1, 3), (7, 2, 4), (2, 1, 3)]
+            [(0, 0, 4), (0, 1, 3), (0, 2, 3), (7, 1, 3), (7, 2, 3), (7, 3, 4), (2, 1, 3)]
         {
             let left = Cell::new(left);
             let (words, torn) = (words.clone(), 0..0);

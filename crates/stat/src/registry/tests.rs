@@ -267,6 +267,7 @@ fn histograms_and_logs_are_whole_while_they_are_written() {
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let (histogram, log) = (registry.histogram("a/b/h"), registry.log("a/b/log", 16));
+        let _end = SetOnDrop(&stop);
         let stop = &stop;
         scope.spawn(move || {
             let mut i = 0u64;
@@ -295,8 +296,16 @@ fn histograms_and_logs_are_whole_while_they_are_written() {
                 }
             }
         }
-        stop.store(true, Ordering::Relaxed);
     });
+}
+
+/// Ends other threads of a test however it ends.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 #[test]

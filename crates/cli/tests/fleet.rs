@@ -6,7 +6,7 @@
 //! what others have shipped stands as long as they live. So the tables show who has whom, and the
 //! oracle is the list of tokens that were given out.
 //!
-//! `cargo xtask soak fleet [--for SECONDS]` goes on for long; without a time it strikes a few times.
+//! `cargo xtask soak fleet [--for SECONDS]` goes on for long; without a time a few blows fall.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -8,8 +8,8 @@
 //!           frames -> attackers
 //! ```
 //! `cargo xtask soak flood [--for SECONDS]` runs it at 100,000 datagrams a second and checks the
-//! peer's rate; `cargo test -p tidemill-cli flood:: -- --ignored` runs it for a moment and checks what
-//! no load can change.
+//! peer's rate; `cargo test -p tidemill-cli flood:: -- --ignored` runs it for a moment and checks
+//! what no load can change.
 
 use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt;

@@ -19,7 +19,7 @@ impl Translator<'_, '_, '_> {
     }
 }
 
-/// Registers with a single assignment that is a constant.
+/// Registers that are assigned one constant, be it in several places.
 pub(super) fn constants(function: &Function) -> IdMap<Register, Constant> {
     let mut constants = IdMap::new();
     let mut others = IdSet::<Register>::default();
@@ -30,7 +30,7 @@ pub(super) fn constants(function: &Function) -> IdMap<Register, Constant> {
     }
     for (instruction, _) in function.blocks.iter().flat_map(|block| &block.instructions) {
         if let Instruction::Constant { to, value } = instruction
-            && !constants.contains(*to)
+            && constants.get(*to).is_none_or(|known| are_same(*known, *value))
         {
             constants.insert(*to, *value);
             continue;
@@ -39,4 +39,12 @@ pub(super) fn constants(function: &Function) -> IdMap<Register, Constant> {
     }
     others.iter().for_each(|register| _ = constants.remove(register));
     constants
+}
+
+/// Whether they are the same bits.
+fn are_same(a: Constant, b: Constant) -> bool {
+    match (a, b) {
+        (Constant::Real(a), Constant::Real(b)) => a.to_bits() == b.to_bits(),
+        (a, b) => a == b,
+    }
 }

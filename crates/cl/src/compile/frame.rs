@@ -33,7 +33,7 @@ pub(crate) struct Frame {
 }
 
 /// What a register always is that is taken anew from an array, and so not kept.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Viewed {
     /// A local or variable.
     pub(crate) array: Place,
@@ -115,7 +115,7 @@ impl Frame {
     }
 }
 
-/// Views of locals and variables, and their extents, that are assigned once.
+/// Views of locals and variables, and their extents: registers that are nothing else.
 fn views(function: &Function) -> IdMap<Register, Viewed> {
     let mut views = IdMap::new();
     let mut others = IdSet::<Register>::default();
@@ -133,7 +133,9 @@ fn views(function: &Function) -> IdMap<Register, Viewed> {
             _ => None,
         };
         match viewed {
-            Some((to, viewed)) if !views.contains(to) => _ = views.insert(to, viewed),
+            Some((to, viewed)) if views.get(to).is_none_or(|known| *known == viewed) => {
+                views.insert(to, viewed);
+            }
             _ => instruction.assigned(|register| _ = others.insert(register)),
         }
     }

@@ -17,27 +17,33 @@ enum Half {
 }
 
 impl Translator<'_, '_, '_> {
+    /// What checkpoints need is split, too.
+    fn split(&mut self, registers: &[Register]) {
+        let worker = self.body.use_var(self.pacer);
+        let worker = self.copy_of(worker, Type::Address);
+        self.body.def_var(self.pacer, worker);
+        for &register in registers {
+            if self.constant(register).is_none() {
+                let value = self.get(register);
+                let value = self.copy_of(value, self.function.registers[register]);
+                self.set(register, value);
+            }
+        }
+    }
+
     /// A copy that the optimiser of the code generator does not see through: it is stored in one
     /// way and loaded in another. It is as a register that is spilled and loaded again.
-    fn split(&mut self, register: Register) {
-        if self.constant(register).is_some() {
-            return;
-        }
-        let value = self.get(register);
+    fn copy_of(&mut self, value: Value, ty: Type) -> Value {
         let row = self.row(1);
         let at = self.row_address(row);
-        let value = match self.function.registers[register] {
-            Type::Real => {
-                let bits = self.body.ins().bitcast(types::I64, MemFlagsData::new(), value);
-                self.body.ins().store(sound(), bits, at, 0);
-                self.body.ins().load(types::F64, sound(), at, 0)
-            }
-            _ => {
-                self.body.ins().store(sound(), value, at, 0);
-                self.body.ins().atomic_load(types::I64, sound(), at)
-            }
-        };
-        self.set(register, value);
+        if ty == Type::Real {
+            let bits = self.body.ins().bitcast(types::I64, MemFlagsData::new(), value);
+            self.body.ins().store(sound(), bits, at, 0);
+            self.body.ins().load(types::F64, sound(), at, 0)
+        } else {
+            self.body.ins().store(sound(), value, at, 0);
+            self.body.ins().atomic_load(types::I64, sound(), at)
+        }
     }
 
     pub(super) fn scalar(&mut self, instruction: &Instruction) {
@@ -50,7 +56,7 @@ impl Translator<'_, '_, '_> {
                 let value = self.get(*from);
                 self.set(*to, value);
             }
-            Instruction::Split { register } => self.split(*register),
+            Instruction::Split { registers } => self.split(registers),
             Instruction::Binary { to, operator, a, b } => {
                 let value = match self.function.registers[*a] {
                     Type::Real => self.real(*operator, *a, *b),
@@ -268,10 +274,9 @@ impl Translator<'_, '_, '_> {
             Binary::Add => return self.body.ins().fadd(x, y),
             Binary::Subtract => return self.body.ins().fsub(x, y),
             Binary::Multiply => return self.body.ins().fmul(x, y),
+            Binary::DivideUnchecked => return self.body.ins().fdiv(x, y),
             Binary::Divide => {
-                let zero = self.body.ins().f64const(0.0);
-                let is = self.body.ins().fcmp(FloatCC::Equal, y, zero);
-                self.fault_if(is, Fault::DivisionByZero as u32, None);
+                self.fault_if_zero(y);
                 return self.body.ins().fdiv(x, y);
             }
             Binary::Equal => FloatCC::Equal,
@@ -283,6 +288,20 @@ impl Translator<'_, '_, '_> {
         };
         let truth = self.body.ins().fcmp(condition, x, y);
         self.body.ins().uextend(types::I64, truth)
+    }
+
+    /// One comparison of the machine finds what is zero or no number; which, is asked then.
+    fn fault_if_zero(&mut self, divisor: Value) {
+        let (next, cold) = (self.body.create_block(), self.body.create_block());
+        self.body.set_cold_block(cold);
+        let zero = self.body.ins().f64const(0.0);
+        let may_be = self.body.ins().fcmp(FloatCC::UnorderedOrEqual, divisor, zero);
+        self.body.ins().brif(may_be, cold, &[], next, &[]);
+        self.body.switch_to_block(cold);
+        let is = self.body.ins().fcmp(FloatCC::Equal, divisor, zero);
+        self.fault_if(is, Fault::DivisionByZero as u32, None);
+        self.body.ins().jump(next, &[]);
+        self.body.switch_to_block(next);
     }
 
     fn unary(&mut self, to: Register, operator: Unary, a: Register) {

@@ -47,6 +47,8 @@ pub(super) struct Translator<'t, 'u, 'b> {
     pub(super) process: Value,
     pub(super) worker: Value,
     pub(super) component: Value,
+    /// The worker, for checkpoints: loops have it in a live range of their own.
+    pub(super) pacer: Variable,
     registers: IdVec<Register, Variable>,
     blocks: IdVec<BlockId, Block>,
     /// Where to go on, from resume point 1.
@@ -82,6 +84,8 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         let framed = unit.suspending.contains(id);
         let registers =
             function.registers.iter().map(|ty| body.declare_var(machine(*ty))).collect();
+        let pacer = body.declare_var(types::I64);
+        body.def_var(pacer, worker);
         let blocks = blocks_of(function, body);
         let (leave, unwind) = (body.create_block(), body.create_block());
         body.set_cold_block(unwind);
@@ -107,6 +111,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
             process,
             worker,
             component,
+            pacer,
             registers,
             blocks,
             locals,
@@ -667,8 +672,8 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
             Checkpoints::None => return,
             Checkpoints::Flag => {
                 // Another thread sets it: the load must not move.
-                let flags = MemFlagsData::new();
-                self.body.ins().load(types::I8, flags, self.worker, WORKER_FLAG)
+                let (flags, worker) = (MemFlagsData::new(), self.body.use_var(self.pacer));
+                self.body.ins().load(types::I8, flags, worker, WORKER_FLAG)
             }
             Checkpoints::Count => {
                 let left = self.body.ins().load(types::I64, sound(), self.worker, WORKER_BUDGET);

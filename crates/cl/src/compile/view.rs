@@ -38,7 +38,12 @@ impl Translator<'_, '_, '_> {
                 let extent = self.extent(view, *dimension);
                 self.set(*to, extent);
             }
-            Instruction::ViewElement { to, array, view, extents, indices } => {
+            Instruction::ViewElement { to, view, extents, indices, checked: false, .. } => {
+                let view = self.get(*view);
+                let address = self.element_inside(view, extents, indices);
+                self.set(*to, address);
+            }
+            Instruction::ViewElement { to, array, view, extents, indices, .. } => {
                 let (view, outside) = (self.get(*view), self.outside());
                 let movable = sound().with_readonly().with_can_move();
                 let address = self.element((view, movable), extents, indices, outside);
@@ -118,10 +123,32 @@ impl Translator<'_, '_, '_> {
                 }
             });
         }
+        self.element_at(block, place, indices.len())
+    }
+
+    /// The address of an element that is there.
+    fn element_inside(&mut self, view: Value, extents: &[Register], indices: &[Register]) -> Value {
+        let mut place = None;
+        for (dimension, index) in indices.iter().enumerate() {
+            let index = self.get(*index);
+            place = Some(match place {
+                None => index,
+                Some(before) => {
+                    let extent = self.get(extents[dimension]);
+                    let row = self.body.ins().imul(before, extent);
+                    self.body.ins().iadd(row, index)
+                }
+            });
+        }
+        self.element_at(view, place, indices.len())
+    }
+
+    /// The address of the element of this number.
+    fn element_at(&mut self, block: Value, place: Option<Value>, dimensions: usize) -> Value {
         let place = place.unwrap_or(block);
         let bytes = self.body.ins().ishl_imm_u(place, 3);
         let start = self.body.ins().iadd(block, bytes);
-        self.body.ins().iadd_imm_s(start, i64::from(EXTENTS) + 8 * indices.len() as i64)
+        self.body.ins().iadd_imm_s(start, i64::from(EXTENTS) + 8 * dimensions as i64)
     }
 
     /// A block for what seldom happens.

@@ -59,10 +59,12 @@ impl Step<'_, '_, '_> {
             Binary::Add | Binary::AddUnchecked => x.checked_add(y),
             Binary::Subtract | Binary::SubtractUnchecked => x.checked_sub(y),
             Binary::Multiply | Binary::MultiplyUnchecked => x.checked_mul(y),
-            Binary::Divide | Binary::Div | Binary::Mod if y == 0 => {
+            Binary::Divide | Binary::DivideUnchecked | Binary::Div | Binary::Mod if y == 0 => {
                 return Err(self.fault(Fault::DivisionByZero, 0));
             }
-            Binary::Divide | Binary::Div => floored(x, y).map(|(quotient, _)| quotient),
+            Binary::Divide | Binary::DivideUnchecked | Binary::Div => {
+                floored(x, y).map(|(quotient, _)| quotient)
+            }
             // The only quotient that does not fit is of a division without rest.
             Binary::Mod => Some(floored(x, y).map_or(0, |(_, rest)| rest)),
             comparison => return Ok(compare(comparison, &x, &y)),
@@ -78,7 +80,7 @@ impl Step<'_, '_, '_> {
             Binary::Add => x + y,
             Binary::Subtract => x - y,
             Binary::Multiply => x * y,
-            Binary::Divide | Binary::Div | Binary::Mod => {
+            Binary::Divide | Binary::DivideUnchecked | Binary::Div | Binary::Mod => {
                 if y == 0.0 {
                     return Err(self.fault(Fault::DivisionByZero, 0));
                 }

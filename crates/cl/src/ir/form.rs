@@ -263,7 +263,7 @@ words! {
     Binary {
         Add "add" Subtract "subtract" Multiply "multiply" AddUnchecked "add-unchecked"
         SubtractUnchecked "subtract-unchecked" MultiplyUnchecked "multiply-unchecked"
-        Divide "divide" Div "div"
+        Divide "divide" DivideUnchecked "divide-unchecked" Div "div"
         Mod "mod" Equal "equal" NotEqual "not-equal" Less "less" LessEqual "less-equal"
         Greater "greater" GreaterEqual "greater-equal"
     }

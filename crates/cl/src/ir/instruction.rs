@@ -15,8 +15,8 @@ pub enum Instruction {
     Constant { to: Register, value: Constant },
     /// `to = from`, of the same type.
     Copy { to: Register, from: Register },
-    /// The register keeps its value; code may hold it elsewhere from here on.
-    Split { register: Register },
+    /// The registers keep their values; code may hold them elsewhere from here on.
+    Split { registers: Vec<Register> },
     /// `to = a operator b`; INTEGER arithmetic faults on overflow and division by zero.
     Binary { to: Register, operator: Binary, a: Register, b: Register },
     /// `to = operator a`.
@@ -68,13 +68,15 @@ pub enum Instruction {
     ArrayView { to: Register, array: Place },
     /// `to =` extent of the dimension (from 0) of a view.
     ViewExtent { to: Register, view: Register, dimension: u8 },
-    /// As `ArrayElement`, by a view of the array, and its extents if they are in registers.
+    /// As `ArrayElement`, by a view of the array, and its extents if they are in registers;
+    /// `checked` unless the indices are known to be inside.
     ViewElement {
         to: Register,
         array: Place,
         view: Register,
         extents: Vec<Register>,
         indices: Vec<Register>,
+        checked: bool,
     },
     /// `to =` address of the element, made (zero, empty) if `access` says so, else a fault if
     /// missing.
@@ -198,6 +200,8 @@ pub enum Binary {
     MultiplyUnchecked,
     /// `/` on REAL; a fault for zero.
     Divide,
+    /// [`Binary::Divide`] where the divisor is known not to be zero: no check.
+    DivideUnchecked,
     /// DIV: rounds down; a fault for zero and on overflow.
     Div,
     /// MOD: `a - (a DIV b) * b`; a fault for zero.

@@ -260,7 +260,7 @@ macro_rules! instructions {
 instructions! {
     Constant { to Write, value Read } "constant"
     Copy { to Write, from Read } "copy"
-    Split { register Read } "split"
+    Split { registers Read } "split"
     Binary { to Write, operator Read, a Read, b Read } "binary"
     Unary { to Write, operator Read, a Read } "unary"
     Convert { to Write, conversion Read, a Read } "convert"
@@ -283,7 +283,8 @@ instructions! {
     ArrayElement { to Write, array Read, indices Read } "array-element"
     ArrayView { to Write, array Read } "array-view"
     ViewExtent { to Write, view Read, dimension Read } "view-extent"
-    ViewElement { to Write, array Read, view Read, extents Read, indices Read } "view-element"
+    ViewElement { to Write, array Read, view Read, extents Read, indices Read, checked Read }
+        "view-element"
     Element { to Write, collection Read, shape Read, keys Read, access Read } "element"
     ElementExists { to Write, collection Read, shape Read, keys Read } "element-exists"
     ElementDelete { collection Read, keys Read } "element-delete"

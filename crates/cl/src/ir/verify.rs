@@ -309,12 +309,15 @@ impl Verifier<'_> {
                 self.is(*to, Integer);
                 self.is(*view, Address);
             }
-            Instruction::ViewElement { to, array, view, extents, indices } => {
+            Instruction::ViewElement { to, array, view, extents, indices, checked } => {
                 self.is(*to, Address);
                 self.is(*view, Address);
                 self.array(*array, indices.len());
                 if ![0, indices.len()].contains(&extents.len()) {
                     self.fault("extents of other dimensions");
+                }
+                if !checked && indices.len() > 1 && extents.is_empty() {
+                    self.fault("no extents");
                 }
                 extents.iter().chain(indices).for_each(|it| self.is(*it, Integer));
             }
@@ -399,13 +402,13 @@ impl Verifier<'_> {
     }
 
     fn binary(&mut self, to: Register, operator: Binary, a: Register, b: Register) {
-        use Binary::{Add, Div, Divide, Mod, Multiply, Subtract};
+        use Binary::{Add, Div, Divide, DivideUnchecked, Mod, Multiply, Subtract};
         use Binary::{AddUnchecked, MultiplyUnchecked, SubtractUnchecked};
         let ty = self.function.registers[a];
         self.is(b, ty);
         let fits = match operator {
             Add | Subtract | Multiply => matches!(ty, Type::Integer | Type::Real),
-            Divide => ty == Type::Real,
+            Divide | DivideUnchecked => ty == Type::Real,
             AddUnchecked | SubtractUnchecked | MultiplyUnchecked | Div | Mod => ty == Type::Integer,
             _ => ty != Type::Address,
         };

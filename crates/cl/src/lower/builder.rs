@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tidemill_stdx::diag::Span;
-use tidemill_stdx::id::{Id, IdSet, IdVec};
+use tidemill_stdx::id::IdVec;
 
 use crate::ir::{
     Block, BlockId, Constant, Function, FunctionId, Instruction, Local, LocalId, Place, Register,
@@ -37,7 +37,6 @@ pub(super) struct Builder<'c, 'a> {
     pub(super) homes: BTreeMap<Key, Home>,
     /// Finished blocks; those still without terminator are none.
     blocks: IdVec<BlockId, Option<Block>>,
-    rare: IdSet<BlockId>,
     current: BlockId,
     instructions: Vec<(Instruction, Span)>,
     /// Whether the current block has got its terminator: what follows is never reached.
@@ -66,7 +65,6 @@ impl<'c, 'a> Builder<'c, 'a> {
             function,
             homes: BTreeMap::new(),
             blocks,
-            rare: IdSet::new(),
             current,
             instructions: Vec::new(),
             ended: false,
@@ -123,33 +121,17 @@ impl<'c, 'a> Builder<'c, 'a> {
         self.blocks.push(None)
     }
 
-    /// A block to be begun later that is seldom reached.
-    pub(super) fn rare_block(&mut self) -> BlockId {
-        let block = self.block();
-        self.rare.insert(block);
-        block
-    }
-
     /// How many blocks there are, those to be begun later too.
     pub(super) fn block_count(&self) -> usize {
         self.blocks.len()
-    }
-
-    /// The blocks that have been made since there were so many, as far as they have ended, and one
-    /// that was made before.
-    pub(super) fn finished(&self, since: usize, one: BlockId) -> impl Iterator<Item = &Block> {
-        let blocks = self.blocks.iter_enumerated();
-        let asked = blocks.filter(move |(id, _)| id.index() >= since || *id == one);
-        asked.filter_map(|(_, block)| block.as_ref())
     }
 
     /// Ends the current block.
     pub(super) fn end(&mut self, terminator: Terminator) {
         if !self.ended {
             let instructions = std::mem::take(&mut self.instructions);
-            let is_rare = self.rare.contains(self.current);
-            self.blocks[self.current] =
-                Some(Block { instructions, terminator: (terminator, self.span), is_rare });
+            let terminator = (terminator, self.span);
+            self.blocks[self.current] = Some(Block { instructions, terminator, is_rare: false });
             self.ended = true;
         }
     }

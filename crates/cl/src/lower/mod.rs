@@ -22,6 +22,7 @@ mod place;
 mod routine;
 mod routines;
 mod statement;
+mod strides;
 mod walk;
 
 use routines::Routines;
@@ -32,6 +33,8 @@ struct Context<'a> {
     routines: Routines,
     procedures: BTreeMap<ProcedureId, FunctionId>,
     program: ir::Program,
+    /// The loops of FOR that count in registers.
+    counted: Vec<strides::Counted>,
 }
 
 /// Lowers a program without errors.
@@ -41,8 +44,8 @@ pub fn lower(tree: &Program) -> ir::Program {
         entry: tree.entry,
         ..ir::Program::default()
     };
-    let mut context =
-        Context { tree, routines: Routines::of(tree), procedures: BTreeMap::new(), program };
+    let (routines, procedures, counted) = (Routines::of(tree), BTreeMap::new(), Vec::new());
+    let mut context = Context { tree, routines, procedures, program, counted };
     for (id, procedure) in tree.procedures.iter_enumerated() {
         let name = procedure.name.clone();
         let function = context.reserve(name, procedure.component, Kind::Procedure);
@@ -95,6 +98,7 @@ pub fn lower(tree: &Program) -> ir::Program {
         let function = context.procedures[&id];
         routine::lower(&mut context, function, Routine::Procedure(id), &procedure.body);
     }
+    strides::run(&mut context.program, &context.counted);
     context.program
 }
 

@@ -16,12 +16,11 @@
 //! first: in others a round takes so long that nothing is gained, and frames would grow by what is
 //! kept.
 
-use tidemill_stdx::diag::Span;
-
 use crate::ir::graph::{Graph, Loop};
 use crate::ir::memory::{Effects, Memory, is_suspended_at};
 use crate::ir::suspending::Suspending;
-use crate::ir::{Block, BlockId, Function, Instruction, Place, Register, Terminator, Type};
+use crate::ir::{Block, Function, Instruction, Place, Register, Type};
+use crate::optimise::preheader;
 
 /// Arrays of several dimensions in a loop whose extents are in registers, too: they are factors of
 /// addresses. Those of one dimension are compared where they are.
@@ -137,7 +136,7 @@ impl Hoist<'_> {
     /// Loads on every way into the loop.
     fn load_before(&mut self, one: &Loop, arrays: &[Viewed], scalars: &[Scalar]) {
         let span = self.function.blocks[one.head].terminator.1;
-        let block = self.before(one, span);
+        let block = preheader::before(self.function, one, span);
         let instructions = &mut self.function.blocks[block].instructions;
         for it in arrays {
             instructions.push((Instruction::ArrayView { to: it.view, array: it.array }, span));
@@ -150,31 +149,6 @@ impl Hoist<'_> {
             instructions.push((Instruction::Load { to: it.register, from: it.place }, span));
         }
     }
-
-    /// A block at whose end every way into the loop goes on to its head and nowhere else.
-    fn before(&mut self, one: &Loop, span: Span) -> BlockId {
-        let outside: Vec<BlockId> = self
-            .graph
-            .predecessors(one.head)
-            .iter()
-            .copied()
-            .filter(|block| !one.blocks.contains(*block))
-            .collect();
-        if let [only] = outside[..]
-            && matches!(self.function.blocks[only].terminator.0, Terminator::Jump(_))
-        {
-            return only;
-        }
-        let is_rare = self.function.blocks[one.head].is_rare;
-        let terminator = (Terminator::Jump(one.head), span);
-        let before =
-            self.function.blocks.push(Block { instructions: Vec::new(), terminator, is_rare });
-        for block in outside {
-            let terminator = &mut self.function.blocks[block].terminator.0;
-            terminator.lead(|target| if target == one.head { before } else { target });
-        }
-        before
-    }
 }
 
 fn rewrite(block: &mut Block, arrays: &[Viewed], scalars: &[Scalar]) {
@@ -185,7 +159,14 @@ fn rewrite(block: &mut Block, arrays: &[Viewed], scalars: &[Scalar]) {
                 match arrays.iter().find(|it| it.array == array) {
                     Some(it) if it.dimensions == indices.len() => {
                         let (view, extents) = (it.view, it.extents.clone());
-                        Instruction::ViewElement { to, array, view, extents, indices }
+                        Instruction::ViewElement {
+                            to,
+                            array,
+                            view,
+                            extents,
+                            indices,
+                            checked: true,
+                        }
                     }
                     _ => Instruction::ArrayElement { to, array, indices },
                 }

@@ -8,6 +8,7 @@
 //! * [`hoist`]: what loops find in memory again and again is loaded once before them.
 //! * [`reuse`]: what has been computed, checked or loaded is not again.
 //! * [`ranges`]: arithmetic whose results fit is not checked.
+//! * [`version`]: places in arrays that can be tested before a loop are not in it.
 //! * [`split`]: live ranges end and begin anew where loops without calls do.
 
 use crate::ir::graph::Graph;
@@ -17,10 +18,12 @@ use crate::ir::{Block, Function, Program, Terminator};
 
 mod hoist;
 mod inline;
+mod preheader;
 mod ranges;
 mod reuse;
 mod rotate;
 mod split;
+mod version;
 
 /// The program with all passes applied.
 pub fn optimise(program: &Program) -> Program {
@@ -32,7 +35,10 @@ pub fn optimise(program: &Program) -> Program {
         rotate::run(function);
         hoist::run(function, &effects, &suspending);
         reuse::run(function, &effects, &suspending);
-        ranges::run(function);
+        let tested = ranges::run(function);
+        if version::run(function, &tested) {
+            ranges::run(function);
+        }
         split::run(function);
     }
     better

@@ -12,7 +12,7 @@
 //! the part within the loop is a range of its own, which no call touches.
 //!
 //! Loops whose instructions are all inline are looked at, outer ones first; those within them are
-//! part of the same range.
+//! part of the same range. What checkpoints need, which is in no register, is split with the rest.
 
 use tidemill_stdx::hash::Map;
 use tidemill_stdx::id::{IdSet, IdVec};
@@ -36,6 +36,10 @@ pub(super) fn run(function: &mut Function) {
     let graph = Graph::of(function);
     let loops = inline_loops(function, &graph);
     if loops.is_empty() {
+        return;
+    }
+    let blocks = function.blocks.iter().flat_map(|block| &block.instructions);
+    if blocks.filter(|(instruction, _)| !instruction.is_inline()).count() <= CUTS as usize {
         return;
     }
     let liveness = Liveness::of(function);
@@ -117,15 +121,11 @@ fn split(function: &mut Function, liveness: &Liveness, loops: &[Inline]) {
             for one in [left, entered].into_iter().flatten().map(|index| &loops[index]) {
                 ranges.extend(one.used.iter().filter(|register| live.contains(*register)));
             }
-            if ranges.is_empty() {
-                return target;
-            }
             *made.entry((left, entered, target)).or_insert_with(|| {
                 let (is_rare, span) =
                     (function.blocks[target].is_rare, function.blocks[target].terminator.1);
-                let instructions =
-                    ranges.iter().map(|register| (Instruction::Split { register }, span));
-                let instructions = instructions.collect();
+                let registers = ranges.iter().collect();
+                let instructions = vec![(Instruction::Split { registers }, span)];
                 let terminator = (Terminator::Jump(target), span);
                 function.blocks.push(Block { instructions, terminator, is_rare })
             })

@@ -5,9 +5,22 @@
 //! extents, and a sum that has been made fits), and from the conditions of branches: where `i < n`
 //! holds, `i + 1` fits. Heads of loops are widened and then narrowed (Cousot and Cousot, *Abstract
 //! Interpretation*). Registers belong to the process, so no suspension changes one.
+//!
+//! Bounds that are other registers or extents are followed beside the ranges: `j` of a loop to
+//! `n - 1` is at most `n - 1`, and what has been found in an array is below its extent. So a second
+//! look at the same place, or at one below it, needs no test; and what [`version`](super::version)
+//! can test before a loop is collected for it.
 
 use tidemill_stdx::hash::Map;
 use tidemill_stdx::id::{IdSet, IdVec};
+
+pub(super) mod bound;
+mod range;
+mod state;
+
+use bound::{Bound, Limit};
+use range::{ELEMENTS_MAX, Range, arithmetic};
+use state::State;
 
 use crate::ir::graph::Graph;
 use crate::ir::liveness::Liveness;
@@ -24,69 +37,8 @@ const ROUNDS: usize = 2;
 /// Rounds after which nothing is said about a function: its loops have ways in past their heads.
 const ROUNDS_MAX: usize = 50;
 
-/// The most elements of an array: the run-time makes none with more.
-const ELEMENTS_MAX: i64 = (1 << 56) - 1;
-
-/// The numbers from `low` to `high`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Range {
-    low: i64,
-    high: i64,
-}
-
-/// Every INTEGER.
-const ALL: Range = Range { low: i64::MIN, high: i64::MAX };
-/// What an element's index can be.
-const INDEX: Range = Range { low: 0, high: ELEMENTS_MAX - 1 };
-
-impl Range {
-    fn of(value: i64) -> Range {
-        Range { low: value, high: value }
-    }
-
-    fn union(self, other: Range) -> Range {
-        Range { low: self.low.min(other.low), high: self.high.max(other.high) }
-    }
-
-    /// None if they share nothing.
-    fn intersection(self, other: Range) -> Option<Range> {
-        let both = Range { low: self.low.max(other.low), high: self.high.min(other.high) };
-        (both.low <= both.high).then_some(both)
-    }
-
-    /// The results of an operator on the ends of two ranges, which are those of all between them,
-    /// and whether all fit.
-    fn ends(self, other: Range, operator: impl Fn(i128, i128) -> i128) -> (Range, bool) {
-        let pairs = [
-            (self.low, other.low),
-            (self.low, other.high),
-            (self.high, other.low),
-            (self.high, other.high),
-        ];
-        let results = pairs.map(|(a, b)| operator(i128::from(a), i128::from(b)));
-        let (low, high) = results.iter().fold((i128::MAX, i128::MIN), |(low, high), &result| {
-            (low.min(result), high.max(result))
-        });
-        let fit = |value: i128| {
-            i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
-        };
-        let fits = low >= i128::from(i64::MIN) && high <= i128::from(i64::MAX);
-        (Range { low: fit(low), high: fit(high) }, fits)
-    }
-
-    /// What has grown goes on to the end, or to a bound that many things have.
-    fn widened(self, before: Range) -> Range {
-        let low = match self.low {
-            low if low >= before.low => low,
-            0.. => 0,
-            _ => i64::MIN,
-        };
-        Range { low, high: if self.high > before.high { i64::MAX } else { self.high } }
-    }
-}
-
-/// The ranges of registers at a place; those that are missing may be any number.
-type State = Map<Register, Range>;
+/// A number up to which arrays usually go: what is known to be below more is known of any INTEGER.
+const NEAR: i64 = 1 << 31;
 
 /// Two registers that have been compared.
 #[derive(Debug, Clone, Copy)]
@@ -106,45 +58,83 @@ struct Analysis<'a> {
     entries: IdVec<BlockId, Option<State>>,
 }
 
-/// Takes the checks out of what fits.
-pub(super) fn run(function: &mut Function) {
-    let has_arithmetic =
-        function.blocks.iter().flat_map(|block| &block.instructions).any(|(instruction, _)| {
-            matches!(
-                instruction,
-                Instruction::Binary {
-                    operator: Binary::Add | Binary::Subtract | Binary::Multiply,
-                    ..
-                }
-            )
-        });
-    if !has_arithmetic || function.blocks.len() > BLOCKS_MAX {
-        return;
+/// An element of a view whose place in the array could be tested earlier.
+#[derive(Debug, Clone)]
+pub(super) struct Tested {
+    /// Its instruction.
+    pub(super) at: (BlockId, usize),
+    /// By dimension: what the index, which is not below 0, is known to be at most.
+    pub(super) most: Vec<Most>,
+}
+
+/// What a number is at most.
+#[derive(Debug, Clone)]
+pub(super) struct Most {
+    pub(super) number: Option<i64>,
+    pub(super) bounds: Vec<Bound>,
+}
+
+/// Takes the checks out of what fits, and gives the elements that are still tested.
+pub(super) fn run(function: &mut Function) -> Vec<Tested> {
+    if !has_checks(function) || function.blocks.len() > BLOCKS_MAX {
+        return Vec::new();
     }
-    let mut found = Vec::new();
+    let (mut found, mut tested) = (Vec::new(), Vec::new());
     {
         let graph = Graph::of(function);
         let mut analysis = Analysis::of(function, &graph);
         if !analysis.solve(&graph) {
-            return;
+            return Vec::new();
         }
         for (id, block) in function.blocks.iter_enumerated() {
             let Some(mut state) = analysis.entries[id].clone() else { continue };
             for (index, (instruction, _)) in block.instructions.iter().enumerate() {
-                if let Some(unchecked) = analysis.unchecked(&state, instruction) {
-                    found.push((id, index, unchecked));
+                let at = (id, index);
+                match analysis.unchecked(&state, instruction) {
+                    Some(unchecked) => found.push((at, unchecked)),
+                    None => {
+                        tested.extend(most(&state, instruction).map(|it| Tested { at, most: it }))
+                    }
                 }
                 analysis.pass(&mut state, instruction);
             }
         }
     }
-    for (block, index, unchecked) in found {
-        if let (Instruction::Binary { operator, .. }, _) =
-            &mut function.blocks[block].instructions[index]
-        {
-            *operator = unchecked;
-        }
+    for ((block, index), unchecked) in found {
+        function.blocks[block].instructions[index].0 = unchecked;
     }
+    tested
+}
+
+fn has_checks(function: &Function) -> bool {
+    let mut instructions = function.blocks.iter().flat_map(|block| &block.instructions);
+    instructions.any(|(instruction, _)| match instruction {
+        Instruction::Binary { operator, .. } => unchecked(*operator).is_some(),
+        Instruction::ViewElement { .. } => true,
+        _ => false,
+    })
+}
+
+/// The operator without its check.
+fn unchecked(operator: Binary) -> Option<Binary> {
+    Some(match operator {
+        Binary::Add => Binary::AddUnchecked,
+        Binary::Subtract => Binary::SubtractUnchecked,
+        Binary::Multiply => Binary::MultiplyUnchecked,
+        Binary::Divide => Binary::DivideUnchecked,
+        _ => return None,
+    })
+}
+
+/// What the indices of an element are at most, if none is below 0.
+fn most(state: &State, instruction: &Instruction) -> Option<Vec<Most>> {
+    let Instruction::ViewElement { indices, checked: true, .. } = instruction else { return None };
+    let most = |index: &Register| {
+        let Range { low: 0.., high } = state.range(*index) else { return None };
+        let number = (high <= NEAR).then_some(high);
+        Some(Most { number, bounds: state.bounds(*index) })
+    };
+    indices.iter().map(most).collect()
 }
 
 impl<'a> Analysis<'a> {
@@ -184,7 +174,7 @@ impl<'a> Analysis<'a> {
                 let Some(mut entry) = self.entry(graph, block) else { continue };
                 if let Some(before) = &self.entries[block] {
                     if round >= ROUNDS && self.assigned.contains_key(&block) {
-                        entry = widened(&entry, before);
+                        entry.widen(before);
                     }
                     if entry == *before {
                         continue;
@@ -213,7 +203,7 @@ impl<'a> Analysis<'a> {
         let (mut entry, mut outside) = (None, None);
         for &before in graph.predecessors(block) {
             let Some(mut state) = self.end(before, block) else { continue };
-            state.retain(|register, _| self.liveness.at_start(block).contains(*register));
+            state.retain(self.liveness.at_start(block));
             if !graph.dominates(block, before) {
                 outside = Some(joined(outside, &state));
             }
@@ -222,9 +212,7 @@ impl<'a> Analysis<'a> {
         if let (Some(assigned), Some(outside), Some(entry)) =
             (self.assigned.get(&block), outside, &mut entry)
         {
-            entry.retain(|register, _| assigned.contains(*register));
-            let unchanged = outside.iter().filter(|it| !assigned.contains(*it.0));
-            entry.extend(unchanged.map(|(register, range)| (*register, *range)));
+            entry.restore(outside, assigned);
         }
         entry
     }
@@ -263,51 +251,80 @@ impl<'a> Analysis<'a> {
         if !self.is_integer(a) || a == b {
             return Some(());
         }
-        let (x, y) = (range(state, a), range(state, b));
+        let (x, y) = (state.range(a), state.range(b));
         let below = |high: i64| Range { low: i64::MIN, high };
         let above = |low: i64| Range { low, high: i64::MAX };
+        let all = Range::ALL;
         let (for_a, for_b) = match operator {
             Binary::Less => (below(y.high.checked_sub(1)?), above(x.low.checked_add(1)?)),
             Binary::LessEqual => (below(y.high), above(x.low)),
             Binary::Greater => (above(y.low.checked_add(1)?), below(x.high.checked_sub(1)?)),
             Binary::GreaterEqual => (above(y.low), below(x.high)),
             Binary::Equal => (y, x),
-            _ => (ALL, ALL),
+            _ => (all, all),
         };
-        set(state, a, x.intersection(for_a)?);
-        set(state, b, y.intersection(for_b)?);
+        state.set_range(a, x.intersection(for_a)?);
+        state.set_range(b, y.intersection(for_b)?);
+        match operator {
+            Binary::Less => bound(state, a, b, -1),
+            Binary::LessEqual => bound(state, a, b, 0),
+            Binary::Greater => bound(state, b, a, -1),
+            Binary::GreaterEqual => bound(state, b, a, 0),
+            Binary::Equal => {
+                bound(state, a, b, 0);
+                bound(state, b, a, 0);
+            }
+            _ => {}
+        }
         Some(())
     }
 
-    /// The operator without check, if the result fits.
-    fn unchecked(&self, state: &State, instruction: &Instruction) -> Option<Binary> {
-        let Instruction::Binary { operator, a, b, .. } = instruction else { return None };
-        let unchecked = match operator {
-            Binary::Add => Binary::AddUnchecked,
-            Binary::Subtract => Binary::SubtractUnchecked,
-            Binary::Multiply => Binary::MultiplyUnchecked,
-            _ => return None,
-        };
-        let fits =
-            self.is_integer(*a) && arithmetic(*operator, range(state, *a), range(state, *b)).1;
-        fits.then_some(unchecked)
+    /// The instruction without check, if it needs none.
+    fn unchecked(&self, state: &State, instruction: &Instruction) -> Option<Instruction> {
+        match instruction {
+            Instruction::Binary { to, operator, a, b } => {
+                let (x, y) = (state.range(*a), state.range(*b));
+                let fits = match operator {
+                    Binary::Divide => y.low > 0 || y.high < 0,
+                    _ => self.is_integer(*a) && arithmetic(*operator, x, y).1,
+                };
+                let operator = unchecked(*operator).filter(|_| fits)?;
+                Some(Instruction::Binary { to: *to, operator, a: *a, b: *b })
+            }
+            Instruction::ViewElement { to, array, view, extents, indices, checked: true } => {
+                let mut all = (0..).zip(indices);
+                let is_inside = all.all(|(dimension, index)| {
+                    state.range(*index).low >= 0 && state.is_below(*index, *view, dimension)
+                });
+                is_inside.then(|| Instruction::ViewElement {
+                    to: *to,
+                    array: *array,
+                    view: *view,
+                    extents: extents.clone(),
+                    indices: indices.clone(),
+                    checked: false,
+                })
+            }
+            _ => None,
+        }
     }
 
     /// Goes on behind the instruction.
     fn pass(&self, state: &mut State, instruction: &Instruction) {
         let result = match instruction {
             Instruction::Constant { value: Constant::Integer(value), .. } => Range::of(*value),
-            Instruction::Copy { from, .. } => range(state, *from),
+            Instruction::Copy { from, .. } => state.range(*from),
             Instruction::Binary { operator, a, b, .. } if self.is_integer(*a) => {
-                arithmetic(*operator, range(state, *a), range(state, *b)).0
+                arithmetic(*operator, state.range(*a), state.range(*b)).0
             }
             Instruction::Unary { operator: Unary::Negate, a, .. } if self.is_integer(*a) => {
-                arithmetic(Binary::Subtract, Range::of(0), range(state, *a)).0
+                arithmetic(Binary::Subtract, Range::of(0), state.range(*a)).0
             }
-            Instruction::Convert { conversion, .. } => match conversion {
+            Instruction::Convert { conversion, a, .. } => match conversion {
                 Conversion::CharacterToInteger => Range { low: 0, high: 255 },
                 Conversion::BooleanToInteger => Range { low: 0, high: 1 },
-                _ => ALL,
+                Conversion::IntegerToReal => state.range(*a),
+                _ => Range::ALL,
             },
             Instruction::TextLength { .. } => Range { low: 0, high: i64::from(u32::MAX) },
             Instruction::ViewExtent { view, .. } if self.vectors.contains(*view) => {
@@ -316,75 +333,77 @@ impl<'a> Analysis<'a> {
             Instruction::ArrayLength { .. } | Instruction::ViewExtent { .. } => {
                 Range { low: 0, high: i64::MAX }
             }
-            _ => ALL,
+            _ => Range::ALL,
         };
+        let bounds = bounds_of_result(state, instruction);
         match instruction {
-            Instruction::ArrayElement { indices, .. }
-            | Instruction::ViewElement { indices, .. } => {
-                indices.iter().for_each(|index| within(state, *index, INDEX));
+            Instruction::ArrayElement { indices, .. } => {
+                indices.iter().for_each(|index| state.within(*index, Range::INDEX));
+            }
+            Instruction::ViewElement { view, indices, .. } => {
+                for (dimension, index) in (0..).zip(indices) {
+                    state.within(*index, Range::INDEX);
+                    let limit = Limit::Extent(*view, dimension);
+                    state.bound(*index, Bound { limit, by: -1 });
+                }
             }
             Instruction::ArrayNew { extents, .. } => {
                 let high = if extents.len() == 1 { ELEMENTS_MAX } else { i64::MAX };
-                extents.iter().for_each(|extent| within(state, *extent, Range { low: 0, high }));
+                extents.iter().for_each(|extent| state.within(*extent, Range { low: 0, high }));
             }
             _ => {}
         }
-        instruction.assigned(|register| match self.is_integer(register) {
-            true => set(state, register, result),
-            false => _ = state.remove(&register),
+        instruction.assigned(|register| {
+            state.forget(register);
+            state.set_range(register, result);
+            bounds.iter().for_each(|it| state.bound(register, *it));
         });
     }
 }
 
-/// A value that has just been found to be in a range.
-fn within(state: &mut State, register: Register, bounds: Range) {
-    // Where it never is, nothing comes after.
-    let both = range(state, register).intersection(bounds).unwrap_or(bounds);
-    set(state, register, both);
-}
-
-fn range(state: &State, register: Register) -> Range {
-    state.get(&register).copied().unwrap_or(ALL)
-}
-
-fn set(state: &mut State, register: Register, range: Range) {
-    match range {
-        ALL => _ = state.remove(&register),
-        range => _ = state.insert(register, range),
+/// `a <= b + by`.
+fn bound(state: &mut State, a: Register, b: Register, by: i64) {
+    for it in state.bounds(b).into_iter().filter_map(|it| it.raised(by)) {
+        state.bound(a, it);
     }
 }
 
-/// The range of a result, and whether every result fits. What does not fit is a fault, so the rest
-/// is what follows.
-fn arithmetic(operator: Binary, a: Range, b: Range) -> (Range, bool) {
-    match operator {
-        Binary::Add | Binary::AddUnchecked => a.ends(b, |a, b| a + b),
-        Binary::Subtract | Binary::SubtractUnchecked => a.ends(b, |a, b| a - b),
-        Binary::Multiply | Binary::MultiplyUnchecked => a.ends(b, |a, b| a * b),
-        Binary::Div if b.low > 0 => a.ends(b, i128::div_euclid),
-        Binary::Mod if b.low > 0 => (Range { low: 0, high: b.high - 1 }, true),
-        _ => (ALL, false),
+/// What the one result of the instruction is at most, in what held before it.
+fn bounds_of_result(state: &State, instruction: &Instruction) -> Vec<Bound> {
+    let raised = |register: Register, by: i64| -> Vec<Bound> {
+        state.bounds(register).into_iter().filter_map(|it| it.raised(by)).collect()
+    };
+    match *instruction {
+        Instruction::Copy { from, .. } => state.bounds(from),
+        Instruction::Binary { operator, a, b, .. } => match operator {
+            Binary::Add | Binary::AddUnchecked => {
+                let mut bounds = raised(a, state.range(b).high);
+                bounds.extend(raised(b, state.range(a).high));
+                bounds
+            }
+            Binary::Subtract | Binary::SubtractUnchecked => {
+                state.range(b).low.checked_neg().map_or_else(Vec::new, |by| raised(a, by))
+            }
+            Binary::Div if state.range(a).low >= 0 && state.range(b).low > 0 => state.bounds(a),
+            Binary::Mod if state.range(b).low > 0 => raised(b, -1),
+            _ => Vec::new(),
+        },
+        Instruction::ViewExtent { view, dimension, .. } => {
+            vec![Bound { limit: Limit::Extent(view, dimension), by: 0 }]
+        }
+        _ => Vec::new(),
     }
 }
 
 /// What holds where either does.
 fn joined(all: Option<State>, state: &State) -> State {
-    let Some(mut all) = all else { return state.clone() };
-    all.retain(|register, range| {
-        *range = state.get(register).map_or(ALL, |other| range.union(*other));
-        *range != ALL
-    });
-    all
-}
-
-fn widened(entry: &State, before: &State) -> State {
-    let mut wide = State::default();
-    for (register, range) in entry {
-        if let Some(old) = before.get(register) {
-            set(&mut wide, *register, range.union(*old).widened(*old));
+    match all {
+        Some(mut all) => {
+            all.join(state);
+            all
         }
+        None => state.clone(),
     }
-    wide
 }
 
 /// The comparison whose result a register has at the end of a block.

@@ -123,7 +123,7 @@ function fn0 "Main.BEGIN" component0 begin [] -
     array-new @0 array integer 2 [%1 %1] ~0:0..1
     array-view %0 @0 ~0:0..1
     checkpoint ~0:0..1
-    view-element %2 @0 %0 [] [%1 %1] ~0:0..1
+    view-element %2 @0 %0 [] [%1 %1] true ~0:0..1
     return - ~0:0..1
 entry component0
 "#;

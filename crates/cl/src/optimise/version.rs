@@ -19,8 +19,8 @@ use crate::ir::{
     Binary, Block, BlockId, Constant, Function, Instruction, Register, Terminator, Type,
 };
 use crate::optimise::preheader;
-use crate::optimise::ranges::Tested;
 use crate::optimise::ranges::bound::Limit;
+use crate::optimise::ranges::{Most, Tested};
 
 /// Instructions of a loop at most.
 const SIZE_MAX: usize = 1000;
@@ -47,8 +47,9 @@ struct Plan {
     of: Loop,
     tests: BTreeMap<Subject, i64>,
     elements: Vec<(BlockId, usize)>,
-    /// Whether results in it are tested that fit if the numbers tested are [`NEAR`].
-    has_arithmetic: bool,
+    /// Registers with bounds of indices, if results are tested that fit where these are below
+    /// [`NEAR`].
+    near: BTreeSet<Register>,
 }
 
 /// Versions loops for the elements that are tested; whether there was one.
@@ -91,7 +92,7 @@ impl Plan {
         });
         drop(instructions);
         let (tests, elements) = (BTreeMap::new(), Vec::new());
-        let mut plan = Plan { of, tests, elements, has_arithmetic };
+        let mut plan = Plan { of, tests, elements, near: BTreeSet::new() };
         for element in tested.iter().filter(|it| plan.of.blocks.contains(it.at.0)) {
             let (block, index) = element.at;
             let (Instruction::ViewElement { view, extents, .. }, _) =
@@ -105,11 +106,7 @@ impl Plan {
             }
             let tests = (0..).zip(&element.most).map(|(dimension, most)| {
                 let view = *view;
-                let bound = most.bounds.iter().find_map(|bound| match bound.limit {
-                    Limit::Register(than) if !assigned.contains(than) => Some((than, bound.by)),
-                    _ => None,
-                });
-                match (bound, most.number) {
+                match (limits(most, &assigned).next(), most.number) {
                     (Some((than, by)), _) => {
                         Some((Subject { view, dimension, than: Some(than) }, by))
                     }
@@ -122,6 +119,10 @@ impl Plan {
                 *most = by.max(*most);
             }
             plan.elements.push(element.at);
+            if has_arithmetic {
+                let limits = element.most.iter().flat_map(|most| limits(most, &assigned));
+                plan.near.extend(limits.map(|limit| limit.0));
+            }
         }
         plan
     }
@@ -158,12 +159,8 @@ impl Plan {
         for (subject, by) in self.tests.iter().rev() {
             next = test(function, *subject, *by, (next, slow));
         }
-        if self.has_arithmetic {
-            let registers: BTreeSet<Register> =
-                self.tests.keys().filter_map(|subject| subject.than).collect();
-            for register in registers {
-                next = test_near(function, register, (next, slow));
-            }
+        for register in &self.near {
+            next = test_near(function, *register, (next, slow));
         }
         function.blocks[before].terminator.0 = Terminator::Jump(next);
     }
@@ -184,6 +181,18 @@ impl Plan {
         }
         copy_of(self.of.head)
     }
+}
+
+/// The registers that a loop leaves alone of those which a number is bounded by, and what is added
+/// to them.
+fn limits<'a>(
+    most: &'a Most,
+    assigned: &'a IdSet<Register>,
+) -> impl Iterator<Item = (Register, i64)> + 'a {
+    most.bounds.iter().filter_map(|bound| match bound.limit {
+        Limit::Register(than) if !assigned.contains(than) => Some((than, bound.by)),
+        _ => None,
+    })
 }
 
 /// A block that tests whether what the register has is below [`NEAR`].

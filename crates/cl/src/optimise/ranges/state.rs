@@ -17,7 +17,18 @@ pub(super) struct State {
 }
 
 impl State {
+    /// The range of a register, from that of its bounds too.
     pub(super) fn range(&self, register: Register) -> Range {
+        let range = self.own_range(register);
+        let bounds = self.bounds.get(&register).into_iter().flat_map(Bounds::iter);
+        let ends = bounds.filter_map(|bound| match bound.limit {
+            Limit::Register(limit) => self.own_range(limit).high.checked_add(bound.by),
+            Limit::Extent(..) => None,
+        });
+        Range { high: ends.fold(range.high, i64::min).max(range.low), ..range }
+    }
+
+    fn own_range(&self, register: Register) -> Range {
         self.ranges.get(&register).copied().unwrap_or(Range::ALL)
     }
 
@@ -32,7 +43,7 @@ impl State {
     /// A value that has just been found to be in a range.
     pub(super) fn within(&mut self, register: Register, range: Range) {
         // Where it never is, nothing comes after.
-        let both = self.range(register).intersection(range).unwrap_or(range);
+        let both = self.own_range(register).intersection(range).unwrap_or(range);
         self.set_range(register, both);
     }
 
@@ -79,7 +90,7 @@ impl State {
     /// What holds where either does.
     pub(super) fn join(&mut self, other: &State) {
         self.ranges.retain(|register, range| {
-            *range = range.union(other.range(*register));
+            *range = range.union(other.own_range(*register));
             *range != Range::ALL
         });
         self.bounds.retain(|register, bounds| {

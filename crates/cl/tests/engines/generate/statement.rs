@@ -132,24 +132,39 @@ impl Generator {
     fn compute(&mut self, scope: &mut Scope) {
         let Some(counter) = self.counter(scope) else { return };
         let loops = std::mem::replace(&mut scope.loops, LOOPS_MAX);
-        let most = if loops == 0 && self.chance(25) { 80 } else { 12 };
-        let (from, rounds) = (self.below(4), self.below(most));
+        let walked = if self.chance(50) { self.walked(scope) } else { None };
+        let (from, most) = match walked {
+            Some((_, length)) if self.chance(90) => (self.below(2), length - self.below(2)),
+            Some((_, length)) => (self.below(2), length + 1),
+            None => {
+                let most = if loops == 0 && self.chance(25) { 80 } else { 12 };
+                (self.below(4), self.below(most))
+            }
+        };
+        let last = match &walked {
+            Some((_, length)) if self.chance(40) => {
+                let bound = self.expression(scope, Ty::Integer, 1);
+                format!("({bound}) MOD {length}")
+            }
+            Some(_) => most.saturating_sub(1).to_string(),
+            None => most.to_string(),
+        };
         match self.below(3) {
             0 => {
                 self.line(&format!("{counter} := {from};"));
-                self.line(&format!("WHILE {counter} < {rounds} DO"));
+                self.line(&format!("WHILE {counter} < {most} DO"));
                 self.indented(|it| {
-                    it.round(scope, loops, &counter);
+                    it.round(scope, loops, &counter, walked.as_ref());
                     it.line(&format!("INC({counter});"));
                 });
             }
             1 => {
-                self.line(&format!("FOR {counter} := {rounds} TO {from} BY -1 DO"));
-                self.indented(|it| it.round(scope, loops, &counter));
+                self.line(&format!("FOR {counter} := {last} TO {from} BY -1 DO"));
+                self.indented(|it| it.round(scope, loops, &counter, walked.as_ref()));
             }
             _ => {
-                self.line(&format!("FOR {counter} := {from} TO {rounds} DO"));
-                self.indented(|it| it.round(scope, loops, &counter));
+                self.line(&format!("FOR {counter} := {from} TO {last} DO"));
+                self.indented(|it| it.round(scope, loops, &counter, walked.as_ref()));
             }
         }
         self.line("END;");
@@ -157,7 +172,38 @@ impl Generator {
         scope.counters += 1;
     }
 
-    fn round(&mut self, scope: &mut Scope, loops: u32, counter: &str) {
+    /// An array of INTEGER for a loop to go through, and its length.
+    fn walked(&mut self, scope: &Scope) -> Option<(String, u64)> {
+        let arrays = scope.variables.iter().filter(|it| Generator::reaches(scope, it, true));
+        let arrays: Vec<(String, u64)> = arrays
+            .filter_map(|known| match known.shape {
+                Shape::Array(Ty::Integer, length) => Some((known.name.clone(), length)),
+                _ => None,
+            })
+            .collect();
+        self.rng.pick(&arrays).cloned()
+    }
+
+    /// An element next to where the counter is.
+    fn element(&mut self, (array, length): &(String, u64), counter: &str) -> String {
+        let index = match self.below(12) {
+            0 => format!("{counter} + 1"),
+            1 => format!("{counter} - 1"),
+            2 => format!("{} - {counter}", length - 1),
+            3 => format!("{counter} DIV 2"),
+            4 => format!("({counter} + 1) MOD {length}"),
+            _ => counter.to_owned(),
+        };
+        format!("{array}[{index}]")
+    }
+
+    fn round(
+        &mut self,
+        scope: &mut Scope,
+        loops: u32,
+        counter: &str,
+        walked: Option<&(String, u64)>,
+    ) {
         for _ in 0..1 + self.below(4) {
             match self.below(6) {
                 0 if loops == 0 && scope.loops == LOOPS_MAX => {
@@ -166,6 +212,12 @@ impl Generator {
                     scope.loops = LOOPS_MAX;
                 }
                 1 => self.assign(scope),
+                2..5 if let Some(walked) = walked => {
+                    let (to, from) = (self.element(walked, counter), self.element(walked, counter));
+                    let operator = ["+", "-", "*"][self.below(3) as usize];
+                    let by = self.below(4);
+                    self.line(&format!("{to} := ({from} {operator} {by}) MOD 1000;"));
+                }
                 kind => {
                     let ty = if kind == 2 { Ty::Real } else { Ty::Integer };
                     let Some(target) = self.designator(scope, ty, true) else { continue };

@@ -134,21 +134,29 @@ fn targets(function: &Function) -> Vec<Option<Target>> {
             targets[register.index()] = Some(Target::Given);
         }
     }
-    for (instruction, _) in function.blocks.iter().flat_map(|block| &block.instructions) {
-        let target = match instruction {
-            Instruction::ArrayElement { .. }
-            | Instruction::ViewElement { .. }
-            | Instruction::Element { .. } => Target::Element,
-            Instruction::Copy { from, .. } => targets[from.index()].unwrap_or(Target::Any),
-            _ => Target::Any,
-        };
-        instruction.assigned(|register| {
-            let known = &mut targets[register.index()];
-            *known = Some(match *known {
-                Some(known) if known != target => Target::Any,
-                _ => target,
+    // Until nothing changes: a copy may come before what it copies.
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (instruction, _) in function.blocks.iter().flat_map(|block| &block.instructions) {
+            let target = match instruction {
+                Instruction::ArrayElement { .. }
+                | Instruction::ViewElement { .. }
+                | Instruction::Element { .. } => Some(Target::Element),
+                Instruction::Copy { from, .. } => targets[from.index()],
+                _ => Some(Target::Any),
+            };
+            let Some(target) = target else { continue };
+            instruction.assigned(|register| {
+                let known = &mut targets[register.index()];
+                let joined = match *known {
+                    Some(known) if known != target => Target::Any,
+                    _ => target,
+                };
+                changed |= *known != Some(joined);
+                *known = Some(joined);
             });
-        });
+        }
     }
     targets
 }

@@ -17,11 +17,15 @@ fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// The difference that a source shows under some schedules.
+/// The difference that a source shows under some schedules; a panic is one.
 fn shows(source: &str, number: u64) -> Option<String> {
     let program = load(source).ok()?;
     let schedule = number.is_multiple_of(4).then_some(number);
-    difference(&program, schedule, Limits::SMALL)
+    let run = || difference(&program, schedule, Limits::SMALL);
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
+        Ok(difference) => difference,
+        Err(_) => Some("an engine panicked".into()),
+    }
 }
 
 /// Leaves lines away as long as the engines still disagree.

@@ -55,7 +55,7 @@ fn attacked(options: &[&str], datagrams: impl Fn(&str) -> Vec<Vec<u8>>) -> Outpu
 
 #[test]
 fn a_stranger_ends_no_run_and_changes_no_table() {
-    let output = attacked(&[], |address| {
+    let output = attacked(&["--log", "net=info"], |address| {
         vec![
             datagram("violation", &[address, "x"], false),
             datagram("never", &[address], false),
@@ -71,6 +71,8 @@ fn a_stranger_ends_no_run_and_changes_no_table() {
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     assert_eq!(stdout(&output), "");
     assert!(stderr(&output).contains("not_exported"), "{}", stderr(&output));
+    let lines = stderr(&output).matches(" is refused: not_exported").count();
+    assert_eq!(lines, 1, "once for the stranger, be they 180: {}", stderr(&output));
 }
 
 #[test]

@@ -151,6 +151,47 @@ counts! {
     RouteMoved = "route_moved",
 }
 
+impl Count {
+    /// True for what was dropped because of what a peer sent, not by the network or for want of a
+    /// place of our own: this is logged.
+    pub fn is_refusal(self) -> bool {
+        use Count::{
+            BadAck, BadArity, BadBody, BadCookie, BadMac, BadProgramBody, BadSeal, FragmentFull,
+            FragmentInvalid, FragmentNested, FrameFull, FrameTooLong, HalfOpenFull,
+            HandshakeFailed, Malformed, NameTaken, NoRelation, NotExported, Replayed, TooManyPeers,
+            UnknownRelation, UnknownSession, Unsealed, WrongIdentity, WrongName,
+        };
+        matches!(
+            self,
+            Malformed
+                | NoRelation
+                | UnknownRelation
+                | BadProgramBody
+                | BadBody
+                | BadArity
+                | NotExported
+                | TooManyPeers
+                | FragmentInvalid
+                | FragmentFull
+                | FragmentNested
+                | BadAck
+                | Unsealed
+                | BadMac
+                | BadCookie
+                | HalfOpenFull
+                | HandshakeFailed
+                | WrongName
+                | WrongIdentity
+                | NameTaken
+                | UnknownSession
+                | Replayed
+                | BadSeal
+                | FrameTooLong
+                | FrameFull
+        )
+    }
+}
+
 /// The counters of one node's network; plain numbers, for the owner to publish.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counters {

@@ -16,8 +16,8 @@
 //!   keys          [seal]       datagrams of members of a fleet, sealed
 //!   tokens        [token]      a connection of two that have the same token
 //! ```
-//! Whatever comes from outside may be wrong in any way: it is counted by reason ([`counters`])
-//! and dropped, and every memory that a peer can fill has a limit.
+//! Whatever comes from outside may be wrong in any way: it is counted by reason ([`counters`]),
+//! logged once for each peer and reason ([`refusals`]) and dropped, and every memory that a peer can fill has a limit.
 
 #![forbid(unsafe_code)]
 
@@ -29,6 +29,7 @@ pub mod head;
 mod noise;
 pub mod outgoing;
 pub mod peer;
+pub mod refusals;
 pub mod reliable;
 pub mod seal;
 pub mod stream;

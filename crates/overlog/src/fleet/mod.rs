@@ -37,6 +37,7 @@ pub use drain::drain;
 pub use queries::{Takes, ask, forget, resume};
 pub use seal::Seal;
 use streams::Streams;
+use tidemill_fabric::refusals::Refusals;
 use tidemill_fabric::seal::Guard;
 
 /// What this file says at most.
@@ -107,9 +108,23 @@ struct Alive {
     release: Option<TimerId>,
     post: Option<TimerId>,
     periodics: Vec<TimerId>,
+    /// What has been logged of what peers sent.
+    refusals: Refusals,
 }
 
 impl Alive {
+    /// Logs why something of a peer was dropped, if it was since there were `drops`.
+    fn log_drop(&mut self, from: &str, bytes: usize, drops: u64) {
+        let Some(reason) = self.mail.counters().dropped_since(drops) else { return };
+        let (name, text) = (&self.node.identity().address, reason.name());
+        say!(Debug, "net", "{name}: dropped of {bytes} bytes from {from}: {text}");
+        if reason.is_refusal()
+            && let Some(whom) = self.refusals.first(from, text)
+        {
+            say!(Info, "net", "{name}: {whom} is refused: {text}");
+        }
+    }
+
     /// Takes a datagram; returns how many events came of it.
     fn take_in(&mut self, from: &str, datagram: &[u8], now_ns: u64) -> usize {
         let (bytes, drops) = (datagram.len(), self.mail.counters().drops());
@@ -117,9 +132,7 @@ impl Alive {
         say!(Trace, "net", "{name}: {bytes} bytes from {from}");
         let mut deliveries = Vec::new();
         self.mail.receive(from, datagram, now_ns, &mut |delivery| deliveries.push(delivery));
-        if let Some(reason) = self.mail.counters().dropped_since(drops) {
-            say!(Debug, "net", "{name}: dropped of {bytes} bytes from {from}: {}", reason.name());
-        }
+        self.log_drop(from, bytes, drops);
         // What a peer's earlier life left goes before what its new life brings.
         let mut count = self.settle_fates();
         for Delivery { relation, columns, delete } in deliveries {
@@ -444,6 +457,7 @@ fn bring_up<W: World>(
         release: None,
         post: None,
         periodics: Vec::new(),
+        refusals: Refusals::default(),
     };
     let slot = &mut world.fleet().slots[id.0 as usize];
     slot.alive = Some(alive);

@@ -9,14 +9,8 @@ use tidemill_fabric::seal::{
     Config, Context, DATAGRAM_BYTES_MAX, Guard, NoEntropy, Port, SEAL_BYTES,
 };
 
-use tidemill_stdx::log::Level;
-use tidemill_stdx::say;
-
 use super::{Alive, Fleet};
 use crate::net::mail::canonical;
-
-/// What this file says at most.
-const CEILING: Level = Level::Debug;
 
 /// Bytes of a datagram before it is sealed.
 pub(super) const CONTENT_BYTES: usize = DATAGRAM_BYTES_MAX - SEAL_BYTES;
@@ -114,10 +108,7 @@ impl Alive {
         let mut context = Context { now_ns, port: &mut port, counters };
         let content = guard.receive(route, bytes, &mut context);
         self.mail.count_unsent(port.unsent);
-        if let Some(reason) = self.mail.counters().dropped_since(drops) {
-            let name = &self.node.identity().address;
-            say!(Debug, "net", "{name}: refused {length} bytes from {route}: {}", reason.name());
-        }
+        self.log_drop(route, length, drops);
         let events = match content {
             Some(content) => self.take_in(content.name, content.bytes, now_ns),
             None => 0,

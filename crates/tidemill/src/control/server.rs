@@ -1,12 +1,13 @@
 //! The side of a run: who is connected, what they ask, and who has to go.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
 use tidemill_event::{Address, Endpoint, Handlers, Interest, Loop, Time, TimerId, WatchId};
+use tidemill_fabric::refusals::Refusals;
 use tidemill_fabric::token::{Channel, Token};
 use tidemill_overlog::control::{self, Control, End, Message, Status};
 use tidemill_overlog::fleet::{NodeId, Takes};
@@ -63,8 +64,6 @@ const REST: Duration = Duration::from_millis(500);
 
 /// How old counters may be that `top` is answered with: to gather them takes a while.
 const SNAPSHOT_AGE: Duration = Duration::from_millis(250);
-/// Peers and reasons that are remembered, to log each once.
-const LOGGED_MAX: usize = 1024;
 /// Counters in one part of an answer, and bytes of text.
 const COUNTERS_PART: usize = 256;
 const TEXT_PART: usize = 16 << 10;
@@ -193,7 +192,7 @@ pub struct Server {
     files: Option<Files>,
     lines: BTreeMap<u64, Line>,
     /// What was logged, by peer and reason.
-    logged: BTreeSet<(Box<str>, &'static str)>,
+    refusals: Refusals,
     /// The number of the next connection.
     next: u64,
     sweeper: Option<TimerId>,
@@ -209,7 +208,7 @@ impl Server {
             counters: ControlCounters::new(registry),
             files: None,
             lines: BTreeMap::new(),
-            logged: BTreeSet::new(),
+            refusals: Refusals::default(),
             next: 0,
             sweeper: None,
             snapshot: None,
@@ -246,8 +245,8 @@ impl Server {
             Reason::Ending(Ending::Seal) => (&self.counters.bad_seal, "not sealed by it"),
         };
         counter.add(1);
-        if self.logged.len() < LOGGED_MAX && self.logged.insert((peer.into(), text)) {
-            say!(Info, "control", "{peer} is refused: {text}");
+        if let Some(whom) = self.refusals.first(peer, text) {
+            say!(Info, "control", "{whom} is refused: {text}");
         }
     }
 

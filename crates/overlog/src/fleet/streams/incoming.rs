@@ -292,10 +292,8 @@ fn end<W: World>(
     number: u64,
     reason: Option<Count>,
 ) {
-    let Some((Alive { streams: Some(streams), mail, .. }, _)) = world.fleet().alive(id, life)
-    else {
-        return;
-    };
+    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+    let Alive { streams: Some(streams), mail, refusals, .. } = alive else { return };
     let Some(one) = streams.incoming.remove(&number) else { return };
     streams.held -= one.reader.held();
     one.link.close(events);
@@ -303,6 +301,11 @@ fn end<W: World>(
     say!(Debug, "net", "the connection from {} has ended: {why}", one.from.name());
     if let Some(reason) = reason {
         mail.counters_mut().count(reason);
+        if reason.is_refusal()
+            && let Some(whom) = refusals.first(one.from.name(), why)
+        {
+            say!(Info, "net", "{whom} is refused: {why}");
+        }
     }
 }
 

@@ -17,8 +17,8 @@
 //!   tokens        [token]      a connection of two that have the same token
 //! ```
 //! Whatever comes from outside may be wrong in any way: it is counted by reason ([`counters`]),
-//! logged once for each peer and reason ([`refusals`]) and dropped, and every memory that a peer can
-//! fill has a limit.
+//! logged once for each peer and reason ([`refusals`]) and dropped, and every memory that a peer
+//! can fill has a limit.
 
 #![forbid(unsafe_code)]
 

@@ -180,6 +180,11 @@ impl ProcessRef {
         granted
     }
 
+    /// Whether it waits for components that it deletes, or has not gone on since they went.
+    pub(crate) fn may_delete(self) -> bool {
+        State::of(self) == State::Delete || self.granted() == GRANTED
+    }
+
     /// Nobody shall wake it at the channel where it waits as a client.
     fn stop_waiting(self) {
         if matches!(State::of(self), State::Send | State::Receive) && self.wait() != 0 {

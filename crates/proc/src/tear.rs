@@ -116,10 +116,15 @@ fn kill_all(worker: &mut Worker, component: ComponentRef) {
     component.set_lock_queue(ProcessRef::NULL);
     component.set_await_queue(ProcessRef::NULL);
     component.set_lock(0);
+    let mut was_deleting = false;
     while let Some(process) = component.processes().some() {
+        was_deleting |= process.may_delete();
         process::kill(worker, process);
     }
     component.forget_monitor();
+    if was_deleting {
+        component::forget_deleted(worker, component);
+    }
 }
 
 /// Tears down the component and all below at once, without FINALLY, leaf first; it is a shell then.

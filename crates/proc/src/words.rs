@@ -60,6 +60,20 @@ pub(crate) fn components_in(
     for_components(worker, kind, word, read);
 }
 
+/// Empties the words with a component for which `keep` does not hold.
+pub(crate) fn keep_components(
+    worker: &Worker,
+    kind: Kind,
+    word: Words,
+    keep: &mut dyn FnMut(ComponentRef) -> bool,
+) {
+    for_components(worker, kind, word, &mut |word| {
+        if ComponentRef::of_word(word.get(0)).some().is_some_and(|component| !keep(component)) {
+            word.set(0, 0);
+        }
+    });
+}
+
 /// Each word with a component in a word and its elements.
 fn for_components(worker: &Worker, kind: Kind, word: Words, each: &mut dyn FnMut(Words)) {
     match kind {

@@ -1,5 +1,7 @@
 //! How components come to their end: told, waited for, closed, freed.
 
+use std::collections::BTreeSet;
+
 use super::{
     Life, callers, close_slots, drop_variables, free_tables, orphan, slots_of, wake_parked,
 };
@@ -211,6 +213,24 @@ pub(crate) fn fail(worker: &mut Worker, component: ComponentRef) {
         monitor::poke(worker, owner);
     }
     if was_finally { empty(worker, component) } else { start_finally(worker, component) }
+}
+
+/// What processes were deleting when they were killed is not the component's any more: it comes to
+/// its end, or has, while FINALLY runs. The words that named it are empty, as after DELETE.
+pub(crate) fn forget_deleted(worker: &mut Worker, component: ComponentRef) {
+    let mut children = BTreeSet::new();
+    let mut child = component.first_child();
+    while let Some(here) = child.some() {
+        if !here.is_told() {
+            children.insert(here.0.addr());
+        }
+        child = here.next_sibling();
+    }
+    // Where one was freed another may be by now: then two words name it, of which one goes.
+    let keep = &mut |named: ComponentRef| children.remove(&named.0.addr());
+    for variable in &component.descriptor().variables {
+        words::keep_components(worker, variable.kind, component.word(variable.offset), keep);
+    }
 }
 
 /// The sub-components of a component that has failed come to their end.

@@ -22,8 +22,8 @@ mod slots;
 pub(crate) use callers::{Callers, break_circles as break_call_circles, end_telling};
 pub(crate) use connect::{connect, disconnect};
 pub(crate) use end::{
-    advance, begun, break_circles, delete, empty, end_scope, fail, finally_done, forget_deleter,
-    may_end, one_less, release, strip, tell_all, tell_end, wait_for,
+    advance, begun, break_circles, delete, empty, end_scope, fail, finally_done, forget_deleted,
+    forget_deleter, may_end, one_less, release, strip, tell_all, tell_end, wait_for,
 };
 pub use id::ComponentId;
 pub(crate) use id::Table;

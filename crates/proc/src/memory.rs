@@ -44,9 +44,9 @@ pub(crate) struct OutOfMemory;
 
 /// Bytes of the first chunks, and how many of those there are.
 const CHUNK: usize = 1 << 20;
-const SMALL_CHUNKS: usize = 16;
+const SMALL_CHUNKS: usize = 2;
 /// Bytes of later chunks, which lie on huge pages.
-const LARGE_CHUNK: usize = pages::HUGE_MIN;
+const LARGE_CHUNK: usize = 4 << 20;
 
 #[inline]
 fn round(size: usize) -> usize {

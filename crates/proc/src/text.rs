@@ -52,8 +52,8 @@ fn size_for(length: usize) -> Result<usize, OutOfMemory> {
     if length > LENGTH_MAX { Err(OutOfMemory) } else { Ok(HEADER + length.next_multiple_of(8)) }
 }
 
-/// Writes a text that is not empty into words that are zero and belong to another block; it is no
-/// text of its own, and never freed.
+/// Writes a text that is not empty into words that are zero; in another block it is no text of its
+/// own, and never freed.
 pub(crate) fn place(to: Words, from: &[u8]) -> u64 {
     to.set(0, from.len() as u64 | (from.len().next_multiple_of(8) as u64) << 32);
     let bytes = to.at(1).0.cast::<u8>();
@@ -79,6 +79,15 @@ pub(crate) fn make(worker: &mut Worker, from: &[u8]) -> Result<u64, OutOfMemory>
     // SAFETY: the new block has room for them, and nobody else knows it.
     unsafe { block.add(HEADER).copy_from_nonoverlapping(from.as_ptr(), from.len()) };
     Ok(begin(worker, block, from.len()))
+}
+
+/// As [`make`], with zeros behind the bytes.
+pub(crate) fn make_filled(worker: &mut Worker, from: &[u8]) -> Result<u64, OutOfMemory> {
+    let word = blank(worker, from.len())?;
+    if word != 0 {
+        place(block(word), from);
+    }
+    Ok(word)
 }
 
 /// Frees a text's block.

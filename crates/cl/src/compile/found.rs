@@ -13,18 +13,15 @@ use crate::ir::{BlockId, Function, Instruction, Key, Part, Place, Register, Role
 /// What is known at a place in a function.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Found {
-    arrays: Vec<ArrayElement>,
+    copies: Vec<Copied>,
     elements: Vec<Element>,
 }
 
-/// The register has the address of an element of an array.
-#[derive(Debug, Clone)]
-struct ArrayElement {
+/// Two registers are the same; the second one is no copy itself.
+#[derive(Debug, Clone, Copy)]
+struct Copied {
     to: Register,
-    array: Place,
-    indices: Vec<Register>,
-    /// The register that has had it first.
-    first: Register,
+    from: Register,
 }
 
 /// The variable has the address of an element of a collection.
@@ -50,14 +47,16 @@ impl Found {
                 self.forget(register);
             }
         });
+        if let Instruction::Copy { to, from } = *instruction
+            && to != from
+        {
+            self.copies.push(Copied { to, from: self.original(from) });
+        }
     }
 
     /// Forgets what depends on a register that is assigned.
     fn forget(&mut self, register: Register) {
-        self.arrays.retain(|one| {
-            let is_known = one.to != register && one.first != register;
-            is_known && !is_at(one.array, register) && !one.indices.contains(&register)
-        });
+        self.copies.retain(|one| one.to != register && one.from != register);
         self.elements.retain(|one| {
             let is_key = |key: &Key| match *key {
                 Key::Register(key) => key == register,
@@ -68,37 +67,30 @@ impl Found {
         });
     }
 
-    /// The register that has the address of this element.
-    pub(super) fn array_element(&self, array: Place, indices: &[Register]) -> Option<Register> {
-        let is = |one: &&ArrayElement| one.array == array && one.indices == indices;
-        self.arrays.iter().find(is).map(|one| one.to)
+    /// The register that this one is a copy of, or itself.
+    fn original(&self, register: Register) -> Register {
+        self.copies.iter().find(|one| one.to == register).map_or(register, |one| one.from)
     }
 
-    /// The address of this element is in the register.
-    pub(super) fn note_array_element(&mut self, to: Register, array: Place, indices: &[Register]) {
-        if is_at(array, to) || indices.contains(&to) {
-            return;
-        }
-        let is = |one: &&ArrayElement| one.array == array && one.indices == indices;
-        let first = self.arrays.iter().find(is).map_or(to, |one| one.first);
-        self.arrays.push(ArrayElement { to, array, indices: indices.to_vec(), first });
-    }
-
-    /// Keys as the first registers that have had them.
+    /// Keys as the registers that have had them first.
     fn plain(&self, keys: &[Key]) -> Vec<Key> {
         let plain = |key: &Key| match *key {
-            Key::Text(Place::At(register)) => {
-                let one = self.arrays.iter().find(|one| one.to == register);
-                Key::Text(Place::At(one.map_or(register, |one| one.first)))
-            }
-            other => other,
+            Key::Register(register) => Key::Register(self.original(register)),
+            Key::Text(place) => Key::Text(self.plain_place(place)),
         };
         keys.iter().map(plain).collect()
     }
 
+    fn plain_place(&self, place: Place) -> Place {
+        match place {
+            Place::At(register) => Place::At(self.original(register)),
+            other => other,
+        }
+    }
+
     /// What has the address of an element that is there.
     pub(super) fn element(&self, collection: Place, keys: &[Key]) -> Option<Variable> {
-        let keys = self.plain(keys);
+        let (collection, keys) = (self.plain_place(collection), self.plain(keys));
         let is =
             |one: &&Element| one.collection == collection && one.keys == keys && one.is.is_none();
         self.elements.iter().find(is).map(|one| one.address)
@@ -116,7 +108,7 @@ impl Found {
             // It may have been made, and others may have moved.
             self.elements.clear();
         }
-        let keys = self.plain(keys);
+        let (collection, keys) = (self.plain_place(collection), self.plain(keys));
         self.elements.push(Element { collection, keys, address, is });
     }
 
@@ -159,6 +151,21 @@ impl<'a> Founds<'a> {
         });
         let before = before.collect();
         Founds { function, before, ends: function.blocks.iter().map(|_| None).collect() }
+    }
+
+    /// The blocks, each behind the only one from which it is reached.
+    pub(super) fn order(&self) -> Vec<BlockId> {
+        let (mut order, mut placed) = (Vec::new(), IdSet::default());
+        let mut chain = Vec::new();
+        for id in self.before.ids() {
+            let mut next = Some(id);
+            while let Some(block) = next.filter(|&block| placed.insert(block)) {
+                chain.push(block);
+                next = self.before[block];
+            }
+            order.extend(chain.drain(..).rev());
+        }
+        order
     }
 
     /// What is known at the start of a block.

@@ -133,7 +133,8 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         self.receive_arguments(arguments);
         self.body.ins().jump(self.blocks[BlockId::new(0)], &[]);
         let mut founds = Founds::of(self.function, &self.heads);
-        for (id, block) in self.function.blocks.iter_enumerated() {
+        for id in founds.order() {
+            let block = &self.function.blocks[id];
             self.body.switch_to_block(self.blocks[id]);
             self.found = founds.at_start(id);
             self.begin_writes();

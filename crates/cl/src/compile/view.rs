@@ -22,12 +22,8 @@ impl Translator<'_, '_, '_> {
                 self.set(*to, value);
             }
             Instruction::ArrayElement { to, array, indices } => {
-                let address = match self.found.array_element(*array, indices) {
-                    Some(known) => self.get(known),
-                    None => self.array_element(*array, indices),
-                };
+                let address = self.array_element(*array, indices);
                 self.set(*to, address);
-                self.found.note_array_element(*to, *array, indices);
             }
             Instruction::ArrayView { to, array } => {
                 let view = self.view(*array);

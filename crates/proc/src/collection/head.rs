@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! 0 shape, form << 32   1 elements        2, 3 seed of the hash  7 elements in the tables
-//! 4 table               5 log2 of chunks
-//! 8 table that grows    9 log2 of chunks 10 chunks moved out
+//! 4 table               5 log2 of chunks, bytes of its block before it << 32
+//! 8 table that grows    9 the same       10 chunks moved out
 //! 11 directory         12 its length     13 its pages            14 order
 //! 15 places freed      16 removed nodes  17 first node of a skip list that is freed
 //! ```
@@ -51,11 +51,13 @@ pub(super) fn prefetch(words: Words) {
     let _ = words;
 }
 
-/// The block of a table, and how many chunks it has, as a power of 2.
+/// A table: its first chunk, and how many there are, as a power of 2.
 #[derive(Copy, Clone)]
-pub(super) struct Block {
-    pub(super) words: Words,
+pub(super) struct Table {
+    pub(super) first: Words,
     pub(super) bits: u32,
+    /// How far behind the start of its block the first chunk is.
+    pub(super) left_out: u32,
 }
 
 /// A collection.
@@ -108,34 +110,39 @@ impl Head {
         Seed { addend: self.0.get(SEED), factor: self.0.get(SEED + 1) }
     }
 
-    #[inline]
-    fn table_at(self, place: usize) -> Option<Block> {
-        let words = self.0.get(place);
-        (words != 0).then(|| Block { words: at(words), bits: self.0.get(place + 1) as u32 })
+    #[inline(always)]
+    fn table_at(self, place: usize) -> Option<Table> {
+        let (first, rest) = (self.0.get(place), self.0.get(place + 1));
+        (first != 0).then(|| Table {
+            first: at(first),
+            bits: rest as u32,
+            left_out: (rest >> 32) as u32,
+        })
     }
 
-    fn set_table_at(self, place: usize, table: Option<Block>) {
-        self.0.set(place, table.map_or(0, |table| word_of(table.words)));
-        self.0.set(place + 1, table.map_or(0, |table| u64::from(table.bits)));
+    fn set_table_at(self, place: usize, table: Option<Table>) {
+        let rest = |table: Table| u64::from(table.bits) | u64::from(table.left_out) << 32;
+        self.0.set(place, table.map_or(0, |table| word_of(table.first)));
+        self.0.set(place + 1, table.map_or(0, rest));
     }
 
     /// The table that elements are put into.
     #[inline]
-    pub(super) fn table(self) -> Option<Block> {
+    pub(super) fn table(self) -> Option<Table> {
         self.table_at(TABLE)
     }
 
-    pub(super) fn set_table(self, table: Option<Block>) {
+    pub(super) fn set_table(self, table: Option<Table>) {
         self.set_table_at(TABLE, table);
     }
 
     /// The table whose elements are being moved to the other one.
     #[inline]
-    pub(super) fn old_table(self) -> Option<Block> {
+    pub(super) fn old_table(self) -> Option<Table> {
         self.table_at(OLD)
     }
 
-    pub(super) fn set_old_table(self, table: Option<Block>) {
+    pub(super) fn set_old_table(self, table: Option<Table>) {
         self.set_table_at(OLD, table);
         self.0.set(MOVED, 0);
     }

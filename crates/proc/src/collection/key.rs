@@ -26,6 +26,8 @@ pub(super) enum Form {
     Tuple = 2,
     /// As `Integer`, of elements that own nothing and may move.
     Flat = 3,
+    /// As `Text`, of such elements.
+    FlatText = 4,
 }
 
 impl Form {
@@ -34,6 +36,7 @@ impl Form {
         match keys {
             [Key::Integer] if moves => Form::Flat,
             [Key::Integer] => Form::Integer,
+            [Key::Text] if moves => Form::FlatText,
             [Key::Text] => Form::Text,
             _ => Form::Tuple,
         }
@@ -45,7 +48,8 @@ impl Form {
             0 => Form::Integer,
             1 => Form::Text,
             2 => Form::Tuple,
-            _ => Form::Flat,
+            3 => Form::Flat,
+            _ => Form::FlatText,
         }
     }
 
@@ -73,8 +77,15 @@ impl Seed {
     /// A multiplication folded to 64 bits, as in wyhash: both halves of the product depend on all
     /// bits.
     #[inline(always)]
-    fn mix(self, hash: u64, word: u64) -> u64 {
+    pub(super) fn mix(self, hash: u64, word: u64) -> u64 {
         let product = u128::from(hash ^ word) * u128::from(self.factor);
+        (product >> 64) as u64 ^ product as u64
+    }
+
+    /// The same of two words at once.
+    #[inline(always)]
+    pub(super) fn mix_two(self, one: u64, other: u64) -> u64 {
+        let product = u128::from(one ^ self.addend) * u128::from(other ^ self.factor);
         (product >> 64) as u64 ^ product as u64
     }
 }
@@ -117,7 +128,7 @@ fn hash_text_after(seed: Seed, before: u64, key: u64) -> u64 {
 /// What is left of the next 8 bytes of a text of which `left` bytes are to come: those up to the
 /// first 0X, then zeros; whether it ends there.
 #[inline(always)]
-fn shown_word(word: u64, left: usize) -> (u64, bool) {
+pub(super) fn shown_word(word: u64, left: usize) -> (u64, bool) {
     let word = if left < 8 { word & ((1 << (8 * left)) - 1) } else { word };
     // The lowest bit of this that is set is the top one of the first byte that is zero.
     let zeros = word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080;

@@ -7,11 +7,13 @@
 //! [pinned](Shape::Collection) may be in the table itself, which moves them as it grows. Large
 //! collections grow, are put in order and are freed piece by piece.
 
+mod chunks;
 mod dense;
 mod head;
 mod key;
 mod node;
 mod order;
+mod short;
 mod skip;
 mod table;
 
@@ -29,6 +31,7 @@ use crate::words;
 use crate::worker::Context;
 use head::Head;
 use key::Form;
+use short::Room;
 
 static PLAIN: Shape = Shape::Collection { keys: Vec::new(), element: Kind::Scalar, pinned: true };
 
@@ -60,7 +63,7 @@ fn form_of(worker: &Worker, shape: u32) -> Form {
 fn keys_of<'a>(worker: &Worker, head: Head) -> &'a [Key] {
     match head.form() {
         Form::Integer | Form::Flat => &[Key::Integer],
-        Form::Text => &[Key::Text],
+        Form::Text | Form::FlatText => &[Key::Text],
         Form::Tuple => keys_in(worker, head.shape()),
     }
 }
@@ -75,17 +78,21 @@ pub(crate) fn element_of(worker: &Worker, word: u64) -> Kind {
 /// The value of the element with these keys, or their hash.
 #[inline(always)]
 fn find_in(worker: &Worker, head: Head, of: Words) -> Result<Words, u64> {
-    let form = head.form();
-    if form.is_integer()
-        && head.directory_length() > 0
-        && let Some(value) = dense::find(head, of.get(0) as i64)
-    {
-        return Ok(value);
-    }
-    match form {
+    match head.form() {
+        Form::Flat | Form::Integer if head.directory_length() > 0 => find_dense(head, of),
         Form::Flat => table::find_flat(head, of.get(0)),
+        Form::FlatText => table::find_flat_text(head, of.get(0)),
         Form::Text => table::find_text(head, of.get(0)),
         _ => table::find(head, keys_of(worker, head), of),
+    }
+}
+
+/// The same of an integer key, where some are in pages.
+#[inline(never)]
+fn find_dense(head: Head, of: Words) -> Result<Words, u64> {
+    match dense::find(head, of.get(0) as i64) {
+        Some(value) => Ok(value),
+        None => table::find(head, &[Key::Integer], of),
     }
 }
 
@@ -129,8 +136,9 @@ pub(crate) fn for_each(word: u64, mut f: impl FnMut(Words, Words) -> bool) {
             return;
         }
     }
+    let mut room = Room::default();
     for element in (0..table::places(head)).filter_map(|place| table::element_at(head, place)) {
-        if !f(element.keys, element.value) {
+        if !f(element.keys(head, &mut room), element.value) {
             return;
         }
     }
@@ -143,11 +151,14 @@ pub(crate) fn values(worker: &Worker, word: u64) -> Vec<Words> {
     let places = 0..table::places(head);
     let mut elements: Vec<_> = places.filter_map(|place| table::element_at(head, place)).collect();
     if !head.form().is_integer() {
-        elements.sort_unstable_by(|a, b| key::compare(keys, a.keys, b.keys));
+        let (mut one, mut other) = (Room::default(), Room::default());
+        elements.sort_unstable_by(|a, b| {
+            key::compare(keys, a.keys(head, &mut one), b.keys(head, &mut other))
+        });
         return elements.into_iter().map(|element| element.value).collect();
     }
     let mut all: Vec<_> =
-        elements.iter().map(|element| (element.keys.get(0) as i64, element.value)).collect();
+        elements.iter().map(|element| (element.integer(), element.value)).collect();
     let mut place = 0;
     while let Some((key, value)) = dense::from(head, place, dense::places(head)) {
         place = key as u64 + 1;
@@ -227,7 +238,7 @@ pub(crate) fn free_some(worker: &mut Worker, word: u64, most: usize) -> bool {
         if let Some(element) = table::element_at(head, head.freed()) {
             left -= 1;
             words::free_word(worker, owned, element.value);
-            node::free(worker, keys, node::of_value(element.value));
+            element.free_keys(worker, head, keys);
         }
         head.set_freed(head.freed() + 1);
     }

@@ -11,14 +11,15 @@
 //! It is made piece by piece, as a large one takes its time: nodes are collected, then sorted by
 //! quicksort, whose stack is a block of its own. It stays for the next FOREACH. What is inserted
 //! meanwhile goes into a skip list beside it, and the memory of what is removed stays until the
-//! order is given up: after many changes, so that each has its share of making another one.
+//! order is given up: after many changes, so that each has its share of making another one. Texts
+//! in slots of a table move, so the order has copies of them in nodes of its own.
 
 use std::cmp::Ordering;
 
 use super::head::{self, Head, at, word_of};
 use super::key::{self, Form};
+use super::short::Room;
 use super::skip::{LEVELS, List};
-use super::table::Element;
 use super::{node, skip, table};
 use crate::handle::Words;
 use crate::layout::Worker;
@@ -40,6 +41,9 @@ const HEADS: usize = 11;
 const RANDOM: usize = 12;
 const REMOVED: usize = 13;
 const SIZE: usize = 8 * 14;
+
+/// In the node of an entry: its element has been removed.
+const REMOVED_BIT: u64 = 1;
 
 /// In `PLACE`: all nodes are there.
 const COLLECTED: u64 = u64::MAX;
@@ -68,13 +72,13 @@ struct Entry {
 
 impl Entry {
     fn keys(self) -> Words {
-        node::keys_of(at(self.node & !1))
+        node::keys_of(at(self.node & !REMOVED_BIT))
     }
 
     fn is_removed(self, head: Head) -> bool {
         match head.form() {
             Form::Flat => self.node ^ (1 << 63) != self.prefix,
-            _ => self.node & 1 == 1,
+            _ => self.node & REMOVED_BIT != 0,
         }
     }
 }
@@ -167,14 +171,17 @@ impl Order {
     }
 
     /// Collects the nodes of the next places. Until all are there, `LESS` is how many are.
-    fn collect(self, head: Head, keys: &[Key]) {
+    fn collect(self, worker: &mut Worker, head: Head, keys: &[Key]) -> Result<(), OutOfMemory> {
         let (entries, start) = (self.entries(), self.0.get(PLACE));
+        let mut room = Room::default();
         let end = (start + PIECE as u64).min(table::places(head));
         let mut filled = self.get(LESS);
         for element in (start..end).filter_map(|place| table::element_at(head, place)) {
-            let prefix = key::prefix(keys, element.keys);
+            let of = element.keys(head, &mut room);
+            let prefix = key::prefix(keys, of);
             let node = match head.form() {
-                Form::Flat => element.keys.get(0),
+                Form::Flat => of.get(0),
+                Form::FlatText => node::word(self.copy(worker, of)?),
                 _ => node::word(node::of_value(element.value)),
             };
             if let Some(entry) = entries.get_mut(filled) {
@@ -186,6 +193,20 @@ impl Order {
         debug_assert!(!is_over || filled == self.length(), "the table counts its elements");
         self.0.set(PLACE, if is_over { COLLECTED } else { end });
         self.set(LESS, if is_over { 0 } else { filled });
+        Ok(())
+    }
+
+    /// A node with a copy of a text, which goes with the order.
+    fn copy(self, worker: &mut Worker, of: Words) -> Result<Words, OutOfMemory> {
+        let node = node::make(worker, &[Key::Text], of)?;
+        self.keep(node);
+        Ok(node)
+    }
+
+    /// Keeps a node that nobody else has until the order is given up.
+    fn keep(self, node: Words) {
+        node::value_of(node).set(0, self.0.get(REMOVED));
+        self.0.set(REMOVED, node::word(node));
     }
 
     /// A piece of sorting: up to `SORTED` all is done, the tops of the stack are the ends of the
@@ -264,8 +285,9 @@ impl Order {
     }
 
     /// Adds keys to the skip list, unless they are there, of before a removal. Texts among them are
-    /// those of a node.
-    fn add(self, worker: &mut Worker, keys: &[Key], of: Words) -> Result<(), OutOfMemory> {
+    /// those of a node, or are copied.
+    fn add(self, worker: &mut Worker, head: Head, of: Words) -> Result<(), OutOfMemory> {
+        let keys = super::keys_of(worker, head);
         if self.0.get(HEADS) == 0 {
             let heads = Words(worker.memory.take(8 * LEVELS)?.cast());
             self.0.set(HEADS, word_of(heads));
@@ -273,6 +295,10 @@ impl Order {
         if let Some(list) = self.list(keys)
             && list.find(of).is_none()
         {
+            let of = match head.form() {
+                Form::FlatText => node::keys_of(self.copy(worker, of)?),
+                _ => of,
+            };
             list.insert(worker, of, self.random())?;
         }
         Ok(())
@@ -310,12 +336,13 @@ impl Order {
         low
     }
 
-    /// Marks the entry of an element that has been removed; one without is in the skip list.
-    /// `node` is what its entry has, and `mark` what it gets.
-    fn mark(self, by: Comparison, of: Words, node: u64, mark: u64) {
+    /// Marks the entry of an element that has been removed, if it is the one; an element without is
+    /// in the skip list.
+    fn mark(self, by: Comparison, of: Words, is: impl Fn(Entry) -> bool, mark: u64) {
         let index = self.first_above(by, of).wrapping_sub(1);
-        if index < self.length() && self.entry(index).node == node {
-            at(self.0.get(ENTRIES)).at(2 * index).set(1, mark);
+        if index < self.length() && is(self.entry(index)) {
+            let node = at(self.0.get(ENTRIES)).at(2 * index + 1);
+            node.set(0, node.get(0) ^ mark);
         } else {
             self.set(UNLISTED, self.get(UNLISTED) + 1);
         }
@@ -387,8 +414,7 @@ pub(super) fn make_some(worker: &mut Worker, head: Head, keys: &[Key]) -> Result
         None => Order::make(worker, head)?,
     };
     if order.0.get(PLACE) != COLLECTED {
-        order.collect(head, keys);
-        return Ok(());
+        return order.collect(worker, head, keys);
     }
     order.sort(worker, comparison(head, keys))
 }
@@ -401,44 +427,53 @@ pub(super) fn above(head: Head, keys: &[Key], after: Option<Words>) -> Option<Wo
     Order::of(head)?.above(head, keys, after)
 }
 
-/// An element has been put into the table.
-pub(super) fn inserted(worker: &mut Worker, head: Head, keys: &[Key], element: Element) {
+/// An element with these keys has been put into the table.
+pub(super) fn inserted(worker: &mut Worker, head: Head, keys: &[Key], of: Words, value: Words) {
     free_trash(worker, head, keys, FREED);
     let Some(order) = Order::of(head) else { return };
     let of = match head.form() {
-        Form::Flat => element.keys,
-        _ => node::keys_of(node::of_value(element.value)),
+        Form::Flat | Form::FlatText => of,
+        _ => node::keys_of(node::of_value(value)),
     };
-    if !order.is_ready() || order.count_change() || order.add(worker, keys, of).is_err() {
+    if !order.is_ready() || order.count_change() || order.add(worker, head, of).is_err() {
         give_up(worker, head, keys);
     }
 }
 
 /// A node has been taken out of the table; whether it stays in memory.
 pub(super) fn removed(worker: &mut Worker, head: Head, keys: &[Key], node: Words) -> bool {
-    free_trash(worker, head, keys, FREED);
-    let Some(order) = Order::of(head) else { return false };
-    if !order.is_ready() || order.count_change() {
-        give_up(worker, head, keys);
-        return false;
-    }
+    let Some(order) = for_removal(worker, head, keys) else { return false };
     let word = node::word(node);
-    order.mark(comparison(head, keys), node::keys_of(node), word, word | 1);
-    node::value_of(node).set(0, order.0.get(REMOVED));
-    order.0.set(REMOVED, node::word(node));
+    let by = comparison(head, keys);
+    order.mark(by, node::keys_of(node), |entry| entry.node == word, REMOVED_BIT);
+    order.keep(node);
     true
 }
 
-/// The same of an element of a flat table: the entry has its key.
-pub(super) fn removed_flat(worker: &mut Worker, head: Head, of: Words) {
-    let keys = &[Key::Integer];
-    free_trash(worker, head, keys, FREED);
-    let Some(order) = Order::of(head) else { return };
-    if !order.is_ready() || order.count_change() {
-        return give_up(worker, head, keys);
+/// The same of an element that was in its slot.
+pub(super) fn removed_flat(worker: &mut Worker, head: Head, keys: &[Key], of: Words) {
+    let Some(order) = for_removal(worker, head, keys) else { return };
+    let by = comparison(head, keys);
+    if head.form() == Form::Flat {
+        let key = of.get(0);
+        order.mark(by, of, |entry| entry.node == key, u64::MAX);
+    } else {
+        let is = |entry: Entry| {
+            entry.node & REMOVED_BIT == 0 && key::compare(keys, entry.keys(), of) == Ordering::Equal
+        };
+        order.mark(by, of, is, REMOVED_BIT);
     }
-    let key = of.get(0);
-    order.mark(comparison(head, keys), of, key, !key);
+}
+
+/// The order that is to know of a removal, if there is one.
+fn for_removal(worker: &mut Worker, head: Head, keys: &[Key]) -> Option<Order> {
+    free_trash(worker, head, keys, FREED);
+    let order = Order::of(head)?;
+    if !order.is_ready() || order.count_change() {
+        give_up(worker, head, keys);
+        return None;
+    }
+    Some(order)
 }
 
 /// Forgets the order; nodes are freed later.

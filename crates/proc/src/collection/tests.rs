@@ -15,7 +15,11 @@ fn worker(keys: Vec<Key>, element: Kind) -> Box<Worker> {
 
 /// Of integers, whose elements may move.
 fn flat_worker() -> Box<Worker> {
-    let keys = vec![Key::Integer];
+    flat_worker_of(Key::Integer)
+}
+
+fn flat_worker_of(key: Key) -> Box<Worker> {
+    let keys = vec![key];
     worker_with(Shape::Collection { keys, element: Kind::Scalar, pinned: false })
 }
 
@@ -191,16 +195,24 @@ fn agrees_while_it_grows(mut worker: Box<Worker>, kind: Key, key_of: fn(&mut Wor
     assert_eq!(worker.used_bytes(), 0);
 }
 
+/// A text for each number, of up to 40 bytes; other bytes behind a 0X mean nothing.
+fn spelled(worker: &mut Worker, number: u64) -> u64 {
+    let mut spelled = format!("{}{number}", "x".repeat(number as usize % 36));
+    if number.is_multiple_of(3) {
+        spelled.push('\0');
+        spelled.push_str(&"y".repeat(worker.counts().texts.created as usize % 12));
+    }
+    text::make(worker, spelled.as_bytes()).unwrap()
+}
+
 #[test]
 fn tables_agree_with_a_sorted_map_while_they_grow() {
     agrees_while_it_grows(flat_worker(), Key::Integer, |_, i| scattered(i + 1));
     let nodes = worker(vec![Key::Integer], Kind::Scalar);
     agrees_while_it_grows(nodes, Key::Integer, |_, i| scattered(i + 1));
-    let texts = worker(vec![Key::Text], Kind::Scalar);
-    agrees_while_it_grows(texts, Key::Text, |worker, i| {
-        let spelled = format!("{}{}", "x".repeat(i as usize % 20), scattered(i + 1));
-        text::make(worker, spelled.as_bytes()).unwrap()
-    });
+    for texts in [worker(vec![Key::Text], Kind::Scalar), flat_worker_of(Key::Text)] {
+        agrees_while_it_grows(texts, Key::Text, spelled);
+    }
 }
 
 proptest! {
@@ -253,6 +265,70 @@ proptest! {
         }
         free(&mut worker, word.take(0));
         prop_assert_eq!(worker.used_bytes(), 0);
+    }
+
+    /// The same of texts in their slots, some of which are longer than those.
+    #[test]
+    fn steps_through_a_table_of_texts_go_to_the_smallest_key_above(
+        start in prop::collection::vec(0u64..500, 0..300),
+        changes in prop::collection::vec((any::<bool>(), 0u64..500), 0..600),
+        every in 1..5usize,
+    ) {
+        let mut worker = flat_worker_of(Key::Text);
+        let mut model = BTreeMap::new();
+        let mut owner = 0u64;
+        let word = Words(&raw mut owner);
+        let change = |worker: &mut Worker, model: &mut BTreeMap<_, u64>, adds, number: u64| {
+            let mut key = spelled(worker, number);
+            let at = Words(&raw mut key);
+            let shown = text::shown(key).to_vec();
+            if adds {
+                find_or_insert(worker, word, 0, at).unwrap().set(0, number);
+                model.insert(shown, number);
+            } else {
+                if let Some(head) = Head::of(word.get(0)) && find_in(worker, head, at).is_ok() {
+                    remove(worker, head, at);
+                }
+                model.remove(&shown);
+            }
+            text::free(worker, at.take(0));
+        };
+        for number in start {
+            change(&mut worker, &mut model, true, number);
+        }
+        let mut changes = changes.into_iter();
+        for _ in 0..3 {
+            let mut key = 0u64;
+            let at = Words(&raw mut key);
+            let mut last: Option<Vec<u8>> = None;
+            while next_of(&mut worker, word.get(0), at, last.is_none()) {
+                let expected = match &last {
+                    None => model.first_key_value(),
+                    Some(last) => model.range((Excluded(last.clone()), Unbounded)).next(),
+                };
+                let here = text::bytes(at.get(0)).to_vec();
+                let value = find_in(&worker, Head::of(word.get(0)).unwrap(), at).unwrap().get(0);
+                prop_assert_eq!(Some((&here, &value)), expected);
+                last = Some(here);
+                for (adds, number) in changes.by_ref().take(every) {
+                    change(&mut worker, &mut model, adds, number);
+                }
+            }
+            let rest = last.and_then(|last| model.range((Excluded(last), Unbounded)).next());
+            prop_assert_eq!(rest, None);
+            text::free(&mut worker, at.take(0));
+        }
+        let mut seen = Vec::new();
+        for_each(word.get(0), |keys, value| {
+            seen.push((text::bytes(keys.get(0)).to_vec(), value.get(0)));
+            true
+        });
+        seen.sort_unstable();
+        prop_assert!(seen.into_iter().eq(model.clone()));
+        let values: Vec<u64> = values(&worker, word.get(0)).iter().map(|v| v.get(0)).collect();
+        prop_assert!(values.iter().eq(model.values()));
+        free(&mut worker, word.take(0));
+        prop_assert_eq!((worker.used_bytes(), worker.counts().texts.alive), (0, 0));
     }
 
     /// What FOREACH finds, where each step may be followed by changes: the smallest key above.

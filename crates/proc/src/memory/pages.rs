@@ -9,7 +9,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use crate::layout::GRAIN;
 
 /// Blocks from this size on lie on huge pages, where the system has some.
-pub(super) const HUGE_MIN: usize = 4 << 20;
+pub(super) const HUGE_MIN: usize = 2 << 20;
 
 fn layout(size: usize) -> Option<Layout> {
     Layout::from_size_align(size, GRAIN).ok()

@@ -1,0 +1,222 @@
+//! The chunks of a table: seven slots, with a word that says what is in them.
+//!
+//! ```text
+//! chunk    0 tags: a byte for each slot, 0 if it is free; in the last byte the overflow count
+//!          slots of nodes: 1..8
+//!          flat slots:     1, 3 .. 13, of two words
+//!          slots of texts: 4, 8 .. 28, of four
+//! ```
+//! As in F14 (Bronson and Shi, 2019): one comparison of a word finds the slots with the 7 bits of a
+//! hash, so a search mostly reads one cache line and takes no branch that is hard to foresee. The
+//! top bits of the hash are the first chunk to look at; the overflow count says how many elements
+//! went past a full chunk to another, and where it is 0 a search ends. No slot of a text lies
+//! across two cache lines.
+
+use super::head::{self, Table};
+use crate::handle::Words;
+
+/// Slots of a chunk.
+pub(super) const SLOTS: usize = 7;
+/// Places of a chunk, as a number: the last one is no slot.
+pub(super) const PLACES: u64 = 8;
+
+/// Words of a chunk whose slots name nodes: a cache line.
+pub(super) const NODES: usize = 8;
+/// Words of a chunk whose slots are the elements.
+pub(super) const FLAT: usize = 16;
+/// Words of a chunk whose slots are the elements with their texts.
+pub(super) const TEXTS: usize = 32;
+
+/// Larger tables begin at a cache line.
+const ALIGNED_MIN: usize = 4096;
+const LINE: usize = 64;
+
+const LOW_BITS: u64 = 0x7F7F_7F7F_7F7F_7F7F;
+/// The top bit of each tag.
+const TAG_TOPS: u64 = 0x0080_8080_8080_8080;
+/// The lowest bit of each tag.
+const TAG_ONES: u64 = 0x0001_0101_0101_0101;
+const OVERFLOW_SHIFT: u32 = 56;
+/// A count that is this high stays.
+const OVERFLOW_MAX: u64 = 255;
+
+/// The top bits of the tags that are this one.
+#[inline(always)]
+fn matches(tags: u64, tag: u64) -> u64 {
+    let difference = tags ^ (tag * TAG_ONES);
+    // Of each byte, whether one of its lower bits is set, without a carry into the next.
+    let some = (difference & LOW_BITS) + LOW_BITS;
+    !(some | difference) & TAG_TOPS
+}
+
+#[inline(always)]
+fn slot_of(matches: u64) -> usize {
+    matches.trailing_zeros() as usize / 8
+}
+
+/// Never 0, which free slots have.
+#[inline(always)]
+fn tag(hash: u64) -> u64 {
+    hash & 0x7F | 0x80
+}
+
+/// A table whose chunks have this many words.
+#[derive(Copy, Clone)]
+pub(super) struct Chunks<const WORDS: usize> {
+    first: Words,
+    bits: u32,
+}
+
+/// A slot, by its chunk.
+#[derive(Copy, Clone)]
+pub(super) struct Place {
+    chunk: Words,
+    slot: usize,
+}
+
+/// Bytes of the block of a table.
+pub(super) fn size(words: usize, bits: u32) -> usize {
+    let size = (8 * words) << bits;
+    if size < ALIGNED_MIN { size } else { size + LINE }
+}
+
+/// Bytes that a table with this block leaves out at its start.
+pub(super) fn left_out(block: Words, words: usize, bits: u32) -> usize {
+    let behind = block.0.addr() & (LINE - 1);
+    if (8 * words) << bits < ALIGNED_MIN { 0 } else { (LINE - behind) & (LINE - 1) }
+}
+
+impl<const WORDS: usize> Chunks<WORDS> {
+    #[inline(always)]
+    pub(super) fn of(table: Table) -> Self {
+        Chunks { first: table.first, bits: table.bits }
+    }
+
+    #[inline(always)]
+    pub(super) fn chunk(self, number: usize) -> Words {
+        self.first.at(number * WORDS)
+    }
+
+    #[inline(always)]
+    fn mask(self) -> usize {
+        (1 << self.bits) - 1
+    }
+
+    #[inline(always)]
+    pub(super) fn home(self, hash: u64) -> usize {
+        (hash >> 1 >> (63 - self.bits)) as usize
+    }
+
+    /// From one chunk of a search to the next: odd, so that all chunks come.
+    #[inline(always)]
+    fn stride(hash: u64) -> usize {
+        2 * tag(hash) as usize + 1
+    }
+
+    /// The slot of the element with this hash for which `is` holds.
+    #[inline(always)]
+    pub(super) fn search(self, hash: u64, is: impl Fn(Words) -> bool) -> Option<Place> {
+        let chunk = self.chunk(self.home(hash));
+        let tags = Self::tags(chunk);
+        match Self::in_chunk(chunk, tags, hash, &is) {
+            None if tags >> OVERFLOW_SHIFT != 0 => self.search_on(hash, is),
+            found => found,
+        }
+    }
+
+    /// Goes on where the first chunk is full.
+    #[cold]
+    #[inline(never)]
+    fn search_on(self, hash: u64, is: impl Fn(Words) -> bool) -> Option<Place> {
+        let mut number = self.home(hash);
+        for _ in 0..self.mask() {
+            number = (number + Self::stride(hash)) & self.mask();
+            let chunk = self.chunk(number);
+            let tags = Self::tags(chunk);
+            let found = Self::in_chunk(chunk, tags, hash, &is);
+            if found.is_some() || tags >> OVERFLOW_SHIFT == 0 {
+                return found;
+            }
+        }
+        None
+    }
+
+    #[inline(always)]
+    fn tags(chunk: Words) -> u64 {
+        // The rest of it, at the same time.
+        for line in (NODES..WORDS).step_by(NODES) {
+            head::prefetch(chunk.at(line));
+        }
+        chunk.get(0)
+    }
+
+    #[inline(always)]
+    fn in_chunk(chunk: Words, tags: u64, hash: u64, is: &impl Fn(Words) -> bool) -> Option<Place> {
+        let mut found = matches(tags, tag(hash));
+        while found != 0 {
+            let place = Place { chunk, slot: slot_of(found) };
+            if is(Self::slot(place)) {
+                return Some(place);
+            }
+            found &= found - 1;
+        }
+        None
+    }
+
+    /// The words of a slot.
+    #[inline(always)]
+    pub(super) fn slot(place: Place) -> Words {
+        place.chunk.at(match WORDS {
+            TEXTS => 4 + 4 * place.slot,
+            FLAT => 1 + 2 * place.slot,
+            _ => 1 + place.slot,
+        })
+    }
+
+    /// Takes a free slot for an element with this hash.
+    pub(super) fn put(self, hash: u64) -> Words {
+        let mut number = self.home(hash);
+        loop {
+            let chunk = self.chunk(number);
+            let tags = chunk.get(0);
+            let free = matches(tags, 0);
+            if free != 0 {
+                let slot = slot_of(free);
+                chunk.set(0, tags | tag(hash) << (8 * slot));
+                return Self::slot(Place { chunk, slot });
+            }
+            if tags >> OVERFLOW_SHIFT < OVERFLOW_MAX {
+                chunk.set(0, tags + (1 << OVERFLOW_SHIFT));
+            }
+            number = (number + Self::stride(hash)) & self.mask();
+        }
+    }
+
+    /// Frees a slot; the chunks that its element went past count it no more.
+    pub(super) fn erase(self, hash: u64, place: Place) {
+        Self::clear(place);
+        let mut number = self.home(hash);
+        while self.chunk(number) != place.chunk {
+            let tags = self.chunk(number).get(0);
+            if tags >> OVERFLOW_SHIFT < OVERFLOW_MAX {
+                self.chunk(number).set(0, tags - (1 << OVERFLOW_SHIFT));
+            }
+            number = (number + Self::stride(hash)) & self.mask();
+        }
+    }
+
+    /// Frees a slot of a table that nothing is put into any more.
+    pub(super) fn clear(place: Place) {
+        let tags = place.chunk.get(0);
+        place.chunk.set(0, tags & !(0xFF << (8 * place.slot)));
+    }
+
+    /// The slot at a place, if it has an element.
+    #[inline]
+    pub(super) fn at_place(self, place: u64) -> Option<Place> {
+        let (number, slot) = ((place / PLACES) as usize, (place % PLACES) as usize);
+        let chunk = self.chunk(number);
+        let is = slot < SLOTS && chunk.get(0) >> (8 * slot) & 0xFF != 0;
+        is.then_some(Place { chunk, slot })
+    }
+}

@@ -131,11 +131,8 @@ fn measure(kind: &Kind, size: usize, changes: usize, runs: usize) -> Result<Vec<
     let mut node = node("aggregates.olg", &format!("{TABLES}{}", kind.rule))?;
     let mut random = Rng::new(size as u64);
     let mut group = Group::default();
-    for key in 0..size {
-        group.values.push(0);
-        group.changed.push(0);
-        change(&mut node, &mut group, key, random.below(kind.values) as i64)?;
-    }
+    let values = (0..size).map(|_| random.below(kind.values) as i64).collect();
+    fill(&mut node, &mut group, values)?;
     let mut figures = Vec::new();
     for _ in 0..runs {
         let drawn: Vec<(usize, i64)> = (0..changes)
@@ -196,17 +193,36 @@ fn list(values: &[i64]) -> String {
     format!("[{}]", values.join(", "))
 }
 
+/// Puts in all rows of a group in one turn, as facts are.
+fn fill(node: &mut Node, group: &mut Group, values: Vec<i64>) -> Result<(), String> {
+    let items = (0..).zip(&values).map(|(key, value)| item(node, key, *value));
+    let events = items.collect::<Result<_, _>>()?;
+    for event in node.together(events) {
+        node.enqueue(event);
+    }
+    crate::events::turns(node, 0);
+    group.changed = (1..).take(values.len()).collect();
+    group.time = values.len() as u64;
+    group.values = values;
+    Ok(())
+}
+
 /// Gives a key a value, in a turn.
 fn change(node: &mut Node, group: &mut Group, key: usize, value: i64) -> Result<(), String> {
     // A row that is put in again as it is stays where it is.
-    if group.values[key] != value || group.changed[key] == 0 {
+    if group.values[key] != value {
         group.time += 1;
         (group.values[key], group.changed[key]) = (value, group.time);
     }
+    let event = item(node, key, value)?;
+    node.enqueue(event);
+    crate::events::turns(node, 0);
+    Ok(())
+}
+
+fn item(node: &Node, key: usize, value: i64) -> Result<Event, String> {
     let relation = node.program().plan().find("item").ok_or("no table")?;
     let columns = [Value::Str(ADDRESS), Value::Int(key as i64), Value::Int(value)];
     let columns = columns.map(OwnedValue::new).to_vec();
-    node.enqueue(Event::Tuple { relation, columns, delete: false, received: false });
-    crate::events::turns(node, 0);
-    Ok(())
+    Ok(Event::Tuple { relation, columns, delete: false, received: false })
 }

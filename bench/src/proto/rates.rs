@@ -13,13 +13,15 @@ pub struct Rates {
     passes: usize,
     runs: usize,
     all: Vec<(&'static str, Vec<f64>)>,
+    /// Peers that failed this case, and how. Their rates are not shown.
+    failed: Vec<(&'static str, String)>,
 }
 
 impl Rates {
     /// For messages of so many bytes.
     pub fn new(bytes: usize, extent: Extent) -> Rates {
         let (volume, runs) = if extent.small { (1 << 17, 1) } else { (150 << 20, 5) };
-        Rates { bytes, passes: volume / bytes + 1, runs, all: Vec::new() }
+        Rates { bytes, passes: volume / bytes + 1, runs, all: Vec::new(), failed: Vec::new() }
     }
 
     /// Rounds in which each contender runs once.
@@ -42,16 +44,18 @@ impl Rates {
         good.then_some(()).ok_or_else(|| format!("{who}: a pass gave another result"))
     }
 
-    /// Measures the peers that do this.
-    ///
-    /// # Errors
-    /// One fails.
-    pub fn measure_peers(&mut self, case: &Case, peers: &Peers, what: What) -> Result<(), String> {
+    /// Measures the peers that do this. A peer that fails is left out of this case from then on.
+    pub fn measure_peers(&mut self, case: &Case, peers: &Peers, what: What) {
         for peer in peers.all().filter(|peer| peer.does(case, what)) {
+            if self.failed.iter().any(|(who, _)| *who == peer.name()) {
+                continue;
+            }
             let passes = self.passes / peer.slower() + 1;
-            self.add(peer.name(), passes, peer.run(case, passes, what)?);
+            match peer.run(case, passes, what) {
+                Ok(seconds) => self.add(peer.name(), passes, seconds),
+                Err(reason) => self.failed.push((peer.name(), reason)),
+            }
         }
-        Ok(())
     }
 
     fn add(&mut self, who: &'static str, passes: usize, seconds: f64) {
@@ -64,9 +68,14 @@ impl Rates {
 
     /// Prints the medians.
     pub fn report(self, case: &str, report: &mut Report) {
+        for (who, reason) in &self.failed {
+            report.note(&format!("{case}: {who} is left out: {reason}"));
+        }
+        let failed = |who| self.failed.iter().any(|(peer, _)| *peer == who);
         let rows: Vec<Row> = self
             .all
             .into_iter()
+            .filter(|(who, _)| !failed(*who))
             .map(|(who, rates)| Row::median("proto", case, who, ("mb_per_s", "MB/s"), rates))
             .collect();
         report.case(&rows, Better::High);

@@ -80,14 +80,33 @@ impl Fleet {
         let (token, address) = (1_000_000 + self.starts, self.addresses[index].clone());
         self.tokens[index] = token;
         self.given.entry(address.clone()).or_default().insert(token);
-        // A file of its own, as another node may be reading that of its start.
-        let file = self.secret(&format!("key{}", self.starts), &self.keys.join("\n"));
+        let file = self.give_keys(index);
         let put = format!("put(NODE, {token})");
         let mut arguments = vec![&*self.program, "--listen", &address, "--key", &file];
         for fact in self.facts.iter().chain([&put]) {
             arguments.extend(["--fact", fact]);
         }
         Running::start(&self.folder, &format!("out{index}-{}", self.starts), &arguments)
+    }
+
+    /// Writes the file of a node's keys, in one step as the node may be reading it; returns its path.
+    fn give_keys(&self, index: usize) -> String {
+        let next = self.secret(&format!("key{index}.next"), &self.keys.join("\n"));
+        let path = next.strip_suffix(".next").expect("as named").to_owned();
+        fs::rename(&next, &path).expect("renamed");
+        path
+    }
+
+    /// Has all members, which go on, use these keys.
+    fn change_keys(&mut self, keys: Vec<String>) {
+        self.keys = keys;
+        for index in 0..NODES {
+            let node = &self.nodes[index];
+            let before = node.counter("/keys_taken");
+            self.give_keys(index);
+            node.signal("HUP");
+            wait_until("the keys are taken", || node.counter("/keys_taken") > before);
+        }
     }
 
     fn secret(&self, name: &str, text: &str) -> String {
@@ -231,12 +250,12 @@ fn a_fleet_heals_after_every_blow_and_holds_nothing_foreign() {
                 let next = key(2 + round);
                 let old = fleet.keys[0].clone();
                 for keys in [vec![old.clone(), next.clone()], vec![next.clone(), old], vec![next]] {
-                    fleet.keys = keys;
-                    for index in 0..NODES {
-                        fleet.restart(index);
-                    }
+                    fleet.change_keys(keys);
                     heal(&fleet, "a change of keys");
                 }
+                // A session outlives its key: only who starts now shows that the new one works.
+                fleet.restart(index);
+                heal(&fleet, "a start with the new key");
             }
         }
     }

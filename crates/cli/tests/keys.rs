@@ -178,7 +178,7 @@ fn a_node_that_others_can_reach_needs_a_key_or_leave() {
         assert_eq!(status, 2, "{text}");
         assert!(text.contains("--key FILE") && text.contains("--open"), "{text}");
     }
-    // With tcp a key would not help.
+    // Connections are no exception.
     assert_eq!(start("--listen 10.0.0.1:0 --fabric tcp").0, 2);
     for more in ["", "--open", &format!("--key {key}")] {
         let (status, text) = start(&format!("--listen 0.0.0.0:0 {more}"));

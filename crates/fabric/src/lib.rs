@@ -22,6 +22,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod connections;
 pub mod counters;
 pub mod endpoint;
 pub mod fragment;

@@ -36,6 +36,11 @@ impl FrameReader {
         FrameReader { bytes_max, buffer: Vec::new(), taken: 0 }
     }
 
+    /// From now on refuses envelopes over `bytes_max` bytes.
+    pub fn set_bytes_max(&mut self, bytes_max: usize) {
+        self.bytes_max = bytes_max;
+    }
+
     /// Adds what was read; all whole frames should be taken out in between.
     pub fn push(&mut self, bytes: &[u8]) {
         self.buffer.drain(..self.taken);

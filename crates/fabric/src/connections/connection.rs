@@ -41,6 +41,8 @@ pub(super) struct Connection {
     pub(super) from: Sender,
     /// Whose it is: for one that this node made, and one that has shown it by a key.
     pub(super) peer: Option<Arc<str>>,
+    /// With a key: it has begun a handshake that is under way.
+    pub(super) has_begun: bool,
     pub(super) reader: FrameReader,
     /// Bytes that the reader held when that was last summed up.
     pub(super) held: usize,
@@ -56,6 +58,7 @@ impl Connection {
             origin,
             from,
             peer: None,
+            has_begun: false,
             reader: FrameReader::default(),
             held: 0,
             heard_ns: now_ns,

@@ -19,9 +19,12 @@
 //!
 //! What strangers can hold, with a key: [`UNPROVEN_MAX`] connections for [`UNPROVEN_NS`] each, with
 //! no more bytes than an initiation has. Only the oldest of these make room for others, never a
-//! connection that has shown whose it is.
+//! connection that has shown whose it is, nor one with a handshake under way, of which the guard
+//! allows only so many.
 
 mod connection;
+mod greeting;
+mod outgoing;
 mod peer;
 mod sealed;
 #[cfg(test)]
@@ -31,20 +34,20 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::counters::{Count, Counters};
-use crate::greeting::{greeter, greeting};
 use crate::head::Head;
-use crate::outgoing::BACKOFF_MAX_NS;
 use crate::reliable::LEASE_NS;
 use crate::seal::{Guard, NoEntropy};
 use crate::stream::{TooLong, write_frame};
 use crate::token::is_hello;
 use connection::{Connection, Origin, Sender};
+use greeting::{greeter, greeting};
+use outgoing::BACKOFF_MAX_NS;
 use peer::{Peer, State};
 
 /// Connections that a node makes, and as many that it takes.
 pub const CONNECTIONS_MAX: usize = 4096;
 
-/// With a key: connections of which it is not known whose they are.
+/// With a key: connections that have begun no handshake.
 pub const UNPROVEN_MAX: usize = 256;
 
 /// With a key: how long a connection may take to show whose it is.

@@ -14,7 +14,7 @@
 use std::sync::Arc;
 
 use super::ConnectionId;
-use crate::outgoing::{BACKOFF_MAX_NS, Full, Outgoing};
+use super::outgoing::{BACKOFF_MAX_NS, Full, Outgoing};
 use crate::reliable::LEASE_NS;
 
 /// One peer; see the module.

@@ -138,8 +138,11 @@ impl Connections {
         let mut outbox = Outbox { frames: Vec::new(), entropy: cx.entropy };
         let (now_ns, counters) = (cx.now_ns, &mut *cx.counters);
         let mut context = seal::Context { now_ns, port: &mut outbox, counters };
+        let before = guard.half_open();
         let opened = guard.open(&route(id), &mut self.frame, &mut context);
         let opened = opened.map(|opened| (opened.name.to_owned(), opened.content.map(<[u8]>::len)));
+        let has_begun = guard.half_open() > before;
+        self.all.get_mut(&id).into_iter().for_each(|one| one.has_begun |= has_begun);
         let frames = outbox.frames;
         frames.iter().for_each(|(id, frame)| self.put_out(*id, frame, Kind::Upkeep, cx));
         if let Some((name, content)) = opened {
@@ -206,18 +209,20 @@ impl Connections {
         }
     }
 
-    /// Ends the oldest of the connections that have not shown whose they are, if they are too many.
+    /// Ends the oldest of the connections that have begun no handshake, if these are too many. A
+    /// node of the fleet begins as soon as it is connected; how many handshakes may be under way is
+    /// up to the guard.
     pub(super) fn make_room_for_unproven(&mut self, counters: &mut Counters) {
         if self.unproven.len() < UNPROVEN_MAX {
             return;
         }
         let all = &self.all;
         self.unproven.retain(|(_, id)| all.get(id).is_some_and(|one| one.peer.is_none()));
-        while self.unproven.len() >= UNPROVEN_MAX
-            && let Some((_, id)) = self.unproven.pop_front()
-        {
-            self.evict_connection(id, counters);
-        }
+        let has_begun = |id: &ConnectionId| all.get(id).is_some_and(|one| one.has_begun);
+        let silent = || self.unproven.iter().filter(|(_, id)| !has_begun(id));
+        let surplus = (silent().count() + 1).saturating_sub(UNPROVEN_MAX);
+        let oldest: Vec<ConnectionId> = silent().take(surplus).map(|&(_, id)| id).collect();
+        oldest.into_iter().for_each(|id| self.evict_connection(id, counters));
     }
 
     /// Ends the connection of a node that was silent longest, if there are too many.

@@ -1,4 +1,4 @@
-//! Sealed datagrams between members of a fleet: who has no key is not heard.
+//! Sealed frames between members of a fleet: who has no key is not heard.
 //!
 //! ```text
 //!   content for a name                                    content from a name
@@ -13,7 +13,9 @@
 //! ```
 //! A *name* is what a node is called (`NODE`); a *route* is where its datagrams come from and go
 //! to; an *identity* is its static key. A name belongs to one identity while its session lives;
-//! the route follows the latest authenticated datagram.
+//! the route follows the latest authenticated datagram. The same frames go over
+//! [connections](crate::connections): there a route is one connection, and a session belongs to the
+//! one that it was made on ([`Carrier`]).
 //!
 //! What strangers cost: a keyed hash of 480 bytes for what looks like an initiation, a look-up for
 //! all else; no memory, and no answer. What whoever replays recorded messages costs: at most

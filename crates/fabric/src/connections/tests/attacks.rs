@@ -29,7 +29,7 @@ fn assert_talks(net: &mut Net) {
 #[test]
 fn plain_frames_end_a_connection_and_are_counted() {
     let mut net = pair();
-    let greeting = crate::greeting::greeting("c:1");
+    let greeting = super::super::greeting::greeting("c:1");
     for frame in [greeting, b"\x0a\x03abc".to_vec(), Vec::new(), vec![9; 400]] {
         let before = net.nodes[0].count(Count::Unsealed);
         let pipe = net.call(0);
@@ -262,6 +262,24 @@ fn silent_connections_make_room_for_others_and_none_for_known_peers() {
     net.run(UNPROVEN_NS);
     assert!(pipes.iter().all(|&pipe| net.is_closed(pipe)));
     assert_eq!(net.nodes[1].open(), 2);
+    assert_talks(&mut net);
+}
+
+#[test]
+fn a_flood_of_connections_keeps_nobody_out() {
+    let mut net = Net::sealed(2);
+    // Far more of them while a handshake is under way than there is room for.
+    for round in 0..100 {
+        if round == 10 {
+            net.send(0, "b:1", b"hello");
+        }
+        (0..200).for_each(|_| _ = net.call(1));
+        net.run(5 * MS);
+    }
+    assert_eq!(net.nodes[1].texts(), ["hello"]);
+    assert_eq!(net.nodes[0].count(Count::Connected), 1);
+    net.run(S);
+    assert_eq!(net.nodes[1].open(), UNPROVEN_MAX + 1);
     assert_talks(&mut net);
 }
 

@@ -73,6 +73,7 @@ enum Party {
 
 enum Event {
     Arrives(usize),
+    Taken(usize),
     Refused(usize, ConnectionId),
     Bytes(End, Vec<u8>),
     Closed(End),
@@ -284,7 +285,7 @@ impl Net {
     pub(super) fn call(&mut self, target: usize) -> usize {
         self.pipes.push([Party::Stranger, Party::Pending(target)]);
         let pipe = self.pipes.len() - 1;
-        self.put(Event::Arrives(pipe));
+        self.put(Event::Taken(pipe));
         pipe
     }
 
@@ -346,13 +347,18 @@ impl Net {
                     self.pipes[pipe][1] = Party::Closed;
                     return self.happen(Event::Closed(End { pipe, side: 0 }));
                 }
+                // The other side takes the connection once this one knows of it.
+                self.put(Event::Taken(pipe));
+                if let Party::Node(node, id) = from {
+                    self.with(node, |all, cx| all.connected(id, cx));
+                }
+            }
+            Event::Taken(pipe) => {
+                let [_, Party::Pending(target)] = self.pipes[pipe] else { return };
                 let name = format!("host{pipe}:{}", 1000 + pipe);
                 let id = self.with(target, |all, cx| all.accept(name, cx));
                 self.pipes[pipe][1] = Party::Node(target, id);
                 self.nodes[target].ends.insert(id, End { pipe, side: 1 });
-                if let Party::Node(node, id) = from {
-                    self.with(node, |all, cx| all.connected(id, cx));
-                }
             }
             Event::Closed(end) => {
                 if let Party::Node(node, id) = self.pipes[end.pipe][end.side] {

@@ -48,6 +48,12 @@ impl FrameReader {
         self.buffer.extend_from_slice(bytes);
     }
 
+    /// Gives back the memory that is not needed for what is held.
+    pub fn shrink(&mut self) {
+        self.push(&[]);
+        self.buffer.shrink_to_fit();
+    }
+
     /// All that was not given out, for another reader to go on with.
     pub fn into_rest(mut self) -> Vec<u8> {
         self.buffer.split_off(self.taken)

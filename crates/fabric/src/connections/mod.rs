@@ -386,7 +386,12 @@ impl Connections {
                 cx.counters.count(Count::FrameFull);
                 return Step::Bad(Count::FrameFull);
             }
-            Ok(None) => return Step::Quiet,
+            Ok(None) => {
+                if self.guard.is_some() && connection.peer.is_none() {
+                    connection.reader.shrink();
+                }
+                return Step::Quiet;
+            }
             Err(_) => {
                 cx.counters.count(Count::FrameTooLong);
                 return Step::Bad(Count::FrameTooLong);

@@ -29,8 +29,9 @@ pub(super) const UNPROVEN_BYTES_MAX: usize = INITIATION_BYTES;
 const AHEAD_BYTES: usize = 64 << 10;
 
 /// Other frames that may wait beside it, 512 bytes at most each; a peer that has this node answer
-/// without reading the answers loses its connection.
+/// without reading the answers loses its connection. Who it is may not be known.
 const UPKEEP_MAX: usize = 256;
+const UNPROVEN_UPKEEP_MAX: usize = 8;
 
 /// Where a guard puts frames that it has for its routes.
 struct Outbox<'a> {
@@ -89,7 +90,11 @@ impl Connections {
         let was_empty = connection.out.unwritten().is_empty();
         let is_written = connection.out.push(frame, kind);
         debug_assert!(is_written, "a guard seals what fits into a frame");
-        if connection.out.upkeep() > UPKEEP_MAX {
+        let upkeep_max = match connection.peer {
+            Some(_) => UPKEEP_MAX,
+            None => UNPROVEN_UPKEEP_MAX,
+        };
+        if connection.out.upkeep() > upkeep_max {
             cx.counters.count(Count::QueueFull);
             self.broken(id, cx);
         } else if was_empty {

@@ -353,4 +353,11 @@ fn a_peer_that_is_answered_and_does_not_read_loses_its_connection() {
     net.run(100 * MS);
     assert_eq!(net.nodes[1].count(Count::QueueFull), 1);
     assert_eq!(net.nodes[1].open(), 0);
+    // A stranger that repeats what it has recorded is answered less often.
+    let first = net.sent(End { pipe: 0, side: 0 })[0].clone();
+    let pipe = net.call(1);
+    net.say(pipe, &vec![first; 20]);
+    net.run(100 * MS);
+    assert_eq!(net.nodes[1].count(Count::QueueFull), 2);
+    assert!(net.is_closed(pipe));
 }

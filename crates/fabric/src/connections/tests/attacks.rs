@@ -361,3 +361,74 @@ fn a_peer_that_is_answered_and_does_not_read_loses_its_connection() {
     assert_eq!(net.nodes[1].count(Count::QueueFull), 2);
     assert!(net.is_closed(pipe));
 }
+
+/// An attacker who has the network to itself: of frames it flips, cuts, repeats and replays some.
+fn chaos(seed: u64, harm_percent: u64) -> impl FnMut(&Passing) -> Vec<Vec<u8>> {
+    let (mut random, mut seen) = (Random(seed), Vec::<Vec<u8>>::new());
+    move |passing| {
+        let mut frames = vec![passing.bytes.clone()];
+        if random.next() % 100 < harm_percent {
+            let old = seen.get(random.next() as usize % seen.len().max(1)).cloned();
+            match random.next() % 6 {
+                0 => frames.clear(),
+                1 => frames.push(passing.bytes.clone()),
+                2 => frames.extend(old),
+                3 => frames.splice(0..0, old).for_each(drop),
+                4 => frames[0].truncate(random.next() as usize % 100),
+                _ => {
+                    let at = random.next() as usize % frames[0].len().max(1);
+                    frames[0].iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 4);
+                }
+            }
+        }
+        seen.push(passing.bytes.clone());
+        frames
+    }
+}
+
+#[test]
+fn under_any_attack_contents_come_once_and_in_order_or_not_at_all() {
+    for seed in 0..100 {
+        let mut random = Random(seed);
+        let mut net = Net::sealed(2);
+        net.meddle = Some(Box::new(chaos(seed, 2 + seed % 20)));
+        let mut earlier = [Vec::new(), Vec::new()];
+        for number in 0..60u32 {
+            for (from, to) in [(0, "b:1"), (1, "a:1")] {
+                let mut content = number.to_le_bytes().to_vec();
+                content.resize(4 + random.next() as usize % 9000, from as u8);
+                net.send(from, to, &content);
+            }
+            net.run(random.next() % S);
+            if random.next().is_multiple_of(40) {
+                let index = (random.next() % 2) as usize;
+                net.crash(index);
+                net.run(random.next() % (2 * S));
+                earlier[index].append(&mut net.nodes[index].got);
+                let name = ["a:1", "b:1"][index];
+                net.restart(index, config(name, index as u8), seed ^ u64::from(number) << 32);
+            }
+        }
+        net.meddle = None;
+        net.run(60 * S);
+        // The first may show that the one before it was cut out, and go with its connection.
+        for last in [u32::MAX - 1, u32::MAX] {
+            for (from, to) in [(0, "b:1"), (1, "a:1")] {
+                net.send(from, to, &last.to_le_bytes());
+            }
+            net.run(20 * S);
+        }
+        for (index, earlier) in earlier.iter_mut().enumerate() {
+            earlier.append(&mut net.nodes[index].got);
+            let number = |bytes: &[u8]| u32::from_le_bytes(bytes[..4].try_into().expect("four"));
+            let numbers: Vec<u32> = earlier.iter().map(|(_, bytes)| number(bytes)).collect();
+            assert!(numbers.is_sorted_by(|one, next| one < next), "{seed}: {numbers:?}");
+            assert_eq!(numbers.last(), Some(&u32::MAX), "{seed}: the last was sent in peace");
+            for (from, bytes) in earlier {
+                assert_eq!(from, ["b:1", "a:1"][index]);
+                let sender = 1 - index as u8;
+                assert!(bytes[4..].iter().all(|&byte| byte == sender), "{seed}");
+            }
+        }
+    }
+}

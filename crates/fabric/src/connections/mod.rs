@@ -8,8 +8,8 @@
 //! on_time(), next_timeout()
 //! ```
 //! It holds no socket and no clock: a connection is a number here. Its owner has the sockets, and
-//! reports what becomes of them. How connections come and go is in [`life`], what comes over them
-//! in [`receive`], and what a key changes in [`sealed`].
+//! reports what becomes of them. How connections come and go is in `life`, what comes over them
+//! in `receive`, and what a key changes in `sealed`.
 //!
 //! Without a key a connection is written by the side that made it and read by the other, so that
 //! two nodes that talk both ways have two of them. With a key frames are those of

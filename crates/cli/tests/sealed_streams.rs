@@ -59,8 +59,8 @@ fn framed(frame: &[u8]) -> Vec<u8> {
     [&(frame.len() as u32).to_le_bytes(), frame].concat()
 }
 
-/// A stranger says something to a node; what it answers before it closes the connection.
-fn tell(address: &str, bytes: &[u8]) -> Vec<u8> {
+/// Sends bytes to a node as a stranger; returns what it answers before it closes the connection.
+fn exchange(address: &str, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).expect("it listens");
     stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
     // It may close before all is written.
@@ -88,11 +88,11 @@ fn a_fleet_talks_over_connections_while_strangers_attack_and_one_restarts() {
     let silent: Vec<TcpStream> =
         (0..300).map(|_| TcpStream::connect(&at[0]).expect("it listens")).collect();
     for _ in 0..20 {
-        assert_eq!(tell(&at[0], &framed(b"\x0a\x03abc")), b"", "a plain frame");
-        assert_eq!(tell(&at[0], &framed(&[7; 300])), b"", "garbage");
-        assert_eq!(tell(&at[0], &[0xff; 64]), b"", "a length without end");
+        assert_eq!(exchange(&at[0], &framed(b"\x0a\x03abc")), b"", "a plain frame");
+        assert_eq!(exchange(&at[0], &framed(&[7; 300])), b"", "garbage");
+        assert_eq!(exchange(&at[0], &[0xff; 64]), b"", "a length without end");
         let initiation: Vec<u8> = (0..512).map(|at| u8::from(at == 0)).collect();
-        assert_eq!(tell(&at[0], &framed(&initiation)), b"", "an initiation by no key");
+        assert_eq!(exchange(&at[0], &framed(&initiation)), b"", "an initiation by no key");
     }
     let reached = member.lines();
     wait_until("the member is answered meanwhile", || member.lines() > reached + 20);
@@ -209,7 +209,7 @@ fn a_recorded_connection_cannot_be_played_again() {
     let (port, taken) = (landmark_address(&landmark), landmark.counter("/rx_tuples"));
     assert!(recorded.iter().any(|bytes| bytes.len() > 1000));
     for bytes in recorded.iter().cycle().take(30) {
-        let answer = tell(&port, bytes);
+        let answer = exchange(&port, bytes);
         assert!(answer.len() <= 4 + 512, "one answer, no longer than the question");
     }
     wait_until("all is counted", || landmark.counter("/unknown_session") > 10);

@@ -116,7 +116,7 @@ impl Sealed {
         &self.bytes[self.written..]
     }
 
-    /// Notes that so many bytes were written; how many envelopes were written whole by that.
+    /// Notes that `count` bytes were written; returns how many envelopes were completed by that.
     pub(super) fn advance(&mut self, count: usize) -> usize {
         self.written += count;
         let (end, mut contents) = (self.gone + self.written as u64, 0);

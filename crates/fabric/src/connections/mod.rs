@@ -21,7 +21,7 @@
 //! What strangers can hold, with a key: [`UNPROVEN_MAX`] connections for [`UNPROVEN_NS`] each, with
 //! no more bytes than an initiation has. Only the oldest of these make room for others, never a
 //! connection that has shown whose it is, nor one with a handshake under way, of which the guard
-//! allows only so many.
+//! limits the number.
 
 mod connection;
 mod greeting;
@@ -76,7 +76,7 @@ pub enum Action {
     Write(ConnectionId),
     /// Close the connection: it is forgotten here.
     Close(ConnectionId),
-    /// Nothing; to be logged: so many frames for a peer that cannot be reached were dropped.
+    /// Log that a number of frames for a peer that cannot be reached were dropped.
     Lost(Arc<str>, usize),
 }
 
@@ -84,7 +84,7 @@ pub enum Action {
 pub struct Context<'a> {
     /// The time.
     pub now_ns: u64,
-    /// Fills bytes with random ones that nobody can guess.
+    /// Fills bytes with unpredictable random ones.
     pub entropy: &'a mut dyn FnMut(&mut [u8]) -> Result<(), NoEntropy>,
     /// Where drops are counted.
     pub counters: &'a mut Counters,
@@ -254,7 +254,7 @@ impl Connections {
         }
     }
 
-    /// Notes that so many bytes of [`Connections::unwritten`] were written.
+    /// Notes that `count` bytes of [`Connections::unwritten`] were written.
     pub fn advance(&mut self, id: ConnectionId, count: usize, cx: &mut Context<'_>) {
         let Some(connection) = self.all.get_mut(&id) else { return };
         let Some(name) = connection.peer.clone() else {

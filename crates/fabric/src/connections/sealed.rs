@@ -242,8 +242,8 @@ impl Connections {
     }
 }
 
-/// Whether a connection ends for what it brought. What a session that is gone has left under way
-/// may come; a connection that is nobody's has one try.
+/// Whether a dropped frame ends its connection. Late frames of an ended session are tolerated on a
+/// proven connection; an unproven one has a single try.
 fn ends(reason: Count, is_proven: bool) -> bool {
     use Count::{
         BadCookie, BadMac, BadSeal, HalfOpenFull, HandshakeFailed, Malformed, OutOfOrder, Replayed,

@@ -37,7 +37,7 @@ fn plain_frames_end_a_connection_and_are_counted() {
         net.run(100 * MS);
         assert!(net.is_closed(pipe));
         assert_eq!(net.nodes[0].count(Count::Unsealed), before + 1, "the first was enough");
-        assert_eq!(net.told.get(&pipe), None, "there was no answer");
+        assert_eq!(net.answers.get(&pipe), None, "there was no answer");
     }
     assert_eq!(net.nodes[0].got, []);
     assert_talks(&mut net);
@@ -122,8 +122,8 @@ fn a_recorded_connection_cannot_be_played_again() {
         net.say(pipe, &frames);
         net.run(200 * MS);
         assert!(net.is_closed(pipe));
-        let told = net.told.get(&pipe).map_or(0, Vec::len);
-        assert!(told <= 4 + 512, "one answer, no longer than what asked for it: {told}");
+        let answered = net.answers.get(&pipe).map_or(0, Vec::len);
+        assert!(answered <= 4 + 512, "one answer, no longer than what asked for it: {answered}");
     }
     // Also while half of the connection is held back and spoken on later.
     let pipe = net.call(1);
@@ -266,7 +266,7 @@ fn silent_connections_make_room_for_others_and_none_for_known_peers() {
 }
 
 #[test]
-fn a_flood_of_connections_keeps_nobody_out() {
+fn a_flood_of_connections_keeps_no_member_out() {
     let mut net = Net::sealed(2);
     // Far more of them while a handshake is under way than there is room for.
     for round in 0..100 {
@@ -284,7 +284,7 @@ fn a_flood_of_connections_keeps_nobody_out() {
 }
 
 #[test]
-fn recorded_first_messages_cost_a_cookie_and_keep_nobody_out() {
+fn recorded_first_messages_make_one_handshake_and_keep_no_member_out() {
     let mut net = pair();
     let first = net.sent(End { pipe: 0, side: 0 })[..1].to_vec();
     for _ in 0..2000 {

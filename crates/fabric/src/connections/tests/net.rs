@@ -66,7 +66,7 @@ enum Party {
     Node(usize, ConnectionId),
     /// An attacker.
     Stranger,
-    /// Nobody yet; that node will.
+    /// Not accepted yet, by that node.
     Pending(usize),
     Closed,
 }
@@ -105,7 +105,7 @@ pub(super) struct Net {
     /// A node whose sockets take nothing.
     pub(super) stuck: Option<usize>,
     /// What strangers have received, by pipe.
-    pub(super) told: BTreeMap<usize, Vec<u8>>,
+    pub(super) answers: BTreeMap<usize, Vec<u8>>,
 }
 
 pub(super) fn keys(text: &str) -> FleetKeys {
@@ -175,7 +175,7 @@ impl Net {
             seen: Vec::new(),
             meddle: None,
             stuck: None,
-            told: BTreeMap::new(),
+            answers: BTreeMap::new(),
         }
     }
 
@@ -366,7 +366,7 @@ impl Net {
                 }
             }
             Event::Bytes(end, bytes) => match self.pipes[end.pipe][end.side] {
-                Party::Stranger => self.told.entry(end.pipe).or_default().extend(bytes),
+                Party::Stranger => self.answers.entry(end.pipe).or_default().extend(bytes),
                 Party::Node(node, id) => self.receive(node, id, &bytes),
                 Party::Pending(_) | Party::Closed => {}
             },

@@ -2,7 +2,7 @@
 
 use tidemill_fabric::counters::{Count, Counters};
 use tidemill_fabric::seal::keys::{FleetKeys, Identity};
-use tidemill_fabric::seal::{Config, Context, Guard, NoEntropy, Port};
+use tidemill_fabric::seal::{Carrier, Config, Context, Guard, NoEntropy, Port};
 use tidemill_stdx::rng::Rng;
 
 /// The key of the fleet, and one that is not.
@@ -46,7 +46,14 @@ pub fn guard(name: &str, key: &str, number: u64) -> Result<Guard, String> {
     fill(&mut Rng::new(number), &mut private);
     let identity = Identity::new(private);
     let (name, known) = (name.into(), None);
-    Ok(Guard::new(Config { name, keys, identity, known, peers_max: PEERS_MAX }))
+    Ok(Guard::new(Config {
+        carrier: Carrier::Datagrams,
+        name,
+        keys,
+        identity,
+        known,
+        peers_max: PEERS_MAX,
+    }))
 }
 
 /// A guard with its wire.

@@ -178,7 +178,7 @@ fn a_node_that_others_can_reach_needs_a_key_or_leave() {
         assert_eq!(status, 2, "{text}");
         assert!(text.contains("--key FILE") && text.contains("--open"), "{text}");
     }
-    // With tcp a key would not help.
+    // Connections are no exception.
     assert_eq!(start("--listen 10.0.0.1:0 --fabric tcp").0, 2);
     for more in ["", "--open", &format!("--key {key}")] {
         let (status, text) = start(&format!("--listen 0.0.0.0:0 {more}"));
@@ -215,6 +215,15 @@ fn a_node_is_called_as_its_address_says() {
 
 #[test]
 fn keys_are_replaced_while_nodes_run() {
+    replaces_keys(&[]);
+}
+
+#[test]
+fn keys_are_replaced_while_nodes_are_connected() {
+    replaces_keys(&["--fabric", "tcp"]);
+}
+
+fn replaces_keys(more: &[&str]) {
     let folder = Folder::new();
     let program = folder.file("counter.olg", COUNTER);
     let (first, _) = made(&folder, "first.key", &[]);
@@ -223,7 +232,8 @@ fn keys_are_replaced_while_nodes_run() {
     let addresses = free_addresses(2);
     let outs: Vec<String> = (0..2).map(|index| folder.file(&format!("out{index}"), "")).collect();
     let start = |index: usize, key: &str| {
-        Node::start(&program, &addresses[index], &addresses[0], &["--key", key], &outs[index])
+        let more = [&["--key", key], more].concat();
+        Node::start(&program, &addresses[index], &addresses[0], &more, &outs[index])
     };
     let (landmark, _other) = (start(0, &first), start(1, &second));
     let pid = landmark.0.id().to_string();

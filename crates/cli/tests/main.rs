@@ -21,6 +21,7 @@ mod older;
 mod outside;
 mod run;
 mod schemas;
+mod sealed_streams;
 mod service;
 mod sessions;
 mod signals;

@@ -55,7 +55,6 @@ fn mistakes_in_the_command_line_have_status_2() {
         "run x.olg --memory much",
         "run x.olg --identity node.identity",
         "run x.olg --peers peers",
-        "run x.olg --fabric tcp --key fleet.key",
         "check",
         "check x.olg -D 1=2",
         "check x.olg --log sched=loud",

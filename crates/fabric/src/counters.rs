@@ -120,6 +120,8 @@ counts! {
     Replayed = "replayed",
     /// A sealed datagram that its session has not sealed.
     BadSeal = "bad_seal",
+    /// A sealed frame on a connection that is not the next one.
+    OutOfOrder = "out_of_order",
     /// A datagram that waited too long for a session, or behind too many others.
     NoSession = "no_session",
     /// A handshake for which there was no randomness.
@@ -158,8 +160,8 @@ impl Count {
         use Count::{
             BadAck, BadArity, BadBody, BadCookie, BadMac, BadProgramBody, BadSeal, FragmentFull,
             FragmentInvalid, FragmentNested, FrameFull, FrameTooLong, HalfOpenFull,
-            HandshakeFailed, Malformed, NameTaken, NoRelation, NotExported, Replayed, TooManyPeers,
-            UnknownRelation, UnknownSession, Unsealed, WrongIdentity, WrongName,
+            HandshakeFailed, Malformed, NameTaken, NoRelation, NotExported, OutOfOrder, Replayed,
+            TooManyPeers, UnknownRelation, UnknownSession, Unsealed, WrongIdentity, WrongName,
         };
         matches!(
             self,
@@ -186,6 +188,7 @@ impl Count {
                 | UnknownSession
                 | Replayed
                 | BadSeal
+                | OutOfOrder
                 | FrameTooLong
                 | FrameFull
         )

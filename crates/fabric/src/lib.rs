@@ -10,10 +10,9 @@
 //!   datagrams    [reliable]   sequence, acknowledgement, retransmission, window, lease
 //!                [fragment]   messages over a datagram's size
 //!                  [head]     what of an envelope is the fabric's
-//!   TCP           [stream]    envelopes behind their length
-//!                [outgoing]   what waits for a connection
-//!                [greeting]   whose connection it is
-//!   keys          [seal]       datagrams of members of a fleet, sealed
+//!   TCP        [connections]  all connections of a node: queues, greetings, limits, sealed frames
+//!                 [stream]    frames behind their length
+//!   keys          [seal]       frames of members of a fleet, sealed
 //!   tokens        [token]      a connection of two that have the same token
 //! ```
 //! Whatever comes from outside may be wrong in any way: it is counted by reason ([`counters`]),
@@ -22,13 +21,12 @@
 
 #![forbid(unsafe_code)]
 
+pub mod connections;
 pub mod counters;
 pub mod endpoint;
 pub mod fragment;
-pub mod greeting;
 pub mod head;
 mod noise;
-pub mod outgoing;
 pub mod peer;
 pub mod refusals;
 pub mod reliable;

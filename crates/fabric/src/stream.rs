@@ -36,11 +36,22 @@ impl FrameReader {
         FrameReader { bytes_max, buffer: Vec::new(), taken: 0 }
     }
 
+    /// From now on refuses envelopes over `bytes_max` bytes.
+    pub fn set_bytes_max(&mut self, bytes_max: usize) {
+        self.bytes_max = bytes_max;
+    }
+
     /// Adds what was read; all whole frames should be taken out in between.
     pub fn push(&mut self, bytes: &[u8]) {
         self.buffer.drain(..self.taken);
         self.taken = 0;
         self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Gives back the memory that is not needed for what is held.
+    pub fn shrink(&mut self) {
+        self.push(&[]);
+        self.buffer.shrink_to_fit();
     }
 
     /// All that was not given out, for another reader to go on with.

@@ -131,7 +131,8 @@ pub struct RunArgs {
 /// Keys of nodes.
 #[derive(Args, Debug)]
 pub struct Keys {
-    /// Seal datagrams with the fleet key in FILE (made by `tidemill key`) and hear no others
+    /// Seal what nodes send each other with the fleet key in FILE (made by `tidemill key`), and
+    /// hear nothing else
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
     /// Who the node is to its peers, a file made by `tidemill key --identity`; without it, somebody

@@ -1,7 +1,7 @@
 //! Options that have nothing to act on in the program given: each is a usage error.
 
 use super::Sources;
-use super::options::{EngineKind, ExplainArgs, Fabric, Form, RunArgs, SimArgs};
+use super::options::{EngineKind, ExplainArgs, Form, RunArgs, SimArgs};
 
 /// Verbs some of whose options concern other kinds of programs than rules.
 pub trait Unused {
@@ -27,8 +27,6 @@ const PACKETS: &str = "it concerns packet graphs, and the program has rules only
 const IN_GRAPHS: &str = "it concerns rules or components, and these are packet graphs";
 const IN_SCHEMAS: &str = "it concerns programs, and these are schemas";
 
-const STREAMS: &str = "connections are not sealed in this version";
-
 impl Unused for RunArgs {
     fn unused(&self) -> Vec<(&'static str, &'static str)> {
         let given = [
@@ -41,7 +39,6 @@ impl Unused for RunArgs {
             (self.no_checkpoints, "--no-checkpoints", COMPONENTS),
             (self.perf_map, "--perf-map", "rules are interpreted in this version"),
             (!self.arguments.is_empty(), "-- ARG", COMPONENTS),
-            (self.keys.key.is_some() && self.fabric == Some(Fabric::Tcp), "--key", STREAMS),
         ];
         chosen(given).chain(engine(self.engine.engine)).collect()
     }

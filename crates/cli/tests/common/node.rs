@@ -14,6 +14,8 @@ pub struct Running {
     pub child: Child,
     /// What it prints.
     pub out: String,
+    /// What it logs.
+    pub log: String,
     base: std::path::PathBuf,
 }
 
@@ -21,17 +23,23 @@ impl Running {
     /// Starts `tidemill run`; its counters and what it prints go to the folder.
     pub fn start(folder: &Folder, name: &str, arguments: &[&str]) -> Running {
         let out = folder.file(name, "");
-        let file = fs::File::create(&out).expect("a file");
+        let log = folder.file(&format!("{name}.log"), "");
+        let [file, notes] = [&out, &log].map(|path| fs::File::create(path).expect("a file"));
         let mut command: Command = tidemill();
         command.arg("run").args(arguments).env("XDG_RUNTIME_DIR", folder.path());
-        command.stdin(Stdio::null()).stdout(file).stderr(Stdio::null());
+        command.stdin(Stdio::null()).stdout(file).stderr(notes);
         let child = command.spawn().expect("the program starts");
-        Running { child, out, base: folder.path().join("tidemill") }
+        Running { child, out, log, base: folder.path().join("tidemill") }
     }
 
     /// Lines that it has printed.
     pub fn lines(&self) -> usize {
         fs::read(&self.out).map_or(0, |bytes| bytes.iter().filter(|&&byte| byte == b'\n').count())
+    }
+
+    /// How often a text is in its log.
+    pub fn logged(&self, text: &str) -> usize {
+        fs::read_to_string(&self.log).map_or(0, |log| log.matches(text).count())
     }
 
     /// Memory that is resident, in KiB.

@@ -27,7 +27,7 @@ pub(super) const SEALED_COOKIE_BYTES: usize = 2 * MAC_BYTES;
 pub(super) const COOKIE_REPLY_BYTES: usize = 8 + NONCE_BYTES + SEALED_COOKIE_BYTES;
 
 /// Bytes before what is sealed in data.
-pub(super) const DATA_HEAD_BYTES: usize = 16;
+pub(crate) const DATA_HEAD_BYTES: usize = 16;
 
 /// Bytes of an initiation that its keyed hash covers.
 const HASHED_BYTES: usize = INITIATION_BYTES - 2 * MAC_BYTES;

@@ -25,6 +25,7 @@ use super::session::{OpenError, SEAL_BYTES, Session};
 use super::{DATAGRAM_BYTES_MAX, Port};
 use crate::counters::{Count, Counters};
 use crate::noise::Ephemeral;
+use crate::stream::FRAME_BYTES_MAX;
 
 /// Kinds of what is sealed.
 const CONTENT: u8 = 0;
@@ -39,9 +40,41 @@ const INSIST_NS: u64 = 1_000_000_000;
 /// Tries to find an index that is free.
 const INDEX_TRIES: usize = 8;
 
+/// What carries the frames of a guard.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Carrier {
+    /// Datagrams: a route is an address, which may change, and frames are lost, doubled and
+    /// reordered as it happens.
+    #[default]
+    Datagrams,
+    /// Connections: a route is one connection. A session belongs to the one that it was made on,
+    /// and its frames come there without gaps and in order.
+    Connections,
+}
+
+impl Carrier {
+    /// Bytes of content that fit into a frame.
+    fn content_bytes_max(self) -> usize {
+        match self {
+            Carrier::Datagrams => DATAGRAM_BYTES_MAX - SEAL_BYTES,
+            Carrier::Connections => FRAME_BYTES_MAX - SEAL_BYTES,
+        }
+    }
+
+    /// The route that a session is bound to.
+    fn binds(self, route: &str) -> Option<Box<str>> {
+        match self {
+            Carrier::Datagrams => None,
+            Carrier::Connections => Some(route.into()),
+        }
+    }
+}
+
 /// Who a node is and whom it hears.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// What carries the frames.
+    pub carrier: Carrier,
     /// What the node is called.
     pub name: Box<str>,
     /// The keys of its fleet.
@@ -71,6 +104,15 @@ pub struct Content<'a> {
     pub name: &'a str,
     /// What was sealed.
     pub bytes: &'a [u8],
+}
+
+/// A frame of a session that was opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Opened<'a> {
+    /// Whom it is from.
+    pub name: &'a str,
+    /// What was sealed, unless the frame only showed that the peer lives.
+    pub content: Option<&'a [u8]>,
 }
 
 /// What is known of a peer, for those who show it.
@@ -183,10 +225,10 @@ impl Guard {
 
     /// Sends content to a peer, or keeps it until there is a session with it.
     pub fn send(&mut self, name: &str, content: &[u8], cx: &mut Context<'_>) {
-        if content.len() > DATAGRAM_BYTES_MAX - SEAL_BYTES {
+        if content.len() > self.config.carrier.content_bytes_max() {
             return cx.counters.count(Count::Unsendable);
         }
-        if self.config.known.as_ref().is_some_and(|known| known.get(name).is_none()) {
+        if !self.may_know(name) {
             return cx.counters.count(Count::WrongIdentity);
         }
         let Some(id) = self.peer(name, cx) else { return };
@@ -212,6 +254,50 @@ impl Guard {
         self.set_timer(id);
     }
 
+    /// Whether a node of that name may be a peer at all.
+    pub fn may_know(&self, name: &str) -> bool {
+        self.config.known.as_ref().is_none_or(|known| known.get(name).is_some())
+    }
+
+    /// Whether there is a peer of that name.
+    pub fn knows(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
+    }
+
+    /// The route by which content can be sealed for a peer now.
+    pub fn open_route(&self, name: &str, now_ns: u64) -> Option<&str> {
+        let peer = self.peers.get(self.by_name.get(name)?)?;
+        peer.has_session(now_ns).then_some(&peer.route)
+    }
+
+    /// A route to a peer is there: makes a session on it, unless that is under way.
+    pub fn connect(&mut self, name: &str, route: &str, cx: &mut Context<'_>) {
+        let Some(id) = self.peer(name, cx) else { return };
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        if *peer.route != *route {
+            peer.route = route.into();
+            peer.attempt.take().map(|attempt| self.by_index.remove(&attempt.index));
+        }
+        self.begin(id, cx);
+        self.set_timer(id);
+    }
+
+    /// A route to a peer is gone for ever, and with it what was under way there. Its session is not
+    /// used any more, and the peer's name stays its own as before.
+    pub fn disconnect(&mut self, name: &str, route: &str) {
+        let Some(&id) = self.by_name.get(name) else { return };
+        let Some(peer) = self.peers.get_mut(&id) else { return };
+        if let Some(challenge) = peer.challenge.take_if(|challenge| *challenge.route == *route) {
+            self.by_index.remove(&challenge.session.local);
+        }
+        if *peer.route == *route {
+            peer.route = peer.name.clone();
+            peer.keepalive_at_ns = None;
+            peer.attempt.take().map(|attempt| self.by_index.remove(&attempt.index));
+        }
+        self.set_timer(id);
+    }
+
     /// Takes a datagram; the content in it, if it is one of a peer. It is opened where it lies.
     pub fn receive<'a>(
         &'a mut self,
@@ -219,6 +305,17 @@ impl Guard {
         bytes: &'a mut [u8],
         cx: &mut Context<'_>,
     ) -> Option<Content<'a>> {
+        let Opened { name, content } = self.open(route, bytes, cx)?;
+        content.map(|bytes| Content { name, bytes })
+    }
+
+    /// As [`Guard::receive`], and reports frames without content, too.
+    pub fn open<'a>(
+        &'a mut self,
+        route: &str,
+        bytes: &'a mut [u8],
+        cx: &mut Context<'_>,
+    ) -> Option<Opened<'a>> {
         match Frame::parse(bytes) {
             Some(Frame::Data(data)) => return self.on_data(route, data, bytes, cx),
             Some(Frame::Initiation(initiation)) => self.on_initiation(route, &initiation, cx),
@@ -255,7 +352,9 @@ impl Guard {
             self.by_index.remove(&attempt.index);
             cx.counters.count(Count::HandshakeTimeout);
             // It may have another address than the last time, and then its name says which.
-            peer.route = peer.name.clone();
+            if self.config.carrier == Carrier::Datagrams {
+                peer.route = peer.name.clone();
+            }
         }
         if let Some(attempt) = &mut peer.attempt
             && attempt.takes_resend(now_ns)
@@ -470,6 +569,7 @@ impl Guard {
         }
         peer.route = route.into();
         cx.port.send(route, &message);
+        let session = session.bind(self.config.carrier.binds(route));
         if let Some(attempt) = &mut peer.attempt {
             attempt.finish(message, Stage::Finished(Box::new(session), identity), now_ns);
         }
@@ -529,7 +629,8 @@ impl Guard {
         data: Data,
         bytes: &'a mut [u8],
         cx: &mut Context<'_>,
-    ) -> Option<Content<'a>> {
+    ) -> Option<Opened<'a>> {
+        let carrier = self.config.carrier;
         let id = self.by_index.get(&data.receiver).copied();
         let Some((id, peer)) = id.and_then(|id| Some((id, self.peers.get_mut(&id)?))) else {
             cx.counters.count(Count::UnknownSession);
@@ -539,7 +640,7 @@ impl Guard {
             cx.counters.count(Count::UnknownSession);
             return None;
         };
-        if !session.is_alive(cx.now_ns) {
+        if !session.is_alive(cx.now_ns) || !session.is_bound_to(route) {
             cx.counters.count(Count::UnknownSession);
             return None;
         }
@@ -551,6 +652,10 @@ impl Guard {
                 cx.counters.count(Count::Replayed);
                 return None;
             }
+            Err(OpenError::OutOfOrder) => {
+                cx.counters.count(Count::OutOfOrder);
+                return None;
+            }
             Err(OpenError::Forged) => {
                 cx.counters.count(Count::BadSeal);
                 return None;
@@ -560,7 +665,9 @@ impl Guard {
         session.finish = None;
         match place {
             Place::Attempt => self.confirm(id, route, cx),
-            Place::Current if is_newest && *peer.route != *route => {
+            Place::Current
+                if is_newest && *peer.route != *route && carrier == Carrier::Datagrams =>
+            {
                 peer.route = route.into();
                 cx.counters.count(Count::RouteMoved);
             }
@@ -568,7 +675,8 @@ impl Guard {
         }
         self.heard(id, kind, cx);
         let peer = self.peers.get(&id)?;
-        (kind == CONTENT).then_some(Content { name: &peer.name, bytes })
+        let content = (kind == CONTENT).then_some(bytes);
+        Some(Opened { name: &peer.name, content })
     }
 
     /// A peer has shown that it lives.
@@ -611,6 +719,7 @@ impl Guard {
     ) {
         let Some(peer) = self.peers.get_mut(&id) else { return };
         let is_initiator = session.is_initiator;
+        let session = session.bind(self.config.carrier.binds(route));
         let mut freed = peer.install(session, identity, cx.now_ns);
         let is_asked = |attempt: &mut Attempt| !matches!(attempt.stage, Stage::Finished(..));
         freed.extend(peer.attempt.take_if(is_asked).map(|attempt| attempt.index));
@@ -623,7 +732,9 @@ impl Guard {
             peer.unanswered_ns.get_or_insert(cx.now_ns);
         }
         let is_unused = peer.current.as_ref().is_some_and(Session::is_unused);
-        if is_unused && !is_initiator {
+        // What comes first over a connection is short, so that the other side knows whom it is from
+        // before it holds more.
+        if is_unused && (!is_initiator || self.config.carrier == Carrier::Connections) {
             Guard::seal(peer, ALIVE, &[], &mut self.sealed, cx);
         }
         self.set_timer(id);
@@ -671,6 +782,7 @@ impl Guard {
             self.by_index.remove(&session.local);
             return;
         };
+        let session = session.bind(self.config.carrier.binds(&route));
         peer.route = route;
         cx.port.send(&peer.route, &message);
         attempt.finish(message, Stage::Finished(Box::new(session), identity), cx.now_ns);

@@ -1,4 +1,4 @@
-//! Sealed datagrams between members of a fleet: who has no key is not heard.
+//! Sealed frames between members of a fleet: who has no key is not heard.
 //!
 //! ```text
 //!   content for a name                                    content from a name
@@ -13,7 +13,9 @@
 //! ```
 //! A *name* is what a node is called (`NODE`); a *route* is where its datagrams come from and go
 //! to; an *identity* is its static key. A name belongs to one identity while its session lives;
-//! the route follows the latest authenticated datagram.
+//! the route follows the latest authenticated datagram. The same frames go over
+//! [connections](crate::connections): there a route is one connection, and a session belongs to the
+//! one that it was made on ([`Carrier`]).
 //!
 //! What strangers cost: a keyed hash of 480 bytes for what looks like an initiation, a look-up for
 //! all else; no memory, and no answer. What whoever replays recorded messages costs: at most
@@ -36,8 +38,9 @@ mod tests;
 
 use std::fmt;
 
+pub(crate) use frame::DATA_HEAD_BYTES;
 pub use frame::{INITIATION_BYTES, is_sealed};
-pub use guard::{Config, Content, Context, Guard, PeerInfo};
+pub use guard::{Carrier, Config, Content, Context, Guard, Opened, PeerInfo};
 pub use half_open::{COOKIE_FROM, HALF_OPEN_MAX, HALF_OPEN_NS};
 pub use peer::{WAIT_BYTES_MAX, WAIT_NS};
 pub use session::{OVERLAP_NS, REKEY_DATAGRAMS, REKEY_NS, SEAL_BYTES};

@@ -169,7 +169,16 @@ impl Peer {
 
     /// The session to send by.
     pub(super) fn session(&mut self, now_ns: u64) -> Option<&mut Session> {
-        self.current.as_mut().filter(|session| session.is_alive(now_ns))
+        let route = &self.route;
+        let is_usable =
+            |session: &&mut Session| session.is_alive(now_ns) && session.is_bound_to(route);
+        self.current.as_mut().filter(is_usable)
+    }
+
+    /// Whether there is one.
+    pub(super) fn has_session(&self, now_ns: u64) -> bool {
+        let current = self.current.as_ref();
+        current.is_some_and(|one| one.is_alive(now_ns) && one.is_bound_to(&self.route))
     }
 
     /// Whether the name is held, by another identity than this.

@@ -34,6 +34,8 @@ pub const SEAL_BYTES: usize = DATA_HEAD_BYTES + 1 + MAC_BYTES;
 pub(super) enum OpenError {
     /// It has come before, or too late to tell.
     Replayed,
+    /// It came over a connection, and is not the next one.
+    OutOfOrder,
     /// It was not sealed by this session.
     Forged,
 }
@@ -58,6 +60,11 @@ pub(super) struct Session {
     /// The hash of the third message that began it, where this side answered: should it come again,
     /// its sender has not heard that it came.
     pub(super) finish: Option<Tag>,
+    /// The connection that it belongs to, if it belongs to one: all of its frames come there, in
+    /// order.
+    route: Option<Box<str>>,
+    /// The counter of the next frame on that connection.
+    due: u64,
     next: u64,
     window: Window,
 }
@@ -77,6 +84,8 @@ impl Session {
             since_ns: now_ns,
             ends_ns: now_ns.saturating_add(REKEY_NS + OVERLAP_NS),
             finish: None,
+            route: None,
+            due: 0,
             next: 0,
             window: Window::default(),
         }
@@ -85,6 +94,16 @@ impl Session {
     /// Whether it may still be used.
     pub(super) fn is_alive(&self, now_ns: u64) -> bool {
         now_ns < self.ends_ns && self.next < 2 * REKEY_DATAGRAMS
+    }
+
+    /// The session, which belongs to that connection if there is one.
+    pub(super) fn bind(self, route: Option<Box<str>>) -> Session {
+        Session { route, ..self }
+    }
+
+    /// Whether frames of it may come and go by that route.
+    pub(super) fn is_bound_to(&self, route: &str) -> bool {
+        self.route.as_deref().is_none_or(|bound| bound == route)
     }
 
     /// Whether this side should make new keys.
@@ -135,6 +154,9 @@ impl Session {
         if !self.window.accepts(counter) {
             return Err(OpenError::Replayed);
         }
+        if self.route.is_some() && counter != self.due {
+            return Err(OpenError::OutOfOrder);
+        }
         let (opened, tag) = sealed.split_last_chunk_mut::<MAC_BYTES>().ok_or(OpenError::Forged)?;
         let (nonce, tag) = (nonce(counter), (&*tag).into());
         let cipher = &self.ciphers.receive;
@@ -142,6 +164,7 @@ impl Session {
         genuine.map_err(|_| OpenError::Forged)?;
         let (&kind, content) = opened.split_first().ok_or(OpenError::Forged)?;
         self.window.note(counter);
+        self.due = counter.wrapping_add(1);
         Ok((kind, content))
     }
 

@@ -32,7 +32,10 @@ impl Fleet {
             !alive.node.is_busy()
                 && alive.mail.is_delivered()
                 && alive.guard.as_ref().is_none_or(|guard| guard.has_sent_all())
-                && alive.streams.as_ref().is_none_or(|streams| streams.has_written_all())
+                && alive
+                    .streams
+                    .as_ref()
+                    .is_none_or(|streams| streams.connections().has_written_all())
         })
     }
 }

@@ -35,10 +35,11 @@ use crate::node::{Event, Identity, Node, Observer, Program};
 use crate::query::{AskerId, Desk, Limits, QueryCounters, Shown};
 pub use drain::drain;
 pub use queries::{Takes, ask, forget, resume};
-pub use seal::Seal;
+pub use seal::{Seal, replace_keys};
 use streams::Streams;
+use tidemill_fabric::connections::Connections;
 use tidemill_fabric::refusals::Refusals;
-use tidemill_fabric::seal::Guard;
+use tidemill_fabric::seal::{Carrier, Guard};
 
 /// What this file says at most.
 const CEILING: Level = Level::Trace;
@@ -98,7 +99,7 @@ struct Slot {
 struct Alive {
     node: Node,
     mail: Mail,
-    /// What seals and opens its datagrams, if the fleet has a key.
+    /// What seals and opens its datagrams, if the fleet has a key; connections have their own.
     guard: Option<Box<Guard>>,
     endpoint: Endpoint,
     watch: WatchId,
@@ -246,8 +247,7 @@ impl Fleet {
         self.extra.push(extra);
     }
 
-    /// Has nodes that start from now on seal the datagrams that they send each other, and hear
-    /// nothing else. Frames on connections are not sealed.
+    /// Has nodes that start from now on seal what they send each other, and hear nothing else.
     pub fn seal_with(&mut self, seal: Seal) {
         self.seal = Some(seal);
     }
@@ -341,7 +341,11 @@ impl Fleet {
         let posts = living().filter_map(|alive| alive.post);
         let armed = posts.filter(|&timer| events.is_armed(timer)).count();
         let is_quiet = |alive: &Alive| {
-            alive.mail.only_upkeep() && alive.guard.as_ref().is_none_or(|guard| guard.only_upkeep())
+            let streams = alive.streams.as_ref().map(Streams::connections);
+            let guard = alive.guard.as_deref().or_else(|| streams?.guard());
+            alive.mail.only_upkeep()
+                && guard.is_none_or(Guard::only_upkeep)
+                && streams.is_none_or(Connections::has_written_all)
         };
         armed == events.timers_armed() && living().all(is_quiet)
     }
@@ -421,8 +425,13 @@ fn bring_up<W: World>(
     let mut node = Node::new(fleet.program.clone(), identity.clone(), seed);
     fleet.turn_tuples_max.iter().for_each(|&most| node.limit_turns(most));
     fleet.interrupt.iter().for_each(|flag| node.interrupt_by(flag.clone()));
-    let is_sealed = fleet.seal.as_ref().filter(|_| fleet.fabric != Fabric::Tcp);
-    let guard = is_sealed.map(|seal| seal.guard(&identity.address, events.host())).transpose()?;
+    let carrier = match fleet.fabric {
+        Fabric::Tcp => Carrier::Connections,
+        Fabric::Udp | Fabric::Reliable => Carrier::Datagrams,
+    };
+    let seal = fleet.seal.as_ref();
+    let guard = seal.map(|seal| seal.guard(&identity.address, carrier, events.host()));
+    let mut guard = guard.transpose()?.map(Box::new);
     let datagram_bytes = guard.as_ref().map(|_| seal::CONTENT_BYTES);
     let post = fleet.program.post().clone();
     let mail = Mail::new(post, fleet.fabric, &identity.address, secret, datagram_bytes);
@@ -436,7 +445,7 @@ fn bring_up<W: World>(
     node.together(tuples).into_iter().for_each(|event| node.enqueue(event));
     let first = node.waiting();
     let streams = match fleet.fabric {
-        Fabric::Tcp => Some(open_streams(events, ports, (id, life), &identity)?),
+        Fabric::Tcp => Some(open_streams(events, ports, (id, life), &identity, guard.take())?),
         Fabric::Udp | Fabric::Reliable => None,
     };
     let watch = match watch_datagrams(events, ports.datagrams, id, life) {
@@ -449,7 +458,7 @@ fn bring_up<W: World>(
     let alive = Alive {
         node,
         mail,
-        guard: guard.map(Box::new),
+        guard,
         endpoint: ports.datagrams,
         watch,
         streams,
@@ -485,12 +494,13 @@ fn open_streams<W: World>(
     ports: Ports,
     (id, life): (NodeId, u32),
     identity: &Identity,
+    guard: Option<Box<Guard>>,
 ) -> io::Result<Streams> {
     let port = match ports.listener {
         Some(port) => port,
         None => events.host().listen(&identity.address)?,
     };
-    Streams::open(events, port, (id, life), &identity.address)
+    Streams::open(events, port, (id, life), &identity.address, guard)
 }
 
 /// Ends a node without notice; its port for datagrams is given back to be closed or used again.

@@ -2,14 +2,14 @@
 
 use std::io;
 
-use tidemill_event::{Endpoint, Host};
+use tidemill_event::{Endpoint, Host, Loop};
 use tidemill_fabric::counters::{Count, Counters};
 use tidemill_fabric::seal::keys::{FleetKeys, Identity as Keys, KnownPeers};
 use tidemill_fabric::seal::{
-    Config, Context, DATAGRAM_BYTES_MAX, Guard, NoEntropy, Port, SEAL_BYTES,
+    Carrier, Config, Context, DATAGRAM_BYTES_MAX, Guard, NoEntropy, Port, SEAL_BYTES,
 };
 
-use super::{Alive, Fleet};
+use super::{Alive, Fleet, World, timers};
 use crate::net::mail::canonical;
 
 /// Bytes of a datagram before it is sealed.
@@ -31,14 +31,19 @@ pub struct Seal {
 
 impl Seal {
     /// The guard of a node that starts under that address.
-    pub(super) fn guard(&self, address: &str, host: &mut dyn Host) -> io::Result<Guard> {
+    pub(super) fn guard(
+        &self,
+        address: &str,
+        carrier: Carrier,
+        host: &mut dyn Host,
+    ) -> io::Result<Guard> {
         let identity = match &self.identity {
             Some(identity) => identity.clone(),
             None => Keys::new(entropy(host)?),
         };
         let (keys, known) = (self.keys.clone(), self.known.clone());
         let name = canonical(address).into();
-        Ok(Guard::new(Config { name, keys, identity, known, peers_max: PEERS_MAX }))
+        Ok(Guard::new(Config { carrier, name, keys, identity, known, peers_max: PEERS_MAX }))
     }
 }
 
@@ -67,23 +72,34 @@ impl Port for HostPort<'_> {
     }
 }
 
-impl Fleet {
-    /// Gives all nodes, and those that start from now on, other keys and another list of those who
-    /// are heard. Identities stay; sessions go on until they are replaced, unless their peer is not
-    /// heard any more.
-    pub fn replace_keys(&mut self, seal: &Seal) {
-        for alive in self.slots.iter_mut().filter_map(|slot| slot.alive.as_mut()) {
-            if let Some(guard) = &mut alive.guard {
-                guard.set_keys(seal.keys.clone());
-                guard.set_known(seal.known.clone(), alive.mail.counters_mut());
-                alive.mail.counters_mut().count(Count::KeysTaken);
-            }
-        }
-        if let Some(old) = &mut self.seal {
-            *old = Seal { identity: old.identity.clone(), ..seal.clone() };
-        }
+/// Gives all nodes, and those that start from now on, other keys and another list of those who
+/// are heard. Identities stay; sessions go on until they are replaced, unless their peer is not
+/// heard any more.
+pub fn replace_keys<W: World>(world: &mut W, events: &mut Loop<W>, seal: &Seal) {
+    let now_ns = events.now().0;
+    let fleet = world.fleet();
+    if let Some(old) = &mut fleet.seal {
+        *old = Seal { identity: old.identity.clone(), ..seal.clone() };
     }
+    for id in fleet.ids() {
+        let Some(slot) = world.fleet().slots.get_mut(id.0 as usize) else { continue };
+        let (Some(alive), life) = (&mut slot.alive, slot.life) else { continue };
+        let (keys, known) = (seal.keys.clone(), seal.known.clone());
+        let counters = alive.mail.counters_mut();
+        if let Some(guard) = &mut alive.guard {
+            guard.set_keys(keys);
+            guard.set_known(known, counters);
+        } else if let Some(streams) = &mut alive.streams {
+            streams.with(events.host(), now_ns, counters, |connections, cx| {
+                connections.replace_keys(keys, known, cx);
+            });
+        }
+        alive.mail.counters_mut().count(Count::KeysTaken);
+        timers::post(world, events, id, life);
+    }
+}
 
+impl Fleet {
     /// Notes that keys could not be replaced.
     pub fn keep_keys(&mut self) {
         for alive in self.slots.iter_mut().filter_map(|slot| slot.alive.as_mut()) {

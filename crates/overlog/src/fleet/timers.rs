@@ -98,9 +98,16 @@ pub(super) fn post<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, li
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
     alive.flush(events, now_ns);
     streams::pump(world, events, id, life);
+    arm_post(world, events, id, life);
+}
+
+/// Sets the timer for what the node's mail and its connections have to do next.
+pub(super) fn arm_post<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
     let guard = alive.guard.as_ref().and_then(|guard| guard.next_timeout());
-    let next = [alive.mail.next_timeout_ns(), guard].into_iter().flatten().min();
+    let streams = alive.streams.as_ref();
+    let streams = streams.and_then(|streams| streams.connections().next_timeout());
+    let next = [alive.mail.next_timeout_ns(), guard, streams].into_iter().flatten().min();
     let Some(at) = next else { return };
     arm(&mut alive.post, events, Time(at), move |world: &mut W, events: &mut Loop<W>| {
         overdue(world, events, id, life);
@@ -129,6 +136,7 @@ fn overdue<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32)
     alive.mail.on_time(now_ns);
     alive.guarded(events.host(), now_ns, |guard, cx| guard.on_time(cx));
     let count = alive.settle_fates();
+    streams::on_time(world, events, id, life);
     turns::schedule(world, events, id, life, count);
     post(world, events, id, life);
 }

@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use tidemill_fabric::counters::{Count, Counters};
 use tidemill_fabric::seal::keys::{FleetKeys, Identity};
 use tidemill_fabric::seal::{
-    Config, Context, DATAGRAM_BYTES_MAX, Guard, HALF_OPEN_MAX, NoEntropy, Port,
+    Carrier, Config, Context, DATAGRAM_BYTES_MAX, Guard, HALF_OPEN_MAX, NoEntropy, Port,
 };
 
 const MS: u64 = 1_000_000;
@@ -66,6 +66,7 @@ struct Party {
 impl Party {
     fn new(name: &str, number: u8, key: &str) -> Party {
         let config = Config {
+            carrier: Carrier::Datagrams,
             name: name.into(),
             keys: FleetKeys::parse(&key.repeat(8)).unwrap(),
             identity: Identity::new([number; 32]),

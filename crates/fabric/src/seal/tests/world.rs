@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::guard::{Config, Context, Guard};
+use super::super::guard::{Carrier, Config, Context, Guard};
 use super::super::keys::{FleetKeys, Identity, KnownPeers};
 use super::super::{DATAGRAM_BYTES_MAX, INITIATION_BYTES, NoEntropy, Port};
 use crate::counters::{Count, Counters};
@@ -148,6 +148,7 @@ pub(super) fn identity(number: u8) -> Identity {
 
 pub(super) fn config(name: &str, number: u8) -> Config {
     Config {
+        carrier: Carrier::Datagrams,
         name: name.into(),
         keys: keys(&["0123abcd"]),
         identity: identity(number),

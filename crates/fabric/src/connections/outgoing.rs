@@ -100,6 +100,32 @@ impl Outgoing {
             self.start += length;
             self.lengths.pop_front();
         }
+        self.compact();
+    }
+
+    /// The next envelope that was not taken on this connection, for an owner that changes envelopes
+    /// before they are written; [`Outgoing::written`] says when it was.
+    pub fn take(&mut self) -> Option<&[u8]> {
+        let (length, rest) = self.bytes[self.next..].split_first_chunk()?;
+        let envelope = rest.get(..u32::from_le_bytes(*length) as usize)?;
+        self.next += length.len() + envelope.len();
+        Some(envelope)
+    }
+
+    /// Whether [`Outgoing::take`] has something to give.
+    pub fn has_more(&self) -> bool {
+        self.next < self.bytes.len()
+    }
+
+    /// Notes that the oldest of the envelopes that were taken was written whole.
+    pub fn written(&mut self) {
+        let Some(length) = self.lengths.pop_front() else { return };
+        self.start += length;
+        self.compact();
+    }
+
+    /// Drops the written frames from memory, if that is worth moving the rest.
+    fn compact(&mut self) {
         if self.start == self.bytes.len() || self.start > SLACK_BYTES {
             self.bytes.drain(..self.start);
             self.next -= self.start;

@@ -1,0 +1,296 @@
+//! The connections of one node: what to do with bytes that come, what to write, when to connect.
+//!
+//! ```text
+//! send(name, envelope) -> [queue]  what waits for a peer   -> unwritten(connection), advance(..)
+//!                         [sealed] with a key: sealed just before it is written
+//! push(connection, bytes), step(connection) -> a content with the name it comes from
+//! next_action()        -> connect, write, close
+//! on_time(), next_timeout()
+//! ```
+//! It holds no socket and no clock: a connection is a number here. Its owner has the sockets, and
+//! reports what becomes of them. How connections come and go is in `life`, what comes over them
+//! in `receive`, and what a key changes in `sealed`.
+//!
+//! Without a key a connection is written by the side that made it and read by the other, so that
+//! two nodes that talk both ways have two of them. With a key frames are those of
+//! [`seal`](crate::seal), each behind its length, and go both ways. The side that connects begins
+//! with a handshake; a session belongs to the connection that it was made on, and its frames come
+//! there in order and without gaps, or the connection ends. What waits for a peer is sealed just
+//! before it is written, so that it outlives a connection that breaks.
+//!
+//! What strangers can hold, with a key: [`UNPROVEN_MAX`] connections for [`UNPROVEN_NS`] each, with
+//! no more bytes than an initiation has. Only the oldest of these make room for others, never a
+//! connection that has shown whose it is, nor one with a handshake under way, of which the guard
+//! limits the number.
+
+mod connection;
+mod greeting;
+mod life;
+mod outgoing;
+mod peer;
+mod receive;
+mod sealed;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use crate::counters::{Count, Counters};
+use crate::reliable::LEASE_NS;
+use crate::seal::{Guard, NoEntropy};
+use crate::stream::{TooLong, write_frame};
+use connection::{Connection, Origin};
+use greeting::greeting;
+use outgoing::BACKOFF_MAX_NS;
+use peer::{Peer, State};
+
+/// Connections that a node makes, and as many that it takes.
+pub const CONNECTIONS_MAX: usize = 4096;
+
+/// With a key: connections that have begun no handshake.
+pub const UNPROVEN_MAX: usize = 256;
+
+/// With a key: how long a connection may take to show whose it is.
+pub const UNPROVEN_NS: u64 = 10_000_000_000;
+
+/// Bytes of frames of which a part has come, over all connections of a node.
+pub const HELD_BYTES_MAX: usize = 64 << 20;
+
+/// How long making a connection may take.
+const CONNECT_NS: u64 = 5_000_000_000;
+
+/// How names of connections begin among the routes of a guard; no address begins so.
+const ROUTE: char = '#';
+
+/// A connection, made or taken.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ConnectionId(u64);
+
+/// What the owner of the sockets has to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Connect to a node, and report [`Connections::connected`] or [`Connections::broken`].
+    Connect(ConnectionId, Arc<str>),
+    /// There is something to write.
+    Write(ConnectionId),
+    /// Close the connection: it is forgotten here.
+    Close(ConnectionId),
+    /// Log that a number of frames for a peer that cannot be reached were dropped.
+    Lost(Arc<str>, usize),
+}
+
+/// What each call needs.
+pub struct Context<'a> {
+    /// The time.
+    pub now_ns: u64,
+    /// Fills bytes with unpredictable random ones.
+    pub entropy: &'a mut dyn FnMut(&mut [u8]) -> Result<(), NoEntropy>,
+    /// Where drops are counted.
+    pub counters: &'a mut Counters,
+}
+
+/// What came of the next frame of a connection.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Step<'a> {
+    /// There is no whole frame.
+    Quiet,
+    /// A frame without content for this node; what was dropped was counted.
+    Taken {
+        /// Whom the connection is from, as far as it is known.
+        from: &'a str,
+        /// Bytes of the frame.
+        bytes: usize,
+    },
+    /// The connection has said whose it is.
+    Named {
+        /// Where it comes from.
+        from: &'a str,
+        /// The name of the node.
+        name: &'a str,
+    },
+    /// An envelope.
+    Content {
+        /// Whom it is from.
+        from: &'a str,
+        /// The envelope.
+        bytes: &'a [u8],
+    },
+    /// It is not of a node: a tool begins it with this frame. It is to be given away
+    /// ([`Connections::release`]).
+    Tool(Vec<u8>),
+    /// It has to end ([`Connections::end`]); why was counted.
+    Bad(Count),
+}
+
+/// Why a connection ends, and what is left.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ended {
+    /// Whom it was from or to.
+    pub name: String,
+    /// Frames that wait for that peer, if anything was sent to it.
+    pub waiting: Option<usize>,
+}
+
+/// The connections of a node; see the module.
+pub struct Connections {
+    /// What each connection without a key begins with, a frame.
+    greeting: Arc<[u8]>,
+    guard: Option<Box<Guard>>,
+    peers: BTreeMap<Arc<str>, Peer>,
+    all: BTreeMap<ConnectionId, Connection>,
+    /// With a key: the connection of each name that has shown that it is its own.
+    proven: BTreeMap<Arc<str>, ConnectionId>,
+    /// With a key: connections taken and when they must have shown whose they are; some are gone or
+    /// have.
+    unproven: VecDeque<(u64, ConnectionId)>,
+    /// Peers for which something new waits.
+    touched: BTreeSet<Arc<str>>,
+    timers: BTreeSet<(u64, Arc<str>)>,
+    actions: VecDeque<Action>,
+    /// The number of the next connection.
+    next: u64,
+    /// Connections that others made.
+    taken: usize,
+    /// Bytes of frames of which a part has come, over all connections.
+    held: usize,
+    /// The frame that was opened last.
+    frame: Vec<u8>,
+    /// Whom it was from.
+    from: String,
+}
+
+impl Connections {
+    /// No connection yet, for a node of that address; with a guard for
+    /// [connections](crate::seal::Carrier::Connections), if it has a key.
+    ///
+    /// # Errors
+    /// The address is too long for a frame.
+    pub fn new(address: &str, guard: Option<Box<Guard>>) -> Result<Connections, TooLong> {
+        let mut frame = Vec::new();
+        if guard.is_none() {
+            write_frame(&mut frame, &greeting(address))?;
+        }
+        Ok(Connections {
+            greeting: frame.into(),
+            guard,
+            peers: BTreeMap::new(),
+            all: BTreeMap::new(),
+            proven: BTreeMap::new(),
+            unproven: VecDeque::new(),
+            touched: BTreeSet::new(),
+            timers: BTreeSet::new(),
+            actions: VecDeque::new(),
+            next: 0,
+            taken: 0,
+            held: 0,
+            frame: Vec::new(),
+            from: String::new(),
+        })
+    }
+
+    /// Queues an envelope for a peer; [`Connections::pump`] has it sent.
+    pub fn send(&mut self, to: &str, envelope: &[u8], now_ns: u64, counters: &mut Counters) {
+        if self.guard.as_ref().is_some_and(|guard| !guard.may_know(to)) {
+            return counters.count(Count::WrongIdentity);
+        }
+        let known = self.peers.get_key_value(to).map(|(address, _)| address.clone());
+        let address = match known {
+            Some(address) => address,
+            None if self.peers.len() < CONNECTIONS_MAX || self.evict(counters) => to.into(),
+            None => return counters.count(Count::TooManyPeers),
+        };
+        let greeting = &self.greeting;
+        let peer = self.peers.entry(address.clone()).or_insert_with(|| Peer::new(greeting.clone()));
+        match peer.push(envelope, now_ns) {
+            Ok(()) => drop(self.touched.insert(address)),
+            Err(_) => counters.count(Count::QueueFull),
+        }
+    }
+
+    /// Has what waits go, as far as there are connections for it; others are begun.
+    pub fn pump(&mut self, cx: &mut Context<'_>) {
+        for name in std::mem::take(&mut self.touched) {
+            let Some(peer) = self.peers.get(&name) else { continue };
+            let state = peer.state;
+            match (self.current(&name), state) {
+                (Some(id), _) => self.fill(id, cx),
+                (None, State::Resting) => self.connect(&name, cx.now_ns),
+                (None, State::Connected(id)) if self.guard.is_none() => {
+                    self.actions.push_back(Action::Write(id));
+                }
+                // A time or the owner says when to go on.
+                (None, State::Connected(_) | State::Waiting | State::Connecting(_)) => {}
+            }
+            self.set_timer(&name);
+        }
+    }
+
+    /// What the owner has to do next.
+    pub fn next_action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// True if nothing waits for a connection.
+    pub fn has_written_all(&self) -> bool {
+        self.peers.values().all(Peer::is_idle)
+    }
+
+    /// The guard, if the node has a key.
+    pub fn guard(&self) -> Option<&Guard> {
+        self.guard.as_deref()
+    }
+
+    /// What to write next; empty if there is nothing.
+    pub fn unwritten(&self, id: ConnectionId) -> &[u8] {
+        let Some(connection) = self.all.get(&id) else { return &[] };
+        match (&self.guard, connection.origin) {
+            (Some(_), _) => connection.out.unwritten(),
+            (None, Origin::Taken) => &[],
+            (None, Origin::Made) => {
+                let peer = connection.peer.as_ref().and_then(|name| self.peers.get(name));
+                peer.map_or(&[], |peer| peer.queue.unwritten())
+            }
+        }
+    }
+
+    /// Notes that `count` bytes of [`Connections::unwritten`] were written.
+    pub fn advance(&mut self, id: ConnectionId, count: usize, cx: &mut Context<'_>) {
+        let Some(connection) = self.all.get_mut(&id) else { return };
+        let Some(name) = connection.peer.clone() else {
+            connection.out.advance(count);
+            return;
+        };
+        if self.guard.is_none() {
+            let Some(peer) = self.peers.get_mut(&name) else { return };
+            peer.queue.advance(count);
+            peer.well_ns = cx.now_ns;
+        } else {
+            let contents = connection.out.advance(count);
+            if let Some(peer) = self.peers.get_mut(&name).filter(|_| contents > 0) {
+                (0..contents).for_each(|_| peer.queue.written());
+                peer.well_ns = cx.now_ns;
+            }
+            self.fill(id, cx);
+        }
+        self.set_timer(&name);
+    }
+
+    /// With a key: the connection by which content can go to a peer now.
+    fn current(&self, name: &Arc<str>) -> Option<ConnectionId> {
+        self.guard.as_ref()?;
+        self.proven.get(name).copied()
+    }
+}
+
+/// What a guard calls a connection.
+fn route(id: ConnectionId) -> String {
+    format!("{ROUTE}{}", id.0)
+}
+
+/// The connection that a guard calls so.
+fn connection_of(route: &str) -> Option<ConnectionId> {
+    route.strip_prefix(ROUTE)?.parse().ok().map(ConnectionId)
+}
+
+const _: () = assert!(BACKOFF_MAX_NS < LEASE_NS);

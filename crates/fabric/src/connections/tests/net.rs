@@ -1,0 +1,409 @@
+//! Nodes with connections, what carries these, and what attackers see and send.
+
+use std::collections::BTreeMap;
+
+use super::super::{Action, ConnectionId, Connections, Context, Step};
+use crate::counters::{Count, Counters};
+use crate::seal::keys::{FleetKeys, Identity, KnownPeers};
+use crate::seal::{Carrier, Config, Guard, NoEntropy};
+use crate::stream::{FrameReader, write_frame};
+
+pub(super) const MS: u64 = 1_000_000;
+pub(super) const S: u64 = 1000 * MS;
+
+/// How long bytes are under way.
+const DELAY_NS: u64 = 10 * MS;
+
+/// A small generator; the same seed gives the same run.
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
+        self.0 >> 33
+    }
+}
+
+pub(super) struct Node {
+    pub(super) name: String,
+    pub(super) connections: Connections,
+    pub(super) counters: Counters,
+    random: Random,
+    is_up: bool,
+    /// Where the connections of the node lead.
+    ends: BTreeMap<ConnectionId, End>,
+    /// Who sent what.
+    pub(super) got: Vec<(String, Vec<u8>)>,
+}
+
+impl Node {
+    pub(super) fn count(&self, count: Count) -> u64 {
+        self.counters.get(count)
+    }
+
+    /// The contents that came, as texts.
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.got.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).collect()
+    }
+
+    /// Connections that are there.
+    pub(super) fn open(&self) -> usize {
+        self.ends.len()
+    }
+}
+
+/// One side of a pipe.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct End {
+    pub(super) pipe: usize,
+    /// 0: who connected, 1: who was connected to.
+    pub(super) side: usize,
+}
+
+/// Who has one side.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Party {
+    Node(usize, ConnectionId),
+    /// An attacker.
+    Stranger,
+    /// Not accepted yet, by that node.
+    Pending(usize),
+    Closed,
+}
+
+enum Event {
+    Arrives(usize),
+    Taken(usize),
+    Refused(usize, ConnectionId),
+    Bytes(End, Vec<u8>),
+    Closed(End),
+}
+
+/// A frame on its way.
+#[derive(Clone, Debug)]
+pub(super) struct Passing {
+    /// From where it was sent.
+    pub(super) from: End,
+    /// The how many-th of its pipe and side, from 0.
+    pub(super) number: usize,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// What an attacker on the way makes of a frame.
+pub(super) type Meddle = Box<dyn FnMut(&Passing) -> Vec<Vec<u8>>>;
+
+pub(super) struct Net {
+    pub(super) nodes: Vec<Node>,
+    pub(super) now_ns: u64,
+    pipes: Vec<[Party; 2]>,
+    under_way: BTreeMap<(u64, u64), Event>,
+    events: u64,
+    readers: BTreeMap<End, (FrameReader, usize)>,
+    /// All that an attacker on the way has seen.
+    pub(super) seen: Vec<Passing>,
+    pub(super) meddle: Option<Meddle>,
+    /// A node whose sockets take nothing.
+    pub(super) stuck: Option<usize>,
+    /// What strangers have received, by pipe.
+    pub(super) answers: BTreeMap<usize, Vec<u8>>,
+}
+
+pub(super) fn keys(text: &str) -> FleetKeys {
+    FleetKeys::parse(&text.repeat(8)).expect("keys")
+}
+
+pub(super) fn identity(number: u8) -> Identity {
+    Identity::new(std::array::from_fn(|index| number.wrapping_mul(31) ^ index as u8))
+}
+
+pub(super) fn config(name: &str, number: u8) -> Config {
+    Config {
+        carrier: Carrier::Connections,
+        name: name.into(),
+        keys: keys("0123abcd"),
+        identity: identity(number),
+        known: None,
+        peers_max: 64,
+    }
+}
+
+pub(super) fn known(names: &[(&str, u8)]) -> KnownPeers {
+    let lines =
+        names.iter().map(|(name, number)| format!("{name} {}\n", identity(*number).public()));
+    KnownPeers::parse(&lines.collect::<String>(), str::to_owned).expect("peers")
+}
+
+fn node(name: &str, guard: Option<Guard>, seed: u64) -> Node {
+    let connections = Connections::new(name, guard.map(Box::new)).expect("a short name");
+    let (counters, random) = (Counters::new(), Random(seed));
+    let (ends, got) = (BTreeMap::new(), Vec::new());
+    Node { name: name.to_owned(), connections, counters, random, is_up: true, ends, got }
+}
+
+impl Net {
+    /// Nodes with a key: a:1, b:1, ...
+    pub(super) fn sealed(nodes: u8) -> Net {
+        let name = |number: u8| format!("{}:1", char::from(b'a' + number));
+        Net::of((0..nodes).map(|number| config(&name(number), number)))
+    }
+
+    pub(super) fn of(configs: impl IntoIterator<Item = Config>) -> Net {
+        let mut net = Net::empty();
+        for config in configs {
+            net.add(config);
+        }
+        net
+    }
+
+    /// Nodes without a key: a:1, b:1, ...
+    pub(super) fn open(nodes: u8) -> Net {
+        let mut net = Net::empty();
+        for number in 0..nodes {
+            net.nodes.push(node(&format!("{}:1", char::from(b'a' + number)), None, 1));
+        }
+        net
+    }
+
+    fn empty() -> Net {
+        Net {
+            nodes: Vec::new(),
+            now_ns: S,
+            pipes: Vec::new(),
+            under_way: BTreeMap::new(),
+            events: 0,
+            readers: BTreeMap::new(),
+            seen: Vec::new(),
+            meddle: None,
+            stuck: None,
+            answers: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, config: Config) {
+        let (name, seed) = (config.name.to_string(), self.nodes.len() as u64 + 1);
+        self.nodes.push(node(&name, Some(Guard::new(config)), seed << 40));
+    }
+
+    pub(super) fn send(&mut self, from: usize, to: &str, text: &[u8]) {
+        let now_ns = self.now_ns;
+        let Node { connections, counters, .. } = &mut self.nodes[from];
+        connections.send(to, text, now_ns, counters);
+        self.with(from, Connections::pump);
+    }
+
+    /// Gives a node a turn, and does what it asks for.
+    pub(super) fn with<T>(
+        &mut self,
+        node: usize,
+        f: impl FnOnce(&mut Connections, &mut Context<'_>) -> T,
+    ) -> T {
+        let result = self.turn(node, f);
+        while let Some(action) = self.nodes[node].connections.next_action() {
+            match action {
+                Action::Connect(id, to) => self.connect(node, id, &to),
+                Action::Write(id) => self.write(node, id),
+                Action::Close(id) => self.close(node, id),
+                Action::Lost(..) => {}
+            }
+        }
+        result
+    }
+
+    fn turn<T>(
+        &mut self,
+        node: usize,
+        f: impl FnOnce(&mut Connections, &mut Context<'_>) -> T,
+    ) -> T {
+        let Node { connections, counters, random, .. } = &mut self.nodes[node];
+        let mut entropy = |bytes: &mut [u8]| -> Result<(), NoEntropy> {
+            bytes.iter_mut().for_each(|byte| *byte = (random.next() >> 7) as u8);
+            Ok(())
+        };
+        f(connections, &mut Context { now_ns: self.now_ns, entropy: &mut entropy, counters })
+    }
+
+    fn put(&mut self, event: Event) {
+        self.events += 1;
+        self.under_way.insert((self.now_ns + DELAY_NS, self.events), event);
+    }
+
+    fn connect(&mut self, node: usize, id: ConnectionId, to: &str) {
+        match self.nodes.iter().position(|one| one.name == to && one.is_up) {
+            None => self.put(Event::Refused(node, id)),
+            Some(target) => {
+                let pipe = self.pipes.len();
+                self.pipes.push([Party::Node(node, id), Party::Pending(target)]);
+                self.nodes[node].ends.insert(id, End { pipe, side: 0 });
+                self.put(Event::Arrives(pipe));
+            }
+        }
+    }
+
+    fn write(&mut self, node: usize, id: ConnectionId) {
+        loop {
+            let bytes = self.nodes[node].connections.unwritten(id).to_vec();
+            if bytes.is_empty() || self.stuck == Some(node) {
+                return;
+            }
+            // Some bytes at a time, as sockets take them.
+            let bytes = &bytes[..bytes.len().min(5000)];
+            let Some(&from) = self.nodes[node].ends.get(&id) else { return };
+            self.carry(from, bytes);
+            self.turn(node, |connections, cx| connections.advance(id, bytes.len(), cx));
+        }
+    }
+
+    /// Has bytes pass the attacker, frame by frame.
+    fn carry(&mut self, from: End, bytes: &[u8]) {
+        let (mut reader, mut number) = self.readers.remove(&from).unwrap_or_default();
+        reader.push(bytes);
+        let mut passed = Vec::new();
+        while let Ok(Some(frame)) = reader.next_frame() {
+            let passing = Passing { from, number, bytes: frame.to_vec() };
+            number += 1;
+            let frames = match &mut self.meddle {
+                Some(meddle) => meddle(&passing),
+                None => vec![passing.bytes.clone()],
+            };
+            self.seen.push(passing);
+            frames.iter().for_each(|frame| write_frame(&mut passed, frame).expect("short"));
+        }
+        self.readers.insert(from, (reader, number));
+        if !passed.is_empty() {
+            self.put(Event::Bytes(End { side: 1 - from.side, ..from }, passed));
+        }
+    }
+
+    fn close(&mut self, node: usize, id: ConnectionId) {
+        if let Some(end) = self.nodes[node].ends.remove(&id) {
+            self.pipes[end.pipe][end.side] = Party::Closed;
+            self.put(Event::Closed(End { side: 1 - end.side, ..end }));
+        }
+    }
+
+    /// An attacker connects to a node.
+    pub(super) fn call(&mut self, target: usize) -> usize {
+        self.pipes.push([Party::Stranger, Party::Pending(target)]);
+        let pipe = self.pipes.len() - 1;
+        self.put(Event::Taken(pipe));
+        pipe
+    }
+
+    /// And says something, as frames.
+    pub(super) fn say(&mut self, pipe: usize, frames: &[Vec<u8>]) {
+        let mut bytes = Vec::new();
+        frames.iter().for_each(|frame| write_frame(&mut bytes, frame).expect("short"));
+        self.say_bytes(pipe, &bytes);
+    }
+
+    pub(super) fn say_bytes(&mut self, pipe: usize, bytes: &[u8]) {
+        self.put(Event::Bytes(End { pipe, side: 1 }, bytes.to_vec()));
+    }
+
+    /// Whether the node has closed the attacker's connection.
+    pub(super) fn is_closed(&self, pipe: usize) -> bool {
+        self.pipes[pipe][1] == Party::Closed
+    }
+
+    /// A node ends without notice; with a configuration it comes back, empty.
+    pub(super) fn crash(&mut self, index: usize) {
+        let ends: Vec<_> = self.nodes[index].ends.keys().copied().collect();
+        ends.into_iter().for_each(|id| self.close(index, id));
+        self.nodes[index].is_up = false;
+    }
+
+    pub(super) fn restart(&mut self, index: usize, config: Config, seed: u64) {
+        let name = self.nodes[index].name.clone();
+        self.nodes[index] = node(&name, Some(Guard::new(config)), seed);
+    }
+
+    /// Runs for some time.
+    pub(super) fn run(&mut self, for_ns: u64) {
+        let until_ns = self.now_ns + for_ns;
+        loop {
+            let event_ns = self.under_way.first_key_value().map(|(&(at, _), _)| at);
+            let timer = |node: &Node| node.connections.next_timeout().filter(|_| node.is_up);
+            let timer_ns = self.nodes.iter().filter_map(timer).min();
+            let next = [event_ns, timer_ns].into_iter().flatten().min();
+            let Some(at) = next.filter(|&at| at <= until_ns) else { break };
+            self.now_ns = self.now_ns.max(at);
+            if event_ns == Some(at) {
+                let Some((_, event)) = self.under_way.pop_first() else { break };
+                self.happen(event);
+            } else {
+                let index = self.nodes.iter().position(|node| timer(node) == Some(at));
+                self.with(index.expect("one"), Connections::on_time);
+            }
+        }
+        self.now_ns = until_ns;
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Refused(node, id) => drop(self.with(node, |all, cx| all.broken(id, cx))),
+            Event::Arrives(pipe) => {
+                let [from, Party::Pending(target)] = self.pipes[pipe] else { return };
+                if !self.nodes[target].is_up || from == Party::Closed {
+                    self.pipes[pipe][1] = Party::Closed;
+                    return self.happen(Event::Closed(End { pipe, side: 0 }));
+                }
+                // The other side takes the connection once this one knows of it.
+                self.put(Event::Taken(pipe));
+                if let Party::Node(node, id) = from {
+                    self.with(node, |all, cx| all.connected(id, cx));
+                }
+            }
+            Event::Taken(pipe) => {
+                let [_, Party::Pending(target)] = self.pipes[pipe] else { return };
+                let name = format!("host{pipe}:{}", 1000 + pipe);
+                let id = self.with(target, |all, cx| all.accept(name, cx));
+                self.pipes[pipe][1] = Party::Node(target, id);
+                self.nodes[target].ends.insert(id, End { pipe, side: 1 });
+            }
+            Event::Closed(end) => {
+                if let Party::Node(node, id) = self.pipes[end.pipe][end.side] {
+                    self.with(node, |all, cx| all.closed(id, cx));
+                }
+            }
+            Event::Bytes(end, bytes) => match self.pipes[end.pipe][end.side] {
+                Party::Stranger => self.answers.entry(end.pipe).or_default().extend(bytes),
+                Party::Node(node, id) => self.receive(node, id, &bytes),
+                Party::Pending(_) | Party::Closed => {}
+            },
+        }
+    }
+
+    fn receive(&mut self, node: usize, id: ConnectionId, bytes: &[u8]) {
+        let now_ns = self.now_ns;
+        self.with(node, |all, _| all.push(id, bytes, now_ns));
+        loop {
+            enum After {
+                Got(String, Vec<u8>),
+                Taken,
+                Bad,
+                Over,
+            }
+            let after = self.with(node, |all, cx| match all.step(id, cx) {
+                Step::Content { from, bytes } => After::Got(from.to_owned(), bytes.to_vec()),
+                Step::Taken { .. } | Step::Named { .. } => After::Taken,
+                Step::Quiet => After::Over,
+                Step::Bad(_) | Step::Tool(_) => After::Bad,
+            });
+            match after {
+                After::Got(from, bytes) => self.nodes[node].got.push((from, bytes)),
+                After::Taken => {}
+                After::Bad => {
+                    self.with(node, |all, cx| all.end(id, cx));
+                    return self.with(node, Connections::pump);
+                }
+                After::Over => return self.with(node, Connections::pump),
+            }
+        }
+    }
+
+    /// The frames that one side of a pipe has sent.
+    pub(super) fn sent(&self, from: End) -> Vec<Vec<u8>> {
+        let sent = self.seen.iter().filter(|passing| passing.from == from);
+        sent.map(|passing| passing.bytes.clone()).collect()
+    }
+}

@@ -8,6 +8,7 @@ mod corpus;
 mod deletes;
 mod fmt;
 mod harness;
+mod hashing;
 mod hostile;
 mod limits;
 mod locations;

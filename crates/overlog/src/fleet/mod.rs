@@ -414,11 +414,12 @@ fn bring_up<W: World>(
 ) -> io::Result<()> {
     let life = world.fleet().slots[id.0 as usize].life;
     let secret = seal::entropy(events.host())?;
+    let hash_secret = events.host().hash_secret()?;
     let fleet = world.fleet();
     let identity = fleet.slots[id.0 as usize].identity.clone();
     let lives = u64::from(life) << 32 | u64::from(id.0);
     let seed = tidemill_stdx::hash::combine(fleet.seed, lives);
-    let mut node = Node::new(fleet.program.clone(), identity.clone(), seed);
+    let mut node = Node::new(fleet.program.clone(), identity.clone(), seed, hash_secret);
     fleet.turn_tuples_max.iter().for_each(|&most| node.limit_turns(most));
     fleet.interrupt.iter().for_each(|flag| node.interrupt_by(flag.clone()));
     let is_sealed = fleet.seal.as_ref().filter(|_| fleet.fabric != Fabric::Tcp);

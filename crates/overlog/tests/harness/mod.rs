@@ -115,7 +115,11 @@ impl Network {
 
     /// A network that loses, doubles or delays messages.
     pub fn under(conditions: Conditions, source: &str, nodes: u32, seed: u64) -> Network {
-        let sim = Sim::new(seed).with_conditions(conditions);
+        Network::on(Sim::new(seed).with_conditions(conditions), source, nodes, seed)
+    }
+
+    /// Nodes on a simulation that has been set up.
+    pub fn on(sim: Sim, source: &str, nodes: u32, seed: u64) -> Network {
         let mut events = Loop::new(Box::new(sim));
         let open = |index| {
             let address = format!("n{index}:1");

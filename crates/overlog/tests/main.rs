@@ -17,6 +17,7 @@ mod mutate;
 mod noise;
 mod oracle;
 mod parse;
+mod peers;
 mod plain;
 mod queries;
 mod remote_views;

@@ -291,19 +291,20 @@ fn watch_drain(events: &mut Loop<RunWorld>, drain: RawFd, service: Service) -> i
 
 /// Looks at the files of keys now and then, and reads them when asked to.
 fn watch_keys(events: &mut Loop<RunWorld>, reload: Option<Arc<UnixStream>>) -> io::Result<()> {
-    events.every(KEYS_EVERY, |world: &mut RunWorld, _, _| {
+    events.every(KEYS_EVERY, |world: &mut RunWorld, events, _| {
         let changed = world.keys.as_mut().and_then(KeyWatch::look);
-        changed.into_iter().for_each(|read| world.replace_keys(read));
+        changed.into_iter().for_each(|read| world.replace_keys(events, read));
     });
     let Some(reload) = reload else { return Ok(()) };
     reload.set_nonblocking(true)?;
     let fd = reload.as_raw_fd();
-    let handlers = Handlers::new().read(move |world: &mut RunWorld, _: &mut Loop<RunWorld>, _| {
-        // Several requests are one; an error would only come back.
-        let _ = (&*reload).read(&mut [0; 64]);
-        let read = world.keys.as_mut().map(KeyWatch::read);
-        read.into_iter().for_each(|read| world.replace_keys(read));
-    });
+    let handlers =
+        Handlers::new().read(move |world: &mut RunWorld, events: &mut Loop<RunWorld>, _| {
+            // Several requests are one; an error would only come back.
+            let _ = (&*reload).read(&mut [0; 64]);
+            let read = world.keys.as_mut().map(KeyWatch::read);
+            read.into_iter().for_each(|read| world.replace_keys(events, read));
+        });
     events.watch(fd, Interest::Read, handlers).map(drop)
 }
 
@@ -485,11 +486,12 @@ impl World for RunWorld {
 
 impl RunWorld {
     /// Takes other keys; if they cannot be read, the old ones go on.
-    fn replace_keys(&mut self, read: Result<Seal, String>) {
+    fn replace_keys(&mut self, events: &mut Loop<RunWorld>, read: Result<Seal, String>) {
         match read {
             Ok(seal) => {
                 say!(Info, "keys", "the files of keys have been read again");
                 self.fleet.replace_keys(&seal);
+                fleet::refresh_peers(self, events);
             }
             Err(message) => {
                 say!(Warn, "keys", "the old keys go on: {message}");

@@ -21,7 +21,8 @@ use super::{Os, stillborn};
 /// Datagrams to one name that wait for its look-up.
 const WAITING: usize = 64;
 
-/// Ports that the system is asked for, if the one it chose is taken on the other side of `localhost`.
+/// Ports that the system is asked for, if the one it chose is taken on the other side of
+/// `localhost`.
 const PORTS_TRIED: u32 = 64;
 
 /// Datagrams or connections of one of the two sockets of `localhost` before the other is asked.

@@ -37,7 +37,7 @@ mod tests;
 use std::fmt;
 
 pub use frame::{INITIATION_BYTES, is_sealed};
-pub use guard::{Config, Content, Context, Guard, PeerInfo};
+pub use guard::{Config, Content, Context, Guard, PeerInfo, PeerState};
 pub use half_open::{COOKIE_FROM, HALF_OPEN_MAX, HALF_OPEN_NS};
 pub use peer::{WAIT_BYTES_MAX, WAIT_NS};
 pub use session::{OVERLAP_NS, REKEY_DATAGRAMS, REKEY_NS, SEAL_BYTES};

@@ -15,6 +15,7 @@
 //! others go on.
 
 mod drain;
+mod peers;
 mod queries;
 mod seal;
 mod streams;
@@ -34,6 +35,7 @@ use crate::net::mail::{Delivery, Fabric, Fate, Mail};
 use crate::node::{Event, Identity, Node, Observer, Program};
 use crate::query::{AskerId, Desk, Limits, QueryCounters, Shown};
 pub use drain::drain;
+pub use peers::refresh_peers;
 pub use queries::{Takes, ask, forget, resume};
 pub use seal::Seal;
 use streams::Streams;
@@ -110,6 +112,8 @@ struct Alive {
     periodics: Vec<TimerId>,
     /// What has been logged of what peers sent.
     refusals: Refusals,
+    /// The table of its peers, if the program reads that.
+    peers: Option<peers::Peers>,
 }
 
 impl Alive {
@@ -447,7 +451,8 @@ fn bring_up<W: World>(
             return Err(error);
         }
     };
-    let alive = Alive {
+    let peers = peers::Peers::new(fleet.program.plan());
+    let mut alive = Alive {
         node,
         mail,
         guard: guard.map(Box::new),
@@ -459,7 +464,9 @@ fn bring_up<W: World>(
         post: None,
         periodics: Vec::new(),
         refusals: Refusals::default(),
+        peers,
     };
+    alive.watch_peers();
     let slot = &mut world.fleet().slots[id.0 as usize];
     slot.alive = Some(alive);
     let (name, times) = (&slot.identity.address, slot.restarts + 1);

@@ -6,6 +6,7 @@ use tidemill_event::{Loop, Time, TimerId};
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
+use super::peers::Clocks;
 use super::{Alive, INBOX_MAX, NodeId, World, streams, turns};
 use crate::node::Event;
 use tidemill_fabric::counters::Counters;
@@ -98,6 +99,10 @@ pub(super) fn post<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, li
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
     alive.flush(events, now_ns);
     streams::pump(world, events, id, life);
+    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+    let clocks = Clocks::of(events);
+    let changed = alive.note_peers(clocks);
+    turns::schedule(world, events, id, life, changed);
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
     let guard = alive.guard.as_ref().and_then(|guard| guard.next_timeout());
     let next = [alive.mail.next_timeout_ns(), guard].into_iter().flatten().min();

@@ -208,10 +208,10 @@ impl Evaluation {
     }
 
     /// An answer of rows that are in no table: all it still needs is their order.
-    pub(super) fn of_rows<'r>(
+    pub(super) fn of_rows<'r, const COLUMNS: usize>(
         node: &Node,
         name: &str,
-        rows: impl IntoIterator<Item = [Value<'r>; 3]>,
+        rows: impl IntoIterator<Item = [Value<'r>; COLUMNS]>,
     ) -> Evaluation {
         let limits = Limits::default();
         let mut evaluation = Evaluation::of(node, name.to_owned(), Plan::default(), limits);

@@ -66,7 +66,7 @@ pub(super) struct Opened {
     family: AddressFamily,
 }
 
-/// What an endpoint on `localhost` has beside its socket for IPv4, if the host has IPv6: one on ::1.
+/// What an endpoint on `localhost` has beside its socket for IPv4: one on ::1, if the host has it.
 ///
 /// The socket that had something is asked first the next time, but not for ever: neither can keep
 /// the other from being heard.

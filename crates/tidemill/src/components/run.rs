@@ -249,7 +249,7 @@ impl Prepared {
                 _ => None,
             };
             if options.clock == Clock::Real {
-                options.service.ready(&mut lp)?;
+                options.service.ready(&mut lp, options.registry.as_ref())?;
             }
             let gone = world.go(&mut lp, options.clock, end, stops);
             options.service.stopping();

@@ -1,7 +1,7 @@
 //! A bridge that learns who is where (IEEE 802.1D, without the spanning tree).
 
 use tidemill_packet::app::{App, Fault, Io, Ports, Reconfigured, Start};
-use tidemill_stdx::hash::Map;
+use tidemill_stdx::keyed::Map;
 
 use crate::flooding_bridge::{flood, pairs};
 use crate::net::{Mac, ethernet};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tidemill_packet::Packet;
 use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
-use tidemill_stdx::hash::Map;
+use tidemill_stdx::keyed::Map;
 
 use crate::net::{Ipv4, Ports4, adjust, ipv4};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tidemill_packet::Packet;
 use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
 use tidemill_packet::packet::BYTES_MAX;
-use tidemill_stdx::hash::Map;
+use tidemill_stdx::keyed::Map;
 
 use crate::fragment::finish;
 use crate::net::{ETHERNET, Ipv4, ipv4};

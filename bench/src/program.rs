@@ -7,6 +7,7 @@ use tidemill_overlog::pre::MemoryFiles;
 use tidemill_overlog::program::Compiled;
 use tidemill_overlog::{Options, compile, parse, pre};
 use tidemill_stdx::diag::{Sources, has_errors};
+use tidemill_stdx::keyed::Secret;
 
 /// Compiles a program.
 pub fn compiled(name: &str, source: &str) -> Result<Compiled, String> {
@@ -29,7 +30,7 @@ pub const ADDRESS: &str = "n0:1";
 /// A node of a program, without network.
 pub fn node(name: &str, source: &str) -> Result<Node, String> {
     let program = Arc::new(Program::new(compiled(name, source)?)?);
-    Ok(Node::new(program, identity(), 1))
+    Ok(Node::new(program, identity(), 1, Secret::of_process()))
 }
 
 /// Who that node is.

@@ -5,6 +5,7 @@ use tidemill_relation::database::Database;
 use tidemill_relation::expr::{Ambient, Param, Scope};
 use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_relation::view::{Progress, Views};
+use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::region::Bump;
 
 use super::{Facts, Found, Workload};
@@ -59,7 +60,8 @@ pub fn run(workload: Workload, facts: &Facts) -> Result<Found, String> {
         Workload::PointsTo => (POINTS_TO, "pt"),
     };
     let plan = compiled("datalog.olg", source)?.plan;
-    let (mut database, mut views) = (Database::new(&plan), Views::new(&plan));
+    let secret = Secret::of_process();
+    let (mut database, mut views) = (Database::new(&plan, secret), Views::new(&plan, secret));
     let inputs = [
         ("edge", &facts.edges),
         ("addressOf", &facts.address_of),

@@ -32,6 +32,11 @@ fn datagram(name: &str, texts: &[&str], delete: bool) -> Vec<u8> {
     field(3, &tuple)
 }
 
+/// What a connection carries of a datagram.
+fn frame(content: &[u8]) -> Vec<u8> {
+    [&(content.len() as u32).to_le_bytes(), content].concat()
+}
+
 /// Runs the program while datagrams come from a stranger, again and again.
 fn attacked(options: &[&str], datagrams: impl Fn(&str) -> Vec<Vec<u8>>) -> Output {
     let folder = Folder::new();
@@ -127,11 +132,6 @@ fn a_greeting_as_a_tuple_is_a_tuple_that_is_refused() {
     let mut line = String::new();
     notes.read_line(&mut line).expect("a line");
     let port = line.trim_end().strip_prefix("0 localhost:").expect("an address");
-    let frame = |content: &[u8]| {
-        let mut frame = (content.len() as u32).to_le_bytes().to_vec();
-        frame.extend_from_slice(content);
-        frame
-    };
     let address = format!("127.0.0.1:{port}");
     let send = |frames: &[Vec<u8>]| {
         let mut stream = TcpStream::connect(&address).expect("connected");
@@ -149,4 +149,42 @@ fn a_greeting_as_a_tuple_is_a_tuple_that_is_refused() {
     assert!(!text.contains("is forged.example:7") && !text.contains("is no address"), "{text}");
     assert!(text.contains("not_exported"), "{text}");
     assert_eq!(stdout(&output).matches("\"a word\"").count(), 3, "{}", stdout(&output));
+}
+
+/// What a run on `localhost` with these options shows of a tuple that was sent to each family.
+fn sent_to_both_families(options: &[&str], send: impl Fn(std::net::SocketAddr, &[u8])) -> String {
+    let folder = Folder::new();
+    let program = folder.file("exports.olg", PROGRAM);
+    let mut command = tidemill();
+    command.args(["run", &program, "--nodes", "1", "--for", "2"]).args(options);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the command starts");
+    let mut notes = BufReader::new(child.stderr.take().expect("piped"));
+    let mut line = String::new();
+    notes.read_line(&mut line).expect("a line");
+    let name = line.trim_end().strip_prefix("0 ").expect("an address").to_owned();
+    let port: u16 = name.strip_prefix("localhost:").expect("localhost").parse().expect("a port");
+    for (host, word) in [("127.0.0.1", "by 4"), ("::1", "by 6")] {
+        let address = std::net::SocketAddr::new(host.parse().expect("an address"), port);
+        send(address, &datagram("said", &[&name, word], false));
+    }
+    stdout(&child.wait_with_output().expect("it ends"))
+}
+
+#[test]
+fn a_node_on_localhost_hears_both_families() {
+    if UdpSocket::bind("[::1]:0").is_err() {
+        return;
+    }
+    let udp = sent_to_both_families(&[], |address, datagram| {
+        let own = if address.is_ipv6() { "[::1]:0" } else { "127.0.0.1:0" };
+        UdpSocket::bind(own).expect("a port").send_to(datagram, address).expect("sent");
+    });
+    let tcp = sent_to_both_families(&["--fabric", "tcp"], |address, datagram| {
+        let mut stream = TcpStream::connect(address).expect("connected");
+        stream.write_all(&frame(datagram)).expect("written");
+    });
+    for seen in [udp, tcp] {
+        assert!(seen.contains("\"by 4\"") && seen.contains("\"by 6\""), "{seen}");
+    }
 }

@@ -4,11 +4,13 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{Folder, PING, run, skipped, status, stderr, tidemill};
+use crate::common::{Folder, PING, run, skipped, status, stderr, stdout, tidemill};
 
 /// How long anything may take where other tests take the processor, too.
 const END_MAX: Duration = Duration::from_secs(30);
@@ -158,8 +160,30 @@ fn root_is_given_up_for_ever() {
     }
     // The one that looks after signals began before.
     assert!(threads > 1, "{threads}");
+    // That user and root can ask it, and nobody else.
+    let program = folder.path().join("tidemill");
+    fs::copy(tidemill().get_program(), &program).expect("copied");
+    let query = |uid: u32| {
+        let mut command = Command::new(&program);
+        command.args(["query", "localhost:1", "sys::counter"]).uid(uid).gid(uid);
+        command.env_remove("XDG_RUNTIME_DIR").output().expect("starts")
+    };
+    for uid in [4711, 0] {
+        let output = query(uid);
+        assert_eq!(status(&output), 0, "{uid}: {}", stderr(&output));
+        assert!(stdout(&output).contains("control/run/accepted"), "{uid}: {}", stdout(&output));
+    }
+    assert_eq!(status(&query(4713)), 1);
+    let pid = child.id().to_string();
+    let own = std::env::temp_dir().join("tidemill-4711").join(&pid);
+    let metadata = fs::metadata(&own).expect("its folder");
+    assert_eq!((metadata.uid(), metadata.gid(), metadata.mode() & 0o777), (4711, 4712, 0o700));
     signal(&child, "-TERM");
     assert_eq!(child.wait().expect("ends").code(), Some(0));
+    // What a run leaves that was ended by a signal goes with the next start.
+    let output = run(&format!("run {file} --nodes 1 --for 0.1 --user 4711:4712"));
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert!(!own.exists());
 }
 
 /// Each row of `go` is sent to the landmark.

@@ -14,6 +14,7 @@ use std::os::fd::RawFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use tidemill_stdx::keyed::Secret;
 
 use crate::slab::Key;
 use crate::{Sim, Time};
@@ -194,6 +195,13 @@ pub trait Host: Transport + Streams {
     /// # Errors
     /// What the system reports; `bytes` must not be used then.
     fn fill_entropy(&mut self, bytes: &mut [u8]) -> io::Result<()>;
+
+    /// What tables hash keys with that strangers choose: one for all that runs here, which nobody
+    /// can guess. A simulation has a fixed one. Nothing whose order shows may follow it.
+    ///
+    /// # Errors
+    /// What the system reports.
+    fn hash_secret(&mut self) -> io::Result<Secret>;
 
     /// The slice of a turn here.
     fn slice(&self) -> Slice;

@@ -87,6 +87,11 @@ impl User {
         }
     }
 
+    /// Its number, and that of its group.
+    pub fn ids(self) -> (u32, u32) {
+        (self.uid, self.gid)
+    }
+
     /// Whether this process is root and so may become somebody else.
     pub fn may_change() -> bool {
         rustix::process::geteuid().is_root()

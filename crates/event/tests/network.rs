@@ -95,6 +95,93 @@ fn datagrams_that_the_kernel_drops_are_counted() {
     assert_eq!(lp.host().stats().dropped_kernel, stats.dropped_kernel);
 }
 
+/// Whether this host has ::1.
+fn has_ipv6() -> bool {
+    std::net::UdpSocket::bind("[::1]:0").is_ok()
+}
+
+#[test]
+fn localhost_hears_both_families_and_answers_in_kind() {
+    let mut lp = os::<Vec<String>>();
+    let port = lp.host().bind("localhost:0").unwrap();
+    let number = lp.host().local_addr(port).unwrap().rsplit_once(':').unwrap().1.to_owned();
+    let echo = move |seen: &mut Vec<String>, lp: &mut Loop<Vec<String>>, _| {
+        let mut buf = [0; 16];
+        while let Some((length, from)) = lp.host().recv(port, &mut buf).unwrap() {
+            lp.host().send_to(port, from, &buf[..length]).unwrap();
+            seen.push(String::from_utf8_lossy(&buf[..length]).into_owned());
+        }
+    };
+    lp.watch(port, Interest::Read, Handlers::new().read(echo)).unwrap();
+    let addresses: &[&str] = if has_ipv6() { &["127.0.0.1", "::1"] } else { &["127.0.0.1"] };
+    let mut seen = Vec::new();
+    for (round, address) in addresses.iter().cycle().take(6).enumerate() {
+        let from = std::net::UdpSocket::bind((*address, 0)).unwrap();
+        from.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        let text = format!("{round} {address}");
+        from.send_to(text.as_bytes(), (*address, number.parse().unwrap())).unwrap();
+        let end = lp.now() + Duration::from_millis(50);
+        lp.run_until(&mut seen, end);
+        let mut buf = [0; 16];
+        let (length, answered) = from.recv_from(&mut buf).unwrap();
+        assert_eq!(&buf[..length], text.as_bytes());
+        assert_eq!(answered.to_string(), from_text(address, &number));
+        assert_eq!(seen.len(), round + 1);
+    }
+    // All of it ends with the endpoint.
+    lp.host().close(port);
+    for address in addresses {
+        std::net::UdpSocket::bind((*address, number.parse().unwrap())).unwrap();
+    }
+}
+
+fn from_text(address: &str, port: &str) -> String {
+    if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") }
+}
+
+#[test]
+fn neither_family_of_localhost_keeps_the_other_from_being_heard() {
+    if !has_ipv6() {
+        return;
+    }
+    let mut os = Os::with_seed(1).unwrap();
+    let port = os.bind("localhost:0").unwrap();
+    let number: u16 = os.local_addr(port).unwrap().rsplit_once(':').unwrap().1.parse().unwrap();
+    for (many, one) in [("127.0.0.1", "::1"), ("::1", "127.0.0.1")] {
+        let flood = std::net::UdpSocket::bind((many, 0)).unwrap();
+        for _ in 0..200 {
+            flood.send_to(b"x", (many, number)).unwrap();
+        }
+        let quiet = std::net::UdpSocket::bind((one, 0)).unwrap();
+        quiet.send_to(b"!", (one, number)).unwrap();
+        let mut buf = [0; 4];
+        let mut found = 0;
+        while let Some((1, _)) = os.recv(port, &mut buf).unwrap() {
+            found += 1;
+            if buf[0] == b'!' {
+                break;
+            }
+        }
+        assert!(buf[0] == b'!' && found < 100, "{found}");
+        while os.recv(port, &mut buf).unwrap().is_some() {}
+    }
+}
+
+#[test]
+fn localhost_takes_connections_of_both_families() {
+    let mut os = Os::with_seed(1).unwrap();
+    let listener = os.listen("localhost:0").unwrap();
+    let number: u16 = os.local_addr(listener).unwrap().rsplit_once(':').unwrap().1.parse().unwrap();
+    let addresses: &[&str] = if has_ipv6() { &["127.0.0.1", "::1"] } else { &["127.0.0.1"] };
+    for address in addresses.iter().cycle().take(4) {
+        let client = std::net::TcpStream::connect((*address, number)).unwrap();
+        let (stream, from) = os.accept(listener).unwrap().expect("a connection");
+        assert_eq!(os.name_of(from), client.local_addr().unwrap().to_string());
+        os.close(stream);
+    }
+    assert!(os.accept(listener).unwrap().is_none());
+}
+
 #[test]
 fn what_is_no_address_and_what_is_closed_are_errors() {
     let mut lp = os::<()>();

@@ -98,6 +98,7 @@ struct Entry {
     peer: Peer,
     /// When the peer's timer is set, as it stands in `timers`.
     timer: Option<u64>,
+    since_ns: u64,
 }
 
 /// The network side of one node; see the module.
@@ -119,6 +120,8 @@ pub struct Endpoint {
     hand: usize,
     /// Whose content is still taken; of others only acknowledgements are.
     members: Option<BTreeSet<String>>,
+    /// Addresses of peers that came or went, if that is watched.
+    changed: Option<BTreeSet<Box<str>>>,
 }
 
 impl Endpoint {
@@ -137,6 +140,7 @@ impl Endpoint {
             counters: Counters::new(),
             hand: 0,
             members: None,
+            changed: None,
         }
     }
 
@@ -363,6 +367,26 @@ impl Endpoint {
         }
     }
 
+    /// The addresses of peers, in order.
+    pub fn addresses(&self) -> impl Iterator<Item = &str> {
+        self.by_address.keys().map(|address| &**address)
+    }
+
+    /// Since when a peer is known.
+    pub fn known_since(&self, address: &str) -> Option<u64> {
+        self.by_address.get(address).map(|&index| self.entries[index].since_ns)
+    }
+
+    /// Notes from now on which peers come and go, for [`Endpoint::take_changed`].
+    pub fn watch_peers(&mut self) {
+        self.changed = Some(self.by_address.keys().cloned().collect());
+    }
+
+    /// The address of a peer that came or went since it was last given.
+    pub fn take_changed(&mut self) -> Option<Box<str>> {
+        self.changed.as_mut()?.pop_first()
+    }
+
     /// The peer of that address, made if it is new; `None`, counted, if there are too many.
     fn peer(&mut self, address: &str, origin: Origin, now_ns: u64) -> Option<usize> {
         let index = match self.by_address.get(address) {
@@ -377,7 +401,7 @@ impl Endpoint {
 
     fn new_peer(&mut self, address: &str, origin: Origin, now_ns: u64) -> Option<usize> {
         let peer = Peer::new(self.program, self.config.limits, now_ns);
-        let entry = Entry { address: address.into(), peer, timer: None };
+        let entry = Entry { address: address.into(), peer, timer: None, since_ns: now_ns };
         let (peers, peers_max) = (self.entries.len(), self.config.peers_max);
         let limit = match origin {
             Origin::Own => peers_max,
@@ -392,6 +416,7 @@ impl Endpoint {
             false => self.replace_idle(entry, origin)?,
         };
         self.by_address.insert(address.into(), index);
+        self.changed.iter_mut().for_each(|changed| _ = changed.insert(address.into()));
         say!(Debug, "net", "{address} is a new peer");
         Some(index)
     }
@@ -411,6 +436,7 @@ impl Endpoint {
         };
         let old = std::mem::replace(&mut self.entries[index], entry);
         self.by_address.remove(&old.address);
+        self.changed.iter_mut().for_each(|changed| _ = changed.insert(old.address.clone()));
         old.timer.map(|at| self.timers.remove(&(at, index)));
         self.active.remove(&index);
         old.peer.close(&mut self.budget, &mut self.counters);

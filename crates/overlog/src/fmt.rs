@@ -197,7 +197,9 @@ impl Printer<'_> {
             let text = self.verbatim(at, at + 1);
             if token.kind == TokenKind::Comment {
                 let own_line = at > from && self.lines_before(at) > 0;
-                let last = self.lines_before(at + 1) > 0;
+                // What is printed ends with a line end, even if the text does not.
+                let ends = self.tokens[at + 1].kind == TokenKind::End;
+                let last = ends || self.lines_before(at + 1) > 0;
                 layout.add(Word::comment(text, own_line, last || text_ends_line(token, self.text)));
             } else {
                 let (space, place) = spacing.before(&self.tokens[at..to]);

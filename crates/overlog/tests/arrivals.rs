@@ -122,12 +122,15 @@ fn what_is_the_systems_own_arrives_from_no_rule() {
         materialize(history, infinity, infinity, keys(1, 2)).
         r1 unsettled(@L, N) :- bad(@N), L := LANDMARK.
         r2 history(@L, N) :- bad(@N), L := LANDMARK.
-        r3 seen(@N, A) :- sys::peer(@N, A).
+        r3 seen(@N, A) :- sys::peer(@N, A, _, _, _).
     "#;
-    for name in ["unsettled", "history", "sys::peer", "sys::turn", "sim::node", "violation"] {
+    let pair = |name: &str| format!(r#"{name}("n0:1", "n9:1")"#);
+    let names = ["unsettled", "history", "sys::peer", "sys::turn", "sim::node", "violation"];
+    let whole = r#"sys::peer("n0:1", "n9:1", "", 1.5t, "session")"#.to_owned();
+    for tuple in names.map(pair).into_iter().chain([whole]) {
         for delete in [false, true] {
-            let (taken, _) = send(source, &format!(r#"{name}("n0:1", "n9:1")"#), delete);
-            assert_eq!(taken, [""; 0], "{name}, delete: {delete}");
+            let (taken, refused) = send(source, &tuple, delete);
+            assert_eq!((taken, refused), (Vec::new(), 1), "{tuple}, delete: {delete}");
         }
     }
 }

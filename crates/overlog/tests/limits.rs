@@ -7,6 +7,7 @@ use tidemill_overlog::node::{
 };
 use tidemill_relation::text::{DisplayTuple, parse_tuple};
 use tidemill_relation::view::{Overrun, Progress};
+use tidemill_stdx::keyed::Secret;
 
 use crate::harness::{Network, program};
 
@@ -30,7 +31,7 @@ impl Observer for Log {
 fn node(source: &str) -> Node {
     let identity =
         Identity { address: "n0:1".to_owned(), index: 0, count: 1, landmark: "n0:1".to_owned() };
-    Node::new(Arc::new(program(source)), identity, 1)
+    Node::new(Arc::new(program(source)), identity, 1, Secret::FIXED)
 }
 
 /// Runs the turn of one tuple to its end.

@@ -14,6 +14,7 @@ use tidemill_relation::text::{DisplayTuple, parse_tuple};
 use tidemill_relation::view::Progress;
 use tidemill_relation::{OwnedValue, TypeSet, plan};
 use tidemill_stdx::diag::Sources;
+use tidemill_stdx::keyed::Secret;
 
 /// `word` has its location in the second column; `seen` keeps what has come.
 const PLAN: &str = r#"
@@ -73,7 +74,7 @@ impl World {
         let program = Arc::new(Program::with_operators(compiled, registry).unwrap());
         let address = "n0:1".to_owned();
         let identity = Identity { landmark: address.clone(), address, index: 0, count: 1 };
-        World { node: Node::new(program, identity, 1), log: Log::default() }
+        World { node: Node::new(program, identity, 1, Secret::FIXED), log: Log::default() }
     }
 
     fn inject(&mut self, tuple: &str) {

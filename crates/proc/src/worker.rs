@@ -40,6 +40,8 @@ pub struct Options {
     pub schedule_seed: Option<u64>,
     /// Seed of RANDOM.
     pub random_seed: u64,
+    /// What collections hash keys with that strangers choose. No order follows it.
+    pub hash_seed: u64,
     /// Told of faults.
     pub reports: Box<dyn Reports>,
     /// Gets what the program writes.
@@ -54,6 +56,7 @@ impl Options {
             stack_max: STACK_MAX,
             schedule_seed: None,
             random_seed: 1,
+            hash_seed: 1,
             reports: Box::new(()),
             console: Console::new(Box::new(()), crate::console::Lines::Together),
         }
@@ -234,7 +237,7 @@ impl Worker {
                 schedule: options.schedule_seed.map(Rng::new),
                 random: Rng::new(options.random_seed),
                 conditions: 0,
-                hash_seed: Rng::new(options.random_seed ^ 0x6861_7368).next_u64(),
+                hash_seed: options.hash_seed,
                 interpreter,
                 reports: options.reports,
                 console: options.console,

@@ -2,18 +2,28 @@
 
 use crate::plan::{Plan, RelationId, Step, Strand};
 use crate::table::Table;
+use tidemill_stdx::keyed::Secret;
 
 /// The tables of a plan, by relation.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Database {
     tables: Vec<Option<Table>>,
+    secret: Secret,
 }
 
 impl Database {
-    /// Empty tables for every table of `plan`.
-    pub fn new(plan: &Plan) -> Database {
-        let table = |relation: &crate::plan::Relation| relation.table().cloned().map(Table::new);
-        Database { tables: plan.relations.iter().map(table).collect() }
+    /// Empty tables for every table of `plan`, which hash keys with `secret`. No result depends on
+    /// that; whoever knows it can choose keys that make tables slow.
+    pub fn new(plan: &Plan, secret: Secret) -> Database {
+        let table = |relation: &crate::plan::Relation| {
+            relation.table().map(|spec| Table::new(spec.clone(), secret))
+        };
+        Database { tables: plan.relations.iter().map(table).collect(), secret }
+    }
+
+    /// What keys are hashed with.
+    pub fn secret(&self) -> &Secret {
+        &self.secret
     }
 
     /// The table of a relation; `None` for events.

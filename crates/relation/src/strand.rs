@@ -518,7 +518,7 @@ impl<'a, 'r> Run<'a, 'r> {
         let column = |column: &'a HeadColumn| match column {
             HeadColumn::Value(expr) => Ok(Aggregated::Group(self.value(expr)?)),
             HeadColumn::Aggregate { function, .. } => {
-                Ok(Aggregated::Of(Accumulator::new(*function)))
+                Ok(Aggregated::Of(Accumulator::new(*function, *self.reading.database.secret())))
             }
         };
         self.strand.output.columns.iter().map(column).collect::<Result<_, _>>().map(Some)

@@ -11,7 +11,7 @@
 
 use std::cmp::Ordering;
 
-use tidemill_stdx::hash;
+use tidemill_stdx::keyed::Secret;
 
 use crate::flat::Seq;
 use crate::id::Id;
@@ -218,34 +218,34 @@ impl<'a> Value<'a> {
 
     /// A hash with which values that are [`Value::equal`] agree.
     #[inline]
-    pub fn hash(&self) -> u64 {
+    pub fn hash(&self, secret: &Secret) -> u64 {
         match *self {
-            Value::Int(value) => hash::hash_u64(value as u64),
-            Value::Str(text) => hash::hash_bytes(text.as_bytes()),
-            _ => self.hash_rare(),
+            Value::Int(value) => secret.word(value as u64),
+            Value::Str(text) => secret.bytes(text.as_bytes()),
+            _ => self.hash_rare(secret),
         }
     }
 
-    fn hash_rare(&self) -> u64 {
+    fn hash_rare(&self, secret: &Secret) -> u64 {
         match *self {
-            Value::Int(value) => hash::hash_u64(value as u64),
-            Value::Bool(value) => hash::hash_u64(value as u64),
+            Value::Int(value) => secret.word(value as u64),
+            Value::Bool(value) => secret.word(value as u64),
             Value::Double(value) => match exact_int(value) {
-                Some(int) => hash::hash_u64(int as u64),
-                None if value.is_nan() => hash::hash_u64(f64::NAN.to_bits()),
-                None => hash::hash_u64(value.to_bits()),
+                Some(int) => secret.word(int as u64),
+                None if value.is_nan() => secret.word(f64::NAN.to_bits()),
+                None => secret.word(value.to_bits()),
             },
             Value::Id(id) => match id.to_int() {
-                Some(int) => hash::hash_u64(int as u64),
-                None => hash::hash_bytes(&id.to_be_bytes()),
+                Some(int) => secret.word(int as u64),
+                None => secret.bytes(&id.to_be_bytes()),
             },
-            Value::Null => hash::hash_u64(0x6e75_6c6c),
-            Value::Str(text) => hash::hash_bytes(text.as_bytes()),
-            Value::Bytes(bytes) => hash::hash_bytes(bytes),
-            Value::Time(value) => hash::combine(1, hash::hash_u64(value as u64)),
-            Value::Interval(value) => hash::combine(2, hash::hash_u64(value as u64)),
+            Value::Null => secret.word(0x6e75_6c6c),
+            Value::Str(text) => secret.bytes(text.as_bytes()),
+            Value::Bytes(bytes) => secret.bytes(bytes),
+            Value::Time(value) => secret.combine(1, secret.word(value as u64)),
+            Value::Interval(value) => secret.combine(2, secret.word(value as u64)),
             Value::List(seq) | Value::Vector(seq) | Value::Matrix(seq) => {
-                seq.iter().fold(3, |state, value| hash::combine(state, value.hash()))
+                seq.iter().fold(3, |state, value| secret.combine(state, value.hash(secret)))
             }
         }
     }
@@ -320,13 +320,14 @@ mod tests {
 
     #[test]
     fn equal_values_hash_alike() {
+        let secret = &Secret::new(1);
         let alike = [Value::Int(1), Value::Double(1.0), Value::Bool(true)];
         for a in alike {
-            assert_eq!(a.hash(), Value::Id(Id::from_int(1)).hash());
+            assert_eq!(a.hash(secret), Value::Id(Id::from_int(1)).hash(secret));
             for b in alike {
-                assert_eq!(a.hash(), b.hash());
+                assert_eq!(a.hash(secret), b.hash(secret));
             }
         }
-        assert_eq!(Value::Double(0.0).hash(), Value::Double(-0.0).hash());
+        assert_eq!(Value::Double(0.0).hash(secret), Value::Double(-0.0).hash(secret));
     }
 }

@@ -1,15 +1,21 @@
 //! Where the files are, and whose.
 //!
 //! `$XDG_RUNTIME_DIR/tidemill/<pid>/`, else `tidemill-<uid>/<pid>/` in the folder for temporary
-//! files. The folders are their owner's only. A folder whose process is gone, or whose number
-//! meanwhile belongs to another process (told by the start time), is removed by the next start.
+//! files; of a process that root has started for another user always the latter, with that user's
+//! number (`give`). Tools look in both. The folders are their owner's only. A folder whose process
+//! is gone, or whose number meanwhile belongs to another process (by its start time), is removed by
+//! the next start.
 
 use crate::layout::{HEADER_BYTES, MAGIC, WORD_BYTES};
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read as _};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::{env, process};
+
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, Uid};
+use rustix::io::Errno;
 
 /// The folder with a folder for each process, made if it is missing.
 ///
@@ -26,8 +32,105 @@ pub fn base_path() -> PathBuf {
     match env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from) {
         // The specification of that variable says to ignore relative paths.
         Some(runtime) if runtime.is_absolute() => runtime.join("tidemill"),
-        _ => env::temp_dir().join(format!("tidemill-{}", rustix::process::getuid().as_raw())),
+        _ => temporary(rustix::process::getuid().as_raw()),
     }
+}
+
+/// The folder of a user among temporary files.
+pub(crate) fn temporary(uid: u32) -> PathBuf {
+    env::temp_dir().join(format!("tidemill-{uid}"))
+}
+
+/// All folders with folders of processes that this user may look at, its own first: for root those
+/// of other users, too.
+pub fn bases() -> Vec<PathBuf> {
+    let uid = rustix::process::geteuid().as_raw();
+    let mut bases = vec![base_path(), temporary(uid)];
+    if uid == 0 {
+        let entries = fs::read_dir(env::temp_dir()).into_iter().flatten().flatten();
+        let of_user =
+            |name: &std::ffi::OsStr| name.to_str()?.strip_prefix("tidemill-")?.parse().ok();
+        let mut others: Vec<u32> =
+            entries.filter_map(|entry| of_user(&entry.file_name())).collect();
+        others.sort_unstable();
+        let is_theirs = |uid: &u32| {
+            let metadata = fs::symlink_metadata(temporary(*uid));
+            metadata.is_ok_and(|it| it.is_dir() && it.uid() == *uid)
+        };
+        bases.extend(others.into_iter().filter(is_theirs).map(temporary));
+    }
+    let mut seen = Vec::new();
+    bases.retain(|base| {
+        !seen.contains(base) && {
+            seen.push(base.clone());
+            true
+        }
+    });
+    bases
+}
+
+/// The living processes that have files under any of [`bases`], ascending.
+pub fn all_processes() -> Vec<u32> {
+    let mut pids: Vec<u32> = bases().iter().flat_map(|base| processes(base)).collect();
+    pids.sort_unstable();
+    pids.dedup();
+    pids
+}
+
+/// The one of [`bases`] that has files of a process; [`base_path`] if none has.
+pub fn base_of(pid: u32) -> PathBuf {
+    let has = |base: &PathBuf| base.join(pid.to_string()).is_dir();
+    bases().into_iter().find(has).unwrap_or_else(base_path)
+}
+
+/// Gives a process's folder `from/<pid>`, open as `folder`, with all in it to another user, and
+/// moves it to that user's folder among temporary files; the path there.
+///
+/// Only root can. The user may do in its folder what it likes, at any time, so everything is done
+/// by descriptors whose owners have been looked at, and what is in the folder is given away before
+/// the user can reach it.
+///
+/// # Errors
+/// What the system reports, or that the user's folder is not its own.
+pub(crate) fn give(
+    folder: &OwnedFd,
+    from: &Path,
+    pid: u32,
+    (uid, gid): (u32, u32),
+) -> io::Result<PathBuf> {
+    let owner = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+    let path = temporary(uid);
+    match DirBuilder::new().mode(0o700).create(&path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+    let base = rustix::fs::open(&path, flags, Mode::empty())?;
+    let found = rustix::fs::fstat(&base)?;
+    if ![0, uid].contains(&found.st_uid) || found.st_mode & 0o022 != 0 {
+        return Err(io::Error::other(format!("{} is not that user's", path.display())));
+    }
+    for entry in rustix::fs::Dir::read_from(folder)? {
+        let entry = entry?;
+        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            let (flags, name) = (AtFlags::SYMLINK_NOFOLLOW, entry.file_name());
+            rustix::fs::chownat(folder, name, owner.0, owner.1, flags)?;
+        }
+    }
+    rustix::fs::fchown(folder, owner.0, owner.1)?;
+    rustix::fs::fchown(&base, owner.0, owner.1)?;
+    let name = pid.to_string();
+    let from = from.join(&name);
+    match rustix::fs::renameat(CWD, &from, &base, &*name) {
+        // A process that had our number left one.
+        Err(Errno::EXIST | Errno::NOTEMPTY) => {
+            rustix::fs::renameat_with(CWD, &from, &base, &*name, RenameFlags::EXCHANGE)?;
+            remove_files(&from, |_| true);
+            let _ = fs::remove_dir(&from);
+        }
+        moved => moved?,
+    }
+    Ok(path.join(name))
 }
 
 /// Makes a folder that only its owner may enter, or checks that it is such a one: in a folder for
@@ -69,12 +172,17 @@ pub fn processes(base: &Path) -> Vec<u32> {
 
 /// Removes the folders of dead processes under `base`; what cannot be removed stays.
 pub fn clean(base: &Path) {
+    // Ours may hold files of a dead process that had our number.
+    let own = base.join(process::id().to_string());
+    remove_files(&own, |path| file_start(path) != start_ticks(process::id()));
+    clean_others(base);
+}
+
+/// As [`clean`], and leaves the folder of this process as it is.
+pub(crate) fn clean_others(base: &Path) {
     for pid in pids(base) {
-        let directory = base.join(pid.to_string());
-        if pid == process::id() {
-            // Ours may hold files of a dead process that had our number.
-            remove_files(&directory, |path| file_start(path) != start_ticks(pid));
-        } else if !is_alive(base, pid) {
+        if pid != process::id() && !is_alive(base, pid) {
+            let directory = base.join(pid.to_string());
             remove_files(&directory, |_| true);
             let _ = fs::remove_dir(&directory);
         }

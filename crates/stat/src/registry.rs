@@ -11,9 +11,12 @@ use crate::snapshot::Snapshot;
 use std::fmt;
 use std::fs;
 use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::fs::{Mode, OFlags};
 
 /// No more files of one kind than this in the folder of a process; what comes after is kept in
 /// memory.
@@ -30,6 +33,8 @@ struct Shared {
     pid: u32,
     start_ticks: u64,
     directory: Option<PathBuf>,
+    /// The folder, where it can be given to another user: then `directory` names this descriptor.
+    folder: Option<OwnedFd>,
     /// A lock, as loops of several threads register here. Counting takes none.
     state: Mutex<State>,
 }
@@ -41,6 +46,8 @@ struct State {
     /// The number of the next file, by kind; others of this process may have taken it.
     next_file: [usize; Kind::ALL.len()],
     problem: Option<String>,
+    /// Where the folder is, if `directory` is a descriptor.
+    path: Option<PathBuf>,
 }
 
 /// A chunk and its free slots.
@@ -76,18 +83,71 @@ impl Registry {
         }
     }
 
+    /// As [`Registry::open`], for a process of root that will go on as another user: its folder can
+    /// be given to that user by [`Registry::give_to`].
+    pub fn open_to_give() -> Registry {
+        match Registry::try_open_to_give() {
+            Ok(registry) => registry,
+            Err(error) => Registry::with(None, Some(format!("no folder for counters: {error}"))),
+        }
+    }
+
+    fn try_open_to_give() -> io::Result<Registry> {
+        let base = place::temporary(rustix::process::getuid().as_raw());
+        place::create_private(&base)?;
+        place::clean(&base);
+        let path = base.join(std::process::id().to_string());
+        place::create_private(&path)?;
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(&path, flags, Mode::empty())?;
+        // A name that stays when the folder moves.
+        let directory = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+        Ok(Registry::in_folder(
+            Some(directory),
+            Some(folder),
+            State { path: Some(path), ..State::default() },
+        ))
+    }
+
+    /// Gives the folder to a user, whose tools find it then.
+    ///
+    /// # Errors
+    /// It was not [opened for that](Registry::open_to_give), or what the system reports: then the
+    /// files may be the user's, and not be found.
+    pub fn give_to(&self, (uid, gid): (u32, u32)) -> io::Result<()> {
+        let mut state = self.state();
+        let (Some(folder), Some(path)) = (&self.0.folder, &state.path) else {
+            return Err(io::Error::other("there is no folder to give"));
+        };
+        let base = path.parent().unwrap_or(Path::new("/"));
+        state.path = Some(place::give(folder, base, self.0.pid, (uid, gid))?);
+        Ok(())
+    }
+
+    /// Removes what dead processes left where [`Registry::give_to`] has moved the folder; for a
+    /// process that has become that user.
+    pub fn clean_given(&self) {
+        let path = self.state().path.clone();
+        path.as_deref().and_then(Path::parent).into_iter().for_each(place::clean_others);
+    }
+
     /// In memory only: for simulations, which may leave no traces, and for tests.
     pub fn in_memory() -> Registry {
         Registry::with(None, None)
     }
 
     fn with(directory: Option<PathBuf>, problem: Option<String>) -> Registry {
+        Registry::in_folder(directory, None, State { problem, ..State::default() })
+    }
+
+    fn in_folder(directory: Option<PathBuf>, folder: Option<OwnedFd>, state: State) -> Registry {
         let pid = std::process::id();
         Registry(Arc::new(Shared {
             pid,
             start_ticks: place::start_ticks(pid).unwrap_or(0),
             directory,
-            state: Mutex::new(State { problem, ..State::default() }),
+            folder,
+            state: Mutex::new(state),
         }))
     }
 
@@ -200,7 +260,7 @@ impl Drop for Shared {
         // The files first; then the folder, which stays if it holds something else.
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         state.chunks.clear();
-        if let Some(directory) = &self.directory {
+        if let Some(directory) = state.path.as_ref().or(self.directory.as_ref()) {
             let _ = fs::remove_dir(directory);
         }
     }

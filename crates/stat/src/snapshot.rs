@@ -58,7 +58,7 @@ impl Snapshot {
     /// If it has no folder, or one that cannot be read. Files that cannot be read or are not as
     /// they should be are left out and listed in [`Snapshot::problems`].
     pub fn open(pid: u32) -> Result<Snapshot, OpenError> {
-        Snapshot::open_in(&place::base_path(), pid)
+        Snapshot::open_in(&place::base_of(pid), pid)
     }
 
     /// As [`open`](Snapshot::open), with the folders of processes under `base`.

@@ -1,12 +1,9 @@
 //! A fast hash for tables: the same on every run and every machine.
 //!
-//! The step is a *folded multiplication*: a word times an odd constant gives 128 bits, whose
-//! halves are combined by exclusive or. So every bit of the word reaches both ends of the hash,
-//! from which tables take their buckets and tags. The other factor is always a constant, never
-//! data, so no word can erase what was hashed before it.
+//! It is the hash of [`keyed`](crate::keyed) with a published secret.
 //!
-//! Not keyed: whoever chooses the keys can choose them to collide. Tables filled by strangers
-//! need a bound on their rows anyway.
+//! Its factors are known, so keys can be chosen to collide. Tables whose keys strangers choose hash
+//! with a [`Secret`].
 //!
 //! ```
 //! use tidemill_stdx::hash::{Map, combine, hash_bytes, hash_u64};
@@ -21,78 +18,30 @@
 
 use std::hash::{BuildHasher, Hasher};
 
+use crate::keyed::Secret;
+
 /// A map of std with this hash: it is read in the same order on every run that did the same.
 pub type Map<K, V> = std::collections::HashMap<K, V, Build>;
 
 /// A set of std with this hash: it is read in the same order on every run that did the same.
 pub type Set<T> = std::collections::HashSet<T, Build>;
 
-/// 2^64 divided by the golden ratio: keeps small words away from zero.
-const OFFSET: u64 = 0x9E37_79B9_7F4A_7C15;
-/// Odd factors with about as many ones as zeros.
-const WORD_FACTOR: u64 = 0xA076_1D64_78BD_642F;
-const STEP_FACTOR: u64 = 0xE703_7ED1_A0B4_28DB;
-
-/// Multiplies to 128 bits and folds the halves.
-#[inline]
-const fn fold(word: u64, factor: u64) -> u64 {
-    let product = word as u128 * factor as u128;
-    product as u64 ^ (product >> 64) as u64
-}
-
 /// Hash of one word.
 #[inline]
 pub const fn hash_u64(word: u64) -> u64 {
-    fold(word ^ OFFSET, WORD_FACTOR)
+    Secret::FIXED.word(word)
 }
 
 /// Adds `word` to a running hash; the order of words matters.
 #[inline]
 pub const fn combine(state: u64, word: u64) -> u64 {
-    fold(state.rotate_left(32) ^ word ^ OFFSET, STEP_FACTOR)
+    Secret::FIXED.combine(state, word)
 }
 
 /// Hash of bytes, with their length.
 #[inline]
 pub fn hash_bytes(bytes: &[u8]) -> u64 {
-    let (low, high) = match bytes.len() {
-        17.. => return hash_long(bytes),
-        // Two reads that overlap cover all lengths of a class without a loop.
-        8.. => (read_u64(bytes, 0), read_u64(bytes, bytes.len() - 8)),
-        4.. => (read_u32(bytes, 0), read_u32(bytes, bytes.len() - 4)),
-        1.. => {
-            let [first, middle, last] =
-                [bytes[0], bytes[bytes.len() / 2], bytes[bytes.len() - 1]].map(u64::from);
-            (first << 16 | middle << 8 | last, 0)
-        }
-        0 => (0, 0),
-    };
-    combine(combine(bytes.len() as u64, low), high)
-}
-
-/// Two lanes, so that the multiplications of one do not wait for the other.
-fn hash_long(bytes: &[u8]) -> u64 {
-    let (mut low, mut high) = (bytes.len() as u64, 0);
-    let mut at = 0;
-    while at + 16 < bytes.len() {
-        low = combine(low, read_u64(bytes, at));
-        high = combine(high, read_u64(bytes, at + 8));
-        at += 16;
-    }
-    // The last 16 bytes, some of them perhaps for the second time.
-    low = combine(low, read_u64(bytes, bytes.len() - 16));
-    high = combine(high, read_u64(bytes, bytes.len() - 8));
-    combine(low, high)
-}
-
-#[inline]
-fn read_u64(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"))
-}
-
-#[inline]
-fn read_u32(bytes: &[u8], at: usize) -> u64 {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes")).into()
+    Secret::FIXED.bytes(bytes)
 }
 
 /// Makes a [`TableHasher`] for each key of a [`Map`].

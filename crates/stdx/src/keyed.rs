@@ -1,10 +1,14 @@
-//! A hash for tables whose keys strangers choose: who does not know its secret cannot choose keys
-//! that collide, and so cannot make a table slow.
+//! A hash for tables whose keys strangers choose: without its secret nobody can choose keys that
+//! collide and so make a table slow.
 //!
-//! As in [`hash`](crate::hash) a step is a folded multiplication, but both the word that is mixed
-//! in and the factor are secret: words that meet for one factor do not for another. The secret is
-//! one per process, from the system; so nothing whose order shows may follow it. It is for indexes
-//! that are probed, never for what is walked.
+//! The step is a *folded multiplication*: a word times an odd factor gives 128 bits, whose halves
+//! are combined by exclusive or. So every bit of the word reaches both ends of the hash, from which
+//! tables take their buckets and tags. The other factor is never data, so no word can erase what
+//! was hashed before it. The offset of words and both factors are secret: an initial state alone
+//! would not help, as words that collide would still do so.
+//!
+//! A secret comes from the host, or is one per process. Nothing whose order shows may follow it: it
+//! is for tables that are probed, never for what is walked.
 //!
 //! ```
 //! use tidemill_stdx::keyed::Secret;
@@ -14,24 +18,51 @@
 //! assert_ne!(secret.bytes(b"n1"), secret.bytes(b"n2"));
 //! ```
 
-use std::hash::{BuildHasher, RandomState};
+use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
 
-use crate::hash::hash_u64;
-
 /// What strangers do not know; see the module.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Secret {
+    /// Keeps small words away from zero.
     offset: u64,
     /// Odd.
-    factor: u64,
+    word_factor: u64,
+    /// Odd.
+    step_factor: u64,
+}
+
+/// Multiplies to 128 bits and folds the halves.
+#[inline]
+const fn fold(word: u64, factor: u64) -> u64 {
+    let product = word as u128 * factor as u128;
+    product as u64 ^ (product >> 64) as u64
 }
 
 impl Secret {
-    /// The secret that a seed gives, for tests.
+    /// The published secret: that of [`hash`](crate::hash), the same on every run and machine.
+    pub const FIXED: Secret = Secret {
+        // 2^64 divided by the golden ratio, then odd factors with about as many ones as zeros.
+        offset: 0x9E37_79B9_7F4A_7C15,
+        word_factor: 0xA076_1D64_78BD_642F,
+        step_factor: 0xE703_7ED1_A0B4_28DB,
+    };
+
+    /// The secret that a seed gives: for simulations and tests.
     pub const fn new(seed: u64) -> Secret {
-        let factor = hash_u64(hash_u64(seed)) | 1;
-        Secret { offset: hash_u64(seed), factor }
+        let offset = Secret::FIXED.word(seed);
+        let word = Secret::FIXED.combine(offset, 1);
+        Secret::of_words([offset, word, Secret::FIXED.combine(word, 2)])
+    }
+
+    /// The secret that random bytes give.
+    pub fn of_bytes(bytes: &[u8; 24]) -> Secret {
+        Secret::of_words([0, 8, 16].map(|at| read_u64(bytes, at)))
+    }
+
+    const fn of_words([offset, word, step]: [u64; 3]) -> Secret {
+        Secret { offset, word_factor: word | 1, step_factor: step | 1 }
     }
 
     /// The one of this process, which the system gives when it is first asked for.
@@ -40,41 +71,143 @@ impl Secret {
         static SECRET: OnceLock<Secret> = OnceLock::new();
         *SECRET.get_or_init(|| {
             let system = RandomState::new();
-            Secret { offset: system.hash_one(0), factor: system.hash_one(1) | 1 }
+            Secret::of_words([0, 1, 2].map(|word: u64| system.hash_one(word)))
         })
-    }
-
-    #[inline]
-    fn step(self, state: u64, word: u64) -> u64 {
-        let product = u128::from(state ^ word ^ self.offset) * u128::from(self.factor);
-        product as u64 ^ (product >> 64) as u64
     }
 
     /// Hash of one word.
     #[inline]
-    pub fn word(self, word: u64) -> u64 {
-        // Twice, as the low bits of a product know the low bits of the word only.
-        self.step(self.step(0, word).rotate_left(32), 0)
+    pub const fn word(&self, word: u64) -> u64 {
+        fold(word ^ self.offset, self.word_factor)
+    }
+
+    /// Adds `word` to a running hash; the order of words matters.
+    #[inline]
+    pub const fn combine(&self, state: u64, word: u64) -> u64 {
+        fold(state.rotate_left(32) ^ word ^ self.offset, self.step_factor)
     }
 
     /// Hash of bytes, with their length.
     #[inline]
-    pub fn bytes(self, bytes: &[u8]) -> u64 {
-        let (words, rest) = bytes.as_chunks::<8>();
-        let mut state = bytes.len() as u64;
-        for &word in words {
-            state = self.step(state, u64::from_le_bytes(word)).rotate_left(32);
-        }
-        let mut last = [0; 8];
-        last[..rest.len()].copy_from_slice(rest);
-        self.word(self.step(state, u64::from_le_bytes(last)))
+    pub fn bytes(&self, bytes: &[u8]) -> u64 {
+        let (low, high) = match bytes.len() {
+            17.. => return self.long(bytes),
+            // Two reads that overlap cover all lengths of a class without a loop.
+            8.. => (read_u64(bytes, 0), read_u64(bytes, bytes.len() - 8)),
+            4.. => (read_u32(bytes, 0), read_u32(bytes, bytes.len() - 4)),
+            1.. => {
+                let [first, middle, last] =
+                    [bytes[0], bytes[bytes.len() / 2], bytes[bytes.len() - 1]].map(u64::from);
+                (first << 16 | middle << 8 | last, 0)
+            }
+            0 => (0, 0),
+        };
+        self.combine(self.combine(bytes.len() as u64, low), high)
     }
+
+    /// Two lanes, so that the multiplications of one do not wait for the other.
+    fn long(&self, bytes: &[u8]) -> u64 {
+        let (mut low, mut high) = (bytes.len() as u64, 0);
+        let mut at = 0;
+        while at + 16 < bytes.len() {
+            low = self.combine(low, read_u64(bytes, at));
+            high = self.combine(high, read_u64(bytes, at + 8));
+            at += 16;
+        }
+        // The last 16 bytes, some of them perhaps for the second time.
+        low = self.combine(low, read_u64(bytes, bytes.len() - 16));
+        high = self.combine(high, read_u64(bytes, bytes.len() - 8));
+        self.combine(low, high)
+    }
+}
+
+/// A map of std whose keys strangers choose. The order in which it is walked must not show.
+pub type Map<K, V> = std::collections::HashMap<K, V, Build>;
+
+/// Makes a [`SecretHasher`] for each key of a [`Map`].
+#[derive(Clone, Copy, Debug)]
+pub struct Build(Secret);
+
+impl Default for Build {
+    fn default() -> Build {
+        Build(Secret::of_process())
+    }
+}
+
+impl BuildHasher for Build {
+    type Hasher = SecretHasher;
+
+    #[inline]
+    fn build_hasher(&self) -> SecretHasher {
+        SecretHasher { secret: self.0, state: 0 }
+    }
+}
+
+/// This hash behind the interface of std.
+#[derive(Clone, Copy, Debug)]
+pub struct SecretHasher {
+    secret: Secret,
+    state: u64,
+}
+
+impl Hasher for SecretHasher {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) {
+        self.write_u64(self.secret.bytes(bytes));
+    }
+
+    #[inline]
+    fn write_u8(&mut self, word: u8) {
+        self.write_u64(word.into());
+    }
+
+    #[inline]
+    fn write_u16(&mut self, word: u16) {
+        self.write_u64(word.into());
+    }
+
+    #[inline]
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(word.into());
+    }
+
+    #[inline]
+    fn write_u64(&mut self, word: u64) {
+        self.state = self.secret.combine(self.state, word);
+    }
+
+    #[inline]
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.state
+    }
+}
+
+/// Does not show it.
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+#[inline]
+fn read_u64(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"))
+}
+
+#[inline]
+fn read_u32(bytes: &[u8], at: usize) -> u64 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes")).into()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hash::hash_bytes;
+    use crate::hash::{hash_bytes, hash_u64};
     use std::collections::BTreeSet;
 
     /// The most keys of one bucket of 2^12.
@@ -109,11 +242,23 @@ mod tests {
     fn keys_as_they_occur_spread() {
         let secret = Secret::of_process();
         for shift in [0, 8, 16, 32, 48] {
-            let full = fullest((0..4096u64).map(|key| secret.word(key << shift)));
+            let full =
+                fullest((0..4096u64).map(|key| secret.combine(0, secret.word(key << shift))));
             assert!(full < 16, "{shift}: {full}");
         }
         let full = fullest((0..4096).map(|at| secret.bytes(format!("n{at}:10000").as_bytes())));
         assert!(full < 16, "{full}");
+    }
+
+    #[test]
+    fn maps_spread_keys_that_collide_without_a_secret() {
+        let hash = |build: Build, key: u64| build.hash_one((1u8, key));
+        let fixed = Build(Secret::FIXED);
+        let chosen = |key: &u64| (hash(fixed, *key) >> 32) % (1 << 12) == 7;
+        let keys: Vec<u64> = (0..).filter(chosen).take(300).collect();
+        assert!(fullest(keys.iter().map(|&key| hash(Build::default(), key))) < 12);
+        let map: Map<u64, usize> = keys.iter().copied().zip(0..).collect();
+        assert!(keys.iter().zip(0..).all(|(key, at)| map[key] == at));
     }
 
     #[test]

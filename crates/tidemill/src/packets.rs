@@ -299,7 +299,7 @@ pub fn run(graph: Graph, options: RunOptions, tell: Tell) -> Result<Ended, Strin
     }
     watch(&mut world, &mut events, options.stop)
         .map_err(|error| format!("cannot wait for signals: {error}"))?;
-    options.service.ready(&mut events)?;
+    options.service.ready(&mut events, Some(&world.registry))?;
     let outcome = match options.end_ns {
         Some(end) => {
             let end = events.now() + Duration::from_nanos(end);

@@ -239,7 +239,7 @@ pub fn run(program: Compiled, options: RunOptions, console: Console) -> Result<E
         watch_keys(&mut events, options.reload.clone())
             .map_err(|error| format!("cannot wait for signals: {error}"))?;
     }
-    options.service.ready(&mut events)?;
+    options.service.ready(&mut events, Some(&options.registry))?;
     say!(Info, "fleet", "{} nodes by {:?}, seed {seed}", world.fleet.ids().count(), options.fabric);
     let outcome = match options.end_ns {
         Some(end) => {

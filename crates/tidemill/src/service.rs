@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tidemill_event::{Loop, User};
+use tidemill_stat::Registry;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
@@ -79,14 +80,23 @@ fn connect(name: &OsStr) -> io::Result<UnixDatagram> {
 }
 
 impl Service {
-    /// All that was asked for is open: gives up root, then tells the manager now and, if it wants
+    /// All that was asked for is open: gives the folder of the run's counters to the user that it
+    /// goes on as, gives up root, then tells the manager now and, if it wants
     /// to know, regularly from `events`.
     ///
     /// # Errors
     /// Root could not be given up: the run must not begin.
-    pub fn ready<W: 'static>(&self, events: &mut Loop<W>) -> Result<(), String> {
+    pub fn ready<W: 'static>(
+        &self,
+        events: &mut Loop<W>,
+        registry: Option<&Registry>,
+    ) -> Result<(), String> {
         if let Some(user) = self.user {
+            if let Some(Err(error)) = registry.map(|registry| registry.give_to(user.ids())) {
+                say!(Warn, "service", "that user cannot ask this run: {error}");
+            }
             user.assume().map_err(|error| format!("cannot go on as another user: {error}"))?;
+            registry.into_iter().for_each(Registry::clean_given);
             say!(Info, "service", "goes on as {user:?}");
         }
         let Some(manager) = &self.manager else { return Ok(()) };

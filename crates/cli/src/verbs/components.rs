@@ -59,8 +59,8 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         Err(status) => return status,
     };
     let options = RunOptions {
+        registry: Some(super::run::registry(&service, report)),
         service,
-        registry: Some(super::run::registry(report)),
         packets,
         signal,
         packet_engine: packets::kind(args.engine.engine),

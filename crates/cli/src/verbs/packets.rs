@@ -104,9 +104,9 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         end_ns: args.end,
         seed: args.seed,
         busy_wait: args.busy_wait,
-        registry: super::run::registry(report),
         stop: Some(interrupt.stream.as_raw_fd()),
         signal: Some(signal),
+        registry: super::run::registry(&service, report),
         service,
     };
     match packets::run(graph, options, Box::new(move |text| report.note(&text))) {

@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use tidemill::console::Form;
 use tidemill::keys::KeyFiles;
 use tidemill::run::{self, Exposed, Exposure, Listen, RunOptions};
+use tidemill::service::Service;
 use tidemill_overlog::net::mail;
 use tidemill_stat::Registry;
 
@@ -88,8 +89,8 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         drain: interrupt.drain.as_ref().map(AsRawFd::as_raw_fd),
         key_files: args.keys.key.map(|key| KeyFiles { key, peers: args.keys.peers }),
         reload,
+        registry: registry(&service, report),
         service,
-        registry: registry(report),
         ..default
     };
     match options.check_reach() {
@@ -123,8 +124,11 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
 }
 
 /// Counters that other processes can read, as far as this machine has a place for them.
-pub fn registry(report: Reporter) -> Registry {
-    let registry = Registry::open();
+pub fn registry(service: &Service, report: Reporter) -> Registry {
+    let registry = match service.user {
+        Some(_) => Registry::open_to_give(),
+        None => Registry::open(),
+    };
     if let Some(problem) = registry.problem() {
         report.warn(&format!("nobody else can read the counters of this run: {problem}"));
     }

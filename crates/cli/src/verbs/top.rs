@@ -47,7 +47,7 @@ pub fn top(args: &TopArgs, report: Reporter) -> Status {
 
 /// The only process there is.
 fn only() -> Result<u32, String> {
-    match place::processes(&place::base_path()).as_slice() {
+    match place::all_processes().as_slice() {
         [] => Err("nothing runs that counts".to_owned()),
         [pid] => Ok(*pid),
         pids => {
@@ -81,7 +81,7 @@ impl Looker {
     }
 
     fn process(pid: u32) -> Looker {
-        let socket = place::base_path().join(pid.to_string()).join(SOCKET);
+        let socket = place::base_of(pid).join(pid.to_string()).join(SOCKET);
         let asker = |host| Box::new(Asker::new(Box::new(host), Run::Socket(socket)));
         Looker::Process(pid, Os::new().ok().map(asker))
     }
@@ -113,7 +113,7 @@ impl Looker {
     /// Whether there will be more to see.
     fn goes_on(&self) -> bool {
         match self {
-            Looker::Process(pid, _) => place::processes(&place::base_path()).contains(pid),
+            Looker::Process(pid, _) => place::all_processes().contains(pid),
             Looker::Node(..) => true,
         }
     }

@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use rustix::time::{ClockId, Timespec, clock_gettime};
+use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::rng::Rng;
 
 use crate::Time;
@@ -40,6 +41,8 @@ pub struct Os {
     /// The monotonic clock at the start, in nanoseconds.
     start_ns: u64,
     random: Rng,
+    /// Of tables, once it was asked for.
+    secret: Option<Secret>,
     poller: Poller,
     wake: Arc<EventFd>,
     resolver: Resolver,
@@ -71,6 +74,7 @@ impl Os {
         Ok(Os {
             start_ns: clock_ns(ClockId::Monotonic) as u64,
             random: Rng::new(seed),
+            secret: None,
             poller,
             resolver: Resolver::new(wake.clone()),
             wake,
@@ -122,6 +126,15 @@ impl Host for Os {
             bytes = &mut bytes[count..];
         }
         Ok(())
+    }
+
+    fn hash_secret(&mut self) -> io::Result<Secret> {
+        if let Some(secret) = self.secret {
+            return Ok(secret);
+        }
+        let mut bytes = [0; 24];
+        self.fill_entropy(&mut bytes)?;
+        Ok(*self.secret.insert(Secret::of_bytes(&bytes)))
     }
 
     fn slice(&self) -> Slice {

@@ -45,6 +45,8 @@ pub(super) enum Held {
 #[derive(Copy, Clone)]
 struct Entry {
     fd: RawFd,
+    /// Another that reports under the same token: of an endpoint with two sockets.
+    twin: Option<RawFd>,
     interest: Interest,
     held: Held,
 }
@@ -125,8 +127,21 @@ impl Poller {
             self.forget(old);
             self.lost.push(old);
         }
-        self.entries.insert(token, Entry { fd, interest, held });
+        self.entries.insert(token, Entry { fd, twin: None, interest, held });
         self.callers += usize::from(held == Held::ByCaller);
+        Ok(())
+    }
+
+    /// Watches another descriptor of the host as the one that is watched under `token`.
+    pub(super) fn add_twin(&mut self, fd: RawFd, token: u64) -> io::Result<()> {
+        let Some(entry) = self.entries.get_mut(&token) else {
+            return Err(Errno::NOENT.into());
+        };
+        self.syscalls += 1;
+        let flags = flags(entry.interest);
+        epoll::add(&self.epoll, borrow(fd), EventData::new_u64(token), flags)?;
+        entry.twin = Some(fd);
+        self.tokens.insert(fd, token);
         Ok(())
     }
 
@@ -137,8 +152,10 @@ impl Poller {
         if entry.interest == interest {
             return Ok(());
         }
-        self.syscalls += 1;
-        epoll::modify(&self.epoll, borrow(fd), EventData::new_u64(token), flags(interest))?;
+        for fd in std::iter::once(fd).chain(entry.twin) {
+            self.syscalls += 1;
+            epoll::modify(&self.epoll, borrow(fd), EventData::new_u64(token), flags(interest))?;
+        }
         entry.interest = interest;
         Ok(())
     }
@@ -146,11 +163,13 @@ impl Poller {
     pub(super) fn remove(&mut self, token: u64) {
         self.lost.retain(|&lost| lost != token);
         let Some(entry) = self.forget(token) else { return };
-        self.tokens.remove(&entry.fd);
-        self.syscalls += 1;
-        // A closed descriptor has been removed by the kernel; one whose file lives on in a
-        // duplicate shows itself by a report without an entry.
-        let _ = epoll::delete(&self.epoll, borrow(entry.fd));
+        for fd in std::iter::once(entry.fd).chain(entry.twin) {
+            self.tokens.remove(&fd);
+            self.syscalls += 1;
+            // A closed descriptor has been removed by the kernel; one whose file lives on in a
+            // duplicate shows itself by a report without an entry.
+            let _ = epoll::delete(&self.epoll, borrow(fd));
+        }
     }
 
     /// Removes a descriptor that is about to be closed, if it is watched.
@@ -255,8 +274,7 @@ impl Poller {
         let writable = entry.interest.writes() && flags.contains(EventFlags::OUT);
         let mut trouble = None;
         if flags.contains(EventFlags::ERR) {
-            self.syscalls += 1;
-            trouble = Some(match socket_error(borrow(entry.fd)) {
+            trouble = Some(match self.error_of(entry) {
                 Ok(Err(error)) if !hung_up => Trouble::Passing(error.into()),
                 Ok(Err(error)) => Trouble::Lasting(error.into()),
                 // No socket, or nothing that asking has cleared.
@@ -266,6 +284,18 @@ impl Poller {
             trouble = Some(Trouble::Lasting(Errno::PIPE.into()));
         }
         Ready { token, readable, writable, trouble }
+    }
+
+    /// The error of the sockets of an entry, which asking clears.
+    fn error_of(&mut self, entry: Entry) -> Result<Result<(), Errno>, Errno> {
+        self.syscalls += 1;
+        match (socket_error(borrow(entry.fd)), entry.twin) {
+            (Ok(Ok(())), Some(twin)) => {
+                self.syscalls += 1;
+                socket_error(borrow(twin))
+            }
+            (found, _) => found,
+        }
     }
 
     fn report_lost(&mut self, ready: &mut Vec<Ready>) {

@@ -1,9 +1,10 @@
 //! Names to addresses, without blocking.
 //!
-//! A node is the text `host:port`. Literal addresses, `localhost` (127.0.0.1, RFC 6761) and what
-//! the machine's hosts file lists are answered at once. Any other name is looked up by a thread:
-//! the system's resolver has no other way to be asked without waiting. The thread is started
-//! with the first such name and does one look-up after the other; what waits for it is bounded.
+//! A node is the text `host:port`. Literal addresses, `localhost` (127.0.0.1, RFC 6761; endpoints
+//! on it have a socket on ::1, too) and what the machine's hosts file lists are answered at once.
+//! Any other name is looked up by a thread: the system's resolver has no other way to be asked
+//! without waiting. The thread is started with the first such name and does one look-up after the
+//! other; what waits for it is bounded.
 //!
 //! Answers are kept for a minute, refusals for a second; after that the old answer serves until
 //! the new one is there.

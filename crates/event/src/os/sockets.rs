@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use rustix::io::Errno;
@@ -21,6 +21,13 @@ use super::{Os, stillborn};
 /// Datagrams to one name that wait for its look-up.
 const WAITING: usize = 64;
 
+/// Ports that the system is asked for, if the one it chose is taken on the other side of
+/// `localhost`.
+const PORTS_TRIED: u32 = 64;
+
+/// Datagrams or connections of one of the two sockets of `localhost` before the other is asked.
+const STRETCH: u32 = 32;
+
 /// Bytes of datagrams that the kernel shall keep for a port, if it lets us: what comes while a turn
 /// runs.
 const KEPT_BYTES: usize = 1 << 20;
@@ -33,9 +40,15 @@ const MEMINFO_DROPS: usize = libc::SK_MEMINFO_DROPS as usize;
 /// What an endpoint is.
 pub(super) enum Socket {
     /// A port for datagrams, and those that wait until their name is known.
-    Datagram { fd: OwnedFd, name: String, family: AddressFamily, waiting: VecDeque<Waiting> },
+    Datagram {
+        fd: OwnedFd,
+        twin: Twin,
+        name: String,
+        family: AddressFamily,
+        waiting: VecDeque<Waiting>,
+    },
     /// Takes connections.
-    Listener { fd: OwnedFd, name: String },
+    Listener { fd: OwnedFd, twin: Twin, name: String },
     /// Takes connections from processes of this host.
     LocalListener { fd: OwnedFd },
     /// A connection.
@@ -44,12 +57,69 @@ pub(super) enum Socket {
     Unresolved { name: String, watch: Option<(u64, Interest)> },
 }
 
+/// What was opened for an endpoint.
+pub(super) struct Opened {
+    pub(super) fd: OwnedFd,
+    pub(super) twin: Twin,
+    /// With the port that it really got.
+    pub(super) name: String,
+    family: AddressFamily,
+}
+
+/// What an endpoint on `localhost` has beside its socket for IPv4: one on ::1, if the host has it.
+///
+/// The socket that had something is asked first the next time, but not for ever: neither can keep
+/// the other from being heard.
+#[derive(Default)]
+pub(super) struct Twin {
+    pub(super) fd: Option<OwnedFd>,
+    /// It is asked first.
+    leads: bool,
+    /// How often the one that is asked first had something.
+    stretch: u32,
+}
+
+impl Twin {
+    /// What the first socket that has something gives.
+    pub(super) fn ask<T>(
+        &mut self,
+        fd: &OwnedFd,
+        mut socket: impl FnMut(&OwnedFd) -> io::Result<Option<T>>,
+    ) -> io::Result<Option<T>> {
+        let Some(twin) = &self.fd else { return socket(fd) };
+        let (first, second) = if self.leads { (twin, fd) } else { (fd, twin) };
+        let (found, is_over) = match socket(first)? {
+            Some(found) => {
+                self.stretch += 1;
+                (Some(found), self.stretch >= STRETCH)
+            }
+            None => {
+                let found = socket(second)?;
+                let is_over = found.is_some();
+                (found, is_over)
+            }
+        };
+        if is_over {
+            self.leads = !self.leads;
+            self.stretch = 0;
+        }
+        Ok(found)
+    }
+}
+
 pub(super) struct Waiting {
     to: String,
     bytes: Box<[u8]>,
 }
 
 impl Socket {
+    fn twin(&self) -> Option<&OwnedFd> {
+        match self {
+            Socket::Datagram { twin, .. } | Socket::Listener { twin, .. } => twin.fd.as_ref(),
+            _ => None,
+        }
+    }
+
     fn fd(&self) -> Option<&OwnedFd> {
         match self {
             Socket::Datagram { fd, .. }
@@ -68,10 +138,15 @@ impl Os {
         token: u64,
         interest: Interest,
     ) -> io::Result<()> {
-        match self.descriptor_to_watch(endpoint, token, interest)? {
-            Some(fd) => self.poller.add(fd, token, interest, Held::ByHost),
-            None => Ok(()),
+        let Some(fd) = self.descriptor_to_watch(endpoint, token, interest)? else {
+            return Ok(());
+        };
+        self.poller.add(fd, token, interest, Held::ByHost)?;
+        if let Some(twin) = self.sockets.get(endpoint.0).and_then(Socket::twin) {
+            let added = self.poller.add_twin(twin.as_raw_fd(), token);
+            return added.inspect_err(|_| self.poller.remove(token));
         }
+        Ok(())
     }
 
     pub(super) fn modify_endpoint(
@@ -165,9 +240,10 @@ impl Os {
     }
 
     fn send_inet(&mut self, from: Endpoint, to: SocketAddr, bytes: &[u8]) -> io::Result<()> {
-        let Some(Socket::Datagram { fd, family, .. }) = self.sockets.get(from.0) else {
+        let Some(Socket::Datagram { fd, twin, family, .. }) = self.sockets.get(from.0) else {
             return Err(no_such_endpoint());
         };
+        let fd = twin.fd.as_ref().filter(|_| to.is_ipv6()).unwrap_or(fd);
         let to = if *family == AddressFamily::INET6 { mapped(to) } else { to };
         self.stats.syscalls += 1;
         match sendto(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL, &to) {
@@ -201,18 +277,58 @@ impl Os {
     /// Datagrams that the kernel has dropped before they were taken, at the ports that are open.
     pub(super) fn kernel_drops(&self) -> u64 {
         let sockets = self.sockets.iter().map(|(_, socket)| socket);
-        sockets
-            .map(|socket| if let Socket::Datagram { fd, .. } = socket { drops(fd) } else { 0 })
+        let of_datagrams = sockets.filter(|socket| matches!(socket, Socket::Datagram { .. }));
+        of_datagrams
+            .flat_map(|socket| socket.fd().into_iter().chain(socket.twin()))
+            .map(drops)
             .sum()
     }
 
-    /// Opens a socket on an address of this machine; its name has the port it really got.
-    pub(super) fn open(
-        &mut self,
-        addr: &str,
-        kind: SocketType,
-    ) -> io::Result<(OwnedFd, String, SocketAddr)> {
+    /// Opens what an endpoint on an address of this machine has.
+    pub(super) fn open(&mut self, addr: &str, kind: SocketType) -> io::Result<Opened> {
         let address = self.resolver.address_now(addr)?;
+        let (host, port) = split(addr)?;
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let (fd, real) = self.open_socket(address, kind)?;
+            let twin = match host.eq_ignore_ascii_case("localhost") {
+                true => self.open_twin(real.port(), kind),
+                false => Ok(None),
+            };
+            let fd_of_twin = match twin {
+                Ok(twin) => twin,
+                // The system chooses ports of one family: that of the other may be taken.
+                Err(error) if is_taken(&error) && port == 0 && attempts < PORTS_TRIED => continue,
+                Err(error) => return Err(error),
+            };
+            let name = format!("{host}:{}", real.port());
+            if fd_of_twin.is_some() {
+                self.resolver.note(of_twin(real.port()), &name);
+            }
+            self.resolver.note(real, &name);
+            let twin = Twin { fd: fd_of_twin, ..Twin::default() };
+            return Ok(Opened { fd, twin, name, family: family_of(&real) });
+        }
+    }
+
+    /// A socket on ::1, if this host has that.
+    fn open_twin(&mut self, port: u16, kind: SocketType) -> io::Result<Option<OwnedFd>> {
+        match self.open_socket(of_twin(port), kind) {
+            Ok((fd, _)) => Ok(Some(fd)),
+            Err(error) => match Errno::from_io_error(&error) {
+                Some(Errno::ADDRNOTAVAIL | Errno::AFNOSUPPORT) => Ok(None),
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// A bound socket, and the address that it really got.
+    fn open_socket(
+        &mut self,
+        address: SocketAddr,
+        kind: SocketType,
+    ) -> io::Result<(OwnedFd, SocketAddr)> {
         self.stats.syscalls += 4;
         let fd = new_socket(family_of(&address), kind)?;
         if kind == SocketType::STREAM {
@@ -224,21 +340,19 @@ impl Os {
         }
         bind(&fd, &address)?;
         let real = SocketAddr::try_from(getsockname(&fd)?)?;
-        let (host, _) = split(addr)?;
-        let name = format!("{host}:{}", real.port());
-        self.resolver.note(real, &name);
-        Ok((fd, name, real))
+        Ok((fd, real))
     }
 }
 
 impl Transport for Os {
     fn bind(&mut self, addr: &str) -> io::Result<Endpoint> {
-        let (fd, name, real) = self.open(addr, SocketType::DGRAM)?;
-        let family = family_of(&real);
-        // A smaller one serves as well, but not in as large a crowd.
-        let _ = sockopt::set_socket_recv_buffer_size(&fd, KEPT_BYTES);
-        self.stats.syscalls += 1;
-        let socket = Socket::Datagram { fd, name, family, waiting: VecDeque::new() };
+        let Opened { fd, twin, name, family } = self.open(addr, SocketType::DGRAM)?;
+        for fd in std::iter::once(&fd).chain(&twin.fd) {
+            // A smaller one serves as well, but not in as large a crowd.
+            let _ = sockopt::set_socket_recv_buffer_size(fd, KEPT_BYTES);
+            self.stats.syscalls += 1;
+        }
+        let socket = Socket::Datagram { fd, twin, name, family, waiting: VecDeque::new() };
         Ok(Endpoint(self.sockets.insert(socket)))
     }
 
@@ -270,26 +384,29 @@ impl Transport for Os {
     }
 
     fn recv(&mut self, endpoint: Endpoint, buf: &mut [u8]) -> io::Result<Option<(usize, Address)>> {
-        let Some(Socket::Datagram { fd, .. }) = self.sockets.get(endpoint.0) else {
+        let Some(Socket::Datagram { fd, twin, .. }) = self.sockets.get_mut(endpoint.0) else {
             return Err(no_such_endpoint());
         };
-        loop {
-            self.stats.syscalls += 1;
-            // TRUNC: the length is the datagram's, not the part of it that fitted.
-            match recvfrom(fd, &mut *buf, RecvFlags::DONTWAIT | RecvFlags::TRUNC) {
-                Ok((_, length, _)) if length > buf.len() => self.stats.dropped_truncated += 1,
-                Ok((_, length, from)) => {
-                    let from = from.ok_or(Errno::DESTADDRREQ)?;
-                    self.stats.received += 1;
-                    self.stats.received_bytes += length as u64;
-                    let from = canonical(SocketAddr::try_from(from)?);
-                    return Ok(Some((length, Address::Inet(from))));
+        let stats = &mut self.stats;
+        twin.ask(fd, |fd| {
+            loop {
+                stats.syscalls += 1;
+                // TRUNC: the length is the datagram's, not the part of it that fitted.
+                match recvfrom(fd, &mut *buf, RecvFlags::DONTWAIT | RecvFlags::TRUNC) {
+                    Ok((_, length, _)) if length > buf.len() => stats.dropped_truncated += 1,
+                    Ok((_, length, from)) => {
+                        let from = from.ok_or(Errno::DESTADDRREQ)?;
+                        stats.received += 1;
+                        stats.received_bytes += length as u64;
+                        let from = canonical(SocketAddr::try_from(from)?);
+                        return Ok(Some((length, Address::Inet(from))));
+                    }
+                    Err(Errno::AGAIN) => return Ok(None),
+                    Err(Errno::INTR) => {}
+                    Err(error) => return Err(error.into()),
                 }
-                Err(Errno::AGAIN) => return Ok(None),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
             }
-        }
+        })
     }
 
     fn name_of(&self, address: Address) -> Cow<'_, str> {
@@ -307,15 +424,25 @@ impl Transport for Os {
 
     fn close(&mut self, endpoint: Endpoint) {
         let Some(socket) = self.sockets.remove(endpoint.0) else { return };
-        if let Some(fd) = socket.fd() {
+        for fd in socket.fd().into_iter().chain(socket.twin()) {
             self.poller.remove_fd(fd.as_raw_fd());
             self.stats.syscalls += 1;
         }
-        if let Socket::Datagram { fd, waiting, .. } = socket {
-            self.stats.dropped_kernel += drops(&fd);
+        if let Socket::Datagram { fd, twin, waiting, .. } = socket {
+            self.stats.dropped_kernel +=
+                std::iter::once(&fd).chain(&twin.fd).map(drops).sum::<u64>();
             self.stats.dropped_unresolved += waiting.len() as u64;
         }
     }
+}
+
+/// The other address of a port of `localhost`.
+fn of_twin(port: u16) -> SocketAddr {
+    SocketAddr::new(Ipv6Addr::LOCALHOST.into(), port)
+}
+
+fn is_taken(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::AddrInUse
 }
 
 pub(super) fn new_socket(family: AddressFamily, kind: SocketType) -> io::Result<OwnedFd> {

@@ -17,7 +17,7 @@ use crate::host::{Address, Endpoint, Peer, Streams, no_such_endpoint};
 
 use super::Os;
 use super::resolve::Lookup;
-use super::sockets::{Socket, canonical, family_of, new_socket, unresolved};
+use super::sockets::{Opened, Socket, canonical, family_of, new_socket, unresolved};
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 1024;
@@ -46,37 +46,25 @@ impl Os {
 
 impl Streams for Os {
     fn listen(&mut self, addr: &str) -> io::Result<Endpoint> {
-        let (fd, name, _) = self.open(addr, SocketType::STREAM)?;
-        self.stats.syscalls += 1;
-        listen(&fd, BACKLOG)?;
-        Ok(Endpoint(self.sockets.insert(Socket::Listener { fd, name })))
+        let Opened { fd, twin, name, .. } = self.open(addr, SocketType::STREAM)?;
+        for fd in std::iter::once(&fd).chain(&twin.fd) {
+            self.stats.syscalls += 1;
+            listen(fd, BACKLOG)?;
+        }
+        Ok(Endpoint(self.sockets.insert(Socket::Listener { fd, twin, name })))
     }
 
     fn accept(&mut self, listener: Endpoint) -> io::Result<Option<(Endpoint, Address)>> {
-        let fd = match self.sockets.get(listener.0) {
-            Some(Socket::Listener { fd, .. }) => fd,
+        let accepted = match self.sockets.get_mut(listener.0) {
+            Some(Socket::Listener { fd, twin, .. }) => twin.ask(fd, accept_inet)?,
             Some(Socket::LocalListener { fd }) => {
                 let accepted = accept_local(fd)?;
-                self.stats.syscalls += 2;
-                return Ok(accepted.map(|(fd, peer)| {
-                    let stream = Endpoint(self.sockets.insert(Socket::Stream { fd }));
-                    (stream, Address::Local(peer))
-                }));
+                accepted.map(|(fd, peer)| (fd, Address::Local(peer)))
             }
             _ => return Err(no_such_endpoint()),
         };
         self.stats.syscalls += 2;
-        match acceptfrom_with(fd, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
-            Ok((fd, from)) => {
-                sockopt::set_tcp_nodelay(&fd, true)?;
-                let from = canonical(SocketAddr::try_from(from.ok_or(Errno::DESTADDRREQ)?)?);
-                let stream = Endpoint(self.sockets.insert(Socket::Stream { fd }));
-                Ok(Some((stream, Address::Inet(from))))
-            }
-            // A connection that broke before it was taken is no concern of the listener.
-            Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Ok(accepted.map(|(fd, from)| (Endpoint(self.sockets.insert(Socket::Stream { fd })), from)))
     }
 
     fn connect(&mut self, to: &str) -> io::Result<Endpoint> {
@@ -117,6 +105,20 @@ impl Streams for Os {
         self.stats.syscalls += 1;
         let Some(fd) = self.stream(stream)? else { return Ok(None) };
         not_now(send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL))
+    }
+}
+
+/// One waiting connection.
+fn accept_inet(listener: &OwnedFd) -> io::Result<Option<(OwnedFd, Address)>> {
+    match acceptfrom_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
+        Ok((fd, from)) => {
+            sockopt::set_tcp_nodelay(&fd, true)?;
+            let from = canonical(SocketAddr::try_from(from.ok_or(Errno::DESTADDRREQ)?)?);
+            Ok(Some((fd, Address::Inet(from))))
+        }
+        // A connection that broke before it was taken is no concern of the listener.
+        Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

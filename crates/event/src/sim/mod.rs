@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tidemill_stdx::hash;
+use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::rng::Rng;
 
 use crate::Time;
@@ -46,6 +47,7 @@ pub struct Sim {
     now: Time,
     random: Rng,
     entropy: Rng,
+    secret: Secret,
     net: Net,
     /// Steps run at the current instant.
     steps: u64,
@@ -58,6 +60,7 @@ impl Sim {
             now: Time::ZERO,
             random: Rng::new(seed),
             entropy: Rng::new(hash::combine(seed, ENTROPY)),
+            secret: Secret::FIXED,
             net: Net::new(seed, Conditions::default()),
             steps: 0,
         }
@@ -66,6 +69,12 @@ impl Sim {
     /// The same under other conditions.
     pub fn with_conditions(mut self, conditions: Conditions) -> Sim {
         self.net.conditions = conditions;
+        self
+    }
+
+    /// The same with another [`Host::hash_secret`], to show that nothing depends on it.
+    pub fn with_hash_secret(mut self, secret: Secret) -> Sim {
+        self.secret = secret;
         self
     }
 
@@ -144,6 +153,10 @@ impl Host for Sim {
             chunk.copy_from_slice(&drawn[..chunk.len()]);
         }
         Ok(())
+    }
+
+    fn hash_secret(&mut self) -> io::Result<Secret> {
+        Ok(self.secret)
     }
 
     fn slice(&self) -> Slice {

@@ -71,6 +71,17 @@ impl Connections {
         peers.iter().for_each(|name| self.lose(name, cx));
     }
 
+    /// Notes from now on which peers may have changed, for [`Connections::take_changed_peer`]; only
+    /// with a key.
+    pub fn watch_peers(&mut self) {
+        self.guard.iter_mut().for_each(|guard| guard.watch_peers());
+    }
+
+    /// The name of a peer that may have begun, ended or changed since it was last given.
+    pub fn take_changed_peer(&mut self) -> Option<Box<str>> {
+        self.guard.as_mut()?.take_changed()
+    }
+
     /// Gives the guard a turn; what it sends is put to what its connections write.
     pub(super) fn guarded(
         &mut self,

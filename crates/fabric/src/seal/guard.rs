@@ -124,10 +124,21 @@ pub struct PeerInfo<'a> {
     pub route: &'a str,
     /// Whose session there is, if there is one.
     pub identity: Option<PublicKey>,
-    /// Since when that identity has the name.
+    /// Since when that identity has the name, or none has.
     pub since_ns: u64,
-    /// Whether something can be sent to it now.
-    pub is_connected: bool,
+    /// How far it is.
+    pub state: PeerState,
+}
+
+/// How far a peer is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PeerState {
+    /// A handshake is under way, and no session.
+    Handshake,
+    /// There is a session.
+    Session,
+    /// Neither: the handshake failed, or the session ended.
+    Lost,
 }
 
 /// The guard of one node; see the module.
@@ -143,6 +154,8 @@ pub struct Guard {
     cookies: Cookies,
     timers: BTreeSet<(u64, u32)>,
     sealed: Vec<u8>,
+    /// Names of peers that may have changed, if that is watched.
+    changed: Option<BTreeSet<Box<str>>>,
 }
 
 impl Guard {
@@ -158,6 +171,7 @@ impl Guard {
             cookies: Cookies::default(),
             timers: BTreeSet::new(),
             sealed: Vec::new(),
+            changed: None,
         }
     }
 
@@ -192,14 +206,36 @@ impl Guard {
 
     /// What is known of peers, by name.
     pub fn peers(&self, now_ns: u64) -> impl Iterator<Item = PeerInfo<'_>> {
-        let peers = self.by_name.values().filter_map(|id| self.peers.get(id));
-        peers.map(move |peer| PeerInfo {
-            name: &peer.name,
-            route: &peer.route,
-            identity: peer.identity,
-            since_ns: peer.since_ns,
-            is_connected: peer.current.as_ref().is_some_and(|session| session.is_alive(now_ns)),
-        })
+        self.by_name.keys().filter_map(move |name| self.peer_of(name, now_ns))
+    }
+
+    /// What is known of the peer of that name.
+    pub fn peer_of(&self, name: &str, now_ns: u64) -> Option<PeerInfo<'_>> {
+        let peer = self.peers.get(self.by_name.get(name)?)?;
+        let is_alive = |session: &Session| session.is_alive(now_ns);
+        let state = match &peer.current {
+            Some(session) if is_alive(session) => PeerState::Session,
+            _ if peer.attempt.is_some() => PeerState::Handshake,
+            _ => PeerState::Lost,
+        };
+        let (identity, since_ns) = (peer.identity, peer.since_ns);
+        Some(PeerInfo { name: &peer.name, route: &peer.route, identity, since_ns, state })
+    }
+
+    /// Notes from now on which peers may have changed, for [`Guard::take_changed`].
+    pub fn watch_peers(&mut self) {
+        self.changed = Some(self.by_name.keys().cloned().collect());
+    }
+
+    /// The name of a peer that may have begun, ended or changed since it was last given.
+    pub fn take_changed(&mut self) -> Option<Box<str>> {
+        self.changed.as_mut()?.pop_first()
+    }
+
+    fn note(&mut self, id: u32) {
+        if let (Some(changed), Some(peer)) = (&mut self.changed, self.peers.get(&id)) {
+            changed.insert(peer.name.clone());
+        }
     }
 
     /// Handshakes that others began and have not finished.
@@ -338,6 +374,7 @@ impl Guard {
             }
             self.tick(id, cx);
             self.set_timer(id);
+            self.note(id);
         }
     }
 
@@ -400,6 +437,7 @@ impl Guard {
         self.by_index.insert(index, id);
         let first = (message, hash);
         peer.attempt = Some(Attempt::new(index, key.clone(), handshake, first, cx.now_ns));
+        self.note(id);
     }
 
     /// A free index and an ephemeral key.
@@ -738,6 +776,7 @@ impl Guard {
             Guard::seal(peer, ALIVE, &[], &mut self.sealed, cx);
         }
         self.set_timer(id);
+        self.note(id);
     }
 
     /// Another identity wants a name that is held: the holder has some time to show that it lives.
@@ -778,6 +817,7 @@ impl Guard {
             self.by_index.remove(&old.local);
         }
         peer.identity = None;
+        peer.since_ns = cx.now_ns;
         let Some(attempt) = &mut peer.attempt else {
             self.by_index.remove(&session.local);
             return;
@@ -821,6 +861,7 @@ impl Guard {
         self.next_peer = self.next_peer.wrapping_add(1);
         self.peers.insert(id, Peer::new(name, cx.now_ns));
         self.by_name.insert(name.into(), id);
+        self.note(id);
         Some(id)
     }
 
@@ -834,6 +875,7 @@ impl Guard {
     }
 
     fn forget(&mut self, id: u32) -> Option<Peer> {
+        self.note(id);
         let peer = self.peers.remove(&id)?;
         peer.timer.map(|at| self.timers.remove(&(at, id)));
         peer.indices().for_each(|index| _ = self.by_index.remove(&index));

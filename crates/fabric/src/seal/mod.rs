@@ -40,7 +40,7 @@ use std::fmt;
 
 pub(crate) use frame::DATA_HEAD_BYTES;
 pub use frame::{INITIATION_BYTES, is_sealed};
-pub use guard::{Carrier, Config, Content, Context, Guard, Opened, PeerInfo};
+pub use guard::{Carrier, Config, Content, Context, Guard, Opened, PeerInfo, PeerState};
 pub use half_open::{COOKIE_FROM, HALF_OPEN_MAX, HALF_OPEN_NS};
 pub use peer::{WAIT_BYTES_MAX, WAIT_NS};
 pub use session::{OVERLAP_NS, REKEY_DATAGRAMS, REKEY_NS, SEAL_BYTES};

@@ -250,7 +250,9 @@ impl Peer {
             freed.extend(session.take_if(|session| !session.is_alive(now_ns)).map(|old| old.local));
         }
         if self.current.is_none() && self.previous.is_none() {
-            self.identity = None;
+            if self.identity.take().is_some() {
+                self.since_ns = now_ns;
+            }
             self.keepalive_at_ns = None;
             self.unanswered_ns = None;
         }

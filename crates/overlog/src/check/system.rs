@@ -14,7 +14,7 @@ impl SystemTable {
     /// Whether this version fills it. The others are known by name, so that programs that read
     /// them are told so, and what they will hold is decided.
     pub fn is_filled(&self) -> bool {
-        !self.name.starts_with("sys::")
+        self.name == "sys::peer" || !self.name.starts_with("sys::")
     }
 }
 
@@ -37,6 +37,7 @@ pub(crate) const TABLES: &[SystemTable] = &[
     table("sys::counter", &[TEXT, TEXT, INT], &[1]),
     table("sys::link", &[TEXT, TEXT, TEXT, INT, INT, INT, INT], &[1, 2]),
     table("sys::log", &[TEXT, TIME, TEXT, TEXT, TEXT, INT, TEXT], &[0, 1, 2, 3, 4, 5, 6]),
+    table("sys::peer", &[TEXT, TEXT, TEXT, TIME, TEXT], &[1]),
     table("sys::pore", &[TEXT, TEXT, TEXT, TEXT, BOOL, BOOL], &[1]),
     table("sys::process", &[TEXT, TEXT, INT, TEXT, TIME, INT], &[1, 2]),
     table("sys::program", &[TEXT, TEXT, TEXT, TIME], &[1]),

@@ -15,6 +15,7 @@
 //! others go on.
 
 mod drain;
+mod peers;
 mod queries;
 mod seal;
 mod streams;
@@ -111,6 +112,8 @@ struct Alive {
     periodics: Vec<TimerId>,
     /// What has been logged of what peers sent.
     refusals: Refusals,
+    /// The table of its peers, if the program reads that.
+    peers: Option<peers::Peers>,
 }
 
 impl Alive {
@@ -342,9 +345,8 @@ impl Fleet {
         let armed = posts.filter(|&timer| events.is_armed(timer)).count();
         let is_quiet = |alive: &Alive| {
             let streams = alive.streams.as_ref().map(Streams::connections);
-            let guard = alive.guard.as_deref().or_else(|| streams?.guard());
             alive.mail.only_upkeep()
-                && guard.is_none_or(Guard::only_upkeep)
+                && alive.any_guard().is_none_or(Guard::only_upkeep)
                 && streams.is_none_or(Connections::has_written_all)
         };
         armed == events.timers_armed() && living().all(is_quiet)
@@ -418,11 +420,12 @@ fn bring_up<W: World>(
 ) -> io::Result<()> {
     let life = world.fleet().slots[id.0 as usize].life;
     let secret = seal::entropy(events.host())?;
+    let hash_secret = events.host().hash_secret()?;
     let fleet = world.fleet();
     let identity = fleet.slots[id.0 as usize].identity.clone();
     let lives = u64::from(life) << 32 | u64::from(id.0);
     let seed = tidemill_stdx::hash::combine(fleet.seed, lives);
-    let mut node = Node::new(fleet.program.clone(), identity.clone(), seed);
+    let mut node = Node::new(fleet.program.clone(), identity.clone(), seed, hash_secret);
     fleet.turn_tuples_max.iter().for_each(|&most| node.limit_turns(most));
     fleet.interrupt.iter().for_each(|flag| node.interrupt_by(flag.clone()));
     let carrier = match fleet.fabric {
@@ -455,7 +458,8 @@ fn bring_up<W: World>(
             return Err(error);
         }
     };
-    let alive = Alive {
+    let peers = peers::Peers::new(fleet.program.plan());
+    let mut alive = Alive {
         node,
         mail,
         guard,
@@ -467,7 +471,9 @@ fn bring_up<W: World>(
         post: None,
         periodics: Vec::new(),
         refusals: Refusals::default(),
+        peers,
     };
+    alive.watch_peers();
     let slot = &mut world.fleet().slots[id.0 as usize];
     slot.alive = Some(alive);
     let (name, times) = (&slot.identity.address, slot.restarts + 1);

@@ -9,6 +9,7 @@
 
 use tidemill_event::Loop;
 
+use super::peers::Clocks;
 use super::{NodeId, World};
 use crate::control::{End, Status};
 use crate::query::{Asked, AskerId, Copied, Reply};
@@ -99,7 +100,9 @@ fn copy<W: World>(world: &mut W, events: &mut Loop<W>, asker: AskerId, asked: As
         give_up(world, events, asker);
         return begin(world, events);
     };
-    let (copied, reply) = fleet.desk.copy(asker, &alive.node, COPY_ROWS);
+    let clocks = Clocks::of(events);
+    let peers = || alive.peer_rows(clocks);
+    let (copied, reply) = fleet.desk.copy(asker, (&alive.node, &peers), COPY_ROWS);
     fleet.desk.spent(asker, (events.host().now() - began).as_nanos() as u64);
     events.charge(COPY_ROWS);
     reply.into_iter().for_each(|reply| deliver(world, events, reply));

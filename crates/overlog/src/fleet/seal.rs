@@ -109,6 +109,12 @@ impl Fleet {
 }
 
 impl Alive {
+    /// The guard of its datagrams, or that of its connections.
+    pub(super) fn any_guard(&self) -> Option<&Guard> {
+        let streams = || self.streams.as_ref()?.connections().guard();
+        self.guard.as_deref().or_else(streams)
+    }
+
     /// Takes a sealed datagram, which is opened where it lies; returns how many events came of it.
     pub(super) fn open(
         &mut self,

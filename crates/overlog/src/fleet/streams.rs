@@ -119,6 +119,15 @@ impl Streams {
         &self.connections
     }
 
+    pub(super) fn connections_mut(&mut self) -> &mut Connections {
+        &mut self.connections
+    }
+
+    /// Whether the node has a key.
+    pub(super) fn is_sealed(&self) -> bool {
+        self.connections.guard().is_some()
+    }
+
     /// Gives the connections a turn.
     pub(super) fn with<T>(
         &mut self,

@@ -6,6 +6,7 @@ use tidemill_event::{Loop, Time, TimerId};
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
+use super::peers::Clocks;
 use super::{Alive, INBOX_MAX, NodeId, World, streams, turns};
 use crate::node::Event;
 use tidemill_fabric::counters::Counters;
@@ -103,6 +104,10 @@ pub(super) fn post<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, li
 
 /// Sets the timer for what the node's mail and its connections have to do next.
 pub(super) fn arm_post<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+    let clocks = Clocks::of(events);
+    let changed = alive.note_peers(clocks);
+    turns::schedule(world, events, id, life, changed);
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
     let guard = alive.guard.as_ref().and_then(|guard| guard.next_timeout());
     let streams = alive.streams.as_ref();

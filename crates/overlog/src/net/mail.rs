@@ -178,6 +178,16 @@ impl Mail {
         self.endpoint.counters_mut()
     }
 
+    /// What keeps the state of peers.
+    pub fn endpoint(&self) -> &tidemill_fabric::endpoint::Endpoint {
+        self.endpoint.fabric()
+    }
+
+    /// The same, to watch them.
+    pub fn endpoint_mut(&mut self) -> &mut tidemill_fabric::endpoint::Endpoint {
+        self.endpoint.fabric_mut()
+    }
+
     /// The identity of this node's program.
     pub fn program(&self) -> u64 {
         self.post.schema.program()

@@ -28,6 +28,7 @@ use tidemill_relation::expr::{EvalError, Expr, Scope, evaluate};
 use tidemill_relation::plan::{Action, On, Plan, RelationId, RuleId};
 use tidemill_relation::view::{Progress, Views};
 use tidemill_relation::{OwnedValue, TupleBuf, Value};
+use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::region::Bump;
 use tidemill_stdx::say;
@@ -213,16 +214,17 @@ pub struct Node {
 }
 
 impl Node {
-    /// A node with empty tables. `seed` starts its random numbers.
-    pub fn new(program: Arc<Program>, identity: Identity, seed: u64) -> Node {
+    /// A node with empty tables, whose keys are hashed with `secret`. `seed` starts its random
+    /// numbers.
+    pub fn new(program: Arc<Program>, identity: Identity, seed: u64, secret: Secret) -> Node {
         let plan = program.plan();
-        let mut views = Views::new(plan);
+        let mut views = Views::new(plan, secret);
         program.observed.iter().for_each(|&relation| views.observe(relation));
         let mut node = Node {
             ambient: NodeAmbient::new(&identity, seed),
             identity,
             scratch: Bump::new(),
-            database: Database::new(plan),
+            database: Database::new(plan, secret),
             views,
             turn: Turn::default(),
             staging: Staging::new(&program),

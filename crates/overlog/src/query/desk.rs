@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::rc::Rc;
 
-use tidemill_relation::Value;
+use tidemill_relation::{OwnedValue, Value};
 
 use super::evaluate::{Answer, Evaluation, Failure, Limits};
 use crate::control::{self, End, Status};
@@ -32,6 +32,12 @@ const PART_BYTES: usize = 16 << 10;
 
 /// Bytes that one row may take.
 const ROW_BYTES_MAX: usize = 1 << 20;
+
+/// The relation of a node's peers.
+pub const PEER: &str = "sys::peer";
+
+/// A node, and its peers as rows of [`PEER`].
+pub type Copyable<'a> = (&'a Node, &'a dyn Fn() -> Vec<Vec<OwnedValue>>);
 
 /// The relation of the counters.
 const COUNTER: &str = "sys::counter";
@@ -84,6 +90,11 @@ impl Shown {
         });
         Evaluation::of_rows(node, COUNTER, rows)
     }
+}
+
+/// The values of a row of [`PEER`].
+fn row_of(row: &[OwnedValue]) -> [Value<'_>; 5] {
+    std::array::from_fn(|column| row.get(column).map_or(Value::Null, |value| value.get()))
 }
 
 impl fmt::Debug for Shown {
@@ -284,8 +295,8 @@ impl Desk {
 
     /// Copies at most `rows` rows of the node that is asked, whose tables must not change before
     /// this is done; and the end of an answer, which may be another asker's.
-    pub fn copy(&mut self, id: AskerId, node: &Node, rows: u64) -> (Copied, Option<Reply>) {
-        match self.try_copy(id, node, rows) {
+    pub fn copy(&mut self, id: AskerId, from: Copyable<'_>, rows: u64) -> (Copied, Option<Reply>) {
+        match self.try_copy(id, from, rows) {
             Err(failure) => (Copied::Done, self.fail(id, failure)),
             Ok(Copied::Done) => {
                 self.copying = None;
@@ -300,7 +311,12 @@ impl Desk {
         }
     }
 
-    fn try_copy(&mut self, id: AskerId, node: &Node, rows: u64) -> Result<Copied, Failure> {
+    fn try_copy(
+        &mut self,
+        id: AskerId,
+        (node, peers): Copyable<'_>,
+        rows: u64,
+    ) -> Result<Copied, Failure> {
         if self.copying != Some(id) {
             return Ok(Copied::Done);
         }
@@ -312,6 +328,11 @@ impl Desk {
         if let Part::Text(text) = &question.part {
             let evaluation = match shown {
                 Some(shown) if text.trim() == COUNTER => shown.evaluation(node),
+                // Of a program that does not read it no table is kept.
+                _ if text.trim() == PEER && node.program().plan().find(PEER).is_none() => {
+                    let rows = peers();
+                    Evaluation::of_rows(node, PEER, rows.iter().map(|row| row_of(row)))
+                }
                 _ => Evaluation::new(node, text, limits)?,
             };
             self.counters.evaluated += 1;

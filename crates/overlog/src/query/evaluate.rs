@@ -20,6 +20,7 @@ use tidemill_relation::plan::{HeadColumn, Output, Plan, RelationId, RuleId, View
 use tidemill_relation::strand::{Reading, Rest, Sink, run_on};
 use tidemill_relation::table::{Key, RowId, Table, TableSpec};
 use tidemill_relation::{Seq, TupleBuf, Value};
+use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::region::Bump;
 
 use super::question::{HEAD, Question, is_visible};
@@ -192,7 +193,7 @@ impl Evaluation {
             limits,
             name,
             identity: node.identity().clone(),
-            database: Database::new(&plan),
+            database: Database::new(&plan, *node.database().secret()),
             plan: Arc::new(plan),
             scratch: Bump::new(),
             sources: Vec::new(),
@@ -207,10 +208,10 @@ impl Evaluation {
     }
 
     /// An answer of rows that are in no table: all it still needs is their order.
-    pub(super) fn of_rows<'r>(
+    pub(super) fn of_rows<'r, const COLUMNS: usize>(
         node: &Node,
         name: &str,
-        rows: impl IntoIterator<Item = [Value<'r>; 3]>,
+        rows: impl IntoIterator<Item = [Value<'r>; COLUMNS]>,
     ) -> Evaluation {
         let limits = Limits::default();
         let mut evaluation = Evaluation::of(node, name.to_owned(), Plan::default(), limits);
@@ -355,7 +356,7 @@ impl Evaluation {
             match (rule.kind, &rule.check) {
                 (ViewKind::Grouped, Some(check)) => {
                     let spec = self.database.table(rule.head).spec();
-                    self.groups.add(spec, &check.output, &columns)?;
+                    self.groups.add(spec, &check.output, &columns, *self.database.secret())?;
                 }
                 _ => self.put(rule.head, &columns)?,
             }
@@ -446,11 +447,13 @@ impl Groups {
         spec: &TableSpec,
         output: &Output,
         columns: &[Value<'_>],
+        secret: Secret,
     ) -> Result<(), String> {
         let is_key = |(_, column): &(u32, &HeadColumn)| matches!(column, HeadColumn::Value(_));
         let rows = self.rows.get_or_insert_with(|| {
             let key = (0..).zip(&output.columns).filter(is_key).map(|(column, _)| column).collect();
-            Table::new(TableSpec { indexes: Vec::new(), key: Key::Columns(key), ..spec.clone() })
+            let spec = TableSpec { indexes: Vec::new(), key: Key::Columns(key), ..spec.clone() };
+            Table::new(spec, secret)
         });
         let row = match rows.find(columns) {
             Some(row) => row,
@@ -458,7 +461,9 @@ impl Groups {
                 let row = rows.next_row();
                 rows.insert(columns, 0).map_err(|full| full.to_string())?;
                 let accumulator = |column: &HeadColumn| match column {
-                    HeadColumn::Aggregate { function, .. } => Some(Accumulator::new(*function)),
+                    HeadColumn::Aggregate { function, .. } => {
+                        Some(Accumulator::new(*function, secret))
+                    }
                     HeadColumn::Value(_) => None,
                 };
                 self.accumulators.push(output.columns.iter().filter_map(accumulator).collect());

@@ -15,5 +15,7 @@ mod evaluate;
 mod question;
 mod sorting;
 
-pub use desk::{Asked, AskerId, Copied, Desk, QueryCounters, Reply, Shown, WAITING_MAX};
+pub use desk::{
+    Asked, AskerId, Copied, Copyable, Desk, PEER, QueryCounters, Reply, Shown, WAITING_MAX,
+};
 pub use evaluate::{Answer, Failure, Limits, evaluate};

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tidemill_event::{Conditions, Host, Loop, Os, Sim, Time};
 use tidemill_overlog::control::Control;
-use tidemill_overlog::fleet::{self, Fleet, NodeId, Ports, Takes, World};
+use tidemill_overlog::fleet::{self, Fleet, NodeId, Ports, Seal, Takes, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Event, Identity, Observer, Program, Sighting};
 use tidemill_overlog::pre::MemoryFiles;
@@ -115,13 +115,13 @@ impl Network {
 
     /// A network that loses, doubles or delays messages.
     pub fn under(conditions: Conditions, source: &str, nodes: u32, seed: u64) -> Network {
-        let sim = Sim::new(seed).with_conditions(conditions);
+        Network::on(Sim::new(seed).with_conditions(conditions), source, nodes, seed)
+    }
+
+    /// Nodes on a simulation that has been set up.
+    pub fn on(sim: Sim, source: &str, nodes: u32, seed: u64) -> Network {
         let mut events = Loop::new(Box::new(sim));
-        let open = |index| {
-            let address = format!("n{index}:1");
-            (events.host().bind(&address).unwrap().into(), address)
-        };
-        let ports = (0..nodes).map(open).collect();
+        let ports = Network::ports(&mut events, nodes);
         Network::start(events, Fabric::Udp, source, ports, seed)
     }
 
@@ -132,17 +132,56 @@ impl Network {
         Network::start(events, Fabric::Tcp, source, ports, 1)
     }
 
+    /// The same with a key.
+    pub fn of_sealed_streams(source: &str, nodes: u32, seal: Seal) -> Network {
+        let mut events = Loop::new(Box::new(Os::with_seed(1).unwrap()));
+        let ports = (0..nodes).map(|_| open_both(events.host())).collect();
+        Network::start_with(events, Fabric::Tcp, source, ports, 1, Some(seal))
+    }
+
+    /// Nodes on a simulation that seal what they send each other.
+    pub fn sealed(sim: Sim, source: &str, nodes: u32, seed: u64, seal: Seal) -> Network {
+        let mut events = Loop::new(Box::new(sim));
+        let ports = Network::ports(&mut events, nodes);
+        Network::start_with(events, Fabric::Udp, source, ports, seed, Some(seal))
+    }
+
+    /// Gives all nodes other keys.
+    pub fn replace_keys(&mut self, seal: &Seal) {
+        fleet::replace_keys(&mut self.world, &mut self.events, seal);
+    }
+
+    fn ports(events: &mut Loop<Worldlet>, nodes: u32) -> Vec<(Ports, String)> {
+        let open = |index| {
+            let address = format!("n{index}:1");
+            (events.host().bind(&address).unwrap().into(), address)
+        };
+        (0..nodes).map(open).collect()
+    }
+
     fn start(
-        mut events: Loop<Worldlet>,
+        events: Loop<Worldlet>,
         fabric: Fabric,
         source: &str,
         ports: Vec<(Ports, String)>,
         seed: u64,
     ) -> Network {
+        Network::start_with(events, fabric, source, ports, seed, None)
+    }
+
+    fn start_with(
+        mut events: Loop<Worldlet>,
+        fabric: Fabric,
+        source: &str,
+        ports: Vec<(Ports, String)>,
+        seed: u64,
+        seal: Option<Seal>,
+    ) -> Network {
         let lines = Lines::default();
         let program = Arc::new(program(source));
         let observer = Box::new(Recorder(lines.clone()));
-        let fleet = Fleet::new(program, fabric, seed, observer);
+        let mut fleet = Fleet::new(program, fabric, seed, observer);
+        seal.into_iter().for_each(|seal| fleet.seal_with(seal));
         let mut world = Worldlet { fleet, answers: Vec::new(), slow: Vec::new() };
         let count = ports.len() as u32;
         let landmark = ports[0].1.clone();

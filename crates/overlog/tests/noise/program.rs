@@ -14,6 +14,7 @@ use tidemill_relation::plan::{self, Relation, RelationId};
 use tidemill_relation::view::Progress;
 use tidemill_relation::{Id, OwnedValue, Seq, SeqBuilder, Type, TypeSet, Value};
 use tidemill_stdx::diag::{Sources, has_errors};
+use tidemill_stdx::keyed::Secret;
 
 use super::front;
 
@@ -74,7 +75,7 @@ fn run(compiled: Compiled) {
     let Ok(program) = Program::with_operators(compiled, registry) else { return };
     let address = "n0:1".to_owned();
     let identity = Identity { landmark: address.clone(), address, index: 0, count: 2 };
-    let mut node = Node::new(Arc::new(program), identity, 1);
+    let mut node = Node::new(Arc::new(program), identity, 1, Secret::FIXED);
     node.facts().into_iter().for_each(|fact| node.enqueue(fact));
     for timer in 0..node.periodics().len() {
         node.fire(timer);

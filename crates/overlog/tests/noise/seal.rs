@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use tidemill_fabric::counters::{Count, Counters};
 use tidemill_fabric::seal::keys::{FleetKeys, Identity};
 use tidemill_fabric::seal::{
-    Carrier, Config, Context, DATAGRAM_BYTES_MAX, Guard, HALF_OPEN_MAX, NoEntropy, Port,
+    Carrier, Config, Context, DATAGRAM_BYTES_MAX, Guard, HALF_OPEN_MAX, NoEntropy, PeerState, Port,
 };
 
 const MS: u64 = 1_000_000;
@@ -311,7 +311,9 @@ impl World {
             assert!(member.guard.half_open() <= HALF_OPEN_MAX);
             assert!(member.guard.peers(self.now_ns).count() <= PEERS_MAX);
             // Nobody but members has got to the end of a handshake.
-            for peer in member.guard.peers(self.now_ns).filter(|peer| peer.is_connected) {
+            for peer in
+                member.guard.peers(self.now_ns).filter(|peer| peer.state == PeerState::Session)
+            {
                 assert!(MEMBERS.contains(&peer.name), "{peer:?}");
             }
         }

@@ -25,6 +25,7 @@ use tidemill_relation::text::DisplayTuple;
 use tidemill_relation::view::{ChangeKind, Contents, Progress, Views, contents, evaluate_naively};
 use tidemill_relation::{TupleBuf, Value};
 use tidemill_stdx::diag::{Sources, has_errors};
+use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::region::Bump;
 use tidemill_stdx::rng::Rng;
 
@@ -105,11 +106,11 @@ struct World {
 
 impl World {
     fn new(plan: Plan) -> World {
-        let mut views = Views::new(&plan);
+        let mut views = Views::new(&plan, Secret::FIXED);
         // As small as the groups of these cases are, they are kept all the same.
         views.keep_groups_from(1);
         (0..plan.relations.len() as u32).for_each(|index| views.observe(RelationId(index)));
-        let database = Database::new(&plan);
+        let database = Database::new(&plan, Secret::FIXED);
         World {
             database,
             views,

@@ -15,6 +15,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use hashbrown::HashTable;
+use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::region::Bump;
 
 pub use declared::{Declaration, Empty, catalogue};
@@ -152,11 +153,11 @@ enum State {
 }
 
 impl Accumulator {
-    /// Of an empty group.
-    pub fn new(aggregate: Aggregate) -> Accumulator {
+    /// Of an empty group; different values are hashed with `secret`.
+    pub fn new(aggregate: Aggregate, secret: Secret) -> Accumulator {
         let state = match aggregate {
             Aggregate::Count => State::Count,
-            Aggregate::CountDistinct | Aggregate::MkSet => State::Distinct(Distinct::default()),
+            Aggregate::CountDistinct | Aggregate::MkSet => State::Distinct(Distinct::new(secret)),
             Aggregate::Min | Aggregate::Max | Aggregate::ArgMax => State::Extreme(None),
             Aggregate::Sum | Aggregate::Avg => State::Sum(Sum::Nothing),
             Aggregate::MkList => State::Values(Vec::new()),
@@ -251,19 +252,25 @@ fn top_argument(value: Value<'_>) -> Result<(i64, Value<'_>), EvalError> {
 }
 
 /// The different values of a group by equality of the language.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Distinct {
     values: Vec<OwnedValue>,
     /// Positions in `values`, by hash.
     positions: HashTable<usize>,
+    secret: Secret,
 }
 
 impl Distinct {
+    fn new(secret: Secret) -> Distinct {
+        Distinct { values: Vec::new(), positions: HashTable::new(), secret }
+    }
+
     fn add(&mut self, value: Value<'_>) {
-        let Distinct { values, positions } = self;
-        let known = positions.find(value.hash(), |&at| values[at].get().equal(&value));
+        let Distinct { values, positions, secret } = self;
+        let hash = value.hash(secret);
+        let known = positions.find(hash, |&at| values[at].get().equal(&value));
         if known.is_none() {
-            positions.insert_unique(value.hash(), values.len(), |&at| values[at].get().hash());
+            positions.insert_unique(hash, values.len(), |&at| values[at].get().hash(secret));
             values.push(OwnedValue::new(value));
         }
     }

@@ -8,7 +8,7 @@ use crate::testing::{Still, any_value, read, show};
 
 fn aggregate(aggregate: Aggregate, values: &[Value<'_>]) -> String {
     show(|scope| {
-        let mut accumulator = Accumulator::new(aggregate);
+        let mut accumulator = Accumulator::new(aggregate, Secret::new(1));
         values.iter().try_for_each(|value| accumulator.add(*value))?;
         accumulator.finish(scope)
     })
@@ -77,7 +77,7 @@ fn values_and_errors() {
 
 #[test]
 fn a_value_that_cannot_be_taken_leaves_the_rest() {
-    let mut sum = Accumulator::new(Aggregate::Avg);
+    let mut sum = Accumulator::new(Aggregate::Avg, Secret::new(1));
     sum.add(Value::Int(1)).unwrap();
     assert!(sum.add(Value::Str("x")).is_err());
     sum.add(Value::Int(3)).unwrap();

@@ -8,7 +8,6 @@ use crate::plan::{self, Bind, HeadColumn, Lookup, Strand};
 use crate::strand::Reading;
 use crate::table::{Access, Fit, Kind, Layout, Place, Table, Visible};
 use crate::value::Value;
-use tidemill_stdx::hash;
 
 /// Why there is nothing to run.
 #[derive(Debug)]
@@ -177,6 +176,7 @@ impl<'a> Compiler<'a> {
         };
         let (mut key, mut hashed) = (Vec::new(), Vec::with_capacity(lookup.key.len()));
         let mut state = 0;
+        let secret = table.secret();
         let columns = table.access_columns(lookup.access).ok_or(Halt::Unfit)?;
         let dense = match lookup.access {
             Access::Index(number) => table.dense_column(number).map(|column| (number, column)),
@@ -192,9 +192,9 @@ impl<'a> Compiler<'a> {
             }
             match self.operand(expr)? {
                 (Kind::Known(value), _) if hashed.is_empty() => {
-                    state = hash::combine(state, value.hash());
+                    state = secret.combine(state, value.hash(secret));
                 }
-                (Kind::Known(value), _) => hashed.push(Hashed::Known(value.hash())),
+                (Kind::Known(value), _) => hashed.push(Hashed::Known(value.hash(secret))),
                 (_, Some(Operand::Reg(reg))) => hashed.push(Hashed::Reg(reg)),
                 _ => return Err(Halt::Unfit),
             }

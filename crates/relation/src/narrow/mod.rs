@@ -18,7 +18,6 @@ use crate::expr::Ambient;
 use crate::table::{IndexRows, Place, RowId, Table, Visible};
 use memo::{Memo, Seen};
 use std::cmp::Ordering;
-use tidemill_stdx::hash;
 
 pub(crate) use compile::{Halt, compile};
 
@@ -289,13 +288,14 @@ impl<'n> Probe<'n> {
         if let Path::Dense(number, operand) = self.path {
             return Rows::Chain(self.table.probe_dense(number, operand.read(regs), same));
         }
+        let secret = self.table.secret();
         let of = |hashed: &Hashed| match hashed {
-            Hashed::Reg(reg) => hash::hash_u64(regs[*reg] as u64),
+            Hashed::Reg(reg) => secret.word(regs[*reg] as u64),
             Hashed::Known(hash) => *hash,
         };
         let hash = match &self.hashed[..] {
-            [one] => hash::combine(self.state, of(one)),
-            all => all.iter().fold(self.state, |state, one| hash::combine(state, of(one))),
+            [one] => secret.combine(self.state, of(one)),
+            all => all.iter().fold(self.state, |state, one| secret.combine(state, of(one))),
         };
         match self.path {
             Path::Scan => Rows::Scan(0..self.table.next_row().0),

@@ -12,7 +12,7 @@
 //! Any     6 words   a tag, then up to 20 bytes inside or a place in the heap
 //! ```
 
-use tidemill_stdx::hash::hash_u64;
+use tidemill_stdx::keyed::Secret;
 
 use crate::flat::{OwnedValue, SeqParts};
 use crate::id::Id;
@@ -45,15 +45,15 @@ pub(super) struct Constant {
 }
 
 impl Constant {
-    pub(super) fn new(value: &Value<'_>) -> Constant {
-        Constant { value: OwnedValue::new(*value), hash: value.hash() }
+    fn new(value: &Value<'_>, secret: &Secret) -> Constant {
+        Constant { value: OwnedValue::new(*value), hash: value.hash(secret) }
     }
 
     pub(super) fn get(&self) -> Value<'_> {
         self.value.get()
     }
 
-    /// [`Value::hash`] of it.
+    /// [`Value::hash`] of it, by the secret of the table.
     pub(super) fn hash(&self) -> u64 {
         self.hash
     }
@@ -90,12 +90,12 @@ impl Repr {
     }
 
     /// The narrowest representation for what is stored already and `value`.
-    pub(super) fn widened(&self, value: &Value<'_>) -> Repr {
+    pub(super) fn widened(&self, value: &Value<'_>, secret: &Secret) -> Repr {
         match self {
-            Repr::Empty => Repr::Const(Constant::new(value)),
+            Repr::Empty => Repr::Const(Constant::new(value, secret)),
             Repr::Const(constant) => {
                 let narrow = Repr::narrowest(&constant.get());
-                if narrow.fits(value) { narrow } else { narrow.widened(value) }
+                if narrow.fits(value) { narrow } else { narrow.widened(value, secret) }
             }
             Repr::Int32 if value.type_of() == Type::Int => Repr::Word(Type::Int),
             _ => Repr::Any,
@@ -245,13 +245,13 @@ pub(super) fn load<'t>(repr: &'t Repr, words: &'t [u32], heap: &'t Heap) -> Valu
     }
 }
 
-/// The hash of the value in the words of a column: [`Value::hash`].
+/// The hash of the value in the words of a column: [`Value::hash`] by the secret of the table.
 #[inline]
-pub(super) fn hash(repr: &Repr, words: &[u32], heap: &Heap) -> u64 {
+pub(super) fn hash(repr: &Repr, words: &[u32], heap: &Heap, secret: &Secret) -> u64 {
     match repr {
-        Repr::Int32 => hash_u64(words[0] as i32 as i64 as u64),
+        Repr::Int32 => secret.word(words[0] as i32 as i64 as u64),
         Repr::Const(constant) => constant.hash,
-        _ => load(repr, words, heap).hash(),
+        _ => load(repr, words, heap).hash(secret),
     }
 }
 

@@ -20,7 +20,7 @@ mod index;
 mod narrow;
 mod rowset;
 
-use tidemill_stdx::hash;
+use tidemill_stdx::keyed::Secret;
 
 use crate::flat::OwnedValue;
 use crate::value::Value;
@@ -152,11 +152,13 @@ pub struct Table {
     key: Vec<u32>,
     indexes: Vec<Index>,
     ages: Option<Ages>,
+    /// What keys are hashed with.
+    secret: Secret,
 }
 
 impl Table {
-    /// An empty table.
-    pub fn new(spec: TableSpec) -> Table {
+    /// An empty table, which hashes keys with `secret`. What it shows does not depend on that.
+    pub fn new(spec: TableSpec, secret: Secret) -> Table {
         let column = Column { repr: Repr::Empty, offset: 0 };
         let key = match &spec.key {
             Key::Columns(columns) => columns.clone(),
@@ -180,7 +182,14 @@ impl Table {
             indexes: spec.indexes.iter().cloned().map(Index::new).collect(),
             ages: bounded.then(Ages::default),
             spec,
+            secret,
         }
+    }
+
+    /// What keys are hashed with.
+    #[inline]
+    pub(crate) fn secret(&self) -> &Secret {
+        &self.secret
     }
 
     /// The declaration.
@@ -206,6 +215,12 @@ impl Table {
             + self.asserted.bytes()
             + self.primary.bytes()
             + self.indexes.iter().map(Index::bytes).sum::<usize>()
+    }
+
+    /// The most slots that a look-up by the primary key may pass, found by a walk over them: small
+    /// beside the number of rows, unless the hash has failed.
+    pub fn longest_probe(&self) -> usize {
+        self.primary.longest_run()
     }
 
     /// Rows inserted in the running commit have this id and greater ones.
@@ -286,7 +301,7 @@ impl Table {
                 debug_assert_eq!(index.rows_known(), self.rows, "the index is up to date");
                 let same = |row| self.key_equals(row, &index.columns, key);
                 Candidates::Chain(match index.dense_column() {
-                    None => index.rows(hash_values(key.iter().copied()), same),
+                    None => index.rows(self.hash_values(key.iter().copied()), same),
                     Some(column) => {
                         let mut columns = index.columns.iter().zip(key);
                         match columns.find(|(one, _)| **one == column) {
@@ -306,7 +321,7 @@ impl Table {
     /// Keys are unique among live rows, now and when the commit began (but for bags): at most one
     /// row then, else all versions.
     fn find_all(&self, columns: &[u32], key: &[Value<'_>], visible: Visible) -> FoundRows {
-        let hash = hash_values(key.iter().copied());
+        let hash = self.hash_values(key.iter().copied());
         let matches = |row| {
             let row = RowId(row);
             self.sees(row, visible) && self.key_equals(row, columns, key)
@@ -588,7 +603,7 @@ impl Table {
         let mut offset = 0;
         for (column, value) in columns.iter_mut().zip(values) {
             if !column.repr.fits(value) {
-                column.repr = column.repr.widened(value);
+                column.repr = column.repr.widened(value, &self.secret);
             }
             column.offset = offset;
             offset += column.repr.words();
@@ -647,7 +662,7 @@ impl Table {
 
     fn reset(&mut self) {
         let spec = self.spec.clone();
-        *self = Table::new(spec);
+        *self = Table::new(spec, self.secret);
     }
 
     fn heap_bytes(&self, row: RowId) -> usize {
@@ -663,12 +678,12 @@ impl Table {
         &self.words[start..start + column.repr.words()]
     }
 
-    /// The hash of the values of `columns` in `row`: as [`hash_values`].
+    /// The hash of the values of `columns` in `row`: as [`Table::hash_values`].
     fn hash_of(&self, columns: &[u32], row: RowId) -> u64 {
         columns.iter().fold(0, |state, &column| {
             let column = &self.columns[column as usize];
             let words = self.column_words(column, row);
-            hash::combine(state, column::hash(&column.repr, words, &self.heap))
+            self.secret.combine(state, column::hash(&column.repr, words, &self.heap, &self.secret))
         })
     }
 
@@ -681,8 +696,13 @@ impl Table {
         })
     }
 
+    fn hash_values<'v>(&self, values: impl Iterator<Item = Value<'v>>) -> u64 {
+        let secret = &self.secret;
+        values.fold(0, |state, value| secret.combine(state, value.hash(secret)))
+    }
+
     fn key_hash_of(&self, values: &[Value<'_>]) -> u64 {
-        hash_values(self.key.iter().map(|&column| values[column as usize]))
+        self.hash_values(self.key.iter().map(|&column| values[column as usize]))
     }
 
     fn same_key(&self, row: RowId, values: &[Value<'_>]) -> bool {
@@ -697,11 +717,6 @@ impl Table {
         (0..).zip(values).all(|(column, value)| self.value(row, column).equal(value))
     }
 }
-
-fn hash_values<'v>(values: impl Iterator<Item = Value<'v>>) -> u64 {
-    values.fold(0, |state, value| hash::combine(state, value.hash()))
-}
-
 /// The rows that an access found; see [`Table::rows`].
 #[derive(Clone, Debug)]
 pub struct Rows<'t> {

@@ -3,7 +3,7 @@
 
 use std::mem::discriminant;
 
-use tidemill_stdx::hash;
+use tidemill_stdx::keyed::Secret;
 
 use super::{AHEAD, Access, Column, Key, Repr, RowId, Table, Visible, column, index, rowset};
 use crate::value::{Type, Value};
@@ -240,7 +240,7 @@ impl Table {
         let mut layout = Layout(self.columns.clone());
         let mut widened = false;
         for (number, (column, kind)) in layout.0.iter_mut().zip(kinds).enumerate() {
-            let Some(repr) = wanted(&column.repr, kind) else { return Fit::Not };
+            let Some(repr) = wanted(&column.repr, kind, &self.secret) else { return Fit::Not };
             if repr.words() > 0 && !self.key.contains(&(number as u32)) {
                 return Fit::Not;
             }
@@ -284,9 +284,10 @@ impl Table {
     /// The hash of a row of two words whose key is both, integers: what most rows are.
     pub(super) fn halves(&self) -> Option<impl Fn(&[u32]) -> u64 + use<>> {
         let (state, [a, b]) = self.hashing(&self.key)?.halves()?;
+        let secret = self.secret;
         (self.stride == 2).then_some(move |row: &[u32]| {
-            let of = |at: usize| hash::hash_u64(i64::from(row[at] as i32) as u64);
-            hash::combine(hash::combine(state, of(a)), of(b))
+            let of = |at: usize| secret.word(i64::from(row[at] as i32) as u64);
+            secret.combine(secret.combine(state, of(a)), of(b))
         })
     }
 
@@ -327,7 +328,7 @@ impl Table {
 
     /// How to hash columns by their words, if they hold integers or what is the same in all rows.
     fn hashing(&self, columns: &[u32]) -> Option<Hashing> {
-        let mut hashing = Hashing { state: 0, columns: Vec::new() };
+        let mut hashing = Hashing { secret: self.secret, state: 0, columns: Vec::new() };
         for &number in columns {
             let column = &self.columns[number as usize];
             let hashed = match &column.repr {
@@ -338,7 +339,7 @@ impl Table {
             };
             match hashed {
                 Hashed::Known(hash) if hashing.columns.is_empty() => {
-                    hashing.state = hash::combine(hashing.state, hash);
+                    hashing.state = self.secret.combine(hashing.state, hash);
                 }
                 hashed => hashing.columns.push(hashed),
             }
@@ -385,6 +386,7 @@ enum Hashed {
 
 /// How columns of integers are hashed.
 struct Hashing {
+    secret: Secret,
     /// The hash of the columns before the first that differs from row to row.
     state: u64,
     columns: Vec<Hashed>,
@@ -395,10 +397,10 @@ impl Hashing {
     fn hash(&self, words: &[u32]) -> u64 {
         self.columns.iter().fold(self.state, |state, column| {
             let hash = match column {
-                Hashed::Of(place) => hash::hash_u64(place.read(words) as u64),
+                Hashed::Of(place) => self.secret.word(place.read(words) as u64),
                 Hashed::Known(hash) => *hash,
             };
-            hash::combine(state, hash)
+            self.secret.combine(state, hash)
         })
     }
 
@@ -430,11 +432,13 @@ impl Hasher<'_> {
 
 /// The representation with which a column holds values of `kind` as words, or not at all because
 /// they are the same in every row; `None` if there is no such.
-fn wanted(repr: &Repr, kind: &Kind<'_>) -> Option<Repr> {
+fn wanted(repr: &Repr, kind: &Kind<'_>, secret: &Secret) -> Option<Repr> {
     let wanted = match (kind, repr) {
         (Kind::Known(value), _) if repr.fits(value) => repr.clone(),
-        (Kind::Known(value), _) => repr.widened(value),
-        (_, Repr::Const(constant)) => return wanted(&Repr::narrowest(&constant.get()), kind),
+        (Kind::Known(value), _) => repr.widened(value, secret),
+        (_, Repr::Const(constant)) => {
+            return wanted(&Repr::narrowest(&constant.get()), kind, secret);
+        }
         (Kind::Half, Repr::Empty | Repr::Int32) => Repr::Int32,
         (Kind::Whole, Repr::Empty | Repr::Int32) => Repr::Word(Type::Int),
         _ => repr.clone(),

@@ -183,6 +183,11 @@ impl RowSet {
         prefetch(self.slots.get(self.home(hash)));
     }
 
+    /// The most slots that a probe may pass: those between two empty ones.
+    pub(super) fn longest_run(&self) -> usize {
+        self.slots.split(|&slot| slot == EMPTY).map(<[u32]>::len).max().unwrap_or(0)
+    }
+
     /// Bytes that the table occupies.
     pub(super) fn bytes(&self) -> usize {
         self.slots.capacity() * size_of::<u32>()

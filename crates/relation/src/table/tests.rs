@@ -1,15 +1,17 @@
 use super::*;
 use crate::flat::SeqBuilder;
 use crate::id::Id;
+use tidemill_stdx::keyed::Secret;
 
 fn table(key: &[u32], indexes: &[&[u32]]) -> Table {
-    Table::new(TableSpec {
+    let spec = TableSpec {
         arity: 2,
         key: Key::Columns(key.to_vec()),
         lifetime_ns: None,
         size_max: None,
         indexes: indexes.iter().map(|columns| columns.to_vec()).collect(),
-    })
+    };
+    Table::new(spec, Secret::new(1))
 }
 
 fn ints(a: i64, b: i64) -> [Value<'static>; 2] {
@@ -122,8 +124,10 @@ fn long_values_of_deleted_rows_are_reclaimed() {
 
 #[test]
 fn rows_expire_by_their_last_refresh() {
-    let mut table =
-        Table::new(TableSpec { lifetime_ns: Some(10), size_max: Some(2), ..table(&[0], &[]).spec });
+    let mut table = Table::new(
+        TableSpec { lifetime_ns: Some(10), size_max: Some(2), ..table(&[0], &[]).spec },
+        Secret::new(1),
+    );
     table.insert(&ints(1, 0), 0).unwrap();
     table.insert(&ints(2, 0), 4).unwrap();
     assert_eq!(table.next_expiry_ns(), Some(10));
@@ -142,11 +146,62 @@ fn rows_expire_by_their_last_refresh() {
 
 #[test]
 fn a_bag_keeps_equal_rows() {
-    let mut table = Table::new(TableSpec { key: Key::Bag, ..table(&[], &[]).spec });
+    let mut table = Table::new(TableSpec { key: Key::Bag, ..table(&[], &[]).spec }, Secret::new(1));
     for _ in 0..3 {
         table.insert(&ints(1, 1), 0).unwrap();
     }
     assert_eq!(table.len(), 3);
     assert_eq!(table.find_for_delete(&ints(1, 1)).len(), 3);
     assert!(table.find_for_delete(&ints(1, 2)).is_empty());
+}
+
+/// Integers whose hash, as the only column of a key, is `wanted` if secrets are the published one.
+fn chosen(rows: usize, wanted: impl Fn(u64) -> bool) -> Vec<i64> {
+    let hash = |key: i64| Secret::FIXED.combine(0, Value::Int(key).hash(&Secret::FIXED));
+    (0..).filter(|&key| wanted(hash(key))).take(rows).collect()
+}
+
+#[test]
+fn keys_that_collide_without_a_secret_fill_no_bucket_with_one() {
+    let attack = chosen(20_000, |hash| hash >> 53 == 7);
+    let longest = |secret: Secret| {
+        let spec = table(&[0], &[]).spec;
+        let mut table = Table::new(spec, secret);
+        for &key in &attack {
+            table.insert(&ints(key, 1), 0).unwrap();
+        }
+        assert_eq!(table.len(), attack.len());
+        table.longest_probe()
+    };
+    // Each insertion looks at all rows before it.
+    assert!(longest(Secret::FIXED) >= attack.len());
+    for seed in 0..10 {
+        let longest = longest(Secret::new(seed));
+        assert!(longest < 600, "{seed}: {longest}");
+    }
+}
+
+#[test]
+fn keys_that_collide_without_a_secret_are_not_compared_with_one() {
+    // Buckets follow the lowest bits, tags the highest.
+    let attack = chosen(2000, |hash| hash & 0x1FF == 0 && hash >> 57 == 3);
+    let compared = |secret: Secret| {
+        let compared = std::cell::Cell::new(0);
+        let hash = |row: usize| secret.combine(0, Value::Int(attack[row]).hash(&secret));
+        let mut index = Index::new(vec![0]);
+        for row in 0..attack.len() {
+            let same = |_| {
+                compared.set(compared.get() + 1);
+                false
+            };
+            index.append(RowId(row as u32), hash(row), same, |other| hash(other.0 as usize));
+        }
+        compared.get()
+    };
+    let without = compared(Secret::FIXED);
+    assert!(without > 50 * attack.len(), "{without}");
+    for seed in 0..10 {
+        let with = compared(Secret::new(seed));
+        assert!(with < attack.len(), "{seed}: {with}");
+    }
 }

@@ -24,7 +24,7 @@ use crate::plan::{
 use crate::strand::{Reading, Sink, run};
 use crate::table::{Access, RowId, Table, TableSpec, Visible};
 use crate::value::Value;
-use tidemill_stdx::hash;
+use tidemill_stdx::keyed::Secret;
 
 /// A group with so many results is kept, and forgotten when it has a quarter of them.
 pub(super) const KEPT_FROM: u64 = 32;
@@ -48,6 +48,8 @@ pub(super) enum Upkeep {
 pub(super) struct Kept {
     pub(super) upkeep: Upkeep,
     groups: HashTable<Group>,
+    /// What groups are hashed with.
+    secret: Secret,
 }
 
 #[derive(Clone, Debug)]
@@ -59,10 +61,11 @@ struct Group {
 }
 
 /// For each rule of each stratum, the groups that are kept.
-pub(super) fn kept(plan: &Plan) -> Vec<Vec<Kept>> {
+pub(super) fn kept(plan: &Plan, secret: Secret) -> Vec<Vec<Kept>> {
     let of_rule = |stratum: &Stratum, rule: &ViewRule| Kept {
         upkeep: upkeep(stratum, rule),
         groups: HashTable::new(),
+        secret,
     };
     let of_stratum =
         |stratum: &Stratum| stratum.rules.iter().map(|rule| of_rule(stratum, rule)).collect();
@@ -94,8 +97,14 @@ impl Kept {
         self.groups = HashTable::new();
     }
 
+    fn group_hash(&self, check: &Strand, columns: &[Value<'_>]) -> u64 {
+        let secret = &self.secret;
+        let group = parts(check, columns, Part::Group);
+        group.fold(0, |state, value| secret.combine(state, value.hash(secret)))
+    }
+
     fn find(&self, check: &Strand, columns: &[Value<'_>]) -> Option<&Group> {
-        let hash = group_hash(check, columns);
+        let hash = self.group_hash(check, columns);
         self.groups.find(hash, |group| group.is_of(check, columns))
     }
 
@@ -107,7 +116,7 @@ impl Kept {
         change: fn(&mut Running, &[Value<'_>]) -> Result<(), Irregular>,
         kept_from: u64,
     ) {
-        let hash = group_hash(check, columns);
+        let hash = self.group_hash(check, columns);
         let found = self.groups.find_entry(hash, |group| group.is_of(check, columns));
         let Ok(mut entry) = found else { return };
         let inputs: Vec<Value<'_>> = parts(check, columns, Part::Input).collect();
@@ -131,8 +140,8 @@ impl Kept {
                 return;
             }
         }
-        let mut group =
-            Group { hash: group_hash(check, columns), columns: SeqBuilder::new(), running };
+        let hash = self.group_hash(check, columns);
+        let mut group = Group { hash, columns: SeqBuilder::new(), running };
         parts(check, columns, Part::Group).for_each(|value| group.columns.push(value));
         self.groups.insert_unique(group.hash, group, |group| group.hash);
     }
@@ -165,10 +174,6 @@ fn parts<'c, 'v>(
     heads.filter(move |(head, _)| part(head) == wanted).map(|(_, value)| *value)
 }
 
-fn group_hash(check: &Strand, columns: &[Value<'_>]) -> u64 {
-    parts(check, columns, Part::Group).fold(0, |state, value| hash::combine(state, value.hash()))
-}
-
 impl Views {
     /// How the groups of a rule are kept up to date.
     pub(super) fn upkeep(&self, index: usize) -> Upkeep {
@@ -180,7 +185,10 @@ impl Round<'_> {
     pub(super) fn groups_of(&self, rule: &ViewRule) -> Option<Groups> {
         let spec = self.plan.relation(rule.head).table()?;
         (rule.kind == ViewKind::Grouped).then(|| Groups {
-            rows: Table::new(TableSpec { indexes: Vec::new(), ..spec.clone() }),
+            rows: Table::new(
+                TableSpec { indexes: Vec::new(), ..spec.clone() },
+                *self.database.secret(),
+            ),
             touched: TupleBuf::new(),
         })
     }
@@ -391,7 +399,7 @@ impl Round<'_> {
         if groups.rows.is_empty() {
             return;
         }
-        let empty = Table::new(groups.rows.spec().clone());
+        let empty = Table::new(groups.rows.spec().clone(), *self.database.secret());
         let rows = std::mem::replace(&mut groups.rows, empty);
         let touched = std::mem::take(&mut groups.touched);
         let touched: BTreeSet<RowId> = {

@@ -31,6 +31,7 @@ mod rounds;
 pub(crate) mod tests;
 
 use std::collections::HashSet;
+use tidemill_stdx::keyed::Secret;
 
 use crate::database::Database;
 use crate::expr::{EvalError, Scope};
@@ -173,8 +174,8 @@ struct Groups {
 }
 
 impl Views {
-    /// The engine for `plan`, with empty tables.
-    pub fn new(plan: &Plan) -> Views {
+    /// The engine for `plan`, with empty tables; groups are hashed with `secret`.
+    pub fn new(plan: &Plan, secret: Secret) -> Views {
         Views {
             changes: Changes::new(plan),
             stratum: 0,
@@ -183,7 +184,7 @@ impl Views {
             overdeleted: Vec::new(),
             retracted: HashSet::new(),
             groups: Vec::new(),
-            kept: groups::kept(plan),
+            kept: groups::kept(plan, secret),
             kept_from: groups::KEPT_FROM,
             reselect: TupleBuf::new(),
             derived: TupleBuf::new(),

@@ -79,7 +79,7 @@ pub fn evaluate_naively(
 /// The rows of a head that no maintained rule need support.
 fn standing(plan: &Plan, database: &Database, head: RelationId) -> Table {
     let table = database.table(head);
-    let mut standing = Table::new(table.spec().clone());
+    let mut standing = Table::new(table.spec().clone(), *database.secret());
     if plan.relation(head).candidates.is_some() {
         return standing;
     }

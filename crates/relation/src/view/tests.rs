@@ -4,6 +4,7 @@ use super::*;
 use crate::expr::{Ambient, Param};
 use crate::plan::{parse, verify};
 use crate::table::Access;
+use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::region::Bump;
 
 /// Transitive closure, linear and in hard state.
@@ -196,11 +197,11 @@ impl Bench {
     pub(super) fn new(text: &str) -> Bench {
         let plan = parse(text).unwrap();
         assert_eq!(verify(&plan), Ok(()));
-        let mut views = Views::new(&plan);
+        let mut views = Views::new(&plan, Secret::new(2));
         for relation in 0..plan.relations.len() as u32 {
             views.observe(RelationId(relation));
         }
-        Bench { database: Database::new(&plan), views, plan, scratch: Bump::new() }
+        Bench { database: Database::new(&plan, Secret::new(1)), views, plan, scratch: Bump::new() }
     }
 
     fn insert(&mut self, relation: u32, row: &[i64]) {

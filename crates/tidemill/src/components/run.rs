@@ -24,6 +24,7 @@ use tidemill_proc::layout::Worker;
 use tidemill_proc::program::Executable;
 use tidemill_proc::{Counts, Home, Options, Request, Runner, STACK_MAX, arm};
 use tidemill_stat::Registry;
+use tidemill_stdx::rng::Rng;
 
 use super::load::Loaded;
 use super::output::{Failure, Tap};
@@ -248,7 +249,7 @@ impl Prepared {
                 _ => None,
             };
             if options.clock == Clock::Real {
-                options.service.ready(&mut lp)?;
+                options.service.ready(&mut lp, options.registry.as_ref())?;
             }
             let gone = world.go(&mut lp, options.clock, end, stops);
             options.service.stopping();
@@ -266,6 +267,7 @@ impl Prepared {
     ) -> Result<Set, String> {
         let Prepared { program, mut options } = self;
         let random_seed = options.seed.unwrap_or_else(|| host.random());
+        let hash_seed = hash_seed(options.seed, &mut *host)?;
         let systems = Systems::new(&program, &mut options)?;
         let mut worker = Worker::new(
             program,
@@ -274,6 +276,7 @@ impl Prepared {
                 stack_max: options.stack_max.unwrap_or(STACK_MAX),
                 schedule_seed: options.seed,
                 random_seed,
+                hash_seed,
                 reports,
                 console,
             },
@@ -294,6 +297,16 @@ impl Prepared {
     pub(super) fn files(&self) -> &[String] {
         &self.program.files
     }
+}
+
+/// What collections hash with: of a run with a seed it follows from that.
+fn hash_seed(seed: Option<u64>, host: &mut dyn Host) -> Result<u64, String> {
+    if let Some(seed) = seed {
+        return Ok(Rng::new(seed ^ 0x6861_7368).next_u64());
+    }
+    let mut bytes = [0; 8];
+    host.fill_entropy(&mut bytes).map_err(|error| format!("no random numbers: {error}"))?;
+    Ok(u64::from_le_bytes(bytes))
 }
 
 /// A program in its world, before it begins.

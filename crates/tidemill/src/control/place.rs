@@ -128,8 +128,8 @@ pub fn find_in(base: &Path, address: &str) -> Option<Found> {
 /// # Errors
 /// What a user needs to know, as text.
 pub fn find(address: &str) -> Result<Found, String> {
-    let base = place::base_path();
-    if let Some(found) = find_in(&base, address) {
+    let bases = place::bases();
+    if let Some(found) = bases.iter().find_map(|base| find_in(base, address)) {
         return Ok(found);
     }
     if let Some(uid) = owner_of_port(address).filter(|&uid| uid != own_uid()) {
@@ -138,7 +138,8 @@ pub fn find(address: &str) -> Result<Found, String> {
              --token-file if the run has one"
         ));
     }
-    Err(format!("no run of this user on this host has that node (looked in {})", base.display()))
+    let looked: Vec<String> = bases.iter().map(|base| base.display().to_string()).collect();
+    Err(format!("no run of this user on this host has that node (looked in {})", looked.join(", ")))
 }
 
 pub(super) fn own_uid() -> u32 {

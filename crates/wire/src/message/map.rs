@@ -60,7 +60,8 @@ impl<'k> Key<'k> {
     fn hash(self) -> u32 {
         let secret = Secret::of_process();
         let hash = match self {
-            Key::Word(word) => secret.word(word),
+            // Twice: the low bits of one product know the low bits of the word best.
+            Key::Word(word) => secret.combine(0, secret.word(word)),
             Key::Bytes(bytes) => secret.bytes(bytes),
         };
         (hash >> 32) as u32

@@ -1,7 +1,7 @@
 //! What members send each other comes, over bad networks and long times.
 
 use super::super::session::{OVERLAP_NS, REKEY_DATAGRAMS, REKEY_NS, SEAL_BYTES};
-use super::super::{DATAGRAM_BYTES_MAX, WAIT_BYTES_MAX, WAIT_NS};
+use super::super::{DATAGRAM_BYTES_MAX, PeerState, WAIT_BYTES_MAX, WAIT_NS};
 use super::world::*;
 use crate::counters::Count;
 
@@ -190,7 +190,12 @@ fn many_datagrams_make_new_keys() {
 fn a_session_that_nothing_goes_through_ends() {
     let mut world = World::connected(2);
     world.pass(REKEY_NS + OVERLAP_NS);
-    assert!(world.nodes.iter().all(|node| node.guard.peers(world.now_ns).all(|p| !p.is_connected)));
+    assert!(
+        world
+            .nodes
+            .iter()
+            .all(|node| node.guard.peers(world.now_ns).all(|p| p.state != PeerState::Session))
+    );
     assert!(world.nodes.iter().all(|node| node.guard.next_timeout().is_none()));
     world.send(1, "a:1", "again");
     world.pass(S);

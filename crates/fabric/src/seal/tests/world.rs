@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::guard::{Carrier, Config, Context, Guard};
 use super::super::keys::{FleetKeys, Identity, KnownPeers};
-use super::super::{DATAGRAM_BYTES_MAX, INITIATION_BYTES, NoEntropy, Port};
+use super::super::{DATAGRAM_BYTES_MAX, INITIATION_BYTES, NoEntropy, PeerState, Port};
 use crate::counters::{Count, Counters};
 
 pub(super) const MS: u64 = 1_000_000;
@@ -108,7 +108,7 @@ impl Node {
     }
 
     pub(super) fn is_connected(&self, to: &str, now_ns: u64) -> bool {
-        self.guard.peers(now_ns).any(|peer| peer.name == to && peer.is_connected)
+        self.guard.peers(now_ns).any(|peer| peer.name == to && peer.state == PeerState::Session)
     }
 }
 

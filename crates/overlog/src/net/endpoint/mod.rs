@@ -71,6 +71,16 @@ impl Endpoint {
         self.peers.peers()
     }
 
+    /// What keeps the state of peers.
+    pub fn fabric(&self) -> &tidemill_fabric::endpoint::Endpoint {
+        &self.peers
+    }
+
+    /// The same, to watch them.
+    pub fn fabric_mut(&mut self) -> &mut tidemill_fabric::endpoint::Endpoint {
+        &mut self.peers
+    }
+
     /// Queues a tuple of relation `relation`; false if it was dropped, which is counted.
     pub fn post(
         &mut self,

@@ -1,0 +1,160 @@
+//! The table of peers: `sys::peer(@N, Address, Identity, Since, State)`.
+//!
+//! A node whose program reads the table keeps it: the loop puts in rows as events of later
+//! turns, when a peer comes, goes or changes. Without such a program nothing is done; a query for
+//! the table alone is answered from what the node knows at that time.
+
+use std::collections::BTreeMap;
+
+use tidemill_event::Loop;
+use tidemill_fabric::seal::{PeerInfo, PeerState};
+use tidemill_relation::plan::{Plan, RelationId};
+use tidemill_relation::{OwnedValue, Value};
+
+use super::{Alive, INBOX_MAX};
+use crate::node::Event;
+use crate::query::PEER;
+
+/// What is known of a peer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Row {
+    identity: String,
+    /// On the clock of the loop.
+    since_ns: u64,
+    state: &'static str,
+}
+
+/// The table of a node.
+pub(super) struct Peers {
+    relation: RelationId,
+    rows: BTreeMap<Box<str>, Row>,
+}
+
+impl Peers {
+    /// The table of a plan, where that reads it.
+    pub(super) fn new(plan: &Plan) -> Option<Peers> {
+        let relation = plan.find(PEER)?;
+        let is_table = plan.relation(relation).arity() == 5;
+        is_table.then(|| Peers { relation, rows: BTreeMap::new() })
+    }
+}
+
+/// Two clocks at one time.
+#[derive(Clone, Copy)]
+pub(super) struct Clocks {
+    pub(super) now_ns: u64,
+    /// Since the epoch.
+    pub(super) wall_ns: i64,
+}
+
+impl Clocks {
+    pub(super) fn of<W: 'static>(events: &mut Loop<W>) -> Clocks {
+        Clocks { now_ns: events.now().0, wall_ns: events.wall() }
+    }
+
+    /// When something was on the clock of the loop, since the epoch.
+    fn wall_of(self, at_ns: u64) -> i64 {
+        let ago = i64::try_from(self.now_ns.saturating_sub(at_ns)).unwrap_or(i64::MAX);
+        self.wall_ns.saturating_sub(ago)
+    }
+}
+
+fn sealed(info: &PeerInfo<'_>) -> Row {
+    let identity = info.identity.map_or_else(String::new, |identity| identity.to_string());
+    let state = match info.state {
+        PeerState::Handshake => "handshake",
+        PeerState::Session => "session",
+        PeerState::Lost => "lost",
+    };
+    Row { identity, since_ns: info.since_ns, state }
+}
+
+fn open(since_ns: u64) -> Row {
+    Row { identity: String::new(), since_ns, state: "open" }
+}
+
+fn columns(node: &str, name: &str, row: &Row, clocks: Clocks) -> Vec<OwnedValue> {
+    let since = Value::Time(clocks.wall_of(row.since_ns));
+    let values = [
+        Value::Str(node),
+        Value::Str(name),
+        Value::Str(&row.identity),
+        since,
+        Value::Str(row.state),
+    ];
+    values.map(OwnedValue::new).to_vec()
+}
+
+impl Alive {
+    /// Has changes of peers noted from now on, if the program reads them.
+    pub(super) fn watch_peers(&mut self) {
+        if self.peers.is_none() {
+            return;
+        }
+        match (&mut self.guard, self.streams.as_mut().filter(|streams| streams.is_sealed())) {
+            (Some(guard), _) => guard.watch_peers(),
+            (None, Some(streams)) => streams.connections_mut().watch_peers(),
+            (None, None) => self.mail.endpoint_mut().watch_peers(),
+        }
+    }
+
+    /// The name of a peer that may have changed since it was last given.
+    fn take_changed_peer(&mut self) -> Option<Box<str>> {
+        match (&mut self.guard, self.streams.as_mut().filter(|streams| streams.is_sealed())) {
+            (Some(guard), _) => guard.take_changed(),
+            (None, Some(streams)) => streams.connections_mut().take_changed_peer(),
+            (None, None) => self.mail.endpoint_mut().take_changed(),
+        }
+    }
+
+    fn row_of(&self, name: &str, now_ns: u64) -> Option<Row> {
+        match self.any_guard() {
+            Some(guard) => guard.peer_of(name, now_ns).as_ref().map(sealed),
+            None => self.mail.endpoint().known_since(name).map(open),
+        }
+    }
+
+    /// Puts what has changed into the node's inbox; returns how many events came of it. What finds
+    /// no room there comes the next time.
+    pub(super) fn note_peers(&mut self, clocks: Clocks) -> usize {
+        let Some(mut peers) = self.peers.take() else { return 0 };
+        let mut count = 0;
+        while self.node.waiting() < INBOX_MAX {
+            let Some(name) = self.take_changed_peer() else { break };
+            let (old, new) = (peers.rows.get(&name), self.row_of(&name, clocks.now_ns));
+            if old == new.as_ref() {
+                continue;
+            }
+            let delete = new.is_none();
+            let Some(row) = new.as_ref().or(old) else { continue };
+            let node = &self.node.identity().address;
+            let columns = columns(node, &name, row, clocks);
+            let relation = peers.relation;
+            self.node.enqueue(Event::Tuple { relation, columns, delete, received: false });
+            count += 1;
+            match new {
+                Some(row) => peers.rows.insert(name, row),
+                None => peers.rows.remove(&name),
+            };
+        }
+        self.peers = Some(peers);
+        count
+    }
+
+    /// The rows of all peers, for a query.
+    pub(super) fn peer_rows(&self, clocks: Clocks) -> Vec<Vec<OwnedValue>> {
+        let node = &self.node.identity().address;
+        match self.any_guard() {
+            Some(guard) => {
+                let peers = guard.peers(clocks.now_ns);
+                peers.map(|peer| columns(node, peer.name, &sealed(&peer), clocks)).collect()
+            }
+            None => {
+                let endpoint = self.mail.endpoint();
+                let known = |name| Some((name, endpoint.known_since(name)?));
+                let peers = endpoint.addresses().filter_map(known);
+                peers.map(|(name, since)| columns(node, name, &open(since), clocks)).collect()
+            }
+        }
+    }
+}

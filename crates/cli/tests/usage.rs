@@ -153,6 +153,20 @@ fn tuples_on_the_command_line_are_checked() {
 }
 
 #[test]
+fn tables_of_the_system_are_not_written_from_the_command_line() {
+    let folder = Folder::new();
+    let source = "r seen(@N, P) :- go(@N), sys::peer(@N, P, _, _, _). watch(seen).";
+    let file = folder.file("peers.olg", source);
+    for option in ["--fact", "--inject"] {
+        let tuple = "sys::peer(NODE, \"a:1\", \"\", null, \"open\")";
+        let output = tidemill().args(["sim", &file, option, tuple]).output().expect("starts");
+        assert_eq!(status(&output), 2);
+        let expected = format!("{option}:1:1: error[tuple]: `sys::peer` is a table of the system");
+        assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn completions_are_offered_for_shells() {
     for shell in ["bash", "zsh", "fish"] {
         let output = run(&format!("completions {shell}"));

@@ -35,6 +35,11 @@ pub enum Unsuited {
     },
     /// `_` stands where a value must.
     Wildcard,
+    /// Only the system writes that table.
+    System {
+        /// The relation.
+        name: String,
+    },
     /// The tuple is located at another node than the one it is for.
     Elsewhere {
         /// The node it is for.
@@ -58,6 +63,9 @@ impl fmt::Display for Unsuited {
             Unsuited::NoTable { name } => {
                 write!(f, "`{name}` is an event, whose tuples do not stay")
             }
+            Unsuited::System { name } => {
+                write!(f, "`{name}` is a table of the system, which alone writes it")
+            }
             Unsuited::Wildcard => f.write_str("`_` stands where a value must"),
             Unsuited::Elsewhere { node } => {
                 write!(f, "the tuple is not located at {node}; write `NODE` for the node's address")
@@ -71,9 +79,8 @@ impl std::error::Error for Unsuited {}
 /// The relation that a pattern is about, if it has so many columns.
 pub fn relation_of(plan: &Plan, pattern: &Pattern) -> Result<RelationId, Unsuited> {
     let name = pattern.name.trim_start_matches("::");
-    // Tables of the system are hidden from schemas, not from who looks at a node.
-    let of_the_system = name.starts_with("sys::") || name.starts_with("sim::");
-    let visible = |id: &RelationId| of_the_system || !plan.relation(*id).hidden;
+    // Tables of the system are hidden from schemas, and visible to queries and expectations.
+    let visible = |id: &RelationId| is_of_the_system(name) || !plan.relation(*id).hidden;
     let Some(id) = plan.find(name).filter(visible) else {
         let names = plan.relations.iter().filter(|one| !one.hidden).map(|one| one.name.as_str());
         let similar = closest(name, names).first().map(|name| (*name).to_owned());
@@ -84,6 +91,10 @@ pub fn relation_of(plan: &Plan, pattern: &Pattern) -> Result<RelationId, Unsuite
         given if plan.relation(id).takes(given) => Ok(id),
         given => Err(Unsuited::Arity { name: name.to_owned(), expected, given }),
     }
+}
+
+fn is_of_the_system(relation: &str) -> bool {
+    relation.starts_with("sys::") || relation.starts_with("sim::")
 }
 
 /// The column that says where a pattern's tuple lies: the one it marks with `@`, else that of its
@@ -127,6 +138,10 @@ pub fn bind(
     node: &Identity,
 ) -> Result<(RelationId, Vec<OwnedValue>), Unsuited> {
     let relation = relation_of(plan, pattern)?;
+    let name = &plan.relation(relation).name;
+    if is_of_the_system(name) {
+        return Err(Unsuited::System { name: name.clone() });
+    }
     let columns = pattern.bind(|param| Parameters(node).get(param)).ok_or(Unsuited::Wildcard)?;
     let location = location_of(plan, relation, pattern) as usize;
     let here = columns.get(location).and_then(|column| column.get().as_str());

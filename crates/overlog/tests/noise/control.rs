@@ -86,6 +86,8 @@ fn encode(control: &Control) -> Option<Vec<u8>> {
         Message::Query { node, text } => control::query(id, node, text),
         Message::Top => control::top(id),
         Message::Unsupported(_) => return None,
+        // Rows are fields that repeat: without any there is nothing to write.
+        Message::Rows(rows) if rows.is_empty() => return None,
         Message::Rows(rows) => {
             let mut bytes = control::part(id);
             for row in rows {

@@ -78,8 +78,15 @@ fn follow(worker: &Worker, holder: ComponentRef, slot: SlotRef) -> Step {
     if component.has_failed() && !is_there {
         return Step::Found(Found::Failed(component));
     }
-    if kind != PORT_REQUIRED && is_closed(component) {
-        return Step::Found(Found::Unconnected(holder));
+    match (kind, Life::of(component)) {
+        // An owner that closes serves the sub-components that are not done; not during FINALLY,
+        // which has the component to itself.
+        (PORT_REQUIRED, _) | (PORT_IMPLEMENTATION, Life::Closing) => {}
+        (PORT_IMPLEMENTATION, Life::Finally) => {
+            return Step::Found(Found::Unconnected(component));
+        }
+        _ if is_closed(component) => return Step::Found(Found::Unconnected(holder)),
+        _ => {}
     }
     let descriptor = component.descriptor();
     let ports = if kind == PORT_REQUIRED { &descriptor.required } else { &descriptor.offered };

@@ -99,8 +99,7 @@ pub(crate) fn advance(worker: &mut Worker, component: ComponentRef) {
         }
         Life::Finally if component.process_count() == 0 => close(worker, component),
         Life::Finally => {}
-        Life::Closing if component.child_count() == 0 => release(worker, component),
-        Life::Closing => {}
+        Life::Closing => end_closing(worker, component),
     }
 }
 
@@ -280,14 +279,24 @@ pub(crate) fn forget_deleter(process: ProcessRef) {
 }
 
 /// Ends its communications and has its sub-components end. It stays connected until they have: what
-/// they require may lead through it.
+/// they require may lead through it, or to an implementation of it, which serves them until then.
 fn close(worker: &mut Worker, component: ComponentRef) {
     component.set_life(Life::Closing as u8);
     finish_slots(worker, component);
+    wake_parked(worker, component);
     if component.child_count() == 0 {
-        release(worker, component);
+        end_closing(worker, component);
     } else {
         tell_children(worker, component);
+    }
+}
+
+/// Frees a component that closes once its sub-components have gone, and what has served them.
+fn end_closing(worker: &mut Worker, component: ComponentRef) {
+    if component.child_count() == 0 && component.process_count() == 0 {
+        // Those that served may have opened some.
+        finish_slots(worker, component);
+        release(worker, component);
     }
 }
 

@@ -93,6 +93,16 @@ pub fn relation_of(plan: &Plan, pattern: &Pattern) -> Result<RelationId, Unsuite
     }
 }
 
+/// The same of a pattern whose tuple is to be put in.
+pub fn writable_of(plan: &Plan, pattern: &Pattern) -> Result<RelationId, Unsuited> {
+    let relation = relation_of(plan, pattern)?;
+    let name = &plan.relation(relation).name;
+    match is_of_the_system(name) {
+        true => Err(Unsuited::System { name: name.clone() }),
+        false => Ok(relation),
+    }
+}
+
 fn is_of_the_system(relation: &str) -> bool {
     relation.starts_with("sys::") || relation.starts_with("sim::")
 }
@@ -137,11 +147,7 @@ pub fn bind(
     pattern: &Pattern,
     node: &Identity,
 ) -> Result<(RelationId, Vec<OwnedValue>), Unsuited> {
-    let relation = relation_of(plan, pattern)?;
-    let name = &plan.relation(relation).name;
-    if is_of_the_system(name) {
-        return Err(Unsuited::System { name: name.clone() });
-    }
+    let relation = writable_of(plan, pattern)?;
     let columns = pattern.bind(|param| Parameters(node).get(param)).ok_or(Unsuited::Wildcard)?;
     let location = location_of(plan, relation, pattern) as usize;
     let here = columns.get(location).and_then(|column| column.get().as_str());

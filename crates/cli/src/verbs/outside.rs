@@ -133,7 +133,7 @@ fn tuples(given: &Tuples, plan: &Plan, report: Reporter) -> Result<Vec<Extra>, S
         match parse_pattern(text) {
             Err(error) => found.push(wrong(error.offset, error.message)),
             Ok(pattern) => {
-                let relation = tuples::relation_of(plan, &pattern);
+                let relation = tuples::writable_of(plan, &pattern);
                 let columns = tuples::expressions(&pattern).ok_or(tuples::Unsuited::Wildcard);
                 match relation.and_then(|relation| Ok((relation, columns?))) {
                     Ok((relation, columns)) => {

@@ -89,7 +89,8 @@ impl Fleet {
         Running::start(&self.folder, &format!("out{index}-{}", self.starts), &arguments)
     }
 
-    /// Writes the file of a node's keys, in one step as the node may be reading it; returns its path.
+    /// Writes the file of a node's keys, in one step as the node may be reading it; returns its
+    /// path.
     fn give_keys(&self, index: usize) -> String {
         let next = self.secret(&format!("key{index}.next"), &self.keys.join("\n"));
         let path = next.strip_suffix(".next").expect("as named").to_owned();

@@ -178,6 +178,7 @@ impl Connections {
         self.end_unproven(cx);
         if self.guard.is_some() {
             self.guarded(cx, |guard, cx| guard.on_time(cx));
+            self.end_silent(cx);
         }
         while let Some((at, name)) = self.timers.first().filter(|(at, _)| *at <= cx.now_ns) {
             let (at, name) = (*at, name.clone());

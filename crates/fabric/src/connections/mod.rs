@@ -15,8 +15,9 @@
 //! two nodes that talk both ways have two of them. With a key frames are those of
 //! [`seal`](crate::seal), each behind its length, and go both ways. The side that connects begins
 //! with a handshake; a session belongs to the connection that it was made on, and its frames come
-//! there in order and without gaps, or the connection ends. What waits for a peer is sealed just
-//! before it is written, so that it outlives a connection that breaks.
+//! there in order and without gaps, or the connection ends; each begins with how many contents the
+//! sessions before it have brought. What waits for a peer is sealed just before it is written, so
+//! that it outlives a connection that breaks.
 //!
 //! What strangers can hold, with a key: [`UNPROVEN_MAX`] connections for [`UNPROVEN_NS`] each, with
 //! no more bytes than an initiation has. Only the oldest of these make room for others, never a
@@ -26,6 +27,7 @@
 mod connection;
 mod greeting;
 mod life;
+mod load;
 mod outgoing;
 mod peer;
 mod receive;
@@ -42,7 +44,9 @@ use crate::seal::{Guard, NoEntropy};
 use crate::stream::{TooLong, write_frame};
 use connection::{Connection, Origin};
 use greeting::greeting;
+pub use load::Load;
 use outgoing::BACKOFF_MAX_NS;
+pub use outgoing::QUEUE_BYTES_MAX;
 use peer::{Peer, State};
 
 /// Connections that a node makes, and as many that it takes.

@@ -66,7 +66,7 @@ impl Outgoing {
     /// [`Full`]; the envelope is dropped.
     pub fn push(&mut self, envelope: &[u8]) -> Result<(), Full> {
         let before = self.bytes.len();
-        if before - self.start + envelope.len() > QUEUE_BYTES_MAX {
+        if self.bytes() + envelope.len() > QUEUE_BYTES_MAX {
             return Err(Full);
         }
         write_frame(&mut self.bytes, envelope).map_err(|_| Full)?;
@@ -77,6 +77,11 @@ impl Outgoing {
     /// Number of frames that were not written whole.
     pub fn waiting(&self) -> usize {
         self.lengths.len()
+    }
+
+    /// Bytes of these frames.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len() - self.start
     }
 
     /// What to write next on this connection; empty if nothing waits.

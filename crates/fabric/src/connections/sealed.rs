@@ -225,6 +225,15 @@ impl Connections {
         }
     }
 
+    /// Ends the connections over which nothing is answered: the other host may be gone, or waits
+    /// for the end of a frame that is none.
+    pub(super) fn end_silent(&mut self, cx: &mut Context<'_>) {
+        let silent = self.guard.as_mut().map(|guard| guard.take_silent()).unwrap_or_default();
+        for id in silent.iter().filter_map(|route| connection_of(route)) {
+            self.broken(id, cx);
+        }
+    }
+
     /// Ends the oldest of the connections that have begun no handshake, if these are too many. A
     /// node of the fleet begins as soon as it is connected; how many handshakes may be under way is
     /// up to the guard.

@@ -153,6 +153,8 @@ pub struct Guard {
     half_open: HalfOpens,
     cookies: Cookies,
     timers: BTreeSet<(u64, u32)>,
+    /// Connections over which nothing is answered.
+    silent: Vec<Box<str>>,
     sealed: Vec<u8>,
     /// Names of peers that may have changed, if that is watched.
     changed: Option<BTreeSet<Box<str>>>,
@@ -170,6 +172,7 @@ impl Guard {
             half_open: HalfOpens::default(),
             cookies: Cookies::default(),
             timers: BTreeSet::new(),
+            silent: Vec::new(),
             sealed: Vec::new(),
             changed: None,
         }
@@ -323,6 +326,7 @@ impl Guard {
     pub fn disconnect(&mut self, name: &str, route: &str) {
         let Some(&id) = self.by_name.get(name) else { return };
         let Some(peer) = self.peers.get_mut(&id) else { return };
+        peer.end_flow(route);
         if let Some(challenge) = peer.challenge.take_if(|challenge| *challenge.route == *route) {
             self.by_index.remove(&challenge.session.local);
         }
@@ -332,6 +336,12 @@ impl Guard {
             peer.attempt.take().map(|attempt| self.by_index.remove(&attempt.index));
         }
         self.set_timer(id);
+    }
+
+    /// Gives the routes, of connections, over which a handshake and what was sent before it had no
+    /// answer: nothing shows that what is written to them comes.
+    pub fn take_silent(&mut self) -> Vec<Box<str>> {
+        std::mem::take(&mut self.silent)
     }
 
     /// Takes a datagram; the content in it, if it is one of a peer. It is opened where it lies.
@@ -388,9 +398,13 @@ impl Guard {
         if let Some(attempt) = peer.attempt.take_if(|attempt| attempt.ends_ns() <= now_ns) {
             self.by_index.remove(&attempt.index);
             cx.counters.count(Count::HandshakeTimeout);
-            // It may have another address than the last time, and then its name says which.
-            if self.config.carrier == Carrier::Datagrams {
-                peer.route = peer.name.clone();
+            match self.config.carrier {
+                // It may have another address than the last time, and then its name says which.
+                Carrier::Datagrams => peer.route = peer.name.clone(),
+                Carrier::Connections if !peer.is_answered(now_ns) => {
+                    self.silent.push(peer.route.clone());
+                }
+                Carrier::Connections => {}
             }
         }
         if let Some(attempt) = &mut peer.attempt
@@ -701,6 +715,14 @@ impl Guard {
         };
         // The other side has keys: the third message need not come again.
         session.finish = None;
+        if carrier == Carrier::Connections {
+            let received = peer.flow(route).map_or(0, |flow| flow.received);
+            // A session begins with how many contents came before it.
+            if data.counter == 0 && (kind, bytes) != (ALIVE, &received.to_le_bytes()[..]) {
+                cx.counters.count(Count::OutOfOrder);
+                return None;
+            }
+        }
         match place {
             Place::Attempt => self.confirm(id, route, cx),
             Place::Current
@@ -712,7 +734,10 @@ impl Guard {
             Place::Current | Place::Previous => {}
         }
         self.heard(id, kind, cx);
-        let peer = self.peers.get(&id)?;
+        let peer = self.peers.get_mut(&id)?;
+        if let Some(flow) = peer.flow(route).filter(|_| kind == CONTENT) {
+            flow.received += 1;
+        }
         let content = (kind == CONTENT).then_some(bytes);
         Some(Opened { name: &peer.name, content })
     }
@@ -765,14 +790,19 @@ impl Guard {
         peer.route = route.into();
         peer.heard_ns = cx.now_ns;
         cx.counters.count(Count::Handshakes);
+        if self.config.carrier == Carrier::Connections {
+            // What comes first over a connection is short, so that the other side knows whom it is
+            // from before it holds more.
+            peer.begin_flow(route);
+            let sent = peer.flow(route).map_or(0, |flow| flow.sent);
+            Guard::seal(peer, ALIVE, &sent.to_le_bytes(), &mut self.sealed, cx);
+        }
         while let Some(content) = peer.take_waiting() {
             Guard::seal(peer, CONTENT, &content, &mut self.sealed, cx);
             peer.unanswered_ns.get_or_insert(cx.now_ns);
         }
         let is_unused = peer.current.as_ref().is_some_and(Session::is_unused);
-        // What comes first over a connection is short, so that the other side knows whom it is from
-        // before it holds more.
-        if is_unused && (!is_initiator || self.config.carrier == Carrier::Connections) {
+        if is_unused && !is_initiator {
             Guard::seal(peer, ALIVE, &[], &mut self.sealed, cx);
         }
         self.set_timer(id);
@@ -834,7 +864,10 @@ impl Guard {
         let Some(session) = peer.session(cx.now_ns) else { return };
         match session.seal(kind, content, out) {
             Ok(()) => cx.port.send(&peer.route, out),
-            Err(_) => cx.counters.count(Count::Unsendable),
+            Err(_) => return cx.counters.count(Count::Unsendable),
+        }
+        if kind == CONTENT {
+            peer.note_sent();
         }
     }
 

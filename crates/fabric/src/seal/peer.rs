@@ -44,6 +44,10 @@ pub(super) const KEEPALIVE_NS: u64 = 2_000_000_000;
 /// forgotten the old ones.
 pub(super) const UNANSWERED_NS: u64 = 5_000_000_000;
 
+/// Connections of a peer of which it is known what went over them. Each that ends is forgotten, and
+/// of two with a peer the later one is used.
+const FLOWS_MAX: usize = 4;
+
 /// A handshake that this side has begun.
 pub(super) struct Attempt {
     pub(super) index: u32,
@@ -125,6 +129,15 @@ pub(super) struct Challenge {
     pub(super) ping_at_ns: u64,
 }
 
+/// Contents that went over one connection, by all sessions that were made on it. Each session
+/// begins with how many there were before it, so that none can be cut out between two sessions,
+/// nor come behind its session.
+pub(super) struct Flow {
+    route: Box<str>,
+    pub(super) sent: u64,
+    pub(super) received: u64,
+}
+
 /// One name; see the module.
 pub(super) struct Peer {
     pub(super) name: Box<str>,
@@ -137,6 +150,8 @@ pub(super) struct Peer {
     pub(super) previous: Option<Session>,
     pub(super) attempt: Option<Attempt>,
     pub(super) challenge: Option<Challenge>,
+    /// Of its connections, the latest last.
+    flows: VecDeque<Flow>,
     waiting: VecDeque<(u64, Vec<u8>)>,
     waiting_bytes: usize,
     pub(super) heard_ns: u64,
@@ -158,6 +173,7 @@ impl Peer {
             previous: None,
             attempt: None,
             challenge: None,
+            flows: VecDeque::new(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             heard_ns: now_ns,
@@ -179,6 +195,37 @@ impl Peer {
     pub(super) fn has_session(&self, now_ns: u64) -> bool {
         let current = self.current.as_ref();
         current.is_some_and(|one| one.is_alive(now_ns) && one.is_bound_to(&self.route))
+    }
+
+    /// Whether something has come after what was sent last, by a session that lives.
+    pub(super) fn is_answered(&self, now_ns: u64) -> bool {
+        self.has_session(now_ns) && self.unanswered_ns.is_none()
+    }
+
+    /// What went over that connection.
+    pub(super) fn flow(&mut self, route: &str) -> Option<&mut Flow> {
+        self.flows.iter_mut().rfind(|flow| *flow.route == *route)
+    }
+
+    /// A session is made on that connection, maybe the first one.
+    pub(super) fn begin_flow(&mut self, route: &str) {
+        if self.flow(route).is_none() {
+            self.flows.push_back(Flow { route: route.into(), sent: 0, received: 0 });
+            if self.flows.len() > FLOWS_MAX {
+                self.flows.pop_front();
+            }
+        }
+    }
+
+    /// That connection is gone.
+    pub(super) fn end_flow(&mut self, route: &str) {
+        self.flows.retain(|flow| *flow.route != *route);
+    }
+
+    /// A content was sealed by the session.
+    pub(super) fn note_sent(&mut self) {
+        let flow = self.flows.iter_mut().rfind(|flow| flow.route == self.route);
+        flow.into_iter().for_each(|flow| flow.sent += 1);
     }
 
     /// Whether the name is held, by another identity than this.

@@ -1,5 +1,6 @@
 //! Mutated inputs for everything here that reads sources or datagrams.
 
+mod connections;
 mod control;
 mod datagram;
 pub mod front;
@@ -59,6 +60,43 @@ fn attacks_on_sealed_datagrams_reach_what_they_attack() {
         Count::CookieSent,
     ];
     for count in refused {
+        assert!(all.get(count) > 0, "no script comes to {}", count.name());
+    }
+}
+
+#[test]
+fn mutated_attacks_on_connections_do_no_harm() {
+    mutate::bombard(&mutate::seeds("tests/corpora/connections", &[]), 300, connections::check);
+}
+
+/// Each script does what it is there for; `BLESS=1` writes them anew.
+#[test]
+fn attacks_on_connections_reach_what_they_attack() {
+    let mut all = Counters::new();
+    for (name, bytes) in connections::scripts() {
+        is_recorded("connections", name, &bytes);
+        let (delivered, counters) = connections::check_counting(&bytes);
+        assert!(delivered > 2, "{name}: {delivered}");
+        all.merge(&counters);
+    }
+    let counted = [
+        Count::BadMac,
+        Count::ConnectionBroken,
+        Count::ConnectionEvicted,
+        Count::FrameFull,
+        Count::FrameTooLong,
+        Count::HandshakeTimeout,
+        Count::NoSession,
+        Count::OutOfOrder,
+        Count::PeerLost,
+        Count::QueueFull,
+        Count::Replayed,
+        Count::TooManyPeers,
+        Count::UnknownSession,
+        Count::Unsealed,
+        Count::WrongIdentity,
+    ];
+    for count in counted {
         assert!(all.get(count) > 0, "no script comes to {}", count.name());
     }
 }

@@ -1,9 +1,9 @@
 //! What strangers, men in the middle and members with other keys can do to connections.
 
 use super::super::{UNPROVEN_MAX, UNPROVEN_NS};
-use super::net::{End, MS, Net, Passing, Random, S, config, identity, keys, known};
+use super::net::{End, MS, Net, Passing, Random, S, config, harm, identity, keys, known};
 use crate::counters::Count;
-use crate::seal::Config;
+use crate::seal::{Config, REKEY_NS};
 
 /// Two nodes that have talked.
 fn pair() -> Net {
@@ -193,6 +193,60 @@ fn a_frame_that_is_cut_out_or_comes_twice_ends_the_connection() {
     assert_eq!(net.nodes[1].got.len(), 40);
 }
 
+/// A pair that makes new keys while contents go from one to the other: an attacker has their
+/// frames, and knows which are of the old session.
+fn while_rekeyed(mut meddle: impl FnMut(Vec<u8>, bool) -> Vec<Vec<u8>> + 'static) -> Net {
+    let mut net = pair();
+    net.send(0, "b:1", b"one");
+    net.run(REKEY_NS);
+    let mut session = None;
+    net.meddle = Some(Box::new(move |passing| {
+        let is_content = passing.bytes.starts_with(&[4, 0]) && passing.from.side == 0;
+        if !is_content {
+            return vec![passing.bytes.clone()];
+        }
+        // Behind four bytes of kind a frame names its session.
+        let named = passing.bytes.get(4..8).map(<[u8]>::to_vec);
+        let is_old = *session.get_or_insert(named.clone()) == named;
+        meddle(passing.bytes.clone(), is_old)
+    }));
+    for number in 0..4u8 {
+        net.send(0, "b:1", &[number]);
+        net.run(S);
+    }
+    net.run(10 * S);
+    net
+}
+
+#[test]
+fn what_is_cut_out_at_the_end_of_a_session_ends_the_connection() {
+    let net = while_rekeyed(|frame, is_old| if is_old { Vec::new() } else { vec![frame] });
+    assert_eq!(net.nodes[1].count(Count::OutOfOrder), 1);
+    assert_eq!(net.nodes[1].open(), 1, "there is another one");
+    assert!(net.nodes[0].count(Count::Connected) > 1);
+}
+
+#[test]
+fn what_comes_behind_its_session_ends_the_connection() {
+    // It comes behind two frames of the next one, of which the second is a content.
+    let (mut held, mut new) = (Vec::new(), 0);
+    let net = while_rekeyed(move |frame, is_old| {
+        new += u32::from(!is_old);
+        match (is_old, new) {
+            (true, _) => {
+                held.push(frame);
+                Vec::new()
+            }
+            (false, 2) => std::iter::once(frame).chain(std::mem::take(&mut held)).collect(),
+            (false, _) => vec![frame],
+        }
+    });
+    let numbers: Vec<u8> = net.nodes[1].got.iter().map(|(_, bytes)| bytes[0]).collect();
+    let (_, numbers) = numbers.split_at(2);
+    assert!(numbers.is_sorted(), "{numbers:?}");
+    assert!(net.nodes[0].count(Count::Connected) > 1);
+}
+
 #[test]
 fn frames_that_change_places_end_the_connection() {
     let mut held: Option<Vec<u8>> = None;
@@ -209,6 +263,22 @@ fn frames_that_change_places_end_the_connection() {
     });
     assert_eq!(net.nodes[1].count(Count::OutOfOrder), 1);
     assert_eq!(net.nodes[1].got.len(), 38);
+}
+
+#[test]
+fn a_frame_that_does_not_end_swallows_contents_for_seconds() {
+    let mut net = pair();
+    // All that comes behind it seems to be a part of it.
+    net.say_to(End { pipe: 0, side: 1 }, &(16u32 << 20).to_le_bytes());
+    for number in 0..20u8 {
+        net.send(0, "b:1", &[number]);
+        net.run(S);
+    }
+    let numbers: Vec<u8> = net.nodes[1].got.iter().skip(1).map(|(_, bytes)| bytes[0]).collect();
+    assert_eq!(numbers.last(), Some(&19));
+    assert!(numbers[0] <= 12 && numbers.is_sorted_by(|one, next| one + 1 == *next), "{numbers:?}");
+    assert_eq!(net.nodes[0].count(Count::Connected), 2);
+    assert_eq!((net.nodes[0].open(), net.nodes[1].open()), (1, 1));
 }
 
 #[test]
@@ -348,7 +418,7 @@ fn a_peer_that_is_answered_and_does_not_read_loses_its_connection() {
         let initiations = std::iter::repeat_n(initiation.clone(), count);
         initiations.chain([passing.bytes.clone()]).collect()
     }));
-    net.stuck = Some(1);
+    net.make_room(1, 0);
     net.send(0, "b:1", b"there");
     net.run(100 * MS);
     assert_eq!(net.nodes[1].count(Count::QueueFull), 1);
@@ -369,17 +439,7 @@ fn chaos(seed: u64, harm_percent: u64) -> impl FnMut(&Passing) -> Vec<Vec<u8>> {
         let mut frames = vec![passing.bytes.clone()];
         if random.next() % 100 < harm_percent {
             let old = seen.get(random.next() as usize % seen.len().max(1)).cloned();
-            match random.next() % 6 {
-                0 => frames.clear(),
-                1 => frames.push(passing.bytes.clone()),
-                2 => frames.extend(old),
-                3 => frames.splice(0..0, old).for_each(drop),
-                4 => frames[0].truncate(random.next() as usize % 100),
-                _ => {
-                    let at = random.next() as usize % frames[0].len().max(1);
-                    frames[0].iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 4);
-                }
-            }
+            frames = harm(&passing.bytes, old, random.next(), random.next() as usize);
         }
         seen.push(passing.bytes.clone());
         frames

@@ -1,6 +1,6 @@
 //! What is sent comes, once and in order, as long as connections last.
 
-use super::net::{MS, Net, S, config, identity, known};
+use super::net::{End, MS, Net, S, config, identity, known};
 use crate::counters::Count;
 use crate::seal::{Config, REKEY_NS};
 
@@ -69,6 +69,30 @@ fn contents_may_be_long() {
         assert_eq!(got, &vec![7; length]);
     }
     assert_eq!(net.nodes[1].got.len(), 6);
+}
+
+#[test]
+fn a_content_that_was_written_in_part_goes_again_and_comes_once() {
+    for has_key in [true, false] {
+        for room in 0..60 {
+            let mut net = if has_key { Net::sealed(2) } else { Net::open(2) };
+            net.piece_bytes = 7;
+            net.send(0, "b:1", b"first");
+            net.run(S);
+            net.make_room(0, room);
+            net.send(0, "b:1", b"a content in pieces");
+            net.send(0, "b:1", b"and another one");
+            net.run(S);
+            net.cut(End { pipe: 0, side: room % 2 });
+            net.run(100 * MS);
+            net.make_room(0, usize::MAX);
+            net.run(S);
+            net.send(0, "b:1", b"last");
+            net.run(S);
+            let texts = ["first", "a content in pieces", "and another one", "last"];
+            assert_eq!(net.nodes[1].texts(), texts, "{has_key} {room}");
+        }
+    }
 }
 
 #[test]

@@ -1,18 +1,27 @@
 //! Nodes with connections, what carries these, and what attackers see and send.
+//!
+//! The tests beside this file use it, and the fuzz target `connections`, which includes it: what it
+//! takes of `super::fabric` is public.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::{Action, ConnectionId, Connections, Context, Step};
-use crate::counters::{Count, Counters};
-use crate::seal::keys::{FleetKeys, Identity, KnownPeers};
-use crate::seal::{Carrier, Config, Guard, NoEntropy};
-use crate::stream::{FrameReader, write_frame};
+use super::fabric::connections::{Action, ConnectionId, Connections, Context, Step};
+use super::fabric::counters::{Count, Counters};
+use super::fabric::seal::keys::{FleetKeys, Identity, KnownPeers};
+use super::fabric::seal::{Carrier, Config, Guard, NoEntropy};
+use super::fabric::stream::{FrameReader, write_frame};
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const S: u64 = 1000 * MS;
 
-/// How long bytes are under way.
+/// How long bytes are under way, unless an attacker decides.
 const DELAY_NS: u64 = 10 * MS;
+
+/// Pieces that a frame comes in.
+const PIECES_MAX: usize = 1024;
+
+/// Timers that may go off in one run.
+const TIMERS_MAX: usize = 100_000;
 
 /// A small generator; the same seed gives the same run.
 pub(super) struct Random(pub(super) u64);
@@ -30,10 +39,20 @@ pub(super) struct Node {
     pub(super) counters: Counters,
     random: Random,
     is_up: bool,
+    /// Whether others can connect to it.
+    is_reachable: bool,
+    /// How often it was restarted.
+    life: u32,
     /// Where the connections of the node lead.
     ends: BTreeMap<ConnectionId, End>,
+    /// Connections being made to nodes that are not there.
+    dialling: BTreeSet<ConnectionId>,
+    /// How many bytes its sockets take.
+    room_bytes: usize,
     /// Who sent what.
     pub(super) got: Vec<(String, Vec<u8>)>,
+    /// Over which side of which pipe each of these came.
+    pub(super) ways: Vec<End>,
 }
 
 impl Node {
@@ -50,6 +69,21 @@ impl Node {
     pub(super) fn open(&self) -> usize {
         self.ends.len()
     }
+
+    fn takes(&self) -> bool {
+        self.is_up && self.is_reachable
+    }
+
+    /// These, and those that come to nothing.
+    pub(super) fn sockets(&self) -> usize {
+        self.ends.len() + self.dialling.len()
+    }
+
+    /// The longest of what waits to be written to one connection, in bytes.
+    pub(super) fn unwritten_max(&self) -> usize {
+        let unwritten = self.ends.keys().map(|&id| self.connections.unwritten(id).len());
+        unwritten.max().unwrap_or(0)
+    }
 }
 
 /// One side of a pipe.
@@ -60,9 +94,15 @@ pub(super) struct End {
     pub(super) side: usize,
 }
 
+impl End {
+    fn other(self) -> End {
+        End { side: 1 - self.side, ..self }
+    }
+}
+
 /// Who has one side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Party {
+pub(super) enum Party {
     Node(usize, ConnectionId),
     /// An attacker.
     Stranger,
@@ -74,7 +114,8 @@ enum Party {
 enum Event {
     Arrives(usize),
     Taken(usize),
-    Refused(usize, ConnectionId),
+    /// A node, in which of its lives.
+    Refused(usize, u32, ConnectionId),
     Bytes(End, Vec<u8>),
     Closed(End),
 }
@@ -92,18 +133,40 @@ pub(super) struct Passing {
 /// What an attacker on the way makes of a frame.
 pub(super) type Meddle = Box<dyn FnMut(&Passing) -> Vec<Vec<u8>>>;
 
+/// What an attacker does to one frame on its way, given an older one: nothing comes of it, it comes
+/// twice, with the older one behind or before it, cut off, changed.
+pub(super) fn harm(bytes: &[u8], old: Option<Vec<u8>>, kind: u64, place: usize) -> Vec<Vec<u8>> {
+    let mut frames = vec![bytes.to_vec()];
+    match kind % 6 {
+        0 => frames.clear(),
+        1 => frames.push(bytes.to_vec()),
+        2 => frames.extend(old),
+        3 => frames.splice(0..0, old).for_each(drop),
+        4 => frames[0].truncate(place % 100),
+        _ => {
+            let at = place % bytes.len().max(1);
+            frames[0].iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 4);
+        }
+    }
+    frames
+}
+
 pub(super) struct Net {
     pub(super) nodes: Vec<Node>,
     pub(super) now_ns: u64,
-    pipes: Vec<[Party; 2]>,
+    pub(super) pipes: Vec<[Party; 2]>,
+    /// How long what is sent now is under way. What one side sends comes in order.
+    pub(super) delay_ns: u64,
+    /// Bytes come in pieces of that size.
+    pub(super) piece_bytes: usize,
+    /// When the last of what is under way to a side comes there.
+    clear_ns: BTreeMap<End, u64>,
     under_way: BTreeMap<(u64, u64), Event>,
     events: u64,
     readers: BTreeMap<End, (FrameReader, usize)>,
     /// All that an attacker on the way has seen.
     pub(super) seen: Vec<Passing>,
     pub(super) meddle: Option<Meddle>,
-    /// A node whose sockets take nothing.
-    pub(super) stuck: Option<usize>,
     /// What strangers have received, by pipe.
     pub(super) answers: BTreeMap<usize, Vec<u8>>,
 }
@@ -136,8 +199,20 @@ pub(super) fn known(names: &[(&str, u8)]) -> KnownPeers {
 fn node(name: &str, guard: Option<Guard>, seed: u64) -> Node {
     let connections = Connections::new(name, guard.map(Box::new)).expect("a short name");
     let (counters, random) = (Counters::new(), Random(seed));
-    let (ends, got) = (BTreeMap::new(), Vec::new());
-    Node { name: name.to_owned(), connections, counters, random, is_up: true, ends, got }
+    Node {
+        name: name.to_owned(),
+        connections,
+        counters,
+        random,
+        is_up: true,
+        is_reachable: true,
+        life: 0,
+        ends: BTreeMap::new(),
+        dialling: BTreeSet::new(),
+        room_bytes: usize::MAX,
+        got: Vec::new(),
+        ways: Vec::new(),
+    }
 }
 
 impl Net {
@@ -169,12 +244,14 @@ impl Net {
             nodes: Vec::new(),
             now_ns: S,
             pipes: Vec::new(),
+            delay_ns: DELAY_NS,
+            piece_bytes: usize::MAX,
+            clear_ns: BTreeMap::new(),
             under_way: BTreeMap::new(),
             events: 0,
             readers: BTreeMap::new(),
             seen: Vec::new(),
             meddle: None,
-            stuck: None,
             answers: BTreeMap::new(),
         }
     }
@@ -222,33 +299,58 @@ impl Net {
         f(connections, &mut Context { now_ns: self.now_ns, entropy: &mut entropy, counters })
     }
 
-    fn put(&mut self, event: Event) {
+    fn put(&mut self, at_ns: u64, event: Event) {
         self.events += 1;
-        self.under_way.insert((self.now_ns + DELAY_NS, self.events), event);
+        self.under_way.insert((at_ns, self.events), event);
+    }
+
+    /// Puts something on the way to a side, behind all that is on the way to it.
+    fn put_to(&mut self, end: End, event: Event) {
+        let clear_ns = self.clear_ns.entry(end).or_default();
+        *clear_ns = (self.now_ns + self.delay_ns).max(*clear_ns);
+        let at_ns = *clear_ns;
+        self.put(at_ns, event);
     }
 
     fn connect(&mut self, node: usize, id: ConnectionId, to: &str) {
-        match self.nodes.iter().position(|one| one.name == to && one.is_up) {
-            None => self.put(Event::Refused(node, id)),
+        match self.nodes.iter().position(|one| one.name == to && one.takes()) {
+            None => {
+                self.nodes[node].dialling.insert(id);
+                let life = self.nodes[node].life;
+                self.put(self.now_ns + self.delay_ns, Event::Refused(node, life, id));
+            }
             Some(target) => {
                 let pipe = self.pipes.len();
                 self.pipes.push([Party::Node(node, id), Party::Pending(target)]);
                 self.nodes[node].ends.insert(id, End { pipe, side: 0 });
-                self.put(Event::Arrives(pipe));
+                self.put_to(End { pipe, side: 1 }, Event::Arrives(pipe));
             }
         }
     }
 
+    /// The sockets of a node take so many bytes from now on.
+    pub(super) fn make_room(&mut self, node: usize, bytes: usize) {
+        self.nodes[node].room_bytes = bytes;
+        let ids: Vec<ConnectionId> = self.nodes[node].ends.keys().copied().collect();
+        for id in ids {
+            if !self.nodes[node].connections.is_connecting(id) {
+                self.write(node, id);
+            }
+        }
+        self.with(node, Connections::pump);
+    }
+
     fn write(&mut self, node: usize, id: ConnectionId) {
         loop {
-            let bytes = self.nodes[node].connections.unwritten(id).to_vec();
-            if bytes.is_empty() || self.stuck == Some(node) {
-                return;
-            }
+            let one = &mut self.nodes[node];
             // Some bytes at a time, as sockets take them.
-            let bytes = &bytes[..bytes.len().min(5000)];
-            let Some(&from) = self.nodes[node].ends.get(&id) else { return };
-            self.carry(from, bytes);
+            let bytes = one.connections.unwritten(id);
+            let bytes = bytes[..bytes.len().min(one.room_bytes).min(5000)].to_vec();
+            let Some(&from) = one.ends.get(&id).filter(|_| !bytes.is_empty()) else { return };
+            if one.room_bytes < usize::MAX {
+                one.room_bytes -= bytes.len();
+            }
+            self.carry(from, &bytes);
             self.turn(node, |connections, cx| connections.advance(id, bytes.len(), cx));
         }
     }
@@ -269,15 +371,30 @@ impl Net {
             frames.iter().for_each(|frame| write_frame(&mut passed, frame).expect("short"));
         }
         self.readers.insert(from, (reader, number));
-        if !passed.is_empty() {
-            self.put(Event::Bytes(End { side: 1 - from.side, ..from }, passed));
-        }
+        self.say_to(from.other(), &passed);
     }
 
     fn close(&mut self, node: usize, id: ConnectionId) {
+        self.nodes[node].dialling.remove(&id);
         if let Some(end) = self.nodes[node].ends.remove(&id) {
-            self.pipes[end.pipe][end.side] = Party::Closed;
-            self.put(Event::Closed(End { side: 1 - end.side, ..end }));
+            self.close_end(end);
+        }
+    }
+
+    fn close_end(&mut self, end: End) {
+        self.pipes[end.pipe][end.side] = Party::Closed;
+        // The last frame may have been written in part.
+        let rest = self.readers.remove(&end).map(|(reader, _)| reader.into_rest());
+        self.say_to(end.other(), &rest.unwrap_or_default());
+        self.put_to(end.other(), Event::Closed(end.other()));
+    }
+
+    /// One side learns that its connection broke, the other a little later.
+    pub(super) fn cut(&mut self, end: End) {
+        match self.pipes.get(end.pipe).map_or(Party::Closed, |pipe| pipe[end.side]) {
+            Party::Node(node, id) => _ = self.with(node, |all, cx| all.broken(id, cx)),
+            Party::Stranger => self.close_end(end),
+            Party::Pending(_) | Party::Closed => {}
         }
     }
 
@@ -285,7 +402,7 @@ impl Net {
     pub(super) fn call(&mut self, target: usize) -> usize {
         self.pipes.push([Party::Stranger, Party::Pending(target)]);
         let pipe = self.pipes.len() - 1;
-        self.put(Event::Taken(pipe));
+        self.put_to(End { pipe, side: 1 }, Event::Taken(pipe));
         pipe
     }
 
@@ -297,7 +414,16 @@ impl Net {
     }
 
     pub(super) fn say_bytes(&mut self, pipe: usize, bytes: &[u8]) {
-        self.put(Event::Bytes(End { pipe, side: 1 }, bytes.to_vec()));
+        self.say_to(End { pipe, side: 1 }, bytes);
+    }
+
+    /// Has bytes come to one side of a pipe, whoever has the other.
+    pub(super) fn say_to(&mut self, end: End, bytes: &[u8]) {
+        // Long frames come in longer pieces: each is an event.
+        let piece_bytes = self.piece_bytes.max(bytes.len().div_ceil(PIECES_MAX));
+        for piece in bytes.chunks(piece_bytes) {
+            self.put_to(end, Event::Bytes(end, piece.to_vec()));
+        }
     }
 
     /// Whether the node has closed the attacker's connection.
@@ -312,14 +438,29 @@ impl Net {
         self.nodes[index].is_up = false;
     }
 
+    /// A node cannot be reached any more, and still has its connections.
+    pub(super) fn leave(&mut self, index: usize) {
+        self.nodes[index].is_reachable = false;
+    }
+
     pub(super) fn restart(&mut self, index: usize, config: Config, seed: u64) {
-        let name = self.nodes[index].name.clone();
-        self.nodes[index] = node(&name, Some(Guard::new(config)), seed);
+        self.replace(index, Some(Guard::new(config)), seed);
+    }
+
+    pub(super) fn restart_open(&mut self, index: usize) {
+        self.replace(index, None, 1);
+    }
+
+    fn replace(&mut self, index: usize, guard: Option<Guard>, seed: u64) {
+        let old = &self.nodes[index];
+        let (name, life) = (old.name.clone(), old.life + 1);
+        self.nodes[index] = Node { life, ..node(&name, guard, seed) };
     }
 
     /// Runs for some time.
     pub(super) fn run(&mut self, for_ns: u64) {
         let until_ns = self.now_ns + for_ns;
+        let mut timers = 0;
         loop {
             let event_ns = self.under_way.first_key_value().map(|(&(at, _), _)| at);
             let timer = |node: &Node| node.connections.next_timeout().filter(|_| node.is_up);
@@ -333,6 +474,8 @@ impl Net {
             } else {
                 let index = self.nodes.iter().position(|node| timer(node) == Some(at));
                 self.with(index.expect("one"), Connections::on_time);
+                timers += 1;
+                assert!(timers < TIMERS_MAX, "timers go on for ever");
             }
         }
         self.now_ns = until_ns;
@@ -340,21 +483,27 @@ impl Net {
 
     fn happen(&mut self, event: Event) {
         match event {
-            Event::Refused(node, id) => drop(self.with(node, |all, cx| all.broken(id, cx))),
+            Event::Refused(node, life, id) if self.nodes[node].life == life => {
+                self.with(node, |all, cx| all.broken(id, cx));
+            }
+            Event::Refused(..) => {}
             Event::Arrives(pipe) => {
                 let [from, Party::Pending(target)] = self.pipes[pipe] else { return };
-                if !self.nodes[target].is_up || from == Party::Closed {
+                if !self.nodes[target].takes() || from == Party::Closed {
                     self.pipes[pipe][1] = Party::Closed;
                     return self.happen(Event::Closed(End { pipe, side: 0 }));
                 }
                 // The other side takes the connection once this one knows of it.
-                self.put(Event::Taken(pipe));
+                self.put_to(End { pipe, side: 1 }, Event::Taken(pipe));
                 if let Party::Node(node, id) = from {
                     self.with(node, |all, cx| all.connected(id, cx));
                 }
             }
             Event::Taken(pipe) => {
                 let [_, Party::Pending(target)] = self.pipes[pipe] else { return };
+                if !self.nodes[target].is_up {
+                    return self.close_end(End { pipe, side: 1 });
+                }
                 let name = format!("host{pipe}:{}", 1000 + pipe);
                 let id = self.with(target, |all, cx| all.accept(name, cx));
                 self.pipes[pipe][1] = Party::Node(target, id);
@@ -374,6 +523,7 @@ impl Net {
     }
 
     fn receive(&mut self, node: usize, id: ConnectionId, bytes: &[u8]) {
+        let Some(&way) = self.nodes[node].ends.get(&id) else { return };
         let now_ns = self.now_ns;
         self.with(node, |all, _| all.push(id, bytes, now_ns));
         loop {
@@ -381,20 +531,29 @@ impl Net {
                 Got(String, Vec<u8>),
                 Taken,
                 Bad,
+                Tool,
                 Over,
             }
             let after = self.with(node, |all, cx| match all.step(id, cx) {
                 Step::Content { from, bytes } => After::Got(from.to_owned(), bytes.to_vec()),
                 Step::Taken { .. } | Step::Named { .. } => After::Taken,
                 Step::Quiet => After::Over,
-                Step::Bad(_) | Step::Tool(_) => After::Bad,
+                Step::Bad(_) => After::Bad,
+                Step::Tool(_) => After::Tool,
             });
             match after {
-                After::Got(from, bytes) => self.nodes[node].got.push((from, bytes)),
+                After::Got(from, bytes) => {
+                    self.nodes[node].got.push((from, bytes));
+                    self.nodes[node].ways.push(way);
+                }
                 After::Taken => {}
                 After::Bad => {
                     self.with(node, |all, cx| all.end(id, cx));
                     return self.with(node, Connections::pump);
+                }
+                After::Tool => {
+                    self.with(node, |all, _| all.release(id));
+                    return self.close(node, id);
                 }
                 After::Over => return self.with(node, Connections::pump),
             }

@@ -1,0 +1,46 @@
+//! What a node holds for its connections: all of it has limits.
+
+use super::Connections;
+use super::connection::{Connection, Origin};
+
+/// What a node holds at a moment.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Load {
+    /// Connections, also those that are being made.
+    pub connections: usize,
+    /// Those of them that others made.
+    pub taken: usize,
+    /// With a key: those that others made and that have not shown whose they are.
+    pub unproven: usize,
+    /// With a key: those of them that have begun no handshake.
+    pub silent: usize,
+    /// Nodes that something was sent to, or is to be.
+    pub peers: usize,
+    /// Envelopes that wait, over all peers.
+    pub waiting: usize,
+    /// Bytes that wait for the peer for which most do.
+    pub queue_bytes: usize,
+    /// Bytes of frames of which a part has come, over all connections.
+    pub held_bytes: usize,
+}
+
+impl Connections {
+    /// What is held now.
+    pub fn load(&self) -> Load {
+        let is_unproven = |one: &&Connection| {
+            self.guard.is_some() && one.origin == Origin::Taken && one.peer.is_none()
+        };
+        let unproven = || self.all.values().filter(is_unproven);
+        let queues = || self.peers.values().map(|peer| &peer.queue);
+        Load {
+            connections: self.all.len(),
+            taken: self.taken,
+            unproven: unproven().count(),
+            silent: unproven().filter(|one| !one.has_begun).count(),
+            peers: self.peers.len(),
+            waiting: queues().map(|queue| queue.waiting()).sum(),
+            queue_bytes: queues().map(|queue| queue.bytes()).max().unwrap_or(0),
+            held_bytes: self.held,
+        }
+    }
+}

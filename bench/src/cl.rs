@@ -2,9 +2,9 @@
 //!
 //! The only place of the benchmarks that knows the library's way to do that.
 
-use tidemill::components::run::Prepared;
-use tidemill::components::{RunOptions, Streams, load_text};
-use tidemill::tape::Tape;
+use tidemill::program::{LoadOptions, Program};
+use tidemill::run::{ComponentOptions, Prepared, RunOptions};
+use tidemill::tape::taped;
 
 use crate::measure::{Measured, measured};
 
@@ -26,21 +26,21 @@ pub struct Options {
 /// # Errors
 /// Diagnostics, faults, or a program that printed something else.
 pub fn run(source: &str, arguments: &[u64], options: Options) -> Result<Measured, String> {
-    let loaded = load_text("bench.com", source);
-    if loaded.program.is_none() {
-        return Err(loaded.diagnostics.iter().map(|one| loaded.sources.render(one)).collect());
+    let program = Program::of_text("bench.com", source, &LoadOptions::default());
+    if program.has_errors() {
+        return Err(program.diagnostics.iter().map(|one| program.sources.render(one)).collect());
     }
-    let options = RunOptions {
+    let components = ComponentOptions {
         no_checkpoints: !options.checkpoints,
         workers: Some(options.workers),
         arguments: arguments.iter().map(u64::to_string).collect(),
-        ..RunOptions::default()
+        ..ComponentOptions::default()
     };
-    let prepared = Prepared::new(&loaded, options)?;
-    let (data, notes) = (Tape::default(), Tape::default());
-    let (out, err) = (Box::new(data.clone()), Box::new(notes.clone()));
+    let options = RunOptions { components, ..RunOptions::default() };
+    let prepared = Prepared::new(program, options)?;
+    let (console, data, notes) = taped();
     measured(|| {
-        prepared.run(Streams { data: out, notes: err, is_watched: false })?;
+        prepared.run(console)?;
         let printed = data.text();
         let number = printed.trim().parse();
         number.map_err(|_| format!("printed {:?} and {:?}", printed.trim(), notes.text().trim()))

@@ -18,8 +18,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use tidemill::components::run::Prepared;
-use tidemill::components::{RunOptions, Streams, load_text};
+use tidemill::console::{Console, Form};
+use tidemill::program::{LoadOptions, Program};
+use tidemill::run::{ComponentOptions, Prepared, RunOptions};
 use tidemill::tape::Tape;
 use tidemill_pore::memfd::{Memfd, Shape};
 use tidemill_pore::patience::Patience;
@@ -160,19 +161,21 @@ impl Drop for Place {
 }
 
 fn one(place: &Place, driver: &str, case: &Case) -> Result<Outcome, String> {
-    let loaded = load_text("pores.com", &format!("{DRIVER}\n{CLIENTS}"));
-    if loaded.program.is_none() {
-        return Err(loaded.diagnostics.iter().map(|one| loaded.sources.render(one)).collect());
+    let text = format!("{DRIVER}\n{CLIENTS}");
+    let program = Program::of_text("pores.com", &text, &LoadOptions::default());
+    if program.has_errors() {
+        return Err(program.diagnostics.iter().map(|one| program.sources.render(one)).collect());
     }
     let Case { writers, size, count, seconds } = *case;
     let numbers = [writers, size, count, seconds].map(|number| number.to_string());
     let words = [driver, "xenstore", "pages"].map(str::to_owned);
-    let options = RunOptions {
+    let components = ComponentOptions {
         arguments: words.into_iter().chain(numbers).collect(),
         root: Some(place.folder.clone()),
-        ..RunOptions::default()
+        ..ComponentOptions::default()
     };
-    let prepared = Prepared::new(&loaded, options)?;
+    let options = RunOptions { components, ..RunOptions::default() };
+    let prepared = Prepared::new(program, options)?;
     let (data, notes) = (Tape::default(), Tape::default());
     let err = Box::new(notes.clone());
     let mut ended = None;
@@ -180,7 +183,7 @@ fn one(place: &Place, driver: &str, case: &Case) -> Result<Outcome, String> {
     let (start, said) = (Instant::now(), Rc::new(Cell::new(None)));
     let out = Box::new(Stamped { tape: data.clone(), at: said.clone() });
     let measured = measured(|| {
-        ended = Some(prepared.run(Streams { data: out, notes: err, is_watched: false })?);
+        ended = Some(prepared.run(Console::new(Form::Text, out, err))?);
         let (data, notes) = (data.text(), notes.text());
         data.trim().parse().map_err(|_| format!("{driver}: {data} {notes}"))
     })?;
@@ -195,7 +198,8 @@ fn one(place: &Place, driver: &str, case: &Case) -> Result<Outcome, String> {
     let late_ms = ended.timer_late_max.as_secs_f64() * 1e3;
     let said: Instant = said.get().ok_or("it has said nothing")?;
     let wall_s = (said - start).as_secs_f64();
-    Ok(Outcome { measured, wall_s, late_ms, sleeps, cuts, component_bytes: ended.peak_bytes })
+    let component_bytes = ended.components.map_or(0, |components| components.peak_bytes);
+    Ok(Outcome { measured, wall_s, late_ms, sleeps, cuts, component_bytes })
 }
 
 /// Writes to a tape, and notes when it began.

@@ -1,4 +1,4 @@
-(* options: frames.flow *)
+(* options: frames.flow once.olg --listen localhost:0 -q *)
 
 (*
   Three worlds in one program: components send frames into a packet graph, which filters them,

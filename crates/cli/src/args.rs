@@ -12,16 +12,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use messages::{DecoderKind, InputForm, MessagesArgs, OutputForm};
 pub use options::{
-    Engine, EngineKind, ExplainArgs, Fabric, Form, Keys, QueryArgs, RunArgs, SimArgs, Tuples,
+    EngineKind, ExplainArgs, Fabric, Form, Keys, QueryArgs, RunArgs, SimArgs, Tuples,
 };
-pub use unused::{
-    unused, unused_explaining_graphs, unused_explaining_schemas, unused_in_check,
-    unused_in_components, unused_in_graphs, unused_sim_with_components, unused_with_components,
-};
+pub use unused::unused;
 pub use values::Define;
 
 /// Runs programs of rules (alone, across a network, or thousands of nodes in one process under
-/// simulated faults) and programs of components (millions of processes that talk to each other).
+/// simulated faults), components (millions of processes that talk to each other), packet apps, and
+/// message schemas; files of several kinds form one program.
 #[derive(Parser, Debug)]
 #[command(
     name = "tidemill",
@@ -282,7 +280,8 @@ pub struct PrintedArgs {
 /// Where a program comes from.
 #[derive(Args, Clone, Debug)]
 pub struct Sources {
-    /// Source files; several of one kind form one program: .olg rules, .com or .cl components
+    /// Source files, which form one program: .olg rules, .com or .cl components, .flow packet
+    /// graphs, .proto or .fds schemas
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
     /// Define a macro before the first file is read

@@ -11,6 +11,8 @@ struct Block {
     /// Also the ending of such files.
     kind: String,
     wrong: bool,
+    /// The next block is another file of its program.
+    joined: bool,
     text: String,
 }
 
@@ -24,8 +26,9 @@ fn blocks(page: &str) -> Vec<Block> {
                 let (language, rest) = kind.split_once(' ').unwrap_or((kind, ""));
                 open = matches!(language, "olg" | "cl" | "flow");
                 if open {
-                    let (wrong, kind) = (rest.contains("wrong"), language.to_owned());
-                    blocks.push(Block { line: i + 1, kind, wrong, text: String::new() });
+                    let (wrong, joined) = (rest.contains("wrong"), rest.contains("joined"));
+                    let (line, kind) = (i + 1, language.to_owned());
+                    blocks.push(Block { line, kind, wrong, joined, text: String::new() });
                 }
             }
             None => {
@@ -49,12 +52,17 @@ fn programs_in_pages_are_right() {
     let mut failures = String::new();
     for page in &all {
         let text = std::fs::read_to_string(page).expect("a page");
+        let mut files = Vec::new();
         for block in blocks(&text) {
             let file = folder.join("block").with_extension(&block.kind);
             std::fs::write(&file, &block.text).expect("written");
+            files.push(file);
+            if block.joined {
+                continue;
+            }
             let output = Command::new(env!("CARGO_BIN_EXE_tidemill"))
                 .arg("check")
-                .arg(&file)
+                .args(files.drain(..))
                 .output()
                 .expect("the program starts");
             checked += 1;

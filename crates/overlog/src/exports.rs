@@ -114,6 +114,26 @@ pub fn no_source(
     diagnostics
 }
 
+/// Where a program uses a relation first: its declaration, or what reads, watches or derives it.
+pub fn first_use(program: &Program, relation: &str) -> Option<Span> {
+    let mut first = None;
+    let mut note = |name: &Name| {
+        if name.resolved == relation {
+            first.get_or_insert(name.span);
+        }
+    };
+    for statement in program.flat() {
+        match statement {
+            Statement::Materialize(it) => note(&it.name),
+            Statement::Rule(it) => note(&it.head.name),
+            Statement::Fact(it) => note(&it.tuple.name),
+            _ => {}
+        }
+    }
+    for_each_use(program, &mut note);
+    first
+}
+
 /// Calls `see` with each name of a relation that is read or watched, in the order of the text.
 fn for_each_use<'a>(program: &'a Program, see: &mut impl FnMut(&'a Name)) {
     for statement in program.flat() {

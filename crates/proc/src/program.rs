@@ -57,6 +57,11 @@ impl Executable {
     pub unsafe fn new(program: Program, interpreter: Option<Rc<dyn Interpreter>>) -> Executable {
         Executable { program: Arc::new(program), interpreter }
     }
+
+    /// A program without components, for a worker that is never [started](Worker::start).
+    pub fn empty() -> Executable {
+        Executable { program: Arc::default(), interpreter: None }
+    }
 }
 
 impl Deref for Executable {

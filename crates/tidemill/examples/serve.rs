@@ -5,26 +5,26 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use tidemill::console::{Console, Form};
-use tidemill::load::{LoadOptions, load};
-use tidemill::run::{Listen, RunOptions, run};
+use tidemill::program::{LoadOptions, Program};
+use tidemill::run::{Listen, NodeOptions, RunOptions};
 
 fn main() -> ExitCode {
     let files: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
-    let loaded = load(&files, &LoadOptions::default());
-    for diagnostic in &loaded.diagnostics {
-        eprint!("{}", loaded.sources.render(diagnostic));
+    let program = Program::load(&files, &LoadOptions::default());
+    for diagnostic in &program.diagnostics {
+        eprint!("{}", program.sources.render(diagnostic));
     }
-    let Some(program) = loaded.program else { return ExitCode::FAILURE };
 
+    let listen = Listen::Address("localhost:10000".to_owned());
     let options = RunOptions {
-        listen: Listen::Address("localhost:10000".to_owned()),
         end_ns: Some(10_000_000_000),
+        nodes: NodeOptions { listen, ..NodeOptions::default() },
         ..RunOptions::default()
     };
     let console = Console::new(Form::Text, Box::new(io::stdout()), Box::new(io::stderr()));
-    match run(program, options, console) {
-        Ok(ended) => {
-            eprintln!("{} turns", ended.summary.turns);
+    match program.run(options, console) {
+        Ok(report) => {
+            eprintln!("{} turns", report.nodes.map_or(0, |nodes| nodes.turns));
             ExitCode::SUCCESS
         }
         Err(message) => {

@@ -5,23 +5,23 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use tidemill::console::{Console, Form};
-use tidemill::load::{LoadOptions, load};
+use tidemill::program::{LoadOptions, Program};
 use tidemill::sim::{SimOptions, Simulation};
 
 fn main() -> ExitCode {
     let files: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
 
     // Whatever is wrong with the files is a diagnostic; without errors there is a program.
-    let loaded = load(&files, &LoadOptions::default());
-    for diagnostic in &loaded.diagnostics {
-        eprint!("{}", loaded.sources.render(diagnostic));
+    let program = Program::load(&files, &LoadOptions::default());
+    for diagnostic in &program.diagnostics {
+        eprint!("{}", program.sources.render(diagnostic));
     }
-    let Some(program) = loaded.program else { return ExitCode::FAILURE };
+    let Some(rules) = program.rules.program else { return ExitCode::FAILURE };
 
     let options =
         SimOptions { nodes: 5, end_ns: Some(20_000_000_000), loss: 0.05, ..SimOptions::default() };
     let console = Console::new(Form::Json, Box::new(io::stdout()), Box::new(io::stderr()));
-    let ended = Simulation::new(program, options)
+    let ended = Simulation::new(rules, options)
         .and_then(|simulation| simulation.run(console).map_err(|error| error.to_string()));
     match ended {
         Ok(ended) => {

@@ -37,7 +37,12 @@ impl Console {
         Console { form, data, notes, buffer: Vec::new(), room: BUFFER_BYTES, failure: None }
     }
 
-    /// Writes each line at once, for somebody who watches.
+    /// A console that writes nowhere.
+    pub fn silent() -> Console {
+        Console::new(Form::Text, Box::new(io::sink()), Box::new(io::sink()))
+    }
+
+    /// Writes each line at once, for a reader who waits for it.
     pub fn eager(self) -> Console {
         Console { room: 0, ..self }
     }
@@ -57,6 +62,19 @@ impl Console {
         if self.buffer.len() >= self.room {
             self.flush();
         }
+    }
+
+    /// Writes bytes of data as they are, after the lines that wait.
+    pub fn write(&mut self, bytes: &[u8]) {
+        if self.failure.is_none() {
+            self.buffer.extend_from_slice(bytes);
+            self.flush();
+        }
+    }
+
+    /// Whether each line is written at once.
+    pub fn is_eager(&self) -> bool {
+        self.room == 0
     }
 
     /// Writes a note at once. If nobody reads notes there is nobody to tell.

@@ -14,10 +14,8 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// True if the program did what it promised: no violation, no turn without an end, and all
-    /// expectations held.
+    /// True if the program did what it promised: see [`Summary::is_well`].
     pub fn is_well(&self) -> bool {
-        let Summary { violations, expectations_failed, given_up, .. } = &self.summary;
-        *violations == 0 && *expectations_failed == 0 && *given_up == 0
+        self.summary.is_well()
     }
 }

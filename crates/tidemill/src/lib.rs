@@ -1,8 +1,8 @@
 //! The library's front door: load a program, run it, simulate it, look into it.
 //!
 //! ```
-//! use tidemill::console::{Console, Form};
-//! use tidemill::load::{LoadOptions, load_text};
+//! use tidemill::console::Console;
+//! use tidemill::program::{LoadOptions, Program};
 //! use tidemill::sim::{SimOptions, Simulation};
 //!
 //! let source = "
@@ -10,12 +10,11 @@
 //!     p1 ping(@Peer, Node) :- periodic(@Node, E, 1, 3), Peer := LANDMARK.
 //!     p2 seen(@Node, From) :- ping(@Node, From).
 //! ";
-//! let loaded = load_text("ping.olg", source, &LoadOptions::default());
-//! let program = loaded.program.ok_or("the program has errors")?;
+//! let program = Program::of_text("ping.olg", source, &LoadOptions::default());
+//! let rules = program.rules.program.ok_or("the program has errors")?;
 //!
-//! let simulation = Simulation::new(program, SimOptions { nodes: 3, ..SimOptions::default() })?;
-//! let console = Console::new(Form::Text, Box::new(std::io::sink()), Box::new(std::io::sink()));
-//! let ended = simulation.run(console)?;
+//! let simulation = Simulation::new(rules, SimOptions { nodes: 3, ..SimOptions::default() })?;
+//! let ended = simulation.run(Console::silent())?;
 //! assert_eq!(ended.summary.messages, 6);
 //! assert_eq!(ended.summary.tables, [("seen".to_owned(), 3)]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -23,13 +22,14 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`load`] | files to programs, with diagnostics |
+//! | [`program`] | files of all kinds to one program, with diagnostics |
+//! | [`run`] | a program on this machine and the network: nodes, components, a packet graph |
+//! | [`sim`], [`script`] | nodes in virtual time, under faults and scripts |
 //! | [`schemas`] | `.proto` texts and descriptors to schemas, with diagnostics |
 //! | [`messages`] | messages from one form into another |
-//! | [`run`] | nodes on this machine and the network |
-//! | [`sim`], [`script`] | nodes in virtual time, under faults and scripts |
 //! | [`service`] | another user than root, and what a service manager is told |
-//! | [`packets`] | graphs of packet apps |
+//! | [`packets`] | the catalogue of packet apps, graphs drawn and listed |
+//! | [`components`] | components drawn and listed |
 //! | [`ask`] | questions to running nodes |
 //! | [`control`] | who asks a run, and what each may |
 //! | [`graph`], [`catalogue`] | programs drawn, the language listed |
@@ -40,6 +40,8 @@
 //! | [`meters`] | the counters of a run, for other processes to read |
 //! | [`top`] | counters of a process as text |
 //! | [`tuples`] | tuples from outside, matched with a program |
+//!
+//! Inside, `machine` has what the loop of a run works on: all engines side by side.
 //!
 //! It knows the crates below it and joins them; it parses no command line and writes to no
 //! stream that it is not given.
@@ -54,10 +56,11 @@ pub mod ended;
 pub mod graph;
 pub mod journal;
 pub mod keys;
-pub mod load;
+mod machine;
 pub mod messages;
 pub mod meters;
 pub mod packets;
+pub mod program;
 pub mod reach;
 pub mod run;
 pub mod schemas;

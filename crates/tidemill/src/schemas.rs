@@ -4,7 +4,7 @@ use std::path::Path;
 
 pub use tidemill_wire::proto::load as load_schemas;
 
-use crate::load::FileKind;
+use crate::program::FileKind;
 
 /// True for files whose ending says that they hold a schema.
 pub fn is_schema(path: &Path) -> bool {

@@ -63,6 +63,12 @@ pub struct RuleTotals {
 }
 
 impl Summary {
+    /// True if the program did what it promised: no violation, no turn without an end, and all
+    /// expectations held.
+    pub fn is_well(&self) -> bool {
+        self.violations == 0 && self.expectations_failed == 0 && self.given_up == 0
+    }
+
     /// The figures of a fleet and its loop so far.
     pub fn of<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Summary {
         let mut summary =

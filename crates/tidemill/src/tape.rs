@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
+use crate::console::{Console, Form};
+
 /// What was written, shared by all clones: one is given to the run, another is read.
 ///
 /// ```
@@ -23,6 +25,13 @@ impl Tape {
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.borrow()).into_owned()
     }
+}
+
+/// A console that writes text to tapes: of data, and of notes.
+pub fn taped() -> (Console, Tape, Tape) {
+    let (data, notes) = (Tape::default(), Tape::default());
+    let console = Console::new(Form::Text, Box::new(data.clone()), Box::new(notes.clone()));
+    (console, data, notes)
 }
 
 impl Write for Tape {

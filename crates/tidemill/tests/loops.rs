@@ -4,27 +4,28 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tidemill::components::{Ended, RunOptions, Streams, load, run};
-use tidemill::tape::Tape;
+use tidemill::console::Console;
+use tidemill::program::{LoadOptions, Program};
+use tidemill::run::{ComponentOptions, ComponentsEnded, RunOptions};
+use tidemill::tape::taped;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// Runs a program on so many loops, eagerly spread if there are several.
-fn spread(file: &Path, workers: u32) -> (String, Ended) {
-    let loaded = load(&[file.to_owned()]);
-    assert!(loaded.program.is_some(), "{}", file.display());
-    let options = RunOptions {
+fn spread(file: &Path, workers: u32) -> (String, ComponentsEnded) {
+    let program = Program::load(&[file.to_owned()], &LoadOptions::default());
+    assert!(!program.has_errors(), "{}", file.display());
+    let components = ComponentOptions {
         workers: Some(workers),
         spread_eagerly: true,
         root: file.parent().map(Path::to_owned),
-        ..RunOptions::default()
+        ..ComponentOptions::default()
     };
-    let (data, notes) = (Tape::default(), Tape::default());
-    let streams =
-        Streams { data: Box::new(data.clone()), notes: Box::new(notes.clone()), is_watched: false };
-    let ended = run(&loaded, options, streams).expect("it runs");
+    let (console, data, notes) = taped();
+    let report = program.run(RunOptions { components, ..RunOptions::default() }, console);
+    let ended = report.expect("it runs").components.expect("components");
     (data.text() + &notes.text(), ended)
 }
 
@@ -58,7 +59,7 @@ fn what_is_spread_prints_the_same() {
     for (path, expected) in programs() {
         for workers in [2, 3] {
             let (printed, ended) = spread(&path, workers);
-            given += ended.components_given;
+            given += ended.given;
             // Reports name the file as it was given.
             let printed = printed.replace(&format!("{}/", path.parent().unwrap().display()), "");
             let counts = ended.counts;
@@ -74,18 +75,16 @@ fn what_is_spread_prints_the_same() {
 
 /// How often a program of the benchmarks gives a component from one of two loops to the other.
 fn given(name: &str, arguments: &[&str]) -> u64 {
-    let loaded = load(&[root().join("bench/cl").join(name).with_extension("com")]);
-    let options = RunOptions {
+    let file = root().join("bench/cl").join(name).with_extension("com");
+    let program = Program::load(&[file], &LoadOptions::default());
+    let components = ComponentOptions {
         workers: Some(2),
         arguments: arguments.iter().map(|&it| it.to_owned()).collect(),
-        ..RunOptions::default()
+        ..ComponentOptions::default()
     };
-    let streams = Streams {
-        data: Box::new(Tape::default()),
-        notes: Box::new(Tape::default()),
-        is_watched: false,
-    };
-    run(&loaded, options, streams).expect("it runs").components_given
+    let options = RunOptions { components, ..RunOptions::default() };
+    let report = program.run(options, Console::silent()).expect("it runs");
+    report.components.expect("components").given
 }
 
 #[test]

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tidemill::packets::{self, EngineKind, RunOptions};
-use tidemill_packet::flow;
-use tidemill_packet::graph::Graph;
-use tidemill_stdx::diag::Sources;
+use tidemill::console::Console;
+use tidemill::program::{LoadOptions, Program};
+use tidemill::run::{EngineKind, PacketOptions, PacketsEnded, RunOptions};
+use tidemill::tape::taped;
 
 /// A folder of its own for a test.
 fn folder(name: &str) -> PathBuf {
@@ -15,17 +15,43 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-fn load(text: &str) -> Graph {
-    let (options, mut sources) = (flow::Options::default(), Sources::new());
-    let loaded = flow::load_text("test.flow", text, &options, &packets::catalogue(), &mut sources);
-    let found: String = loaded.diagnostics.iter().map(|one| sources.render(one)).collect();
-    loaded.graph.unwrap_or_else(|| panic!("{found}"))
+fn load(text: &str) -> Program {
+    Program::of_text("test.flow", text, &LoadOptions::default())
 }
 
-fn run(text: &str, kind: EngineKind) -> packets::Ended {
-    let graph = load(text);
-    let options = RunOptions { kind, seed: Some(1), ..RunOptions::default() };
-    packets::run(graph, options, Box::new(|note| panic!("{note}"))).expect("it runs")
+/// What is found in a text.
+fn found(text: &str) -> String {
+    let program = load(text);
+    program.diagnostics.iter().map(|one| program.sources.render(one)).collect()
+}
+
+/// Runs a graph for some time at most; what it did, and the notes.
+fn run_noting(text: &str, engine: EngineKind, end_ms: Option<u64>) -> (PacketsEnded, Vec<String>) {
+    assert!(!load(text).has_errors(), "{}", found(text));
+    let options = RunOptions {
+        end_ns: end_ms.map(|end| end * 1_000_000),
+        seed: Some(1),
+        packets: PacketOptions { engine, ..PacketOptions::default() },
+        ..RunOptions::default()
+    };
+    let (console, _, notes) = taped();
+    let report = load(text).run(options, console).expect("it runs");
+    let noted = notes.text();
+    let notes = noted.lines().map(|line| line.trim_start_matches("tidemill: ").to_owned());
+    (report.packets.expect("a graph"), notes.collect())
+}
+
+/// The same of a graph about which there is nothing to note.
+fn run(text: &str, engine: EngineKind) -> PacketsEnded {
+    let (ended, notes) = run_noting(text, engine, None);
+    assert!(notes.is_empty(), "{notes:?}");
+    ended
+}
+
+/// Why a graph does not run.
+fn refused(text: &str) -> String {
+    assert!(!load(text).has_errors(), "{}", found(text));
+    load(text).run(RunOptions::default(), Console::silent()).expect_err("refused")
 }
 
 /// All packets go to one end, some to another, and some nowhere.
@@ -82,18 +108,13 @@ fn rules_send_what_they_derive_of_packets() {
 #[test]
 fn programs_that_do_not_fit_are_refused() {
     let folder = folder("no-rules");
-    let refused = |rules: &str| {
+    let rules_refused = |rules: &str| {
         fs::write(folder.join("rules.olg"), rules).expect("writable");
-        let (options, mut sources) = (flow::Options::default(), Sources::new());
-        let text = graph(&folder);
-        let catalogue = packets::catalogue();
-        let loaded = flow::load_text("test.flow", &text, &options, &catalogue, &mut sources);
-        let graph = loaded.graph.expect("the graph is right");
-        packets::run(graph, RunOptions::default(), Box::new(|_| {})).expect_err("refused")
+        refused(&graph(&folder))
     };
-    let none = refused("r1 send(@N, \"out\", Bytes) :- paket(@N, \"src\", Bytes).");
+    let none = rules_refused("r1 send(@N, \"out\", Bytes) :- paket(@N, \"src\", Bytes).");
     assert!(none.contains("has no relation packet of 3 columns"), "{none}");
-    let wrong = refused("r1 send(@N, \"out\", Bytes :- packet(@N, \"src\", Bytes).");
+    let wrong = rules_refused("r1 send(@N, \"out\", Bytes :- packet(@N, \"src\", Bytes).");
     assert!(wrong.contains("error["), "{wrong}");
     fs::remove_dir_all(folder).expect("removed");
 }
@@ -122,7 +143,7 @@ fn frames(file: &Path) -> Vec<Vec<u8>> {
     frames
 }
 
-fn count(ended: &packets::Ended, app: &str, name: &str) -> u64 {
+fn count(ended: &PacketsEnded, app: &str, name: &str) -> u64 {
     let (_, counts) = ended.apps.iter().find(|(one, _)| one == app).expect("it ran");
     counts.iter().find(|(one, _)| one == name).map_or(0, |(_, count)| *count)
 }
@@ -183,19 +204,6 @@ fn scripts_receive_and_send_in_both_engines() {
     fs::remove_dir_all(folder).expect("removed");
 }
 
-/// Runs a graph whose script may fail; what was told.
-fn run_noting(text: &str, kind: EngineKind, end_ms: u64) -> (packets::Ended, Vec<String>) {
-    let graph = load(text);
-    let notes = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
-    let kept = notes.clone();
-    let end_ns = Some(end_ms * 1_000_000);
-    let options = RunOptions { kind, end_ns, seed: Some(1), ..RunOptions::default() };
-    let tell = Box::new(move |note| kept.borrow_mut().push(note));
-    let ended = packets::run(graph, options, tell).expect("it runs");
-    let notes = notes.borrow().clone();
-    (ended, notes)
-}
-
 /// Takes a packet a life, and fails at the second.
 const FAILS: &str = r#"
 COMPONENT Main REQUIRES Packets;
@@ -217,7 +225,7 @@ fn a_script_that_fails_is_started_again_and_told_with_its_reason() {
     let folder = folder("failing-script");
     let graph = scripted(&folder, FAILS, "", "script -> out");
     for kind in [EngineKind::Compiled, EngineKind::Dispatch] {
-        let (ended, notes) = run_noting(&graph, kind, 1000);
+        let (ended, notes) = run_noting(&graph, kind, Some(1000));
         assert!(ended.is_well(), "{notes:?}");
         let [failed, restarted] = &notes[..] else { panic!("{notes:?}") };
         assert!(failed.contains("script.com:10:21: fault[halt]: HALT(7) (Main, "), "{failed}");
@@ -237,7 +245,7 @@ fn a_script_has_so_many_steps_a_breath_and_no_more() {
     let graph = scripted(&folder, program, ", steps: 1000", "script -> out");
     let graph = format!("{graph}\n other :: Source {{ packets: 5000 }} -> end :: Sink");
     for kind in [EngineKind::Compiled, EngineKind::Dispatch] {
-        let (ended, notes) = run_noting(&graph, kind, 300);
+        let (ended, notes) = run_noting(&graph, kind, Some(300));
         assert_eq!(notes, [""; 0]);
         let (_, link) = ended.links.iter().find(|(name, _)| name.contains("end")).expect("a link");
         assert_eq!(link.rx_packets, 5000);
@@ -290,15 +298,9 @@ fn what_cannot_leave_is_told_and_counted() {
 fn scripts_that_do_not_fit_are_refused() {
     let folder = folder("no-script");
     let graph = scripted(&folder, "COMPONENT Main; BEGIN x := 1 END Main;", "", "script -> out");
-    let (options, mut sources) = (flow::Options::default(), Sources::new());
-    let catalogue = packets::catalogue();
-    let loaded = flow::load_text("test.flow", &graph, &options, &catalogue, &mut sources);
-    let refused =
-        packets::run(loaded.graph.expect("right"), RunOptions::default(), Box::new(|_| {}));
-    let refused = refused.expect_err("refused");
+    let refused = refused(&graph);
     assert!(refused.contains("script.com:1:23: error["), "{refused}");
     let graph = graph.replace("root:", "steps: 0, root:");
-    let loaded = flow::load_text("test.flow", &graph, &options, &catalogue, &mut sources);
-    assert!(loaded.graph.is_none() && loaded.diagnostics[0].message.contains("1 at least"));
+    assert!(load(&graph).has_errors() && found(&graph).contains("1 at least"));
     fs::remove_dir_all(folder).expect("removed");
 }

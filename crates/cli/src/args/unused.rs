@@ -1,183 +1,200 @@
 //! Options that have nothing to act on in the program given: each is a usage error.
+//!
+//! Every option that does not concern all kinds of files is declared in [`CONCERNS`].
+
+use tidemill::program::FileKind::{self, Components, Packets, Rules, Schemas};
+use tidemill::program::Kinds;
 
 use super::Sources;
 use super::options::{EngineKind, ExplainArgs, Form, RunArgs, SimArgs};
 
-/// Verbs some of whose options concern other kinds of programs than rules.
-pub trait Unused {
-    /// Each option that has nothing to act on in a program of rules, and why.
-    fn unused(&self) -> Vec<(&'static str, &'static str)>;
+/// Options, and the kinds of files that they concern.
+const CONCERNS: [(&str, &[FileKind]); 41] = [
+    ("--listen", &[Rules]),
+    ("--nodes", &[Rules]),
+    ("--key", &[Rules]),
+    ("--token-file", &[Rules]),
+    ("--export", &[Rules]),
+    ("--fact", &[Rules]),
+    ("--inject", &[Rules]),
+    ("--fabric", &[Rules]),
+    ("--turn-limit", &[Rules]),
+    ("--json", &[Rules]),
+    ("--latency", &[Rules]),
+    ("--loss", &[Rules]),
+    ("--duplicate", &[Rules]),
+    ("--reorder", &[Rules]),
+    ("--churn", &[Rules]),
+    ("--script", &[Rules]),
+    ("--trace", &[Rules]),
+    ("--workers", &[Components]),
+    ("--memory", &[Components]),
+    ("--stack", &[Components]),
+    ("--root", &[Components]),
+    ("--png", &[Components]),
+    ("--no-checkpoints", &[Components]),
+    ("-- ARG", &[Components]),
+    ("--busy-wait", &[Packets]),
+    ("--perf-map", &[Components, Packets]),
+    ("--engine compiled", &[Components, Packets]),
+    ("--engine dispatch", &[Packets]),
+    ("--engine interpret", &[Rules, Components]),
+    ("-D", &[Rules, Packets]),
+    ("-I", &[Rules, Packets, Schemas]),
+    ("--asm", &[Components, Packets, Schemas]),
+    ("--type", &[Schemas]),
+    ("--form dot", &[Rules, Components, Packets]),
+    ("--form mermaid", &[Rules, Components, Packets]),
+    ("--form svg", &[Rules, Components, Packets]),
+    ("--address", &[Rules]),
+    ("--open", &[Rules]),
+    ("--identity", &[Rules]),
+    ("--peers", &[Rules]),
+    ("--user", &[Rules, Components, Packets]),
+];
+
+/// A verb's options that not all programs have something for.
+pub trait Given {
+    /// Those that were given.
+    fn given(&self) -> Vec<&'static str>;
 }
 
-/// The errors about options that have nothing to act on in a program of rules, a line each.
-pub fn unused(verb: &impl Unused) -> Vec<String> {
-    verb.unused().into_iter().map(note).collect()
+/// The errors about options that have nothing to act on in a program of these kinds, a line each.
+pub fn unused(verb: &impl Given, kinds: Kinds) -> Vec<String> {
+    if kinds == Kinds::default() {
+        // What is wrong with its files is reported when they are read.
+        return Vec::new();
+    }
+    let concerned = |option: &str| CONCERNS.iter().find(|(name, _)| *name == option);
+    let concerned = verb.given().into_iter().filter_map(concerned);
+    let unused = concerned.filter_map(|(option, concerns)| {
+        let concerns: Kinds = concerns.iter().copied().collect();
+        let names = (concerns.names(), kinds.names());
+        (!concerns.meets(kinds)).then(|| {
+            format!(
+                "{option} has no effect here: it concerns {}, and the program has {} only",
+                names.0, names.1
+            )
+        })
+    });
+    unused.collect()
 }
 
-fn note((option, why): (&str, &str)) -> String {
-    format!("{option} has no effect here: {why}")
-}
-
-const COMPONENTS: &str = "it concerns components, and the program has rules only";
-const RULES: &str = "it concerns rules, and the program has components only";
-const TEXTS: &str = "it concerns rules and packet graphs, and the program has components only";
-const GRAPHS: &str = "it concerns packet graphs, and the program has components only";
-const ONE_LOOP: &str = "a run with a seed is on one loop";
-const PACKETS: &str = "it concerns packet graphs, and the program has rules only";
-const IN_GRAPHS: &str = "it concerns rules or components, and these are packet graphs";
-const IN_SCHEMAS: &str = "it concerns programs, and these are schemas";
-
-impl Unused for RunArgs {
-    fn unused(&self) -> Vec<(&'static str, &'static str)> {
-        let given = [
-            (self.workers.is_some_and(|count| count > 1), "--workers", "rules run on one loop"),
-            (self.memory.is_some(), "--memory", COMPONENTS),
-            (self.stack.is_some(), "--stack", COMPONENTS),
-            (self.root.is_some(), "--root", COMPONENTS),
-            (self.png.is_some(), "--png", COMPONENTS),
-            (self.busy_wait, "--busy-wait", PACKETS),
-            (self.no_checkpoints, "--no-checkpoints", COMPONENTS),
-            (self.perf_map, "--perf-map", "rules are interpreted in this version"),
-            (!self.arguments.is_empty(), "-- ARG", COMPONENTS),
+impl Given for RunArgs {
+    fn given(&self) -> Vec<&'static str> {
+        let RunArgs { sources, tuples, keys, engine, .. } = self;
+        let own = [
+            ("--listen", self.listen.is_some()),
+            ("--address", self.address.is_some()),
+            ("--open", self.open),
+            ("--nodes", self.nodes.is_some()),
+            ("--key", keys.key.is_some()),
+            ("--identity", keys.identity.is_some()),
+            ("--peers", keys.peers.is_some()),
+            ("--token-file", self.token_file.is_some()),
+            ("--export", !self.export.is_empty()),
+            ("--fact", !tuples.fact.is_empty()),
+            ("--inject", !tuples.inject.is_empty()),
+            ("--fabric", self.fabric.is_some()),
+            ("--turn-limit", engine.turn_limit.is_some()),
+            ("--json", engine.json),
+            ("--workers", self.workers.is_some_and(|count| count > 1)),
+            ("--memory", self.memory.is_some()),
+            ("--stack", self.stack.is_some()),
+            ("--root", self.root.is_some()),
+            ("--png", self.png.is_some()),
+            ("--no-checkpoints", self.no_checkpoints),
+            ("-- ARG", !self.arguments.is_empty()),
+            ("--busy-wait", self.busy_wait),
+            ("--perf-map", self.perf_map),
+            ("--user", self.user.is_some()),
         ];
-        chosen(given).chain(engine(self.engine.engine)).collect()
+        chosen(own).chain(sources.given()).chain(engine_given(engine.engine)).collect()
     }
 }
 
-impl Unused for SimArgs {
-    fn unused(&self) -> Vec<(&'static str, &'static str)> {
-        engine(self.engine.engine).collect()
-    }
-}
-
-impl Unused for ExplainArgs {
-    fn unused(&self) -> Vec<(&'static str, &'static str)> {
-        let given = [
-            (self.asm, "--asm", "rules are interpreted in this version"),
-            (self.message.is_some(), "--type", "it concerns schemas, and the program has rules"),
+impl Given for SimArgs {
+    fn given(&self) -> Vec<&'static str> {
+        let SimArgs { sources, tuples, engine, .. } = self;
+        let own = [
+            ("--nodes", self.nodes > 1),
+            ("--key", self.key.is_some()),
+            ("--latency", self.latency.is_some()),
+            ("--loss", self.loss > 0.0),
+            ("--duplicate", self.duplicate > 0.0),
+            ("--reorder", self.reorder > 0.0),
+            ("--churn", self.churn.is_some()),
+            ("--script", self.script.is_some()),
+            ("--trace", self.trace),
+            ("--fact", !tuples.fact.is_empty()),
+            ("--inject", !tuples.inject.is_empty()),
+            ("--turn-limit", engine.turn_limit.is_some()),
+            ("--json", engine.json),
         ];
-        chosen(given).collect()
+        chosen(own).chain(sources.given()).chain(engine_given(engine.engine)).collect()
     }
 }
 
-/// The same of `run` in a program of components, alone or beside a packet graph.
-pub fn unused_with_components(args: &RunArgs, has_graph: bool) -> Vec<String> {
-    let alone = !has_graph;
-    let given = [
-        (args.seed.is_some() && args.workers.is_some_and(|count| count > 1), "--workers", ONE_LOOP),
-        (args.listen.is_some(), "--listen", RULES),
-        (args.nodes.is_some(), "--nodes", RULES),
-        (args.keys.key.is_some(), "--key", RULES),
-        (args.token_file.is_some(), "--token-file", RULES),
-        (!args.export.is_empty(), "--export", RULES),
-        (!args.tuples.fact.is_empty(), "--fact", RULES),
-        (!args.tuples.inject.is_empty(), "--inject", RULES),
-        (alone && !args.sources.defines.is_empty(), "-D", TEXTS),
-        (alone && !args.sources.includes.is_empty(), "-I", TEXTS),
-        (args.engine.json, "--json", RULES),
-        (args.engine.turn_limit.is_some(), "--turn-limit", RULES),
-        (args.fabric.is_some(), "--fabric", RULES),
-        (alone && args.engine.engine == Some(EngineKind::Dispatch), "--engine dispatch", GRAPHS),
-        (alone && args.busy_wait, "--busy-wait", GRAPHS),
-    ];
-    chosen(given).map(note).collect()
+impl Given for ExplainArgs {
+    fn given(&self) -> Vec<&'static str> {
+        let form = match self.form {
+            Form::Text => None,
+            Form::Dot => Some("--form dot"),
+            Form::Mermaid => Some("--form mermaid"),
+            Form::Svg => Some("--form svg"),
+        };
+        let own = [("--asm", self.asm), ("--type", self.message.is_some())];
+        chosen(own).chain(form).chain(self.sources.given()).collect()
+    }
 }
 
-/// The same of `run` in packet graphs.
-pub fn unused_in_graphs(args: &RunArgs) -> Vec<String> {
-    let interpreted = args.engine.engine == Some(EngineKind::Interpret);
-    let given = [
-        (args.listen.is_some(), "--listen", IN_GRAPHS),
-        (args.nodes.is_some(), "--nodes", IN_GRAPHS),
-        (args.keys.key.is_some(), "--key", IN_GRAPHS),
-        (args.token_file.is_some(), "--token-file", IN_GRAPHS),
-        (!args.export.is_empty(), "--export", IN_GRAPHS),
-        (!args.tuples.fact.is_empty(), "--fact", IN_GRAPHS),
-        (!args.tuples.inject.is_empty(), "--inject", IN_GRAPHS),
-        (args.fabric.is_some(), "--fabric", IN_GRAPHS),
-        (args.engine.turn_limit.is_some(), "--turn-limit", IN_GRAPHS),
-        (args.workers.is_some_and(|count| count > 1), "--workers", "a packet graph is on one loop"),
-        (args.memory.is_some(), "--memory", IN_GRAPHS),
-        (args.stack.is_some(), "--stack", IN_GRAPHS),
-        (args.root.is_some(), "--root", IN_GRAPHS),
-        (args.png.is_some(), "--png", IN_GRAPHS),
-        (args.no_checkpoints, "--no-checkpoints", IN_GRAPHS),
-        (args.engine.json, "--json", IN_GRAPHS),
-        (!args.arguments.is_empty(), "-- ARG", IN_GRAPHS),
-        (interpreted, "--engine interpret", "packet graphs are compiled or dispatched"),
-    ];
-    chosen(given).map(note).collect()
+impl Given for Sources {
+    fn given(&self) -> Vec<&'static str> {
+        chosen([("-D", !self.defines.is_empty()), ("-I", !self.includes.is_empty())]).collect()
+    }
 }
 
-/// The same of `sim` in a program of components.
-pub fn unused_sim_with_components(args: &SimArgs) -> Vec<String> {
-    let faults = args.loss > 0.0 || args.duplicate > 0.0 || args.reorder > 0.0;
-    let given = [
-        (args.nodes > 1, "--nodes", RULES),
-        (args.latency.is_some(), "--latency", RULES),
-        (faults, "--loss, --duplicate, --reorder", RULES),
-        (args.churn.is_some(), "--churn", RULES),
-        (args.script.is_some(), "--script", RULES),
-        (args.key.is_some(), "--key", RULES),
-        (args.trace, "--trace", RULES),
-        (!args.tuples.fact.is_empty(), "--fact", RULES),
-        (!args.tuples.inject.is_empty(), "--inject", RULES),
-        (!args.sources.defines.is_empty(), "-D", RULES),
-        (!args.sources.includes.is_empty(), "-I", RULES),
-        (args.engine.json, "--json", RULES),
-        (args.engine.turn_limit.is_some(), "--turn-limit", RULES),
-        (args.engine.engine == Some(EngineKind::Dispatch), "--engine dispatch", GRAPHS),
-    ];
-    chosen(given).map(note).collect()
+fn engine_given(engine: Option<EngineKind>) -> Option<&'static str> {
+    Some(match engine? {
+        EngineKind::Compiled => "--engine compiled",
+        EngineKind::Dispatch => "--engine dispatch",
+        EngineKind::Interpret => "--engine interpret",
+    })
 }
 
-/// The same of `explain` in a program of components.
-pub fn unused_in_components(args: &ExplainArgs) -> Vec<String> {
-    let schemas = "it concerns schemas, and the program has components";
-    let given = [
-        (args.message.is_some(), "--type", schemas),
-        (!args.sources.defines.is_empty(), "-D", TEXTS),
-        (!args.sources.includes.is_empty(), "-I", TEXTS),
-    ];
-    chosen(given).map(note).collect()
+fn chosen<const N: usize>(given: [(&'static str, bool); N]) -> impl Iterator<Item = &'static str> {
+    given.into_iter().filter(|(_, is_given)| *is_given).map(|(option, _)| option)
 }
 
-/// The same of `explain` in packet graphs.
-pub fn unused_explaining_graphs(args: &ExplainArgs) -> Vec<String> {
-    let schemas = "it concerns schemas, and these are packet graphs";
-    chosen([(args.message.is_some(), "--type", schemas)]).map(note).collect()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The same of `explain` in schemas.
-pub fn unused_explaining_schemas(args: &ExplainArgs) -> Vec<String> {
-    let given = [
-        (args.form != Form::Text, "--form", "a schema has no graph"),
-        (!args.sources.defines.is_empty(), "-D", IN_SCHEMAS),
-    ];
-    chosen(given).map(note).collect()
-}
+    fn said(given: &[&'static str], files: &[&str]) -> Vec<String> {
+        struct Options<'o>(&'o [&'static str]);
+        impl Given for Options<'_> {
+            fn given(&self) -> Vec<&'static str> {
+                self.0.to_vec()
+            }
+        }
+        unused(&Options(given), Kinds::of(files))
+    }
 
-/// The same of `check`, where files are of these kinds.
-pub fn unused_in_check(sources: &Sources, has_texts: bool, has_schemas: bool) -> Vec<String> {
-    let given = [
-        (!has_texts && !sources.defines.is_empty(), "-D", "there are no rules and packet graphs"),
-        (
-            !has_texts && !has_schemas && !sources.includes.is_empty(),
-            "-I",
-            "there are no rules, packet graphs and schemas",
-        ),
-    ];
-    chosen(given).map(note).collect()
-}
+    #[test]
+    fn an_option_needs_one_of_its_kinds() {
+        let line = "-D has no effect here: it concerns rules and packet graphs, and the program \
+                    has components and schemas only";
+        assert_eq!(said(&["-D", "--stack"], &["a.com", "b.proto"]), [line]);
+        assert!(said(&["-D", "--stack"], &["a.com", "b.flow"]).is_empty());
+        assert!(said(&["-D"], &["a.txt"]).is_empty());
+    }
 
-fn engine(kind: Option<EngineKind>) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let why = "rules are interpreted in this version";
-    let unused = kind.is_some_and(|kind| kind != EngineKind::Interpret);
-    unused.then_some(("--engine", why)).into_iter()
-}
-
-fn chosen<const N: usize>(
-    given: [(bool, &'static str, &'static str); N],
-) -> impl Iterator<Item = (&'static str, &'static str)> {
-    given.into_iter().filter(|given| given.0).map(|(_, option, why)| (option, why))
+    #[test]
+    fn all_options_that_are_asked_for_are_declared_once() {
+        let names: Vec<&str> = CONCERNS.iter().map(|(name, _)| *name).collect();
+        let mut sorted = names.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(sorted.len(), names.len());
+    }
 }

@@ -1,87 +1,95 @@
 //! `explain` and `schema`.
 
-use std::path::{Path, PathBuf};
-
 use tidemill::graph::{self, Graph};
 use tidemill::messages::{decoder_listing, layout_text};
-use tidemill::schemas::{is_schema, load_schemas};
+use tidemill::program::{Kinds, Program};
 use tidemill_overlog::control;
-use tidemill_wire::MessageId;
+use tidemill_wire::{MessageId, Schema};
 
-use super::Relations;
-use super::outside;
-use super::packets;
+use super::{Relations, components, outside, packets};
 use crate::Status;
-use crate::args::{ExplainArgs, Form, PrintedArgs, Sources, unused, unused_explaining_schemas};
+use crate::args::{ExplainArgs, Form, PrintedArgs, Sources, unused};
 use crate::output::Out;
 use crate::report::Reporter;
 
-/// Prints tree, plan and graph, or draws the graph.
+/// Explains each part of a program: tree, plan or code, and graph, or one drawing.
 pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
-    if packets::are_meant(&args.sources) {
-        return packets::explain(args, report);
-    }
-    if super::components::are_meant(&args.sources) {
-        return super::components::explain(args, report);
-    }
-    if args.sources.files.iter().all(|file| is_schema(Path::new(file))) {
-        return messages(args, report);
-    }
-    if let Err(status) = outside::refuse(&unused(args), report) {
+    let kinds = Kinds::of(&args.sources.files);
+    if let Err(status) = outside::refuse(&unused(args, kinds), report) {
         return status;
     }
-    let loaded = super::load(&args.sources, Relations::default(), report);
-    let Some(program) = &loaded.program else { return Status::Failed };
-    let graph = Graph::new(program);
+    let program = super::load(&args.sources, Relations::default(), report);
+    if program.has_errors() {
+        return Status::Failed;
+    }
     let mut out = Out::new();
-    match args.form {
+    match parts(&program, args, &mut out) {
+        Ok(()) => out.finish(),
+        Err(message) => outside::failed(report, &message),
+    }
+}
+
+/// The parts of a program in the order of their kinds. A drawing, or code, has those that there
+/// are; where one type of message is asked for, the rest of the program is not.
+fn parts(program: &Program, args: &ExplainArgs, out: &mut Out) -> Result<(), String> {
+    if args.message.is_none() {
+        if !args.asm {
+            rules(program, args.form, out);
+        }
+        components::explain(program, args, out)?;
+        packets::explain(program, args, out)?;
+    }
+    let schema = program.schemas.as_ref().and_then(|schemas| schemas.schema.as_ref());
+    match (schema, args.form) {
+        (Some(schema), Form::Text) => messages(schema, args, out),
+        _ => Ok(()),
+    }
+}
+
+/// Prints tree, plan and graph of rules, or draws the graph.
+fn rules(program: &Program, form: Form, out: &mut Out) {
+    let Some(rules) = &program.rules.program else { return };
+    let graph = Graph::new(rules);
+    match form {
         Form::Text => {
-            out.write(&format!("tree\n\n{}", loaded.tree));
-            out.write(&format!("\nplan\n\n{}", program.plan));
+            out.write(&format!("tree\n\n{}", program.rules.tree));
+            out.write(&format!("\nplan\n\n{}", rules.plan));
             out.write(&format!("\ngraph\n\n{}", graph::text(&graph)));
         }
-        Form::Dot => out.write(&graph::dot(&graph)),
-        Form::Mermaid => out.write(&graph::mermaid(&graph)),
-        Form::Svg => out.write(&graph::svg::draw(&graph)),
+        form => draw(&graph, form, out),
     }
-    out.finish()
+}
+
+/// Draws a graph.
+pub fn draw(graph: &Graph, form: Form, out: &mut Out) {
+    out.write(&match form {
+        Form::Text => graph::text(graph),
+        Form::Dot => graph::dot(graph),
+        Form::Mermaid => graph::mermaid(graph),
+        Form::Svg => graph::svg::draw(graph),
+    });
 }
 
 /// Prints how messages of a schema lie in memory, or the machine code that decodes them: of one
 /// type, or of all.
-fn messages(args: &ExplainArgs, report: Reporter) -> Status {
-    if let Err(status) = outside::refuse(&unused_explaining_schemas(args), report) {
-        return status;
-    }
-    let files: Vec<PathBuf> = args.sources.files.iter().map(PathBuf::from).collect();
-    let compiled = load_schemas(&files, &args.sources.includes);
-    report.diagnostics(&compiled.sources, &compiled.diagnostics);
-    let Some(schema) = compiled.schema else { return Status::Failed };
+fn messages(schema: &Schema, args: &ExplainArgs, out: &mut Out) -> Result<(), String> {
     let chosen: Vec<MessageId> = match &args.message {
         None => schema.messages().collect(),
         Some(name) => match schema.message_by_name(name) {
             Some(message) => vec![message],
-            None => {
-                report.error(&super::messages::no_message(&schema, name));
-                return Status::Failed;
-            }
+            None => return Err(super::messages::no_message(schema, name)),
         },
     };
-    let mut out = Out::new();
     for message in chosen {
-        if !args.asm {
-            out.write(&layout_text(&schema, message));
-            continue;
-        }
-        match decoder_listing(&schema, message) {
-            Ok(listing) => out.write(&listing),
-            Err(error) => {
-                report.error(&format!("--asm: {error}"));
-                return Status::Failed;
+        match args.asm {
+            false => out.write(&layout_text(schema, message)),
+            true => {
+                let listing = decoder_listing(schema, message);
+                out.write(&listing.map_err(|error| format!("--asm: {error}"))?);
             }
         }
     }
-    out.finish()
+    Ok(())
 }
 
 /// Prints the messages of a program, or those of tools.
@@ -94,7 +102,7 @@ pub fn schema(args: PrintedArgs, report: Reporter) -> Status {
     let PrintedArgs { files, defines, includes, .. } = args;
     let sources = Sources { files, defines, includes };
     let loaded = super::load(&sources, Relations::default(), report);
-    let Some(program) = &loaded.program else { return Status::Failed };
+    let Some(program) = &loaded.rules.program else { return Status::Failed };
     match tidemill_overlog::net::mail::Post::new(program) {
         Ok(post) => {
             let mut out = Out::new();

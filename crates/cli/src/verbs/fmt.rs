@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use tidemill::load::FileKind;
+use tidemill::program::FileKind;
 use tidemill_stdx::diag::{self, Diagnostic};
 
 use crate::Status;

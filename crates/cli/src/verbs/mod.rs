@@ -15,15 +15,13 @@ mod sim;
 mod top;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::CommandFactory;
-use tidemill::load::{FileKind, LoadOptions, Loaded};
-use tidemill::schemas::is_schema;
-use tidemill_stdx::diag::has_errors;
+use tidemill::program::{Kinds, LoadOptions, Program};
 
 use crate::Status;
-use crate::args::{Cli, Sources, unused_in_check};
+use crate::args::{Cli, Sources, unused};
 use crate::output::Out;
 use crate::report::Reporter;
 
@@ -54,7 +52,7 @@ impl Relations {
 }
 
 /// Loads a program and reports what was found.
-fn load(sources: &Sources, relations: Relations, report: Reporter) -> Loaded {
+fn load(sources: &Sources, relations: Relations, report: Reporter) -> Program {
     let files: Vec<PathBuf> = sources.files.iter().map(PathBuf::from).collect();
     let defines = sources.defines.iter().map(|define| format!("{}={}", define.name, define.value));
     let options = LoadOptions {
@@ -64,42 +62,23 @@ fn load(sources: &Sources, relations: Relations, report: Reporter) -> Loaded {
         injected: relations.injected,
         ..LoadOptions::default()
     };
-    let loaded = tidemill::load::load(&files, &options);
-    report.diagnostics(&loaded.sources, &loaded.diagnostics);
-    loaded
+    let program = Program::load(&files, &options);
+    if let Some(schemas) = &program.schemas {
+        report.diagnostics(&schemas.sources, &schemas.diagnostics);
+    }
+    report.diagnostics(&program.sources, &program.diagnostics);
+    program
 }
 
 /// `check`.
 pub fn check(sources: &Sources, report: Reporter) -> Status {
-    if packets::are_meant(sources) {
-        return packets::check(sources, report);
-    }
-    let is_schema = |file: &String| is_schema(Path::new(file));
-    let (schemas, others): (Vec<String>, _) = sources.files.iter().cloned().partition(is_schema);
-    let is_text = |file: &String| {
-        let kind = FileKind::of(Path::new(file));
-        kind != Some(FileKind::Components)
-    };
-    let unused = unused_in_check(sources, others.iter().any(is_text), !schemas.is_empty());
-    if let Err(status) = outside::refuse(&unused, report) {
+    if let Err(status) = outside::refuse(&unused(sources, Kinds::of(&sources.files)), report) {
         return status;
     }
-    let mut fine = true;
-    if !schemas.is_empty() {
-        let files: Vec<PathBuf> = schemas.into_iter().map(PathBuf::from).collect();
-        fine = proto::check_schemas(&files, &sources.includes, report);
+    match load(sources, Relations::nothing_injected(), report).has_errors() {
+        true => Status::Failed,
+        false => Status::Fine,
     }
-    let (graphs, others) = packets::apart(&Sources { files: others, ..sources.clone() });
-    if let Some(graphs) = graphs {
-        fine &= matches!(packets::check(&graphs, report), Status::Fine);
-    }
-    if !others.files.is_empty() {
-        fine &= match components::are_meant(&others) {
-            true => components::load(&others, report).program.is_some(),
-            false => !has_errors(&load(&others, Relations::nothing_injected(), report).diagnostics),
-        };
-    }
-    if fine { Status::Fine } else { Status::Failed }
 }
 
 /// `functions`.

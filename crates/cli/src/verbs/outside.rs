@@ -6,59 +6,27 @@ use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use signal_hook::consts::SIGHUP;
 use signal_hook::low_level::pipe;
 use tidemill::ask::{Asker, Whom};
 use tidemill::console::{Console, Form};
 use tidemill::keys::Token;
+use tidemill::run::Report;
 use tidemill::script;
 use tidemill::service::{Manager, Service};
 use tidemill::summary::{RuleTotals, Summary};
 use tidemill::tuples;
 use tidemill_event::{Os, User};
 use tidemill_overlog::fleet::{Extra, Seal};
-use tidemill_overlog::program::Compiled;
 use tidemill_relation::plan::Plan;
 use tidemill_relation::text::parse_pattern;
 use tidemill_stdx::diag::{Diagnostic, FileId, Sources as Texts, Span};
 
 use crate::Status;
-use crate::args::{Define, Keys, Sources, Tuples};
+use crate::args::{Define, Keys, Tuples};
 use crate::report::Reporter;
-use crate::verbs::Relations;
-use crate::verbs::interrupt::{Interrupt, OnTerminate};
-
-/// A program and what the command line says of it, ready to be started.
-pub struct Prelude {
-    /// The program.
-    pub program: Compiled,
-    /// The tuples of `--fact` and `--inject`.
-    pub extra: Vec<Extra>,
-    /// The wish to end.
-    pub interrupt: Interrupt,
-}
-
-/// Does what comes before a program starts; or says why it cannot.
-pub fn prelude(
-    unused: &[String],
-    sources: &Sources,
-    given: &Tuples,
-    relations: Relations,
-    on_terminate: OnTerminate,
-    report: Reporter,
-) -> Result<Prelude, Status> {
-    refuse(unused, report)?;
-    let program = super::load(sources, relations, report).program.ok_or(Status::Failed)?;
-    let extra = tuples(given, &program.plan, report)?;
-    let interrupt = Interrupt::new(on_terminate).and_then(|interrupt| {
-        interrupt.insist(report)?;
-        Ok(interrupt)
-    });
-    let interrupt = interrupt.map_err(|error| failed(report, &format!("no signals: {error}")))?;
-    Ok(Prelude { program, extra, interrupt })
-}
+use crate::verbs::{components, packets};
 
 /// The relations whose tuples the command line or a script inserts. What is wrong with either is
 /// reported when they are read.
@@ -79,10 +47,10 @@ pub fn refuse(unused: &[String], report: Reporter) -> Result<(), Status> {
 }
 
 /// Becomes readable with each SIGHUP.
-pub fn hang_ups() -> io::Result<Arc<UnixStream>> {
+pub fn hang_ups() -> io::Result<UnixStream> {
     let (stream, write) = UnixStream::pair()?;
     pipe::register(SIGHUP, write)?;
-    Ok(Arc::new(stream))
+    Ok(stream)
 }
 
 /// Reads the files of keys, if there are any.
@@ -119,7 +87,7 @@ pub fn failed(report: Reporter, message: &str) -> Status {
 }
 
 /// The tuples of `--fact` and `--inject`, in that order.
-fn tuples(given: &Tuples, plan: &Plan, report: Reporter) -> Result<Vec<Extra>, Status> {
+pub fn tuples(given: &Tuples, plan: &Plan, report: Reporter) -> Result<Vec<Extra>, Status> {
     let facts = given.fact.iter().map(|text| ("--fact", text));
     let injected = given.inject.iter().map(|text| ("--inject", text));
     let mut extra = Vec::new();
@@ -166,7 +134,21 @@ pub fn console(form: Form, report: Reporter) -> Console {
 }
 
 /// Prints what `--stats` asks for.
-pub fn print_stats(summary: &Summary, report: Reporter) {
+pub fn print_stats(ended: &Report, report: Reporter) {
+    let mut text = ended.nodes.as_ref().map_or(String::new(), node_stats);
+    text.push_str(&ended.components.as_ref().map_or(String::new(), components::stats));
+    text.push_str(&ended.packets.as_ref().map_or(String::new(), packets::stats));
+    // Components alone count what they use themselves.
+    let own = ended.components.as_ref().filter(|_| ended.nodes.is_none());
+    if let Some(bytes) = own.map(|own| own.peak_bytes).or_else(peak_memory_bytes) {
+        text.push_str(&format!("peak memory: {bytes} bytes\n"));
+    }
+    // If standard error is gone there is nobody to tell.
+    let _ = report.notes().write_all(text.as_bytes());
+}
+
+/// Nodes, rules, turns and tables, a line each.
+fn node_stats(summary: &Summary) -> String {
     let RuleTotals { rules, fired, derived, failed } = summary.rules;
     let mut text = format!("nodes: {} created, {} alive\n", summary.nodes, summary.alive);
     text.push_str(&format!("rules: {rules}, {fired} fired, {derived} tuples derived"));
@@ -174,11 +156,7 @@ pub fn print_stats(summary: &Summary, report: Reporter) {
     for (table, rows) in &summary.tables {
         text.push_str(&format!("{table}: {rows} rows\n"));
     }
-    if let Some(bytes) = peak_memory_bytes() {
-        text.push_str(&format!("peak memory: {bytes} bytes\n"));
-    }
-    // If standard error is gone there is nobody to tell.
-    let _ = report.notes().write_all(text.as_bytes());
+    text
 }
 
 /// The most memory that this process has had in use, as the kernel counts it.

@@ -1,21 +1,27 @@
 //! `run`.
 
 use std::io::{self, ErrorKind};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 
 use tidemill::console::Form;
 use tidemill::keys::KeyFiles;
-use tidemill::run::{self, Exposed, Exposure, Listen, RunOptions};
+use tidemill::program::{FileKind, Kinds};
+use tidemill::run::{
+    ComponentOptions, Exposed, Exposure, Input, Listen, NodeOptions, PacketOptions, Report, Reread,
+    RunOptions,
+};
 use tidemill::service::Service;
+use tidemill_overlog::fleet::Extra;
 use tidemill_overlog::net::mail;
 use tidemill_stat::Registry;
 
-use super::Relations;
-use super::interrupt::OnTerminate;
-use super::outside::{self, Prelude, console};
-use super::packets;
+use super::components::{self, end_at_once, most_of_memory};
+use super::interrupt::{Interrupt, OnTerminate};
+use super::outside::{self, console};
+use super::{Relations, packets};
 use crate::Status;
-use crate::args::{Fabric, RunArgs, unused};
+use crate::args::{Fabric, RunArgs, Sources, unused};
 use crate::output::explain_failure;
 use crate::report::Reporter;
 
@@ -24,47 +30,75 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
     if args.perf_map {
         tidemill_jit::name_all_for_perf();
     }
-    if packets::are_meant(&args.sources) {
-        return packets::run(args, report);
+    match start(args, report) {
+        Ok(status) | Err(status) => status,
     }
-    if super::components::are_meant(&args.sources) {
-        return super::components::run(args, report);
-    }
-    let unused = unused(&args);
+}
+
+fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
+    let kinds = Kinds::of(&args.sources.files);
+    refuse(&args, kinds, report)?;
     // Nodes that the command numbers are asked and told things later, by their addresses.
     let injected = args.nodes.is_none().then(|| outside::injected(&args.tuples, None));
     let relations = Relations { exports: args.export.clone(), injected };
-    let prelude = outside::prelude(
-        &unused,
-        &args.sources,
-        &args.tuples,
-        relations,
-        OnTerminate::Drain,
-        report,
-    );
-    let prelude = match prelude {
-        Ok(prelude) => prelude,
-        Err(status) => return status,
+    let program = super::load(&args.sources, relations, report);
+    if program.has_errors() {
+        return Err(Status::Failed);
+    }
+    let has_rules = kinds.has(FileKind::Rules);
+    let extra = match &program.rules.program {
+        Some(rules) => outside::tuples(&args.tuples, &rules.plan, report)?,
+        None => Vec::new(),
     };
-    let Prelude { program, extra, interrupt } = prelude;
-    let seal = match outside::seal(&args.keys, report) {
-        Ok(seal) => seal,
-        Err(status) => return status,
-    };
-    let token = match outside::token(args.token_file.as_ref(), report) {
-        Ok(token) => token,
-        Err(status) => return status,
-    };
-    let service = match outside::service(args.user, report) {
-        Ok(service) => service,
-        Err(status) => return status,
-    };
-    let reload = match args.keys.key.is_some().then(outside::hang_ups).transpose() {
-        Ok(reload) => reload,
-        Err(error) => return outside::failed(report, &format!("no signals: {error}")),
-    };
-    let default = RunOptions::default();
-    let options = RunOptions {
+    let no_signals = |error: io::Error| outside::failed(report, &format!("no signals: {error}"));
+    let on_terminate = if has_rules { OnTerminate::Drain } else { OnTerminate::End };
+    let interrupt = Interrupt::new(on_terminate).map_err(no_signals)?;
+    if has_rules {
+        interrupt.insist(report).map_err(no_signals)?;
+    }
+    let (json, stats) = (args.engine.json, args.engine.stats);
+    let is_watched = args.no_checkpoints;
+    let options = options(args, extra, &interrupt, report)?;
+    check_reach(&options.nodes, has_rules, report)?;
+    let form = if json { Form::Json } else { Form::Text };
+    let console = console(form, report);
+    // What a run that is ended at once has written must be out.
+    let ran = program.run(options, if is_watched { console.eager() } else { console });
+    interrupt.over();
+    let ended = ran.map_err(|message| outside::failed(report, &message))?;
+    Ok(finish(ended, stats, report))
+}
+
+/// Refuses options that have nothing to act on, and programs that do not run.
+fn refuse(args: &RunArgs, kinds: Kinds, report: Reporter) -> Result<(), Status> {
+    outside::refuse(&unused(args, kinds), report)?;
+    if args.seed.is_some() && args.workers.is_some_and(|count| count > 1) {
+        let line = "--workers has no effect here: a run with a seed is on one loop";
+        outside::refuse(&[line.to_owned()], report)?;
+    }
+    let is_idle = kinds.has(FileKind::Schemas) && kinds.iter().count() == 1;
+    match is_idle {
+        true => Err(outside::failed(report, "the program has schemas only: nothing in it runs")),
+        false => Ok(()),
+    }
+}
+
+/// What the command line says of all parts of the program.
+fn options(
+    args: RunArgs,
+    extra: Vec<Extra>,
+    interrupt: &Interrupt,
+    report: Reporter,
+) -> Result<RunOptions, Status> {
+    let no_signals = |error: io::Error| outside::failed(report, &format!("no signals: {error}"));
+    let service = outside::service(args.user, report)?;
+    let seal = outside::seal(&args.keys, report)?;
+    let token = outside::token(args.token_file.as_ref(), report)?;
+    let reread = reread(&args.sources, report);
+    let can_reload = reread.is_some() || args.keys.key.is_some();
+    let reload = can_reload.then(outside::hang_ups).transpose().map_err(no_signals)?;
+    let default = NodeOptions::default();
+    let nodes = NodeOptions {
         listen: match (args.listen, args.nodes) {
             (Some(address), _) => Listen::Address(address),
             (None, Some(count)) => Listen::Nodes(count),
@@ -72,54 +106,102 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         },
         address: args.address,
         exposure: if args.open { Exposure::Accepted } else { Exposure::Refused },
-        end_ns: args.end,
-        seed: args.seed,
         fabric: match args.fabric.unwrap_or(Fabric::Udp) {
             Fabric::Udp => mail::Fabric::Udp,
             Fabric::Reliable => mail::Fabric::Reliable,
             Fabric::Tcp => mail::Fabric::Tcp,
         },
         seal,
+        token,
+        key_files: args.keys.key.map(|key| KeyFiles { key, peers: args.keys.peers }),
         landmark: outside::landmark(&args.sources.defines),
         extra,
         turn_tuples_max: args.engine.turn_limit,
-        stop: Some(interrupt.stream.as_raw_fd()),
+        ..default
+    };
+    let components = ComponentOptions {
+        engine: components::engine(args.engine.engine),
+        memory_max: args.memory.or_else(most_of_memory),
+        stack_max: args.stack,
+        root: args.root,
+        workers: args.workers,
+        no_checkpoints: args.no_checkpoints,
+        overdue: args.no_checkpoints.then_some(end_at_once),
+        png: args.png,
+        arguments: args.arguments,
+        input: io::stdin().as_fd().try_clone_to_owned().map_or(Input::None, Input::Descriptor),
+        ..ComponentOptions::default()
+    };
+    let packets = PacketOptions {
+        engine: packets::kind(args.engine.engine),
+        busy_wait: args.busy_wait,
+        reread,
+    };
+    let stop = interrupt.stream.try_clone().map_err(no_signals)?;
+    let drain = interrupt.drain.as_ref().map(|drain| drain.try_clone());
+    Ok(RunOptions {
+        end_ns: args.end,
+        seed: args.seed,
+        stop: Some(OwnedFd::from(stop)),
         stop_flag: Some(interrupt.asked.clone()),
-        token,
-        drain: interrupt.drain.as_ref().map(AsRawFd::as_raw_fd),
-        key_files: args.keys.key.map(|key| KeyFiles { key, peers: args.keys.peers }),
+        drain: drain.transpose().map_err(no_signals)?.map(OwnedFd::from),
         reload,
         registry: registry(&service, report),
         service,
-        ..default
-    };
-    match options.check_reach() {
+        nodes,
+        components,
+        packets,
+        ..RunOptions::default()
+    })
+}
+
+/// What reads the packet graph of a program again, if it has one.
+fn reread(sources: &Sources, report: Reporter) -> Option<Reread> {
+    let is_graph = |file: &&String| FileKind::of(Path::new(file)) == Some(FileKind::Packets);
+    let files: Vec<String> = sources.files.iter().filter(is_graph).cloned().collect();
+    if files.is_empty() {
+        return None;
+    }
+    let sources = Sources { files, ..sources.clone() };
+    Some(Box::new(move || {
+        let graph = super::load(&sources, Relations::default(), report).packets;
+        if graph.is_none() {
+            report.error("the old graph goes on");
+        }
+        graph
+    }))
+}
+
+fn check_reach(nodes: &NodeOptions, has_rules: bool, report: Reporter) -> Result<(), Status> {
+    if !has_rules {
+        return Ok(());
+    }
+    match nodes.check_reach() {
         Ok(Exposed::No) => {}
         Ok(Exposed::Yes) => report.warn("everyone who reaches this node can change what it holds"),
         Err(message) => {
             report.error(&message);
-            return Status::Usage;
+            return Err(Status::Usage);
         }
     }
-    let form = if args.engine.json { Form::Json } else { Form::Text };
-    let ran = run::run(program, options, console(form, report));
-    interrupt.over();
-    match ran {
-        Err(message) => outside::failed(report, &message),
-        Ok(ended) => {
-            let closed = |error: &io::Error| error.kind() == ErrorKind::BrokenPipe;
-            if !ended.failure.as_ref().is_some_and(closed) {
-                report.summary(&ended.summary);
-            }
-            if args.engine.stats {
-                outside::print_stats(&ended.summary, report);
-            }
-            match ended.failure {
-                _ if !ended.is_well() => Status::Failed,
-                None => Status::Fine,
-                Some(failure) => explain_failure(&failure),
-            }
-        }
+    Ok(())
+}
+
+/// Reports what a run amounts to.
+pub fn finish(ended: Report, stats: bool, report: Reporter) -> Status {
+    let closed = |error: &io::Error| error.kind() == ErrorKind::BrokenPipe;
+    if let Some(summary) = &ended.nodes
+        && !ended.failure.as_ref().is_some_and(closed)
+    {
+        report.summary(summary);
+    }
+    if stats {
+        outside::print_stats(&ended, report);
+    }
+    match ended.failure {
+        _ if !ended.is_well() => Status::Failed,
+        None => Status::Fine,
+        Some(failure) => explain_failure(&failure),
     }
 }
 

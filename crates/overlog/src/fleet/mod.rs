@@ -27,7 +27,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use tidemill_event::{Endpoint, Handlers, Interest, Loop, Owner, TimerId, WatchId};
-use tidemill_relation::Value;
+use tidemill_relation::plan::RelationId;
+use tidemill_relation::{TupleBuf, Value};
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
@@ -53,6 +54,12 @@ pub trait World: Sized + 'static {
     /// Called after each turn of a node, to look at what it did or to stop the loop.
     fn turned(&mut self, events: &mut Loop<Self>) {
         let _ = events;
+    }
+
+    /// Takes the event tuples of a turn that its program [crosses](crate::node::Program::cross), in
+    /// order, after the commit.
+    fn crossed(&mut self, events: &mut Loop<Self>, node: NodeId, tuples: &TupleBuf<RelationId>) {
+        let _ = (events, node, tuples);
     }
 
     /// Takes a message that answers an asker of [`ask`], an encoded
@@ -208,7 +215,7 @@ pub struct Fleet {
 #[derive(Clone, Debug)]
 pub struct Extra {
     /// Its relation.
-    pub relation: tidemill_relation::plan::RelationId,
+    pub relation: RelationId,
     /// Its columns, without registers.
     pub columns: Vec<tidemill_relation::expr::Expr>,
     /// The column that says where it lies.
@@ -310,6 +317,11 @@ impl Fleet {
     /// A living node.
     pub fn node(&self, id: NodeId) -> Option<&Node> {
         self.slots.get(id.0 as usize)?.alive.as_ref().map(|alive| &alive.node)
+    }
+
+    /// What a node is called.
+    pub fn address(&self, id: NodeId) -> Option<&str> {
+        self.slots.get(id.0 as usize).map(|slot| slot.identity.address.as_str())
     }
 
     /// A living node's mail, for its counters.

@@ -78,9 +78,13 @@ fn finish<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) 
     let Some((alive, observer)) = world.fleet().alive(id, life) else { return };
     let follows = alive.node.finish(observer);
     alive.hand_over(now_ns);
+    let crossings = alive.node.take_crossings();
     schedule(world, events, id, life, follows);
     timers::post(world, events, id, life);
     timers::arm_expiry(world, events, id, life);
     timers::arm_release(world, events, id, life);
+    if !crossings.is_empty() {
+        world.crossed(events, id, &crossings);
+    }
     world.turned(events);
 }

@@ -65,6 +65,8 @@ pub struct Program {
     watching: Watching,
     /// Relations that become events of their own when their rows change, or are watched.
     observed: Vec<RelationId>,
+    /// By relation: its event tuples are also for the world outside the fleet.
+    crossing: Vec<bool>,
     post: Arc<Post>,
     registry: Arc<Registry>,
 }
@@ -108,7 +110,16 @@ impl Program {
         );
         let schema = post.schema();
         say!(Debug, "plan", "{} relations travel, as {:016x}", schema.len(), schema.program());
-        Ok(Program { compiled, dispatch, watching, observed, post, registry })
+        let crossing = vec![false; compiled.plan.relations.len()];
+        Ok(Program { compiled, dispatch, watching, observed, crossing, post, registry })
+    }
+
+    /// Hands the event tuples of a relation to [`World::crossed`](crate::fleet::World::crossed)
+    /// too.
+    pub fn cross(&mut self, relation: RelationId) {
+        if let Some(crosses) = self.crossing.get_mut(relation.index()) {
+            *crosses = true;
+        }
     }
 
     /// The messages in which its tuples travel.

@@ -76,6 +76,8 @@ pub(super) struct Turn {
     pub(super) changes: TupleBuf<Derived>,
     /// Tuples for other nodes in the order of derivation.
     pub(super) sends: TupleBuf<Send>,
+    /// Event tuples for the world outside the fleet in the order in which they were taken.
+    pub(super) crossings: TupleBuf<RelationId>,
     expiry: bool,
 }
 
@@ -397,6 +399,9 @@ impl Node {
                     let stage = Stage::Received;
                     observer.violated(self.sighting(relation, stage, rule, &columns));
                 }
+                if program.crossing[relation.index()] {
+                    self.turn.crossings.push(relation, &columns);
+                }
                 let strands = &program.dispatch.events[relation.index()];
                 self.run_strands(strands, relation, &columns, observer);
                 for &stage in &program.dispatch.stages[relation.index()] {
@@ -491,6 +496,11 @@ impl Node {
         }
         self.turn.changes = changes;
         self.turn.changes.clear();
+    }
+
+    /// The event tuples of the turn that are also for the world outside the fleet.
+    pub fn take_crossings(&mut self) -> TupleBuf<RelationId> {
+        std::mem::take(&mut self.turn.crossings)
     }
 
     fn expire(&mut self) {

@@ -1,6 +1,8 @@
 //! Packets to and from links, for what runs beside the graph on the same loop.
 
 use super::{Engine, NoSuchPort};
+use crate::app::Direction;
+use crate::graph::LinkSpec;
 use crate::packet::Packet;
 
 impl Engine {
@@ -31,6 +33,39 @@ impl Engine {
             .filter(|(link, _)| link.to.app == app && link.to.port == port)
             .map(|(_, slot)| slot.link.ring());
         rings.find_map(|ring| ring.receive_before(ring.written()))
+    }
+
+    /// The links to an app, or from it, with the names of its ports: positions that hold until the
+    /// graph changes.
+    pub fn links_of(&self, app: &str, direction: Direction) -> Vec<(usize, String)> {
+        let Some(app) = self.graph.find(app) else { return Vec::new() };
+        let end = |link: &LinkSpec| match direction {
+            Direction::Input => link.to.clone(),
+            Direction::Output => link.from.clone(),
+        };
+        let ends = self.graph.links.iter().map(end).enumerate();
+        ends.filter(|(_, end)| end.app == app).map(|(at, end)| (at, end.port)).collect()
+    }
+
+    /// Takes the next packet from a link whose app takes none itself.
+    pub fn take_link(&mut self, link: usize) -> Option<Packet> {
+        let ring = self.links.get(link)?.link.ring();
+        ring.receive_before(ring.written())
+    }
+
+    /// Puts a packet on a link, as if the app before it had sent it; the link drops what it has no
+    /// room for. The driver must be woken too: see [`drive::wake`](crate::drive::wake).
+    ///
+    /// # Errors
+    /// There is no such link; the packet comes back.
+    pub fn send_link(&mut self, link: usize, packet: Packet) -> Result<(), NoSuchPort> {
+        match self.links.get(link) {
+            Some(slot) => {
+                slot.link.ring().send(packet);
+                Ok(())
+            }
+            None => Err(NoSuchPort(packet)),
+        }
     }
 
     /// Whether the graph has an app of this name and type.

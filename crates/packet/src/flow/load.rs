@@ -36,6 +36,8 @@ pub struct Loaded {
     pub graph: Option<Graph>,
     /// What was found, errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
+    /// Where the apps of the graph are declared, in its order.
+    pub apps: Vec<Span>,
 }
 
 /// Loads the files of one graph. Whatever is wrong is a diagnostic.
@@ -112,6 +114,8 @@ struct Loader<'l> {
     found: Vec<Diagnostic>,
     open: Vec<PathBuf>,
     files: usize,
+    /// The first file.
+    first: Option<FileId>,
 }
 
 impl<'l> Loader<'l> {
@@ -132,6 +136,7 @@ impl<'l> Loader<'l> {
             found: Vec::new(),
             open: Vec::new(),
             files: 0,
+            first: None,
         }
     }
 
@@ -139,6 +144,7 @@ impl<'l> Loader<'l> {
         self.files += 1;
         let is_large = text.len() > FILE_BYTES_MAX;
         let file = self.sources.add(name, if is_large { String::new() } else { text });
+        self.first.get_or_insert(file);
         if is_large {
             let span = Span { file, start: 0, end: 0 };
             self.found.push(Diagnostic::error("file-too-large", span, "the file is too large"));
@@ -233,12 +239,12 @@ impl<'l> Loader<'l> {
         let problems = problems.filter(|problem| is_whole || STANDS.contains(&problem.code));
         self.found.extend(problems.map(|problem| report(problem, &places)));
         if graph.apps.is_empty() && !has_errors(&self.found) {
-            let span = Span { file: FileId(0), start: 0, end: 0 };
+            let span = Span { file: self.first.unwrap_or(FileId(0)), start: 0, end: 0 };
             let empty = Diagnostic::warning("empty-graph", span, "there are no apps");
             self.found.push(empty);
         }
         let graph = (!has_errors(&self.found)).then_some(graph);
-        Loaded { graph, diagnostics: self.found }
+        Loaded { graph, diagnostics: self.found, apps: places.apps }
     }
 
     fn declare(

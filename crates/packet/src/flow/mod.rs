@@ -31,3 +31,4 @@ mod similar;
 
 pub use fmt::format;
 pub use load::{Loaded, Options, load, load_text};
+pub use similar::similar;

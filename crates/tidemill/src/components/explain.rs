@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use tidemill_cl::compile::{Checkpoints, Choices, compile};
-use tidemill_cl::ir::{ComponentId, Instruction, InterfaceId, Program};
+use tidemill_cl::ir::{self, ComponentId, Instruction, InterfaceId};
 use tidemill_stdx::id::Id;
 
-use super::load::Loaded;
 use crate::graph::{Edge, EdgeKind, Graph, Node, NodeKind};
+use crate::program::Program;
 
 /// Which component makes which, and which interfaces they offer and require: components in the
 /// order of the program, then interfaces.
-pub fn graph(program: &Program) -> Graph {
+pub fn graph(program: &ir::Program) -> Graph {
     let components = program.components.iter().map(|component| Node {
         kind: NodeKind::Component,
         name: component.name.clone(),
@@ -42,7 +42,7 @@ pub fn graph(program: &Program) -> Graph {
 }
 
 /// The types of components that the code of a component makes.
-fn made_by(program: &Program, id: ComponentId) -> impl Iterator<Item = ComponentId> {
+fn made_by(program: &ir::Program, id: ComponentId) -> impl Iterator<Item = ComponentId> {
     let own = program.functions.iter().filter(move |function| function.component == id);
     let instructions =
         own.flat_map(|function| &function.blocks).flat_map(|block| &block.instructions);
@@ -57,10 +57,11 @@ fn made_by(program: &Program, id: ComponentId) -> impl Iterator<Item = Component
 ///
 /// # Errors
 /// If the program has errors, or no code can be made for this machine.
-pub fn listing(loaded: &Loaded) -> Result<String, String> {
-    let program = loaded.program.as_ref().ok_or("the program has errors")?;
+pub fn listing(program: &Program) -> Result<String, String> {
+    let components = &program.components;
+    let ir = components.program.as_ref().ok_or("the program has errors")?;
     let choices = Choices { checkpoints: Checkpoints::Flag, several: false, listing: true };
-    let compiled = compile(program, &loaded.sources, loaded.files, &choices)
+    let compiled = compile(ir, &program.sources, components.files, &choices)
         .map_err(|error| format!("no code can be made: {error}"))?;
     let mut text = String::new();
     for (_, id) in &compiled.functions {
@@ -77,8 +78,8 @@ pub fn listing(loaded: &Loaded) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::components::load_text;
     use crate::graph::text;
+    use crate::program::LoadOptions;
 
     const PROGRAM: &str = "
         INTERFACE Greet; IN Hello OUT Welcome END Greet;
@@ -90,10 +91,14 @@ mod tests {
           BEGIN NEW(g); g!Hello; g?Welcome
         END Main;";
 
+    fn load() -> Program {
+        Program::of_text("greet.com", PROGRAM, &LoadOptions::default())
+    }
+
     #[test]
     fn the_graph_has_who_makes_offers_and_requires() {
-        let loaded = load_text("greet.com", PROGRAM);
-        let graph = graph(loaded.program.as_ref().expect("no errors"));
+        let program = load();
+        let graph = graph(program.components.program.as_ref().expect("no errors"));
         let expected = "\
 component Greeter
   offers interface Greet
@@ -108,7 +113,7 @@ system SystemTime
 
     #[test]
     fn every_function_is_listed() {
-        let listing = listing(&load_text("greet.com", PROGRAM)).expect("code");
+        let listing = listing(&load()).expect("code");
         for function in ["Greeter.Greet", "Main.BEGIN"] {
             assert!(listing.matches(function).count() >= 2, "{listing}");
         }

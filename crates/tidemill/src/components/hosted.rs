@@ -8,16 +8,17 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use tidemill_event::{Loop, Outcome, Sim, Time};
+use tidemill_proc::arm;
 use tidemill_proc::console::{Console, Lines, Sink};
 use tidemill_proc::fault::{Ended, Fault, Reports};
-use tidemill_proc::{Home, arm};
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
-use super::load::Loaded;
 use super::report::{deadlock_text, fault_text};
-use super::run::{Clock, Prepared, RunOptions, Set, World};
 use super::system::{packets, ports::Ports};
+use crate::machine::{Machine, components, silent_journal};
+use crate::program::Program;
+use crate::run::{Clock, RunOptions};
 
 /// What this file says at most.
 const CEILING: Level = Level::Info;
@@ -40,8 +41,8 @@ pub(crate) enum State {
 
 /// A program that runs when it is told to.
 pub(crate) struct Hosted {
-    world: World,
-    lp: Loop<World>,
+    machine: Machine,
+    lp: Loop<Machine>,
     said: Rc<RefCell<Said>>,
     has_begun: bool,
 }
@@ -118,33 +119,37 @@ impl Hosted {
     /// # Errors
     /// The program has errors, or cannot be run here.
     pub(crate) fn new(
-        loaded: &Loaded,
+        program: &Program,
         name: &str,
         seed: u64,
         options: RunOptions,
     ) -> Result<Hosted, String> {
-        let options = RunOptions { seed: Some(seed), clock: Clock::Virtual, ..options };
-        let prepared = Prepared::new(loaded, options)?;
+        let mut options = RunOptions { seed: Some(seed), clock: Clock::Virtual, ..options };
+        let program = components::compiled(program, &mut options)?;
+        let program = program.ok_or("the program has errors")?;
         let said = Rc::new(RefCell::new(Said::default()));
-        let (name, files) = (name.to_owned(), prepared.files().to_vec());
-        let console = Console::new(
-            Box::new(Logged { name: name.clone(), line: Vec::new() }),
-            Lines::Together,
-        );
+        let (name, files) = (name.to_owned(), program.files.clone());
+        let logged = Logged { name: name.clone(), line: Vec::new() };
+        let console = Console::new(Box::new(logged), Lines::Together);
         let reports = Box::new(Reporter { name, files, said: said.clone() });
-        let Set { mut world, lp, .. } = prepared.set(Box::new(Sim::new(seed)), reports, console)?;
-        world.systems.lead_to_ports();
-        Ok(Hosted { world, lp, said, has_begun: false })
+        let outputs = components::Outputs { console, reports };
+        let mut host = Box::new(Sim::new(seed));
+        let journal = silent_journal();
+        let machine =
+            components::machine(Some(program), &mut options, &mut *host, outputs, journal)?;
+        let mut hosted = Hosted { machine, lp: Loop::new(host), said, has_begun: false };
+        hosted.machine.systems.lead_to_ports();
+        Ok(hosted)
     }
 
     /// What Packets leads to.
     pub(crate) fn ports(&mut self) -> Option<&mut Ports> {
-        self.world.systems.ports()
+        self.machine.systems.ports()
     }
 
     /// Whether the program has opened an input.
     pub(crate) fn has_opened(&self, input: usize) -> bool {
-        self.world.systems.has_opened(input)
+        self.machine.systems.has_opened(input)
     }
 
     /// How many components have failed.
@@ -154,13 +159,13 @@ impl Hosted {
 
     /// Runs what is due by `now`, for about so many steps at most. Not after it is over.
     pub(crate) fn run(&mut self, now: Time, steps: u64) -> State {
-        let Hosted { world, lp, has_begun, .. } = self;
-        if !std::mem::replace(has_begun, true) && world.runner().worker().start().is_ok() {
-            arm(world, lp);
+        let Hosted { machine, lp, has_begun, .. } = self;
+        if !std::mem::replace(has_begun, true) && machine.runner.worker().start().is_ok() {
+            arm(machine, lp);
         }
-        packets::deliver_all(world, lp);
-        let outcome = lp.run_within(world, now, steps);
-        match (world.runner.worker().ended(), outcome) {
+        packets::deliver_all(machine, lp);
+        let outcome = lp.run_within(machine, now, steps);
+        match (machine.runner.worker().ended(), outcome) {
             (Some(Ended::Finished | Ended::Halted), _) => State::Over,
             (Some(ended), _) => {
                 let said = self.said.borrow_mut().end.take();

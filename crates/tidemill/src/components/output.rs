@@ -4,36 +4,33 @@
 //! closed pipe, a full disk) is kept, and somebody is *called*: a byte in a pipe that the loop
 //! watches, for a program that only writes comes to no other point where it could be asked.
 
-use std::cell::RefCell;
-use std::io::{self, PipeWriter, Write};
-use std::rc::Rc;
+use std::io::{PipeWriter, Write};
 
 use tidemill_proc::console::Sink;
 
-/// Why output could not be written, if so.
-pub(super) type Failure = Rc<RefCell<Option<io::Error>>>;
+use crate::journal::SharedJournal;
 
-/// The sink of a program's output.
-pub(super) struct Tap {
-    to: Box<dyn Write>,
-    failure: Failure,
+/// The sink of a program's output: the data of its run.
+pub(crate) struct Tap {
+    to: SharedJournal,
     bell: PipeWriter,
 }
 
 impl Tap {
-    /// Writes to `to`; after a failure a byte is written to `bell`, too.
-    pub(super) fn new(to: Box<dyn Write>, failure: Failure, bell: PipeWriter) -> Tap {
-        Tap { to, failure, bell }
+    /// Writes to the console of `to`; after a failure a byte is written to `bell`, too.
+    pub(crate) fn new(to: SharedJournal, bell: PipeWriter) -> Tap {
+        Tap { to, bell }
     }
 }
 
 impl Sink for Tap {
     fn write(&mut self, bytes: &[u8]) {
-        if self.failure.borrow().is_some() {
+        let mut journal = self.to.get_mut();
+        if journal.console.has_failed() {
             return;
         }
-        if let Err(error) = self.to.write_all(bytes).and_then(|()| self.to.flush()) {
-            *self.failure.borrow_mut() = Some(error);
+        journal.console.write(bytes);
+        if journal.console.has_failed() {
             // If it cannot be rung the run ends when the program does.
             let _ = self.bell.write_all(&[1]);
         }

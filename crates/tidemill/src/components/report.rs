@@ -1,35 +1,25 @@
 //! Faults in the form that users and scripts read:
 //! `FILE:LINE:COLUMN: fault[CODE]: REASON (COMPONENT/PATH, PROCESS)`.
 
-use std::cell::RefCell;
-use std::io::Write;
-use std::rc::Rc;
-
 use tidemill_proc::fault::{Fault, Reports};
 
-/// Where faults and notes are written, at once.
-pub(super) type Notes = Rc<RefCell<Box<dyn Write>>>;
+use crate::journal::SharedJournal;
 
-/// Writes a line of notes. If nobody reads them there is nobody to tell.
-pub(super) fn note(notes: &Notes, line: &str) {
-    let mut notes = notes.borrow_mut();
-    let _ = notes.write_all(format!("{line}\n").as_bytes()).and_then(|()| notes.flush());
-}
-
-/// Writes reports.
-pub(super) struct Reporter {
+/// Writes reports as notes.
+pub(crate) struct Reporter {
     /// Names of the source files.
-    pub(super) files: Vec<String>,
-    pub(super) notes: Notes,
+    pub(crate) files: Vec<String>,
+    pub(crate) journal: SharedJournal,
 }
 
 impl Reports for Reporter {
     fn fault(&mut self, fault: &Fault) {
-        note(&self.notes, &fault_text(&self.files, fault));
+        self.journal.get_mut().console.note(fault_text(&self.files, fault));
     }
 
     fn deadlock(&mut self, waiting: u64, some: &[String]) {
-        note(&self.notes, &format!("tidemill: {}", deadlock_text(waiting, some)));
+        let text = deadlock_text(waiting, some);
+        self.journal.get_mut().console.note(format_args!("tidemill: {text}"));
     }
 }
 

@@ -15,14 +15,14 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 const GRACE: Duration = Duration::from_millis(60);
 
 /// Watches until it is dropped.
-pub(super) struct Watchdog {
+pub(crate) struct Watchdog {
     done: Option<PipeWriter>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watchdog {
     /// Watches a run that shall end when `stop` can be read, or nanoseconds from now.
-    pub(super) fn start(
+    pub(crate) fn start(
         stop: Option<&OwnedFd>,
         end_ns: Option<u64>,
         overdue: fn(),

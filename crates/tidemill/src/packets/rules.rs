@@ -3,15 +3,17 @@
 //! ```text
 //! packet in  ->  packet(@NODE, Input, Bytes)  ->  rules  ->  send(@NODE, Output, Bytes)  ->  out
 //! ```
-//! The app holds one node of a program of rules, on a loop of its own whose clock is that of the
+//! Without a `file` the rules are those of the program that the graph belongs to: the app is a
+//! border (`machine/borders.rs`), and does nothing itself. With a `file` it has rules of its own.
+//! It holds one node then of a program of rules, on a loop of its own whose clock is that of the
 //! packet engine: it stands still during a breath, and timers of the program fire at ticks. So a
 //! run with a seed repeats. Input and output are names of ports, which are those of the apps at
 //! the other end. The node has no network; all it hears and says are packets.
 //!
 //! ```
-//! use tidemill::packets::{self, RunOptions};
-//! use tidemill_packet::flow;
-//! use tidemill_stdx::diag::Sources;
+//! use tidemill::console::Console;
+//! use tidemill::program::{LoadOptions, Program};
+//! use tidemill::run::RunOptions;
 //!
 //! let file = std::env::temp_dir().join(format!("tidemill-rules-{}.olg", std::process::id()));
 //! std::fs::write(&file, "r1 send(@N, \"end\", Bytes) :- packet(@N, \"src\", Bytes).")?;
@@ -20,13 +22,10 @@
 //!      src -> rules -> end",
 //!     file.display()
 //! );
-//! let catalogue = packets::catalogue();
-//! let mut sources = Sources::new();
-//! let loaded =
-//!     flow::load_text("a.flow", &text, &flow::Options::default(), &catalogue, &mut sources);
-//! let graph = loaded.graph.ok_or("the graph is right")?;
-//! let ended = packets::run(graph, RunOptions::default(), Box::new(|note| eprintln!("{note}")))?;
-//! assert_eq!(ended.links[1].1.rx_packets, 3);
+//! let program = Program::of_text("a.flow", &text, &LoadOptions::default());
+//! let report = program.run(RunOptions::default(), Console::silent())?;
+//! let packets = report.packets.ok_or("no graph")?;
+//! assert_eq!(packets.links[1].1.rx_packets, 3);
 //! # std::fs::remove_file(&file)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -43,15 +42,11 @@ use tidemill_overlog::fleet::{self, Fleet, NodeId, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Event, Identity, Observer, Program, Sighting, Stages};
 use tidemill_overlog::program::{Compiled, Watch};
-use tidemill_packet::app::{App, Fault, Io, Ports, Reconfigured, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Ports, Progress, Reconfigured, Start, Wrong};
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, Value};
 
-use crate::load::{LoadOptions, load};
-
-/// The events of packets that come, and of those to be sent.
-const PACKET: &str = "packet";
-const SEND: &str = "send";
+use crate::program::{LoadOptions, Program as Loaded};
 
 /// Location, port, bytes.
 const COLUMNS: usize = 3;
@@ -60,25 +55,33 @@ const COLUMNS: usize = 3;
 const ADDRESS: &str = "n0:1";
 
 tidemill_packet::declare! {
-    /// Hands packets to a program of rules as events `packet(@N, Input, Bytes)`, and sends what it
-    /// derives as `send(@N, Output, Bytes)`. Ports are called after the apps at the other end.
+    /// Hands packets to rules as events `packet(@N, Input, Bytes)`, and sends what they derive as
+    /// `send(@N, Output, Bytes)`. Ports are called after the apps at the other end.
+    ///
+    /// Without `file` these are the rules of the program: while their node has half as many events
+    /// waiting as it takes from here, packets wait on the links. With `file` the app has a node of
+    /// its own, without a network.
     ///
     /// Derived packets for outputs that are not there are dropped as `no_output`, those that are
     /// no bytes as `no_bytes`.
     app Rules {
         config RulesConfig {
-            /// The program, a file of rules.
-            file: String,
-            /// How often its timers are looked at, in milliseconds.
+            /// A file of rules of its own; without it, the rules of the program.
+            file: String = String::new(),
+            /// The event that a packet is.
+            event: String = "packet".to_owned(),
+            /// The event that sends a packet.
+            verdict: String = "send".to_owned(),
+            /// How often timers of rules of its own are looked at, in milliseconds.
             tick_ms: u64 = 10,
         }
         ports {
             /// Packets for the rules.
-            input: Input(Push, Many),
+            input: Input(Pull, Many),
             /// Packets of the rules.
             output: Output(Push, Many),
         }
-        traits { }
+        traits { pulls }
     }
 }
 
@@ -98,11 +101,14 @@ struct Heard {
 }
 
 /// Listens to the node.
-struct Listener(Rc<RefCell<Heard>>);
+struct Listener {
+    verdict: String,
+    heard: Rc<RefCell<Heard>>,
+}
 
 impl Observer for Listener {
     fn sighted(&mut self, sighting: Sighting<'_>) {
-        if sighting.relation != SEND {
+        if sighting.relation != self.verdict {
             return;
         }
         let sent = match sighting.columns {
@@ -112,18 +118,18 @@ impl Observer for Listener {
             [_, Value::Str(_), _] => Err("no_bytes"),
             _ => Err("no_output"),
         };
-        self.0.borrow_mut().sent.push_back(sent);
+        self.heard.borrow_mut().sent.push_back(sent);
     }
 
     fn violated(&mut self, sighting: Sighting<'_>) {
-        let mut heard = self.0.borrow_mut();
+        let mut heard = self.heard.borrow_mut();
         let columns: Vec<String> = sighting.columns.iter().map(Value::to_string).collect();
         heard.troubles += 1;
         heard.trouble = Some(format!("{}({})", sighting.relation, columns.join(", ")));
     }
 
     fn rule_failed(&mut self, _: &str, _: &str, _: &str, _: &str) {
-        self.0.borrow_mut().troubles += 1;
+        self.heard.borrow_mut().troubles += 1;
     }
 }
 
@@ -137,15 +143,22 @@ impl World for Alone {
 }
 
 /// See [`Rules::declaration`](tidemill_packet::app::Declared::declaration).
-pub struct Rules {
-    file: String,
+pub enum Rules {
+    /// Those of the program: the machine takes packets from the links, and puts them there.
+    Border,
+    /// Rules of its own.
+    Own(Box<OwnNode>),
+}
+
+/// A node with rules of its own, its loop, and what it says.
+pub struct OwnNode {
+    config: RulesConfig,
     world: Alone,
     events: Loop<Alone>,
     node: NodeId,
     packet: RelationId,
     heard: Rc<RefCell<Heard>>,
     started_ns: u64,
-    tick: Duration,
     inputs: Vec<String>,
     outputs: Vec<String>,
     taken: u64,
@@ -161,31 +174,85 @@ impl App for Rules {
     }
 
     fn new(config: RulesConfig, start: &mut Start) -> Result<Rules, Fault> {
+        match config.file.is_empty() {
+            true => Ok(Rules::Border),
+            false => Ok(Rules::Own(Box::new(OwnNode::new(config, start)?))),
+        }
+    }
+
+    /// Another clock for the same program leaves its tables as they are.
+    fn reconfigure(&mut self, config: RulesConfig) -> Reconfigured {
+        match self {
+            Rules::Border if config.file.is_empty() => Reconfigured::Kept,
+            Rules::Own(own) if own.has_rules_of(&config) => {
+                own.config = config;
+                Reconfigured::Kept
+            }
+            _ => Reconfigured::Restart,
+        }
+    }
+
+    fn linked(&mut self, ports: &Ports<'_>) {
+        if let Rules::Own(own) = self {
+            (own.inputs, own.outputs) = (ports.inputs.to_vec(), ports.outputs.to_vec());
+        }
+    }
+
+    fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
+        if let Rules::Own(own) = self {
+            own.take(io);
+            own.run(io)?;
+        }
+        Ok(Progress::Asleep)
+    }
+
+    fn tick_every(&self) -> Option<Duration> {
+        match self {
+            Rules::Border => None,
+            Rules::Own(own) => Some(Duration::from_millis(own.config.tick_ms)),
+        }
+    }
+
+    fn tick(&mut self, io: &mut Io) -> Result<(), Fault> {
+        match self {
+            Rules::Border => Ok(()),
+            Rules::Own(own) => own.run(io),
+        }
+    }
+
+    fn report(&self) -> Vec<(&'static str, u64)> {
+        let Rules::Own(own) = self else { return Vec::new() };
+        let troubles = own.heard.borrow().troubles;
+        vec![("packets_taken", own.taken), ("packets_sent", own.sent), ("troubles", troubles)]
+    }
+}
+
+impl OwnNode {
+    fn new(config: RulesConfig, start: &mut Start) -> Result<OwnNode, Fault> {
         let mut compiled = program(&config.file)?;
-        let packet = find(&compiled, &config.file, PACKET)?;
-        let relation = find(&compiled, &config.file, SEND)?;
+        let packet = find(&compiled, &config.file, &config.event)?;
+        let relation = find(&compiled, &config.file, &config.verdict)?;
         let stages = Stages::parse("c").unwrap_or(Stages::ALL);
         compiled.watches.retain(|watch| watch.relation != relation);
         compiled.watches.push(Watch { relation, stages });
         let program = Arc::new(Program::new(compiled).map_err(Fault::new)?);
         let seed = start.rng().next_u64();
         let heard = Rc::new(RefCell::new(Heard::default()));
-        let observer = Box::new(Listener(heard.clone()));
+        let observer = Box::new(Listener { verdict: config.verdict.clone(), heard: heard.clone() });
         let mut world = Alone(Fleet::new(program, Fabric::Udp, seed, observer));
         let mut events = Loop::new(Box::new(Sim::new(seed)));
         let address = ADDRESS.to_owned();
         let identity = Identity { address: address.clone(), index: 0, count: 1, landmark: address };
         let endpoint = events.host().bind(ADDRESS)?;
         let node = fleet::start(&mut world, &mut events, endpoint, identity)?;
-        Ok(Rules {
-            file: config.file,
+        Ok(OwnNode {
+            config,
             world,
             events,
             node,
             packet,
             heard,
             started_ns: start.now_ns(),
-            tick: Duration::from_millis(config.tick_ms),
             inputs: Vec::new(),
             outputs: Vec::new(),
             taken: 0,
@@ -193,20 +260,14 @@ impl App for Rules {
         })
     }
 
-    /// Another clock for the same program leaves its tables as they are.
-    fn reconfigure(&mut self, config: RulesConfig) -> Reconfigured {
-        if config.file != self.file {
-            return Reconfigured::Restart;
-        }
-        self.tick = Duration::from_millis(config.tick_ms);
-        Reconfigured::Kept
+    /// Whether another config means the same rules.
+    fn has_rules_of(&self, config: &RulesConfig) -> bool {
+        let RulesConfig { file, event, verdict, .. } = &self.config;
+        (file, event, verdict) == (&config.file, &config.event, &config.verdict)
     }
 
-    fn linked(&mut self, ports: &Ports<'_>) {
-        (self.inputs, self.outputs) = (ports.inputs.to_vec(), ports.outputs.to_vec());
-    }
-
-    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+    /// Takes what has come.
+    fn take(&mut self, io: &mut Io) {
         for input in 0..io.inputs() {
             while let Some(packet) = io.receive(input) {
                 let port = self.inputs.get(input).map_or("", String::as_str);
@@ -221,24 +282,8 @@ impl App for Rules {
                 }
             }
         }
-        self.run(io)
     }
 
-    fn tick_every(&self) -> Option<Duration> {
-        Some(self.tick)
-    }
-
-    fn tick(&mut self, io: &mut Io) -> Result<(), Fault> {
-        self.run(io)
-    }
-
-    fn report(&self) -> Vec<(&'static str, u64)> {
-        let troubles = self.heard.borrow().troubles;
-        vec![("packets_taken", self.taken), ("packets_sent", self.sent), ("troubles", troubles)]
-    }
-}
-
-impl Rules {
     /// Lets the node do all that is due, and sends what came of it.
     fn run(&mut self, io: &mut Io) -> Result<(), Fault> {
         let now = Time(io.now_ns().saturating_sub(self.started_ns));
@@ -271,8 +316,8 @@ impl Rules {
 
 /// The program of a file.
 fn program(file: &str) -> Result<Compiled, Fault> {
-    let loaded = load(&[PathBuf::from(file)], &LoadOptions::default());
-    loaded.program.ok_or_else(|| {
+    let loaded = Loaded::load(&[PathBuf::from(file)], &LoadOptions::default());
+    loaded.rules.program.ok_or_else(|| {
         let found = loaded.diagnostics.iter().map(|one| loaded.sources.render(one));
         Fault::new(found.collect::<String>().trim_end().to_owned())
     })

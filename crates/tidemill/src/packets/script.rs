@@ -9,9 +9,9 @@
 //! program that never rests slows the others down but does not stop them.
 //!
 //! ```
-//! use tidemill::packets::{self, RunOptions};
-//! use tidemill_packet::flow;
-//! use tidemill_stdx::diag::Sources;
+//! use tidemill::console::Console;
+//! use tidemill::program::{LoadOptions, Program};
+//! use tidemill::run::RunOptions;
 //!
 //! let file = std::env::temp_dir().join(format!("tidemill-script-{}.com", std::process::id()));
 //! std::fs::write(&file, "COMPONENT Pass REQUIRES Packets; VARIABLE p: TEXT; sent: BOOLEAN;
@@ -25,13 +25,10 @@
 //!      src -> script -> end",
 //!     file.display()
 //! );
-//! let catalogue = packets::catalogue();
-//! let mut sources = Sources::new();
-//! let loaded =
-//!     flow::load_text("a.flow", &text, &flow::Options::default(), &catalogue, &mut sources);
-//! let graph = loaded.graph.ok_or("the graph is right")?;
-//! let ended = packets::run(graph, RunOptions::default(), Box::new(|note| eprintln!("{note}")))?;
-//! assert_eq!(ended.links[1].1.rx_packets, 3);
+//! let program = Program::of_text("a.flow", &text, &LoadOptions::default());
+//! let report = program.run(RunOptions::default(), Console::silent())?;
+//! let packets = report.packets.ok_or("no graph")?;
+//! assert_eq!(packets.links[1].1.rx_packets, 3);
 //! # std::fs::remove_file(&file)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -43,7 +40,8 @@ use tidemill_packet::app::{App, Fault, Io, Ports, Progress, Start, Wrong};
 
 use crate::components::hosted::{Hosted, State};
 use crate::components::system::ports::Outgoing;
-use crate::components::{self, RunOptions};
+use crate::program::{FileKind, LoadOptions, Program};
+use crate::run::{ComponentOptions, RunOptions};
 
 /// Packets of one input that a breath takes: few enough that a program which sends some for each
 /// does not fill its links.
@@ -113,19 +111,23 @@ impl App for Script {
     }
 
     fn new(config: ScriptConfig, start: &mut Start) -> Result<Script, Fault> {
-        let loaded = components::load(&[PathBuf::from(&config.file)]);
-        if loaded.program.is_none() {
-            let found = loaded.diagnostics.iter().map(|one| loaded.sources.render(one));
+        let program = Program::load(&[PathBuf::from(&config.file)], &LoadOptions::default());
+        if program.has_errors() {
+            let found = program.diagnostics.iter().map(|one| program.sources.render(one));
             return Err(Fault::new(found.collect::<String>().trim_end().to_owned()));
         }
-        let options = RunOptions {
+        if !program.kinds.has(FileKind::Components) {
+            return Err(Fault::new(format!("{}: the file has no components", config.file)));
+        }
+        let components = ComponentOptions {
             memory_max: Some(config.memory_mb.saturating_mul(MB)),
             root: Some(PathBuf::from(config.root)),
             arguments: config.arguments,
-            ..RunOptions::default()
+            ..ComponentOptions::default()
         };
+        let options = RunOptions { components, ..RunOptions::default() };
         let seed = start.rng().next_u64();
-        let program = Hosted::new(&loaded, start.name(), seed, options).map_err(Fault::new)?;
+        let program = Hosted::new(&program, start.name(), seed, options).map_err(Fault::new)?;
         Ok(Script {
             program,
             started_ns: start.now_ns(),

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use tidemill::load::{LoadOptions, load_text};
+use tidemill::program::{LoadOptions, Program};
 use tidemill::script::{Cue, bind, parse};
 use tidemill_overlog::node::Identity;
 use tidemill_overlog::program::Compiled;
@@ -17,7 +17,7 @@ const PROGRAM: &str = "
 ";
 
 static LOADED: LazyLock<Compiled> = LazyLock::new(|| {
-    load_text("p.olg", PROGRAM, &LoadOptions::default()).program.expect("a right program")
+    Program::of_text("p.olg", PROGRAM, &LoadOptions::default()).rules.program.expect("right")
 });
 
 /// Panics if `input`, taken as a script, makes something do so.

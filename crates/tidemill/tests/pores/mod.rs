@@ -6,14 +6,11 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use tidemill::components::run::{Engine, Prepared};
-use tidemill::components::{RunOptions, Streams, load_text};
-use tidemill::packets;
-use tidemill::tape::Tape;
-use tidemill_packet::flow;
+use tidemill::program::{LoadOptions, Program};
+use tidemill::run::{ComponentOptions, Engine, RunOptions};
+use tidemill::tape::taped;
 use tidemill_pore::uring::Uring;
 use tidemill_pore::xenstore::server::{Server, Settings};
-use tidemill_stdx::diag::Sources;
 
 const XENSTORE: &str = include_str!("../../../../apps/drivers/xenstore.com");
 const FILE: &str = include_str!("../../../../apps/drivers/file.com");
@@ -51,26 +48,24 @@ fn run_in(
     arguments: &[&str],
     engine: Engine,
 ) -> (String, String) {
-    let packets = graph.map(|text| {
-        let (options, catalogue) = (flow::Options::default(), packets::catalogue());
-        let found = flow::load_text("a.flow", text, &options, &catalogue, &mut Sources::new());
-        found.graph.expect("a graph")
-    });
-    let loaded = load_text("test.com", &parts.join("\n"));
-    let wrong: String = loaded.diagnostics.iter().map(|one| loaded.sources.render(one)).collect();
-    assert!(loaded.program.is_some(), "{wrong}");
-    let options = RunOptions {
+    let text = parts.join("\n");
+    let texts: Vec<(&str, &str)> = [("test.com", text.as_str())]
+        .into_iter()
+        .chain(graph.map(|text| ("a.flow", text)))
+        .collect();
+    let program = Program::of_texts(&texts, &LoadOptions::default());
+    let wrong: String = program.diagnostics.iter().map(|one| program.sources.render(one)).collect();
+    assert!(!program.has_errors(), "{wrong}");
+    let components = ComponentOptions {
         engine,
         root: Some(folder.to_owned()),
         arguments: arguments.iter().map(|&one| one.to_owned()).collect(),
-        packets,
-        end_ns: Some(60_000_000_000),
-        ..RunOptions::default()
+        ..ComponentOptions::default()
     };
-    let (data, notes) = (Tape::default(), Tape::default());
-    let (out, err) = (Box::new(data.clone()), Box::new(notes.clone()));
-    let prepared = Prepared::new(&loaded, options).expect("it can be run");
-    prepared.run(Streams { data: out, notes: err, is_watched: false }).expect("it runs");
+    let end_ns = Some(60_000_000_000);
+    let options = RunOptions { end_ns, components, ..RunOptions::default() };
+    let (console, data, notes) = taped();
+    program.run(options, console).expect("it runs");
     (data.text(), notes.text())
 }
 

@@ -3,11 +3,11 @@
 use tidemill_event::Loop;
 use tidemill_proc::{Communication, Values};
 
-use super::{World, integer, text};
+use super::{Machine, integer, text};
 
 pub(super) fn serve(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     from: Communication,
     message: &str,
     values: &Values,

@@ -15,7 +15,7 @@ use tidemill_event::{Loop, Owner};
 use tidemill_proc::{Communication, Values, arm};
 
 use super::confined::{Purpose, Root};
-use super::{World, integer, text};
+use super::{Machine, integer, text};
 
 /// Bytes read or written at once.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -81,8 +81,8 @@ impl Files {
 }
 
 pub(super) fn serve(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     from: Communication,
     message: &str,
     values: &Values,
@@ -132,12 +132,12 @@ pub(super) fn serve(
 }
 
 /// Writes the next piece of a large text.
-fn go_on(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+fn go_on(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let files = &mut world.systems.files;
     let owner = *files.owner.get_or_insert_with(|| lp.owner("files"));
     let Some(open) = files.open.get_mut(&from) else { return };
     if open.write_piece() {
-        let next = move |world: &mut World, lp: &mut Loop<World>| go_on(world, lp, from);
+        let next = move |world: &mut Machine, lp: &mut Loop<Machine>| go_on(world, lp, from);
         if lp.event(owner, next).is_ok() {
             return;
         }

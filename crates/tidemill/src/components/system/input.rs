@@ -11,8 +11,8 @@ use rustix::io::Errno;
 use tidemill_event::{Handlers, Interest, Loop, WatchId};
 use tidemill_proc::Communication;
 
-use super::{World, integer, text};
-use crate::components::run::Input;
+use super::{Machine, integer, text};
+use crate::run::Input;
 
 /// Bytes read at once.
 const READ_BYTES: usize = 1 << 16;
@@ -90,7 +90,12 @@ impl Reader {
     }
 }
 
-pub(super) fn serve(world: &mut World, lp: &mut Loop<World>, from: Communication, message: &str) {
+pub(super) fn serve(
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
+    from: Communication,
+    message: &str,
+) {
     let wanted = match message {
         "ReadByte" => Wanted::Byte,
         "ReadLine" => Wanted::Line,
@@ -100,13 +105,13 @@ pub(super) fn serve(world: &mut World, lp: &mut Loop<World>, from: Communication
     advance(world, lp);
 }
 
-pub(super) fn finished(world: &mut World, lp: &mut Loop<World>, communication: Communication) {
+pub(super) fn finished(world: &mut Machine, lp: &mut Loop<Machine>, communication: Communication) {
     world.systems.input.waiting.retain(|waiting| waiting.0 != communication);
     advance(world, lp);
 }
 
 /// Hands out what is there, and has the rest brought.
-fn advance(world: &mut World, lp: &mut Loop<World>) {
+fn advance(world: &mut Machine, lp: &mut Loop<Machine>) {
     while let Some(&(to, wanted)) = world.systems.input.waiting.front() {
         let Some(found) = world.systems.input.take(wanted) else {
             if watch(world, lp) {
@@ -131,18 +136,18 @@ fn advance(world: &mut World, lp: &mut Loop<World>) {
 }
 
 /// Has the loop tell when something can be read; false if it cannot.
-fn watch(world: &mut World, lp: &mut Loop<World>) -> bool {
+fn watch(world: &mut Machine, lp: &mut Loop<Machine>) -> bool {
     let reader = &mut world.systems.input;
     if reader.watch.is_some() {
         return true;
     }
     let Input::Descriptor(descriptor) = &reader.input else { return false };
     let handlers = Handlers::new()
-        .read(|world: &mut World, lp: &mut Loop<World>, _| {
+        .read(|world: &mut Machine, lp: &mut Loop<Machine>, _| {
             world.systems.input.read();
             advance(world, lp);
         })
-        .error(|world: &mut World, lp: &mut Loop<World>, watch, _| {
+        .error(|world: &mut Machine, lp: &mut Loop<Machine>, watch, _| {
             // What was written before the other side went can still be read.
             lp.unwatch(watch);
             world.systems.input.watch = None;

@@ -1,7 +1,7 @@
 //! The components that the system offers to the entry component.
 //!
 //! Clients send them messages as to any component. What arrives is a request ([`serve`]); it is
-//! answered at once, or when a timer or a descriptor of the loop allows it ([`World::answer`]).
+//! answered at once, or when a timer or a descriptor of the loop allows it ([`Machine::answer`]).
 //! None of them blocks the loop, and nothing that a program asks for makes one fail.
 //!
 //! | part | interface |
@@ -22,7 +22,7 @@ mod files;
 mod glyphs;
 mod input;
 mod network;
-pub(super) mod packets;
+pub(crate) mod packets;
 mod pore;
 pub(crate) mod ports;
 mod time;
@@ -37,11 +37,12 @@ use tidemill_proc::layout::Worker;
 use tidemill_proc::program::Program;
 use tidemill_proc::{Communication, CommunicationMap, Refused, Request, Value, arm};
 
-use super::run::{RunOptions, World};
+use crate::machine::Machine;
+use crate::run::ComponentOptions;
 
 /// A system component; its number is what requests come with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum System {
+pub(crate) enum System {
     Time,
     Files,
     View,
@@ -82,7 +83,7 @@ impl System {
 }
 
 /// All system components of a run.
-pub(super) struct Systems {
+pub(crate) struct Systems {
     /// The messages of each, in the order that the program numbers them.
     messages: [Vec<String>; System::ALL.len()],
     /// Communications that are open, with their system component.
@@ -101,7 +102,10 @@ pub(super) struct Systems {
 
 impl Systems {
     /// What a program needs of them. A folder that cannot be opened matters to who uses files.
-    pub(super) fn new(program: &Program, options: &mut RunOptions) -> Result<Systems, String> {
+    pub(crate) fn new(
+        program: &Program,
+        options: &mut ComponentOptions,
+    ) -> Result<Systems, String> {
         let messages: [Vec<String>; _] = System::ALL.map(|system| {
             let known = program.interfaces.iter().find(|it| it.name == system.interface());
             let messages = known.map(|it| it.messages.iter().map(|one| one.name.clone()).collect());
@@ -131,59 +135,54 @@ impl Systems {
             network: network::Network::default(),
             pores,
             outlets: xenstore::Outlets::new(sockets),
-            packets: packets::Packets::new(options.packets.take()),
+            packets: packets::Packets::default(),
         })
     }
 
     /// Offers all of them to the entry component.
-    pub(super) fn offer(&self, worker: &mut Worker) {
+    pub(crate) fn offer(&self, worker: &mut Worker) {
         for system in System::ALL {
             worker.offer(system.interface(), system as u32);
         }
     }
 
     /// Has Packets lead to the ports of an app; the program has not begun.
-    pub(super) fn lead_to_ports(&mut self) {
+    pub(crate) fn lead_to_ports(&mut self) {
         self.packets.lead_to_ports();
     }
 
     /// The ports that Packets leads to.
-    pub(super) fn ports(&mut self) -> Option<&mut ports::Ports> {
+    pub(crate) fn ports(&mut self) -> Option<&mut ports::Ports> {
         self.packets.ports()
     }
 
     /// Whether the program has opened an input of these.
-    pub(super) fn has_opened(&self, input: usize) -> bool {
+    pub(crate) fn has_opened(&self, input: usize) -> bool {
         self.packets.is_open(input)
     }
 
     /// The communications that are open.
-    pub(super) fn communications(&self) -> impl Iterator<Item = Communication> {
+    pub(crate) fn communications(&self) -> impl Iterator<Item = Communication> {
         self.open.iter().map(|(name, _)| name)
     }
 
     /// Whether the network has still to take what was sent.
-    pub(super) fn has_unsent(&self) -> bool {
+    pub(crate) fn has_unsent(&self) -> bool {
         self.network.has_unsent()
     }
 
     /// Frames that the kernel dropped before a pore could read them.
-    pub(super) fn pore_drops(&mut self) -> u64 {
+    pub(crate) fn pore_drops(&mut self) -> u64 {
         self.pores.dropped()
     }
 
-    /// Ends the packet graph, and says what came of it, if there was one.
-    pub(super) fn stop_packets(&mut self) -> Option<crate::packets::Ended> {
-        self.packets.stop()
-    }
-
     /// What went wrong behind the backs of the clients: files that could not be written.
-    pub(super) fn problems(&mut self) -> Vec<String> {
+    pub(crate) fn problems(&mut self) -> Vec<String> {
         self.files.take_problems()
     }
 
     /// Writes the picture.
-    pub(super) fn write_png(&self, path: &Path) -> std::io::Result<()> {
+    pub(crate) fn write_png(&self, path: &Path) -> std::io::Result<()> {
         self.view.write_png(path)
     }
 }
@@ -202,7 +201,7 @@ fn lent(bytes: &[u8]) -> Value<'_> {
 }
 
 /// Serves one request.
-pub(super) fn serve(world: &mut World, lp: &mut Loop<World>, request: Request) {
+pub(crate) fn serve(world: &mut Machine, lp: &mut Loop<Machine>, request: Request) {
     let Request { communication, system, message, values } = request;
     let Some(&system) = System::ALL.get(system as usize) else { return };
     let Some(number) = message else {
@@ -230,7 +229,7 @@ pub(super) fn serve(world: &mut World, lp: &mut Loop<World>, request: Request) {
 }
 
 /// Nothing is ready: whether something comes that somebody waits for, within a short while.
-pub(super) fn look(world: &mut World, lp: &mut Loop<World>) -> bool {
+pub(crate) fn look(world: &mut Machine, lp: &mut Loop<Machine>) -> bool {
     world.systems.serving = true;
     let has_come = pore::look(world, lp);
     world.systems.serving = false;
@@ -238,7 +237,7 @@ pub(super) fn look(world: &mut World, lp: &mut Loop<World>) -> bool {
 }
 
 /// A client has finished, or its component is gone.
-pub(super) fn finished(world: &mut World, lp: &mut Loop<World>, communication: Communication) {
+pub(crate) fn finished(world: &mut Machine, lp: &mut Loop<Machine>, communication: Communication) {
     match world.systems.open.remove(communication) {
         Some(System::Files) => world.systems.files.close(communication),
         Some(System::View) => world.systems.view.finished(communication),
@@ -251,11 +250,11 @@ pub(super) fn finished(world: &mut World, lp: &mut Loop<World>, communication: C
     }
 }
 
-impl World {
+impl Machine {
     /// Answers a client. One that has gone meanwhile needs no answer.
     fn answer(
         &mut self,
-        lp: &mut Loop<World>,
+        lp: &mut Loop<Machine>,
         to: Communication,
         message: &str,
         values: &[Value<'_>],
@@ -268,7 +267,7 @@ impl World {
 
     fn answer_by_number(
         &mut self,
-        lp: &mut Loop<World>,
+        lp: &mut Loop<Machine>,
         to: Communication,
         number: u32,
         values: &[Value<'_>],

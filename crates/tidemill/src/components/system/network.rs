@@ -17,7 +17,7 @@ use std::io;
 use tidemill_event::{Endpoint, Handlers, Interest, Loop, WatchId};
 use tidemill_proc::{Communication, Value, Values, arm};
 
-use super::{World, integer, text};
+use super::{Machine, integer, text};
 
 /// Bytes received at once.
 const RECEIVE_BYTES: usize = 1 << 16;
@@ -67,8 +67,8 @@ impl Network {
 }
 
 pub(super) fn serve(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     from: Communication,
     message: &str,
     values: &Values,
@@ -140,8 +140,8 @@ impl Line {
 }
 
 fn listen(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     from: Communication,
     address: &[u8],
 ) -> io::Result<()> {
@@ -152,8 +152,8 @@ fn listen(
 }
 
 fn bind(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     from: Communication,
     address: &[u8],
 ) -> io::Result<()> {
@@ -165,8 +165,8 @@ fn bind(
 
 /// The answer comes when the connection is made, or cannot be.
 fn connect(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     from: Communication,
     address: &[u8],
 ) -> io::Result<()> {
@@ -178,7 +178,12 @@ fn connect(
     Ok(())
 }
 
-fn take(world: &mut World, lp: &mut Loop<World>, from: Communication, id: i64) -> io::Result<()> {
+fn take(
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
+    from: Communication,
+    id: i64,
+) -> io::Result<()> {
     let taken = world.systems.network.accepted.remove(&id);
     let (endpoint, peer) = taken.ok_or_else(|| {
         io::Error::new(io::ErrorKind::NotFound, format!("there is no accepted connection {id}"))
@@ -188,14 +193,14 @@ fn take(world: &mut World, lp: &mut Loop<World>, from: Communication, id: i64) -
 }
 
 /// Tells a client that it has something, and under which address.
-fn open(world: &mut World, lp: &mut Loop<World>, from: Communication, line: Line) {
+fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, line: Line) {
     let address = line.peer.clone();
     world.systems.network.lines.insert(from, line);
     world.answer(lp, from, "Opened", &[text(address)]);
 }
 
 /// Goes on with what a client asked for, as far as it can be done now.
-fn advance(world: &mut World, lp: &mut Loop<World>, from: Communication, asked: &str) {
+fn advance(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, asked: &str) {
     let Some(line) = world.systems.network.lines.get(&from) else { return };
     let (kind, endpoint) = (line.kind, line.endpoint);
     let answer = match (asked, kind) {
@@ -217,7 +222,7 @@ fn advance(world: &mut World, lp: &mut Loop<World>, from: Communication, asked: 
 
 type Answer = Option<(&'static str, Vec<Value<'static>>)>;
 
-fn accept(world: &mut World, lp: &mut Loop<World>, listener: Endpoint) -> Answer {
+fn accept(world: &mut Machine, lp: &mut Loop<Machine>, listener: Endpoint) -> Answer {
     let network = &mut world.systems.network;
     if network.accepted.len() >= ACCEPTED_MAX {
         return Some(("Accepted", vec![integer(0)]));
@@ -235,7 +240,7 @@ fn accept(world: &mut World, lp: &mut Loop<World>, listener: Endpoint) -> Answer
     }
 }
 
-fn receive(lp: &mut Loop<World>, line: &Line) -> Answer {
+fn receive(lp: &mut Loop<Machine>, line: &Line) -> Answer {
     if line.is_broken {
         return Some(("End", Vec::new()));
     }
@@ -250,7 +255,7 @@ fn receive(lp: &mut Loop<World>, line: &Line) -> Answer {
     }
 }
 
-fn receive_from(lp: &mut Loop<World>, port: Endpoint) -> Answer {
+fn receive_from(lp: &mut Loop<Machine>, port: Endpoint) -> Answer {
     let mut buffer = vec![0; RECEIVE_BYTES];
     loop {
         match lp.host().recv(port, &mut buffer) {
@@ -269,8 +274,8 @@ fn receive_from(lp: &mut Loop<World>, port: Endpoint) -> Answer {
 
 /// Best effort, as datagrams are.
 fn send_to(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     from: Communication,
     address: &[u8],
     bytes: &[u8],
@@ -284,7 +289,7 @@ fn send_to(
 }
 
 /// Sends what can be sent.
-fn push(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+fn push(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
     while !line.unsent.is_empty() && line.kind == Kind::Stream {
         match lp.host().write(line.endpoint, line.unsent.as_slices().0) {
@@ -305,7 +310,7 @@ fn push(world: &mut World, lp: &mut Loop<World>, from: Communication) {
 }
 
 /// Has a client wait that sends faster than its socket, and go on.
-fn restrain(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+fn restrain(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
     if !line.is_held_off && line.unsent.len() >= UNSENT_MAX {
         line.is_held_off = true;
@@ -318,14 +323,14 @@ fn restrain(world: &mut World, lp: &mut Loop<World>, from: Communication) {
 }
 
 /// A client has gone: what it opened is closed as soon as all is sent.
-pub(super) fn finished(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+pub(super) fn finished(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
     line.is_closing = true;
     line.is_asking = false;
     push(world, lp, from);
 }
 
-fn close(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+fn close(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(line) = world.systems.network.lines.remove(&from) else { return };
     if let Some((watch, _)) = line.watch {
         lp.unwatch(watch);
@@ -342,7 +347,7 @@ fn close(world: &mut World, lp: &mut Loop<World>, from: Communication) {
 }
 
 /// Has the loop tell what a line waits for.
-fn watch(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+fn watch(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
     let wanted = line.interest();
     match line.watch {
@@ -354,9 +359,11 @@ fn watch(world: &mut World, lp: &mut Loop<World>, from: Communication) {
         None if wanted == Interest::None => {}
         None => {
             let handlers = Handlers::new()
-                .read(move |world: &mut World, lp: &mut Loop<World>, _| ready(world, lp, from))
-                .write(move |world: &mut World, lp: &mut Loop<World>, _| writable(world, lp, from))
-                .error(move |world: &mut World, lp: &mut Loop<World>, _, error| {
+                .read(move |world: &mut Machine, lp: &mut Loop<Machine>, _| ready(world, lp, from))
+                .write(move |world: &mut Machine, lp: &mut Loop<Machine>, _| {
+                    writable(world, lp, from)
+                })
+                .error(move |world: &mut Machine, lp: &mut Loop<Machine>, _, error| {
                     trouble(world, lp, from, Some(error));
                 });
             match lp.watch(line.endpoint, wanted, handlers) {
@@ -367,7 +374,7 @@ fn watch(world: &mut World, lp: &mut Loop<World>, from: Communication) {
     }
 }
 
-fn ready(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+fn ready(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(line) = world.systems.network.lines.get(&from) else { return };
     if line.is_asking {
         let asked = match line.kind {
@@ -379,7 +386,7 @@ fn ready(world: &mut World, lp: &mut Loop<World>, from: Communication) {
     }
 }
 
-fn writable(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+fn writable(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
     if line.kind == Kind::Connecting {
         line.kind = Kind::Stream;
@@ -390,7 +397,12 @@ fn writable(world: &mut World, lp: &mut Loop<World>, from: Communication) {
 }
 
 /// What is watched has failed. What has arrived before can still be read.
-fn trouble(world: &mut World, lp: &mut Loop<World>, from: Communication, error: Option<io::Error>) {
+fn trouble(
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
+    from: Communication,
+    error: Option<io::Error>,
+) {
     let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
     if let Some((watch, _)) = line.watch.take() {
         lp.unwatch(watch);

@@ -12,18 +12,13 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use tidemill_event::Loop;
-use tidemill_packet::drive::{self, Driver};
-use tidemill_packet::engine::{Changes, Engine, Options, Rest};
-use tidemill_packet::graph::Graph;
+use tidemill_packet::drive;
+use tidemill_packet::engine::Engine;
 use tidemill_packet::packet::Packet;
 use tidemill_proc::{Communication, Value, Values};
-use tidemill_stat::Registry;
 
 use super::ports::Ports;
-use super::{World, lent, text};
-use crate::components::report::{self, Notes};
-use crate::components::run::RunOptions;
-use crate::packets::{Ended, Signal, kept, noted, reloaded};
+use super::{Machine, lent, text};
 
 /// Packets that wait for a client at one app.
 const QUEUED_MAX: usize = 1024;
@@ -42,14 +37,9 @@ struct Door {
     time_ns: Option<i64>,
 }
 
-/// The graph, and who uses it.
+/// Who uses the graph, or the ports of an app.
+#[derive(Default)]
 pub(super) struct Packets {
-    driver: Driver,
-    graph: Option<Graph>,
-    /// What replaces the graph, and when.
-    signal: Option<Signal>,
-    /// Where it is told what happens to apps.
-    notes: Option<Notes>,
     /// Where it leads to in place of a graph, if the program is an app itself.
     ports: Option<Ports>,
     doors: BTreeMap<String, Door>,
@@ -57,18 +47,6 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    pub(super) fn new(graph: Option<Graph>) -> Packets {
-        Packets {
-            driver: Driver::new(Engine::new(Options::default())),
-            graph,
-            signal: None,
-            notes: None,
-            ports: None,
-            doors: BTreeMap::new(),
-            clients: BTreeMap::new(),
-        }
-    }
-
     pub(super) fn lead_to_ports(&mut self) {
         self.ports = Some(Ports::default());
     }
@@ -84,94 +62,23 @@ impl Packets {
     }
 
     /// Why nobody can open this door.
-    fn check(&self, name: &str, (from, to): (&str, &str)) -> Result<(), String> {
+    fn check(&self, engine: &Engine, name: &str, (from, to): (&str, &str)) -> Result<(), String> {
         if let Some(ports) = &self.ports {
             return ports.check(from, to);
         }
-        if self.driver.engine.has_app(name, OUTSIDE) {
+        if engine.has_app(name, OUTSIDE) {
             return Ok(());
         }
-        match self.driver.engine.graph().apps.is_empty() {
+        match engine.graph().apps.is_empty() {
             true => Err("no packet graph runs beside the components".to_owned()),
             false => Err(format!("the packet graph has no `{name} :: {OUTSIDE}`")),
         }
     }
-
-    /// Ends the graph in order, and says what came of it, if there was one.
-    pub(super) fn stop(&mut self) -> Option<Ended> {
-        self.doors.clear();
-        let has_run = !self.driver.engine.graph().apps.is_empty();
-        let ended = has_run.then(|| Ended::of(&mut self.driver.engine));
-        self.tell_notes();
-        ended
-    }
-
-    fn tell_notes(&mut self) {
-        for note in self.driver.engine.take_notes() {
-            self.tell(&noted(&note));
-        }
-    }
-
-    fn tell(&self, text: &str) {
-        if let Some(notes) = &self.notes {
-            report::note(notes, &format!("tidemill: {text}"));
-        }
-    }
-}
-
-impl drive::World for World {
-    fn driver(&mut self) -> &mut Driver {
-        &mut self.systems.packets.driver
-    }
-
-    fn switched(&mut self, changes: &Changes) {
-        self.systems.packets.tell(&reloaded(changes));
-    }
-
-    fn breathed(&mut self, events: &mut Loop<World>, _: Rest) {
-        self.systems.packets.tell_notes();
-        deliver_all(self, events);
-    }
-}
-
-/// Starts the graph, if there is one.
-pub(in crate::components) fn start(
-    world: &mut World,
-    lp: &mut Loop<World>,
-    options: &mut RunOptions,
-    notes: &Notes,
-) -> Result<(), String> {
-    let Some(graph) = world.systems.packets.graph.take() else { return Ok(()) };
-    let seed = options.seed.unwrap_or_else(|| lp.random());
-    let registry = options.registry.clone().unwrap_or_else(Registry::in_memory);
-    let driver = Driver::new(Engine::new(Options {
-        kind: options.packet_engine,
-        seed,
-        registry,
-        ..Options::default()
-    }));
-    let packets = &mut world.systems.packets;
-    packets.driver = if options.busy_wait { driver.busy_wait() } else { driver };
-    packets.notes = Some(notes.clone());
-    packets.signal = options.signal.take();
-    drive::configure(world, lp, graph).map_err(|refused| refused.to_string())?;
-    let signal = world.systems.packets.signal.as_ref();
-    let watched = signal.map_or(Ok(()), |signal| signal.watch(lp, reload));
-    watched.map_err(|error| format!("cannot wait for signals: {error}"))
-}
-
-/// Goes on with the graph as it is now.
-fn reload(world: &mut World, lp: &mut Loop<World>) {
-    let signal = world.systems.packets.signal.as_mut();
-    let Some(graph) = signal.and_then(Signal::graph) else { return };
-    if let Err(refused) = drive::prepare(world, lp, graph) {
-        world.systems.packets.tell(&kept(&refused));
-    }
 }
 
 pub(super) fn serve(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     from: Communication,
     message: &str,
     values: &Values,
@@ -196,10 +103,10 @@ fn ends(name: &str) -> (&str, &str) {
     name.split_once("->").map_or((name, name), |(from, to)| (from.trim(), to.trim()))
 }
 
-fn open(world: &mut World, lp: &mut Loop<World>, from: Communication, name: &str) {
-    let packets = &mut world.systems.packets;
+fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, name: &str) {
+    let (packets, engine) = (&mut world.systems.packets, &world.driver.engine);
     let (source, target) = ends(name);
-    if let Err(reason) = packets.check(name, (source, target)) {
+    if let Err(reason) = packets.check(engine, name, (source, target)) {
         return world.answer(lp, from, "Failed", &[text(reason)]);
     }
     let door = packets.doors.entry(name.to_owned()).or_insert_with(|| Door {
@@ -215,8 +122,9 @@ fn open(world: &mut World, lp: &mut Loop<World>, from: Communication, name: &str
     world.answer(lp, from, "Opened", &[]);
 }
 
-fn send(world: &mut World, lp: &mut Loop<World>, from: Communication, bytes: &[u8]) {
-    let Packets { driver, ports, doors, clients, .. } = &mut world.systems.packets;
+fn send(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, bytes: &[u8]) {
+    let (Packets { ports, doors, clients }, driver) =
+        (&mut world.systems.packets, &mut world.driver);
     let door = clients.get(&from).and_then(|name| doors.get(name));
     let is_sent = door.is_some_and(|door| match ports {
         Some(ports) => ports.send(&door.to, bytes, door.time_ns),
@@ -233,7 +141,7 @@ fn send(world: &mut World, lp: &mut Loop<World>, from: Communication, bytes: &[u
 }
 
 /// Gives what has come for an app to those who wait at any door.
-pub(in crate::components) fn deliver_all(world: &mut World, lp: &mut Loop<World>) {
+pub(crate) fn deliver_all(world: &mut Machine, lp: &mut Loop<Machine>) {
     let names: Vec<String> = world.systems.packets.doors.keys().cloned().collect();
     for name in names {
         deliver(world, lp, &name);
@@ -241,8 +149,8 @@ pub(in crate::components) fn deliver_all(world: &mut World, lp: &mut Loop<World>
 }
 
 /// Takes what has come to an app, and gives it to those who wait.
-fn deliver(world: &mut World, lp: &mut Loop<World>, name: &str) {
-    let Packets { driver, ports, doors, .. } = &mut world.systems.packets;
+fn deliver(world: &mut Machine, lp: &mut Loop<Machine>, name: &str) {
+    let (Packets { ports, doors, .. }, driver) = (&mut world.systems.packets, &mut world.driver);
     let Some(door) = doors.get_mut(name) else { return };
     // Ports have queues of their own, which several doors may share.
     let most = if ports.is_some() { door.waiting.len() } else { QUEUED_MAX };
@@ -264,7 +172,7 @@ fn deliver(world: &mut World, lp: &mut Loop<World>, name: &str) {
 }
 
 /// A client has gone. What waits for the last of an app goes with it.
-pub(super) fn finished(world: &mut World, from: Communication) {
+pub(super) fn finished(world: &mut Machine, from: Communication) {
     let packets = &mut world.systems.packets;
     let Some(name) = packets.clients.remove(&from) else { return };
     let Some(door) = packets.doors.get_mut(&name) else { return };

@@ -5,13 +5,13 @@ use std::time::Duration;
 use tidemill_event::Loop;
 use tidemill_proc::{Communication, Values};
 
-use super::{World, integer};
+use super::{Machine, integer};
 
 const NS_PER_MS: i64 = 1_000_000;
 
 pub(super) fn serve(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     from: Communication,
     message: &str,
     values: &Values,
@@ -25,7 +25,7 @@ pub(super) fn serve(
             // A time that is past is over at once.
             let ms = u64::try_from(values.integer()).unwrap_or(0);
             let at = lp.host().now() + Duration::from_millis(ms);
-            lp.timer(at, move |world: &mut World, lp: &mut Loop<World>| {
+            lp.timer(at, move |world: &mut Machine, lp: &mut Loop<Machine>| {
                 world.answer(lp, from, "Passed", &[]);
             });
         }

@@ -13,7 +13,7 @@ use std::path::Path;
 use tidemill_event::Loop;
 use tidemill_proc::{Communication, Values};
 
-use super::{World, glyphs, integer};
+use super::{Machine, glyphs, integer};
 
 const WIDTH: usize = 1024;
 const HEIGHT: usize = 768;
@@ -126,8 +126,8 @@ impl View {
 }
 
 pub(super) fn serve(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     from: Communication,
     message: &str,
     values: &Values,

@@ -12,7 +12,7 @@ use tidemill_pore::xenstore::wire::Type;
 use tidemill_proc::{Communication, Values};
 
 use super::confined::Root;
-use super::{World, text};
+use super::{Machine, text};
 
 type Address = (Vec<u8>, Vec<u8>);
 
@@ -64,8 +64,8 @@ impl Outlets {
 }
 
 pub(super) fn serve(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     from: Communication,
     message: &str,
     values: &Values,
@@ -154,7 +154,7 @@ fn ask(outlet: &mut Outlet, message: &str, values: &Values) -> Result<Vec<u8>, F
 }
 
 /// Tells of the next event of a watch, now or when it comes.
-fn next(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+fn next(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let outlets = &mut world.systems.outlets;
     let Some(address) = outlets.clients.get(&from).cloned() else { return };
     let Some(shared) = outlets.shared.get_mut(&address) else { return };
@@ -172,18 +172,21 @@ fn next(world: &mut World, lp: &mut Loop<World>, from: Communication) {
     }
     if shared.watch.is_none() {
         let descriptor = shared.outlet.descriptor();
-        let handlers = Handlers::new().read(move |world: &mut World, lp: &mut Loop<World>, _| {
-            match world.systems.outlets.first_waiting(&address) {
+        let handlers =
+            Handlers::new().read(move |world: &mut Machine, lp: &mut Loop<Machine>, _| match world
+                .systems
+                .outlets
+                .first_waiting(&address)
+            {
                 Some(whom) => next(world, lp, whom),
                 None => quiet(world, lp, &address),
-            }
-        });
+            });
         shared.watch = lp.watch(descriptor, Interest::Read, handlers).ok();
     }
 }
 
 /// Nobody waits for events: they stay where they are.
-fn quiet(world: &mut World, lp: &mut Loop<World>, address: &Address) {
+fn quiet(world: &mut Machine, lp: &mut Loop<Machine>, address: &Address) {
     let shared = world.systems.outlets.shared.get_mut(address);
     if let Some(watch) = shared.and_then(|shared| shared.watch.take()) {
         lp.unwatch(watch);
@@ -191,7 +194,7 @@ fn quiet(world: &mut World, lp: &mut Loop<World>, address: &Address) {
 }
 
 /// A client has gone; the connection closes with the last.
-pub(super) fn finished(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+pub(super) fn finished(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let outlets = &mut world.systems.outlets;
     outlets.waiting.remove(&from);
     let Some(address) = outlets.clients.remove(&from) else { return };

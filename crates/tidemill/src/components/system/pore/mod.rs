@@ -26,7 +26,7 @@ use tidemill_pore::{Avail, Error, OwnerId, Pore, PoreId, Pores, Wants, Width};
 use tidemill_proc::{Communication, CommunicationMap, Refused, Value, Values};
 
 use super::confined::{Listener, Root};
-use super::{World, integer, lent, text};
+use super::{Machine, integer, lent, text};
 use messages::{Asked, Messages, Said};
 pub(super) use wake::look;
 
@@ -129,8 +129,8 @@ impl PoreSystem {
 }
 
 pub(super) fn serve(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     from: Communication,
     message: u32,
     values: &Values,
@@ -183,8 +183,8 @@ fn amount(values: &Values) -> usize {
 
 /// Answers at once. What is the client's own fault faults it.
 fn answer(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     from: Communication,
     (owner, id): (OwnerId, PoreId),
     asked: Asked,
@@ -299,13 +299,13 @@ fn or_nothing(outcome: Result<usize, Error>) -> Result<i64, Error> {
 }
 
 /// What the client asked for is its own mistake: it faults at its next use of the pore.
-fn fail(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+fn fail(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     finished(world, lp, from);
     world.systems.open.remove(from);
     world.runner.worker().fail(from);
 }
 
-fn hand_over(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+fn hand_over(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let system = &mut world.systems.pores;
     let Some((owner, pore)) = system.pore_of(from) else { return };
     let mut number = 0;
@@ -318,8 +318,8 @@ fn hand_over(world: &mut World, lp: &mut Loop<World>, from: Communication) {
 }
 
 fn take(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     from: Communication,
     number: i64,
 ) -> Result<open::Opened, Error> {
@@ -332,7 +332,7 @@ fn take(
 }
 
 /// A client has gone.
-pub(super) fn finished(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+pub(super) fn finished(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let system = &mut world.systems.pores;
     let Some(mut line) = system.lines.remove(from) else { return };
     unwatch(lp, &mut line);
@@ -340,7 +340,7 @@ pub(super) fn finished(world: &mut World, lp: &mut Loop<World>, from: Communicat
     system.pores.close_all_of(line.owner);
 }
 
-fn unwatch(lp: &mut Loop<World>, line: &mut Line) {
+fn unwatch(lp: &mut Loop<Machine>, line: &mut Line) {
     for watch in line.watches.drain(..) {
         lp.unwatch(watch);
     }
@@ -351,8 +351,8 @@ fn unwatch(lp: &mut Loop<World>, line: &mut Line) {
 
 /// Answers a client.
 fn say(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     to: Communication,
     said: Said,
     values: &[Value<'_>],
@@ -362,7 +362,7 @@ fn say(
 }
 
 /// Sends a client what it did not ask for just now; false if that is not its turn.
-fn send(world: &mut World, to: Communication, said: Said, values: &[Value<'_>]) -> bool {
+fn send(world: &mut Machine, to: Communication, said: Said, values: &[Value<'_>]) -> bool {
     let number = world.systems.pores.messages.number(said);
     !matches!(world.runner.worker().answer(to, number, values), Err(Refused::Protocol))
 }

@@ -24,7 +24,7 @@ use tidemill_proc::Communication;
 
 use super::super::confined::{Purpose, Root};
 use super::messages::Said;
-use super::{Line, Opening, World, integer, say, text, unwatch, wake};
+use super::{Line, Machine, Opening, integer, say, text, unwatch, wake};
 
 /// How far opening has come.
 pub(super) enum Opened {
@@ -35,8 +35,8 @@ pub(super) enum Opened {
 }
 
 pub(super) fn open(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     from: Communication,
     kind: &[u8],
     argument: &[u8],
@@ -97,8 +97,8 @@ fn listen(root: &Rc<Root>, argument: &[u8]) -> Result<Opening, Error> {
 
 /// Tells the client, if there is something to tell.
 pub(super) fn tell(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     to: Communication,
     opened: Result<Opened, Error>,
 ) {
@@ -114,8 +114,8 @@ pub(super) fn tell(
 
 /// Gives a client its pore, and has the loop watch it.
 pub(super) fn keep(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     from: Communication,
     owner: OwnerId,
     id: PoreId,
@@ -128,7 +128,11 @@ pub(super) fn keep(
 }
 
 /// The other side may have done its part.
-fn go_on(world: &mut World, lp: &mut Loop<World>, from: Communication) -> Result<Opened, Error> {
+fn go_on(
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
+    from: Communication,
+) -> Result<Opened, Error> {
     let Some(line) = world.systems.pores.lines.get_mut(from) else { return Ok(Opened::Later) };
     unwatch(lp, line);
     let pore = match line.opening.take() {
@@ -155,8 +159,8 @@ fn go_on(world: &mut World, lp: &mut Loop<World>, from: Communication) -> Result
 }
 
 fn wait(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     from: Communication,
     opening: Opening,
 ) -> Result<Opened, Error> {
@@ -164,13 +168,13 @@ fn wait(
         Opening::Listener(listener, ..) => listener.listener.as_raw_fd(),
         Opening::Rings(peer) | Opening::Page(peer) => UnixStream::as_raw_fd(peer),
     };
-    let come = move |world: &mut World, lp: &mut Loop<World>| {
+    let come = move |world: &mut Machine, lp: &mut Loop<Machine>| {
         let opened = go_on(world, lp, from);
         tell(world, lp, from, opened);
     };
     let handlers = Handlers::new()
-        .read(move |world: &mut World, lp: &mut Loop<World>, _| come(world, lp))
-        .error(move |world: &mut World, lp: &mut Loop<World>, _, error| {
+        .read(move |world: &mut Machine, lp: &mut Loop<Machine>, _| come(world, lp))
+        .error(move |world: &mut Machine, lp: &mut Loop<Machine>, _, error| {
             tell(world, lp, from, Err(error.into()));
         });
     let watch = lp.watch(fd, Interest::Read, handlers)?;

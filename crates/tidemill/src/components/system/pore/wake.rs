@@ -22,7 +22,7 @@ use tidemill_pore::{Error, Event, OwnerId, PoreId, Signal, Wants};
 use tidemill_proc::{Communication, arm as arm_worker};
 
 use super::messages::Said;
-use super::{PoreSystem, World, integer, lent, send, text};
+use super::{Machine, PoreSystem, integer, lent, send, text};
 
 /// So long a turn polls, or goes on with what is found: as long as the loop runs turns before it
 /// looks at its descriptors.
@@ -70,7 +70,7 @@ enum Polled {
     Over,
 }
 
-pub(super) fn ring(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+pub(super) fn ring(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let system = &mut world.systems.pores;
     let Some(line) = system.lines.get_mut(from) else { return };
     // Who polls has seen it; whether it still does is looked at when the turn ends.
@@ -94,8 +94,8 @@ fn ring_if_due(system: &mut PoreSystem, from: Communication) -> bool {
 
 /// Has an event sent, with so much that is read for it if anything is.
 pub(super) fn arm(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     from: Communication,
     wants: Wants,
     reads: Option<usize>,
@@ -115,7 +115,7 @@ pub(super) fn arm(
 }
 
 /// Changes what is watched of a descriptor that tells of more than rings.
-fn rest_of(world: &mut World, lp: &mut Loop<World>, from: Communication, interest: Interest) {
+fn rest_of(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, interest: Interest) {
     let line = world.systems.pores.lines.get(from);
     if let Some(ready) = line.and_then(|line| line.ready) {
         let _ = lp.modify(ready, interest);
@@ -123,7 +123,7 @@ fn rest_of(world: &mut World, lp: &mut Loop<World>, from: Communication, interes
 }
 
 /// Has the end of the turn look at this pore.
-fn touch(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+fn touch(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let PoreSystem { lines, wake, .. } = &mut world.systems.pores;
     let Some(line) = lines.get_mut(from) else { return };
     if !std::mem::replace(&mut line.is_touched, true) {
@@ -138,7 +138,7 @@ fn touch(world: &mut World, lp: &mut Loop<World>, from: Communication) {
 
 /// Nothing is ready, and the turn goes on if something comes: what the end of the turn would find
 /// is found without another turn, as long as the loop would not look at its descriptors.
-pub(in super::super) fn look(world: &mut World, lp: &mut Loop<World>) -> bool {
+pub(in super::super) fn look(world: &mut Machine, lp: &mut Loop<Machine>) -> bool {
     let wake = &world.systems.pores.wake;
     if !wake.is_scheduled || wake.armed.is_empty() || lp.patience(STRETCH).is_zero() {
         return false;
@@ -154,7 +154,7 @@ pub(in super::super) fn look(world: &mut World, lp: &mut Loop<World>) -> bool {
 }
 
 /// Rings for those who have asked for it.
-fn ring_touched(world: &mut World) {
+fn ring_touched(world: &mut Machine) {
     let system = &mut world.systems.pores;
     while let Some(from) = system.wake.touched.pop() {
         let Some(line) = system.lines.get_mut(from) else { continue };
@@ -167,7 +167,7 @@ fn ring_touched(world: &mut World) {
 }
 
 /// The end of a turn.
-fn settle(world: &mut World, lp: &mut Loop<World>) {
+fn settle(world: &mut Machine, lp: &mut Loop<Machine>) {
     ring_touched(world);
     let wake = &mut world.systems.pores.wake;
     wake.is_scheduled = false;
@@ -192,7 +192,7 @@ fn settle(world: &mut World, lp: &mut Loop<World>) {
 
 /// The loop is not to sleep yet: those who are still armed are looked at again in a turn after what
 /// else there is.
-fn go_on(world: &mut World, lp: &mut Loop<World>) {
+fn go_on(world: &mut Machine, lp: &mut Loop<Machine>) {
     let wake = &mut world.systems.pores.wake;
     if wake.armed.is_empty() || wake.is_scheduled {
         return;
@@ -205,7 +205,7 @@ fn go_on(world: &mut World, lp: &mut Loop<World>) {
 }
 
 /// From now on the armed pores have to be rung for.
-fn sleep(world: &mut World, lp: &mut Loop<World>) {
+fn sleep(world: &mut Machine, lp: &mut Loop<Machine>) {
     let PoreSystem { pores, lines, wake, .. } = &mut world.systems.pores;
     let pore = |from: &Communication| lines.get(*from)?.pore;
     let mut some = false;
@@ -222,7 +222,7 @@ fn sleep(world: &mut World, lp: &mut Loop<World>) {
 
 /// Looks at the armed pores from `now` on, until one has something, or it has taken too long, or a
 /// timer is due.
-fn poll(world: &mut World, lp: &mut Loop<World>, now: Time) -> Polled {
+fn poll(world: &mut Machine, lp: &mut Loop<Machine>, now: Time) -> Polled {
     let PoreSystem { pores, lines, wake, .. } = &mut world.systems.pores;
     let pore = |from: &Communication| lines.get(*from)?.pore;
     let mut pollable = std::mem::take(&mut wake.pollable);
@@ -234,7 +234,12 @@ fn poll(world: &mut World, lp: &mut Loop<World>, now: Time) -> Polled {
     polled
 }
 
-fn poll_these(world: &mut World, lp: &mut Loop<World>, start: Time, pollable: &[PoreId]) -> Polled {
+fn poll_these(
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
+    start: Time,
+    pollable: &[PoreId],
+) -> Polled {
     let PoreSystem { pores, wake, .. } = &mut world.systems.pores;
     let end = *wake.waits_since.get_or_insert(start) + lp.patience(wake.patience.span());
     if end <= start {
@@ -269,7 +274,7 @@ fn poll_these(world: &mut World, lp: &mut Loop<World>, start: Time, pollable: &[
 }
 
 /// Tells the owners of armed pores that have something; whether there were any.
-fn look_at_armed(world: &mut World) -> bool {
+fn look_at_armed(world: &mut Machine) -> bool {
     let mut some = false;
     let mut armed = std::mem::take(&mut world.systems.pores.wake.armed);
     armed.retain(|&from| {
@@ -292,7 +297,7 @@ enum Looked {
     Gone,
 }
 
-fn look_at(world: &mut World, from: Communication) -> Looked {
+fn look_at(world: &mut Machine, from: Communication) -> Looked {
     let PoreSystem { pores, lines, data, .. } = &mut world.systems.pores;
     let Some(line) = lines.get_mut(from) else { return Looked::Gone };
     let Some(id) = line.pore else { return Looked::Gone };
@@ -335,7 +340,7 @@ fn read_for(
 }
 
 /// Sends the event that waits, if its client is not owed an answer.
-pub(super) fn deliver(world: &mut World, to: Communication) {
+pub(super) fn deliver(world: &mut Machine, to: Communication) {
     let Some(line) = world.systems.pores.lines.get_mut(to) else { return };
     let Some(event) = line.event.take() else { return };
     let is_sent = match &event {
@@ -361,8 +366,8 @@ pub(super) fn deliver(world: &mut World, to: Communication) {
 
 /// Has the loop watch the descriptors of a pore.
 pub(super) fn watch(
-    world: &mut World,
-    lp: &mut Loop<World>,
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
     from: Communication,
 ) -> Result<(), Error> {
     let Some((_, id)) = world.systems.pores.pore_of(from) else { return Ok(()) };
@@ -370,12 +375,12 @@ pub(super) fn watch(
         let (Signal::Bell(fd) | Signal::Ready(fd) | Signal::Lifeline(fd)) = signal;
         let is_ready = matches!(signal, Signal::Ready(_));
         let handlers = Handlers::new()
-            .read(move |world: &mut World, lp: &mut Loop<World>, _| match signal {
+            .read(move |world: &mut Machine, lp: &mut Loop<Machine>, _| match signal {
                 Signal::Lifeline(_) => lifeline(world, lp, from),
                 Signal::Bell(_) | Signal::Ready(_) => rung(world, lp, from),
             })
-            .write(move |world: &mut World, lp: &mut Loop<World>, _| rung(world, lp, from))
-            .error(move |world: &mut World, lp: &mut Loop<World>, _, _| match signal {
+            .write(move |world: &mut Machine, lp: &mut Loop<Machine>, _| rung(world, lp, from))
+            .error(move |world: &mut Machine, lp: &mut Loop<Machine>, _, _| match signal {
                 Signal::Bell(_) => overrun(world, lp, from),
                 Signal::Ready(_) | Signal::Lifeline(_) => lifeline(world, lp, from),
             });
@@ -392,13 +397,13 @@ pub(super) fn watch(
 /// A bell reports an error instead of a ring: its count is at its limit, where signals of the
 /// kernel can bring it and no honest side does. The loop has ended that watch. The count is taken
 /// back, and after a rest all is watched anew.
-fn overrun(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+fn overrun(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let system = &mut world.systems.pores;
     let Some((_, id)) = system.pore_of(from) else { return };
     system.pores.hush(id);
     if let Some(line) = system.lines.get_mut(from) {
         super::unwatch(lp, line);
-        let over = move |world: &mut World, lp: &mut Loop<World>| {
+        let over = move |world: &mut Machine, lp: &mut Loop<Machine>| {
             if let Some(line) = world.systems.pores.lines.get_mut(from) {
                 line.rest = None;
                 // What cannot be watched is as good as gone.
@@ -418,7 +423,7 @@ fn overrun(world: &mut World, lp: &mut Loop<World>, from: Communication) {
 }
 
 /// The other side has rung.
-fn rung(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+fn rung(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let now = lp.host().now();
     let system = &mut world.systems.pores;
     let Some((_, id)) = system.pore_of(from) else { return };
@@ -441,7 +446,7 @@ fn rung(world: &mut World, lp: &mut Loop<World>, from: Communication) {
 
 /// A ring has told nothing. After too many the bell is left alone for a while: it can only slow
 /// its own pore down.
-fn vain(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+fn vain(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(line) = world.systems.pores.lines.get_mut(from) else { return };
     line.vain += 1;
     if line.vain < VAIN_MAX {
@@ -453,7 +458,7 @@ fn vain(world: &mut World, lp: &mut Loop<World>, from: Communication) {
         let _ = lp.modify(*watch, Interest::None);
     }
     if line.rest.is_none() {
-        let over = move |world: &mut World, lp: &mut Loop<World>| rested(world, lp, from);
+        let over = move |world: &mut Machine, lp: &mut Loop<Machine>| rested(world, lp, from);
         let at = lp.now() + REST;
         let rest = lp.timer(at, over);
         if let Some(line) = world.systems.pores.lines.get_mut(from) {
@@ -462,7 +467,7 @@ fn vain(world: &mut World, lp: &mut Loop<World>, from: Communication) {
     }
 }
 
-fn rested(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+fn rested(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(line) = world.systems.pores.lines.get_mut(from) else { return };
     line.rest = None;
     for watch in &line.watches {
@@ -472,7 +477,7 @@ fn rested(world: &mut World, lp: &mut Loop<World>, from: Communication) {
 }
 
 /// The other side may have gone.
-fn lifeline(world: &mut World, lp: &mut Loop<World>, from: Communication) {
+fn lifeline(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let system = &mut world.systems.pores;
     let Some((_, id)) = system.pore_of(from) else { return };
     if system.pores.look_at_peer(id).is_ok() {

@@ -1,29 +1,15 @@
 //! What a program of components tells tools: its component tree, as text.
 
 use tidemill_proc::layout::Worker;
-use tidemill_proc::{ComponentView, Home, ProcessView, Role};
+use tidemill_proc::{ComponentView, ProcessView, Role};
 
-use super::run::World;
-use crate::control::{Controlled, Server, Snapshot};
 use crate::top::columns;
 
 /// Components that a listing shows.
 const LISTED_MAX: usize = 200;
 
-impl Controlled for World {
-    fn control(&mut self) -> Option<&mut Server> {
-        self.control.as_mut()
-    }
-
-    fn snapshot(&mut self) -> Snapshot {
-        let counters = self.registry.as_ref().map(|registry| registry.snapshot().counters);
-        let counters = counters.into_iter().flatten().collect();
-        Snapshot { counters, tree: listing(self.runner().worker()) }
-    }
-}
-
 /// The component tree with its processes.
-fn listing(worker: &mut Worker) -> String {
+pub(crate) fn listing(worker: &mut Worker) -> String {
     let (mut all, rest) = worker.components(0, LISTED_MAX);
     all.sort_by(|one, other| one.path.cmp(&other.path));
     let mut out = format!("components: {} bytes in use\n\n", worker.used_bytes());

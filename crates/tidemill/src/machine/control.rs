@@ -1,0 +1,61 @@
+//! What tools ask of a run: its nodes, its counters, its component tree.
+
+use tidemill_event::Loop;
+use tidemill_overlog::control::{End, Status};
+use tidemill_overlog::fleet;
+use tidemill_overlog::query::AskerId;
+
+use super::Machine;
+use crate::components::listing;
+use crate::control::{Controlled, Server, Snapshot, Whom};
+
+impl Controlled for Machine {
+    fn control(&mut self) -> Option<&mut Server> {
+        self.control.as_mut()
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        let counters = self.registry.snapshot().counters.into_iter().collect();
+        let tree = if self.has.components { listing(self.runner.worker()) } else { String::new() };
+        Snapshot { counters, tree }
+    }
+
+    fn query(
+        &mut self,
+        events: &mut Loop<Machine>,
+        whom: Whom<'_>,
+        question: (AskerId, u64),
+        text: &str,
+    ) -> Result<(), End> {
+        if !self.has.nodes {
+            return Err(End::refusal(Status::Unsupported, "this run has no nodes of rules to ask"));
+        }
+        let mut ids = self.fleet.ids();
+        let node = match whom {
+            Whom::Node(node) => node,
+            Whom::Name("") => match (ids.next(), ids.next()) {
+                (Some(only), None) => only,
+                _ => {
+                    let reason = "the run has several nodes: say which";
+                    return Err(End::refusal(Status::Wrong, reason));
+                }
+            },
+            Whom::Name(name) => self.fleet.find(name).ok_or_else(|| {
+                End::refusal(Status::Wrong, format!("the run has no node {name}"))
+            })?,
+        };
+        fleet::ask(self, events, node, question, text)
+    }
+
+    fn gone(&mut self, events: &mut Loop<Machine>, asker: AskerId) {
+        fleet::forget(self, events, asker);
+    }
+
+    fn resume(&mut self, events: &mut Loop<Machine>, asker: AskerId) {
+        fleet::resume(self, events, asker);
+    }
+
+    fn is_asking(&mut self, asker: AskerId) -> bool {
+        self.fleet.is_asking(asker)
+    }
+}

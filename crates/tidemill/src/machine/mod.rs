@@ -1,0 +1,221 @@
+//! What the loop of a run works on: the engines of a program, side by side.
+//!
+//! ```text
+//!                 one loop
+//!    +---------------+----------------+
+//!    |               |                |
+//!  fleet           runner           driver
+//!  nodes of rules  processes of     the packet graph
+//!                  components
+//! ```
+//! Each engine is always there; one that its program has nothing for is idle. What comes from the
+//! outside, or from another engine, becomes an event of the loop; no engine runs a loop of its own.
+//!
+//! | part | holds |
+//! |---|---|
+//! | `nodes` | nodes started, drained, asked; their keys |
+//! | `components` | the entry component started, and what it amounts to |
+//! | `packets` | the graph started, replaced, reported |
+//! | `borders` | what goes from one engine to another |
+//! | `control` | what tools ask of a run |
+
+pub(crate) mod borders;
+pub(crate) mod components;
+mod control;
+pub(crate) mod nodes;
+pub(crate) mod packets;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tidemill_event::{Loop, Time};
+use tidemill_overlog::fleet::{self, Call, Fleet, NodeId, Takes};
+use tidemill_overlog::net::mail::Fabric;
+use tidemill_overlog::node::Program as Rules;
+use tidemill_overlog::program::Compiled;
+use tidemill_overlog::query::AskerId;
+use tidemill_packet::drive::{self, Driver};
+use tidemill_packet::engine::{self, Changes, Engine, Rest};
+use tidemill_proc::{Home, Request, Runner};
+use tidemill_relation::TupleBuf;
+use tidemill_relation::plan::RelationId;
+use tidemill_stat::Registry;
+
+use crate::components::system::{self, Systems};
+use crate::console::Console;
+use crate::control::Server;
+use crate::journal::{Journal, SharedJournal};
+use crate::keys::KeyWatch;
+use crate::meters::Meters;
+use crate::run::Reread;
+
+use borders::Borders;
+
+/// How long data may wait before it is written.
+const FLUSH_AFTER: Duration = Duration::from_millis(20);
+
+/// The engines of a program, and what they share.
+pub(crate) struct Machine {
+    /// Its nodes.
+    pub(crate) fleet: Fleet,
+    /// Its processes.
+    pub(crate) runner: Runner,
+    /// What the system offers to components.
+    pub(crate) systems: Systems,
+    /// Its packet graph.
+    pub(crate) driver: Driver,
+    /// What goes from one engine to another.
+    pub(crate) borders: Borders,
+    /// What has been written and found.
+    pub(crate) journal: SharedJournal,
+    /// What others see of the counters.
+    pub(crate) meters: Meters,
+    pub(crate) registry: Registry,
+    /// Who asks; nobody, once the run is over.
+    pub(crate) control: Option<Server>,
+    /// The files that its keys came from.
+    pub(crate) keys: Option<KeyWatch>,
+    /// What reads the graph again.
+    pub(crate) reread: Option<Reread>,
+    /// A timer will write what waits.
+    flush_is_set: bool,
+    /// What it has, and what becomes of the run when that ends.
+    pub(crate) has: Has,
+    /// It takes no new work.
+    pub(crate) is_ending: bool,
+}
+
+/// Which engines have something to do in this program.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Has {
+    pub(crate) nodes: bool,
+    pub(crate) components: bool,
+    pub(crate) packets: bool,
+}
+
+impl Machine {
+    /// With idle engines but for components.
+    ///
+    /// # Errors
+    /// None that a program could cause.
+    pub(crate) fn new(
+        runner: Runner,
+        systems: Systems,
+        journal: SharedJournal,
+        registry: Registry,
+    ) -> Result<Machine, String> {
+        let idle = Arc::new(Rules::new(Compiled::default())?);
+        Ok(Machine {
+            fleet: Fleet::new(idle, Fabric::Udp, 0, Box::new(journal.clone())),
+            runner,
+            systems,
+            driver: Driver::new(Engine::new(engine::Options::default())),
+            borders: Borders::default(),
+            meters: Meters::new(registry.clone()),
+            journal,
+            registry,
+            control: None,
+            keys: None,
+            reread: None,
+            flush_is_set: false,
+            has: Has::default(),
+            is_ending: false,
+        })
+    }
+
+    /// The part that a run lasts as long as has come to its end: so does the run, in order.
+    fn main_part_ended(&mut self, events: &mut Loop<Machine>) {
+        match self.has.nodes {
+            true => nodes::drain(self, events),
+            false => events.stop(),
+        }
+    }
+
+    /// Writes a note.
+    pub(crate) fn note(&self, text: &str) {
+        self.journal.get_mut().console.note(format_args!("tidemill: {text}"));
+    }
+}
+
+/// A journal for runs that write nothing of their own.
+pub(crate) fn silent_journal() -> SharedJournal {
+    SharedJournal::new(Journal::new(Console::silent()))
+}
+
+impl fleet::World for Machine {
+    fn fleet(&mut self) -> &mut Fleet {
+        &mut self.fleet
+    }
+
+    fn answered(&mut self, events: &mut Loop<Machine>, asker: AskerId, part: &[u8]) -> Takes {
+        crate::control::reply(self, events, asker, part)
+    }
+
+    fn called(&mut self, events: &mut Loop<Machine>, node: NodeId, call: Call<'_>) {
+        crate::control::adopt(self, events, call.endpoint, (node, call.from), call.bytes);
+    }
+
+    fn crossed(&mut self, events: &mut Loop<Machine>, _: NodeId, tuples: &TupleBuf<RelationId>) {
+        borders::send_packets(self, events, tuples);
+    }
+
+    fn turned(&mut self, events: &mut Loop<Machine>) {
+        if self.may_take_packets() {
+            drive::wake(self, events);
+        }
+        if self.journal.get().is_over() {
+            events.stop();
+        }
+        if !self.flush_is_set && self.journal.get().console.is_dirty() {
+            self.flush_is_set = true;
+            let at: Time = events.now() + FLUSH_AFTER;
+            events.timer(at, |machine: &mut Machine, events: &mut Loop<Machine>| {
+                machine.flush_is_set = false;
+                machine.journal.get_mut().console.flush();
+                if machine.journal.get().is_over() {
+                    events.stop();
+                }
+            });
+        }
+    }
+}
+
+impl Home for Machine {
+    fn runner(&mut self) -> &mut Runner {
+        &mut self.runner
+    }
+
+    fn request(&mut self, events: &mut Loop<Machine>, request: Request) {
+        system::serve(self, events, request);
+    }
+
+    fn look(&mut self, events: &mut Loop<Machine>) -> bool {
+        system::look(self, events)
+    }
+
+    fn ended(&mut self, events: &mut Loop<Machine>) {
+        self.main_part_ended(events);
+    }
+}
+
+impl drive::World for Machine {
+    fn driver(&mut self) -> &mut Driver {
+        &mut self.driver
+    }
+
+    fn switched(&mut self, changes: &Changes) {
+        borders::link(self);
+        self.note(&packets::reloaded(changes));
+    }
+
+    fn breathed(&mut self, events: &mut Loop<Machine>, rest: Rest) {
+        self.note_apps();
+        system::packets::deliver_all(self, events);
+        borders::take_packets(self, events);
+        self.borders.packets_move = rest == Rest::Busy;
+        let is_over = rest == Rest::Finished && !self.driver.engine.is_preparing();
+        if is_over && !self.has.components && !self.borders.is_held {
+            self.main_part_ended(events);
+        }
+    }
+}

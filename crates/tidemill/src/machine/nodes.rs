@@ -1,0 +1,170 @@
+//! The nodes of a run: started, drained, and their keys.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use tidemill_event::{Host, Loop};
+use tidemill_overlog::fleet::{self, Fleet, Ports, Seal};
+use tidemill_overlog::net::mail::Fabric;
+use tidemill_overlog::node::{Identity, Program as Rules};
+use tidemill_overlog::query::Shown;
+use tidemill_stdx::log::Level;
+use tidemill_stdx::say;
+
+use super::Machine;
+use crate::control;
+use crate::keys::KeyWatch;
+use crate::run::{DRAIN_MAX, Listen, NodeOptions};
+
+/// What this file says at most.
+const CEILING: Level = Level::Info;
+
+/// Ports that are tried until datagrams and connections can have the same.
+const PORTS_TRIED: u32 = 32;
+
+/// How often a run that is to end looks whether it is done.
+const DRAINED_EVERY: Duration = Duration::from_millis(5);
+
+/// How often a run looks whether the files of its keys have changed.
+const KEYS_EVERY: Duration = Duration::from_secs(2);
+
+/// A node before it starts: what it is called, and where it listens.
+type Named = (String, String);
+
+/// Ports that are open, for each node, with the address that they really have.
+pub(crate) struct Opened {
+    ports: Vec<(Ports, String)>,
+    /// The nodes in their order.
+    pub(crate) names: Vec<Named>,
+}
+
+/// Takes the rules, and opens the ports of all their nodes.
+pub(crate) fn open(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    rules: Rules,
+    options: &NodeOptions,
+    (seed, stop): (u64, Option<&Arc<AtomicBool>>),
+) -> Result<Opened, String> {
+    let observer = Box::new(machine.journal.clone());
+    let mut fleet = Fleet::new(Arc::new(rules), options.fabric, seed, observer);
+    options.extra.iter().for_each(|extra| fleet.add_extra(extra.clone()));
+    options.turn_tuples_max.into_iter().for_each(|most| fleet.limit_turns(most));
+    options.seal.iter().for_each(|seal| fleet.seal_with(seal.clone()));
+    if let Some(stop) = stop {
+        events.stop_when(stop.clone());
+        fleet.interrupt_by(stop.clone());
+    }
+    let registry = machine.registry.clone();
+    fleet.show(Shown::new(move || registry.snapshot().counters.into_iter().collect()));
+    machine.fleet = fleet;
+    machine.has.nodes = true;
+    let (count, address) = match &options.listen {
+        Listen::Address(address) => (1, address.as_str()),
+        Listen::Nodes(count) => (*count, "localhost:0"),
+    };
+    let listens = options.fabric == Fabric::Tcp || options.token.is_some();
+    let mut ports: Vec<(Ports, String)> = Vec::new();
+    for _ in 0..count {
+        let opened = open_one(events.host(), address, listens);
+        ports.push(opened.map_err(|error| format!("cannot listen on {address}: {error}"))?);
+    }
+    let name = |listens: &String| options.address.clone().unwrap_or_else(|| listens.clone());
+    let names = ports.iter().map(|(_, at)| (name(at), at.clone())).collect();
+    Ok(Opened { ports, names })
+}
+
+/// Starts the nodes whose ports are open: the first one's address is the others' landmark.
+pub(crate) fn start(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    opened: Opened,
+    options: &NodeOptions,
+) -> Result<(), String> {
+    let Opened { ports, names } = opened;
+    let count = ports.len() as u32;
+    let first = || names.first().map(|(name, _)| name.clone());
+    let landmark = options.landmark.clone().or_else(first).unwrap_or_default();
+    for ((index, (ports, address)), (name, _)) in (0..).zip(ports).zip(names) {
+        if matches!(options.listen, Listen::Nodes(_)) {
+            machine.journal.get_mut().console.note(format_args!("{index} {address}"));
+        }
+        let landmark = landmark.clone();
+        let identity = Identity { address: name, index, count, landmark };
+        let id = fleet::start(machine, events, ports, identity)
+            .map_err(|error| format!("cannot start node {index}: {error}"))?;
+        if let Some(listener) = ports.listener.filter(|_| options.fabric != Fabric::Tcp) {
+            control::listen(events, listener, id)
+                .map_err(|error| format!("node {index} cannot be asked: {error}"))?;
+        }
+    }
+    if let Some(files) = &options.key_files {
+        machine.keys = Some(KeyWatch::new(files.clone()));
+        events.every(KEYS_EVERY, |machine: &mut Machine, events, _| {
+            let changed = machine.keys.as_mut().and_then(KeyWatch::look);
+            changed.into_iter().for_each(|read| replace_keys(machine, events, read));
+        });
+    }
+    Ok(())
+}
+
+/// Opens what a node needs under one address, which has the port that it really got; for
+/// connections too, if it listens to any.
+fn open_one(host: &mut dyn Host, address: &str, listens: bool) -> io::Result<(Ports, String)> {
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let datagrams = host.bind(address)?;
+        let name = host.local_addr(datagrams)?;
+        if !listens {
+            return Ok((datagrams.into(), name));
+        }
+        match host.listen(&name) {
+            Ok(listener) => return Ok((Ports { datagrams, listener: Some(listener) }, name)),
+            // Of a port that the system chose only one half may be free: then another.
+            Err(error) if name == address || attempts == PORTS_TRIED => return Err(error),
+            Err(_) => host.close(datagrams),
+        }
+    }
+}
+
+/// Ends the run in order: nodes take no new work, and the loop stops when they are done.
+pub(crate) fn drain(machine: &mut Machine, events: &mut Loop<Machine>) {
+    if std::mem::replace(&mut machine.is_ending, true) {
+        return;
+    }
+    say!(Info, "fleet", "takes no new work, and ends when it is done");
+    fleet::drain(machine, events);
+    let end = events.now() + DRAIN_MAX;
+    events.every(DRAINED_EVERY, move |machine: &mut Machine, events, _| {
+        let is_drained = machine.fleet.is_drained() && machine.borders_are_idle();
+        if !is_drained && events.now() >= end {
+            say!(Warn, "fleet", "ends with work left or tuples not delivered");
+        }
+        if is_drained || events.now() >= end {
+            events.stop();
+        }
+    });
+}
+
+/// Reads the files of keys, changed or not.
+pub(crate) fn reread_keys(machine: &mut Machine, events: &mut Loop<Machine>) {
+    let read = machine.keys.as_mut().map(KeyWatch::read);
+    read.into_iter().for_each(|read| replace_keys(machine, events, read));
+}
+
+/// Takes other keys; if they cannot be read, the old ones go on.
+fn replace_keys(machine: &mut Machine, events: &mut Loop<Machine>, read: Result<Seal, String>) {
+    match read {
+        Ok(seal) => {
+            say!(Info, "keys", "the files of keys have been read again");
+            fleet::replace_keys(machine, events, &seal);
+        }
+        Err(message) => {
+            say!(Warn, "keys", "the old keys go on: {message}");
+            machine.fleet.keep_keys();
+        }
+    }
+}

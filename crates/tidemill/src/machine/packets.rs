@@ -1,0 +1,79 @@
+//! The packet graph of a run: started, replaced, and what it amounts to.
+
+use tidemill_event::Loop;
+use tidemill_packet::drive::{self, Driver};
+use tidemill_packet::engine::{self, Changes, Engine, Note, Refused};
+use tidemill_packet::graph::Graph;
+
+use super::{Machine, borders};
+use crate::run::{PacketOptions, PacketsEnded};
+
+/// Starts the graph.
+pub(crate) fn start(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    graph: Graph,
+    options: PacketOptions,
+    seed: u64,
+) -> Result<(), String> {
+    let driver = Driver::new(Engine::new(engine::Options {
+        kind: options.engine,
+        seed,
+        registry: machine.registry.clone(),
+        ..engine::Options::default()
+    }));
+    machine.driver = if options.busy_wait { driver.busy_wait() } else { driver };
+    machine.reread = options.reread;
+    machine.has.packets = true;
+    drive::configure(machine, events, graph).map_err(|refused| refused.to_string())?;
+    borders::link(machine);
+    Ok(())
+}
+
+/// Goes on with the graph as its files are now.
+pub(crate) fn reread(machine: &mut Machine, events: &mut Loop<Machine>) {
+    let Some(graph) = machine.reread.as_mut().and_then(|reread| reread()) else { return };
+    if let Err(refused) = drive::prepare(machine, events, graph) {
+        machine.note(&kept(&refused));
+    }
+}
+
+impl Machine {
+    /// Reports what happened to apps.
+    pub(crate) fn note_apps(&mut self) {
+        for note in self.driver.engine.take_notes() {
+            match note {
+                Note::Failed { .. } => self.note(&format!("app {note}")),
+                Note::Restarted { .. } | Note::Dispatched { .. } => self.note(&note.to_string()),
+            }
+        }
+    }
+
+    /// Stops the graph, and says what it amounts to, if there is one.
+    pub(crate) fn stop_packets(&mut self) -> Option<PacketsEnded> {
+        let ended = self.has.packets.then(|| PacketsEnded::of(&mut self.driver.engine));
+        self.note_apps();
+        ended
+    }
+}
+
+/// Why the graph that ran goes on.
+fn kept(refused: &Refused) -> String {
+    format!("the old graph goes on: {refused}")
+}
+
+/// What a new graph has changed.
+pub(super) fn reloaded(changes: &Changes) -> String {
+    let count = |names: &[String]| names.len();
+    format!(
+        "reloaded: {} apps kept, {} reconfigured, {} restarted, {} started, {} stopped; \
+         {} links added, {} removed",
+        count(&changes.kept),
+        count(&changes.reconfigured),
+        count(&changes.restarted),
+        count(&changes.started),
+        count(&changes.stopped),
+        count(&changes.links_added),
+        count(&changes.links_removed),
+    )
+}

@@ -1,0 +1,82 @@
+//! The components of a program.
+
+use std::path::{Path, PathBuf};
+
+use tidemill_cl::check::check;
+use tidemill_cl::ir;
+use tidemill_cl::lower::lower;
+use tidemill_cl::parse::parse_files;
+use tidemill_stdx::diag::{Diagnostic, FileId, Span, has_errors};
+
+use super::Program;
+
+impl Program {
+    pub(super) fn load_components(&mut self, files: Vec<PathBuf>) {
+        self.components.files = files.len() as u32;
+        let mut unreadable = Vec::new();
+        for path in files {
+            let (text, problem) = match read(&path) {
+                Ok(text) => (text, None),
+                Err(problem) => (String::new(), Some(problem)),
+            };
+            let file = self.sources.add(path.display().to_string(), text);
+            let span = Span { file, start: 0, end: 0 };
+            unreadable.extend(problem.map(|text| Diagnostic::error("file-unreadable", span, text)));
+        }
+        match unreadable.is_empty() {
+            true => self.lower_components(),
+            false => self.diagnostics.extend(unreadable),
+        }
+    }
+
+    pub(super) fn read_components<'t>(
+        &mut self,
+        texts: impl Iterator<Item = &'t (&'t str, &'t str)>,
+    ) {
+        for (name, text) in texts {
+            self.sources.add(*name, *text);
+            self.components.files += 1;
+        }
+        self.lower_components();
+    }
+
+    /// Parses, checks and lowers the files of components, as far as there are no errors.
+    fn lower_components(&mut self) {
+        let files: Vec<FileId> = (0..self.components.files).map(FileId).collect();
+        if files.is_empty() {
+            return;
+        }
+        let (tree, mut found) = parse_files(&files, &self.sources);
+        if !has_errors(&found) {
+            let (checked, more) = check(&tree);
+            found.extend(more);
+            if !has_errors(&found) {
+                match verified(lower(&checked)) {
+                    Ok(program) => self.components.program = Some(program),
+                    Err(error) => found.push(error),
+                }
+            }
+        }
+        self.diagnostics.extend(found);
+        self.components.tree = tree;
+    }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("cannot read the file: {error}"))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        format!("the file is no UTF-8 text: byte {at} does not belong to one")
+    })
+}
+
+/// A program that keeps what the code generator relies on. One that does not is our mistake, and
+/// reported as such.
+fn verified(program: ir::Program) -> Result<ir::Program, Diagnostic> {
+    let wrong = ir::verify::verify(&program);
+    let Some(first) = wrong.first() else { return Ok(program) };
+    let span = Span { file: FileId(0), start: 0, end: 0 };
+    let message = format!("the compiler made code that is wrong: {first}");
+    let help = "this is a mistake in Tidemill, not in the program: please report it";
+    Err(Diagnostic::error("internal", span, message).help(help))
+}

@@ -1,0 +1,221 @@
+//! Programs: from files of all kinds to what a run needs.
+//!
+//! ```text
+//!  .olg --> rules:      parse, check, plan           \
+//!  .com --> components: parse, check, lower, verify   +--> Program --> run
+//!  .flow -> packets:    parse, check                  |
+//!  .proto > schemas:    parse, link                  /
+//! ```
+//! All files of one kind form one part. Whatever is wrong in any of them is a diagnostic; a part
+//! that has errors is absent, and a program that has errors does not run.
+//!
+//! | part | holds |
+//! |---|---|
+//! | `kind` | kinds of files |
+//! | `borders` | where parts reach each other |
+//! | `components`, `rules` | those parts |
+
+mod borders;
+mod components;
+mod kind;
+mod rules;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tidemill_cl::ir;
+use tidemill_overlog::ast;
+use tidemill_overlog::pre;
+use tidemill_overlog::program::Compiled;
+use tidemill_overlog::stage::Registry;
+use tidemill_packet::flow;
+use tidemill_packet::graph::Graph;
+use tidemill_stdx::diag::{Diagnostic, Sources, Span, has_errors};
+use tidemill_wire::proto;
+
+pub use borders::PacketBorder;
+pub use kind::{FileKind, Kinds};
+
+use crate::packets;
+
+/// What to load and how.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    /// Macros of rules and packet graphs, defined before the first line: `NAME=VALUE` each.
+    pub defines: Vec<String>,
+    /// Where included and imported files are looked for, besides the folder of the file that names
+    /// them.
+    pub include_dirs: Vec<PathBuf>,
+    /// The operators that `stage` may name; the same must be given to the run.
+    pub operators: Arc<Registry>,
+    /// Relations whose insertions other nodes may send, beside those that the program exports.
+    pub exports: Vec<String>,
+    /// Relations whose tuples come from the command line or a script, where that is known: then
+    /// relations that nothing derives or inserts are warned of.
+    pub injected: Option<BTreeSet<String>>,
+}
+
+impl LoadOptions {
+    fn rules(&self) -> pre::Options {
+        let include_dirs = self.include_dirs.clone();
+        pre::Options { defines: self.defines.clone(), include_dirs }
+    }
+
+    fn packets(&self) -> flow::Options {
+        let include_dirs = self.include_dirs.clone();
+        flow::Options { defines: self.defines.clone(), include_dirs }
+    }
+}
+
+/// A loaded program.
+#[derive(Debug, Default)]
+pub struct Program {
+    /// The texts that spans point into.
+    pub sources: Sources,
+    /// What was found in rules, components and packet graphs, errors and warnings.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Which kinds of files it has.
+    pub kinds: Kinds,
+    /// Its rules.
+    pub rules: Rules,
+    /// Its components.
+    pub components: Components,
+    /// Its packet graph; `None` if it has none, or it has errors.
+    pub packets: Option<Graph>,
+    /// Its schemas, with texts and diagnostics of their own.
+    pub schemas: Option<proto::Compiled>,
+    /// Where its graph hands packets to its rules.
+    pub borders: Vec<PacketBorder>,
+    /// Where the apps of its graph are declared.
+    apps: Vec<Span>,
+}
+
+/// The rules of a program.
+#[derive(Debug, Default)]
+pub struct Rules {
+    /// The tree, as far as it could be read.
+    pub tree: ast::Program,
+    /// What nodes run; `None` if there are no rules, or errors in them.
+    pub program: Option<Compiled>,
+}
+
+/// The components of a program.
+#[derive(Debug, Default)]
+pub struct Components {
+    /// How many files they have; they are the first of the sources.
+    pub files: u32,
+    /// The tree, as far as it could be read.
+    pub tree: tidemill_cl::ast::Program,
+    /// What processes run; `None` if there are no components, or errors in them.
+    pub program: Option<ir::Program>,
+}
+
+impl Program {
+    /// Loads the files of one program.
+    ///
+    /// ```no_run
+    /// use tidemill::program::{LoadOptions, Program};
+    ///
+    /// let files = ["monitor.olg".into(), "probe.com".into(), "edge.flow".into()];
+    /// let program = Program::load(&files, &LoadOptions::default());
+    /// for found in &program.diagnostics {
+    ///     eprint!("{}", program.sources.render(found));
+    /// }
+    /// ```
+    pub fn load(files: &[PathBuf], options: &LoadOptions) -> Program {
+        let mut program = Program { kinds: Kinds::of(files), ..Program::default() };
+        let of = |kind| -> Vec<PathBuf> {
+            files.iter().filter(|file| FileKind::of(file) == Some(kind)).cloned().collect()
+        };
+        // Components first: their code names files by number.
+        program.load_components(of(FileKind::Components));
+        files.iter().filter(|file| FileKind::of(file).is_none()).for_each(|file| {
+            program.refuse(file);
+        });
+        if program.kinds.has(FileKind::Packets) {
+            program.load_packets(&of(FileKind::Packets), options);
+        }
+        if program.kinds.has(FileKind::Rules) {
+            program.load_rules(&of(FileKind::Rules), options);
+        }
+        if program.kinds.has(FileKind::Schemas) {
+            let schemas = proto::load(&of(FileKind::Schemas), &options.include_dirs);
+            program.schemas = Some(schemas);
+        }
+        program.check_borders();
+        program
+    }
+
+    /// Loads one file's text, which diagnostics call `name`; its ending says what it holds.
+    ///
+    /// ```
+    /// use tidemill::program::{LoadOptions, Program};
+    ///
+    /// let text = "r1 pong(@N, X) :- ping(@N, X). watch(pong).";
+    /// let program = Program::of_text("ping.olg", text, &LoadOptions::default());
+    /// assert!(!program.has_errors());
+    /// ```
+    pub fn of_text(name: &str, text: &str, options: &LoadOptions) -> Program {
+        Program::of_texts(&[(name, text)], options)
+    }
+
+    /// Loads texts of several kinds, one of rules and one of packet graphs at most.
+    pub fn of_texts(texts: &[(&str, &str)], options: &LoadOptions) -> Program {
+        let names: Vec<&str> = texts.iter().map(|(name, _)| *name).collect();
+        let mut program = Program { kinds: Kinds::of(&names), ..Program::default() };
+        let of = |kind| {
+            texts.iter().filter(move |(name, _)| FileKind::of(Path::new(name)) == Some(kind))
+        };
+        program.read_components(of(FileKind::Components));
+        names.iter().map(Path::new).filter(|name| FileKind::of(name).is_none()).for_each(|name| {
+            program.refuse(name);
+        });
+        for (name, text) in of(FileKind::Packets) {
+            let (options, catalogue) = (options.packets(), packets::catalogue());
+            let loaded = flow::load_text(name, text, &options, &catalogue, &mut program.sources);
+            program.take_packets(loaded);
+        }
+        for (name, text) in of(FileKind::Rules) {
+            program.read_rules(name, text, options);
+        }
+        for (name, text) in of(FileKind::Schemas) {
+            let files: proto::Texts = [(*name, *text)].into_iter().collect();
+            program.schemas = Some(proto::compile(&[name], &files));
+        }
+        program.check_borders();
+        program
+    }
+
+    /// Whether something keeps it from running.
+    pub fn has_errors(&self) -> bool {
+        let schemas = self.schemas.as_ref().is_some_and(|it| has_errors(&it.diagnostics));
+        schemas || has_errors(&self.diagnostics)
+    }
+
+    fn load_packets(&mut self, files: &[PathBuf], options: &LoadOptions) {
+        let (options, catalogue) = (options.packets(), packets::catalogue());
+        let loaded = flow::load(files, &options, &catalogue, &mut self.sources);
+        self.take_packets(loaded);
+    }
+
+    fn take_packets(&mut self, loaded: flow::Loaded) {
+        self.diagnostics.extend(loaded.diagnostics);
+        self.packets = loaded.graph;
+        self.apps = loaded.apps;
+    }
+
+    /// Says of a file that it holds nothing known.
+    fn refuse(&mut self, path: &Path) {
+        let file = self.sources.add(path.display().to_string(), "");
+        let span = Span { file, start: 0, end: 0 };
+        let error = Diagnostic::error("file-kind", span, "the ending of this file names no kind");
+        self.diagnostics.push(error.help(
+            "rules are in files that end in `.olg`, components in `.com` and `.cl`, packet graphs \
+             in `.flow`, schemas in `.proto` and `.fds`",
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests;

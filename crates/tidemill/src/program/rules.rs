@@ -1,0 +1,50 @@
+//! The rules of a program.
+
+use std::path::PathBuf;
+
+use tidemill_overlog::ast;
+use tidemill_overlog::exports::no_source;
+use tidemill_overlog::parse::{parse_files, parse_text};
+use tidemill_overlog::pre::Disk;
+use tidemill_overlog::{Options, compile};
+use tidemill_stdx::diag::{Diagnostic, has_errors};
+
+use super::{LoadOptions, Program};
+
+impl Program {
+    pub(super) fn load_rules(&mut self, files: &[PathBuf], options: &LoadOptions) {
+        let (tree, found) = parse_files(files, &options.rules(), &Disk, &mut self.sources);
+        self.plan_rules(tree, found, options);
+    }
+
+    pub(super) fn read_rules(&mut self, name: &str, text: &str, options: &LoadOptions) {
+        let (tree, found) = parse_text(name, text, &options.rules(), &Disk, &mut self.sources);
+        self.plan_rules(tree, found, options);
+    }
+
+    /// Plans the rules of a tree, unless there are errors in it.
+    fn plan_rules(
+        &mut self,
+        tree: ast::Program,
+        mut found: Vec<Diagnostic>,
+        options: &LoadOptions,
+    ) {
+        if !has_errors(&found) {
+            let injected = &options.injected;
+            let LoadOptions { operators, exports, .. } = options.clone();
+            let options = Options { operators, exports };
+            let (program, planned) = compile(&tree, &self.sources, &options);
+            found.extend(planned);
+            if let Some(injected) = injected {
+                let injected = &(injected | &self.events_of_packets());
+                let mut unsourced = no_source(&tree, &options, injected);
+                // A name that looks like a slip has its warning already.
+                unsourced.retain(|one| found.iter().all(|it| it.span != one.span));
+                found.extend(unsourced);
+            }
+            self.rules.program = program.filter(|_| !has_errors(&found));
+        }
+        self.diagnostics.extend(found);
+        self.rules.tree = tree;
+    }
+}

@@ -1,0 +1,102 @@
+//! What a run amounts to, by kind.
+
+use std::io;
+use std::time::Duration;
+
+use tidemill_packet::engine::{Engine, EngineStats};
+use tidemill_packet::link::LinkStats;
+use tidemill_packet::packet::PoolStats;
+use tidemill_proc::{Counts, fault};
+
+use crate::summary::Summary;
+
+/// The end of a run.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// The figures of its nodes, if it has rules.
+    pub nodes: Option<Summary>,
+    /// How its components ended, if it has some.
+    pub components: Option<ComponentsEnded>,
+    /// What its graph did, if it has one.
+    pub packets: Option<PacketsEnded>,
+    /// The most that a timer of the loop was late.
+    pub timer_late_max: Duration,
+    /// Why its data could not be written, if that was so.
+    pub failure: Option<io::Error>,
+    /// What else went wrong: files that could not be written, apps out of order at the end.
+    pub problems: Vec<String>,
+}
+
+impl Report {
+    /// Whether all parts did what they promised, and all they made was kept.
+    pub fn is_well(&self) -> bool {
+        self.nodes.as_ref().is_none_or(Summary::is_well)
+            && self.components.as_ref().is_none_or(ComponentsEnded::is_well)
+            && self.packets.as_ref().is_none_or(PacketsEnded::is_well)
+            && self.problems.is_empty()
+    }
+}
+
+/// How components ended.
+#[derive(Debug)]
+pub struct ComponentsEnded {
+    /// How the entry component did; `None` if it was stopped.
+    pub how: Option<fault::Ended>,
+    /// What there was of each kind.
+    pub counts: Counts,
+    /// The most bytes that components used.
+    pub peak_bytes: u64,
+    /// Frames that the kernel dropped before a pore could read them.
+    pub pore_drops: u64,
+    /// How many components were given to another loop than they were on.
+    pub given: u64,
+}
+
+impl ComponentsEnded {
+    /// Whether the entry component came to its end, or was stopped.
+    pub fn is_well(&self) -> bool {
+        self.how.as_ref().is_none_or(|how| how.exit_status() == 0)
+    }
+}
+
+/// What a packet graph did.
+#[derive(Clone, Debug)]
+pub struct PacketsEnded {
+    /// Links by name, in the order of the graph.
+    pub links: Vec<(String, LinkStats)>,
+    /// What apps counted, in the order of the graph.
+    pub apps: Vec<(String, Vec<(String, u64)>)>,
+    /// What the engine did.
+    pub engine: EngineStats,
+    /// Packets that were made, and freed.
+    pub packets: PoolStats,
+    /// Apps that were out of order at the end.
+    pub out_of_order: Vec<String>,
+}
+
+impl PacketsEnded {
+    /// Stops an engine, and says what its run amounts to.
+    pub(crate) fn of(engine: &mut Engine) -> PacketsEnded {
+        let out_of_order = engine.out_of_order();
+        let graph = engine.graph().clone();
+        let names = graph.links.iter().map(|link| graph.link_name(link));
+        let links = names.filter_map(|name| {
+            let stats = engine.link_stats(&name)?;
+            Some((name, stats))
+        });
+        let links = links.collect();
+        let apps = graph
+            .apps
+            .iter()
+            .filter_map(|app| Some((app.name.clone(), engine.app_stats(&app.name)?)));
+        let apps = apps.collect();
+        engine.stop();
+        let (stats, packets) = (engine.stats(), engine.pool_stats());
+        PacketsEnded { links, apps, engine: stats, packets, out_of_order }
+    }
+
+    /// Whether all apps were in order at the end.
+    pub fn is_well(&self) -> bool {
+        self.out_of_order.is_empty()
+    }
+}

@@ -1,0 +1,139 @@
+//! Programs of several kinds: packets reach the rules of the program, and come back.
+
+use tidemill::console::Console;
+use tidemill::program::{LoadOptions, Program};
+use tidemill::run::{EngineKind, PacketOptions, Report, RunOptions};
+use tidemill::tape::taped;
+
+const GRAPH: &str = "
+src :: Generator { frames: [\"hex 01\", \"hex 0202\", \"hex 03\", \"hex 04\"] }
+rules :: Rules
+out :: Sink
+copy :: Sink
+src -> rules
+rules -> out
+rules -> copy";
+
+/// All packets go to one end, some to another; one nowhere, and one is no packet.
+const RULES: &str = "
+materialize(seen, infinity, infinity, keys(2)).
+r1 seen(@N, Bytes) :- packet(@N, Input, Bytes).
+r2 send(@N, \"out\", Bytes) :- packet(@N, \"src\", Bytes).
+r3 send(@N, \"copy\", Bytes) :- packet(@N, \"src\", Bytes), Bytes == b\"\\x02\\x02\".
+r4 send(@N, \"copy\", 7) :- packet(@N, \"src\", Bytes), Bytes == b\"\\x03\".
+r5 send(@N, \"nowhere\", Bytes) :- packet(@N, \"src\", Bytes), Bytes == b\"\\x04\".
+watch(seen).";
+
+fn load(rules: &str, graph: &str) -> Program {
+    let texts = [("a.flow", graph), ("a.olg", rules)];
+    let options = LoadOptions { injected: Some(Default::default()), ..LoadOptions::default() };
+    Program::of_texts(&texts, &options)
+}
+
+fn found(program: &Program) -> String {
+    program.diagnostics.iter().map(|one| program.sources.render(one)).collect()
+}
+
+/// Nodes of a test have ports of their own.
+fn options(engine: EngineKind) -> RunOptions {
+    let mut options = RunOptions { seed: Some(1), ..RunOptions::default() };
+    options.nodes.listen = tidemill::run::Listen::Address("localhost:0".to_owned());
+    options.packets = PacketOptions { engine, ..PacketOptions::default() };
+    options
+}
+
+fn received(report: &Report, link: &str) -> u64 {
+    let packets = report.packets.as_ref().expect("a graph");
+    let link = packets.links.iter().find(|(name, _)| name.contains(link));
+    link.map(|(_, stats)| stats.rx_packets).unwrap_or_else(|| panic!("{:?}", packets.links))
+}
+
+#[test]
+fn packets_are_events_of_the_rules_and_what_they_derive_are_packets() {
+    for engine in [EngineKind::Compiled, EngineKind::Dispatch] {
+        let program = load(RULES, GRAPH);
+        assert_eq!(found(&program), "");
+        let options = options(engine);
+        let registry = options.registry.clone();
+        let (console, data, notes) = taped();
+        let report = program.run(options, console).expect("it runs");
+        assert_eq!(notes.text(), "");
+        assert!(report.is_well());
+        let (out, copy) = (received(&report, "->out."), received(&report, "->copy."));
+        assert_eq!((out, copy), (4, 1));
+        let summary = report.nodes.expect("nodes");
+        assert_eq!(summary.tables, [("seen".to_owned(), 4)]);
+        assert!(data.text().contains("i - seen(\"localhost:"), "{}", data.text());
+        let counters = registry.snapshot().counters;
+        let count = |name: &str| {
+            let name = format!("border/rules/{name}");
+            counters.iter().find(|(other, _)| **other == name).map(|(_, count)| *count)
+        };
+        let names = ["events", "verdicts", "dropped_no_output", "dropped_no_bytes"];
+        assert_eq!(names.map(count), [Some(4), Some(5), Some(1), Some(1)]);
+    }
+}
+
+#[test]
+fn rules_that_are_slow_hold_packets_back_and_all_are_counted() {
+    let graph = "src :: Source { packets: 20000, size: 64 }\nrules :: Rules\nsrc -> rules";
+    let rules = "
+        materialize(count, infinity, 1, keys(1)).
+        r1 count(@N, C) :- packet(@N, Port, Bytes), prior(@N, P), C := P + 1.
+        materialize(prior, infinity, 1, keys(1)).
+        prior(@NODE, 0).
+        r2 prior(@N, C) :- count(@N, C).";
+    let options = options(EngineKind::Compiled);
+    let registry = options.registry.clone();
+    let report = load(rules, graph).run(options, Console::silent()).expect("it runs");
+    let packets = report.packets.expect("a graph");
+    let (_, link) = &packets.links[0];
+    let counters = registry.snapshot().counters;
+    let events = counters.iter().find(|(name, _)| **name == *"border/rules/events");
+    let events = events.map_or(0, |(_, count)| *count);
+    assert_eq!(events, link.rx_packets);
+    assert_eq!(link.rx_packets + link.tx_drops, 20_000, "{link:?}");
+    assert!(report.nodes.is_some_and(|nodes| nodes.turns >= events));
+}
+
+#[test]
+fn sides_that_do_not_fit_are_found_when_they_are_loaded() {
+    let wrong = |rules: &str, graph: &str| {
+        let program = load(rules, graph);
+        assert!(program.has_errors());
+        let error = program.diagnostics.iter().find(|one| one.code == "border").expect("found");
+        let label = error.labels.first().map(|(span, _)| program.sources.slice(*span).to_owned());
+        (error.message.clone(), label, error.help.clone().unwrap_or_default())
+    };
+    let few = "r1 seen(@N) :- packet(@N, Port). watch(seen).";
+    let (message, label, _) = wrong(few, GRAPH);
+    assert!(message.ends_with("has 2 columns, and packets have 3"), "{message}");
+    assert_eq!(label.as_deref(), Some("packet"));
+    let (message, _, help) = wrong("r1 seen(@N) :- paket(@N, P, B). watch(seen).", GRAPH);
+    assert!(message.contains("as `packet`, which they do not have"), "{message}");
+    assert!(help.contains("is `paket` meant?"), "{help}");
+    let named = GRAPH.replace(":: Rules", ":: Rules { event: \"frame\", verdict: \"out\" }");
+    let table = "materialize(frame, infinity, infinity, keys(1)). frame(@NODE, \"\", b\"\").";
+    let (message, ..) = wrong(table, &named);
+    assert!(message.contains("is a table, and packets are events"), "{message}");
+    let alone = Program::of_text("a.flow", GRAPH, &LoadOptions::default());
+    assert!(found(&alone).contains("the rules of the program, which has none"));
+}
+
+#[test]
+fn components_run_beside_rules_and_end_the_run() {
+    let rules = "materialize(tick, infinity, 1, keys(1)).
+        r1 tick(@N, C) :- periodic(@N, E, 0.01, 0), C := 1. watchmod(tick, \"i\").";
+    let component = "COMPONENT Main REQUIRES SystemTime; VARIABLE now: INTEGER;
+        BEGIN SystemTime!Wait(100); SystemTime?Passed; WRITE(\"done\"); WRITELINE END Main;";
+    let texts = [("a.olg", rules), ("a.com", component)];
+    let program = Program::of_texts(&texts, &LoadOptions::default());
+    assert!(!program.has_errors(), "{}", found(&program));
+    let (console, data, notes) = taped();
+    let report = program.run(options(EngineKind::Compiled), console).expect("it runs");
+    assert_eq!(notes.text(), "");
+    assert!(report.is_well());
+    let text = data.text();
+    assert!(text.ends_with("done\n") && text.contains(" i - tick("), "{text}");
+    assert!(report.nodes.is_some() && report.components.is_some() && report.packets.is_none());
+}

@@ -30,6 +30,7 @@ mod compiled;
 pub mod device;
 pub mod drive;
 pub mod engine;
+pub mod fields;
 mod flags;
 pub mod flow;
 pub mod graph;

@@ -96,6 +96,78 @@ fn rules_that_are_slow_hold_packets_back_and_all_are_counted() {
     assert!(report.nodes.is_some_and(|nodes| nodes.turns >= events));
 }
 
+/// Frames of UDP to the ports 1 to 4, from 10.0.0.1.
+fn udp_frames() -> String {
+    let frame = |port: u8| {
+        format!(
+            "\"hex 02000000000202000000000108004500001e00004000401100000a0000010a000002\
+             100000{port:02x}000a0000{port:02x}{port:02x}\""
+        )
+    };
+    (1..=4).map(frame).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn fields_are_columns_and_verdicts_send_the_packets_themselves() {
+    let graph = format!(
+        "src :: Generator {{ frames: [{}, \"hex 00\"] }}
+        rules :: Rules {{ fields: \"ip.src, udp.dport, len, udp.payload\", event: \"seen\" }}
+        a :: Sink
+        b :: Sink
+        src -> rules
+        rules -> a
+        rules -> b",
+        udp_frames()
+    );
+    // 1 goes to both ends, 2 is held and sent later, 3 is sent too late, 4 is dropped.
+    let rules = "
+        materialize(later, 1, infinity, keys(2)).
+        r1 send(@N, \"a\", Id) :- seen(@N, Port, Id, From, To, Len, Payload), To == 1.
+        r2 send(@N, \"b\", Id) :- seen(@N, Port, Id, From, To, Len, Payload), To == 1,
+            From == b\"\\x0a\\x00\\x00\\x01\", Len == 44, Payload == b\"\\x01\\x01\".
+        r3 hold(@N, Port, Id, 5) :- seen(@N, Port, Id, From, To, Len, Payload), To == 2.
+        r4 later(@N, Id) :- seen(@N, Port, Id, From, To, Len, Payload), To > 1, To < 4.
+        r5 send(@N, \"b\", Id) :- later(@N, Id).
+        r6 plain(@N, Len) :- seen(@N, Port, Id, From, To, Len, Payload), From == null.
+        watchmod(plain, \"c\").";
+    let program = load(rules, &graph);
+    assert_eq!(found(&program), "");
+    let options = options(EngineKind::Compiled);
+    let registry = options.registry.clone();
+    let (console, data, notes) = taped();
+    let report = program.run(options, console).expect("it runs");
+    assert_eq!(notes.text(), "");
+    assert_eq!((received(&report, "->a."), received(&report, "->b.")), (1, 2));
+    assert!(data.text().contains(" c r6 plain(\"localhost:") && data.text().contains(", 1)"));
+    let counters = registry.snapshot().counters;
+    let count = |name: &str| {
+        let name = format!("border/rules/{name}");
+        counters.iter().find(|(other, _)| **other == name).map(|(_, count)| *count)
+    };
+    assert_eq!(["events", "verdicts", "stale"].map(count), [Some(5), Some(3), Some(1)]);
+    // What was held has been sent, and all others are gone.
+    assert_eq!(report.packets.expect("a graph").packets.alive(), 0);
+}
+
+#[test]
+fn fields_have_types_and_names_that_are_checked() {
+    let graph = |fields: &str| {
+        format!("src :: Source {{ packets: 1 }}\nr :: Rules {{ fields: \"{fields}\" }}\nsrc -> r")
+    };
+    let wrong = |rules: &str, fields: &str| {
+        let program = load(rules, &graph(fields));
+        assert!(program.has_errors());
+        found(&program)
+    };
+    let rules = "r1 x(@N, Len + 1) :- packet(@N, Port, Id, Len). watch(x).";
+    assert!(!load(rules, &graph("len")).has_errors(), "{}", found(&load(rules, &graph("len"))));
+    let text = wrong(rules, "lens");
+    assert!(text.contains("packets have no field `lens`; is `len` meant?"), "{text}");
+    let text = wrong(rules, "len, time");
+    assert!(text.contains("has 4 columns, and not 5"), "{text}");
+    assert!(text.contains("it is `packet(@N, Port, Id, Len, Time)`"), "{text}");
+}
+
 #[test]
 fn sides_that_do_not_fit_are_found_when_they_are_loaded() {
     let wrong = |rules: &str, graph: &str| {
@@ -107,7 +179,7 @@ fn sides_that_do_not_fit_are_found_when_they_are_loaded() {
     };
     let few = "r1 seen(@N) :- packet(@N, Port). watch(seen).";
     let (message, label, _) = wrong(few, GRAPH);
-    assert!(message.ends_with("has 2 columns, and packets have 3"), "{message}");
+    assert!(message.ends_with("has 2 columns, and not 3"), "{message}");
     assert_eq!(label.as_deref(), Some("packet"));
     let (message, _, help) = wrong("r1 seen(@N) :- paket(@N, P, B). watch(seen).", GRAPH);
     assert!(message.contains("as `packet`, which they do not have"), "{message}");

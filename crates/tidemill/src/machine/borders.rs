@@ -1,24 +1,31 @@
 //! Borders between the engines of a run: packets to events of rules, and back.
 //!
 //! ```text
-//! link -> [app Rules] -> event(@N, Port, Bytes) -> inbox of the node
-//! link <- [app Rules] <- verdict(@N, Port, Bytes) <- turn, after its commit
+//! link -> [app Rules] -> event(@N, Port, ...) -> inbox of the node
+//! link <- [app Rules] <- verdict(@N, Port, ...) <- turn, after its commit
 //! ```
 //! Packets are taken from links while few events of the node wait; the others stay, and the link
 //! drops and counts what it has no room for. Nothing waits between: a verdict goes to its link at
-//! once.
+//! once. With fields, a packet stays in [`Kept`] until the turn of its event ends.
+
+mod kept;
+
+use std::time::Duration;
 
 use tidemill_event::Loop;
 use tidemill_overlog::fleet::{self, NodeId};
 use tidemill_overlog::node::Event;
 use tidemill_packet::app::Direction;
 use tidemill_packet::drive;
+use tidemill_packet::fields::{FieldValue, Fields};
+use tidemill_packet::packet::Packet;
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, TupleBuf, Value};
 use tidemill_stat::{Counter, Registry};
 
 use super::Machine;
 use crate::program::PacketBorder;
+use kept::{Kept, Verdict};
 
 /// Events of the node that may wait while packets are taken.
 const WAITING_MAX: usize = 1024;
@@ -42,6 +49,8 @@ struct Border {
     /// The links to it and from it, with the names of its ports.
     inputs: Vec<(usize, String)>,
     outputs: Vec<(usize, String)>,
+    /// Packets whose turn has not come or not ended, and those held.
+    kept: Kept,
     counters: BorderCounters,
 }
 
@@ -49,9 +58,11 @@ struct Border {
 struct BorderCounters {
     events: Counter,
     verdicts: Counter,
+    stale: Counter,
     no_output: Counter,
     no_bytes: Counter,
     no_packet: Counter,
+    not_held: Counter,
 }
 
 impl BorderCounters {
@@ -60,9 +71,11 @@ impl BorderCounters {
         BorderCounters {
             events: counter("events"),
             verdicts: counter("verdicts"),
+            stale: counter("stale"),
             no_output: counter("dropped_no_output"),
             no_bytes: counter("dropped_no_bytes"),
             no_packet: counter("dropped_no_packet"),
+            not_held: counter("not_held"),
         }
     }
 }
@@ -72,7 +85,8 @@ impl Borders {
     pub(crate) fn new(checked: Vec<PacketBorder>, registry: &Registry) -> Borders {
         let border = |checked: PacketBorder| {
             let counters = BorderCounters::new(registry, &checked.app);
-            Border { checked, inputs: Vec::new(), outputs: Vec::new(), counters }
+            let (inputs, outputs) = (Vec::new(), Vec::new());
+            Border { checked, inputs, outputs, kept: Kept::default(), counters }
         };
         Borders { packets: checked.into_iter().map(border).collect(), ..Borders::default() }
     }
@@ -89,9 +103,12 @@ pub(super) fn link(machine: &mut Machine) {
 
 /// Hands the packets that have come to apps to the rules, as far as these keep up.
 pub(super) fn take_packets(machine: &mut Machine, events: &mut Loop<Machine>) {
+    if machine.borders.packets.is_empty() {
+        return;
+    }
     let mut borders = std::mem::take(&mut machine.borders);
     let mut taken = Taken::default();
-    for border in &borders.packets {
+    for border in &mut borders.packets {
         take(machine, events, border, &mut taken);
     }
     borders.is_held = taken.has_left;
@@ -111,9 +128,10 @@ struct Taken {
 }
 
 /// Takes packets from the links of one app.
-fn take(machine: &mut Machine, events: &mut Loop<Machine>, border: &Border, taken: &mut Taken) {
+fn take(machine: &mut Machine, events: &mut Loop<Machine>, border: &mut Border, taken: &mut Taken) {
     let Some(address) = machine.fleet.address(NODE).map(str::to_owned) else { return };
-    for (link, port) in &border.inputs {
+    let Border { checked, inputs, kept, counters, .. } = border;
+    for (link, port) in inputs.iter() {
         loop {
             let waiting = machine.fleet.node(NODE).map_or(0, |node| node.waiting());
             if waiting >= WAITING_MAX {
@@ -122,17 +140,40 @@ fn take(machine: &mut Machine, events: &mut Loop<Machine>, border: &Border, take
             }
             let Some(packet) = machine.driver.engine.take_link(*link) else { break };
             taken.packets += 1;
-            let columns = [Value::Str(&address), Value::Str(port), Value::Bytes(packet.bytes())];
-            let columns = columns.map(OwnedValue::new).to_vec();
-            drop(packet);
-            let relation = border.checked.event;
+            let id = kept.next_id();
+            let columns = columns((&address, port), id, checked.fields.as_ref(), &packet);
+            let relation = checked.event;
             let event = Event::Tuple { relation, columns, delete: false, received: true };
             // What the node does not take it counts.
             if fleet::inject(machine, events, NODE, event) {
-                border.counters.events.add(1);
+                counters.events.add(1);
+                if checked.fields.is_some() {
+                    kept.put(packet);
+                }
             }
         }
     }
+}
+
+/// What a packet is to the rules.
+fn columns(
+    (address, port): (&str, &str),
+    id: i64,
+    fields: Option<&Fields>,
+    packet: &Packet,
+) -> Vec<OwnedValue> {
+    let Some(fields) = fields else {
+        let columns = [Value::Str(address), Value::Str(port), Value::Bytes(packet.bytes())];
+        return columns.map(OwnedValue::new).to_vec();
+    };
+    let first = [Value::Str(address), Value::Str(port), Value::Int(id)];
+    let fields = fields.of(packet).map(|field| match field {
+        FieldValue::Absent => Value::Null,
+        FieldValue::Integer(number) => Value::Int(number),
+        FieldValue::Bytes(bytes) => Value::Bytes(bytes),
+        FieldValue::Time(time) => Value::Time(time),
+    });
+    first.into_iter().chain(fields).map(OwnedValue::new).collect()
 }
 
 impl Machine {
@@ -148,44 +189,124 @@ impl Machine {
     }
 }
 
-/// Sends the packets that rules have derived in a turn.
+/// Does what rules have derived in a turn, in order: sends packets, and holds them.
 pub(super) fn send_packets(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     tuples: &TupleBuf<RelationId>,
 ) {
+    let mut borders = std::mem::take(&mut machine.borders);
     let mut is_sent = false;
-    for (relation, columns) in tuples.iter() {
-        let of_relation = |border: &&Border| border.checked.verdict == Some(relation);
-        let columns: Vec<Value<'_>> = columns.iter().collect();
-        for border in machine.borders.packets.iter().filter(of_relation) {
-            let counters = &border.counters;
-            let [_, Value::Str(port), bytes] = columns.as_slice() else {
-                counters.no_output.add(1);
-                continue;
-            };
-            let Value::Bytes(bytes) = bytes else {
-                counters.no_bytes.add(1);
-                continue;
-            };
-            let Some((link, _)) = border.outputs.iter().find(|(_, name)| name == port) else {
-                counters.no_output.add(1);
-                continue;
-            };
-            let engine = &mut machine.driver.engine;
-            let packet = engine.pool().packet_of(bytes);
-            let sent = packet.map(|packet| engine.send_link(*link, packet).is_ok());
-            match sent {
-                Some(true) => {
-                    counters.verdicts.add(1);
-                    is_sent = true;
-                }
-                _ => counters.no_packet.add(1),
-            }
+    for (at, border) in borders.packets.iter_mut().enumerate() {
+        let mut turn = Turn { border, number: at, ended: None, is_sent: false };
+        for (relation, columns) in tuples.iter() {
+            let columns: Vec<Value<'_>> = columns.iter().collect();
+            turn.take(machine, events, relation, &columns);
         }
+        is_sent |= turn.end(machine);
     }
+    machine.borders = borders;
     if is_sent {
         machine.borders.packets_move = true;
         drive::wake(machine, events);
+    }
+}
+
+/// What a turn does at one border.
+struct Turn<'b> {
+    border: &'b mut Border,
+    /// Which of the borders.
+    number: usize,
+    /// The packet whose event it was.
+    ended: Option<i64>,
+    is_sent: bool,
+}
+
+impl Turn<'_> {
+    fn take(
+        &mut self,
+        machine: &mut Machine,
+        events: &mut Loop<Machine>,
+        relation: RelationId,
+        columns: &[Value<'_>],
+    ) {
+        let PacketBorder { event, verdict, hold, .. } = self.border.checked;
+        if verdict == Some(relation) {
+            return self.send(machine, columns);
+        }
+        let id = columns.get(2).and_then(|value| value.as_int());
+        if relation == event && self.border.checked.fields.is_some() {
+            self.ended = id;
+        }
+        if hold == Some(relation) {
+            let seconds = columns.get(3).copied().and_then(seconds);
+            let held = id.zip(seconds);
+            match held.filter(|(id, _)| self.border.kept.hold(*id)) {
+                Some((id, seconds)) => self.release_later(events, id, seconds),
+                None => self.border.counters.not_held.add(1),
+            }
+        }
+    }
+
+    /// Drops a packet that is held when its time is over.
+    fn release_later(&self, events: &mut Loop<Machine>, id: i64, after: Duration) {
+        let (at, number) = (events.now() + after, self.number);
+        events.timer(at, move |machine: &mut Machine, _| {
+            if let Some(border) = machine.borders.packets.get_mut(number) {
+                border.kept.release(id);
+            }
+        });
+    }
+
+    fn send(&mut self, machine: &mut Machine, columns: &[Value<'_>]) {
+        let Border { checked, outputs, kept, counters, .. } = &mut *self.border;
+        let [_, Value::Str(port), what] = columns else { return counters.no_output.add(1) };
+        let Some(&(link, _)) = outputs.iter().find(|(_, name)| name == port) else {
+            return counters.no_output.add(1);
+        };
+        let engine = &mut machine.driver.engine;
+        let packet = match (what, &checked.fields) {
+            (Value::Bytes(bytes), None) => engine.pool().packet_of(bytes),
+            (_, None) => return counters.no_bytes.add(1),
+            (id, Some(_)) => match kept.send(id.as_int(), link) {
+                // It goes when it is known whether it goes once more.
+                Verdict::Waits => return counters.verdicts.add(1),
+                Verdict::Again(before, copy) => {
+                    self.is_sent |= copy.is_some_and(|it| engine.send_link(before, it).is_ok());
+                    return counters.verdicts.add(1);
+                }
+                Verdict::Stale => return counters.stale.add(1),
+            },
+        };
+        match packet.map(|packet| engine.send_link(link, packet).is_ok()) {
+            Some(true) => {
+                counters.verdicts.add(1);
+                self.is_sent = true;
+            }
+            _ => counters.no_packet.add(1),
+        }
+    }
+
+    /// Sends what the turn has decided to send, and drops the packet of its event, unless it is
+    /// held. Whether something was sent.
+    fn end(mut self, machine: &mut Machine) -> bool {
+        let engine = &mut machine.driver.engine;
+        for (link, packet) in self.border.kept.decided() {
+            self.is_sent |= engine.send_link(link, packet).is_ok();
+        }
+        if let Some(id) = self.ended {
+            self.border.kept.end(id);
+        }
+        self.is_sent
+    }
+}
+
+/// How long a value says: an interval, or seconds.
+fn seconds(value: Value<'_>) -> Option<Duration> {
+    match value {
+        Value::Int(seconds) => Some(Duration::from_secs(u64::try_from(seconds).ok()?)),
+        Value::Double(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+        Value::Interval(ns) => Some(Duration::from_nanos(u64::try_from(ns).ok()?)),
+        _ => None,
     }
 }

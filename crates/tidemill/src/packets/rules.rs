@@ -43,6 +43,7 @@ use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Event, Identity, Observer, Program, Sighting, Stages};
 use tidemill_overlog::program::{Compiled, Watch};
 use tidemill_packet::app::{App, Fault, Io, Ports, Progress, Reconfigured, Start, Wrong};
+use tidemill_packet::fields::Fields;
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, Value};
 
@@ -58,9 +59,13 @@ tidemill_packet::declare! {
     /// Hands packets to rules as events `packet(@N, Input, Bytes)`, and sends what they derive as
     /// `send(@N, Output, Bytes)`. Ports are called after the apps at the other end.
     ///
-    /// Without `file` these are the rules of the program: while their node has half as many events
-    /// waiting as it takes from here, packets wait on the links. With `file` the app has a node of
-    /// its own, without a network.
+    /// Without `file` these are the rules of the program; while many events of their node wait,
+    /// packets stay on the links. With `file` the app has a node of its own, without a network.
+    ///
+    /// With `fields` a packet is `packet(@N, Input, Id, FIELD, ...)`: a column for each field, null
+    /// where the packet has none. `send(@N, Output, Id)` sends the packet itself, also several
+    /// times, in the turn of its event, and `hold(@N, Input, Id, Seconds)` keeps it for longer. What
+    /// is sent later counts as `stale`.
     ///
     /// Derived packets for outputs that are not there are dropped as `no_output`, those that are
     /// no bytes as `no_bytes`.
@@ -72,6 +77,9 @@ tidemill_packet::declare! {
             event: String = "packet".to_owned(),
             /// The event that sends a packet.
             verdict: String = "send".to_owned(),
+            /// What of a packet is handed to the rules of the program in place of its bytes: names
+            /// such as `ip.src, tcp.dport, len`.
+            fields: String = String::new(),
             /// How often timers of rules of its own are looked at, in milliseconds.
             tick_ms: u64 = 10,
         }
@@ -167,6 +175,12 @@ pub struct OwnNode {
 
 impl App for Rules {
     fn validate(config: &RulesConfig) -> Result<(), Wrong> {
+        if let Err(unknown) = Fields::parse(&config.fields) {
+            return Err(Wrong::new("fields", unknown.to_string()));
+        }
+        if !config.fields.is_empty() && !config.file.is_empty() {
+            return Err(Wrong::new("fields", "rules of its own take the bytes of packets"));
+        }
         match config.tick_ms {
             0 => Err(Wrong::new("tick_ms", "it must be 1 at least")),
             _ => Ok(()),

@@ -5,15 +5,21 @@ use std::collections::BTreeSet;
 use tidemill_overlog::exports::first_use;
 use tidemill_overlog::program::Compiled;
 use tidemill_packet::app::Value;
+use tidemill_packet::fields::{FieldType, Fields};
 use tidemill_packet::flow::similar;
 use tidemill_packet::graph::AppSpec;
+use tidemill_relation::TypeSet;
 use tidemill_relation::plan::RelationId;
 use tidemill_stdx::diag::{Diagnostic, Span};
 
 use super::Program;
 
-/// Location, port, bytes: the columns of packets in rules.
+/// The columns of a packet in rules: location and port, then its bytes, or its number.
 const PACKET_COLUMNS: usize = 3;
+
+/// The event that keeps a packet: location, port, number, seconds.
+const HOLD: &str = "hold";
+const HOLD_COLUMNS: usize = 4;
 
 /// The type of the apps that hand packets to rules.
 const RULES: &str = "Rules";
@@ -23,10 +29,24 @@ const RULES: &str = "Rules";
 pub struct PacketBorder {
     /// The app.
     pub app: String,
-    /// What a packet is to the rules: `event(@N, Port, Bytes)`.
+    /// What a packet is to the rules: `event(@N, Port, Bytes)`, or, with fields,
+    /// `event(@N, Port, Id, FIELD, ...)`.
     pub event: RelationId,
-    /// What sends a packet: `verdict(@N, Port, Bytes)`. Without it, the app is a sink.
+    /// What sends a packet: `verdict(@N, Port, Bytes)`, or `verdict(@N, Port, Id)`. Without it, the
+    /// app is a sink.
     pub verdict: Option<RelationId>,
+    /// What keeps a packet: `hold(@N, Port, Id, Seconds)`, with fields.
+    pub hold: Option<RelationId>,
+    /// What of a packet the rules are handed in place of its bytes.
+    pub fields: Option<Fields>,
+}
+
+impl PacketBorder {
+    /// The events that the machine has to see: with fields also packets, whose turns end then.
+    pub(crate) fn crossing(&self) -> impl Iterator<Item = RelationId> {
+        let event = self.fields.is_some().then_some(self.event);
+        [self.verdict, self.hold, event].into_iter().flatten()
+    }
 }
 
 /// An app that is a border, as it stands in the graph.
@@ -34,6 +54,7 @@ struct Written {
     name: String,
     event: String,
     verdict: String,
+    fields: String,
     span: Span,
 }
 
@@ -61,19 +82,20 @@ impl Program {
             Some(Value::Text(text)) => text.clone(),
             _ => default.to_owned(),
         };
-        apps.filter(|(app, _)| app.kind.name == RULES).filter_map(move |(app, &span)| {
-            text(app, "file", "").is_empty().then(|| Written {
-                name: app.name.clone(),
-                event: text(app, "event", "packet"),
-                verdict: text(app, "verdict", "send"),
-                span,
-            })
+        let is_border =
+            move |app: &AppSpec| app.kind.name == RULES && text(app, "file", "").is_empty();
+        apps.filter(move |(app, _)| is_border(app)).map(move |(app, &span)| Written {
+            name: app.name.clone(),
+            event: text(app, "event", "packet"),
+            verdict: text(app, "verdict", "send"),
+            fields: text(app, "fields", ""),
+            span,
         })
     }
 
     /// Both sides of a border; nothing, if the rules have errors.
     fn packet_border(&self, written: &Written) -> Result<Option<PacketBorder>, Diagnostic> {
-        let Written { name, event, verdict, span } = written;
+        let Written { name, event, verdict, fields, span } = written;
         if !self.kinds.has(super::FileKind::Rules) {
             let message =
                 format!("`{name}` hands packets to the rules of the program, which has none");
@@ -82,42 +104,113 @@ impl Program {
             return Err(Diagnostic::error("border", *span, message).help(help));
         }
         let Some(rules) = &self.rules.program else { return Ok(None) };
-        let Some(event) = self.relation(rules, written, event)? else {
+        // That the names are right has been checked with the app.
+        let fields = Fields::parse(fields).ok().filter(|fields| !fields.is_empty());
+        let columns = PACKET_COLUMNS + fields.as_ref().map_or(0, Fields::len);
+        let Some(event) = self.relation(rules, written, event, columns)? else {
             let message =
                 format!("`{name}` hands packets to the rules as `{event}`, which they do not have");
             let error = Diagnostic::error("border", *span, message);
             let known = rules.plan.relations.iter().map(|relation| relation.name.as_str());
             let help = match similar(event, known) {
                 Some(meant) => format!("is `{meant}` meant? `event` names it"),
-                None => format!("write a rule with `{event}(@N, Port, Bytes)` in its body"),
+                None => format!("write a rule with {} in its body", form(event, fields.as_ref())),
             };
             return Err(error.help(help));
         };
-        let verdict = self.relation(rules, written, verdict)?;
-        Ok(Some(PacketBorder { app: name.clone(), event, verdict }))
+        if let Some(fields) = &fields {
+            self.check_types(rules, written, event, fields)?;
+        }
+        let verdict = self.relation(rules, written, verdict, PACKET_COLUMNS)?;
+        let hold = match &fields {
+            Some(_) => self.relation(rules, written, HOLD, HOLD_COLUMNS)?,
+            None => None,
+        };
+        Ok(Some(PacketBorder { app: name.clone(), event, verdict, hold, fields }))
     }
 
-    /// A relation of packets.
+    /// Checks that the columns of an event can hold the fields.
+    fn check_types(
+        &self,
+        rules: &Compiled,
+        written: &Written,
+        event: RelationId,
+        fields: &Fields,
+    ) -> Result<(), Diagnostic> {
+        let relation = rules.plan.relation(event);
+        let columns = relation.columns.iter().enumerate().skip(PACKET_COLUMNS);
+        for ((at, known), (field, kind)) in columns.zip(fields.types()) {
+            let (kind, name) = match kind {
+                FieldType::Integer => (TypeSet::INT, "int64"),
+                FieldType::Bytes => (TypeSet::BYTES, "bytes"),
+                FieldType::Time => (TypeSet::TIME, "time"),
+            };
+            if !known.meets(kind) {
+                let message = format!(
+                    "column {} of `{}` is {known}, and field `{field}` of `{}` is {name}",
+                    at + 1,
+                    relation.name,
+                    written.name
+                );
+                return Err(self.error_at(written, &relation.name, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// A relation of packets with so many columns.
     fn relation(
         &self,
         rules: &Compiled,
         written: &Written,
         name: &str,
+        columns: usize,
     ) -> Result<Option<RelationId>, Diagnostic> {
         let Some(id) = rules.plan.find(name) else { return Ok(None) };
         let relation = rules.plan.relation(id);
         let problem = match (relation.table().is_some(), relation.arity()) {
             (true, _) => "is a table, and packets are events".to_owned(),
-            (false, PACKET_COLUMNS) => return Ok(Some(id)),
-            (false, count) => {
-                format!("has {count} columns, and packets have {PACKET_COLUMNS}")
-            }
+            (false, count) if count == columns => return Ok(Some(id)),
+            (false, count) => format!("has {count} columns, and not {columns}"),
         };
         let message = format!("`{name}`, by which `{}` reaches the rules, {problem}", written.name);
-        let mut error = Diagnostic::error("border", written.span, message);
-        if let Some(place) = first_use(&self.rules.tree, name) {
-            error = error.label(place, "used here");
-        }
-        Err(error.help(format!("packets are `{name}(@N, Port, Bytes)`")))
+        let fields = Fields::parse(&written.fields).ok().filter(|fields| !fields.is_empty());
+        let form = match name {
+            HOLD => "`hold(@N, Port, Id, Seconds)`".to_owned(),
+            _ if name == written.event => form(name, fields.as_ref()),
+            _ if fields.is_some() => format!("`{name}(@N, Port, Id)`"),
+            _ => form(name, None),
+        };
+        Err(self.error_at(written, name, message).help(format!("it is {form}")))
     }
+
+    /// An error that shows both sides.
+    fn error_at(&self, written: &Written, relation: &str, message: String) -> Diagnostic {
+        let error = Diagnostic::error("border", written.span, message);
+        match first_use(&self.rules.tree, relation) {
+            Some(place) => error.label(place, "used here"),
+            None => error,
+        }
+    }
+}
+
+/// What the event of packets looks like.
+fn form(event: &str, fields: Option<&Fields>) -> String {
+    match fields {
+        None => format!("`{event}(@N, Port, Bytes)`"),
+        Some(fields) => {
+            let columns: Vec<String> = fields.types().map(|(name, _)| column(name)).collect();
+            format!("`{event}(@N, Port, Id, {})`", columns.join(", "))
+        }
+    }
+}
+
+/// A variable for a field: `ip.src` is `IpSrc`.
+fn column(field: &str) -> String {
+    let part = |part: &str| {
+        let mut letters = part.chars();
+        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+        first.into_iter().chain(letters).collect::<String>()
+    };
+    field.split('.').map(part).collect()
 }

@@ -9,7 +9,7 @@ use tidemill_overlog::pre::Disk;
 use tidemill_overlog::{Options, compile};
 use tidemill_stdx::diag::{Diagnostic, has_errors};
 
-use super::{LoadOptions, Program};
+use super::{FileKind, LoadOptions, Program};
 
 impl Program {
     pub(super) fn load_rules(&mut self, files: &[PathBuf], options: &LoadOptions) {
@@ -35,7 +35,9 @@ impl Program {
             let options = Options { operators, exports };
             let (program, planned) = compile(&tree, &self.sources, &options);
             found.extend(planned);
-            if let Some(injected) = injected {
+            // Which events a graph with errors hands over is not known.
+            let is_known = self.packets.is_some() || !self.kinds.has(FileKind::Packets);
+            if let Some(injected) = injected.as_ref().filter(|_| is_known) {
                 let injected = &(injected | &self.events_of_packets());
                 let mut unsourced = no_source(&tree, &options, injected);
                 // A name that looks like a slip has its warning already.

@@ -109,9 +109,9 @@ impl Prepared {
         let operators = || options.nodes.operators.clone();
         let rules = rules.program.map(|rules| Rules::with_operators(rules, operators()));
         let mut rules = rules.transpose()?;
-        let verdicts = borders.iter().filter_map(|border| border.verdict);
         if let Some(rules) = &mut rules {
-            verdicts.for_each(|verdict| rules.cross(verdict));
+            let crossing = borders.iter().flat_map(PacketBorder::crossing);
+            crossing.for_each(|relation| rules.cross(relation));
         }
         if !borders.is_empty() && matches!(options.nodes.listen, Listen::Nodes(2..)) {
             return Err("packets of one graph cannot go to several nodes".to_owned());

@@ -1,0 +1,158 @@
+//! Packets that rules may still decide about.
+//!
+//! Turns of a node come in the order of their events, so packets wait in a queue in the order of
+//! their numbers; what is held for longer moves to a table of its own.
+
+use std::collections::{HashMap, VecDeque};
+
+use tidemill_packet::packet::Packet;
+
+/// Packets that rules may hold beyond their turns.
+const HELD_MAX: usize = 4096;
+
+/// Packets by number.
+#[derive(Default)]
+pub(super) struct Kept {
+    /// Those whose turn has not ended; the first has the number `first`.
+    waiting: VecDeque<Option<Entry>>,
+    first: i64,
+    held: HashMap<i64, Entry>,
+    /// Numbers of packets that go somewhere at the end of this turn.
+    decided: Vec<i64>,
+}
+
+/// A packet, and the link that it goes to at the end of the turn.
+struct Entry {
+    packet: Packet,
+    link: Option<usize>,
+    is_held: bool,
+}
+
+/// What became of the wish to send a packet.
+pub(super) enum Verdict {
+    /// It goes at the end of the turn.
+    Waits,
+    /// It was to go to another link already: a copy goes there, if there was room for one.
+    Again(usize, Option<Packet>),
+    /// It is gone.
+    Stale,
+}
+
+impl Kept {
+    /// The number of the next packet that is [put](Kept::put) here.
+    pub(super) fn next_id(&self) -> i64 {
+        self.first + self.waiting.len() as i64
+    }
+
+    /// Keeps a packet until its turn ends.
+    pub(super) fn put(&mut self, packet: Packet) {
+        self.waiting.push_back(Some(Entry { packet, link: None, is_held: false }));
+    }
+
+    fn get(&mut self, id: i64) -> Option<&mut Entry> {
+        let at = usize::try_from(id.checked_sub(self.first)?);
+        match at {
+            Ok(at) => self.waiting.get_mut(at)?.as_mut(),
+            Err(_) => self.held.get_mut(&id),
+        }
+    }
+
+    /// Has a packet sent to a link when the turn ends.
+    pub(super) fn send(&mut self, id: Option<i64>, link: usize) -> Verdict {
+        let Some((id, entry)) = id.and_then(|id| Some((id, self.get(id)?))) else {
+            return Verdict::Stale;
+        };
+        match entry.link.replace(link) {
+            Some(before) => Verdict::Again(before, entry.packet.duplicate()),
+            None => {
+                self.decided.push(id);
+                Verdict::Waits
+            }
+        }
+    }
+
+    /// Keeps a packet beyond its turn; false if it is gone, or too many are held.
+    pub(super) fn hold(&mut self, id: i64) -> bool {
+        let is_full = self.held.len() >= HELD_MAX;
+        match self.get(id) {
+            Some(entry) if entry.is_held || !is_full => {
+                entry.is_held = true;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes the packets that this turn has sent.
+    pub(super) fn decided(&mut self) -> Vec<(usize, Packet)> {
+        let decided = std::mem::take(&mut self.decided);
+        decided.into_iter().filter_map(|id| self.remove(id)).collect()
+    }
+
+    fn remove(&mut self, id: i64) -> Option<(usize, Packet)> {
+        let at = usize::try_from(id.checked_sub(self.first)?);
+        let entry = match at {
+            Ok(at) => self.waiting.get_mut(at)?.take(),
+            Err(_) => self.held.remove(&id),
+        }?;
+        Some((entry.link?, entry.packet))
+    }
+
+    /// The turn of a packet has ended: it is dropped, as are those before it whose turns were given
+    /// up, unless they are held.
+    pub(super) fn end(&mut self, id: i64) {
+        while self.first <= id
+            && let Some(entry) = self.waiting.pop_front()
+        {
+            if let Some(entry) = entry.filter(|entry| entry.is_held) {
+                self.held.insert(self.first, entry);
+            }
+            self.first += 1;
+        }
+    }
+
+    /// The time of a packet that was held is over.
+    pub(super) fn release(&mut self, id: i64) {
+        self.held.remove(&id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidemill_packet::Pool;
+
+    use super::*;
+
+    #[test]
+    fn packets_live_for_a_turn_or_as_long_as_they_are_held() {
+        let pool = Pool::new(16);
+        let mut kept = Kept::default();
+        for byte in 0..5 {
+            assert_eq!(kept.next_id(), i64::from(byte));
+            kept.put(pool.packet_of(&[byte]).expect("room"));
+        }
+        assert!(matches!(kept.send(Some(1), 7), Verdict::Waits));
+        let Verdict::Again(7, Some(copy)) = kept.send(Some(1), 8) else { panic!("a copy") };
+        assert_eq!(copy.bytes(), [1]);
+        let sent = kept.decided();
+        assert_eq!(
+            sent.iter().map(|(link, it)| (*link, it.bytes()[0])).collect::<Vec<_>>(),
+            [(8, 1)]
+        );
+        assert!(kept.hold(2));
+        // The turn of 0 was given up.
+        kept.end(2);
+        drop((copy, sent));
+        assert_eq!(pool.stats().alive(), 3);
+        assert!(matches!(kept.send(Some(0), 7), Verdict::Stale));
+        assert!(matches!(kept.send(Some(2), 7), Verdict::Waits));
+        assert_eq!(kept.decided().len(), 1);
+        assert!(kept.hold(3));
+        kept.end(3);
+        kept.release(3);
+        assert!(matches!(kept.send(Some(3), 7), Verdict::Stale));
+        assert!(matches!(kept.send(Some(9), 7), Verdict::Stale));
+        assert!(matches!(kept.send(Some(i64::MIN), 7), Verdict::Stale));
+        assert_eq!(pool.stats().alive(), 1);
+    }
+}

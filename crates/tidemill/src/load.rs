@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tidemill_diag::{Diagnostic, Sources, Span, has_errors};
 use tidemill_overlog::ast;
 use tidemill_overlog::exports::no_source;
 use tidemill_overlog::parse::{parse_files, parse_text};
@@ -11,7 +12,6 @@ use tidemill_overlog::pre::{self, Disk};
 use tidemill_overlog::program::Compiled;
 use tidemill_overlog::stage::Registry;
 use tidemill_overlog::{Options, compile};
-use tidemill_stdx::diag::{Diagnostic, Sources, Span, has_errors};
 
 /// What a file holds, by its ending in any case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,7 @@
 //! ```
 //! use tidemill::packets::{self, RunOptions};
 //! use tidemill_packet::flow;
-//! use tidemill_stdx::diag::Sources;
+//! use tidemill_diag::Sources;
 //!
 //! let text = "src :: Source { packets: 1000 }\nend :: Sink\nsrc -> end";
 //! let options = flow::Options::default();
@@ -26,6 +26,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tidemill_diag::{Diagnostic, Sources};
 use tidemill_event::{Handlers, Host, Interest, Loop, Os, Outcome};
 use tidemill_packet::app::{Catalogue, Declared};
 use tidemill_packet::drive::{self, Driver, World};
@@ -36,7 +37,6 @@ use tidemill_packet::graph::Graph;
 use tidemill_packet::link::LinkStats;
 use tidemill_packet::packet::PoolStats;
 use tidemill_stat::Registry;
-use tidemill_stdx::diag::{Diagnostic, Sources};
 
 use crate::control::{self, Controlled, Server, Snapshot};
 use crate::graph;

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tidemill::packets::{self, EngineKind, RunOptions};
+use tidemill_diag::Sources;
 use tidemill_packet::flow;
 use tidemill_packet::graph::Graph;
-use tidemill_stdx::diag::Sources;
 
 /// A folder of its own for a test.
 fn folder(name: &str) -> PathBuf {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use tidemill::load::FileKind;
-use tidemill_stdx::diag::{self, Diagnostic};
+use tidemill_diag::{self as diag, Diagnostic};
 
 use crate::Status;
 use crate::args::Sources;

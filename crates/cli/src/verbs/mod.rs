@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use clap::CommandFactory;
 use tidemill::load::{FileKind, LoadOptions, Loaded};
 use tidemill::schemas::is_schema;
-use tidemill_stdx::diag::has_errors;
+use tidemill_diag::has_errors;
 
 use crate::Status;
 use crate::args::{Cli, Sources, unused_in_check};

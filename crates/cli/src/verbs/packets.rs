@@ -10,8 +10,8 @@ use signal_hook::low_level::pipe;
 use tidemill::graph;
 use tidemill::load::FileKind;
 use tidemill::packets::{self, Ended, Loaded, RunOptions, Signal};
+use tidemill_diag::has_errors;
 use tidemill_packet::flow;
-use tidemill_stdx::diag::has_errors;
 
 use super::interrupt::{Interrupt, OnTerminate};
 use super::outside;

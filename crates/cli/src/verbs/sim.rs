@@ -7,7 +7,7 @@ use std::time::Instant;
 use tidemill::console::Form;
 use tidemill::script;
 use tidemill::sim::{SimOptions, Simulation};
-use tidemill_stdx::diag::{Sources, has_errors};
+use tidemill_diag::{Sources, has_errors};
 
 use super::Relations;
 use super::components;

@@ -6,7 +6,7 @@ use tidemill_cl::check::check;
 use tidemill_cl::lower::lower;
 use tidemill_cl::parse::parse_files;
 use tidemill_cl::{ast, ir};
-use tidemill_stdx::diag::{Diagnostic, FileId, Sources, Span, has_errors};
+use tidemill_diag::{Diagnostic, FileId, Sources, Span, has_errors};
 
 use crate::load::FileKind;
 

@@ -11,7 +11,7 @@
 //! ```
 //! use tidemill::packets::{self, RunOptions};
 //! use tidemill_packet::flow;
-//! use tidemill_stdx::diag::Sources;
+//! use tidemill_diag::Sources;
 //!
 //! let file = std::env::temp_dir().join(format!("tidemill-rules-{}.olg", std::process::id()));
 //! std::fs::write(&file, "r1 send(@N, \"end\", Bytes) :- packet(@N, \"src\", Bytes).")?;

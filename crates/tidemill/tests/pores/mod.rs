@@ -10,10 +10,10 @@ use tidemill::components::run::{Engine, Prepared};
 use tidemill::components::{RunOptions, Streams, load_text};
 use tidemill::packets;
 use tidemill::tape::Tape;
+use tidemill_diag::Sources;
 use tidemill_packet::flow;
 use tidemill_pore::uring::Uring;
 use tidemill_pore::xenstore::server::{Server, Settings};
-use tidemill_stdx::diag::Sources;
 
 const XENSTORE: &str = include_str!("../../../../apps/drivers/xenstore.com");
 const FILE: &str = include_str!("../../../../apps/drivers/file.com");

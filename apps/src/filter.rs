@@ -7,6 +7,7 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use tidemill_diag::{Sources, has_errors};
 use tidemill_filter::graph::Graph;
 use tidemill_filter::optimise::optimise;
 use tidemill_filter::{Packet as Seen, Seen as View, Settings, compile, interpret_seen, write};
@@ -14,7 +15,6 @@ use tidemill_jit::Body;
 use tidemill_jit::build::{Block, InstBuilder, types};
 use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
 use tidemill_packet::kernel::{Builder, Expr, Looked, Running, Test, Viewed};
-use tidemill_stdx::diag::{Sources, has_errors};
 
 use crate::code;
 

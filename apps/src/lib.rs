@@ -6,7 +6,7 @@
 //! ```
 //! use tidemill_packet::engine::{Engine, Options, Rest};
 //! use tidemill_packet::flow::{self, load_text};
-//! use tidemill_stdx::diag::Sources;
+//! use tidemill_diag::Sources;
 //!
 //! let text = "
 //!     src :: Source { packets: 100, size: 60 }

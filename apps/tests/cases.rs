@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 
 use tidemill_apps::capture::{Format, Frame, Reader, Writer};
 use tidemill_apps::frame;
+use tidemill_diag::Sources;
 use tidemill_event::{Loop, Sim};
 use tidemill_packet::drive::{self, Driver, World};
 use tidemill_packet::engine::{Engine, EngineKind, Options, Rest};
 use tidemill_packet::flow::{self, load_text};
-use tidemill_stdx::diag::Sources;
 
 #[derive(Default)]
 struct Case {

@@ -1,11 +1,11 @@
 //! Graphs that are changed, or in which an app fails, while a million packets a second pass: none
 //! is lost on links that stay, and who has nothing to do with it keeps its rate.
 
+use tidemill_diag::Sources;
 use tidemill_packet::app::{App, Declared, Fault, Io, Start};
 use tidemill_packet::engine::{Engine, EngineKind, Options, Rest};
 use tidemill_packet::flow::{self, load_text};
 use tidemill_packet::graph::Graph;
-use tidemill_stdx::diag::Sources;
 
 /// What a source brings in a breath, and how long a breath takes then.
 const BURST: u64 = 256;

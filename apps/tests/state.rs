@@ -149,7 +149,7 @@ fn fragments_have_a_budget_and_hold_no_packets() {
     assert_eq!(count(&engine, "app", "completed"), 1);
     let none = around("Reassemble { bytes: 100 }", &["input"], &["output"]);
     let catalogue = tidemill_apps::catalogue();
-    let mut sources = tidemill_stdx::diag::Sources::new();
+    let mut sources = tidemill_diag::Sources::new();
     let options = tidemill_packet::flow::Options::default();
     let loaded =
         tidemill_packet::flow::load_text("a.flow", &none, &options, &catalogue, &mut sources);

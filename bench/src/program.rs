@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use tidemill_diag::{Sources, has_errors};
 use tidemill_overlog::node::{Identity, Node, Observer, Program, Sighting};
 use tidemill_overlog::pre::MemoryFiles;
 use tidemill_overlog::program::Compiled;
 use tidemill_overlog::{Options, compile, parse, pre};
-use tidemill_stdx::diag::{Sources, has_errors};
 use tidemill_stdx::keyed::Secret;
 
 /// Compiles a program.

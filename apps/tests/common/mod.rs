@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tidemill_apps::capture::{Format, Frame, Reader, Writer};
+use tidemill_diag::Sources;
 use tidemill_event::{Loop, Os, Sim};
 use tidemill_packet::drive::{self, Driver, World};
 use tidemill_packet::engine::{Engine, Options, Rest};
 use tidemill_packet::flow::{self, load_text};
 use tidemill_packet::graph::Graph;
-use tidemill_stdx::diag::Sources;
 
 /// A world of one engine.
 pub struct Only(pub Driver);

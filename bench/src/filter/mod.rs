@@ -11,8 +11,8 @@ mod trace;
 use std::path::PathBuf;
 use std::process::Command;
 
+use tidemill_diag::Sources;
 use tidemill_filter::{Filter, Frame, Settings, interpret};
-use tidemill_stdx::diag::Sources;
 
 use crate::Extent;
 use crate::clock::cpu_seconds;

@@ -27,7 +27,7 @@
 
 mod dump;
 
-use tidemill_stdx::diag::{FileId, Span};
+use tidemill_diag::{FileId, Span};
 
 /// A whole program: all its files.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -22,7 +22,7 @@ mod spacing;
 
 use crate::lex::{Token, lex};
 use crate::parse::parse_file;
-use tidemill_stdx::diag::{Diagnostic, FileId, has_errors};
+use tidemill_diag::{Diagnostic, FileId, has_errors};
 
 /// Columns of a line.
 pub const WIDTH: usize = 100;

@@ -15,7 +15,7 @@
 
 pub mod value;
 
-use tidemill_stdx::diag::{Diagnostic, FileId, Span};
+use tidemill_diag::{Diagnostic, FileId, Span};
 
 /// A token and where it stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

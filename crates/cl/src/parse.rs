@@ -22,7 +22,7 @@ mod statements;
 use crate::ast::{File, Ident, Program};
 use crate::lex::{Lexed, Token, TokenKind, lex};
 use recovery::Parsed;
-use tidemill_stdx::diag::{Diagnostic, FileId, Sources, Span};
+use tidemill_diag::{Diagnostic, FileId, Sources, Span};
 
 /// How deep components, statements and expressions nest in the text, taken together.
 const NESTING_MAX: usize = 120;

@@ -11,7 +11,7 @@
 
 use std::rc::Rc;
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 use tidemill_stdx::id::IdVec;
 use tidemill_stdx::id_type;
 

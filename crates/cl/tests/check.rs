@@ -8,7 +8,7 @@ use tidemill_cl::check::check;
 use tidemill_cl::ir::verify::verify;
 use tidemill_cl::lower::lower;
 use tidemill_cl::parse::parse_text;
-use tidemill_stdx::diag::{Sources, has_errors};
+use tidemill_diag::{Sources, has_errors};
 
 /// Parses and checks; what is right is also lowered and verified.
 fn diagnostics(name: &str, text: &str) -> (String, bool) {

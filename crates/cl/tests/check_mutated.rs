@@ -9,7 +9,7 @@ use tidemill_cl::ir::verify::verify;
 use tidemill_cl::lex::{TokenKind, lex};
 use tidemill_cl::lower::lower;
 use tidemill_cl::parse::parse_text;
-use tidemill_stdx::diag::{FileId, Sources, has_errors};
+use tidemill_diag::{FileId, Sources, has_errors};
 use tidemill_stdx::rng::Rng;
 
 /// Mutations of each program.

@@ -9,7 +9,7 @@ use tidemill_cl::interpret::interpret;
 use tidemill_cl::ir::verify::verify;
 use tidemill_cl::lower::lower;
 use tidemill_cl::parse::parse_text;
-use tidemill_stdx::diag::{FileId, Sources, has_errors};
+use tidemill_diag::{FileId, Sources, has_errors};
 
 /// A third of what a thread has; `STACK=1000000` tries another size.
 const STACK_BYTES: usize = 700_000;

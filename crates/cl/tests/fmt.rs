@@ -3,7 +3,7 @@
 use crate::corpus::{compare, folder, parse, programs, text};
 use tidemill_cl::fmt::{WIDTH, format};
 use tidemill_cl::lex::lex;
-use tidemill_stdx::diag::FileId;
+use tidemill_diag::FileId;
 
 const FILE: FileId = FileId(0);
 

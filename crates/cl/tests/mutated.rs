@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tidemill_cl::fmt::format;
 use tidemill_cl::lex::lex;
 use tidemill_cl::parse::parse_text;
-use tidemill_stdx::diag::{FileId, Sources, has_errors};
+use tidemill_diag::{FileId, Sources, has_errors};
 use tidemill_stdx::rng::Rng;
 
 /// Mutations of each program.

@@ -6,10 +6,10 @@ use std::rc::Rc;
 use tidemill_cl::compile::{Checkpoints, Choices, compile};
 use tidemill_cl::ir::parse;
 use tidemill_cl::ir::verify::verify;
+use tidemill_diag::Sources;
 use tidemill_proc::console::{Console, Lines, Sink};
 use tidemill_proc::layout::Worker;
 use tidemill_proc::{Counts, Options};
-use tidemill_stdx::diag::Sources;
 
 #[derive(Clone, Default)]
 struct Written(Rc<RefCell<Vec<u8>>>);

@@ -8,7 +8,7 @@ use tidemill_cl::ir::{parse, verify::verify};
 use tidemill_cl::lower::lower;
 use tidemill_cl::optimise::optimise;
 use tidemill_cl::parse::parse_text;
-use tidemill_stdx::diag::{Sources, has_errors};
+use tidemill_diag::{Sources, has_errors};
 
 use crate::corpus::{compare, folder};
 

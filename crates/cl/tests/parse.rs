@@ -4,7 +4,7 @@
 use crate::corpus::{compare, folder, parse, programs, text};
 use tidemill_cl::ast::{Definition, ExprKind, StatementKind};
 use tidemill_cl::parse::{parse_files, parse_text};
-use tidemill_stdx::diag::{Sources, has_errors};
+use tidemill_diag::{Sources, has_errors};
 
 #[test]
 fn every_file_parses_as_expected() {

@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ariadne::{Config, IndexType, Label, Report, ReportKind};
 use tidemill::summary::Summary;
-use tidemill_stdx::diag::{Diagnostic, Severity, Sources, Span};
+use tidemill_diag::{Diagnostic, Severity, Sources, Span};
 use tidemill_stdx::log::{JsonLine, Level, Value};
 
 use crate::args::Color;

@@ -6,7 +6,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::net::Ipv6Addr;
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 
 /// A name that stands for a header or a kind of packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -15,7 +15,7 @@
 
 use std::net::Ipv6Addr;
 
-use tidemill_stdx::diag::{Diagnostic, FileId, Span};
+use tidemill_diag::{Diagnostic, FileId, Span};
 
 use crate::{address, names};
 

@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use tidemill_filter::{Filter, Settings};
-//! use tidemill_stdx::diag::Sources;
+//! use tidemill_diag::Sources;
 //!
 //! let mut sources = Sources::new();
 //! let file = sources.add("filter", "ether[0] & 1 != 0 and len < 200");

@@ -7,10 +7,10 @@ use crate::common;
 use std::path::Path;
 
 use crate::common::corpus;
+use tidemill_diag::{FileId, Sources};
 use tidemill_filter::optimise::optimise;
 use tidemill_filter::parse::parse;
 use tidemill_filter::{Filter, Graph, Settings, compile};
-use tidemill_stdx::diag::{FileId, Sources};
 
 fn check(path: &Path, actual: &str, wrong: &mut Vec<String>) {
     let expected = std::fs::read_to_string(path).unwrap_or_default();

@@ -177,7 +177,7 @@ fn the_optimiser_of_libpcap_differs_on_short_packets_only() {
 fn broadcasts_follow_the_mask() {
     let refused = graph("ip broadcast").map(|_| ());
     assert_eq!(refused, Ok(()), "{AS_TCPDUMP:?}");
-    let mut sources = tidemill_stdx::diag::Sources::new();
+    let mut sources = tidemill_diag::Sources::new();
     let file = sources.add("filter", "ip broadcast");
     let settings = tidemill_filter::Settings { netmask: Some(0xffff_ff00), ..Default::default() };
     let (filter, _) = Filter::compile(file, &sources, &settings);

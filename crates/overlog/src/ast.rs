@@ -32,7 +32,7 @@
 
 mod dump;
 
-use tidemill_stdx::diag::{Diagnostic, FileId, Span};
+use tidemill_diag::{Diagnostic, FileId, Span};
 
 /// A whole program: all files of one load, macros expanded, names resolved.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -9,8 +9,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use tidemill_diag::{Diagnostic, Sources, Span, has_errors};
 use tidemill_relation::plan::{Plan, RelationId, Rule as PlanRule, RuleId, Stratum, ViewRule};
-use tidemill_stdx::diag::{Diagnostic, Sources, Span, has_errors};
 
 use crate::ast::{Name, Program, Statement};
 use crate::check::{self, Checked, system};
@@ -210,7 +210,7 @@ fn package(program: &Program, sources: &Sources) -> String {
 /// Compiling texts, for the tests of the stages.
 #[cfg(test)]
 pub(crate) mod testing {
-    use tidemill_stdx::diag::{Diagnostic, Sources, has_errors};
+    use tidemill_diag::{Diagnostic, Sources, has_errors};
 
     use crate::parse::parse_text;
     use crate::pre::{self, MemoryFiles};

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tidemill_diag::{Diagnostic, Span};
 use tidemill_relation::plan::Action;
-use tidemill_stdx::diag::{Diagnostic, Span};
 
 use crate::arrivals::is_reserved;
 use crate::ast::{Name, Program, Statement, Term};

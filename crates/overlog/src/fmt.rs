@@ -23,7 +23,7 @@ mod spacing;
 use crate::lex::{Sym, Token, TokenKind, lex};
 use layout::{Layout, Word};
 use spacing::Spacing;
-use tidemill_stdx::diag::{Diagnostic, FileId};
+use tidemill_diag::{Diagnostic, FileId};
 
 /// Columns of a line.
 pub const WIDTH: usize = 100;

@@ -7,11 +7,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tidemill_diag::Span;
 use tidemill_relation::TypeSet;
 use tidemill_relation::expr::{Expr, Param, Reg};
 use tidemill_relation::plan::{Action, HeadColumn, Pattern, Relation, RelationId, RuleId, Storage};
 use tidemill_relation::table::{Key, TableSpec};
-use tidemill_stdx::diag::Span;
 
 use crate::arrivals::Arrivals;
 

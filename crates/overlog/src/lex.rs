@@ -18,7 +18,7 @@
 mod number;
 mod text;
 
-use tidemill_stdx::diag::{Diagnostic, FileId, Span};
+use tidemill_diag::{Diagnostic, FileId, Span};
 
 /// A token and where it stands.
 #[derive(Clone, PartialEq, Debug)]

@@ -16,12 +16,12 @@ mod tests;
 
 use std::collections::BTreeSet;
 
+use tidemill_diag::Diagnostic;
 use tidemill_relation::TypeSet;
 use tidemill_relation::expr::{Expr, Param, Reg};
 use tidemill_relation::plan::{
     Action, Bind, HeadColumn, On, Output, Pattern, RelationId, Strand, Trigger,
 };
-use tidemill_stdx::diag::Diagnostic;
 
 use crate::ir::{Atom, Catalog, Location, Rule, Term, map_expr};
 use crate::lower::{Builder, Indexing, stop_early};
@@ -256,7 +256,7 @@ fn unroutable(builder: &mut Builder<'_>, rule: &Rule) -> Diagnostic {
 pub(crate) fn unroutable_at(
     rule: &Rule,
     names: BTreeSet<String>,
-    places: Vec<(tidemill_stdx::diag::Span, String)>,
+    places: Vec<(tidemill_diag::Span, String)>,
 ) -> Diagnostic {
     let names: Vec<String> = names.into_iter().collect();
     let message = format!(

@@ -23,7 +23,7 @@ use crate::ast::{Functor, MacroUse, Program, Statement, note_macros};
 use crate::lex::{Sym, Token, TokenKind};
 use crate::pre::{Files, MemoryFiles, Options, Preprocessed, preprocess_file, preprocess_text};
 use std::path::PathBuf;
-use tidemill_stdx::diag::{Diagnostic, Sources, Span};
+use tidemill_diag::{Diagnostic, Sources, Span};
 
 /// How deep expressions, lists and namespaces nest in the text.
 const NESTING_MAX: usize = 100;

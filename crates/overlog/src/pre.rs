@@ -26,7 +26,7 @@ use crate::ast::MacroUse;
 use crate::lex::{Token, TokenKind, lex};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use tidemill_stdx::diag::{Diagnostic, FileId, Sources, Span};
+use tidemill_diag::{Diagnostic, FileId, Sources, Span};
 
 /// Macros within macros.
 const MACRO_DEPTH_MAX: usize = 64;

@@ -10,9 +10,9 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use tidemill_diag::{Diagnostic, Span};
 use tidemill_relation::aggregate::Aggregate;
 use tidemill_relation::plan::{HeadColumn, RelationId, ViewKind};
-use tidemill_stdx::diag::{Diagnostic, Span};
 
 use crate::ir::Catalog;
 use crate::rewrite::View;

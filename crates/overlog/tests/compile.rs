@@ -8,11 +8,11 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tidemill_diag::{Diagnostic, Sources, has_errors};
 use tidemill_overlog::parse::parse_text;
 use tidemill_overlog::pre::{Disk, Options};
 use tidemill_overlog::program::Compiled;
 use tidemill_relation::plan::{parse, print, verify};
-use tidemill_stdx::diag::{Diagnostic, Sources, has_errors};
 
 #[test]
 fn wrong_programs_are_found_out() {

@@ -1,9 +1,9 @@
 //! The formatter over the corpus of programs.
 
 use crate::corpus::{Corpus, compare, parse, parse_as};
+use tidemill_diag::FileId;
 use tidemill_overlog::fmt::{WIDTH, format};
 use tidemill_overlog::lex::{Sym, TokenKind, lex};
-use tidemill_stdx::diag::FileId;
 
 const FILE: FileId = FileId(0);
 

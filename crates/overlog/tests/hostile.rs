@@ -3,10 +3,10 @@
 use crate::noise::front;
 
 use std::time::{Duration, Instant};
+use tidemill_diag::{FileId, Sources};
 use tidemill_overlog::lex::{TokenKind, lex};
 use tidemill_overlog::parse::parse_tuple;
 use tidemill_overlog::pre::Options;
-use tidemill_stdx::diag::{FileId, Sources};
 
 /// Far above what any of these needs, so that only a loop or an explosion hits it.
 const TIME_MAX: Duration = Duration::from_secs(5);
@@ -129,9 +129,9 @@ fn nest(open: &str, close: &str, depth: usize) -> String {
 }
 
 fn parses(text: &str) -> bool {
+    use tidemill_diag::{Sources, has_errors};
     use tidemill_overlog::parse::parse_text;
     use tidemill_overlog::pre::{MemoryFiles, Options};
-    use tidemill_stdx::diag::{Sources, has_errors};
     let mut sources = Sources::new();
     let (options, files) = (Options::default(), MemoryFiles::default());
     let (_, found) = parse_text("deep.olg", text, &options, &files, &mut sources);

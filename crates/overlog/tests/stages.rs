@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use tidemill_diag::Sources;
 use tidemill_overlog::node::{Event, Identity, Node, Observer, Program, Sighting, Stages};
 use tidemill_overlog::node::{INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX, StageCounters};
 use tidemill_overlog::parse::parse_text;
@@ -13,7 +14,6 @@ use tidemill_overlog::{Options, compile};
 use tidemill_relation::text::{DisplayTuple, parse_tuple};
 use tidemill_relation::view::Progress;
 use tidemill_relation::{OwnedValue, TypeSet, plan};
-use tidemill_stdx::diag::Sources;
 use tidemill_stdx::keyed::Secret;
 
 /// `word` has its location in the second column; `seen` keeps what has come.

@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use tidemill_diag::{Sources, has_errors};
 use tidemill_overlog::parse::parse_text;
 use tidemill_overlog::pre::{MemoryFiles, Options};
 use tidemill_relation::Value;
@@ -12,7 +13,6 @@ use tidemill_relation::expr::{Ambient, Param, Scope};
 use tidemill_relation::plan::{Plan, ViewKind, print, verify};
 use tidemill_relation::table::Key;
 use tidemill_relation::view::{Progress, Views, contents, evaluate_naively};
-use tidemill_stdx::diag::{Sources, has_errors};
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::region::Bump;
 use tidemill_stdx::rng::Rng;

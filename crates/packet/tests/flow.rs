@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::common::{graph_of, kinds};
+use tidemill_diag::{FileId, Sources};
 use tidemill_packet::flow::{self, format, load};
-use tidemill_stdx::diag::{FileId, Sources};
 use tidemill_stdx::rng::Rng;
 
 fn folder() -> PathBuf {

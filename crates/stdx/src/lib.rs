@@ -2,7 +2,6 @@
 //!
 //! Knows nothing of loops, relations, processes or packets, and depends on no crate of the house.
 
-pub mod diag;
 pub mod frozen;
 pub mod hash;
 pub mod id;

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use tidemill_diag::nearest_three;
 use tidemill_overlog::stage::{Declaration, Registry};
 use tidemill_relation::function::{self, Function, Purity};
 use tidemill_relation::{aggregate, operator};
@@ -53,7 +54,7 @@ pub fn describe(name: &str) -> Result<String, Vec<String>> {
         return Ok(describe_stage(found));
     }
     let functions = function::catalogue().iter().map(|function| function.name);
-    Err(function::closest(bare, functions).iter().map(|name| format!("f_{name}")).collect())
+    Err(nearest_three(bare, functions).iter().map(|name| format!("f_{name}")).collect())
 }
 
 fn describe_function(function: &Function) -> String {

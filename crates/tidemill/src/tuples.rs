@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use tidemill_diag::nearest;
 use tidemill_overlog::node::{Identity, node_id};
 use tidemill_relation::expr::{Expr, Param};
-use tidemill_relation::function::closest;
 use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_relation::text::{Pattern, Term};
 use tidemill_relation::{OwnedValue, Value};
@@ -83,7 +83,7 @@ pub fn relation_of(plan: &Plan, pattern: &Pattern) -> Result<RelationId, Unsuite
     let visible = |id: &RelationId| is_of_the_system(name) || !plan.relation(*id).hidden;
     let Some(id) = plan.find(name).filter(visible) else {
         let names = plan.relations.iter().filter(|one| !one.hidden).map(|one| one.name.as_str());
-        let similar = closest(name, names).first().map(|name| (*name).to_owned());
+        let similar = nearest(name, names).map(str::to_owned);
         return Err(Unsuited::Unknown { name: name.to_owned(), similar });
     };
     let expected = plan.relation(id).arity();

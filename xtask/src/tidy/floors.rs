@@ -6,8 +6,9 @@ use super::manifest::{Entry, entries};
 use crate::tree::Tree;
 
 /// The crates and their floors. Crates of one floor do not know each other.
-const FLOORS: [(&str, u32); 19] = [
+const FLOORS: [(&str, u32); 20] = [
     ("stdx", 0),
+    ("diag", 0),
     ("stat", 0),
     ("event", 1),
     ("jit", 1),

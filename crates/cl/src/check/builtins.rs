@@ -1,6 +1,6 @@
 //! The procedures and functions of the language: one table, and what each takes.
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 
 use crate::ast::Expr;
 use crate::check::Checker;

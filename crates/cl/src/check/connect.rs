@@ -9,7 +9,7 @@
 //!
 //! A bare instance stands for the interface that the other side names.
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 
 use crate::ast::{self, Designator, DesignatorKind};
 use crate::check::Checker;

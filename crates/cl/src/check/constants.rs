@@ -1,6 +1,6 @@
 //! Constants: folded on demand, so that their order does not matter.
 
-use tidemill_stdx::diag::Diagnostic;
+use tidemill_diag::Diagnostic;
 
 use crate::ast::{self, BinaryOperator};
 use crate::check::names::ConstantId;

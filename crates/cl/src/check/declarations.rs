@@ -1,7 +1,7 @@
 //! Collects all names before anything is resolved: components and interfaces may be used before
 //! their declaration, and procedures may call each other.
 
-use tidemill_stdx::diag::{Diagnostic, Span};
+use tidemill_diag::{Diagnostic, Span};
 use tidemill_stdx::id::{Id, IdVec};
 
 use crate::ast::{self, Declaration, Definition, Passing};

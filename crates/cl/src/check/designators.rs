@@ -1,6 +1,6 @@
 //! Designators: variables, elements, characters of texts, variables seen as a type.
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 
 use crate::ast::{self, Designator, DesignatorKind};
 use crate::check::Checker;

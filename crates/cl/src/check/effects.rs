@@ -2,7 +2,7 @@
 //! happens, so they change nothing and never wait. Nor do they loop, as nobody could interrupt
 //! them.
 
-use tidemill_stdx::diag::{Diagnostic, Span};
+use tidemill_diag::{Diagnostic, Span};
 use tidemill_stdx::id::IdVec;
 use tidemill_stdx::scc::{Graph, components};
 

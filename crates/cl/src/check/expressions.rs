@@ -1,6 +1,6 @@
 //! Values: operators, calls, and what is asked of components and messages.
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 
 use crate::ast::{self, BinaryOperator, Expr, ExprKind, Literal, UnaryOperator};
 use crate::check::Checker;

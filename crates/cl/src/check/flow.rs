@@ -1,6 +1,6 @@
 //! What control never reaches, functions that may end without a value, variables without use.
 
-use tidemill_stdx::diag::{Diagnostic, Span, has_errors};
+use tidemill_diag::{Diagnostic, Span, has_errors};
 use tidemill_stdx::hash::Set;
 
 use crate::check::Checker;

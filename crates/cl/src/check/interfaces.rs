@@ -1,6 +1,6 @@
 //! Interfaces: their messages and the automata of their protocols.
 
-use tidemill_stdx::diag::{Diagnostic, Span};
+use tidemill_diag::{Diagnostic, Span};
 use tidemill_stdx::hash::Map;
 use tidemill_stdx::id::{Id, IdVec};
 

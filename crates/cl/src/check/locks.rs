@@ -3,7 +3,7 @@
 //! What a procedure needs, its callers must hold; what it takes, they must not hold. Both are
 //! computed over the calls of all procedures until nothing changes, then every routine is checked.
 
-use tidemill_stdx::diag::{Diagnostic, Span};
+use tidemill_diag::{Diagnostic, Span};
 use tidemill_stdx::id::IdVec;
 
 use crate::check::Checker;

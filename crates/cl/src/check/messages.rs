@@ -1,6 +1,6 @@
 //! Messages: with whom, in which direction, with what.
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 
 use crate::ast::{self, Designator, DesignatorKind};
 use crate::check::Checker;

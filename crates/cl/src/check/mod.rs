@@ -46,7 +46,7 @@ mod system;
 mod types;
 mod walk;
 
-use tidemill_stdx::diag::{Diagnostic, Span};
+use tidemill_diag::{Diagnostic, Span};
 use tidemill_stdx::id::IdVec;
 
 use crate::ast;

@@ -4,7 +4,7 @@
 //! their own component. Interfaces are a world of their own: a procedure, variable or component may
 //! bear the name of one.
 
-use tidemill_stdx::diag::{Diagnostic, Span};
+use tidemill_diag::{Diagnostic, Span, nearest};
 use tidemill_stdx::hash::Map;
 use tidemill_stdx::id_type;
 
@@ -193,29 +193,5 @@ impl<'a> Checker<'a> {
 
 /// `did you mean ...?` for a name that differs little from the text; else empty.
 pub(super) fn similar<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> String {
-    let limit = if text.len() <= 4 { 1 } else { 2 };
-    let near = names
-        .map(|name| (distance(text, name), name))
-        .filter(|(distance, name)| *distance <= limit && *distance < name.len())
-        .min_by_key(|(distance, _)| *distance);
-    near.map_or(String::new(), |(_, name)| format!("did you mean `{name}`?"))
-}
-
-/// How many bytes to change, add or drop, whatever their case.
-fn distance(a: &str, b: &str) -> usize {
-    if a.len().abs_diff(b.len()) > 2 || a.len() > 40 {
-        return usize::MAX;
-    }
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(!x.eq_ignore_ascii_case(y));
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+    nearest(text, names).map_or(String::new(), |name| format!("did you mean `{name}`?"))
 }

@@ -1,7 +1,7 @@
 //! Resolves what the declarations name: types of variables and parameters, interfaces that are
 //! offered, required and implemented, and which component runs.
 
-use tidemill_stdx::diag::{Diagnostic, Span};
+use tidemill_diag::{Diagnostic, Span};
 use tidemill_stdx::hash::Set;
 use tidemill_stdx::id::IdVec;
 

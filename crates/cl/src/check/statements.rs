@@ -1,6 +1,6 @@
 //! Statements.
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 
 use crate::ast::{self, StatementKind};
 use crate::check::Checker;

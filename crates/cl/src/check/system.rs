@@ -1,6 +1,6 @@
 //! The interfaces of the system, known without declaration, as the language itself writes them.
 
-use tidemill_stdx::diag::{Diagnostic, FileId};
+use tidemill_diag::{Diagnostic, FileId};
 
 use crate::ast::{self, Definition, ProtocolFactor};
 use crate::check::Checker;

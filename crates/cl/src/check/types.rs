@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 
 use crate::ast::{self, TypeKind};
 use crate::check::Checker;

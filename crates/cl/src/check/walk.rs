@@ -1,6 +1,6 @@
 //! What a checked routine does to places, other components and the monitor, in order.
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 
 use crate::ir::{self, Pattern};
 use crate::tree::{

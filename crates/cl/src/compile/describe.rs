@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tidemill_diag::{Sources, Span};
 use tidemill_proc::layout::{
     COMPONENT_HEADER, PORT_IMPLEMENTATION, PORT_OFFERED, PORT_REQUIRED, SLOT_SIZE,
 };
@@ -9,7 +10,6 @@ use tidemill_proc::program::{
     ComponentType, Direction, Facet, Function, FunctionCode, Interface, Key, Kind, Message, Port,
     Position, Program, Shape, Variable,
 };
-use tidemill_stdx::diag::{Sources, Span};
 use tidemill_stdx::id::Id;
 
 use crate::compile::frame::Frame;
@@ -58,7 +58,7 @@ impl<'a> Descriptors<'a> {
         // Position 0 is unknown.
         program.positions.push(Position::default());
         program.files =
-            (0..files).map(|file| sources.name(tidemill_stdx::diag::FileId(file)).into()).collect();
+            (0..files).map(|file| sources.name(tidemill_diag::FileId(file)).into()).collect();
         let pinned = ir::pinned::pinned(ir);
         let mut all = Descriptors { ir, sources, program, pinned, numbers: Numbers::default() };
         all.program.interfaces = ir.interfaces.iter().map(interface).collect();

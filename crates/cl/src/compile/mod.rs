@@ -18,11 +18,11 @@
 
 use std::sync::Arc;
 
+use tidemill_diag::Sources;
 use tidemill_jit::build::{CallConv, Signature, Type as Machine, signature, types};
 use tidemill_jit::{Blob, Code, DataId, Error, FuncId, Module, Options};
 use tidemill_proc::entry::{Entry, Passing, entries};
 use tidemill_proc::program::{Executable, FunctionCode};
-use tidemill_stdx::diag::Sources;
 use tidemill_stdx::hash::Map;
 use tidemill_stdx::id::IdVec;
 

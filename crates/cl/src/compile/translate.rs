@@ -1,5 +1,6 @@
 //! One function: blocks, registers, places, and how it is left and entered again.
 
+use tidemill_diag::Span;
 use tidemill_jit::Body;
 use tidemill_jit::build::{
     Block, InstBuilder, IntCC, MemFlagsData, StackSlot, StackSlotData, StackSlotKind, Switch,
@@ -10,7 +11,6 @@ use tidemill_proc::layout::{
     DONE, FRAME_RESULT, FRAME_RESUME, PROCESS_COMPONENT, SUSPENDED, UNWINDING,
 };
 use tidemill_proc::program::Kind as Owned;
-use tidemill_stdx::diag::Span;
 use tidemill_stdx::id::{IdMap, IdSet, IdVec};
 
 use crate::compile::describe::storage_kind;

@@ -15,10 +15,10 @@
 //!                            -> Err(Unwinding)    a fault: the run-time cleans the frames
 //! ```
 
+use tidemill_diag::{Sources, Span};
 use tidemill_proc::entry::Operation;
 use tidemill_proc::interpret::Status;
 use tidemill_proc::program::{Executable, FunctionCode};
-use tidemill_stdx::diag::{Sources, Span};
 use tidemill_stdx::id::IdVec;
 
 use crate::compile::describe::{Descriptors, Numbers, Ports};

@@ -1,10 +1,10 @@
 //! The loop over instructions, and how they reach registers, places and the run-time.
 
+use tidemill_diag::Span;
 use tidemill_proc::entry::Operation;
 use tidemill_proc::fault::{ANY_TYPE, Reason as Fault};
 use tidemill_proc::interpret::Status;
 use tidemill_proc::program::Kind as Owned;
-use tidemill_stdx::diag::Span;
 use tidemill_stdx::id::Id;
 
 use crate::compile::describe::storage_kind;

@@ -2,7 +2,7 @@
 //!
 //! Words are separated by spaces, lists stand in brackets, a missing part is `-`.
 
-use tidemill_stdx::diag::{FileId, Span};
+use tidemill_diag::{FileId, Span};
 use tidemill_stdx::id::Id;
 
 use crate::ir::{

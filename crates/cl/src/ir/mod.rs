@@ -26,7 +26,7 @@
 //!
 //! **Faults** leave the function at the instruction, which carries its place in the source.
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 use tidemill_stdx::id::IdVec;
 use tidemill_stdx::id_type;
 

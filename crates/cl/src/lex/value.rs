@@ -1,7 +1,7 @@
 //! What the text of a token stands for.
 
 use super::TokenKind;
-use tidemill_stdx::diag::{Diagnostic, Span};
+use tidemill_diag::{Diagnostic, Span};
 
 /// The magnitude of the smallest INTEGER, one more than the greatest.
 pub const MAGNITUDE_MAX: u64 = 1 << 63;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 use tidemill_stdx::id::IdVec;
 
 use crate::ir::{

@@ -1,6 +1,6 @@
 //! A whole routine: parameters, where its variables live, its statements, its end.
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 
 use crate::ir::{
     FunctionId, Instruction, Local, Parameter, Payload, Place, Reason, Storage, Terminator, Type,

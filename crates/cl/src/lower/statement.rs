@@ -1,6 +1,6 @@
 //! Statements.
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 
 use crate::ir::{
     Access, Binary, ComponentId, Constant, FunctionId, Guard, Instruction, Key, Kind, Payload,

@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 use tidemill_stdx::id::Id;
 
 use crate::ir::{

@@ -4,7 +4,7 @@
 //! it has no frame, and reports, which name the process and the place in the source, stay the same.
 //! A VARIABLE argument whose place is known stands for itself in the code.
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 use tidemill_stdx::id::{Id, IdMap, IdSet, IdVec};
 
 use crate::ir::parts::Rename;

@@ -1,6 +1,6 @@
 //! The place right before a loop.
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 
 use crate::ir::graph::Loop;
 use crate::ir::{Block, BlockId, Function, Terminator};

@@ -4,7 +4,7 @@ use super::Parser;
 use super::recovery::Parsed;
 use crate::ast::*;
 use crate::lex::{TokenKind, value};
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 
 const COMPONENT: &str = "COMPONENT Name OFFERS A, B REQUIRES C; ... END Name;";
 const INTERFACE: &str = "INTERFACE Name; IN Ask(x: INTEGER) OUT Answer(y: INTEGER) END Name;";

@@ -6,7 +6,7 @@ use super::recovery::Parsed;
 use super::{HEIGHT_MAX, Parser};
 use crate::ast::*;
 use crate::lex::{TokenKind, value};
-use tidemill_stdx::diag::{Diagnostic, Span};
+use tidemill_diag::{Diagnostic, Span};
 
 const PATTERN: &str = "a pattern is the name of a message, ANY or FINISH";
 const INPUT: &str = "INPUT(server, Message), INPUT(Message)";

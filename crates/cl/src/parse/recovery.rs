@@ -7,7 +7,7 @@
 use super::{DIAGNOSTICS_MAX, NESTING_MAX, Parser};
 use crate::ast::Ident;
 use crate::lex::{KEYWORD_LENGTH_MAX, TokenKind};
-use tidemill_stdx::diag::{Diagnostic, Span};
+use tidemill_diag::{Diagnostic, Span};
 
 /// Something was wrong, and has been reported.
 #[derive(Debug)]

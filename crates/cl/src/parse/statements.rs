@@ -4,7 +4,7 @@ use super::Parser;
 use super::recovery::{Failed, Parsed};
 use crate::ast::*;
 use crate::lex::TokenKind;
-use tidemill_stdx::diag::{Diagnostic, Span};
+use tidemill_diag::{Diagnostic, Span};
 
 const NEW: &str = "NEW(variable), NEW(array, length), NEW(variable, Component)";
 const CONNECT: &str = "CONNECT(Required(client), Offered(server))";

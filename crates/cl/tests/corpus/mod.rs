@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use tidemill_cl::parse::parse_text;
-use tidemill_stdx::diag::{Sources, has_errors};
+use tidemill_diag::{Sources, has_errors};
 
 /// The folder of a part of the corpus.
 pub fn folder(part: &str) -> PathBuf {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use tidemill::program::FileKind;
-use tidemill_stdx::diag::{self, Diagnostic};
+use tidemill_diag::{Diagnostic, Sources as Texts};
 
 use crate::Status;
 use crate::args::Sources;
@@ -54,7 +54,7 @@ fn one(path: &Path, check: bool, report: Reporter) -> Result<Changed, Told> {
     };
     let text = fs::read_to_string(path)
         .map_err(|error| fail(format!("{name}: cannot read the file: {error}")))?;
-    let mut sources = diag::Sources::new();
+    let mut sources = Texts::new();
     let file = sources.add(name.to_string(), text.clone());
     let formatted = format(file, &text).map_err(|found: Vec<Diagnostic>| {
         report.diagnostics(&sources, &found);

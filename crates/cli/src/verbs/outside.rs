@@ -17,11 +17,11 @@ use tidemill::script;
 use tidemill::service::{Manager, Service};
 use tidemill::summary::{RuleTotals, Summary};
 use tidemill::tuples;
+use tidemill_diag::{Diagnostic, FileId, Sources as Texts, Span};
 use tidemill_event::{Os, User};
 use tidemill_overlog::fleet::{Extra, Seal};
 use tidemill_relation::plan::Plan;
 use tidemill_relation::text::parse_pattern;
-use tidemill_stdx::diag::{Diagnostic, FileId, Sources as Texts, Span};
 
 use crate::Status;
 use crate::args::{Define, Keys, Tuples};

@@ -11,7 +11,7 @@ use tidemill::program::{FileKind, Kinds, Program};
 use tidemill::run::{Clock, ComponentOptions, Report, RunOptions};
 use tidemill::script;
 use tidemill::sim::{SimOptions, Simulation};
-use tidemill_stdx::diag::{Sources, has_errors};
+use tidemill_diag::{Sources, has_errors};
 
 use super::Relations;
 use super::components::{self, most_of_memory};

@@ -13,7 +13,7 @@
 //! Tests on ways that have not found such a header (`not geneve and tcp`) look where it would lead.
 //! libpcap then uses registers that nothing has set.
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 
 use super::condition::Condition;
 use super::headers::{Field, HeaderStart, Link, Number};

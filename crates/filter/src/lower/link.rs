@@ -4,7 +4,7 @@
 //! IEEE 802.2 header follows, which says by its service access points, or by a SNAP header behind
 //! it, what the frame carries.
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 
 use super::condition::Condition;
 use super::headers::{Field, Link};

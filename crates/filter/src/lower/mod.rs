@@ -12,7 +12,7 @@ mod link;
 mod primitive;
 mod protocol;
 
-use tidemill_stdx::diag::{Diagnostic, FileId, Sources, Span, has_errors};
+use tidemill_diag::{Diagnostic, FileId, Sources, Span, has_errors};
 
 use crate::ast::{Expr, Join};
 use crate::graph::{Check, Graph, Values};

@@ -2,7 +2,7 @@
 
 use std::net::Ipv6Addr;
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 
 use super::condition::Condition;
 use super::headers::{Field, Link};

@@ -1,6 +1,6 @@
 //! Protocols: `tcp`, `ip proto 47`, `ip6 protochain 6`.
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 
 use super::condition::Condition;
 use super::headers::{Field, HeaderStart, Link};

@@ -77,7 +77,7 @@ impl Filter {
     ///
     /// ```
     /// # use tidemill_filter::{Filter, Frame, Settings};
-    /// # use tidemill_stdx::diag::Sources;
+    /// # use tidemill_diag::Sources;
     /// # let mut sources = Sources::new();
     /// # let file = sources.add("filter", "less 100");
     /// # let filter = Filter::compile(file, &sources, &Settings::default()).0.expect("compiles");

@@ -10,9 +10,9 @@ mod write;
 
 use std::fmt::{self, Debug, Display, Formatter};
 
+use tidemill_diag::{Diagnostic, FileId, Sources, Span};
 use tidemill_jit::build::{CallConv, InstBuilder, signature, types};
 use tidemill_jit::{Code, Module, Options};
-use tidemill_stdx::diag::{Diagnostic, FileId, Sources, Span};
 
 use crate::graph::Graph;
 use crate::lower::{Settings, compile};

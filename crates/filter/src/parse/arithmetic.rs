@@ -4,7 +4,7 @@
 //! and parentheses. `%` and `^` bind tighter than all on their left and looser than all on their
 //! right, as libpcap reads them: `8 * 7 % 2 + 1` is `8 * (7 % (2 + 1))`.
 
-use tidemill_stdx::diag::Diagnostic;
+use tidemill_diag::Diagnostic;
 
 use super::{Parsed, Parser};
 use crate::ast::{Arithmetic, ArithmeticKind, Operator, PrimitiveKind, Protocol, Relation};

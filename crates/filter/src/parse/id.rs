@@ -1,6 +1,6 @@
 //! Ids: the operands of qualifiers, also where the qualifiers are implied.
 
-use tidemill_stdx::diag::Diagnostic;
+use tidemill_diag::Diagnostic;
 
 use super::{Parsed, Parser};
 use crate::ast::{Expr, Kind, Operand, Primitive, PrimitiveKind};

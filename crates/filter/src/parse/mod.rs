@@ -22,7 +22,7 @@ mod arithmetic;
 mod id;
 mod primitive;
 
-use tidemill_stdx::diag::{Diagnostic, FileId, Span};
+use tidemill_diag::{Diagnostic, FileId, Span};
 
 use crate::ast::{Expr, Join, Primitive, PrimitiveKind, Qualifiers};
 use crate::lex::{Token, TokenKind, lex};

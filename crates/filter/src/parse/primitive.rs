@@ -1,6 +1,6 @@
 //! Primitives: qualifiers with ids, and the words that stand alone.
 
-use tidemill_stdx::diag::Diagnostic;
+use tidemill_diag::Diagnostic;
 
 use super::{Parsed, Parser};
 use crate::ast::{

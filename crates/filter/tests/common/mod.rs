@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use tidemill_diag::Sources;
 use tidemill_filter::optimise::optimise;
 use tidemill_filter::{Filter, Frame, Graph, Settings, compile, interpret};
-use tidemill_stdx::diag::Sources;
 use tidemill_stdx::rng::Rng;
 
 /// A packet as a capture has it.

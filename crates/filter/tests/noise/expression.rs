@@ -4,8 +4,8 @@
 use crate::common;
 
 use common::{AS_TCPDUMP, Captured, agree, packets};
+use tidemill_diag::Sources;
 use tidemill_filter::{Graph, compile};
-use tidemill_stdx::diag::Sources;
 
 /// Code for larger ones takes its time.
 const NODES_MAX: usize = 200;

@@ -1,7 +1,6 @@
 //! Checking statements that are not rules.
 
-use tidemill_relation::function::closest;
-use tidemill_stdx::diag::Diagnostic;
+use tidemill_diag::{Diagnostic, nearest};
 
 use super::symbols::{Symbol, Symbols};
 use super::{expressions, system};
@@ -69,7 +68,7 @@ impl Check<'_, '_> {
             return;
         }
         let others = self.symbols.iter().filter(|one| !one.is_open());
-        if let Some(close) = closest(&name.resolved, others.map(|one| one.name.as_str())).first() {
+        if let Some(close) = nearest(&name.resolved, others.map(|one| one.name.as_str())) {
             let message = format!("nothing but this is called `{}`", name.written);
             let found = Diagnostic::warning("undefined-relation", name.span, message)
                 .help(format!("there is `{close}`"));
@@ -98,7 +97,7 @@ impl Check<'_, '_> {
 
     fn suggest(&self, diagnostic: Diagnostic, name: &Name) -> Diagnostic {
         let names = self.symbols.iter().map(|symbol| symbol.name.as_str());
-        match closest(&name.resolved, names).first() {
+        match nearest(&name.resolved, names) {
             Some(close) => diagnostic.help(format!("there is `{close}`")),
             None => diagnostic.help("use it in a rule, or take this statement out"),
         }
@@ -179,7 +178,7 @@ impl Check<'_, '_> {
     fn unknown_operator(&mut self, operator: &Ident) {
         let quoted = |name: &str| format!("\"{name}\"");
         let registry = &self.options.operators;
-        let help = match registry.suggestions(&operator.text).first() {
+        let help = match registry.nearest(&operator.text) {
             Some(close) => format!("there is {}", quoted(close)),
             None => {
                 let names: Vec<_> =

@@ -1,9 +1,9 @@
 //! Names in expressions: functions, aggregates and reserved variables.
 
+use tidemill_diag::{Diagnostic, nearest};
 use tidemill_relation::aggregate::Aggregate;
 use tidemill_relation::expr::Param;
-use tidemill_relation::function::{FunctionId, closest, suggestions};
-use tidemill_stdx::diag::Diagnostic;
+use tidemill_relation::function::{FunctionId, catalogue};
 
 use crate::ast::{self, AggregateOver, Arg, Expr, ExprKind, Functor, Ident, Rule, Term};
 
@@ -79,7 +79,7 @@ fn aggregate_name(name: &Ident, found: &mut Vec<Diagnostic>) -> Option<Aggregate
     let aggregate = Aggregate::from_name(&name.text);
     if aggregate.is_none() {
         let names = Aggregate::ALL.iter().map(|aggregate| aggregate.name());
-        let help = match closest(&name.text, names.clone()).first() {
+        let help = match nearest(&name.text, names.clone()) {
             Some(close) => format!("there is a_{close}"),
             None => format!("there are {}", names.collect::<Vec<_>>().join(", ")),
         };
@@ -95,7 +95,7 @@ pub(crate) fn expr(expr: &Expr, found: &mut Vec<Diagnostic>) {
         let ExprKind::Call(name, arguments) = &inner.kind else { return };
         let bare = name.text.strip_prefix("f_").unwrap_or(&name.text);
         let Some(id) = FunctionId::from_name(bare) else {
-            let help = match suggestions(bare).first() {
+            let help = match nearest(bare, catalogue().iter().map(|function| function.name)) {
                 Some(close) => format!("there is f_{close}"),
                 None => "`tidemill functions` lists all functions".to_owned(),
             };

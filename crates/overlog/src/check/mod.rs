@@ -19,7 +19,7 @@ pub(crate) mod symbols;
 pub(crate) mod system;
 pub(crate) mod types;
 
-use tidemill_stdx::diag::{Diagnostic, has_errors};
+use tidemill_diag::{Diagnostic, has_errors};
 
 use crate::ast::{self, Program, Statement};
 use crate::compile::Options;

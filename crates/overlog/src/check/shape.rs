@@ -1,6 +1,6 @@
 //! The shape of rules: what may be an event, a table, a head, a location, a negation.
 
-use tidemill_stdx::diag::Diagnostic;
+use tidemill_diag::Diagnostic;
 
 use super::symbols::Symbols;
 use super::{expressions, system};

@@ -7,13 +7,13 @@
 
 use std::collections::BTreeMap;
 
+use tidemill_diag::{Diagnostic, Span};
 use tidemill_relation::TypeSet;
 use tidemill_relation::aggregate::Aggregate;
 use tidemill_relation::expr::Param;
 use tidemill_relation::function::Misuse;
 use tidemill_relation::operator::{Binary, Unary};
 use tidemill_relation::value::Type;
-use tidemill_stdx::diag::{Diagnostic, Span};
 
 use super::symbols::{Symbol, Symbols};
 use super::{CheckedRule, expressions, system};

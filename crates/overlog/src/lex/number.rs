@@ -1,7 +1,7 @@
 //! Numbers: integers, identifiers, doubles, times and intervals.
 
 use super::{Lexer, TokenKind, is_word};
-use tidemill_stdx::diag::Diagnostic;
+use tidemill_diag::Diagnostic;
 
 /// Digits after the point of a time or interval, whose unit is the nanosecond.
 const DECIMALS_MAX: usize = 9;

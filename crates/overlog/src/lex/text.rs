@@ -1,7 +1,7 @@
 //! Strings and bytes.
 
 use super::{Lexer, TokenKind};
-use tidemill_stdx::diag::Diagnostic;
+use tidemill_diag::Diagnostic;
 
 impl Lexer<'_> {
     pub(super) fn string(&mut self, start: usize) -> TokenKind {

@@ -26,7 +26,7 @@
 use super::{HEIGHT_MAX, NESTING_MAX, Parsed, Parser};
 use crate::ast::{BinaryOp, Expr, ExprKind, Ident, Literal, Range, UnaryOp};
 use crate::lex::{Sym, TokenKind};
-use tidemill_stdx::diag::{Diagnostic, Span};
+use tidemill_diag::{Diagnostic, Span};
 
 /// The level of `<<`: what `~` takes.
 const SHIFT: u8 = 5;

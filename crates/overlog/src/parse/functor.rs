@@ -5,7 +5,7 @@ use super::{Failed, Parsed, Parser};
 use crate::ast::Literal;
 use crate::ast::{Aggregate, AggregateOver, Arg, Expr, ExprKind, Functor, Ident, Name, Variable};
 use crate::lex::{Sym, TokenKind};
-use tidemill_stdx::diag::{Diagnostic, Span};
+use tidemill_diag::{Diagnostic, Span};
 
 const AGGREGATE: &str = "write `a_MIN<X>` or `a_COUNT<*>`; compute values before, `X := ...`";
 

@@ -8,7 +8,7 @@ use crate::ast::{
     Variable, Watch, WatchMod,
 };
 use crate::lex::{Sym, TokenKind};
-use tidemill_stdx::diag::{Diagnostic, Span};
+use tidemill_diag::{Diagnostic, Span};
 
 /// Words that begin a statement when `(` follows, and how it is written.
 const FORMS: &[(&str, &str)] = &[

@@ -4,7 +4,7 @@ use super::{Conditional, INCLUDE_DEPTH_MAX, INCLUDES_MAX, Preprocessor, files, i
 use crate::lex::{Token, TokenKind};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use tidemill_stdx::diag::{Diagnostic, FileId, Span};
+use tidemill_diag::{Diagnostic, FileId, Span};
 
 impl Preprocessor<'_> {
     /// Obeys the directive of `line`, which follows a `#` at `hash`.

@@ -4,11 +4,10 @@
 //! The rule is compiled as a view of a small program whose tables are declared like the node's.
 //! So a query means what a rule means, and nothing of it can touch the node.
 
+use tidemill_diag::{Diagnostic, FileId, Sources, Span, has_errors, nearest};
 use tidemill_relation::expr::Param;
-use tidemill_relation::function::closest;
 use tidemill_relation::plan::{Plan, Relation, RelationId};
 use tidemill_relation::table::Key;
-use tidemill_stdx::diag::{Diagnostic, FileId, Sources, Span, has_errors};
 
 use crate::ast::{
     Arg, Assign, BinaryOp, Expr, ExprKind, Functor, Keys, Materialize, Name, Program, Rule,
@@ -80,8 +79,8 @@ fn table<'p>(plan: &'p Plan, name: &str) -> Result<&'p Relation, String> {
         None => {
             let tables =
                 plan.relations.iter().filter(is_visible).filter(|one| one.table().is_some());
-            let similar = closest(name, tables.map(|one| one.name.as_str()));
-            let hint = similar.first().map(|one| format!("; is `{one}` meant?"));
+            let similar = nearest(name, tables.map(|one| one.name.as_str()));
+            let hint = similar.map(|one| format!("; is `{one}` meant?"));
             Err(format!("there is no table `{name}`{}", hint.unwrap_or_default()))
         }
     }

@@ -20,12 +20,12 @@
 
 use std::collections::BTreeSet;
 
+use tidemill_diag::Diagnostic;
 use tidemill_relation::TypeSet;
 use tidemill_relation::aggregate::Aggregate;
 use tidemill_relation::expr::{Expr, Reg};
 use tidemill_relation::plan::{Action, HeadColumn, Pattern, ViewKind};
 use tidemill_relation::table::Key;
-use tidemill_stdx::diag::Diagnostic;
 
 use super::{Parts, View, locations, table_rule, tables};
 use crate::ir::{AggregateTerm, Atom, Catalog, Head, Location, Rule, Term, Var, whole_row};

@@ -17,9 +17,9 @@ mod circles;
 mod remote;
 mod trails;
 
+use tidemill_diag::Diagnostic;
 use tidemill_relation::expr::Expr;
 use tidemill_relation::plan::{Action, On, Pattern, RelationId, Storage, Strand, ViewKind};
-use tidemill_stdx::diag::Diagnostic;
 
 use crate::check::system;
 use crate::ir::{Atom, Catalog, Location, Rule};

@@ -20,11 +20,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tidemill_diag::Diagnostic;
 use tidemill_relation::TypeSet;
 use tidemill_relation::expr::{Expr, Reg};
 use tidemill_relation::operator::Binary;
 use tidemill_relation::plan::{Action, HeadColumn, Pattern, RelationId, ViewKind};
-use tidemill_stdx::diag::Diagnostic;
 
 use super::aggregates::type_of_expr;
 use super::{Parts, View, locations};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use tidemill_relation::function::closest;
+use tidemill_diag::nearest;
 
 use super::files::{DataFiles, Folder};
 use super::{Declaration, Operator, csv, tokenizer};
@@ -84,9 +84,9 @@ impl Registry {
         self.entries.iter().map(|entry| &*entry.declaration)
     }
 
-    /// The names that `name` may be a misspelling of, at most three, the closest first.
-    pub fn suggestions(&self, name: &str) -> Vec<&str> {
-        closest(name, self.names.keys().map(String::as_str))
+    /// The name that `name` may be a misspelling of.
+    pub fn nearest(&self, name: &str) -> Option<&str> {
+        nearest(name, self.names.keys().map(String::as_str))
     }
 }
 

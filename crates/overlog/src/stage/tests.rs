@@ -181,8 +181,8 @@ fn names_are_given_once() {
     let nothing = |_: &Context| -> Box<dyn Operator> { unreachable!("never constructed") };
     assert_eq!(registry.add(taken, nothing), Err(NameTaken("CSV".to_owned())));
     assert!(registry.find("MINE").is_none());
-    assert_eq!(registry.suggestions("Tokeniser"), ["TOKENIZER"]);
-    assert_eq!(registry.suggestions("CSVTuples"), ["CSVtuple"]);
+    assert_eq!(registry.nearest("Tokeniser"), Some("TOKENIZER"));
+    assert_eq!(registry.nearest("CSVTuples"), Some("CSVtuple"));
 }
 
 #[test]

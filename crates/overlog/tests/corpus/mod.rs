@@ -2,9 +2,9 @@
 #![allow(dead_code, reason = "not every test that shares this module uses all of it")]
 
 use std::path::{Path, PathBuf};
+use tidemill_diag::{Sources, has_errors};
 use tidemill_overlog::parse::parse_text;
 use tidemill_overlog::pre::{Files, Options};
-use tidemill_stdx::diag::{Sources, has_errors};
 
 /// The folder of programs; files in it are named relative to it.
 pub struct Corpus {

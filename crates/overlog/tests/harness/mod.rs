@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tidemill_diag::{Sources, has_errors};
 use tidemill_event::{Conditions, Host, Loop, Os, Sim, Time};
 use tidemill_overlog::control::Control;
 use tidemill_overlog::fleet::{self, Fleet, NodeId, Ports, Seal, Takes, World};
@@ -16,7 +17,6 @@ use tidemill_overlog::query::AskerId;
 use tidemill_overlog::{Options, compile, parse, pre};
 use tidemill_relation::OwnedValue;
 use tidemill_relation::text::{DisplayTuple, parse_tuple};
-use tidemill_stdx::diag::{Sources, has_errors};
 
 /// What was seen, one line each.
 pub type Lines = Rc<RefCell<Vec<String>>>;

@@ -1,9 +1,9 @@
 //! The front end alone: the parser, its diagnostics and the formatter.
 
+use tidemill_diag::{Diagnostic, FileId, Sources, has_errors};
 use tidemill_overlog::fmt::format;
 use tidemill_overlog::parse::parse_text;
 use tidemill_overlog::pre::{MemoryFiles, Options};
-use tidemill_stdx::diag::{Diagnostic, FileId, Sources, has_errors};
 
 /// Diagnostics of one source at the most: a limit of the parser, and the note that says so.
 const DIAGNOSTICS_MAX: usize = 201;

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use tidemill_diag::{Sources, has_errors};
 use tidemill_overlog::node::{Event, Identity, Node, Observer, Program, Sighting};
 use tidemill_overlog::parse::parse_text;
 use tidemill_overlog::pre::{MemoryFiles, Options as ParseOptions};
@@ -13,7 +14,6 @@ use tidemill_overlog::{Options, compile};
 use tidemill_relation::plan::{self, Relation, RelationId};
 use tidemill_relation::view::Progress;
 use tidemill_relation::{Id, OwnedValue, Seq, SeqBuilder, Type, TypeSet, Value};
-use tidemill_stdx::diag::{Sources, has_errors};
 use tidemill_stdx::keyed::Secret;
 
 use super::front;

@@ -19,8 +19,8 @@ use std::fmt;
 
 pub use layers::Layers;
 
-use crate::flow::similar;
 use crate::packet::Packet;
+use tidemill_diag::nearest;
 
 /// What a field is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -189,7 +189,7 @@ impl Fields {
         if !text.trim().is_empty() {
             for name in text.split(',').map(str::trim) {
                 let Some(found) = FIELDS.iter().find(|(known, _)| *known == name) else {
-                    let nearest = similar(name, names());
+                    let nearest = nearest(name, names());
                     return Err(UnknownField { name: name.to_owned(), nearest });
                 };
                 reads.push(*found);

@@ -5,7 +5,7 @@
 //! that was broken before an arrow stays broken there. Empty lines are kept, several as one;
 //! comments stay behind what they stood behind, or on a line of their own.
 
-use tidemill_stdx::diag::{Diagnostic, FileId, has_errors};
+use tidemill_diag::{Diagnostic, FileId, has_errors};
 use tidemill_stdx::hash::Set;
 
 use super::lex::{Kind, Token, lex};

@@ -1,6 +1,6 @@
 //! Tokens. Comments are kept apart, for the formatter.
 
-use tidemill_stdx::diag::{Diagnostic, FileId, Span};
+use tidemill_diag::{Diagnostic, FileId, Span};
 
 /// What a token is.
 #[derive(Clone, PartialEq, Debug)]

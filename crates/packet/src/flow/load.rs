@@ -3,11 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tidemill_stdx::diag::{Diagnostic, FileId, Sources, Span, has_errors};
+use tidemill_diag::{Diagnostic, FileId, Sources, Span, has_errors, nearest};
 use tidemill_stdx::hash::Map;
 
 use super::parse::{Item, Stop, Word, Written, parse, parse_value};
-use super::similar::similar;
 use crate::app::{Catalogue, Config, Count, Declaration, Direction, Value};
 use crate::graph::{End, Graph, LinkSpec, Place, Problem};
 
@@ -68,7 +67,7 @@ pub fn load(
 /// ```
 /// use tidemill_packet::app::Catalogue;
 /// use tidemill_packet::flow::{Options, load_text};
-/// use tidemill_stdx::diag::Sources;
+/// use tidemill_diag::Sources;
 ///
 /// let mut sources = Sources::new();
 /// let text = "src :: Sourse { packets: 10 }";
@@ -287,7 +286,7 @@ impl<'l> Loader<'l> {
     fn unknown_type(&mut self, kind: &Word) {
         let message = format!("there is no app type `{}`", kind.text);
         let types = self.catalogue.types().iter().map(|one| one.name);
-        let help = match similar(&kind.text, types) {
+        let help = match nearest(&kind.text, types) {
             Some(meant) => format!("is {meant} meant?"),
             None => "`tidemill apps` lists the types".to_owned(),
         };
@@ -335,9 +334,7 @@ impl<'l> Loader<'l> {
             Some(app) => *app,
             None => {
                 let message = format!("there is no app `{}`", stop.app.text);
-                let mut sorted: Vec<&str> = names.keys().map(String::as_str).collect();
-                sorted.sort_unstable();
-                let help = match similar(&stop.app.text, sorted.into_iter()) {
+                let help = match nearest(&stop.app.text, names.keys().map(String::as_str)) {
                     Some(meant) => format!("is {meant} meant?"),
                     None => format!("declare it: `{} :: Type`", stop.app.text),
                 };

@@ -27,8 +27,5 @@ pub mod lex;
 pub mod load;
 pub mod parse;
 
-mod similar;
-
 pub use fmt::format;
 pub use load::{Loaded, Options, load, load_text};
-pub use similar::similar;

@@ -1,6 +1,6 @@
 //! From tokens to a tree. Nothing stops it: behind a mistake it goes on at the next item.
 
-use tidemill_stdx::diag::{Diagnostic, FileId, Span};
+use tidemill_diag::{Diagnostic, FileId, Span};
 
 use super::lex::{Kind, Token, lex};
 use crate::app::Value;

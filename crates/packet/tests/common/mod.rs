@@ -6,6 +6,7 @@ pub mod both;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tidemill_diag::Sources;
 use tidemill_event::Loop;
 use tidemill_packet::Packet;
 use tidemill_packet::app::{
@@ -16,7 +17,6 @@ use tidemill_packet::engine::{Engine, Options};
 use tidemill_packet::flow;
 use tidemill_packet::graph::Graph;
 use tidemill_packet::kernel::{self, Running};
-use tidemill_stdx::diag::Sources;
 use tidemill_stdx::hash::hash_bytes;
 use tidemill_stdx::rng::Rng;
 

@@ -5,10 +5,10 @@ use crate::common;
 
 use common::both::Both;
 use common::kinds;
+use tidemill_diag::{Sources, has_errors};
 use tidemill_packet::app::Catalogue;
 use tidemill_packet::flow;
 use tidemill_packet::graph::Graph;
-use tidemill_stdx::diag::{Sources, has_errors};
 
 /// Larger graphs take their time.
 const APPS_MAX: usize = 40;

@@ -15,7 +15,6 @@ mod lists;
 mod matrices;
 mod numbers;
 mod pattern;
-mod suggest;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -26,7 +25,6 @@ use std::fmt;
 pub use call::Call;
 pub use digest::{id_of, id_of_bytes};
 pub(crate) use lists::distinct_sorted;
-pub use suggest::{closest, suggestions};
 
 use crate::expr::{EvalError, Scope};
 use crate::types::TypeSet;

@@ -172,15 +172,6 @@ fn signatures_print() {
     assert_eq!(FunctionId::from_name("now").unwrap().to_string(), "f_now");
 }
 
-#[test]
-fn close_names_are_suggested() {
-    assert_eq!(suggestions("strLen"), ["strlen"]);
-    assert_eq!(suggestions("initlist"), ["initList", "inList"]);
-    assert_eq!(suggestions("apend"), ["append"]);
-    assert!(suggestions("teleport").is_empty());
-    assert!(suggestions(&"x".repeat(1 << 20)).is_empty());
-}
-
 proptest! {
     #[test]
     fn every_value_survives_serialization(value in any_value()) {

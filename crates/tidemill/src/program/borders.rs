@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use tidemill_diag::nearest;
+use tidemill_diag::{Diagnostic, Span};
 use tidemill_overlog::exports::first_use;
 use tidemill_overlog::program::Compiled;
 use tidemill_packet::app::Value;
 use tidemill_packet::fields::{FieldType, Fields};
-use tidemill_packet::flow::similar;
 use tidemill_packet::graph::AppSpec;
 use tidemill_relation::TypeSet;
 use tidemill_relation::plan::RelationId;
-use tidemill_stdx::diag::{Diagnostic, Span};
 
 use super::Program;
 
@@ -112,7 +112,7 @@ impl Program {
                 format!("`{name}` hands packets to the rules as `{event}`, which they do not have");
             let error = Diagnostic::error("border", *span, message);
             let known = rules.plan.relations.iter().map(|relation| relation.name.as_str());
-            let help = match similar(event, known) {
+            let help = match nearest(event, known) {
                 Some(meant) => format!("is `{meant}` meant? `event` names it"),
                 None => format!("write a rule with {} in its body", form(event, fields.as_ref())),
             };

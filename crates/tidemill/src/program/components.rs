@@ -6,7 +6,7 @@ use tidemill_cl::check::check;
 use tidemill_cl::ir;
 use tidemill_cl::lower::lower;
 use tidemill_cl::parse::parse_files;
-use tidemill_stdx::diag::{Diagnostic, FileId, Span, has_errors};
+use tidemill_diag::{Diagnostic, FileId, Span, has_errors};
 
 use super::Program;
 

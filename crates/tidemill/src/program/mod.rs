@@ -25,13 +25,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tidemill_cl::ir;
+use tidemill_diag::{Diagnostic, Sources, Span, has_errors};
 use tidemill_overlog::ast;
 use tidemill_overlog::pre;
 use tidemill_overlog::program::Compiled;
 use tidemill_overlog::stage::Registry;
 use tidemill_packet::flow;
 use tidemill_packet::graph::Graph;
-use tidemill_stdx::diag::{Diagnostic, Sources, Span, has_errors};
 use tidemill_wire::proto;
 
 pub use borders::PacketBorder;

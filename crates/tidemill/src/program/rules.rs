@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use tidemill_diag::{Diagnostic, has_errors};
 use tidemill_overlog::ast;
 use tidemill_overlog::exports::no_source;
 use tidemill_overlog::parse::{parse_files, parse_text};
 use tidemill_overlog::pre::Disk;
 use tidemill_overlog::{Options, compile};
-use tidemill_stdx::diag::{Diagnostic, has_errors};
 
 use super::{FileKind, LoadOptions, Program};
 

@@ -1,10 +1,10 @@
 //! Scripts joined with the program and the nodes of a simulation.
 
+use tidemill_diag::{Diagnostic, Place, Sources, Span};
 use tidemill_overlog::node::Identity;
 use tidemill_relation::OwnedValue;
 use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_relation::text::{Pattern, TextError};
-use tidemill_stdx::diag::{Diagnostic, Place, Sources, Span};
 
 use super::{Action, Nodes, Script, Template, What, When, Which};
 use crate::tuples::{self, Unsuited};

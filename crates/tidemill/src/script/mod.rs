@@ -29,8 +29,8 @@ mod words;
 
 use std::collections::BTreeSet;
 
+use tidemill_diag::Span;
 use tidemill_relation::text::{Pattern, TextError, parse_pattern};
-use tidemill_stdx::diag::Span;
 
 pub use cue::{Cue, Deed, bind};
 pub use number::{latency, probability, seconds};

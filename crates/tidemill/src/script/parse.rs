@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tidemill_stdx::diag::{Diagnostic, FileId, Span};
+use tidemill_diag::{Diagnostic, FileId, Span};
 
 use super::number::{latency, probability, seconds};
 use super::words::{Words, wrong_word};
@@ -208,7 +208,7 @@ fn groups(words: &mut Words<'_>) -> Result<Vec<Vec<Nodes>>, Diagnostic> {
 
 #[cfg(test)]
 mod tests {
-    use tidemill_stdx::diag::Sources;
+    use tidemill_diag::Sources;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! A line of a script as words, each with its place.
 
-use tidemill_stdx::diag::{Diagnostic, FileId, Span};
+use tidemill_diag::{Diagnostic, FileId, Span};
 
 /// Reads one line from left to right.
 #[derive(Clone, Debug)]

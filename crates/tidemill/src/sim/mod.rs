@@ -26,6 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tidemill_diag::{Diagnostic, Sources};
 use tidemill_event::{Conditions, Loop, Outcome, Sim, Time};
 use tidemill_overlog::fleet::{self, Extra, Fleet, NodeId, Seal, World};
 use tidemill_overlog::net::mail::Fabric;
@@ -33,7 +34,6 @@ use tidemill_overlog::node::{Identity, Program, Stages};
 use tidemill_overlog::program::{Compiled, Watch};
 use tidemill_overlog::stage::Registry;
 use tidemill_relation::plan::RelationId;
-use tidemill_stdx::diag::{Diagnostic, Sources};
 
 use crate::console::{Console, Form};
 use crate::ended::Ended;

@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use tidemill::program::{LoadOptions, Program};
 use tidemill::script::{Cue, bind, parse};
+use tidemill_diag::{Diagnostic, Sources};
 use tidemill_overlog::node::Identity;
 use tidemill_overlog::program::Compiled;
-use tidemill_stdx::diag::{Diagnostic, Sources};
 
 /// What the scripts of the corpus speak of.
 const PROGRAM: &str = "

@@ -1,6 +1,6 @@
 //! What may have been meant.
 
-use tidemill_stdx::diag;
+use tidemill_diag::{self as diag, nearest};
 
 use super::lex::{Kind, lex};
 use super::{Files, wellknown};
@@ -8,30 +8,6 @@ use crate::schema::FileId;
 
 /// Files looked into for a name, at most.
 const FILES_MAX: usize = 2000;
-
-/// The name nearest to `name`, if one is near.
-pub(super) fn similar<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let far = (name.chars().count() / 3).max(1);
-    let near = names.filter(|other| *other != name).map(|other| (distance(name, other), other));
-    near.filter(|&(distance, _)| distance <= far)
-        .min_by_key(|&(distance, _)| distance)
-        .map(|one| one.1)
-}
-
-/// Letters to insert, remove or replace (Levenshtein); of case nothing counts.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(100).map(|c| c.to_ascii_lowercase()).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, a) in a.chars().take(100).enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, &b) in b.iter().enumerate() {
-            let replace = diagonal + usize::from(a.to_ascii_lowercase() != b);
-            diagonal = row[j + 1];
-            row[j + 1] = replace.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
 
 /// A file that declares a message or enum of that name, or of its last part.
 pub(super) fn file_with(name: &str, files: &dyn Files) -> Option<String> {
@@ -90,7 +66,7 @@ pub(super) fn for_import(name: &str, files: &dyn Files) -> String {
     let base = name.rsplit('/').next().unwrap_or(name);
     let all = || names.iter().map(String::as_str).chain(known.iter().copied());
     let same_base = all().find(|other| other.rsplit('/').next() == Some(base));
-    match same_base.or_else(|| similar(name, all())) {
+    match same_base.or_else(|| nearest(name, all())) {
         Some(other) => format!("is \"{other}\" meant?"),
         None => format!("names of files begin at a folder given with -I ({})", files.roots()),
     }
@@ -99,18 +75,4 @@ pub(super) fn for_import(name: &str, files: &dyn Files) -> String {
 /// Where a finding without a place goes.
 pub(super) fn whole(file: diag::FileId) -> diag::Span {
     diag::Span { file, start: 0, end: 0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn near_names_are_found() {
-        let names = ["deprecated", "packed", "lazy"];
-        assert_eq!(similar("deprecatd", names.into_iter()), Some("deprecated"));
-        assert_eq!(similar("Lazy", names.into_iter()), Some("lazy"));
-        assert_eq!(similar("something", names.into_iter()), None);
-        assert_eq!(distance("kitten", "sitting"), 3);
-    }
 }

@@ -33,7 +33,7 @@ pub use wellknown::names as well_known_files;
 
 use std::io;
 
-use tidemill_stdx::diag::{self, Diagnostic, Severity, Sources, Span};
+use tidemill_diag::{self as diag, Diagnostic, Severity, Sources, Span, nearest};
 use tidemill_stdx::hash::Map;
 
 use crate::schema::draft::Draft;
@@ -269,7 +269,7 @@ impl<'f> Loader<'f> {
             .map(|message| &*message.name)
             .chain(self.draft.enums.iter().map(|one| &*one.name))
             .chain(crate::schema::Scalar::ALL.iter().map(|scalar| scalar.name()));
-        hint::similar(name.rsplit('.').next()?, names)
+        nearest(name.rsplit('.').next()?, names)
     }
 }
 

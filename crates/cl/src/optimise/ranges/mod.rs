@@ -408,7 +408,7 @@ fn joined(all: Option<State>, state: &State) -> State {
 
 /// The comparison whose result a register has at the end of a block.
 fn compared(
-    instructions: &[(Instruction, tidemill_stdx::diag::Span)],
+    instructions: &[(Instruction, tidemill_diag::Span)],
     condition: Register,
 ) -> Option<Comparison> {
     let mut after = IdSet::<Register>::new();

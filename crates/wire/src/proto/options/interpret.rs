@@ -222,7 +222,7 @@ impl<'a> Interpreter<'a> {
 
     pub(super) fn similar(&self, ty: MessageId, name: &str) -> Option<&'a str> {
         let names = self.draft.message(ty).fields.iter().map(|&id| &*self.draft.field(id).name);
-        crate::proto::hint::similar(name, names)
+        tidemill_diag::nearest(name, names)
     }
 
     /// An extension of `ty` by its name in `scope`.
@@ -310,7 +310,7 @@ impl<'a> Interpreter<'a> {
                         let message = format!("enum `{}` has no value `{word}`", found.full_name);
                         let failed = self.error("option-value", range, message);
                         let names = found.values.iter().map(|value| &*value.name);
-                        if let Some(name) = crate::proto::hint::similar(word, names) {
+                        if let Some(name) = tidemill_diag::nearest(word, names) {
                             self.help(format!("is `{name}` meant?"));
                         }
                         Err(failed)

@@ -1,0 +1,13 @@
+//! What the languages of the house need alike: sources, places in them, and what is wrong there.
+//!
+//! Depends on no crate of the house, and knows none of its languages.
+
+#![forbid(unsafe_code)]
+
+mod diagnostic;
+mod names;
+mod source;
+
+pub use diagnostic::{Diagnostic, Severity, has_errors};
+pub use names::{nearest, nearest_three};
+pub use source::{FileId, Place, Sources, Span};

@@ -7,3 +7,4 @@ mod mutate;
 mod noise;
 mod packets;
 mod pores;
+mod system;

@@ -233,10 +233,8 @@ impl<'a> Collect<'a, '_> {
             self.symbols.enter(name);
             let message = format!("`{}` is not filled in this version", name.written);
             let found = Diagnostic::error("system-relation", name.span, message);
-            self.diagnostics.push(found.help(match canonical {
-                "sys::counter" => "ask a running node: `tidemill query ADDR sys::counter`",
-                _ => "leave out what reads it: it would never see a row",
-            }));
+            let help = "leave out what reads it: it would never see a row";
+            self.diagnostics.push(found.help(help));
         }
         true
     }

@@ -14,9 +14,28 @@ impl SystemTable {
     /// Whether this version fills it. The others are known by name, so that programs that read
     /// them are told so, and what they will hold is decided.
     pub fn is_filled(&self) -> bool {
-        self.name == "sys::peer" || !self.name.starts_with("sys::")
+        self.name == "sys::peer" || self.is_sampled() || !self.name.starts_with("sys::")
+    }
+
+    /// Whether its rows are looked at now and then, and the differences brought to nodes that read
+    /// it.
+    pub fn is_sampled(&self) -> bool {
+        SAMPLED.contains(&self.name)
     }
 }
+
+/// The tables whose rows are sampled.
+const SAMPLED: [&str; 9] = [
+    "sys::app",
+    "sys::component",
+    "sys::counter",
+    "sys::link",
+    "sys::process",
+    "sys::program",
+    "sys::rule",
+    "sys::table",
+    "sys::turn",
+];
 
 const TEXT: TypeSet = TypeSet::TEXT;
 const INT: TypeSet = TypeSet::INT;

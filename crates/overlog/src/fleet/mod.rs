@@ -19,6 +19,7 @@ mod peers;
 mod queries;
 mod seal;
 mod streams;
+mod system;
 mod timers;
 mod turns;
 
@@ -26,9 +27,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use tidemill_event::{Endpoint, Handlers, Interest, Loop, Owner, TimerId, WatchId};
+use tidemill_event::{Endpoint, Handlers, Interest, Loop, Owner, Time, TimerId, WatchId};
 use tidemill_relation::plan::RelationId;
-use tidemill_relation::{TupleBuf, Value};
+use tidemill_relation::{OwnedValue, TupleBuf, Value};
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
@@ -39,6 +40,7 @@ pub use drain::drain;
 pub use queries::{Takes, ask, forget, resume};
 pub use seal::{Seal, replace_keys};
 use streams::Streams;
+pub use system::sample;
 use tidemill_fabric::connections::Connections;
 use tidemill_fabric::refusals::Refusals;
 use tidemill_fabric::seal::{Carrier, Guard};
@@ -60,6 +62,13 @@ pub trait World: Sized + 'static {
     /// order, after the commit.
     fn crossed(&mut self, events: &mut Loop<Self>, node: NodeId, tuples: &TupleBuf<RelationId>) {
         let _ = (events, node, tuples);
+    }
+
+    /// The rows of a table of the system at a node, without the location, of tables that are not of
+    /// the fleet: `sys::app`, `sys::component` and the like.
+    fn system_rows(&mut self, node: NodeId, name: &str) -> Vec<Vec<OwnedValue>> {
+        let _ = (node, name);
+        Vec::new()
     }
 
     /// Takes a message that answers an asker of [`ask`], an encoded
@@ -121,6 +130,10 @@ struct Alive {
     refusals: Refusals,
     /// The table of its peers, if the program reads that.
     peers: Option<peers::Peers>,
+    /// The tables of the system that the program reads, if it reads any.
+    system: Option<system::SystemTables>,
+    /// When this life began.
+    started: Time,
 }
 
 impl Alive {
@@ -471,6 +484,7 @@ fn bring_up<W: World>(
         }
     };
     let peers = peers::Peers::new(fleet.program.plan());
+    let system = system::SystemTables::new(fleet.program.plan());
     let mut alive = Alive {
         node,
         mail,
@@ -484,6 +498,8 @@ fn bring_up<W: World>(
         periodics: Vec::new(),
         refusals: Refusals::default(),
         peers,
+        system,
+        started: events.now(),
     };
     alive.watch_peers();
     let slot = &mut world.fleet().slots[id.0 as usize];
@@ -492,6 +508,7 @@ fn bring_up<W: World>(
     say!(Info, "node", "{name}: starts with {first} tuples (start {times})");
     turns::schedule(world, events, id, life, first);
     timers::start_periodics(world, events, id, life);
+    system::arm(world, events, id, life);
     Ok(())
 }
 

@@ -8,11 +8,14 @@
 //! The rest has an owner of its own and does not hold up the node either.
 
 use tidemill_event::Loop;
+use tidemill_relation::OwnedValue;
 
 use super::peers::Clocks;
+use super::system::rows;
 use super::{NodeId, World};
+use crate::check::system;
 use crate::control::{End, Status};
-use crate::query::{Asked, AskerId, Copied, Reply};
+use crate::query::{Asked, AskerId, COUNTER, Copied, PEER, Reply};
 
 /// Rows that are copied in one call before the loop may let others run.
 const COPY_ROWS: u64 = 512;
@@ -94,15 +97,14 @@ pub(super) fn node_ended<W: World>(world: &mut W, events: &mut Loop<W>, id: Node
 
 fn copy<W: World>(world: &mut W, events: &mut Loop<W>, asker: AskerId, asked: Asked) {
     let began = events.host().now();
+    let system = system_rows(world, events, asker, asked);
     let fleet = world.fleet();
     let slot = fleet.slots.get(asked.node as usize).filter(|slot| slot.life == asked.life);
     let Some(alive) = slot.and_then(|slot| slot.alive.as_ref()) else {
         give_up(world, events, asker);
         return begin(world, events);
     };
-    let clocks = Clocks::of(events);
-    let peers = || alive.peer_rows(clocks);
-    let (copied, reply) = fleet.desk.copy(asker, (&alive.node, &peers), COPY_ROWS);
+    let (copied, reply) = fleet.desk.copy(asker, (&alive.node, system), COPY_ROWS);
     fleet.desk.spent(asker, (events.host().now() - began).as_nanos() as u64);
     events.charge(COPY_ROWS);
     reply.into_iter().for_each(|reply| deliver(world, events, reply));
@@ -115,6 +117,26 @@ fn copy<W: World>(world: &mut W, events: &mut Loop<W>, asker: AskerId, asked: As
             go_on(world, events);
         }
     }
+}
+
+/// The rows of a table of the system, if the question is for one that the node does not keep.
+fn system_rows<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    asker: AskerId,
+    asked: Asked,
+) -> Option<Vec<Vec<OwnedValue>>> {
+    let fleet = world.fleet();
+    let name = fleet.desk.text_of(asker)?.to_owned();
+    let table = system::find(&name)?;
+    if name != COUNTER && fleet.program.plan().find(&name).is_some() {
+        return None;
+    }
+    if name == PEER {
+        let alive = fleet.slots.get(asked.node as usize)?.alive.as_ref()?;
+        return Some(alive.peer_rows(Clocks::of(events)));
+    }
+    table.is_sampled().then(|| rows(world, events, NodeId(asked.node), &name))
 }
 
 /// Queues a slice, if one is due and none is queued.

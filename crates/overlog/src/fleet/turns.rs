@@ -3,7 +3,7 @@
 use tidemill_event::Loop;
 use tidemill_relation::view::Progress;
 
-use super::{NodeId, World, streams, timers};
+use super::{NodeId, World, streams, system, timers};
 
 /// Event tuples whose strands run in one call before the loop may let others run.
 const DERIVE_BATCH: usize = 256;
@@ -83,6 +83,7 @@ fn finish<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) 
     timers::post(world, events, id, life);
     timers::arm_expiry(world, events, id, life);
     timers::arm_release(world, events, id, life);
+    system::after_turn(world, events, id, life);
     if !crossings.is_empty() {
         world.crossed(events, id, &crossings);
     }

@@ -7,6 +7,8 @@ use crate::program::Compiled;
 pub struct Counters {
     /// Turns run.
     pub turns: u64,
+    /// Of these, those that did not just go on with what an earlier one has changed.
+    pub external_turns: u64,
     /// Turns whose commit was given up because it derived too much.
     pub turns_abandoned: u64,
     /// Tuples of events that joined a turn.
@@ -44,6 +46,8 @@ pub struct TableCounters {
     pub inserted: u64,
     /// Rows taken out by turns (not by views).
     pub deleted: u64,
+    /// Rows whose time was over.
+    pub expired: u64,
 }
 
 /// Counters of one rule.

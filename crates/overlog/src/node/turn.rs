@@ -238,6 +238,8 @@ impl Node {
     pub fn begin(&mut self, now_ns: u64, wall_ns: i64, observer: &mut dyn Observer) -> bool {
         let Some(event) = self.inbox.pop_front() else { return false };
         self.counters.turns += 1;
+        let follows = matches!(event, Event::Change { .. } | Event::Resume);
+        self.counters.external_turns += u64::from(!follows);
         self.turn.now_ns = now_ns;
         self.turn.taken = Taken::default();
         self.turn.start = None;
@@ -511,6 +513,7 @@ impl Node {
                 self.counters.expired += 1;
             }
             let expired = self.counters.expired - before;
+            self.counters.tables[relation.index()].expired += expired;
             if expired > 0 {
                 let (node, table) =
                     (&self.identity.address, &program.plan().relation(relation).name);

@@ -36,11 +36,12 @@ const ROW_BYTES_MAX: usize = 1 << 20;
 /// The relation of a node's peers.
 pub const PEER: &str = "sys::peer";
 
-/// A node, and its peers as rows of [`PEER`].
-pub type Copyable<'a> = (&'a Node, &'a dyn Fn() -> Vec<Vec<OwnedValue>>);
+/// A node, and the rows of the table of the system that the question names, if the node does not
+/// keep it.
+pub type Copyable<'a> = (&'a Node, Option<Vec<Vec<OwnedValue>>>);
 
 /// The relation of the counters.
-const COUNTER: &str = "sys::counter";
+pub const COUNTER: &str = "sys::counter";
 
 /// Who asks: a connection, by the number that its owner gave it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -81,20 +82,14 @@ impl Shown {
         Shown(Rc::new(read))
     }
 
-    fn evaluation(&self, node: &Node) -> Evaluation {
-        let counters = (self.0)();
-        let address = Value::Str(&node.identity().address);
-        let rows = counters.iter().map(|(name, value)| {
-            let value = Value::Int(i64::try_from(*value).unwrap_or(i64::MAX));
-            [address, Value::Str(name), value]
-        });
-        Evaluation::of_rows(node, COUNTER, rows)
+    /// Rows of [`COUNTER`] without the location.
+    fn rows(&self) -> Vec<Vec<OwnedValue>> {
+        let row = |(name, value): (String, u64)| {
+            let value = Value::Int(i64::try_from(value).unwrap_or(i64::MAX));
+            vec![OwnedValue::new(Value::Str(&name)), OwnedValue::new(value)]
+        };
+        (self.0)().into_iter().map(row).collect()
     }
-}
-
-/// The values of a row of [`PEER`].
-fn row_of(row: &[OwnedValue]) -> [Value<'_>; 5] {
-    std::array::from_fn(|column| row.get(column).map_or(Value::Null, |value| value.get()))
 }
 
 impl fmt::Debug for Shown {
@@ -282,6 +277,19 @@ impl Desk {
         }
     }
 
+    /// The counters of the process as rows, without the location.
+    pub fn counter_rows(&self) -> Vec<Vec<OwnedValue>> {
+        self.shown.as_ref().map_or(Vec::new(), Shown::rows)
+    }
+
+    /// The question of an asker as it was asked, if nothing was done for it.
+    pub fn text_of(&self, id: AskerId) -> Option<&str> {
+        match &self.askers.get(&id)?.questions.front()?.part {
+            Part::Text(text) => Some(text.trim()),
+            _ => None,
+        }
+    }
+
     /// The next question whose tables are to be copied, if none is being copied.
     pub fn next_copy(&mut self) -> Option<(AskerId, Asked)> {
         if self.copying.is_some() {
@@ -314,26 +322,21 @@ impl Desk {
     fn try_copy(
         &mut self,
         id: AskerId,
-        (node, peers): Copyable<'_>,
+        (node, system): Copyable<'_>,
         rows: u64,
     ) -> Result<Copied, Failure> {
         if self.copying != Some(id) {
             return Ok(Copied::Done);
         }
-        let (limits, shown) = (self.limits, self.shown.clone());
+        let limits = self.limits;
         let Some(question) = self.askers.get_mut(&id).and_then(|asker| asker.questions.front_mut())
         else {
             return Ok(Copied::Done);
         };
         if let Part::Text(text) = &question.part {
-            let evaluation = match shown {
-                Some(shown) if text.trim() == COUNTER => shown.evaluation(node),
-                // Of a program that does not read it no table is kept.
-                _ if text.trim() == PEER && node.program().plan().find(PEER).is_none() => {
-                    let rows = peers();
-                    Evaluation::of_rows(node, PEER, rows.iter().map(|row| row_of(row)))
-                }
-                _ => Evaluation::new(node, text, limits)?,
+            let evaluation = match system {
+                Some(rows) => Evaluation::of_rows(node, text.trim(), &rows),
+                None => Evaluation::new(node, text, limits)?,
             };
             self.counters.evaluated += 1;
             question.part = Part::Copy(Box::new(evaluation));

@@ -19,7 +19,7 @@ use tidemill_relation::expr::{Ambient, EvalError, Param, Scope};
 use tidemill_relation::plan::{HeadColumn, Output, Plan, RelationId, RuleId, ViewKind, ViewRule};
 use tidemill_relation::strand::{Reading, Rest, Sink, run_on};
 use tidemill_relation::table::{Key, RowId, Table, TableSpec};
-use tidemill_relation::{Seq, TupleBuf, Value};
+use tidemill_relation::{OwnedValue, Seq, TupleBuf, Value};
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::region::Bump;
 
@@ -208,14 +208,13 @@ impl Evaluation {
     }
 
     /// An answer of rows that are in no table: all it still needs is their order.
-    pub(super) fn of_rows<'r, const COLUMNS: usize>(
-        node: &Node,
-        name: &str,
-        rows: impl IntoIterator<Item = [Value<'r>; COLUMNS]>,
-    ) -> Evaluation {
+    pub(super) fn of_rows(node: &Node, name: &str, rows: &[Vec<OwnedValue>]) -> Evaluation {
         let limits = Limits::default();
         let mut evaluation = Evaluation::of(node, name.to_owned(), Plan::default(), limits);
-        rows.into_iter().for_each(|columns| evaluation.rows.push((), &columns));
+        for row in rows {
+            let columns: Vec<Value<'_>> = row.iter().map(OwnedValue::get).collect();
+            evaluation.rows.push((), &columns);
+        }
         evaluation
     }
 

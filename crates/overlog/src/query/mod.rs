@@ -16,6 +16,6 @@ mod question;
 mod sorting;
 
 pub use desk::{
-    Asked, AskerId, Copied, Copyable, Desk, PEER, QueryCounters, Reply, Shown, WAITING_MAX,
+    Asked, AskerId, COUNTER, Copied, Copyable, Desk, PEER, QueryCounters, Reply, Shown, WAITING_MAX,
 };
 pub use evaluate::{Answer, Failure, Limits, evaluate};

@@ -18,12 +18,14 @@
 //! | `packets` | the graph started, replaced, reported |
 //! | `borders` | what goes from one engine to another |
 //! | `control` | what tools ask of a run |
+//! | `system` | components and packets as tables of the system |
 
 pub(crate) mod borders;
 pub(crate) mod components;
 mod control;
 pub(crate) mod nodes;
 pub(crate) mod packets;
+mod system;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,11 +39,11 @@ use tidemill_overlog::query::AskerId;
 use tidemill_packet::drive::{self, Driver};
 use tidemill_packet::engine::{self, Changes, Engine, Rest};
 use tidemill_proc::{Home, Request, Runner};
-use tidemill_relation::TupleBuf;
 use tidemill_relation::plan::RelationId;
+use tidemill_relation::{OwnedValue, TupleBuf};
 use tidemill_stat::Registry;
 
-use crate::components::system::{self, Systems};
+use crate::components::system::{self as offered, Systems};
 use crate::console::Console;
 use crate::control::Server;
 use crate::journal::{Journal, SharedJournal};
@@ -147,6 +149,10 @@ impl fleet::World for Machine {
         &mut self.fleet
     }
 
+    fn system_rows(&mut self, _: NodeId, name: &str) -> Vec<Vec<OwnedValue>> {
+        system::rows(self, name)
+    }
+
     fn answered(&mut self, events: &mut Loop<Machine>, asker: AskerId, part: &[u8]) -> Takes {
         crate::control::reply(self, events, asker, part)
     }
@@ -186,11 +192,11 @@ impl Home for Machine {
     }
 
     fn request(&mut self, events: &mut Loop<Machine>, request: Request) {
-        system::serve(self, events, request);
+        offered::serve(self, events, request);
     }
 
     fn look(&mut self, events: &mut Loop<Machine>) -> bool {
-        system::look(self, events)
+        offered::look(self, events)
     }
 
     fn ended(&mut self, events: &mut Loop<Machine>) {
@@ -210,7 +216,7 @@ impl drive::World for Machine {
 
     fn breathed(&mut self, events: &mut Loop<Machine>, rest: Rest) {
         self.note_apps();
-        system::packets::deliver_all(self, events);
+        offered::packets::deliver_all(self, events);
         borders::take_packets(self, events);
         self.borders.packets_move = rest == Rest::Busy;
         let is_over = rest == Rest::Finished && !self.driver.engine.is_preparing();

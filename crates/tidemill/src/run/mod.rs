@@ -35,6 +35,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tidemill_event::{Host, Loop, Os, Sim};
+use tidemill_overlog::fleet;
 use tidemill_overlog::node::Program as Rules;
 use tidemill_packet::graph::Graph;
 use tidemill_proc::arm;
@@ -299,6 +300,7 @@ fn show_counters(machine: &mut Machine, events: &mut Loop<Machine>) {
     machine.meters.update(&machine.fleet, events.stats());
     events.every(METER_EVERY, |machine: &mut Machine, events: &mut Loop<Machine>, _| {
         machine.meters.update(&machine.fleet, events.stats());
+        fleet::sample(machine, events);
     });
 }
 

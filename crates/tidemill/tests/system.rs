@@ -1,0 +1,87 @@
+//! Tables of the system: rules read what the run does, and nothing is done where none reads it.
+
+use tidemill::console::Console;
+use tidemill::program::{LoadOptions, Program};
+use tidemill::run::{Listen, RunOptions};
+use tidemill::sim::{SimOptions, Simulation};
+use tidemill::tape::taped;
+
+fn load(texts: &[(&str, &str)]) -> Program {
+    let program = Program::of_texts(texts, &LoadOptions::default());
+    let found: String = program.diagnostics.iter().map(|one| program.sources.render(one)).collect();
+    assert!(!program.has_errors(), "{found}");
+    program
+}
+
+#[test]
+fn rules_read_the_apps_links_and_components_of_their_run() {
+    let rules = "
+        a1 app(@N, App, Type, State) :- sys::app(@N, App, Type, State, _, _, _).
+        a2 moved(@N, From, To, Packets) :- sys::link(@N, From, To, _, Packets, _, _), Packets > 0.
+        a3 part(@N, Path, Type) :- sys::component(@N, Path, Type, _, _, _).
+        watchmod(app, \"c\"). watchmod(moved, \"c\"). watchmod(part, \"c\").";
+    let graph = "src :: Source { packets: 7 }\nend :: Sink\nsrc -> end";
+    let component = "COMPONENT Main REQUIRES SystemTime;
+        BEGIN SystemTime!Wait(1500); SystemTime?Passed END Main;";
+    let program = load(&[("a.olg", rules), ("a.flow", graph), ("a.com", component)]);
+    let mut options = RunOptions { seed: Some(1), ..RunOptions::default() };
+    options.nodes.listen = Listen::Address("localhost:0".to_owned());
+    let (console, data, notes) = taped();
+    let report = program.run(options, console).expect("it runs");
+    assert_eq!(notes.text(), "");
+    assert!(report.is_well());
+    let text = data.text();
+    for line in [
+        ", \"src\", \"Source\", \"running\")",
+        ", \"end\", \"Sink\", \"running\")",
+        ", \"src.output\", \"end.src\", 7)",
+        ", \"Main\", \"Main\")",
+    ] {
+        assert!(text.contains(line), "{line} in\n{text}");
+    }
+}
+
+/// What a simulation prints, and its summary.
+fn simulated(rules: &str) -> (String, tidemill::summary::Summary) {
+    let rules = load(&[("a.olg", rules)]).rules.program.expect("rules");
+    let options = SimOptions { nodes: 2, end_ns: Some(5_500_000_000), ..SimOptions::default() };
+    let (console, data, _) = taped();
+    let ended = Simulation::new(rules, options).expect("it can").run(console).expect("it runs");
+    (data.text(), ended.summary)
+}
+
+#[test]
+fn rules_read_their_own_rules_and_tables_once_a_second() {
+    let rules = "
+        materialize(seen, infinity, infinity, keys(1, 2)).
+        r1 seen(@N, E) :- periodic(@N, E, 0.25, 18).
+        r2 report(@N, Rows, Inserted) :- sys::table(@N, \"seen\", Rows, Bytes, Inserted, 0, 0).
+        r3 fired(@N, Count) :- sys::rule(@N, \"r1\", Count, _, _).
+        watchmod(report, \"c\"). watchmod(fired, \"c\").";
+    let (text, summary) = simulated(rules);
+    let reports = text.lines().filter(|line| line.contains(" n0:1 c r2 report(")).count();
+    assert!((5..=7).contains(&reports), "{reports} in\n{text}");
+    assert!(text.contains("report(\"n0:1\", 18, 18)"), "{text}");
+    assert!(text.contains("fired(\"n1:1\", 18)"), "{text}");
+    assert_eq!(simulated(rules), (text, summary));
+}
+
+#[test]
+fn nothing_is_done_for_tables_that_no_rule_reads() {
+    let ticks = "materialize(seen, infinity, 1, keys(1)).
+        r1 seen(@N, E) :- periodic(@N, E, 0.25, 20).";
+    let (_, plain) = simulated(ticks);
+    assert_eq!(plain.turns, 40);
+    let (_, read) = simulated(&format!("{ticks} r2 x(@N) :- sys::program(@N, _, _, _)."));
+    // The row of each node comes once, and nothing more.
+    assert_eq!(read.turns, 40 + 2 + 2, "{read}");
+}
+
+/// A simulation that reads a table of the system, and has nothing else to do, comes to its end.
+#[test]
+fn a_simulation_without_an_end_ends() {
+    let rules = "r1 x(@N, R) :- sys::rule(@N, R, _, _, _). watchmod(x, \"c\").";
+    let rules = load(&[("a.olg", rules)]).rules.program.expect("rules");
+    let simulation = Simulation::new(rules, SimOptions::default()).expect("it can");
+    assert!(simulation.run(Console::silent()).expect("it runs").is_well());
+}

@@ -28,8 +28,8 @@ fn row<const COLUMNS: usize>(values: [Value<'_>; COLUMNS]) -> Vec<OwnedValue> {
     values.map(OwnedValue::new).to_vec()
 }
 
-/// App, type, state, packets, time, restarts. Packets are those that it took, or, of a source, gave.
-/// Time and restarts are not counted by app.
+/// App, type, state, packets, time, restarts. Packets are those that it took, or, of a source,
+/// gave. Time and restarts are not counted by app.
 fn app_rows(engine: &Engine) -> Vec<Vec<OwnedValue>> {
     let (graph, out_of_order) = (engine.graph(), engine.out_of_order());
     let packets = |app: usize, is_end: fn(&LinkSpec, usize) -> bool| {

@@ -3,6 +3,7 @@
 //! A verb takes the options of all kinds of programs; `unused` says which of those given have
 //! nothing to act on in the program at hand, which is a usage error.
 
+mod folder;
 mod messages;
 mod options;
 mod unused;
@@ -10,6 +11,7 @@ mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use folder::{Refused, expand};
 pub use messages::{DecoderKind, InputForm, MessagesArgs, OutputForm};
 pub use options::{
     EngineKind, ExplainArgs, Fabric, Form, Keys, QueryArgs, RunArgs, SimArgs, Tuples,
@@ -281,7 +283,7 @@ pub struct PrintedArgs {
 #[derive(Args, Clone, Debug)]
 pub struct Sources {
     /// Source files, which form one program: .olg rules, .com or .cl components, .flow packet
-    /// graphs, .proto or .fds schemas
+    /// graphs, .proto or .fds schemas; or a folder, whose sources form it
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
     /// Define a macro before the first file is read

@@ -22,7 +22,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use tidemill_stdx::log::{self, Filters};
 
-use args::{Cli, Global, Verb};
+use args::{Cli, Global, Refused, Verb};
 use output::Out;
 use report::Reporter;
 
@@ -43,10 +43,23 @@ enum Status {
 
 fn main() -> ExitCode {
     let status = match Cli::try_parse() {
-        Ok(cli) => run(cli),
+        Ok(cli) => expand_and_run(cli),
         Err(error) => explain_usage(&error),
     };
     ExitCode::from(status as u8)
+}
+
+/// Runs what the command line means, with what a folder stands for.
+fn expand_and_run(cli: Cli) -> Status {
+    let report = Reporter::new(cli.global.color, cli.global.quiet);
+    match args::expand(cli) {
+        Ok(cli) => run(cli),
+        Err(Refused::Usage(error)) => explain_usage(&error),
+        Err(Refused::Folder(wrong)) => {
+            report.diagnostics(&wrong.sources, &wrong.diagnostics);
+            Status::Failed
+        }
+    }
 }
 
 /// Help and version are data; anything else is a mistake in the command line.

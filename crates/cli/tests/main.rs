@@ -11,6 +11,7 @@ mod exports;
 mod fleet;
 mod flood;
 mod flow;
+mod folders;
 mod graphs;
 mod keys;
 mod kill;

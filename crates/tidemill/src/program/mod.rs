@@ -13,10 +13,12 @@
 //! |---|---|
 //! | `kind` | kinds of files |
 //! | `borders` | where parts reach each other |
+//! | [`folder`] | programs that are folders |
 //! | `components`, `rules` | those parts |
 
 mod borders;
 mod components;
+pub mod folder;
 mod kind;
 mod rules;
 

@@ -1,0 +1,64 @@
+//! A folder in place of files is a program, with the options of its `tidemill.toml`.
+
+use crate::common::{Folder, status, stderr, stdout, tidemill};
+
+const RULES: &str = "r1 count(@N, C) :- periodic(@N, E, 1, 1), C := NODE_COUNT + ADDED.\n\
+    watchmod(count, \"c\").\n";
+
+fn run(arguments: &[&str]) -> std::process::Output {
+    tidemill().args(arguments).output().expect("the command starts")
+}
+
+#[test]
+fn a_folder_runs_with_its_options_and_the_command_line_wins() {
+    let folder = Folder::new();
+    folder.file("a.olg", RULES);
+    let settings = "[sim]\nnodes = 2\nD = \"ADDED=40\"\nfor = 5\n[run]\nloss = 1\n";
+    folder.file("tidemill.toml", settings);
+    let path = folder.path().display().to_string();
+    let counts = |output: &std::process::Output| {
+        let text = stdout(output);
+        let lines = text.lines().filter_map(|line| Some(line.rsplit_once(", ")?.1.to_owned()));
+        lines.filter(|end| end.ends_with(')')).collect::<Vec<_>>()
+    };
+    let output = run(&["sim", &path]);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert_eq!(counts(&output), ["42)", "42)"]);
+    let output = run(&["sim", "--nodes", "3", &path, "-D", "ADDED=0"]);
+    assert_eq!(counts(&output), ["3)", "3)", "3)"], "{}", stderr(&output));
+    assert_eq!(status(&run(&["check", &path, "-D", "ADDED=1"])), 0);
+    // An option that the verb does not have is a usage error.
+    let output = run(&["run", &path]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("'--loss'"), "{}", stderr(&output));
+}
+
+#[test]
+fn what_is_wrong_with_a_folder_is_told_with_its_place() {
+    let folder = Folder::new();
+    let path = folder.path().display().to_string();
+    let output = run(&["check", &path]);
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("has no sources"), "{}", stderr(&output));
+    folder.file("tidemill.toml", "[program]\nfiles = 7\n");
+    let output = run(&["check", &path]);
+    assert!(stderr(&output).contains("tidemill.toml:2:1: error[settings]"), "{}", stderr(&output));
+}
+
+#[test]
+fn arguments_of_the_settings_reach_components() {
+    let folder = Folder::new();
+    let text = "COMPONENT Main REQUIRES Arguments; VARIABLE t: TEXT;
+        BEGIN Arguments!Get(1); Arguments?Argument(t); WRITE(t); WRITELINE END Main;";
+    folder.file("a.com", text);
+    folder.file("tidemill.toml", "[run]\narguments = [\"settings\"]\n");
+    let path = folder.path().display().to_string();
+    let output = run(&["run", &path]);
+    assert_eq!(
+        (stdout(&output).as_str(), status(&output)),
+        ("settings\n", 0),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(stdout(&run(&["run", &path, "--", "words"])), "words\n");
+}

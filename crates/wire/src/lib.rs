@@ -88,6 +88,7 @@
 //!
 //! Knows nothing of tuples, nodes or processes and is usable by itself.
 
+mod copy;
 pub mod decode;
 pub mod delimited;
 pub mod encode;

@@ -33,7 +33,8 @@ use tidemill_jit::Error;
 
 use self::functions::{Entry, Functions};
 use super::packed::Varints;
-use super::table::{BYTES_MAX, DEPTH_MAX, EncodeError, Encoder, Pass};
+use super::table::{BYTES_MAX, DEPTH_MAX, EncodeError, Encoder};
+use super::walk;
 use crate::message::record::Record;
 use crate::message::{MapOrder, MessageRef};
 use crate::schema::{MessageId, Schema};
@@ -278,11 +279,11 @@ extern "C" fn whole(
 ) -> *mut u8 {
     let schema = context.code.schema();
     let order = if context.by_key == 1 { MapOrder::ByKey } else { MapOrder::Stored };
-    let layout = schema.layouts().record(MessageId(message as u32));
+    let message = MessageId(message as u32);
     let depth = (DEPTH_MAX + 1).saturating_sub(depth_left as usize);
     let mut bytes = std::mem::take(&mut context.table);
     bytes.clear();
-    if let Err(error) = Pass::new(schema, order).append(layout, record, depth, &mut bytes) {
+    if let Err(error) = walk::append(schema, order, message, record, depth, &mut bytes) {
         context.error = Some(error);
         return std::ptr::null_mut();
     }

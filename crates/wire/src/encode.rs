@@ -21,6 +21,7 @@ mod steps;
 pub mod table;
 pub(crate) mod walk;
 
+pub use back::EncodeBuffer;
 pub use sink::BinarySink;
 pub(crate) use steps::Steps;
 

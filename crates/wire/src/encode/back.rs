@@ -5,12 +5,12 @@
 //!                limit             at ->  <- writing goes this way           end
 //! ```
 //! When the content of a sub-message is written, its length is known and goes before it. At the
-//! end all of it moves to behind the bytes before.
+//! end all of it moves to behind the bytes before, or stays in an [`EncodeBuffer`].
 //!
 //! The place is a pointer, so that it stays in a register, and the buffer may move under it. So it
 //! is never copied: [`At`] and [`Roomy`] are used up by whatever may write or move, which gives the
 //! next one. A place from before a move cannot be used, as it is not there any more. `'b` names one
-//! buffer: it is another lifetime for each call of [`write()`], so no place of one buffer can be
+//! buffer: it is another lifetime for each call of [`append()`], so no place of one buffer can be
 //! given to another.
 //!
 //! What fails is noted and told at the end: until then writing goes on in the room that there is,
@@ -76,31 +76,79 @@ impl TagWord {
     }
 }
 
+/// Memory in which messages are encoded, one after the other.
+#[derive(Default)]
+pub struct EncodeBuffer(Vec<u8>);
+
+impl EncodeBuffer {
+    /// Without memory yet.
+    pub fn new() -> EncodeBuffer {
+        EncodeBuffer::default()
+    }
+
+    /// Bytes of memory.
+    pub fn held_bytes(&self) -> usize {
+        self.0.capacity()
+    }
+
+    /// What `work` writes.
+    ///
+    /// # Errors
+    /// As [`append()`].
+    pub(super) fn write(
+        &mut self,
+        work: impl for<'b> FnOnce(Back<'b>, At<'b>) -> (Back<'b>, At<'b>),
+    ) -> Result<&[u8], EncodeError> {
+        let written = write(&mut self.0, work)?;
+        // SAFETY: these are written, in the room of the vector, which nobody changes meanwhile.
+        Ok(unsafe { std::slice::from_raw_parts(written.start, written.bytes) })
+    }
+}
+
+impl std::fmt::Debug for EncodeBuffer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "EncodeBuffer({} bytes)", self.held_bytes())
+    }
+}
+
 /// Appends to `out` what `work` writes; nothing if there is an error.
 ///
 /// # Errors
 /// One was noted, or it is too large.
-pub(super) fn write(
+pub(super) fn append(
     out: &mut Vec<u8>,
     work: impl for<'b> FnOnce(Back<'b>, At<'b>) -> (Back<'b>, At<'b>),
 ) -> Result<(), EncodeError> {
+    let Written { room, start, bytes } = write(out, work)?;
+    // SAFETY: both are in the room, and from `start` on all is written; behind the bytes before
+    // there is then as much as was written.
+    unsafe {
+        room.copy_from(start, bytes);
+        out.set_len(out.len() + bytes);
+    }
+    Ok(())
+}
+
+/// Bytes at the end of the room of a vector, which begins behind its length.
+struct Written {
+    room: *mut u8,
+    start: *const u8,
+    bytes: usize,
+}
+
+fn write(
+    out: &mut Vec<u8>,
+    work: impl for<'b> FnOnce(Back<'b>, At<'b>) -> (Back<'b>, At<'b>),
+) -> Result<Written, EncodeError> {
     let (back, at) = Back::behind(std::mem::take(out));
     let (back, at) = work(back, at);
     let bytes = back.written(&at);
     *out = back.out;
-    if let Some(error) = back.error {
-        return Err(error);
+    match back.error {
+        Some(error) => Err(error),
+        None if bytes > BYTES_MAX => Err(EncodeError::TooLarge),
+        None => Ok(Written { room: back.limit, start: at.0, bytes }),
     }
-    if bytes > BYTES_MAX {
-        return Err(EncodeError::TooLarge);
-    }
-    // SAFETY: both are in the room, from `at` on all is written; behind the bytes before there is
-    // then as much as was written.
-    unsafe {
-        back.limit.copy_from(at.0, bytes);
-        out.set_len(out.len() + bytes);
-    }
-    Ok(())
 }
 
 impl<'b> Back<'b> {
@@ -273,7 +321,7 @@ mod tests {
         let number = |value: u64| 1 + value as u32 % 0x1fff_ffff;
         let value = |of: u64| of << (of % 50);
         let tag = |value, wire_type| Tag::new(number(value), wire_type);
-        let done = write(&mut out, |mut back, mut at| {
+        let done = append(&mut out, |mut back, mut at| {
             for of in (0..2000u64).rev() {
                 let value = value(of);
                 let tag = |wire_type| TagWord::new(number(value), wire_type);
@@ -303,7 +351,7 @@ mod tests {
     #[test]
     fn after_an_error_nothing_is_appended() {
         let mut out = b"before".to_vec();
-        let done = write(&mut out, |mut back, mut at| {
+        let done = append(&mut out, |mut back, mut at| {
             back.fail(EncodeError::TooDeep);
             for _ in 0..100 {
                 at = back.bytes(at, &[7; 5000]).tag(TagWord::new(1, WireType::Length));

@@ -8,8 +8,9 @@
 
 use std::fmt;
 
+use super::back::{self, EncodeBuffer};
 use super::length::Length;
-use super::walk;
+use super::walk::Whole;
 use crate::message::{MapOrder, MessageRef};
 
 /// How deep messages may nest that are encoded: more than any decoder takes by itself.
@@ -87,9 +88,26 @@ impl Encoder {
     /// # Errors
     /// As [`Encoder::encode`].
     pub fn append(&self, message: MessageRef<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-        self.check(message)?;
-        let Some(record) = message.record else { return Ok(()) };
-        walk::append(message.schema, self.order, message.message_type(), record, 0, out)
+        match self.whole(message)? {
+            Some(whole) => back::append(out, |back, at| whole.write(back, at)),
+            None => Ok(()),
+        }
+    }
+
+    /// The encoded message in a buffer, until the next one: nothing is moved and, once it is large
+    /// enough, no memory taken.
+    ///
+    /// # Errors
+    /// As [`Encoder::encode`].
+    pub fn encode_into<'b>(
+        &self,
+        message: MessageRef<'_>,
+        buffer: &'b mut EncodeBuffer,
+    ) -> Result<&'b [u8], EncodeError> {
+        match self.whole(message)? {
+            Some(whole) => buffer.write(|back, at| whole.write(back, at)),
+            None => Ok(&[]),
+        }
     }
 
     /// Bytes that the encoded message takes.
@@ -100,6 +118,14 @@ impl Encoder {
         self.check(message)?;
         let length = Length::new(message.schema);
         message.record.map_or(Ok(0), |record| length.of(message.layout, record, 0))
+    }
+
+    fn whole<'m>(&self, message: MessageRef<'m>) -> Result<Option<Whole<'m>>, EncodeError> {
+        self.check(message)?;
+        let (schema, order) = (message.schema, self.order);
+        let whole =
+            |record| Whole { schema, order, message: message.message_type(), record, depth: 0 };
+        Ok(message.record.map(whole))
     }
 
     fn check(&self, message: MessageRef<'_>) -> Result<(), EncodeError> {

@@ -12,20 +12,23 @@ use crate::message::record::{List, Record, Slot, View};
 use crate::schema::{FieldId, MessageId, Schema, WireType};
 use crate::varint::zigzag;
 
-/// Appends a record, inside of so many others, to `out`.
-pub(super) fn append(
-    schema: &Schema,
-    order: MapOrder,
-    message: MessageId,
-    record: Record,
-    depth: usize,
-    out: &mut Vec<u8>,
-) -> Result<(), EncodeError> {
-    back::write(out, |back, at| {
-        let mut walk = Walk::new(schema, order, depth, back);
-        let at = walk.message(message, record, at);
+/// What is written: a record of a message, inside of so many others.
+#[derive(Clone, Copy)]
+pub(super) struct Whole<'s> {
+    pub(super) schema: &'s Schema,
+    pub(super) order: MapOrder,
+    pub(super) message: MessageId,
+    pub(super) record: Record,
+    pub(super) depth: usize,
+}
+
+impl Whole<'_> {
+    /// Writes it.
+    pub(super) fn write<'b>(self, out: Back<'b>, at: At<'b>) -> (Back<'b>, At<'b>) {
+        let mut walk = Walk::new(self.schema, self.order, self.depth, out);
+        let at = walk.message(self.message, self.record, at);
         (walk.out, at)
-    })
+    }
 }
 
 /// An entry of a map whose value its closed enum does not have, as an unknown field of the message
@@ -36,7 +39,7 @@ pub(crate) fn odd_entry(
     entry: Record,
 ) -> Result<Vec<u8>, EncodeError> {
     let mut raw = Vec::new();
-    back::write(&mut raw, |back, at| {
+    back::append(&mut raw, |back, at| {
         let mut walk = Walk::new(schema, MapOrder::Stored, 0, back);
         let at = walk.sub(walk.steps.step(map, schema.layouts().field(map)), entry, at);
         (walk.out, at)

@@ -8,7 +8,7 @@
 
 use std::hint::black_box;
 
-use tidemill_wire::{Encoder, Message};
+use tidemill_wire::{EncodeBuffer, Encoder, Message};
 
 use super::Case;
 use super::peers::{Peers, What};
@@ -30,16 +30,15 @@ pub fn run(case: &Case, extent: Extent, peers: &Peers, report: &mut Report) -> R
         return Err(format!("{}: the encoders differ", case.name));
     }
     let mut rates = Rates::new(bytes.len(), extent);
-    let mut out = Vec::new();
+    let mut buffer = EncodeBuffer::new();
     for _ in rates.rounds() {
         rates.measure("tidemill", || {
             let written = native.encode(black_box(message.as_ref()));
             written.is_ok_and(|bytes| black_box(bytes).len() == expected.len())
         })?;
         rates.measure("table", || {
-            out.clear();
-            let written = Encoder::new().append(black_box(message.as_ref()), &mut out);
-            written.is_ok() && black_box(&out).len() == expected.len()
+            let written = Encoder::new().encode_into(black_box(message.as_ref()), &mut buffer);
+            written.is_ok_and(|bytes| black_box(bytes).len() == expected.len())
         })?;
         rates.measure_peers(case, peers, What::Encode);
     }

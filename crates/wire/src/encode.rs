@@ -12,13 +12,18 @@
 //! it, and panics.
 
 mod back;
+mod length;
 #[cfg(feature = "native")]
 pub mod native;
 mod packed;
 mod sink;
+mod steps;
 pub mod table;
+pub(crate) mod walk;
 
+pub use back::EncodeBuffer;
 pub use sink::BinarySink;
+pub(crate) use steps::Steps;
 
 use crate::schema::{FieldId, FieldType, Label, Scalar, Schema, WireField, WireType};
 use crate::varint;

@@ -88,6 +88,7 @@
 //!
 //! Knows nothing of tuples, nodes or processes and is usable by itself.
 
+mod copy;
 pub mod decode;
 pub mod delimited;
 pub mod encode;
@@ -107,10 +108,10 @@ mod wants;
 #[cfg(feature = "native")]
 pub use decode::Native;
 pub use decode::{DecodeError, Decoder, ErrorKind, Stream, Tables};
-pub use encode::Writer;
 #[cfg(feature = "native")]
 pub use encode::native::{EncoderCode, NativeEncoder};
 pub use encode::table::{EncodeError, Encoder};
+pub use encode::{EncodeBuffer, Writer};
 pub use message::{AccessError, MapOrder, Message, MessageMut, MessageRef, Value};
 pub use schema::{
     EnumId, FieldId, FieldType, Label, MessageId, OneofId, Scalar, Schema, SchemaBuilder,

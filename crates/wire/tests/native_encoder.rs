@@ -3,25 +3,37 @@
 
 use crate::common::random::{fill, message_type, schema, schema_of};
 use tidemill_stdx::rng::Rng;
-use tidemill_wire::{EncodeError, Encoder, EncoderCode, MapOrder, Message, NativeEncoder, Schema};
+use tidemill_wire::{
+    EncodeBuffer, EncodeError, Encoder, EncoderCode, MapOrder, Message, NativeEncoder, Schema,
+};
 
-fn check(encoders: &mut [(Encoder, NativeEncoder)], message: &Message<'_>, what: &str) {
-    for (table, native) in encoders {
+/// What must write the same bytes.
+struct Encoders {
+    table: Encoder,
+    buffer: EncodeBuffer,
+    native: NativeEncoder,
+}
+
+fn check(encoders: &mut [Encoders], message: &Message<'_>, what: &str) {
+    for Encoders { table, buffer, native } in encoders {
         let expected = table.encode(message.as_ref());
         let found = native.encode(message.as_ref()).map(<[u8]>::to_vec);
+        assert_eq!(found, expected, "{what}");
+        let found = table.encode_into(message.as_ref(), buffer).map(<[u8]>::to_vec);
         assert_eq!(found, expected, "{what}");
         // The length is found by a walk of its own.
         assert_eq!(table.len(message.as_ref()), expected.map(|bytes| bytes.len()), "{what}");
     }
 }
 
-fn encoders(schema: &Schema, of: tidemill_wire::MessageId) -> Vec<(Encoder, NativeEncoder)> {
+fn encoders(schema: &Schema, of: tidemill_wire::MessageId) -> Vec<Encoders> {
     let code = EncoderCode::compile(schema, of).unwrap();
     let table = Encoder::new();
     let native = NativeEncoder::new(code);
     let by_key = table.map_order(MapOrder::ByKey).check_required();
     let compiled = by_key.compile(schema, of).unwrap();
-    vec![(table, native), (by_key, compiled)]
+    let with = |table, native| Encoders { table, buffer: EncodeBuffer::new(), native };
+    vec![with(table, native), with(by_key, compiled)]
 }
 
 #[test]

@@ -5,18 +5,29 @@
 //!                limit             at ->  <- writing goes this way           end
 //! ```
 //! When the content of a sub-message is written, its length is known and goes before it. At the
-//! end all of it moves to behind the bytes before.
+//! end all of it moves to behind the bytes before, or stays in an [`EncodeBuffer`].
+//!
+//! The place is a pointer, so that it stays in a register, and the buffer may move under it. So it
+//! is never copied: [`At`] and [`Roomy`] are used up by whatever may write or move, which gives the
+//! next one. A place from before a move cannot be used, as it is not there any more. `'b` names one
+//! buffer: it is another lifetime for each call of [`append()`], so no place of one buffer can be
+//! given to another.
 //!
 //! What fails is noted and told at the end: until then writing goes on in the room that there is,
 //! and no value asks whether the one before went well.
 
+use std::cell::Cell;
+use std::marker::PhantomData;
+
 use super::packed::Varints;
 use super::table::{BYTES_MAX, EncodeError};
-use crate::schema::Tag;
+use crate::copy::copy_few;
+use crate::schema::{Tag, WireType};
 use crate::varint;
 
-/// A tag or a length, and what writing whole words touches before them.
-const SPARE_BYTES: usize = 16;
+/// Bytes that are free before a [`Roomy`]: a tag and a number, with what writing whole words
+/// touches before them.
+const ROOM: usize = 32;
 
 /// Room that is taken first.
 const FIRST_BYTES: usize = 256;
@@ -24,35 +35,134 @@ const FIRST_BYTES: usize = 256;
 /// Room that there is when writing goes on for nothing: for a piece of a packed list and more.
 const FAILED_BYTES: usize = 1024;
 
+type Of<'b> = PhantomData<Cell<&'b ()>>;
+
 /// See the module.
-pub(super) struct Back<'o> {
-    out: &'o mut Vec<u8>,
-    /// The room of `out` behind its length, and the first byte written.
+pub(super) struct Back<'b> {
+    out: Vec<u8>,
+    /// The room of `out` behind its length.
     limit: *mut u8,
-    at: *mut u8,
     end: *mut u8,
     error: Option<EncodeError>,
+    of: Of<'b>,
 }
 
-impl<'o> Back<'o> {
-    /// Behind what is there.
-    pub(super) fn behind(out: &'o mut Vec<u8>) -> Back<'o> {
+/// Where the first byte is that is written.
+#[must_use = "without its place writing cannot go on"]
+pub(super) struct At<'b>(*mut u8, Of<'b>);
+
+/// The same with [`ROOM`] free bytes before it.
+#[must_use = "without its place writing cannot go on"]
+pub(super) struct Roomy<'b>(*mut u8, Of<'b>);
+
+/// A tag as it lies at the end of a word, which is stored as a whole.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TagWord {
+    word: u64,
+    bytes: u32,
+}
+
+impl TagWord {
+    pub(super) fn of(tag: &Tag) -> TagWord {
+        let bytes = tag.as_bytes().len() as u32;
+        let [a, b, c, d, e] = *tag.padded();
+        let word = u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]);
+        // A tag has a byte at least.
+        TagWord { word: word << (64 - 8 * bytes), bytes }
+    }
+
+    pub(super) fn new(number: u32, wire_type: WireType) -> TagWord {
+        TagWord::of(&Tag::new(number, wire_type))
+    }
+}
+
+/// Memory in which messages are encoded, one after the other.
+#[derive(Default)]
+pub struct EncodeBuffer(Vec<u8>);
+
+impl EncodeBuffer {
+    /// Without memory yet.
+    pub fn new() -> EncodeBuffer {
+        EncodeBuffer::default()
+    }
+
+    /// Bytes of memory.
+    pub fn held_bytes(&self) -> usize {
+        self.0.capacity()
+    }
+
+    /// What `work` writes.
+    ///
+    /// # Errors
+    /// As [`append()`].
+    pub(super) fn write(
+        &mut self,
+        work: impl for<'b> FnOnce(Back<'b>, At<'b>) -> (Back<'b>, At<'b>),
+    ) -> Result<&[u8], EncodeError> {
+        let written = write(&mut self.0, work)?;
+        // SAFETY: these are written, in the room of the vector, which nobody changes meanwhile.
+        Ok(unsafe { std::slice::from_raw_parts(written.start, written.bytes) })
+    }
+}
+
+impl std::fmt::Debug for EncodeBuffer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "EncodeBuffer({} bytes)", self.held_bytes())
+    }
+}
+
+/// Appends to `out` what `work` writes; nothing if there is an error.
+///
+/// # Errors
+/// One was noted, or it is too large.
+pub(super) fn append(
+    out: &mut Vec<u8>,
+    work: impl for<'b> FnOnce(Back<'b>, At<'b>) -> (Back<'b>, At<'b>),
+) -> Result<(), EncodeError> {
+    let Written { room, start, bytes } = write(out, work)?;
+    // SAFETY: both are in the room, and from `start` on all is written; behind the bytes before
+    // there is then as much as was written.
+    unsafe {
+        room.copy_from(start, bytes);
+        out.set_len(out.len() + bytes);
+    }
+    Ok(())
+}
+
+/// Bytes at the end of the room of a vector, which begins behind its length.
+struct Written {
+    room: *mut u8,
+    start: *const u8,
+    bytes: usize,
+}
+
+fn write(
+    out: &mut Vec<u8>,
+    work: impl for<'b> FnOnce(Back<'b>, At<'b>) -> (Back<'b>, At<'b>),
+) -> Result<Written, EncodeError> {
+    let (back, at) = Back::behind(std::mem::take(out));
+    let (back, at) = work(back, at);
+    let bytes = back.written(&at);
+    *out = back.out;
+    match back.error {
+        Some(error) => Err(error),
+        None if bytes > BYTES_MAX => Err(EncodeError::TooLarge),
+        None => Ok(Written { room: back.limit, start: at.0, bytes }),
+    }
+}
+
+impl<'b> Back<'b> {
+    fn behind(mut out: Vec<u8>) -> (Back<'b>, At<'b>) {
         let room = out.spare_capacity_mut().as_mut_ptr_range();
         let (limit, end) = (room.start.cast(), room.end.cast());
-        Back { out, limit, at: end, end, error: None }
+        let back = Back { out, limit, end, error: None, of: PhantomData };
+        (back, At(end, PhantomData))
     }
 
-    /// Bytes written.
-    #[inline]
-    pub(super) fn len(&self) -> usize {
-        self.end.addr() - self.at.addr()
-    }
-
-    /// Bytes written since there were `before`.
-    #[inline]
-    pub(super) fn since(&self, before: usize) -> u64 {
-        // After an error there may be fewer.
-        self.len().wrapping_sub(before) as u64
+    /// Bytes written. After an error there may be fewer than there were.
+    #[inline(always)]
+    pub(super) fn written(&self, at: &At<'b>) -> usize {
+        self.end.addr() - at.0.addr()
     }
 
     /// Notes an error; the first one counts.
@@ -62,44 +172,21 @@ impl<'o> Back<'o> {
         self.error.get_or_insert(error);
     }
 
-    /// Makes what is written part of the vector.
-    ///
-    /// # Errors
-    /// One was noted, or it is too large: the vector stays as it was.
-    pub(super) fn finish(self) -> Result<(), EncodeError> {
-        let bytes = self.len();
-        if let Some(error) = self.error {
-            return Err(error);
-        }
-        if bytes > BYTES_MAX {
-            return Err(EncodeError::TooLarge);
-        }
-        // SAFETY: both are in the room, from `at` on all is written; behind the bytes before there
-        // is then as much as was written.
-        unsafe {
-            self.limit.copy_from(self.at, bytes);
-            self.out.set_len(self.out.len() + bytes);
-        }
-        Ok(())
-    }
-
-    /// Room for so many bytes and the spare ones.
     #[inline(always)]
-    fn need(&mut self, bytes: usize) {
-        if self.at.addr() - self.limit.addr() < bytes + SPARE_BYTES {
-            self.grow(bytes + SPARE_BYTES);
-        }
+    fn has(&self, at: &At<'b>, bytes: usize) -> bool {
+        at.0.addr() - self.limit.addr() >= bytes
     }
 
+    /// Room for so many bytes; after an error at least [`FAILED_BYTES`].
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, bytes: usize) {
-        let (before, used) = (self.out.len(), self.len());
+    fn grow(&mut self, at: At<'b>, bytes: usize) -> At<'b> {
+        let (before, used) = (self.out.len(), self.written(&at));
         if self.error.is_some() || used + bytes > BYTES_MAX + FAILED_BYTES {
             self.fail(EncodeError::TooLarge);
-            self.at = self.end;
-            if self.len() + FAILED_BYTES <= self.end.addr() - self.limit.addr() {
-                return;
+            let at = At(self.end, PhantomData);
+            if self.has(&at, FAILED_BYTES) {
+                return at;
             }
         }
         let (used, bytes) = match self.error {
@@ -108,43 +195,99 @@ impl<'o> Back<'o> {
         };
         let room = (2 * used).max(used + bytes).max(FIRST_BYTES);
         let mut next = Vec::with_capacity(before + room);
-        next.extend_from_slice(self.out);
+        next.extend_from_slice(&self.out);
         let range = next.spare_capacity_mut().as_mut_ptr_range();
-        let (limit, end): (*mut u8, *mut u8) = (range.start.cast(), range.end.cast());
-        let at = end.wrapping_sub(used);
+        (self.limit, self.end) = (range.start.cast(), range.end.cast());
+        let new = self.end.wrapping_sub(used);
         // SAFETY: the new room is larger than what is written, and another.
-        unsafe { at.copy_from_nonoverlapping(self.at, used) };
-        *self.out = next;
-        (self.limit, self.at, self.end) = (limit, at, end);
+        unsafe { new.copy_from_nonoverlapping(at.0, used) };
+        self.out = next;
+        At(new, PhantomData)
     }
 
-    /// Up to eight bytes, given as they lie at the end of a word; there is room.
+    /// Room for a tag and a number.
     #[inline(always)]
-    fn word(&mut self, word: u64, bytes: usize) {
-        // SAFETY: `need` has seen to eight bytes before `at`; those further on are free.
-        unsafe { self.at.wrapping_sub(8).cast::<[u8; 8]>().write(word.to_le_bytes()) };
-        self.at = self.at.wrapping_sub(bytes);
+    pub(super) fn room(&mut self, at: At<'b>) -> Roomy<'b> {
+        let at = if self.has(&at, ROOM) { at } else { self.grow(at, ROOM) };
+        Roomy(at.0, PhantomData)
     }
 
-    #[inline]
-    pub(super) fn tag(&mut self, tag: &Tag) {
-        self.need(0);
-        let bytes = tag.as_bytes().len();
-        let [a, b, c, d, e] = *tag.padded();
-        let word = u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]);
-        // A tag has a byte at least.
-        self.word(word << (64 - 8 * bytes), bytes);
-    }
-
-    #[inline]
-    pub(super) fn varint(&mut self, value: u64) {
-        self.need(0);
-        if value < 0x80 {
-            self.word(value << 56, 1);
-            return;
+    /// Some bytes, and room before them.
+    #[inline(always)]
+    pub(super) fn bytes(&mut self, at: At<'b>, bytes: &[u8]) -> Roomy<'b> {
+        let need = bytes.len() + ROOM;
+        let mut at = at;
+        if !self.has(&at, need) {
+            at = self.grow(at, need);
+            if self.error.is_some() {
+                return Roomy(at.0, PhantomData);
+            }
         }
+        let at = at.0.wrapping_sub(bytes.len());
+        // SAFETY: there is room for them, which is nobody's.
+        unsafe { copy_few(at, bytes) };
+        Roomy(at, PhantomData)
+    }
+
+    /// A packed list.
+    ///
+    /// # Safety
+    /// From `cells` on there are `count` such numbers.
+    #[inline]
+    pub(super) unsafe fn varints(
+        &mut self,
+        at: At<'b>,
+        kind: Varints,
+        cells: *const u8,
+        count: usize,
+    ) -> At<'b> {
+        let room = |at: *mut u8, need: usize| {
+            let at = At(at, PhantomData);
+            if self.has(&at, need) { at.0 } else { self.grow(at, need).0 }
+        };
+        // SAFETY: as the caller says; the room is there.
+        At(unsafe { kind.write(cells, count, at.0, room) }, PhantomData)
+    }
+}
+
+impl<'b> Roomy<'b> {
+    /// The place without what is known of its room.
+    #[inline(always)]
+    pub(super) fn at(self) -> At<'b> {
+        At(self.0, PhantomData)
+    }
+
+    /// The last `bytes` of a word.
+    #[inline(always)]
+    fn word(self, word: u64, bytes: u32) -> At<'b> {
+        // SAFETY: there is room for eight bytes; those further on are free.
+        unsafe { self.0.wrapping_sub(8).cast::<[u8; 8]>().write(word.to_le_bytes()) };
+        At(self.0.wrapping_sub(bytes as usize), PhantomData)
+    }
+
+    #[inline(always)]
+    pub(super) fn tag(self, tag: TagWord) -> At<'b> {
+        self.word(tag.word, tag.bytes)
+    }
+
+    /// A varint with its tag.
+    #[inline(always)]
+    pub(super) fn varint(self, value: u64, tag: TagWord) -> At<'b> {
+        if value < 0x80 {
+            return self.word(value << 56 | tag.word >> 8, tag.bytes + 1);
+        }
+        if value < 0x4000 {
+            let both = value & 0x7f | 0x80 | value << 1 & 0x7f00;
+            return self.word(both << 48 | tag.word >> 16, tag.bytes + 2);
+        }
+        self.long_varint(value).tag(tag)
+    }
+
+    /// A varint of any length; the tag still has room before it.
+    #[inline(never)]
+    fn long_varint(self, value: u64) -> Roomy<'b> {
         let length = varint::len(value);
-        let start = self.at.wrapping_sub(length);
+        let start = self.0.wrapping_sub(length);
         let mut value = value;
         for offset in 0..length - 1 {
             // SAFETY: within the bytes of the varint, for which there is room.
@@ -153,78 +296,68 @@ impl<'o> Back<'o> {
         }
         // SAFETY: the last of them.
         unsafe { start.wrapping_add(length - 1).write(value as u8) };
-        self.at = start;
+        Roomy(start, PhantomData)
     }
 
-    /// A packed list.
-    ///
-    /// # Safety
-    /// From `cells` on there are `count` such numbers.
-    #[inline]
-    pub(super) unsafe fn varints(&mut self, kind: Varints, cells: *const u8, count: usize) {
-        let start = self.at;
-        let room = |at: *mut u8, need: usize| {
-            self.at = at;
-            self.need(need);
-            self.at
-        };
-        // SAFETY: as the caller says; `need` has seen to the room.
-        self.at = unsafe { kind.write(cells, count, start, room) };
+    #[inline(always)]
+    pub(super) fn fixed32(self, value: u32, tag: TagWord) -> At<'b> {
+        Roomy(self.word(u64::from(value) << 32, 4).0, PhantomData).tag(tag)
     }
 
-    #[inline]
-    pub(super) fn fixed32(&mut self, value: u32) {
-        self.need(0);
-        self.word(u64::from(value) << 32, 4);
-    }
-
-    #[inline]
-    pub(super) fn fixed64(&mut self, value: u64) {
-        self.need(0);
-        self.word(value, 8);
-    }
-
-    #[inline]
-    pub(super) fn bytes(&mut self, bytes: &[u8]) {
-        self.need(bytes.len());
-        if self.error.is_some() {
-            return;
-        }
-        self.at = self.at.wrapping_sub(bytes.len());
-        // SAFETY: there is room for them, which is nobody's.
-        unsafe { self.at.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    #[inline(always)]
+    pub(super) fn fixed64(self, value: u64, tag: TagWord) -> At<'b> {
+        Roomy(self.word(value, 8).0, PhantomData).tag(tag)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::WireType;
 
     #[test]
     fn what_is_written_stands_behind_what_was_there() {
         let mut out = b"before".to_vec();
         let mut expected = Vec::new();
-        let mut back = Back::behind(&mut out);
-        for value in (0..2000u64).rev() {
-            let value = value << (value % 50);
-            back.bytes(b"text");
-            back.fixed32(value as u32);
-            back.fixed64(value);
-            back.varint(value);
-            back.tag(&Tag::new(1 + value as u32 % 0x1fff_ffff, WireType::Varint));
-        }
-        for value in 0..2000u64 {
-            let value = value << (value % 50);
-            let tag = Tag::new(1 + value as u32 % 0x1fff_ffff, WireType::Varint);
-            expected.extend_from_slice(tag.as_bytes());
+        let number = |value: u64| 1 + value as u32 % 0x1fff_ffff;
+        let value = |of: u64| of << (of % 50);
+        let tag = |value, wire_type| Tag::new(number(value), wire_type);
+        let done = append(&mut out, |mut back, mut at| {
+            for of in (0..2000u64).rev() {
+                let value = value(of);
+                let tag = |wire_type| TagWord::new(number(value), wire_type);
+                at = back.bytes(at, &b"text"[..of as usize % 5]).at();
+                at = back.room(at).tag(tag(WireType::EndGroup));
+                at = back.room(at).fixed32(value as u32, tag(WireType::Fixed32));
+                at = back.room(at).fixed64(value, tag(WireType::Fixed64));
+                at = back.room(at).varint(value, tag(WireType::Varint));
+            }
+            (back, at)
+        });
+        for of in 0..2000u64 {
+            let value = value(of);
+            expected.extend_from_slice(tag(value, WireType::Varint).as_bytes());
             varint::write(&mut expected, value);
+            expected.extend_from_slice(tag(value, WireType::Fixed64).as_bytes());
             expected.extend_from_slice(&value.to_le_bytes());
+            expected.extend_from_slice(tag(value, WireType::Fixed32).as_bytes());
             expected.extend_from_slice(&(value as u32).to_le_bytes());
-            expected.extend_from_slice(b"text");
+            expected.extend_from_slice(tag(value, WireType::EndGroup).as_bytes());
+            expected.extend_from_slice(&b"text"[..of as usize % 5]);
         }
-        assert_eq!(back.len(), expected.len());
-        back.finish().unwrap();
+        assert_eq!(done, Ok(()));
         assert_eq!(out, [&b"before"[..], &expected].concat());
+    }
+
+    #[test]
+    fn after_an_error_nothing_is_appended() {
+        let mut out = b"before".to_vec();
+        let done = append(&mut out, |mut back, mut at| {
+            back.fail(EncodeError::TooDeep);
+            for _ in 0..100 {
+                at = back.bytes(at, &[7; 5000]).tag(TagWord::new(1, WireType::Length));
+            }
+            (back, at)
+        });
+        assert_eq!((done, &out[..]), (Err(EncodeError::TooDeep), &b"before"[..]));
     }
 }

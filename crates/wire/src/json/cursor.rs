@@ -16,6 +16,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use super::{print, scan};
+use crate::copy::copy_few;
 
 /// Bytes that are free behind a [`Roomy`]: no number, bracket or name of a truth takes more, with
 /// what stands around it.
@@ -140,7 +141,7 @@ impl<'t> Text<'t> {
         let End(at, of) = self.reserve(end, bytes.len() + 1);
         // SAFETY: there is room for them and one more.
         unsafe {
-            scan::copy_few(at.as_ptr(), bytes);
+            copy_few(at.as_ptr(), bytes);
             let at = at.add(bytes.len());
             at.write(after);
             End(at.add(1), of)

@@ -1,6 +1,7 @@
 //! Strings, bytes and numbers as JSON has them.
 
 use super::{digits, scan};
+use crate::copy::copy_few;
 
 /// Appends a text without quotes around it.
 #[inline]
@@ -208,7 +209,7 @@ unsafe fn write_decimal(at: *mut u8, text: &str) -> *mut u8 {
     let bytes = bytes.strip_suffix(b".0").unwrap_or(bytes);
     // SAFETY: they fit the room.
     unsafe {
-        scan::copy_few(at, bytes);
+        copy_few(at, bytes);
         at.add(bytes.len())
     }
 }

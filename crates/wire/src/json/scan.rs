@@ -4,6 +4,8 @@
 //! no backslash. Sixteen bytes are looked at together where the processor can, else eight in a
 //! word.
 
+use crate::copy::copy_few;
+
 /// Bytes of `bytes` up to the first that is not plain.
 #[inline]
 pub(crate) fn plain(bytes: &[u8]) -> usize {
@@ -182,43 +184,6 @@ fn few_are_plain(bytes: &[u8]) -> bool {
             }
             _ => bytes.iter().all(|&byte| is_plain(byte)),
         },
-    }
-}
-
-/// Copies bytes, few of them without a call: as two blocks of a fixed length, which may overlap.
-///
-/// # Safety
-/// As many bytes at `to` may be written.
-#[inline]
-pub(super) unsafe fn copy_few(to: *mut u8, bytes: &[u8]) {
-    // SAFETY: no block reaches beyond the bytes, for which there is room.
-    unsafe {
-        match bytes.len() {
-            0..4 => {
-                for (at, &byte) in bytes.iter().enumerate() {
-                    to.add(at).write(byte);
-                }
-            }
-            4..8 => copy_pair::<4>(to, bytes),
-            8..16 => copy_pair::<8>(to, bytes),
-            16..=32 => copy_pair::<16>(to, bytes),
-            _ => to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()),
-        }
-    }
-}
-
-/// Copies at least `N` and at most twice as many bytes.
-///
-/// # Safety
-/// As many bytes at `to` may be written.
-#[inline]
-unsafe fn copy_pair<const N: usize>(to: *mut u8, bytes: &[u8]) {
-    if let (Some(first), Some(last)) = (bytes.first_chunk::<N>(), bytes.last_chunk::<N>()) {
-        // SAFETY: both blocks are of the bytes, for which there is room.
-        unsafe {
-            to.cast::<[u8; N]>().write(*first);
-            to.add(bytes.len() - N).cast::<[u8; N]>().write(*last);
-        }
     }
 }
 

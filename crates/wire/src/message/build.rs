@@ -13,7 +13,7 @@ use super::record::{List, Record, View};
 use super::storage::Storage;
 use super::value::{AccessError, field, wrong_kind};
 use super::write::complete_entry;
-use crate::encode::table;
+use crate::encode::walk;
 use crate::schema::{FieldId, FieldType, MessageId, Schema, Tag, WireType};
 use crate::sink::{Flow, Sink, Stop};
 use crate::varint;
@@ -263,7 +263,7 @@ impl<'m, K> Builder<'m, K> {
         let field = self.layouts.field(map_id);
         let Some(of) = field.record.map(|of| self.layouts.record(of)) else { return Err(Stop) };
         if odd {
-            let Ok(raw) = table::odd_entry(self.schema, field, of, entry) else {
+            let Ok(raw) = walk::odd_entry(self.schema, map_id, entry) else {
                 return Err(self.fail(AccessError::TooLarge));
             };
             return self.push_unknown_copy(self.record, &raw);

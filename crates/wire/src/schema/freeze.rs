@@ -467,6 +467,7 @@ impl Graph {
             layouts: OnceLock::new(),
             batch_layouts: OnceLock::new(),
             decoding: OnceLock::new(),
+            encoding: OnceLock::new(),
             shallow: OnceLock::new(),
             json_names: OnceLock::new(),
         };

@@ -11,6 +11,7 @@ use super::{
     EnumId, FieldId, FieldType, FileId, Label, MessageId, OneofId, ServiceId, Tag, descriptor,
 };
 use crate::decode::Tables;
+use crate::encode::Steps;
 use crate::json::JsonNames;
 use crate::message::Layouts;
 use crate::message::layout::Maps;
@@ -92,6 +93,8 @@ pub(super) struct Pool {
     /// Made by the first decoder, because most schemas never meet one; two threads may come at
     /// once.
     pub(super) decoding: OnceLock<Tables>,
+    /// Made by the first encoder by tables; as above.
+    pub(super) encoding: OnceLock<Steps>,
     /// Made by whoever first reads a message whose sub-messages are put off; as above.
     pub(super) shallow: OnceLock<Tables>,
     /// Made by whoever first needs JSON or text; two threads may come at once.
@@ -303,6 +306,12 @@ impl Schema {
     #[inline]
     pub(crate) fn decoding(&self) -> &Tables {
         self.pool.decoding.get_or_init(|| Tables::new(self))
+    }
+
+    /// What the table encoder goes by.
+    #[inline]
+    pub(crate) fn encoding(&self) -> &Steps {
+        self.pool.encoding.get_or_init(|| Steps::new(self))
     }
 
     /// What those go by that put sub-messages off.

@@ -32,8 +32,10 @@ use std::sync::Arc;
 use tidemill_jit::Error;
 
 use self::functions::{Entry, Functions};
+use super::back::EncodeBuffer;
 use super::packed::Varints;
-use super::table::{BYTES_MAX, DEPTH_MAX, EncodeError, Encoder, Pass};
+use super::table::{BYTES_MAX, DEPTH_MAX, EncodeError, Encoder};
+use super::walk::Whole;
 use crate::message::record::Record;
 use crate::message::{MapOrder, MessageRef};
 use crate::schema::{MessageId, Schema};
@@ -59,7 +61,7 @@ pub(super) struct Context {
     /// Entries by key, until the end.
     sorted: Vec<Vec<Record>>,
     /// Kept for the table encoder.
-    table: Vec<u8>,
+    table: EncodeBuffer,
 }
 
 impl Drop for Context {
@@ -126,7 +128,7 @@ impl NativeEncoder {
             code,
             error: None,
             sorted: Vec::new(),
-            table: Vec::new(),
+            table: EncodeBuffer::new(),
         };
         NativeEncoder { check_required: false, context }
     }
@@ -161,10 +163,8 @@ impl NativeEncoder {
         let Some(record) = message.record else { return Ok(&[]) };
         if message.layout.map_entry {
             // In a map both parts of an entry are stored, and the code reads both.
-            context.table.clear();
             let order = if context.by_key == 1 { MapOrder::ByKey } else { MapOrder::Stored };
-            Encoder::new().map_order(order).append(message, &mut context.table)?;
-            return Ok(&context.table);
+            return Encoder::new().map_order(order).encode_into(message, &mut context.table);
         }
         let function = context.code.functions.function(of);
         let id = u64::from(of.0);
@@ -278,16 +278,18 @@ extern "C" fn whole(
 ) -> *mut u8 {
     let schema = context.code.schema();
     let order = if context.by_key == 1 { MapOrder::ByKey } else { MapOrder::Stored };
-    let layout = schema.layouts().record(MessageId(message as u32));
+    let message = MessageId(message as u32);
     let depth = (DEPTH_MAX + 1).saturating_sub(depth_left as usize);
-    let mut bytes = std::mem::take(&mut context.table);
-    bytes.clear();
-    if let Err(error) = Pass::new(schema, order).append(layout, record, depth, &mut bytes) {
-        context.error = Some(error);
-        return std::ptr::null_mut();
-    }
-    let p = put(context, p, &bytes);
-    context.table = bytes;
+    let whole = Whole { schema, order, message, record, depth };
+    let mut buffer = std::mem::take(&mut context.table);
+    let p = match buffer.write(|back, at| whole.write(back, at)) {
+        Ok(bytes) => put(context, p, bytes),
+        Err(error) => {
+            context.error = Some(error);
+            std::ptr::null_mut()
+        }
+    };
+    context.table = buffer;
     p
 }
 

@@ -122,9 +122,11 @@ fn install(folder: &Path) -> Result<PathBuf, String> {
 fn build(root: &Path) -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    // As tests are built: without any optimisation the compiler in it is too slow for the runner.
+    // As tests are built, with the features that the whole workspace asks of its dependencies, so
+    // that nothing is built twice; without any optimisation the compiler in it is too slow for the
+    // runner.
     let profile = ["--profile", "test"];
-    command.args(["build", "-q", "-p", "tidemill-wire", "--example", "conformance"]).args(profile);
+    command.args(["build", "-q", "--workspace", "--example", "conformance"]).args(profile);
     succeed(command.current_dir(root))?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let target = target.unwrap_or_else(|| root.join("target"));

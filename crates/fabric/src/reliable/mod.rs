@@ -13,7 +13,7 @@
 //! stream        counts what a side has had to give up and begin again, from 1
 //! ```
 //! No handshake: the first datagram carries tuples. A node that restarts answers with a new
-//! incarnation; once it echoes the other's ([`lives`]), the other drops what it had for the old
+//! incarnation; once it echoes the other's (`lives`), the other drops what it had for the old
 //! one, tells so ([`PeerEvent::Restarted`]) and begins its next stream. A datagram to an earlier
 //! life of the receiver is not delivered but answered, so that its sender learns.
 //!

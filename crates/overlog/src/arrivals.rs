@@ -14,7 +14,7 @@ use tidemill_relation::plan::{Action, RelationId};
 const RESERVED: &[&str] = &["violation", "unsettled", "history", "periodic"];
 
 /// Namespaces of the system.
-const RESERVED_SPACES: &[&str] = &["sys::", "sim::"];
+const RESERVED_SPACES: &[&str] = &["sys::", "sim::", "flow::"];
 
 /// True for relations whose tuples are never taken from the network.
 pub(crate) fn is_reserved(name: &str) -> bool {

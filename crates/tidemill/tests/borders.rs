@@ -168,6 +168,53 @@ fn fields_have_types_and_names_that_are_checked() {
     assert!(text.contains("it is `packet(@N, Port, Id, Len, Time)`"), "{text}");
 }
 
+/// Settings that rules change: a limit at a time, its deletion, and what does not fit.
+#[test]
+fn rules_change_settings_of_apps_and_are_told_what_is_refused() {
+    let graph = "src :: Generator { frames: [\"hex 01\"], packets: 100000, rate: 1000 }
+        cut :: Truncate { length: 100 }
+        end :: Sink
+        src -> cut -> end";
+    let rules = "
+        materialize(wish, infinity, infinity, keys(2, 3)).
+        w1 wish(@N, \"cut\", \"length\", 77) :- periodic(@N, E, 0.05, 1).
+        w2 wish(@N, \"cut\", \"length\", \"much\") :- periodic(@N, E, 0.15, 1).
+        w3 wish(@N, \"cut\", \"lenght\", 7) :- periodic(@N, E, 0.2, 1).
+        w4 wish(@N, \"cute\", \"length\", 7) :- periodic(@N, E, 0.25, 1).
+        w5 delete wish(@N, \"cut\", \"length\", V) :- periodic(@N, E, 0.4, 1),
+            wish(@N, \"cut\", \"length\", V).
+        c1 flow::config(@N, App, Key, Value) :- wish(@N, App, Key, Value).
+        r1 no(@N, App, Key, Value, Why) :- flow::refused(@N, App, Key, Value, Why).
+        watchmod(no, \"c\").";
+    let program = load(rules, graph);
+    assert_eq!(found(&program), "");
+    let mut options = options(EngineKind::Compiled);
+    options.end_ns = Some(800_000_000);
+    let (console, data, notes) = taped();
+    program.run(options, console).expect("it runs");
+    let text = data.text();
+    for refused in [
+        "\"cut\", \"length\", \"much\", ",
+        "\"cut\", \"lenght\", 7, ",
+        "\"cute\", \"length\", 7, \"the graph has no app `cute`\")",
+    ] {
+        assert!(text.contains(refused), "{refused} in\n{text}");
+    }
+    let reloaded = notes.text().matches("reloaded: ").count();
+    let refused = notes.text().matches(" is refused: ").count();
+    assert_eq!((reloaded, refused), (2, 3), "{}", notes.text());
+}
+
+#[test]
+fn settings_need_a_graph_and_its_refusals_have_five_columns() {
+    let rules = "f1 flow::config(@N, \"a\", \"k\", 1) :- go(@N).";
+    let alone = Program::of_text("a.olg", rules, &LoadOptions::default());
+    assert!(found(&alone).contains("there are none"), "{}", found(&alone));
+    let rules = format!("{rules} f2 x(@N) :- flow::refused(@N, A). watch(x).");
+    let program = load(&rules, "src :: Source { packets: 1 }\nend :: Sink\nsrc -> end");
+    assert!(found(&program).contains("`flow::refused` has 5 columns"), "{}", found(&program));
+}
+
 #[test]
 fn sides_that_do_not_fit_are_found_when_they_are_loaded() {
     let wrong = |rules: &str, graph: &str| {

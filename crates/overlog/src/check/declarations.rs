@@ -224,7 +224,7 @@ impl Check<'_, '_> {
                     .help("use it in the body of a rule"),
             );
         }
-        if system::find(&name.resolved).is_some() {
+        if system::find(&name.resolved).is_some_and(|table| !table.is_written_by_rules()) {
             let message = format!("`{}` is filled by the system", name.written);
             found.push(
                 Diagnostic::error("system-relation", name.span, message)

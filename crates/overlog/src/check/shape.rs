@@ -82,7 +82,7 @@ impl Shape<'_, '_> {
                 Diagnostic::error("periodic-head", name.span, "`periodic` is a timer, no head")
                     .help("derive an event of another name"),
             );
-        } else if system::find(&name.resolved).is_some() {
+        } else if system::find(&name.resolved).is_some_and(|table| !table.is_written_by_rules()) {
             let message = format!("`{}` is filled by the system", name.written);
             self.report(
                 Diagnostic::error("system-relation", name.span, message)

@@ -1,4 +1,5 @@
-//! The relations that the system itself fills: programs may read them and need not declare them.
+//! The relations of the system, which programs need not declare: those that it fills itself and
+//! programs may read, and those that it reads.
 
 use tidemill_relation::TypeSet;
 
@@ -17,12 +18,20 @@ impl SystemTable {
         self.name == "sys::peer" || self.is_sampled() || !self.name.starts_with("sys::")
     }
 
+    /// Whether the rules of a program fill it, and the system reads it.
+    pub fn is_written_by_rules(&self) -> bool {
+        self.name == FLOW_CONFIG
+    }
+
     /// Whether its rows are looked at now and then, and the differences brought to nodes that read
     /// it.
     pub fn is_sampled(&self) -> bool {
         SAMPLED.contains(&self.name)
     }
 }
+
+/// Settings of packet apps: app, key, value.
+pub(crate) const FLOW_CONFIG: &str = "flow::config";
 
 /// The tables whose rows are sampled.
 const SAMPLED: [&str; 9] = [
@@ -50,6 +59,7 @@ const RULE_EXEC: &[TypeSet] = &[TEXT, TEXT, INT, INT, BOOL, TIME, TIME, TEXT];
 
 /// All of them, by name.
 pub(crate) const TABLES: &[SystemTable] = &[
+    table(FLOW_CONFIG, &[TEXT, TEXT, TEXT, TypeSet::ANY], &[1, 2]),
     table("sys::app", &[TEXT, TEXT, TEXT, TEXT, INT, INT, INT], &[1]),
     table("sys::channel", &[TEXT, TEXT, TEXT, TEXT, INT, INT], &[1, 2, 3]),
     table("sys::component", &[TEXT, TEXT, TEXT, TEXT, INT, INT], &[1]),

@@ -34,7 +34,7 @@ use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
 use crate::net::mail::{Delivery, Fabric, Fate, Mail};
-use crate::node::{Event, Identity, Node, Observer, Program};
+use crate::node::{Crossing, Event, Identity, Node, Observer, Program};
 use crate::query::{AskerId, Desk, Limits, QueryCounters, Shown};
 pub use drain::drain;
 pub use queries::{Takes, ask, forget, resume};
@@ -58,9 +58,9 @@ pub trait World: Sized + 'static {
         let _ = events;
     }
 
-    /// Takes the event tuples of a turn that its program [crosses](crate::node::Program::cross), in
-    /// order, after the commit.
-    fn crossed(&mut self, events: &mut Loop<Self>, node: NodeId, tuples: &TupleBuf<RelationId>) {
+    /// Takes the event tuples and changes of a turn that its program
+    /// [crosses](crate::node::Program::cross), in order, after the commit.
+    fn crossed(&mut self, events: &mut Loop<Self>, node: NodeId, tuples: &TupleBuf<Crossing>) {
         let _ = (events, node, tuples);
     }
 

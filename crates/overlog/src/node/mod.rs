@@ -50,7 +50,7 @@ pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
 pub use limit::{CYCLE_TUPLES_MAX, GivenUp, Limit, TURN_TUPLES_MAX};
 pub use shipping::HOLD_NS;
 pub use staging::{BYTES_PER_TURN_MAX, INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX};
-pub use turn::Send;
+pub use turn::{Crossing, CrossingKind, Send};
 pub use watch::{Observer, Sighting, Stage, Stages};
 
 /// What this file says at most.
@@ -65,7 +65,7 @@ pub struct Program {
     watching: Watching,
     /// Relations that become events of their own when their rows change, or are watched.
     observed: Vec<RelationId>,
-    /// By relation: its event tuples are also for the world outside the fleet.
+    /// By relation: its tuples are also for the world outside the fleet.
     crossing: Vec<bool>,
     post: Arc<Post>,
     registry: Arc<Registry>,
@@ -114,11 +114,14 @@ impl Program {
         Ok(Program { compiled, dispatch, watching, observed, crossing, post, registry })
     }
 
-    /// Hands the event tuples of a relation to [`World::crossed`](crate::fleet::World::crossed)
-    /// too.
+    /// Hands the event tuples of a relation, or the changes of a table, to
+    /// [`World::crossed`](crate::fleet::World::crossed) too.
     pub fn cross(&mut self, relation: RelationId) {
-        if let Some(crosses) = self.crossing.get_mut(relation.index()) {
-            *crosses = true;
+        let Some(crosses) = self.crossing.get_mut(relation.index()) else { return };
+        *crosses = true;
+        let is_table = self.compiled.plan.relation(relation).table().is_some();
+        if is_table && !self.observed.contains(&relation) {
+            self.observed.push(relation);
         }
     }
 

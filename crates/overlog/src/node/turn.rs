@@ -30,6 +30,26 @@ pub struct Send {
     pub location: u32,
 }
 
+/// A tuple for the world outside the fleet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Crossing {
+    /// Its relation.
+    pub relation: RelationId,
+    /// What became of it.
+    pub kind: CrossingKind,
+}
+
+/// What became of a tuple for the world outside the fleet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CrossingKind {
+    /// It is an event, which was taken.
+    Event,
+    /// It is a row, which was inserted.
+    Insert,
+    /// It is a row, which was deleted.
+    Delete,
+}
+
 /// A tuple that waits inside the turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Derived {
@@ -76,8 +96,9 @@ pub(super) struct Turn {
     pub(super) changes: TupleBuf<Derived>,
     /// Tuples for other nodes in the order of derivation.
     pub(super) sends: TupleBuf<Send>,
-    /// Event tuples for the world outside the fleet in the order in which they were taken.
-    pub(super) crossings: TupleBuf<RelationId>,
+    /// Tuples for the world outside the fleet: events in the order in which they were taken, then
+    /// changes of tables.
+    pub(super) crossings: TupleBuf<Crossing>,
     expiry: bool,
 }
 
@@ -402,7 +423,8 @@ impl Node {
                     observer.violated(self.sighting(relation, stage, rule, &columns));
                 }
                 if program.crossing[relation.index()] {
-                    self.turn.crossings.push(relation, &columns);
+                    let crossing = Crossing { relation, kind: CrossingKind::Event };
+                    self.turn.crossings.push(crossing, &columns);
                 }
                 let strands = &program.dispatch.events[relation.index()];
                 self.run_strands(strands, relation, &columns, observer);
@@ -500,8 +522,8 @@ impl Node {
         self.turn.changes.clear();
     }
 
-    /// The event tuples of the turn that are also for the world outside the fleet.
-    pub fn take_crossings(&mut self) -> TupleBuf<RelationId> {
+    /// The tuples of the turn that are also for the world outside the fleet.
+    pub fn take_crossings(&mut self) -> TupleBuf<Crossing> {
         std::mem::take(&mut self.turn.crossings)
     }
 
@@ -542,6 +564,14 @@ impl Node {
                 && change.kind == ChangeKind::Insert
             {
                 observer.violated(self.sighting(change.relation, stage, None, &columns));
+            }
+            if program.crossing[change.relation.index()] && change.kind != ChangeKind::Refresh {
+                let kind = match change.kind {
+                    ChangeKind::Delete => CrossingKind::Delete,
+                    ChangeKind::Insert | ChangeKind::Refresh => CrossingKind::Insert,
+                };
+                let crossing = Crossing { relation: change.relation, kind };
+                self.turn.crossings.push(crossing, &columns);
             }
             let fires = match change.kind {
                 ChangeKind::Insert => true,

@@ -9,12 +9,13 @@
 //! once. With fields, a packet stays in [`Kept`] until the turn of its event ends.
 
 mod kept;
+mod settings;
 
 use std::time::Duration;
 
 use tidemill_event::Loop;
 use tidemill_overlog::fleet::{self, NodeId};
-use tidemill_overlog::node::Event;
+use tidemill_overlog::node::{Crossing, Event};
 use tidemill_packet::app::Direction;
 use tidemill_packet::drive;
 use tidemill_packet::fields::{FieldValue, Fields};
@@ -26,6 +27,7 @@ use tidemill_stat::{Counter, Registry};
 use super::Machine;
 use crate::program::PacketBorder;
 use kept::{Kept, Verdict};
+pub(crate) use settings::Settings;
 
 /// Events of the node that may wait while packets are taken.
 const WAITING_MAX: usize = 1024;
@@ -193,22 +195,34 @@ impl Machine {
 pub(super) fn send_packets(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
-    tuples: &TupleBuf<RelationId>,
+    tuples: &TupleBuf<Crossing>,
 ) {
     let mut borders = std::mem::take(&mut machine.borders);
     let mut is_sent = false;
     for (at, border) in borders.packets.iter_mut().enumerate() {
         let mut turn = Turn { border, number: at, ended: None, is_sent: false };
-        for (relation, columns) in tuples.iter() {
+        for (crossing, columns) in tuples.iter() {
             let columns: Vec<Value<'_>> = columns.iter().collect();
-            turn.take(machine, events, relation, &columns);
+            turn.take(machine, events, crossing.relation, &columns);
         }
         is_sent |= turn.end(machine);
     }
     machine.borders = borders;
+    change_settings(machine, events, tuples);
     if is_sent {
         machine.borders.packets_move = true;
         drive::wake(machine, events);
+    }
+}
+
+/// Changes settings of apps as the rules of a turn say.
+fn change_settings(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Crossing>) {
+    let Some(relation) = machine.settings.as_ref().map(Settings::relation) else { return };
+    let of_table = tuples.iter().filter(|(crossing, _)| crossing.relation == relation);
+    let changes: Vec<_> =
+        of_table.map(|(crossing, columns)| (crossing.kind, columns.iter().collect())).collect();
+    if !changes.is_empty() {
+        settings::change(machine, events, &changes);
     }
 }
 

@@ -33,13 +33,12 @@ use std::time::Duration;
 use tidemill_event::{Loop, Time};
 use tidemill_overlog::fleet::{self, Call, Fleet, NodeId, Takes};
 use tidemill_overlog::net::mail::Fabric;
-use tidemill_overlog::node::Program as Rules;
+use tidemill_overlog::node::{Crossing, Program as Rules};
 use tidemill_overlog::program::Compiled;
 use tidemill_overlog::query::AskerId;
 use tidemill_packet::drive::{self, Driver};
 use tidemill_packet::engine::{self, Changes, Engine, Rest};
 use tidemill_proc::{Home, Request, Runner};
-use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, TupleBuf};
 use tidemill_stat::Registry;
 
@@ -51,7 +50,7 @@ use crate::keys::KeyWatch;
 use crate::meters::Meters;
 use crate::run::Reread;
 
-use borders::Borders;
+use borders::{Borders, Settings};
 
 /// How long data may wait before it is written.
 const FLUSH_AFTER: Duration = Duration::from_millis(20);
@@ -68,6 +67,8 @@ pub(crate) struct Machine {
     pub(crate) driver: Driver,
     /// What goes from one engine to another.
     pub(crate) borders: Borders,
+    /// What rules say of the settings of apps, where they do.
+    pub(crate) settings: Option<Settings>,
     /// What has been written and found.
     pub(crate) journal: SharedJournal,
     /// What others see of the counters.
@@ -113,6 +114,7 @@ impl Machine {
             systems,
             driver: Driver::new(Engine::new(engine::Options::default())),
             borders: Borders::default(),
+            settings: None,
             meters: Meters::new(registry.clone()),
             journal,
             registry,
@@ -161,7 +163,7 @@ impl fleet::World for Machine {
         crate::control::adopt(self, events, call.endpoint, (node, call.from), call.bytes);
     }
 
-    fn crossed(&mut self, events: &mut Loop<Machine>, _: NodeId, tuples: &TupleBuf<RelationId>) {
+    fn crossed(&mut self, events: &mut Loop<Machine>, _: NodeId, tuples: &TupleBuf<Crossing>) {
         borders::send_packets(self, events, tuples);
     }
 

@@ -33,6 +33,10 @@ pub(crate) fn start(
 /// Goes on with the graph as its files are now.
 pub(crate) fn reread(machine: &mut Machine, events: &mut Loop<Machine>) {
     let Some(graph) = machine.reread.as_mut().and_then(|reread| reread()) else { return };
+    let graph = match &mut machine.settings {
+        Some(settings) => settings.rewritten(graph),
+        None => graph,
+    };
     if let Err(refused) = drive::prepare(machine, events, graph) {
         machine.note(&kept(&refused));
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tidemill_diag::nearest;
-use tidemill_diag::{Diagnostic, Span};
+use tidemill_diag::{Diagnostic, FileId, Span};
 use tidemill_overlog::exports::first_use;
 use tidemill_overlog::program::Compiled;
 use tidemill_packet::app::Value;
@@ -49,6 +49,20 @@ impl PacketBorder {
     }
 }
 
+/// The relations by which rules change settings of apps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SettingsBorder {
+    /// `flow::config(@N, App, Key, Value)`.
+    pub config: RelationId,
+    /// `flow::refused(@N, App, Key, Value, Reason)`, where the rules read it.
+    pub refused: Option<RelationId>,
+}
+
+/// The table of settings, the event of those that are refused, and its columns.
+const CONFIG: &str = "flow::config";
+const REFUSED: &str = "flow::refused";
+const REFUSED_COLUMNS: usize = 5;
+
 /// An app that is a border, as it stands in the graph.
 struct Written {
     name: String,
@@ -61,11 +75,40 @@ struct Written {
 impl Program {
     /// The events that come from the graph.
     pub(super) fn events_of_packets(&self) -> BTreeSet<String> {
-        self.written().map(|border| border.event).collect()
+        let refused = self.packets.iter().map(|_| REFUSED.to_owned());
+        self.written().map(|border| border.event).chain(refused).collect()
+    }
+
+    /// The relations by which rules change settings of apps, if they do.
+    fn settings_border(&self) -> Result<Option<SettingsBorder>, Diagnostic> {
+        let Some(rules) = &self.rules.program else { return Ok(None) };
+        let Some(config) = rules.plan.find(CONFIG) else { return Ok(None) };
+        let place = |name| first_use(&self.rules.tree, name);
+        let nowhere = Span { file: FileId(0), start: 0, end: 0 };
+        if !self.kinds.has(super::FileKind::Packets) {
+            let message = format!("`{CONFIG}` changes settings of packet apps, and there are none");
+            let span = place(CONFIG).unwrap_or(nowhere);
+            let help = "add a packet graph to the program";
+            return Err(Diagnostic::error("border", span, message).help(help));
+        }
+        let refused = rules.plan.find(REFUSED);
+        if let Some(id) = refused
+            && rules.plan.relation(id).arity() != REFUSED_COLUMNS
+        {
+            let message = format!("`{REFUSED}` has {REFUSED_COLUMNS} columns");
+            let span = place(REFUSED).unwrap_or(nowhere);
+            let help = format!("it is `{REFUSED}(@N, App, Key, Value, Reason)`");
+            return Err(Diagnostic::error("border", span, message).help(help));
+        }
+        Ok(Some(SettingsBorder { config, refused }))
     }
 
     /// Checks that both sides of each border fit; as far as both sides could be read.
     pub(super) fn check_borders(&mut self) {
+        match self.settings_border() {
+            Ok(settings) => self.settings = settings,
+            Err(error) => self.diagnostics.push(error),
+        }
         let written: Vec<Written> = self.written().collect();
         for border in written {
             match self.packet_border(&border) {

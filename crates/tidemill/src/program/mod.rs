@@ -36,7 +36,7 @@ use tidemill_packet::flow;
 use tidemill_packet::graph::Graph;
 use tidemill_wire::proto;
 
-pub use borders::PacketBorder;
+pub use borders::{PacketBorder, SettingsBorder};
 pub use kind::{FileKind, Kinds};
 
 use crate::packets;
@@ -89,6 +89,8 @@ pub struct Program {
     pub schemas: Option<proto::Compiled>,
     /// Where its graph hands packets to its rules.
     pub borders: Vec<PacketBorder>,
+    /// How its rules change settings of its apps, if they do.
+    pub settings: Option<SettingsBorder>,
     /// Where the apps of its graph are declared.
     apps: Vec<Span>,
 }

@@ -56,9 +56,9 @@ use crate::components::watchdog::Watchdog;
 use crate::console::Console;
 use crate::control::{self, Server};
 use crate::journal::{Journal, SharedJournal};
-use crate::machine::borders::Borders;
+use crate::machine::borders::{Borders, Settings};
 use crate::machine::{Machine, components, nodes, packets};
-use crate::program::{PacketBorder, Program};
+use crate::program::{PacketBorder, Program, SettingsBorder};
 use crate::summary::Summary;
 
 /// What this file says at most.
@@ -93,6 +93,7 @@ pub struct Prepared {
     components: Option<Executable>,
     packets: Option<Graph>,
     borders: Vec<PacketBorder>,
+    settings: Option<SettingsBorder>,
     options: RunOptions,
 }
 
@@ -106,18 +107,20 @@ impl Prepared {
             return Err("the program has errors".to_owned());
         }
         let components = components::compiled(&program, &mut options)?;
-        let Program { rules, packets, borders, .. } = program;
+        let Program { rules, packets, borders, settings, .. } = program;
         let operators = || options.nodes.operators.clone();
         let rules = rules.program.map(|rules| Rules::with_operators(rules, operators()));
         let mut rules = rules.transpose()?;
         if let Some(rules) = &mut rules {
             let crossing = borders.iter().flat_map(PacketBorder::crossing);
-            crossing.for_each(|relation| rules.cross(relation));
+            let configured = settings.iter().map(|settings| settings.config);
+            crossing.chain(configured).for_each(|relation| rules.cross(relation));
         }
-        if !borders.is_empty() && matches!(options.nodes.listen, Listen::Nodes(2..)) {
+        let crosses = !borders.is_empty() || settings.is_some();
+        if crosses && matches!(options.nodes.listen, Listen::Nodes(2..)) {
             return Err("packets of one graph cannot go to several nodes".to_owned());
         }
-        Ok(Prepared { rules, components, packets, borders, options })
+        Ok(Prepared { rules, components, packets, borders, settings, options })
     }
 
     /// Runs it.
@@ -125,7 +128,8 @@ impl Prepared {
     /// # Errors
     /// What keeps it from running.
     pub fn run(self, console: Console) -> Result<Report, String> {
-        let Prepared { rules, components: program, packets: graph, borders, mut options } = self;
+        let Prepared { rules, components: program, packets: graph, .. } = self;
+        let Prepared { borders, settings, mut options, .. } = self;
         if rules.is_some() {
             options.nodes.check_reach()?;
         }
@@ -142,6 +146,8 @@ impl Prepared {
         };
         let mut machine = components::machine(program, &mut options, &mut *host, outputs, journal)?;
         machine.borders = Borders::new(borders, &machine.registry);
+        let settings = settings.zip(graph.as_ref());
+        machine.settings = settings.map(|(border, graph)| Settings::new(border, graph.clone()));
         let mut run = Run { machine, events: Loop::new(host), options, heard, how: None };
         run.start(rules, graph, seed)?;
         run.go()?;

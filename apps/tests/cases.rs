@@ -11,7 +11,7 @@
 //! Each port has a capture of its own, in both formats, read and written by the apps for that.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tidemill_apps::capture::{Format, Frame, Reader, Writer};
 use tidemill_apps::frame;
@@ -20,6 +20,8 @@ use tidemill_event::{Loop, Sim};
 use tidemill_packet::drive::{self, Driver, World};
 use tidemill_packet::engine::{Engine, EngineKind, Options, Rest};
 use tidemill_packet::flow::{self, load_text};
+use tidemill_support::files;
+use tidemill_support::golden::Golden;
 
 #[derive(Default)]
 struct Case {
@@ -128,31 +130,18 @@ fn run_graph(text: &str, kind: EngineKind) -> Vec<(String, u64)> {
 
 #[test]
 fn every_case_comes_out_as_expected() {
-    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/packets");
     let folder = std::env::temp_dir().join(format!("tidemill-cases-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("writable");
-    let entries = std::fs::read_dir(cases).expect("the cases are there");
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
-    paths.sort();
-    assert!(paths.len() >= 15, "the cases have shrunk");
-    let mut wrong = Vec::new();
-    for path in paths {
-        let text = std::fs::read_to_string(&path).expect("readable");
-        let case = read(&text);
+    let mut golden = Golden::default();
+    for path in files("tests/packets", "case", 15) {
+        let case = read(&tidemill_support::text(&path));
         // By the loop, and by native code from the other format.
         let result = run(&case, Format::Pcap, EngineKind::Dispatch, &folder);
         let compiled = run(&case, Format::Pcapng, EngineKind::Compiled, &folder);
         assert_eq!(compiled, result, "{}", path.display());
-        if result == text {
-            continue;
-        }
-        match std::env::var_os("BLESS") {
-            Some(_) => std::fs::write(&path, result).expect("writable"),
-            None => wrong.push(format!("{}:\n{result}", path.display())),
-        }
+        golden.check(&path, result);
     }
     std::fs::remove_dir_all(&folder).expect("removable");
-    assert!(wrong.is_empty(), "differ (BLESS=1 accepts them):\n{}", wrong.join("\n"));
 }
 
 #[test]

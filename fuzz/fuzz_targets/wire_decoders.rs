@@ -11,9 +11,6 @@ mod case;
 mod check;
 #[path = "../../crates/wire/tests/decoders/log.rs"]
 mod log;
-#[path = "../../tests/support/mutate.rs"]
-#[allow(dead_code, reason = "parts of it serve the tests alone")]
-mod mutate;
 #[path = "../../crates/wire/tests/decoders/noise.rs"]
 #[allow(dead_code, reason = "parts of it serve the tests alone")]
 mod noise;

@@ -3,12 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::corpus::{compare, folder};
+use crate::corpus::folder;
 use tidemill_cl::check::check;
 use tidemill_cl::ir::verify::verify;
 use tidemill_cl::lower::lower;
 use tidemill_cl::parse::parse_text;
 use tidemill_diag::{Sources, has_errors};
+use tidemill_support::golden::Golden;
 
 /// Parses and checks; what is right is also lowered and verified.
 fn diagnostics(name: &str, text: &str) -> (String, bool) {
@@ -90,12 +91,11 @@ fn wrong_programs_have_the_error_that_they_announce() {
 
 #[test]
 fn every_file_is_checked_as_expected() {
-    let mut wrong = Vec::new();
+    let mut golden = Golden::default();
     for path in all(&folder("check")) {
         let (name, text) = read(&path);
-        compare(&path.with_extension("err"), &diagnostics(&name, &text).0, &mut wrong);
+        golden.check(&path.with_extension("err"), diagnostics(&name, &text).0);
     }
-    assert!(wrong.is_empty(), "differ (BLESS=1 accepts them):\n{}", wrong.join("\n"));
 }
 
 /// A program of so many lines, from one of the examples again and again under other names.

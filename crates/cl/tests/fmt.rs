@@ -1,9 +1,10 @@
 //! The formatter over the corpus of programs.
 
-use crate::corpus::{compare, folder, parse, programs, text};
+use crate::corpus::{folder, parse, programs, text};
 use tidemill_cl::fmt::{WIDTH, format};
 use tidemill_cl::lex::lex;
 use tidemill_diag::FileId;
+use tidemill_support::golden::Golden;
 
 const FILE: FileId = FileId(0);
 
@@ -57,15 +58,14 @@ fn white_space_does_not_matter() {
 /// `tests/cl/fmt/NAME.com`, each beside its formatted form.
 #[test]
 fn the_style() {
-    let mut wrong = Vec::new();
+    let mut golden = Golden::default();
     for name in ["style", "comments"] {
         let path = folder("fmt").join(format!("{name}.com"));
-        let source = std::fs::read_to_string(&path).expect("a source");
+        let source = tidemill_support::text(&path);
         let formatted = format(FILE, &source).expect("no errors");
         assert_eq!(format(FILE, &formatted).as_ref(), Ok(&formatted), "{name} is not final");
-        compare(&path.with_extension("formatted"), &formatted, &mut wrong);
+        golden.check(&path.with_extension("formatted"), formatted);
     }
-    assert!(wrong.is_empty(), "differ (BLESS=1 accepts them):\n{}", wrong.join("\n"));
 }
 
 #[test]

@@ -7,8 +7,6 @@ mod corpus;
 mod deep;
 mod engines;
 mod fmt;
-#[path = "../../../tests/support/mutate.rs"]
-mod mutate;
 mod mutated;
 mod native;
 mod optimise;

@@ -1,16 +1,14 @@
 //! What the passes make of programs: `tests/cl/optimise/NAME.com`, each beside its IR, which
 //! `BLESS=1` rewrites.
 
-use std::fs;
-
 use tidemill_cl::check::check;
 use tidemill_cl::ir::{parse, verify::verify};
 use tidemill_cl::lower::lower;
 use tidemill_cl::optimise::optimise;
 use tidemill_cl::parse::parse_text;
 use tidemill_diag::{Sources, has_errors};
-
-use crate::corpus::{compare, folder};
+use tidemill_support::golden::Golden;
+use tidemill_support::{files, text};
 
 /// The functions of the optimised program, without places in the source, which say nothing here.
 fn shown(source: &str) -> String {
@@ -40,15 +38,8 @@ fn shown(source: &str) -> String {
 
 #[test]
 fn the_passes_show_what_they_do() {
-    let (mut wrong, mut count) = (Vec::new(), 0);
-    for entry in fs::read_dir(folder("optimise")).expect("programs") {
-        let path = entry.expect("an entry").path();
-        if path.extension().is_some_and(|ending| ending == "com") {
-            let source = fs::read_to_string(&path).expect("text");
-            compare(&path.with_extension("ir"), &shown(&source), &mut wrong);
-            count += 1;
-        }
+    let mut golden = Golden::default();
+    for path in files("tests/cl/optimise", "com", 3) {
+        golden.check(&path.with_extension("ir"), shown(&text(&path)));
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(count >= 3, "{count} programs");
 }

@@ -5,11 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
-use crate::common::{Folder, status, stderr, stdout, tidemill};
+use tidemill_support::files;
+use tidemill_support::golden::{Golden, blesses};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use crate::common::{Folder, root, status, stderr, stdout, tidemill};
 
 /// The components in a folder.
 fn components(folder: &Path) -> Vec<PathBuf> {
@@ -21,13 +20,9 @@ fn components(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-fn text(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_default()
-}
-
 /// Runs a program in its folder, with the options of its first line.
 fn run(path: &Path, more: &[&str]) -> Output {
-    let source = text(path);
+    let source = tidemill_support::text(path);
     let options = source.lines().next().unwrap_or_default();
     let options = options.strip_prefix("(* options: ").and_then(|it| it.strip_suffix(" *)"));
     tidemill()
@@ -41,53 +36,24 @@ fn run(path: &Path, more: &[&str]) -> Output {
         .expect("the command starts")
 }
 
-/// What a program promises: the files beside it.
-struct Promise {
-    out: String,
-    err: String,
-    status: i32,
-}
-
-impl Promise {
-    fn of(path: &Path) -> Promise {
-        let status = text(&path.with_extension("status"));
-        Promise {
-            out: text(&path.with_extension("out")),
-            err: text(&path.with_extension("err")),
-            status: status.trim().parse().unwrap_or(0),
-        }
-    }
-
-    fn write(&self, path: &Path, keeps_status: bool) {
-        let put = |ending: &str, text: &str| {
-            let file = path.with_extension(ending);
-            match text.is_empty() {
-                true => drop(fs::remove_file(file)),
-                false => fs::write(file, text).expect("written"),
-            }
-        };
-        put("out", &self.out);
-        put("err", &self.err);
-        put("status", &if keeps_status { format!("{}\n", self.status) } else { String::new() });
-    }
-}
-
+/// What programs print and how they end is in the files beside them.
 fn check(folder: &str, keeps_status: bool, more: &[&str]) {
-    let mut wrong = Vec::new();
-    for path in components(&root().join("tests/cl").join(folder)) {
+    // What they print without options is what is kept.
+    if blesses() && !more.is_empty() {
+        return;
+    }
+    let mut golden = Golden::default();
+    for path in files(&format!("tests/cl/{folder}"), "com", 1) {
         let output = run(&path, more);
-        let is = Promise { out: stdout(&output), err: stderr(&output), status: status(&output) };
-        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        let promised = Promise::of(&path);
-        let kept = (is.out == promised.out, is.err == promised.err, is.status == promised.status);
-        if std::env::var_os("BLESS").is_some() && more.is_empty() {
-            is.write(&path, keeps_status);
-        } else if kept != (true, true, true) {
-            let Promise { out, err, status } = is;
-            wrong.push(format!("{folder}/{name}: status {status}\n{out}{err}"));
+        let status = status(&output);
+        golden.check(&path.with_extension("out"), stdout(&output));
+        golden.check(&path.with_extension("err"), stderr(&output));
+        let written = if keeps_status { format!("{status}\n") } else { String::new() };
+        golden.check(&path.with_extension("status"), written);
+        if !keeps_status && status != 0 {
+            golden.fail(format!("{}: status {status}", path.display()));
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use crate::common::{Folder, root, skipped, status, stderr, tidemill};
 use tidemill_apps::capture::{Frame, Reader};
 use tidemill_apps::frame;
+use tidemill_support::golden;
 
 fn file(example: &str, name: &str) -> PathBuf {
     root().join("examples").join(example).join(name)
@@ -47,12 +48,7 @@ fn text(capture: &Path) -> String {
 }
 
 fn compare(example: &str, is: &str) {
-    let path = file(example, "test.out");
-    if std::env::var_os("BLESS").is_some() {
-        return std::fs::write(path, is).expect("written");
-    }
-    let expected = std::fs::read_to_string(path).unwrap_or_default();
-    assert_eq!(is, expected, "{example} differs (BLESS=1 accepts it)");
+    golden::check(&file(example, "test.out"), is);
 }
 
 /// The files that a graph writes beside those that were there, byte by byte.

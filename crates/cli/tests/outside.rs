@@ -8,6 +8,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use tidemill_support::golden;
+
 use crate::common::{Folder, root, status, stderr, stdout, tidemill};
 
 /// What takes longer hangs.
@@ -268,10 +270,7 @@ fn pictures_are_what_was_drawn() {
     let output = output.expect("the command starts");
     assert_eq!((status(&output), stderr(&output).as_str()), (0, ""));
     let (found, kept) = (runs(&picture), root().join("tests/cl/picture.txt"));
-    if std::env::var_os("BLESS").is_some() {
-        fs::write(&kept, &found).expect("written");
-    }
-    assert_eq!(found, fs::read_to_string(&kept).expect("the picture as text"));
+    golden::check(&kept, found);
 }
 
 const SLOW: &str = r#"

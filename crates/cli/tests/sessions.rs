@@ -5,6 +5,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use tidemill_support::golden::Golden;
+
 use crate::common::{all_pages, root};
 
 /// What a shell prints for a command, `tidemill` being the program under test.
@@ -46,19 +48,12 @@ fn rewritten(page: &str) -> (String, usize) {
 fn sessions_are_true() {
     let all = all_pages();
     let mut commands = 0;
-    let mut stale = Vec::new();
+    let mut golden = Golden::default();
     for page in &all {
         let text = std::fs::read_to_string(page).expect("a page");
         let (now, found) = rewritten(&text);
         commands += found;
-        if now != text {
-            if std::env::var_os("BLESS").is_some() {
-                std::fs::write(page, &now).expect("written");
-            } else {
-                stale.push(format!("{}, now:\n{now}", page.display()));
-            }
-        }
+        golden.check(page, now);
     }
-    assert!(stale.is_empty(), "BLESS=1 rewrites these pages:\n{}", stale.join("\n"));
     assert!(commands > 5, "only {commands} commands found");
 }

@@ -4,37 +4,19 @@
 
 use crate::common;
 
-use std::path::Path;
-
 use crate::common::corpus;
 use tidemill_diag::{FileId, Sources};
 use tidemill_filter::optimise::optimise;
 use tidemill_filter::parse::parse;
 use tidemill_filter::{Filter, Graph, Settings, compile};
-
-fn check(path: &Path, actual: &str, wrong: &mut Vec<String>) {
-    let expected = std::fs::read_to_string(path).unwrap_or_default();
-    if expected == actual {
-        return;
-    }
-    match (std::env::var_os("BLESS").is_some(), actual.is_empty()) {
-        (false, _) => wrong.push(format!("{}:\n{actual}", path.display())),
-        (true, true) => std::fs::remove_file(path).expect("can be removed"),
-        (true, false) => std::fs::write(path, actual).expect("can be written"),
-    }
-}
+use tidemill_support::golden::Golden;
+use tidemill_support::{files, name, text};
 
 #[test]
 fn every_expression_becomes_what_is_expected() {
-    let entries = std::fs::read_dir(corpus("graph")).expect("the corpus is there");
-    let mut files: Vec<_> = entries.map(|entry| entry.expect("readable").path()).collect();
-    files.retain(|path| path.extension().is_some_and(|ending| ending == "filter"));
-    files.sort();
-    assert!(files.len() >= 15, "the corpus has shrunk: {files:?}");
-    let mut wrong = Vec::new();
-    for path in files {
-        let text = std::fs::read_to_string(&path).expect("readable");
-        let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
+    let mut golden = Golden::default();
+    for path in files("tests/filter/graph", "filter", 15) {
+        let (name, text) = (name(&path), text(&path));
         let mut sources = Sources::new();
         let file = sources.add(name, text.as_str());
         let (graph, diagnostics) = compile(file, &sources, &Settings::default());
@@ -50,10 +32,9 @@ fn every_expression_becomes_what_is_expected() {
             let (expr, _) = parse(file, &text);
             format!("{expr}\n\nas written\n{graph}\noptimised\n{better}")
         });
-        check(&path.with_extension("graph"), &printed, &mut wrong);
-        check(&path.with_extension("err"), &found, &mut wrong);
+        golden.check(&path.with_extension("graph"), printed);
+        golden.check(&path.with_extension("err"), found);
     }
-    assert!(wrong.is_empty(), "differ (BLESS=1 accepts them):\n{}", wrong.join("\n"));
 }
 
 #[test]

@@ -3,8 +3,6 @@
 mod common;
 mod edge;
 mod graphs;
-#[path = "../../../tests/support/mutate.rs"]
-mod mutate;
 mod noise;
 mod random;
 mod verdicts;

@@ -1,7 +1,7 @@
 //! Random expressions on random packets, and graphs that are broken on purpose: the engines agree,
 //! and nothing panics.
 
-use crate::mutate;
+use tidemill_support::mutate;
 
 use std::path::PathBuf;
 

@@ -15,6 +15,7 @@ use std::process::{Command, Stdio};
 use crate::common::{AS_TCPDUMP, Captured, capture, corpus, graph, kept_at_once, numbers, packets};
 use tidemill_filter::optimise::optimise;
 use tidemill_filter::{Filter, Graph, interpret};
+use tidemill_support::golden;
 
 const SEED: u64 = 4;
 const COUNT: usize = 480;
@@ -93,7 +94,7 @@ fn ours(expression: &str, graph: &Graph, packets: &[Captured]) -> Vec<usize> {
 fn every_packet_is_kept_as_tcpdump_does() {
     let packets = packets(SEED, COUNT);
     let file = capture(&packets);
-    let (live, bless) = (tcpdump_is_here(), std::env::var_os("BLESS").is_some());
+    let (live, bless) = (tcpdump_is_here(), golden::blesses());
     assert!(live || !bless, "recording needs tcpdump");
     let recorded = std::fs::read_to_string(corpus("verdicts.txt")).unwrap_or_default();
     let mut recorded = recorded.lines();
@@ -135,11 +136,9 @@ fn every_packet_is_kept_as_tcpdump_does() {
     }
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
     assert!(mixed >= 200, "only {mixed} expressions tell packets apart");
-    if bless {
-        std::fs::write(corpus("verdicts.txt"), record).expect("can be written");
-    } else if live {
-        let known = std::fs::read_to_string(corpus("verdicts.txt")).unwrap_or_default();
-        assert!(known == record, "tcpdump says otherwise than it did: record with BLESS=1");
+    // What tcpdump says now is what it said.
+    if live {
+        golden::check(&corpus("verdicts.txt"), record);
     }
 }
 

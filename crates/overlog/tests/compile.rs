@@ -5,60 +5,46 @@
 //! their warnings in `NAME.err` (absent: none). `BLESS=1` rewrites what is expected.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tidemill_diag::{Diagnostic, Sources, has_errors};
 use tidemill_overlog::parse::parse_text;
 use tidemill_overlog::pre::{Disk, Options};
 use tidemill_overlog::program::Compiled;
 use tidemill_relation::plan::{parse, print, verify};
+use tidemill_support::golden::Golden;
+use tidemill_support::{files, name, text};
 
 #[test]
 fn wrong_programs_are_found_out() {
-    let mut wrong = Vec::new();
-    for path in programs("check") {
+    let mut golden = Golden::default();
+    for path in files("tests/overlog/check", "olg", 1) {
         let (sources, compiled, diagnostics) = compile(&path);
         assert_eq!(compiled.is_none(), has_errors(&diagnostics), "{}", path.display());
         assert!(!diagnostics.is_empty(), "{}: nothing was found", path.display());
         let helpful = |diagnostic: &Diagnostic| diagnostic.help.is_some();
         assert!(diagnostics.iter().all(helpful), "{}: a finding without help", path.display());
-        compare(&path.with_extension("err"), &render(&sources, &diagnostics), &mut wrong);
+        golden.check(&path.with_extension("err"), render(&sources, &diagnostics));
     }
-    assert!(wrong.is_empty(), "differ (BLESS=1 accepts them):\n{}", wrong.join("\n"));
 }
 
 #[test]
 fn programs_become_the_expected_plans() {
-    let mut wrong = Vec::new();
-    for path in programs("plan") {
+    let mut golden = Golden::default();
+    for path in files("tests/overlog/plan", "olg", 1) {
         let (sources, compiled, diagnostics) = compile(&path);
         let found = render(&sources, &diagnostics);
         let Some(compiled) = compiled else { panic!("{}: {found}", path.display()) };
         assert_eq!(verify(&compiled.plan), Ok(()), "{}", path.display());
         let text = print(&compiled.plan);
         assert_eq!(parse(&text).as_ref(), Ok(&compiled.plan), "{}", path.display());
-        compare(&path.with_extension("err"), &found, &mut wrong);
-        compare(&path.with_extension("plan"), &describe(&compiled), &mut wrong);
+        golden.check(&path.with_extension("err"), found);
+        golden.check(&path.with_extension("plan"), describe(&compiled));
     }
-    assert!(wrong.is_empty(), "differ (BLESS=1 accepts them):\n{}", wrong.join("\n"));
-}
-
-/// The sources of one folder of the corpus, in order.
-fn programs(folder: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/overlog").join(folder);
-    let entries = fs::read_dir(&folder).expect("the corpus is there");
-    let paths = entries.map(|entry| entry.expect("the corpus can be read").path());
-    let is_source = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "olg");
-    let mut paths: Vec<PathBuf> = paths.filter(is_source).collect();
-    paths.sort();
-    assert!(!paths.is_empty());
-    paths
 }
 
 fn compile(path: &Path) -> (Sources, Option<Compiled>, Vec<Diagnostic>) {
-    let text = fs::read_to_string(path).expect("a file of the corpus");
-    let name = path.file_name().and_then(|name| name.to_str()).expect("a name in UTF-8");
+    let (name, text) = (name(path), text(path));
     let mut sources = Sources::new();
     let (program, mut found) = parse_text(name, &text, &Options::default(), &Disk, &mut sources);
     assert!(!has_errors(&found), "{name} does not parse: {}", render(&sources, &found));
@@ -97,20 +83,4 @@ fn describe(compiled: &Compiled) -> String {
     let wire: Vec<&str> = compiled.wire.iter().map(|id| name(*id).as_str()).collect();
     let _ = writeln!(text, "wire {}: {}", compiled.package, wire.join(", "));
     text
-}
-
-/// Notes a difference between a file and what it should hold; no file stands for nothing.
-fn compare(path: &Path, found: &str, wrong: &mut Vec<String>) {
-    let expected = fs::read_to_string(path).unwrap_or_default();
-    if expected == found {
-        return;
-    }
-    if std::env::var_os("BLESS").is_some() {
-        match found.is_empty() {
-            true => fs::remove_file(path).expect("a file that is not wanted any more"),
-            false => fs::write(path, found).expect("the corpus can be written"),
-        }
-        return;
-    }
-    wrong.push(format!("{}:\n{found}", path.display()));
 }

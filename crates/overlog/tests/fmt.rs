@@ -1,9 +1,10 @@
 //! The formatter over the corpus of programs.
 
-use crate::corpus::{Corpus, compare, parse, parse_as};
+use crate::corpus::{Corpus, parse, parse_as};
 use tidemill_diag::FileId;
 use tidemill_overlog::fmt::{WIDTH, format};
 use tidemill_overlog::lex::{Sym, TokenKind, lex};
+use tidemill_support::golden::Golden;
 
 const FILE: FileId = FileId(0);
 
@@ -57,15 +58,14 @@ fn white_space_does_not_matter() {
 #[test]
 fn the_style() {
     let corpus = Corpus::open();
-    let mut wrong = Vec::new();
+    let mut golden = Golden::default();
     for name in ["style", "chord", "namespaces", "expressions"] {
         let folder = corpus.path("../fmt");
         let source = std::fs::read_to_string(folder.join(format!("{name}.olg")))
             .unwrap_or_else(|_| corpus.text(&format!("{name}.olg")));
         let formatted = format(FILE, &source).expect("no lexical errors");
-        compare(&folder.join(format!("{name}.formatted")), &formatted, &mut wrong);
+        golden.check(&folder.join(format!("{name}.formatted")), formatted);
     }
-    assert!(wrong.is_empty(), "differ (BLESS=1 accepts them):\n{}", wrong.join("\n"));
 }
 
 #[test]

@@ -12,8 +12,6 @@ mod hashing;
 mod hostile;
 mod limits;
 mod locations;
-#[path = "../../../tests/support/mutate.rs"]
-mod mutate;
 mod noise;
 mod oracle;
 mod parse;

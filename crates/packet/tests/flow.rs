@@ -2,44 +2,22 @@
 //! is wrong, in `NAME.out`, and the common layout in `NAME.fmt` (absent: the source has it).
 //! `BLESS=1` rewrites both.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::common::{graph_of, kinds};
 use tidemill_diag::{FileId, Sources};
 use tidemill_packet::flow::{self, format, load};
 use tidemill_stdx::rng::Rng;
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/flow")
-}
+use tidemill_support::golden::Golden;
+use tidemill_support::{files, root, text};
 
 fn programs() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder()).expect("the corpus is there");
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|ending| ending == "flow"));
-    paths.sort();
-    assert!(paths.len() >= 10, "the corpus has shrunk: {paths:?}");
-    paths
-}
-
-/// Compares with the file, or rewrites it; an empty text is an absent file.
-fn compare(path: &Path, text: &str, wrong: &mut Vec<String>) {
-    let expected = std::fs::read_to_string(path).unwrap_or_default();
-    if expected == text {
-        return;
-    }
-    if std::env::var_os("BLESS").is_none() {
-        return wrong.push(format!("{}:\n{text}", path.display()));
-    }
-    match text.is_empty() {
-        true => std::fs::remove_file(path).expect("removable"),
-        false => std::fs::write(path, text).expect("writable"),
-    }
+    files("tests/flow", "flow", 10)
 }
 
 #[test]
 fn every_file_means_what_is_expected() {
-    let mut wrong = Vec::new();
+    let mut golden = Golden::default();
     for path in programs() {
         let mut sources = Sources::new();
         let defines = vec!["GIVEN=7".to_owned(), "WORD=in.pcap".to_owned()];
@@ -51,16 +29,15 @@ fn every_file_means_what_is_expected() {
             let again = graph_of(&graph.to_string());
             assert_eq!(&again, graph, "what is printed reads as the same graph");
         }
-        let prefix = format!("{}/", folder().display());
-        compare(&path.with_extension("out"), &out.replace(&prefix, ""), &mut wrong);
-        let text = std::fs::read_to_string(&path).expect("readable");
+        let prefix = format!("{}/", root().join("tests/flow").display());
+        golden.check(&path.with_extension("out"), out.replace(&prefix, ""));
+        let text = text(&path);
         if let Ok(formatted) = format(FileId(0), &text) {
             assert_eq!(format(FileId(0), &formatted).as_ref(), Ok(&formatted), "it is stable");
             let differs = if formatted == text { "" } else { &formatted };
-            compare(&path.with_extension("fmt"), differs, &mut wrong);
+            golden.check(&path.with_extension("fmt"), differs);
         }
     }
-    assert!(wrong.is_empty(), "differ (BLESS=1 accepts them):\n{}", wrong.join("\n"));
 }
 
 #[test]
@@ -103,8 +80,7 @@ fn each_code_is_shown_by_a_file() {
 
 #[test]
 fn broken_sources_end_in_diagnostics() {
-    let texts: Vec<String> =
-        programs().iter().map(|path| std::fs::read_to_string(path).expect("readable")).collect();
+    let texts: Vec<String> = programs().iter().map(|path| text(path)).collect();
     let inserts = [
         "{",
         "}",

@@ -7,6 +7,4 @@ mod compiled;
 mod engine;
 mod flow;
 mod generate;
-#[path = "../../../tests/support/mutate.rs"]
-mod mutate;
 mod noise;

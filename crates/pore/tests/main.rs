@@ -2,8 +2,6 @@
 
 mod common;
 mod descriptors;
-#[path = "../../../tests/support/mutate.rs"]
-mod mutate;
 mod noise;
 mod packet;
 mod pores;

@@ -2,8 +2,6 @@
 
 mod borders;
 mod loops;
-#[path = "../../../tests/support/mutate.rs"]
-mod mutate;
 mod noise;
 mod packets;
 mod pores;

@@ -2,16 +2,12 @@
 //! header. Without a compiler (`CC`, or `cc`) nothing is tested, which is said.
 
 mod glue;
-#[path = "../../../tests/support/mutate.rs"]
-mod mutate;
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use tidemill_support::{golden, mutate, root};
 
 fn compiler() -> Option<String> {
     let name = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
@@ -75,11 +71,7 @@ fn the_example_prints_what_stands_beside_it() {
     let Some(compiler) = compiler() else { return };
     let folder = root().join("examples/c-decode");
     let printed = run(&compiler, &folder.join("c-decode.c"), &[]);
-    let expected = folder.join("test.out");
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&expected, &printed).expect("a file");
-    }
-    assert_eq!(printed, std::fs::read_to_string(&expected).expect("a file"));
+    golden::check(&folder.join("test.out"), printed);
 }
 
 #[test]

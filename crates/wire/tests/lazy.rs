@@ -2,7 +2,7 @@
 
 use crate::common::random;
 use crate::decoders::case;
-use crate::mutate;
+use tidemill_support::mutate;
 
 use tidemill_stdx::rng::Rng;
 use tidemill_wire::message::{Check, Lazy, LazyValue, MessageError};

@@ -8,8 +8,6 @@ mod decoders;
 mod defs;
 mod lazy;
 mod messages;
-#[path = "../../../tests/support/mutate.rs"]
-mod mutate;
 mod mutations;
 mod native_encoder;
 mod noise;

@@ -10,6 +10,7 @@ use crate::oracle;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tidemill_support::golden::{Golden, blesses};
 use tidemill_wire::Schema;
 use tidemill_wire::proto::{Compiled, Folders, compile, load};
 
@@ -44,7 +45,7 @@ fn descriptors_are_those_of_protoc() {
     for name in files(&folder) {
         let compiled = compile_in(&folder, &name);
         let expected = folder.join(name.replace(".proto", ".fds"));
-        if let (Some(set), true) = (oracle::descriptor_set(&folder, &name), oracle::bless()) {
+        if let (Some(set), true) = (oracle::descriptor_set(&folder, &name), blesses()) {
             fs::write(&expected, set).unwrap();
         }
         let expected = fs::read(&expected).expect("the set is recorded");
@@ -97,7 +98,7 @@ fn differs(expected: &str) -> Option<&str> {
 #[test]
 fn what_is_wrong_is_told() {
     let folder = data("wrong");
-    let mut failed = String::new();
+    let mut golden = Golden::default();
     let names = files(&folder);
     assert!(names.len() >= 200, "only {} files", names.len());
     for name in names {
@@ -106,7 +107,7 @@ fn what_is_wrong_is_told() {
         let recorded = fs::read_to_string(&path).unwrap_or_default();
         let asked = oracle::accepts(&folder, &name);
         let protoc = match (asked, verdict(&recorded)) {
-            (Some(asked), Some(known)) if !oracle::bless() => {
+            (Some(asked), Some(known)) if !blesses() => {
                 assert_eq!(asked, known, "{name}: protoc changed its mind");
                 known
             }
@@ -118,16 +119,11 @@ fn what_is_wrong_is_told() {
         match differs(&recorded) {
             Some(line) if !same => found.push_str(&format!("{line}\n")),
             None if same => {}
-            _ => failed.push_str(&format!("{name}: our verdict is another than protoc's\n")),
+            _ => golden.fail(format!("{name}: our verdict is another than protoc's")),
         }
         found.push_str(&rendered(&compiled, &folder));
-        if oracle::bless() {
-            fs::write(&path, &found).unwrap();
-        } else if found != recorded {
-            failed.push_str(&format!("{name}:\n--- expected\n{recorded}--- found\n{found}"));
-        }
+        golden.check(&path, found);
     }
-    assert!(failed.is_empty(), "{failed}");
 }
 
 /// Folders with files of one name: what is loaded is the file that was asked for.

@@ -7,8 +7,8 @@ mod awaits;
 mod compare;
 mod generate;
 
-use crate::mutate::{bombard, seeds};
 use compare::{Limits, check_bytes, difference, load};
+use tidemill_support::mutate::{bombard, seeds};
 
 /// Random programs in an ordinary run.
 const PROGRAMS: u64 = 400;

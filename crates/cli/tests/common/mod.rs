@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+pub use tidemill_support::root;
+
 /// The command.
 pub fn tidemill() -> Command {
     Command::new(env!("CARGO_BIN_EXE_tidemill"))
@@ -19,11 +21,6 @@ pub fn skipped(what: &str, reason: &str) {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed) + 1;
     let _ = writeln!(std::io::stderr(), "skipped ({count} in all so far): {what}: {reason}");
-}
-
-/// The root of the project.
-pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// The README, the book, and the pages of the examples, sorted.

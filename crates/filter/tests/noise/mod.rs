@@ -1,7 +1,7 @@
 //! Mutated inputs for everything here that reads text.
 
 mod expression;
-use crate::mutate;
+use tidemill_support::mutate;
 
 #[test]
 fn mutated_expressions_do_no_harm() {

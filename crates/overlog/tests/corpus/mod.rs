@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use tidemill_diag::{Sources, has_errors};
 use tidemill_overlog::parse::parse_text;
 use tidemill_overlog::pre::{Files, Options};
+use tidemill_support::files;
 
 /// The folder of programs; files in it are named relative to it.
 pub struct Corpus {
@@ -19,20 +20,13 @@ impl Files for Corpus {
 
 impl Corpus {
     pub fn open() -> Corpus {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/overlog/parse");
-        Corpus { root }
+        Corpus { root: tidemill_support::root().join("tests/overlog/parse") }
     }
 
     /// The names of all programs, sorted.
     pub fn programs(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.root).expect("the corpus is there");
-        let mut names: Vec<String> = entries
-            .map(|entry| entry.expect("readable").file_name().into_string().expect("UTF-8"))
-            .filter(|name| name.ends_with(".olg"))
-            .collect();
-        names.sort();
-        assert!(names.len() > 20, "the corpus has shrunk: {names:?}");
-        names
+        let programs = files("tests/overlog/parse", "olg", 20);
+        programs.iter().map(|path| tidemill_support::name(path).to_owned()).collect()
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -63,22 +57,5 @@ pub fn parse_as(corpus: &Corpus, name: &str, text: &str) -> Output {
         tree: program.to_string(),
         diagnostics: diagnostics.iter().map(|it| sources.render(it)).collect(),
         has_errors: has_errors(&diagnostics),
-    }
-}
-
-/// Notes in `wrong` if the file at `path` is not `actual`; under `BLESS=1` makes it so.
-pub fn compare(path: &Path, actual: &str, wrong: &mut Vec<String>) {
-    let expected = std::fs::read_to_string(path).unwrap_or_default();
-    if expected == actual {
-        return;
-    }
-    if std::env::var_os("BLESS").is_none() {
-        let at = expected.lines().zip(actual.lines()).position(|(a, b)| a != b).unwrap_or(0);
-        let line = actual.lines().nth(at).unwrap_or("");
-        wrong.push(format!("{}:{}: {line}", path.display(), at + 1));
-    } else if actual.is_empty() {
-        std::fs::remove_file(path).expect("can be removed");
-    } else {
-        std::fs::write(path, actual).expect("can be written");
     }
 }

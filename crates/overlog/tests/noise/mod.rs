@@ -4,7 +4,7 @@ mod connections;
 mod control;
 mod datagram;
 pub mod front;
-use crate::mutate;
+use tidemill_support::{golden, mutate, root};
 mod program;
 mod seal;
 
@@ -40,11 +40,7 @@ fn mutated_attacks_on_sealed_datagrams_do_no_harm() {
 fn attacks_on_sealed_datagrams_reach_what_they_attack() {
     let mut all = Counters::new();
     for (name, bytes) in seal::scripts() {
-        let path = format!("{}/../../tests/corpora/seal/{name}", env!("CARGO_MANIFEST_DIR"));
-        if std::env::var_os("BLESS").is_some() {
-            std::fs::write(&path, &bytes).unwrap();
-        }
-        assert!(std::fs::read(&path).is_ok_and(|found| found == bytes), "{name} has changed");
+        is_recorded("seal", name, &bytes);
         let (delivered, counters) = seal::check_counting(&bytes);
         assert!(delivered > 2, "{name}: {delivered}");
         all.merge(&counters);
@@ -127,13 +123,9 @@ fn programs_compile() {
     }
 }
 
-/// Compares a seed with what this version sends; `BLESS=1` writes it anew.
+/// Compares a seed with what this version sends.
 fn is_recorded(target: &str, name: &str, bytes: &[u8]) {
-    let path = format!("{}/../../tests/corpora/{target}/{name}", env!("CARGO_MANIFEST_DIR"));
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, bytes).unwrap();
-    }
-    assert!(std::fs::read(&path).is_ok_and(|found| found == bytes), "{name} has changed");
+    golden::check(&root().join("tests/corpora").join(target).join(name), bytes);
 }
 
 #[test]

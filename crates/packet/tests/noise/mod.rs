@@ -2,7 +2,7 @@
 
 mod graph;
 mod kernel;
-use crate::mutate;
+use tidemill_support::mutate;
 
 #[test]
 fn mutated_kernels_do_no_harm() {

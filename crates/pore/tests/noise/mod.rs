@@ -1,6 +1,6 @@
 //! Mutated inputs for everything here that reads what others wrote.
 
-use crate::mutate;
+use tidemill_support::mutate;
 mod ring;
 mod xenstore;
 

@@ -1,6 +1,6 @@
 //! Mutated inputs for everything here that reads text or bytes.
 
-use crate::mutate;
+use tidemill_support::mutate;
 mod plan;
 mod values;
 

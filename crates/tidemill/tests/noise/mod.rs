@@ -1,6 +1,6 @@
 //! Mutated inputs for what is read here.
 
-use crate::mutate;
+use tidemill_support::mutate;
 mod script;
 
 #[test]

@@ -32,14 +32,13 @@ pub struct Head {
 pub struct Case {
     pub head: Head,
     pub bytes: Vec<u8>,
-    pub events: String,
     /// Everything up to and with the line that begins the events.
     pub top: String,
 }
 
 /// Reads a case; an error says what is wrong with it.
 pub fn read(text: &str) -> Result<Case, String> {
-    let (mut head, mut bytes, mut events) = (Head::default(), Vec::new(), String::new());
+    let (mut head, mut bytes) = (Head::default(), Vec::new());
     let (mut top, mut section) = (String::new(), "");
     for line in text.lines() {
         if section != "events" {
@@ -65,14 +64,10 @@ pub fn read(text: &str) -> Result<Case, String> {
                 head.schema.push('\n');
             }
             "bytes" => read_bytes(line, &mut bytes)?,
-            "events" => {
-                events.push_str(line);
-                events.push('\n');
-            }
             _ => {}
         }
     }
-    Ok(Case { head, bytes, events, top })
+    Ok(Case { head, bytes, top })
 }
 
 impl Head {

@@ -3,20 +3,20 @@
 pub mod case;
 mod check;
 mod log;
-use crate::mutate;
 mod noise;
 mod random;
 mod schemas;
 mod system_calls;
 
-use std::path::Path;
+use tidemill_support::golden::Golden;
+use tidemill_support::{mutate, root};
 
 use self::check::{Cuts, Engines};
 
 #[test]
 fn the_corpus_is_decoded_as_it_says() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/wire");
-    let mut count = 0;
+    let folder = root().join("tests/wire");
+    let (mut golden, mut count) = (Golden::default(), 0);
     for (path, text) in mutate::seeds("tests/wire", &["wire"]) {
         let text = String::from_utf8(text).unwrap();
         let case = case::read(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
@@ -25,11 +25,7 @@ fn the_corpus_is_decoded_as_it_says() {
         if let Err(error) = result {
             events.push_str(&format!("error: {error}\n"));
         }
-        if std::env::var_os("BLESS").is_some() && events != case.events {
-            std::fs::write(folder.join(&path), case.top + &events).unwrap();
-        } else {
-            assert_eq!(events, case.events, "{path:?}");
-        }
+        golden.check(&folder.join(&path), case.top + &events);
         let _told = engines.check(&case.bytes, Cuts::Every);
         count += 1;
     }

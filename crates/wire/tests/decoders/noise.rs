@@ -14,7 +14,7 @@ use tidemill_stdx::rng::Rng;
 use super::case::{self, Head};
 use super::check::{Cuts, Engines};
 use super::schemas;
-use crate::mutate;
+use tidemill_support::mutate;
 
 /// So many random schemas have numbers; greater numbers begin again with the corpus.
 const RANDOM: u64 = 8;

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::path::PathBuf;
 
 use crate::common::random;
-use crate::mutate;
+use tidemill_support::mutate;
 
 fn bombard(seeds: &[(PathBuf, Vec<u8>)], count: u64, check: fn(&[u8]) -> bool) {
     let (right, wrong) = (Cell::new(0), Cell::new(0));

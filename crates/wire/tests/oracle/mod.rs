@@ -3,11 +3,6 @@
 use std::path::Path;
 use std::process::Command;
 
-/// True if expected results are to be rewritten.
-pub fn bless() -> bool {
-    std::env::var_os("BLESS").is_some()
-}
-
 fn command(folder: &Path, name: &str) -> Option<Command> {
     let program = std::env::var("PROTOC").ok()?;
     let mut words = program.split(' ');

@@ -5,7 +5,7 @@
 //! targets and seeds serve the fuzzer (`fuzz/`).
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use tidemill_stdx::rng::Rng;
@@ -19,10 +19,7 @@ const INPUT_BYTES_MAX: usize = 1 << 16;
 /// The files of a folder, and of those inside it, with one of these endings (none: all files),
 /// by name.
 pub fn seeds(folder: &str, endings: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
-    // Crates that include this file lie at several depths below the folder of this project.
-    let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let project = above.find(|above| above.join("tests/support").is_dir());
-    let root = project.expect("the project has a folder tests/support").join(folder);
+    let root = crate::root().join(folder);
     let mut folders = vec![root.clone()];
     let mut found = Vec::new();
     while let Some(folder) = folders.pop() {

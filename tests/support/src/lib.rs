@@ -1,0 +1,35 @@
+//! What the tests of the house share; nothing of it is in a product.
+
+#![forbid(unsafe_code)]
+
+pub mod golden;
+pub mod mutate;
+
+use std::path::{Path, PathBuf};
+
+/// The folder of the project.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The files with this ending in a folder of the project, and not below it, by name. There must be
+/// `count_min` of them: a corpus may not vanish.
+pub fn files(folder: &str, ending: &str, count_min: usize) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join(folder));
+    let entries = entries.unwrap_or_else(|error| panic!("{folder}: {error}"));
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|it| it == ending));
+    paths.sort();
+    assert!(paths.len() >= count_min, "{folder} has shrunk: {paths:?}");
+    paths
+}
+
+/// The last part of a path.
+pub fn name(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).expect("a name in UTF-8")
+}
+
+/// The text of a file that is there.
+pub fn text(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}

@@ -1,7 +1,7 @@
 //! What compiling costs: the time of an empty module and of many small functions.
 //!
-//! `cargo test --release -p tidemill-jit --test it cost -- --include-ignored --nocapture` prints
-//! it.
+//! `cargo test --profile dist -p tidemill-jit --test it cost -- --include-ignored --nocapture`
+//! prints it; `release` does not optimise the compiler.
 
 use std::time::Instant;
 

@@ -4,6 +4,7 @@
 //! gives rows back. Depends on `stdx` alone.
 
 pub mod aggregate;
+pub mod civil;
 pub mod database;
 pub mod expr;
 pub mod flat;

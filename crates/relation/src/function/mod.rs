@@ -8,18 +8,24 @@
 //!
 //! Programs write `f_` before the name; here names stand without it.
 
+mod addresses;
+mod bytes;
 mod call;
 mod digest;
+mod documents;
 mod encode;
 mod lists;
 mod matrices;
 mod numbers;
+#[cfg(test)]
+mod oracles;
 mod pattern;
 mod suggest;
 mod system;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod times;
 
 use std::fmt;
 
@@ -47,6 +53,8 @@ pub struct Function {
     pub doc: &'static str,
     /// Calls, and what they give, in text form.
     pub examples: &'static [(&'static str, &'static str)],
+    /// Functions, without `f_`, that do much the same with values of other types.
+    pub see: &'static [&'static str],
     /// The types of the result for arguments of these types, where that says more than `result`.
     narrow: Option<fn(&[TypeSet]) -> TypeSet>,
     body: Body,
@@ -128,7 +136,8 @@ impl Function {
         body: Body,
     ) -> Function {
         let purity = Purity::Pure;
-        Function { name, parameters, result, purity, doc: "", examples: &[], narrow: None, body }
+        let (doc, examples, see, narrow) = ("", &[], &[], None);
+        Function { name, parameters, result, purity, doc, examples, see, narrow, body }
     }
 
     const fn doc(self, doc: &'static str) -> Function {
@@ -137,6 +146,10 @@ impl Function {
 
     const fn examples(self, examples: &'static [(&'static str, &'static str)]) -> Function {
         Function { examples, ..self }
+    }
+
+    const fn see(self, see: &'static [&'static str]) -> Function {
+        Function { see, ..self }
     }
 
     const fn impure(self) -> Function {
@@ -220,8 +233,12 @@ pub struct Group {
 pub const CATALOGUE: &[Group] = &[
     Group { name: "numbers", functions: numbers::FUNCTIONS },
     Group { name: "texts", functions: texts::FUNCTIONS },
+    Group { name: "bytes", functions: bytes::FUNCTIONS },
+    Group { name: "addresses", functions: addresses::FUNCTIONS },
     Group { name: "lists", functions: lists::FUNCTIONS },
     Group { name: "vectors and matrices", functions: matrices::FUNCTIONS },
+    Group { name: "JSON", functions: documents::FUNCTIONS },
+    Group { name: "times as text", functions: times::FUNCTIONS },
     Group { name: "time, chance and identity", functions: system::FUNCTIONS },
 ];
 

@@ -13,6 +13,7 @@
 
 pub(crate) mod declarations;
 pub(crate) mod expressions;
+mod origins;
 pub(crate) mod safety;
 pub(crate) mod shape;
 pub(crate) mod symbols;

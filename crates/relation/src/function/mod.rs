@@ -34,7 +34,11 @@ pub use digest::{id_of, id_of_bytes};
 pub(crate) use lists::distinct_sorted;
 pub use suggest::{closest, suggestions};
 
-use crate::expr::{EvalError, Scope};
+use tidemill_stdx::region::Bump;
+
+use crate::expr::{Ambient, EvalError, Param, Scope};
+use crate::flat::OwnedValue;
+use crate::limits;
 use crate::types::TypeSet;
 use crate::value::Value;
 
@@ -320,6 +324,41 @@ impl FunctionId {
             return Err(EvalError::Type { what: function.name, given });
         }
         (function.body)(&Call::new(function.name, arguments, scope))
+    }
+}
+
+/// No node: what a function that depends on its arguments alone is called with before a run.
+struct NoNode;
+
+impl Ambient for NoNode {
+    fn now_ns(&self) -> i64 {
+        0
+    }
+
+    fn random(&self) -> u64 {
+        0
+    }
+
+    fn param(&self, _: Param) -> Value<'_> {
+        Value::Null
+    }
+}
+
+impl FunctionId {
+    /// What it gives for these arguments wherever and whenever it is called; `None` if that
+    /// depends on more than the arguments.
+    ///
+    /// # Errors
+    /// Why it gives nothing.
+    pub fn constant(self, arguments: &[Value<'_>]) -> Option<Result<OwnedValue, EvalError>> {
+        if !self.is_pure() {
+            return None;
+        }
+        let scratch = Bump::new();
+        let scope = Scope { scratch: &scratch, ambient: &NoNode };
+        let arguments: Vec<_> =
+            arguments.iter().map(|value| limits::copy_into(*value, &scratch)).collect();
+        Some(self.call(&arguments, scope).map(OwnedValue::new))
     }
 }
 

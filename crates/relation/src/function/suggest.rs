@@ -1,10 +1,19 @@
 //! Names that are close to one that does not exist.
 
-use super::FUNCTIONS;
+use super::{FUNCTIONS, Function, FunctionId};
+use crate::types::TypeSet;
 
 /// The functions whose names are closest to `name`, at most three, the closest first.
 pub fn suggestions(name: &str) -> Vec<&'static str> {
     closest(name, FUNCTIONS.iter().map(|function| function.name))
+}
+
+impl Function {
+    /// A function that does much the same and takes arguments of these types.
+    pub fn instead(&self, arguments: &[TypeSet]) -> Option<&'static Function> {
+        let others = self.see.iter().filter_map(|name| FunctionId::from_name(name));
+        others.map(FunctionId::function).find(|other| other.result_type(arguments).is_ok())
+    }
 }
 
 /// Those of `candidates` that `name` may be a misspelling of, at most three, the closest first.

@@ -280,6 +280,24 @@ fn signatures_print() {
 }
 
 #[test]
+fn other_functions_take_what_one_does_not() {
+    let of = |name: &str| FunctionId::from_name(name).unwrap().function();
+    let instead = |name: &str, types: &[TypeSet]| of(name).instead(types).map(|other| other.name);
+    assert_eq!(instead("strlen", &[TypeSet::BYTES]), Some("length"));
+    assert_eq!(instead("strlen", &[TypeSet::LIST]), Some("size"));
+    assert_eq!(instead("strlen", &[TypeSet::INT]), None);
+    assert_eq!(instead("substr", &[TypeSet::BYTES, TypeSet::INT]), Some("slice"));
+    for function in catalogue() {
+        for name in function.see {
+            let other = FunctionId::from_name(name).expect("a function").function();
+            let arity = function.arity_min();
+            assert_ne!(other.name, function.name);
+            assert!(other.arity_min() <= arity && other.arity_max().is_none_or(|it| it >= arity));
+        }
+    }
+}
+
+#[test]
 fn close_names_are_suggested() {
     assert_eq!(suggestions("strLen"), ["strlen"]);
     assert_eq!(suggestions("initlist"), ["initList", "inList"]);

@@ -24,8 +24,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         ]),
     Function::new("strcat", &[repeated("x", ANY)], TEXT, join)
         .doc("The texts of all arguments, as `f_tostr` gives them, one after the other.")
-        .examples(&[("f_strcat(\"n\", 1, \":\", 2)", "\"n1:2\"")])
-        .see(&["bytes"]),
+        .examples(&[("f_strcat(\"n\", 1, \":\", 2)", "\"n1:2\"")]),
     Function::new("strlen", &[one("text", TEXT)], INT, strlen)
         .doc("The number of characters.")
         .examples(&[("f_strlen(\"Mühle\")", "5")])

@@ -282,7 +282,8 @@ pub struct PrintedArgs {
 /// Where a program comes from.
 #[derive(Args, Clone, Debug)]
 pub struct Sources {
-    /// Source files; several of one kind form one program: .olg rules, .com or .cl components
+    /// Source files; several form one program: .olg rules, with .proto or .fds schemas that they
+    /// know; .com or .cl components
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
     /// Define a macro before the first file is read

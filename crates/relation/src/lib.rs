@@ -12,6 +12,7 @@ pub mod function;
 pub mod id;
 pub mod json;
 pub mod limits;
+pub mod messages;
 mod narrow;
 pub mod operator;
 pub mod plan;
@@ -26,5 +27,6 @@ pub mod view;
 
 pub use flat::{OwnedValue, Seq, SeqBuilder, TupleBuf};
 pub use id::Id;
+pub use messages::Messages;
 pub use types::TypeSet;
 pub use value::{Type, Value};

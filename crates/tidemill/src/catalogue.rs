@@ -50,7 +50,7 @@ pub fn describe(name: &str) -> Result<String, Vec<String>> {
         return Ok(described(&lines.join("\n"), found.doc, found.examples));
     }
     if let Some(found) = Registry::default().find(name) {
-        return Ok(describe_stage(found));
+        return Ok(describe_stage(&found));
     }
     let functions = function::catalogue().iter().map(|function| function.name);
     Err(function::closest(bare, functions).iter().map(|name| format!("f_{name}")).collect())

@@ -8,10 +8,14 @@ use tidemill_overlog::ast;
 use tidemill_overlog::exports::no_source;
 use tidemill_overlog::parse::{parse_files, parse_text};
 use tidemill_overlog::pre::{self, Disk};
-use tidemill_overlog::program::Compiled;
+use tidemill_overlog::program;
 use tidemill_overlog::stage::Registry;
 use tidemill_overlog::{Options, compile};
 use tidemill_stdx::diag::{Diagnostic, Sources, Span, has_errors};
+use tidemill_wire::proto::{Compiled, Spans};
+
+use crate::borders::schemas::Schemas;
+use crate::schemas::{is_schema, load_schemas};
 
 /// What a file holds, by its ending in any case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +61,7 @@ pub struct LoadOptions {
     pub defines: Vec<String>,
     /// Where included files are looked for besides the folder of the including file.
     pub include_dirs: Vec<PathBuf>,
-    /// The operators that `stage` may name; the same must be given to the run.
+    /// The operators that `stage` may name, beside those of schemas.
     pub operators: Arc<Registry>,
     /// Relations whose insertions other nodes may send, beside those that the program exports.
     pub exports: Vec<String>,
@@ -74,28 +78,41 @@ pub struct Loaded {
     /// The tree, as far as it could be read.
     pub tree: ast::Program,
     /// The program; `None` if there are errors.
-    pub program: Option<Compiled>,
+    pub program: Option<program::Compiled>,
+    /// The operators of its stages, those of its schemas among them: for the run.
+    pub operators: Arc<Registry>,
     /// What was found, errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Loads the files of one program. Whatever is wrong is a diagnostic.
+/// Loads the files of one program: rules, and the schemas that they know. Whatever is wrong is a
+/// diagnostic.
 pub fn load(files: &[PathBuf], options: &LoadOptions) -> Loaded {
-    let mut loaded = Loaded::default();
-    let rules: Vec<PathBuf> =
-        files.iter().filter(|file| is_rules(file, &mut loaded)).cloned().collect();
+    let is_rules = |file: &&PathBuf| FileKind::of(file) == Some(FileKind::Rules);
+    let has_rules = files.iter().any(|file| is_rules(&file));
+    let is_schema = |file: &&PathBuf| has_rules && is_schema(file);
+    let schemas: Vec<PathBuf> = files.iter().filter(is_schema).cloned().collect();
+    let compiled = match schemas.is_empty() {
+        true => Default::default(),
+        false => load_schemas(&schemas, &options.include_dirs),
+    };
+    let Compiled { sources, diagnostics, schema, spans } = compiled;
+    let mut loaded = Loaded { sources, diagnostics, ..Loaded::default() };
+    let others = files.iter().filter(|file| !is_rules(file) && !is_schema(file));
+    others.for_each(|file| loaded.refuse(file));
+    let rules: Vec<PathBuf> = files.iter().filter(is_rules).cloned().collect();
     if rules.is_empty() {
         return loaded;
     }
     let (tree, found) = parse_files(&rules, &options.sources(), &Disk, &mut loaded.sources);
-    loaded.compiled(tree, found, options)
+    loaded.compiled(tree, found, options, Schemas::new(schema, spans))
 }
 
 /// Loads a program of rules from a text, which diagnostics call `name`.
 pub fn load_text(name: &str, text: &str, options: &LoadOptions) -> Loaded {
     let mut loaded = Loaded::default();
     let (tree, found) = parse_text(name, text, &options.sources(), &Disk, &mut loaded.sources);
-    loaded.compiled(tree, found, options)
+    loaded.compiled(tree, found, options, Schemas::new(None, Spans::default()))
 }
 
 impl LoadOptions {
@@ -112,12 +129,19 @@ impl Loaded {
         tree: ast::Program,
         found: Vec<Diagnostic>,
         options: &LoadOptions,
+        schemas: Schemas,
     ) -> Loaded {
         self.diagnostics.extend(found);
+        let mut operators = Registry::clone(&options.operators);
+        if schemas.is_some() {
+            operators.set_messages(Arc::new(schemas.clone()));
+        }
+        operators.add_family(Arc::new(schemas));
+        self.operators = Arc::new(operators);
         if !has_errors(&self.diagnostics) {
             let injected = &options.injected;
-            let LoadOptions { operators, exports, .. } = options.clone();
-            let options = Options { operators, exports };
+            let operators = self.operators.clone();
+            let options = Options { operators, exports: options.exports.clone() };
             let (program, found) = compile(&tree, &self.sources, &options);
             self.diagnostics.extend(found);
             if let Some(injected) = injected {
@@ -131,25 +155,20 @@ impl Loaded {
         self.tree = tree;
         self
     }
-}
 
-/// Whether a file holds rules; if not, says what is wrong.
-fn is_rules(path: &Path, loaded: &mut Loaded) -> bool {
-    let kind = FileKind::of(path);
-    if kind == Some(FileKind::Rules) {
-        return true;
+    /// Says that a file holds neither rules nor anything that they know.
+    fn refuse(&mut self, path: &Path) {
+        let file = self.sources.add(path.display().to_string(), "");
+        let span = Span { file, start: 0, end: 0 };
+        self.diagnostics.push(match FileKind::of(path) {
+            None => Diagnostic::error("file-kind", span, "the ending of this file names no kind")
+                .help("rules are in files that end in `.olg`"),
+            Some(kind) => {
+                let message = format!("{} are not supported in this version", kind.name());
+                Diagnostic::error("file-kind", span, message)
+            }
+        });
     }
-    let file = loaded.sources.add(path.display().to_string(), "");
-    let span = Span { file, start: 0, end: 0 };
-    loaded.diagnostics.push(match kind {
-        None => Diagnostic::error("file-kind", span, "the ending of this file names no kind")
-            .help("rules are in files that end in `.olg`"),
-        Some(kind) => {
-            let message = format!("{} are not supported in this version", kind.name());
-            Diagnostic::error("file-kind", span, message)
-        }
-    });
-    false
 }
 
 #[cfg(test)]

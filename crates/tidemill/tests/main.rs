@@ -1,5 +1,6 @@
 //! The library, as programs embed it.
 
+mod borders;
 mod loops;
 #[path = "../../../tests/support/mutate.rs"]
 mod mutate;

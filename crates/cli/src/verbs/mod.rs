@@ -74,7 +74,10 @@ pub fn check(sources: &Sources, report: Reporter) -> Status {
     if packets::are_meant(sources) {
         return packets::check(sources, report);
     }
-    let is_schema = |file: &String| is_schema(Path::new(file));
+    let is_rules = |file: &String| FileKind::of(Path::new(file)) == Some(FileKind::Rules);
+    // Beside rules, schemas are what they know: both are loaded together.
+    let has_rules = sources.files.iter().any(is_rules);
+    let is_schema = |file: &String| !has_rules && is_schema(Path::new(file));
     let (schemas, others): (Vec<String>, _) = sources.files.iter().cloned().partition(is_schema);
     let is_text = |file: &String| {
         let kind = FileKind::of(Path::new(file));

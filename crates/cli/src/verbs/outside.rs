@@ -20,6 +20,7 @@ use tidemill::tuples;
 use tidemill_event::{Os, User};
 use tidemill_overlog::fleet::{Extra, Seal};
 use tidemill_overlog::program::Compiled;
+use tidemill_overlog::stage::Registry;
 use tidemill_relation::plan::Plan;
 use tidemill_relation::text::parse_pattern;
 use tidemill_stdx::diag::{Diagnostic, FileId, Sources as Texts, Span};
@@ -34,6 +35,8 @@ use crate::verbs::interrupt::{Interrupt, OnTerminate};
 pub struct Prelude {
     /// The program.
     pub program: Compiled,
+    /// The operators of its stages.
+    pub operators: Arc<Registry>,
     /// The tuples of `--fact` and `--inject`.
     pub extra: Vec<Extra>,
     /// The wish to end.
@@ -50,14 +53,15 @@ pub fn prelude(
     report: Reporter,
 ) -> Result<Prelude, Status> {
     refuse(unused, report)?;
-    let program = super::load(sources, relations, report).program.ok_or(Status::Failed)?;
+    let loaded = super::load(sources, relations, report);
+    let (program, operators) = (loaded.program.ok_or(Status::Failed)?, loaded.operators);
     let extra = tuples(given, &program.plan, report)?;
     let interrupt = Interrupt::new(on_terminate).and_then(|interrupt| {
         interrupt.insist(report)?;
         Ok(interrupt)
     });
     let interrupt = interrupt.map_err(|error| failed(report, &format!("no signals: {error}")))?;
-    Ok(Prelude { program, extra, interrupt })
+    Ok(Prelude { program, operators, extra, interrupt })
 }
 
 /// The relations whose tuples the command line or a script inserts. What is wrong with either is

@@ -46,7 +46,7 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         Ok(prelude) => prelude,
         Err(status) => return status,
     };
-    let Prelude { program, extra, interrupt } = prelude;
+    let Prelude { program, operators, extra, interrupt } = prelude;
     let seal = match outside::seal(&args.keys, report) {
         Ok(seal) => seal,
         Err(status) => return status,
@@ -82,6 +82,7 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         seal,
         landmark: outside::landmark(&args.sources.defines),
         extra,
+        operators,
         turn_tuples_max: args.engine.turn_limit,
         stop: Some(interrupt.stream.as_raw_fd()),
         stop_flag: Some(interrupt.asked.clone()),

@@ -32,7 +32,7 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
         Ok(prelude) => prelude,
         Err(status) => return status,
     };
-    let Prelude { program, extra, interrupt } = prelude;
+    let Prelude { program, operators, extra, interrupt } = prelude;
     let keys = Keys { key: args.key.clone(), identity: None, peers: None };
     let seal = match outside::seal(&keys, report) {
         Ok(seal) => seal,
@@ -52,6 +52,7 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
         trace: args.trace,
         landmark: outside::landmark(&args.sources.defines),
         extra,
+        operators,
         turn_tuples_max: args.engine.turn_limit,
         stop: Some(interrupt.asked.clone()),
         ..default

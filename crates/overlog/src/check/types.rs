@@ -17,13 +17,12 @@ use tidemill_stdx::diag::{Diagnostic, Span};
 
 use super::origins::{Origins, Place};
 use super::symbols::{Symbol, Symbols};
-use super::{CheckedRule, expressions, system};
+use super::{CheckedRule, expressions, stages, system};
 use crate::ast::{
     AggView, AggregateOver, Arg, BinaryOp, Expr, ExprKind, Functor, Literal, Program, Rule,
     Statement, Term, UnaryOp,
 };
 use crate::compile::Options;
-use crate::stage::Registry;
 use crate::translate;
 
 /// What was inferred.
@@ -46,9 +45,16 @@ pub(crate) fn infer(
     let columns = start(symbols);
     let origins = Origins::new(columns.iter().map(Vec::len));
     let mut infer = Infer { symbols, columns, origins };
-    infer.facts(program, &options.operators);
+    infer.facts(program);
+    let stages = stages::named(program, symbols, &options.operators);
     loop {
-        while rules.iter().fold(false, |grown, rule| infer.apply(rule.ast) | grown) {}
+        loop {
+            let grown = rules.iter().fold(false, |grown, rule| infer.apply(rule.ast) | grown);
+            let yielded = stages.iter().fold(false, |grown, stage| infer.stage(stage) | grown);
+            if !grown && !yielded {
+                break;
+            }
+        }
         // What nothing in the program fills can come from outside.
         if !infer.open_empty() {
             break;
@@ -66,6 +72,7 @@ pub(crate) fn infer(
             .push(judge.vars.into_iter().map(|(name, types)| (name.to_owned(), types)).collect());
     }
     infer.judge_facts(program, diagnostics);
+    stages.iter().for_each(|stage| stage.judge(&infer.columns, &infer.origins, diagnostics));
     Types { columns: infer.columns, variables }
 }
 
@@ -118,23 +125,10 @@ struct Judge<'r, 'd> {
 }
 
 impl Infer<'_> {
-    fn facts(&mut self, program: &Program, operators: &Registry) {
+    fn facts(&mut self, program: &Program) {
         for statement in program.flat() {
-            let functor = match statement {
-                Statement::Fact(fact) => &fact.tuple,
-                Statement::Stage(stage) => {
-                    if let Some(at) = self.symbols.position(&stage.output.resolved)
-                        && let Some(symbol) = self.symbols.get(&stage.output.resolved)
-                        && let Some(operator) = operators.find(&stage.operator.text)
-                    {
-                        let arity = self.columns[at].len();
-                        let types = operator.output_types(symbol.location(), arity);
-                        self.add(at, &types, &vec![stage.span; arity]);
-                    }
-                    continue;
-                }
-                _ => continue,
-            };
+            let Statement::Fact(fact) = statement else { continue };
+            let functor = &fact.tuple;
             let mut judge = Judge::default();
             let args = functor.args.iter().filter_map(Arg::as_expr);
             let types: Vec<TypeSet> = args.clone().map(|arg| judge.expr(arg)).collect();
@@ -143,6 +137,12 @@ impl Infer<'_> {
                 self.add(at, &types, &spans);
             }
         }
+    }
+
+    /// Adds what a stage yields; true if the types of its output grew.
+    fn stage(&mut self, stage: &stages::Named<'_>) -> bool {
+        let (types, spans) = stage.yields(&self.columns, &self.origins);
+        self.add(stage.output, &types, &spans)
     }
 
     /// Holds operators and functions in facts against what their operands are.

@@ -20,6 +20,7 @@ mod numbers;
 #[cfg(test)]
 mod oracles;
 mod pattern;
+mod schemas;
 mod suggest;
 mod system;
 #[cfg(test)]
@@ -91,6 +92,8 @@ pub enum Occurs {
 pub enum Purity {
     /// It does.
     Pure,
+    /// It depends on the schemas of the program, too, which stay the same.
+    Schemas,
     /// It takes the time or random numbers: a rule that calls it is no view.
     Impure,
 }
@@ -158,6 +161,10 @@ impl Function {
 
     const fn impure(self) -> Function {
         Function { purity: Purity::Impure, ..self }
+    }
+
+    const fn of_schemas(self) -> Function {
+        Function { purity: Purity::Schemas, ..self }
     }
 
     const fn narrow(self, narrow: fn(&[TypeSet]) -> TypeSet) -> Function {
@@ -242,6 +249,7 @@ pub const CATALOGUE: &[Group] = &[
     Group { name: "lists", functions: lists::FUNCTIONS },
     Group { name: "vectors and matrices", functions: matrices::FUNCTIONS },
     Group { name: "JSON", functions: documents::FUNCTIONS },
+    Group { name: "messages", functions: schemas::FUNCTIONS },
     Group { name: "times as text", functions: times::FUNCTIONS },
     Group { name: "time, chance and identity", functions: system::FUNCTIONS },
 ];
@@ -299,7 +307,7 @@ impl FunctionId {
 
     /// False if it takes the time or random numbers.
     pub fn is_pure(self) -> bool {
-        self.function().purity == Purity::Pure
+        self.function().purity != Purity::Impure
     }
 
     /// The types of the result for arguments of these types, or why no such call can be right.
@@ -351,7 +359,7 @@ impl FunctionId {
     /// # Errors
     /// Why it gives nothing.
     pub fn constant(self, arguments: &[Value<'_>]) -> Option<Result<OwnedValue, EvalError>> {
-        if !self.is_pure() {
+        if self.function().purity != Purity::Pure {
             return None;
         }
         let scratch = Bump::new();

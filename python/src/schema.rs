@@ -37,7 +37,7 @@ impl PySchema {
 }
 
 fn compiled(compiled: Compiled) -> PyResult<PySchema> {
-    let Compiled { sources, diagnostics, schema } = compiled;
+    let Compiled { sources, diagnostics, schema, .. } = compiled;
     match schema {
         Some(schema) => Ok(PySchema::new(schema)),
         None => {

@@ -100,6 +100,11 @@ fn leader() {
 }
 
 #[test]
+fn telemetry() {
+    check("telemetry", &[r#"latest("n0:1", 1, "n1:1", 21.5, "mill 1")"#]);
+}
+
+#[test]
 fn narada() {
     check("narada", &["member("]);
 }
@@ -141,8 +146,6 @@ fn all_examples_are_run() {
         // Examples of components have their expected output in a file of another name.
         .filter(|folder| folder.join("test.sim").exists() || !folder.join("test.out").exists())
         .filter_map(|folder| Some(folder.file_name()?.to_string_lossy().into_owned()))
-        // Those of messages have a session in their page, which a test of its own runs.
-        .filter(|name| !root().join(format!("examples/{name}/{name}.proto")).exists())
         .collect();
     folders.sort();
     let tests = include_str!("examples.rs");

@@ -322,9 +322,19 @@ impl Vars {
     }
 }
 
-/// The checker knows every function that is called.
+/// The checker knows every function that is called. What gives the same each time is called here.
 fn call(function: Option<FunctionId>, arguments: Vec<Expr>) -> Expr {
-    function.map_or_else(|| Expr::constant(Value::Null), |id| Expr::Call(id, arguments))
+    let Some(function) = function else { return Expr::constant(Value::Null) };
+    let constants = arguments.iter().map(|argument| match argument {
+        Expr::Const(value) => Some(value.get()),
+        _ => None,
+    });
+    let constants: Option<Vec<Value<'_>>> = constants.collect();
+    match constants.and_then(|constants| function.constant(&constants)) {
+        Some(Ok(value)) => Expr::Const(value),
+        // What fails does so for each tuple, which is counted.
+        Some(Err(_)) | None => Expr::Call(function, arguments),
+    }
 }
 
 fn is_literal(expr: &ast::Expr) -> bool {
@@ -335,7 +345,7 @@ fn is_literal(expr: &ast::Expr) -> bool {
     }
 }
 
-fn literal_value(literal: &Literal) -> Value<'_> {
+pub(crate) fn literal_value(literal: &Literal) -> Value<'_> {
     match literal {
         Literal::Int(value) => Value::Int(*value),
         Literal::Double(value) => Value::Double(*value),

@@ -10,6 +10,7 @@ use tidemill_stdx::region::Bump;
 use crate::flat::OwnedValue;
 use crate::function::FunctionId;
 use crate::limits::ListBuilder;
+use crate::messages::Messages;
 use crate::operator::{Binary, Unary};
 use crate::value::Value;
 
@@ -160,6 +161,10 @@ pub trait Ambient {
     fn random(&self) -> u64;
     /// A parameter of the node.
     fn param(&self, param: Param) -> Value<'_>;
+    /// The message types of the program; none where no schema belongs to it.
+    fn messages(&self) -> Option<&dyn Messages> {
+        None
+    }
     /// True once whoever runs strands wants them to end, however little they have done: what
     /// they have derived by then is given up.
     fn is_interrupted(&self) -> bool {

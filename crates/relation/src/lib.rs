@@ -4,6 +4,7 @@
 //! gives rows back. Depends on `stdx` alone.
 
 pub mod aggregate;
+pub mod civil;
 pub mod database;
 pub mod expr;
 pub mod flat;
@@ -11,6 +12,7 @@ pub mod function;
 pub mod id;
 pub mod json;
 pub mod limits;
+pub mod messages;
 mod narrow;
 pub mod operator;
 pub mod plan;
@@ -25,5 +27,6 @@ pub mod view;
 
 pub use flat::{OwnedValue, Seq, SeqBuilder, TupleBuf};
 pub use id::Id;
+pub use messages::Messages;
 pub use types::TypeSet;
 pub use value::{Type, Value};

@@ -137,6 +137,14 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The bytes, if these are some.
+    pub fn as_bytes(&self) -> Option<&'a [u8]> {
+        match *self {
+            Value::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
     /// The elements of a list, vector or matrix.
     pub fn as_seq(&self) -> Option<Seq<'a>> {
         match *self {

@@ -51,7 +51,7 @@ pub fn describe(name: &str) -> Result<String, Vec<String>> {
         return Ok(described(&lines.join("\n"), found.doc, found.examples));
     }
     if let Some(found) = Registry::default().find(name) {
-        return Ok(describe_stage(found));
+        return Ok(describe_stage(&found));
     }
     let functions = function::catalogue().iter().map(|function| function.name);
     Err(nearest_three(bare, functions).iter().map(|name| format!("f_{name}")).collect())
@@ -61,6 +61,9 @@ fn describe_function(function: &Function) -> String {
     let mut text = described(&function.to_string(), function.doc, function.examples);
     if function.purity == Purity::Impure {
         text.push_str("\nIts result is another each time: a rule that calls it is no view.\n");
+    }
+    if !function.see.is_empty() {
+        let _ = writeln!(text, "\nSee also f_{}.", function.see.join(", f_"));
     }
     text
 }
@@ -105,6 +108,7 @@ mod tests {
         assert_eq!(describe("a_count"), describe("COUNT"));
         assert!(describe("TOKENIZER").is_ok_and(|text| text.contains("yields")));
         assert!(describe("|||").is_ok_and(|text| text.contains("gives")));
+        assert!(describe("f_slice").is_ok_and(|text| text.contains("See also f_substr.")));
         assert!(describe("f_now").is_ok_and(|text| text.contains("no view")));
         assert_eq!(describe("f_sha"), Err(vec!["f_sha1".to_owned()]));
     }

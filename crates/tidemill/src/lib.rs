@@ -32,6 +32,7 @@
 //! | [`components`] | components drawn and listed |
 //! | [`ask`] | questions to running nodes |
 //! | [`control`] | who asks a run, and what each may |
+//! | [`borders`] | where rules meet the other parts of the system |
 //! | [`graph`], [`catalogue`] | programs drawn, the language listed |
 //! | [`journal`], [`console`], [`summary`], [`ended`] | what a run prints, finds and amounts to |
 //! | [`tape`] | a stream into memory, for what a run prints |
@@ -48,6 +49,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ask;
+pub mod borders;
 pub mod catalogue;
 pub mod components;
 pub mod console;

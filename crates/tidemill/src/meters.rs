@@ -5,6 +5,7 @@
 //! table/<name>/rows ...             over all nodes
 //! rule/<name>/fired ...             likewise
 //! stage/<operator>/inputs ...       likewise
+//! border/<operator>/passed ...      what crossed between rules and schemas, and what failed, by reason
 //! query/all/evaluated ...           what was asked by tools
 //! turn/<kind>/count ...             turns by kind of owner: how many, how long
 //! loop/0/polls ...                  the loop, and what it asked of the system
@@ -62,6 +63,9 @@ fn read(fleet: &Fleet, stats: &LoopStats, show: &mut Show<'_>) {
     read_tables(fleet, show);
     read_rules(fleet, show);
     read_stages(fleet, show);
+    fleet.program().operators().counters(&mut |border, counter, count| {
+        show(format_args!("border/{border}/{counter}"), count);
+    });
     read_queries(fleet, show);
     fleet.ids().take(NODES_MAX).for_each(|id| read_node(fleet, id, show));
     // Last, for there may be more of them later.

@@ -2,6 +2,7 @@
 
 mod borders;
 mod loops;
+mod messages;
 mod noise;
 mod packets;
 mod pores;

@@ -27,7 +27,7 @@ pub(crate) fn field_of(schema: &Schema, number: u32) -> Outcome<FieldId> {
 }
 
 fn compiled(compiled: Compiled) -> Outcome<*mut Schema> {
-    let Compiled { sources, diagnostics, schema } = compiled;
+    let Compiled { sources, diagnostics, schema, .. } = compiled;
     schema.map(new).ok_or_else(|| {
         let errors = diagnostics.iter().filter(|one| one.is_error());
         let lines: Vec<String> =

@@ -1,4 +1,6 @@
-(* A component that is deleted at once still serves its sub-components by its own implementations:
+(* options: --workers 1 *)
+(* On one loop, as with several a sub-component may be done before its owner is deleted.
+   A component that is deleted at once still serves its sub-components by its own implementations:
    they are not done. Its FINALLY comes first, and has the component to itself. *)
 INTERFACE Two; IN Ask OUT Tell(n: INTEGER) END Two;
 

@@ -39,8 +39,7 @@ fn parts(program: &Program, args: &ExplainArgs, out: &mut Out) -> Result<(), Str
         components::explain(program, args, out)?;
         packets::explain(program, args, out)?;
     }
-    let schema = program.schemas.as_ref().and_then(|schemas| schemas.schema.as_ref());
-    match (schema, args.form) {
+    match (&program.schema, args.form) {
         (Some(schema), Form::Text) => messages(schema, args, out),
         _ => Ok(()),
     }

@@ -63,9 +63,6 @@ fn load(sources: &Sources, relations: Relations, report: Reporter) -> Program {
         ..LoadOptions::default()
     };
     let program = Program::load(&files, &options);
-    if let Some(schemas) = &program.schemas {
-        report.diagnostics(&schemas.sources, &schemas.diagnostics);
-    }
     report.diagnostics(&program.sources, &program.diagnostics);
     program
 }

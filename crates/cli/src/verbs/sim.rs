@@ -90,6 +90,7 @@ fn simulate(
     interrupt: Interrupt,
     report: Reporter,
 ) -> Result<Status, Status> {
+    let operators = program.rules.operators;
     let rules = program.rules.program.ok_or(Status::Failed)?;
     let extra = outside::tuples(&args.tuples, &rules.plan, report)?;
     let keys = Keys { key: args.key.clone(), identity: None, peers: None };
@@ -108,6 +109,7 @@ fn simulate(
         trace: args.trace,
         landmark: outside::landmark(&args.sources.defines),
         extra,
+        operators,
         turn_tuples_max: args.engine.turn_limit,
         stop: Some(interrupt.asked.clone()),
         ..default

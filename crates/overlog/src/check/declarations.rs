@@ -11,7 +11,7 @@ use crate::ast::{
 };
 use crate::compile::Options;
 use crate::node::Stages;
-use crate::stage::Declaration;
+use crate::stage::{Declaration, Missing};
 
 /// Checks all statements but rules.
 pub(crate) fn check(
@@ -171,13 +171,21 @@ impl Check<'_, '_> {
         let Some(operator) = self.options.operators.find(name) else {
             return self.unknown_operator(&stage.operator);
         };
-        self.stage_columns(&stage.input, Some(operator.input_arity()), operator);
-        self.stage_columns(&stage.output, operator.output_arity(), operator);
+        let leading = self.stage_columns(&stage.input, Some(operator.input_arity()), &operator);
+        let yielded = operator.output_arity().map(|arity| arity + leading);
+        if self.stage_columns(&stage.output, yielded, &operator) > 0 {
+            let name = &stage.output;
+            self.stage_arity(name, yielded.unwrap_or_default(), &operator);
+        }
     }
 
     fn unknown_operator(&mut self, operator: &Ident) {
         let quoted = |name: &str| format!("\"{name}\"");
         let registry = &self.options.operators;
+        if let Some(Missing { message, help }) = registry.missing(&operator.text) {
+            let found = Diagnostic::error("unknown-stage", operator.span, message).help(help);
+            return self.report(found);
+        }
         let help = match registry.nearest(&operator.text) {
             Some(close) => format!("there is {}", quoted(close)),
             None => {
@@ -190,28 +198,47 @@ impl Check<'_, '_> {
         self.report(Diagnostic::error("unknown-stage", operator.span, message).help(help));
     }
 
-    fn stage_columns(&mut self, name: &Name, expected: Option<usize>, operator: &Declaration) {
+    /// Holds the columns of an event against an operator; gives how many leading ones there are.
+    fn stage_columns(
+        &mut self,
+        name: &Name,
+        expected: Option<usize>,
+        operator: &Declaration,
+    ) -> usize {
         let symbol = self.symbols.get(&name.resolved);
         if symbol.is_some_and(Symbol::is_open) && expected.is_none() {
-            return; // what it yields is printed, whatever it is
+            return 0; // what it yields is printed, whatever it is
         }
-        let Some((given, used)) = symbol.and_then(|symbol| symbol.arity) else {
+        let Some((given, _)) = symbol.and_then(|symbol| symbol.arity) else {
             let message = format!("nothing says how many columns `{}` has", name.written);
             let found = Diagnostic::error("arity", name.span, message)
                 .help("use it in the body of a rule, or watch it");
-            return self.report(found);
-        };
-        let Some(expected) = expected else { return };
-        if expected != given {
-            let message = format!(
-                "\"{}\" needs {expected} columns here, but `{}` has {given}",
-                operator.name, name.written
-            );
-            let found = Diagnostic::error("arity", name.span, message)
-                .label(used, format!("with {given} here"))
-                .help(format!("the operator is {operator}"));
             self.report(found);
+            return 0;
+        };
+        let Some(expected) = expected else { return 0 };
+        let leading = operator.leading_of(given, expected);
+        if leading.is_none() {
+            self.stage_arity(name, expected, operator);
         }
+        leading.unwrap_or(0)
+    }
+
+    /// An event of a stage has the wrong number of columns.
+    fn stage_arity(&mut self, name: &Name, expected: usize, operator: &Declaration) {
+        let symbol = self.symbols.get(&name.resolved);
+        let Some((given, used)) = symbol.and_then(|symbol| symbol.arity) else { return };
+        let message = format!(
+            "\"{}\" needs {expected} columns here, but `{}` has {given}",
+            operator.name, name.written
+        );
+        let mut found = Diagnostic::error("arity", name.span, message)
+            .label(used, format!("with {given} here"))
+            .help(format!("the operator is {operator}"));
+        if let Some(source) = operator.source {
+            found = found.label(source, "declared here");
+        }
+        self.report(found);
     }
 
     fn fact(&mut self, fact: &Fact) {

@@ -13,8 +13,11 @@
 
 pub(crate) mod declarations;
 pub(crate) mod expressions;
+mod messages;
+mod origins;
 pub(crate) mod safety;
 pub(crate) mod shape;
+mod stages;
 pub(crate) mod symbols;
 pub(crate) mod system;
 pub(crate) mod types;
@@ -51,6 +54,7 @@ pub(crate) fn check<'a>(
 ) -> Checked<'a> {
     let symbols = symbols::collect(program, &options.operators, diagnostics);
     declarations::check(program, &symbols, options, diagnostics);
+    messages::check(program, &options.operators, diagnostics);
     exports::check_options(program, &symbols, options, diagnostics);
     let mut rules = Vec::new();
     let all = program.flat().filter_map(|statement| match statement {

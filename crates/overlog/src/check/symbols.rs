@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use tidemill_diag::{Diagnostic, Span};
 
 use super::system::{self, PERIODIC, SystemTable};
-use crate::ast::{Functor, Materialize, Name, Program, Statement, Term};
-use crate::stage::Registry;
+use crate::ast::{Functor, Materialize, Name, Program, Stage, Statement, Term};
+use crate::stage::{Declaration, Registry};
 
 /// The relations of a program, in the order in which they first occur.
 #[derive(Default)]
@@ -159,8 +159,7 @@ pub(crate) fn collect<'a>(
     for statement in program.flat() {
         let Statement::Stage(stage) = statement else { continue };
         if let Some(operator) = operators.find(&stage.operator.text) {
-            collect.settle(&stage.input, Some(operator.input_arity()));
-            collect.settle(&stage.output, operator.output_arity());
+            collect.stage(stage, &operator);
         }
     }
     for statement in program.flat() {
@@ -218,6 +217,20 @@ impl<'a> Collect<'a, '_> {
     }
 
     /// A relation that no functor shows has as many columns as its stage says.
+    /// What an operator says of its events, where nothing else does.
+    fn stage(&mut self, stage: &Stage, operator: &Declaration) {
+        let (least, yielded) = (operator.input_arity(), operator.output_arity());
+        let arity = |collect: &mut Self, name: &Name| collect.symbols.enter(name).arity;
+        // Leading columns are those of the event of which the number is known.
+        let of_input = arity(self, &stage.input).map(|(arity, _)| (arity, least));
+        let of_output = arity(self, &stage.output).zip(yielded).map(|((arity, _), it)| (arity, it));
+        let known = of_input.or(of_output);
+        let leading = known.and_then(|(arity, least)| operator.leading_of(arity, least));
+        let leading = leading.unwrap_or(0);
+        self.settle(&stage.input, Some(least + leading));
+        self.settle(&stage.output, yielded.map(|arity| arity + leading));
+    }
+
     fn settle(&mut self, name: &Name, arity: Option<usize>) {
         let symbol = self.symbols.enter(name);
         symbol.arity = symbol.arity.or(arity.map(|arity| (arity, name.span)));

@@ -11,18 +11,19 @@ use tidemill_diag::{Diagnostic, Span};
 use tidemill_relation::TypeSet;
 use tidemill_relation::aggregate::Aggregate;
 use tidemill_relation::expr::Param;
-use tidemill_relation::function::Misuse;
+use tidemill_relation::function::{FunctionId, Misuse};
 use tidemill_relation::operator::{Binary, Unary};
 use tidemill_relation::value::Type;
 
+use super::origins::{Origins, Place};
 use super::symbols::{Symbol, Symbols};
-use super::{CheckedRule, expressions, system};
+use super::{CheckedRule, expressions, stages, system};
 use crate::ast::{
     AggView, AggregateOver, Arg, BinaryOp, Expr, ExprKind, Functor, Literal, Program, Rule,
     Statement, Term, UnaryOp,
 };
 use crate::compile::Options;
-use crate::stage::Registry;
+use crate::translate;
 
 /// What was inferred.
 #[derive(Default)]
@@ -41,10 +42,19 @@ pub(crate) fn infer(
     options: &Options,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Types {
-    let mut infer = Infer { symbols, columns: start(symbols) };
-    infer.facts(program, &options.operators);
+    let columns = start(symbols);
+    let origins = Origins::new(columns.iter().map(Vec::len));
+    let mut infer = Infer { symbols, columns, origins };
+    infer.facts(program);
+    let stages = stages::named(program, symbols, &options.operators);
     loop {
-        while rules.iter().fold(false, |grown, rule| infer.apply(rule.ast) | grown) {}
+        loop {
+            let grown = rules.iter().fold(false, |grown, rule| infer.apply(rule.ast) | grown);
+            let yielded = stages.iter().fold(false, |grown, stage| infer.stage(stage) | grown);
+            if !grown && !yielded {
+                break;
+            }
+        }
         // What nothing in the program fills can come from outside.
         if !infer.open_empty() {
             break;
@@ -52,11 +62,17 @@ pub(crate) fn infer(
     }
     let mut variables = Vec::new();
     for rule in rules {
-        let mut judge = Judge { found: Some(diagnostics), vars: BTreeMap::new() };
+        let mut judge = Judge {
+            found: Some((diagnostics, &infer.origins)),
+            vars: BTreeMap::new(),
+            places: BTreeMap::new(),
+        };
         infer.rule(rule.ast, &mut judge);
         variables
             .push(judge.vars.into_iter().map(|(name, types)| (name.to_owned(), types)).collect());
     }
+    infer.judge_facts(program, diagnostics);
+    stages.iter().for_each(|stage| stage.judge(&infer.columns, &infer.origins, diagnostics));
     Types { columns: infer.columns, variables }
 }
 
@@ -96,61 +112,85 @@ fn meet(one: TypeSet, other: TypeSet) -> TypeSet {
 struct Infer<'a> {
     symbols: &'a Symbols<'a>,
     columns: Vec<Vec<TypeSet>>,
+    origins: Origins,
 }
 
 /// The types of a rule's variables, and where findings go once types no longer grow.
+#[derive(Default)]
 struct Judge<'r, 'd> {
-    found: Option<&'d mut Vec<Diagnostic>>,
+    found: Option<(&'d mut Vec<Diagnostic>, &'d Origins)>,
     vars: BTreeMap<&'r str, TypeSet>,
+    /// The column that a variable is first taken from.
+    places: BTreeMap<&'r str, Place<'r>>,
 }
 
 impl Infer<'_> {
-    fn facts(&mut self, program: &Program, operators: &Registry) {
+    fn facts(&mut self, program: &Program) {
         for statement in program.flat() {
-            let functor = match statement {
-                Statement::Fact(fact) => &fact.tuple,
-                Statement::Stage(stage) => {
-                    if let Some(at) = self.symbols.position(&stage.output.resolved)
-                        && let Some(symbol) = self.symbols.get(&stage.output.resolved)
-                        && let Some(operator) = operators.find(&stage.operator.text)
-                    {
-                        let arity = self.columns[at].len();
-                        self.add(at, &operator.output_types(symbol.location(), arity));
-                    }
-                    continue;
-                }
-                _ => continue,
-            };
-            let mut judge = Judge { found: None, vars: BTreeMap::new() };
-            let types: Vec<TypeSet> =
-                functor.args.iter().filter_map(Arg::as_expr).map(|arg| judge.expr(arg)).collect();
+            let Statement::Fact(fact) = statement else { continue };
+            let functor = &fact.tuple;
+            let mut judge = Judge::default();
+            let args = functor.args.iter().filter_map(Arg::as_expr);
+            let types: Vec<TypeSet> = args.clone().map(|arg| judge.expr(arg)).collect();
+            let spans: Vec<Span> = args.map(|arg| arg.span).collect();
             if let Some(at) = self.symbols.position(&functor.name.resolved) {
-                self.add(at, &types);
+                self.add(at, &types, &spans);
             }
         }
     }
 
-    /// Adds types to the columns of a relation; true if they grew.
-    fn add(&mut self, at: usize, types: &[TypeSet]) -> bool {
+    /// Adds what a stage yields; true if the types of its output grew.
+    fn stage(&mut self, stage: &stages::Named<'_>) -> bool {
+        let (types, spans) = stage.yields(&self.columns, &self.origins);
+        self.add(stage.output, &types, &spans)
+    }
+
+    /// Holds operators and functions in facts against what their operands are.
+    fn judge_facts(&self, program: &Program, diagnostics: &mut Vec<Diagnostic>) {
+        let found = Some((diagnostics, &self.origins));
+        let mut judge = Judge { found, ..Judge::default() };
+        for statement in program.flat() {
+            if let Statement::Fact(fact) = statement {
+                fact.tuple.args.iter().filter_map(Arg::as_expr).for_each(|arg| {
+                    judge.expr(arg);
+                });
+            }
+        }
+    }
+
+    /// Adds types, which come from these places, to the columns of a relation; true if they grew.
+    fn add(&mut self, at: usize, types: &[TypeSet], spans: &[Span]) -> bool {
         let location = self.symbols.at(at).and_then(fixed_location);
         let mut grown = false;
-        for (column, (known, types)) in self.columns[at].iter_mut().zip(types).enumerate() {
+        let given = types.iter().zip(spans);
+        for (column, (known, (types, span))) in self.columns[at].iter_mut().zip(given).enumerate() {
             if Some(column) == location {
                 continue; // what is no address goes nowhere
             }
             let all = known.union(*types);
-            grown |= all != *known;
-            *known = all;
+            if all != *known {
+                grown = true;
+                *known = all;
+                self.origins.note(at, column, *span);
+            }
         }
         grown
     }
 
     /// Derives the head's types from the body's; true if they grew.
     fn apply(&mut self, rule: &Rule) -> bool {
-        let mut judge = Judge { found: None, vars: BTreeMap::new() };
+        let mut judge = Judge::default();
         let types = self.rule(rule, &mut judge);
         match self.symbols.position(&rule.head.name.resolved) {
-            Some(at) if !rule.delete => self.add(at, &types),
+            Some(at) if !rule.delete => {
+                let source = |arg: &Arg| {
+                    let name = arg.as_expr().and_then(Expr::as_var);
+                    let place = name.and_then(|name| judge.places.get(name));
+                    place.and_then(|it| self.origins.of(it.at?, it.column)).unwrap_or(arg.span())
+                };
+                let spans: Vec<Span> = rule.head.args.iter().map(source).collect();
+                self.add(at, &types, &spans)
+            }
             _ => false,
         }
     }
@@ -198,13 +238,20 @@ impl Infer<'_> {
     /// Variables of a predicate hold what its columns hold.
     fn bind<'r>(&self, functor: &'r Functor, judge: &mut Judge<'r, '_>) {
         let columns = self.columns_of(functor);
-        for (arg, types) in functor.args.iter().filter_map(Arg::as_expr).zip(columns) {
+        let relation = functor.name.written.as_str();
+        let at = self.symbols.position(&functor.name.resolved);
+        let args = functor.args.iter().filter_map(Arg::as_expr).zip(columns);
+        for (column, (arg, types)) in args.enumerate() {
             judge.bind(arg, types);
+            if let Some(name) = arg.as_var() {
+                let place = Place { relation, at, column, span: arg.span };
+                judge.places.entry(name).or_insert(place);
+            }
         }
     }
 
     fn aggregate_view<'r>(&self, view: &'r AggView, judge: &mut Judge<'r, '_>) {
-        let mut inside = Judge { found: None, vars: BTreeMap::new() };
+        let mut inside = Judge::default();
         self.bind(&view.of, &mut inside);
         for expr in &view.group {
             if let Some(name) = expr.as_var()
@@ -244,9 +291,26 @@ impl Infer<'_> {
 
 impl<'r> Judge<'r, '_> {
     fn report(&mut self, diagnostic: impl FnOnce() -> Diagnostic) {
-        if let Some(found) = &mut self.found {
+        if let Some((found, _)) = &mut self.found {
             found.push(diagnostic());
         }
+    }
+
+    /// Reports a finding about operands, with the places where variables among them come from.
+    fn report_of<'e>(
+        &mut self,
+        operands: impl IntoIterator<Item = (&'e Expr, TypeSet)>,
+        diagnostic: impl FnOnce() -> Diagnostic,
+    ) {
+        let Some((found, origins)) = &mut self.found else { return };
+        let mut explained = diagnostic();
+        for (operand, types) in operands {
+            let place = operand.as_var().and_then(|name| self.places.get(name));
+            if let Some(place) = place {
+                explained = origins.explain(explained, *place, types);
+            }
+        }
+        found.push(explained);
     }
 
     fn bind(&mut self, pattern: &'r Expr, types: TypeSet) {
@@ -347,13 +411,14 @@ impl<'r> Judge<'r, '_> {
             ExprKind::Var(_) | ExprKind::Fresh => {}
             ExprKind::List(_) | ExprKind::ListPattern(..) => {
                 if !types.is_empty() && !types.meets(TypeSet::SEQUENCE) {
-                    self.never(arg.span, TypeSet::LIST, types, functor, column);
+                    self.never(arg.span, TypeSet::LIST, types, functor, column, None);
                 }
             }
             _ => {
                 let given = self.expr(arg);
                 if !given.is_empty() && !types.is_empty() && meet(given, types).is_empty() {
-                    self.never(arg.span, given, types, functor, column);
+                    let address = address_help(arg, types);
+                    self.never(arg.span, given, types, functor, column, address);
                 }
             }
         }
@@ -366,16 +431,16 @@ impl<'r> Judge<'r, '_> {
         types: TypeSet,
         functor: &Functor,
         column: usize,
+        address: Option<String>,
     ) {
         let text = format!(
             "column {} of `{}` holds {types}, which never equals {given}",
             column + 1,
             functor.name.written
         );
-        self.report(|| {
-            Diagnostic::warning("never-equal", span, text)
-                .help("no row will be found; compare with a value of the column's type")
-        });
+        let help = "no row will be found; compare with a value of the column's type";
+        let help = address.unwrap_or_else(|| help.to_owned());
+        self.report(|| Diagnostic::warning("never-equal", span, text).help(help));
     }
 
     fn condition(&mut self, condition: &'r Expr) {
@@ -404,7 +469,8 @@ impl<'r> Judge<'r, '_> {
             ExprKind::Unary(op, operand) => {
                 let types = self.expr(operand);
                 let unary = unary(*op);
-                self.judged(expr.span, unary.symbol(), &[types], || unary.result_type(types))
+                let operands = [(&**operand, types)];
+                self.judged(expr.span, unary.symbol(), &operands, || unary.result_type(types))
             }
             ExprKind::Binary(op, left, right) => self.binary(expr.span, *op, left, right),
             ExprKind::In(value, range) => {
@@ -436,20 +502,27 @@ impl<'r> Judge<'r, '_> {
                 TypeSet::MATRIX
             }
             ExprKind::VectorIndex(vector, index) => {
-                let types = [self.expr(vector), self.expr(index)];
-                self.built_in(expr.span, "getVectorOffset", "[]", &types)
+                let operands = [(&**vector, self.expr(vector)), (&**index, self.expr(index))];
+                self.built_in(expr.span, "getVectorOffset", "[]", &operands)
             }
             ExprKind::MatrixIndex(matrix, row, column) => {
-                let types = [self.expr(matrix), self.expr(row), self.expr(column)];
-                self.built_in(expr.span, "getMatrixOffset", "{}", &types)
+                let operands =
+                    [matrix, row, column].map(|operand| (&**operand, self.expr(operand)));
+                self.built_in(expr.span, "getMatrixOffset", "{}", &operands)
             }
         }
     }
 
-    fn built_in(&mut self, span: Span, function: &str, symbol: &str, types: &[TypeSet]) -> TypeSet {
-        use tidemill_relation::function::FunctionId;
+    fn built_in(
+        &mut self,
+        span: Span,
+        function: &str,
+        symbol: &str,
+        operands: &[(&Expr, TypeSet)],
+    ) -> TypeSet {
         let Some(function) = FunctionId::from_name(function) else { return TypeSet::ANY };
-        self.judged(span, symbol, types, || function.result_type(types).ok())
+        let types: Vec<TypeSet> = operands.iter().map(|(_, types)| *types).collect();
+        self.judged(span, symbol, operands, || function.result_type(&types).ok())
     }
 
     fn binary(&mut self, span: Span, op: BinaryOp, left: &'r Expr, right: &'r Expr) -> TypeSet {
@@ -467,12 +540,16 @@ impl<'r> Judge<'r, '_> {
             && !seconds(a, b)
         {
             let text = format!("{a} never equals {b}");
-            self.report(|| {
-                Diagnostic::warning("never-equal", span, text)
-                    .help("convert one of the two, or leave the comparison out")
+            let help = address_help(left, b).or_else(|| address_help(right, a));
+            let help = help.unwrap_or_else(|| {
+                "convert one of the two, or leave the comparison out".to_owned()
+            });
+            self.report_of([(left, a), (right, b)], || {
+                Diagnostic::warning("never-equal", span, text).help(help)
             });
         }
-        self.judged(span, binary.symbol(), &[a, b], || binary.result_type(a, b))
+        let operands = [(left, a), (right, b)];
+        self.judged(span, binary.symbol(), &operands, || binary.result_type(a, b))
     }
 
     /// The result of an operator, or an error if it can never apply.
@@ -480,16 +557,16 @@ impl<'r> Judge<'r, '_> {
         &mut self,
         span: Span,
         symbol: &str,
-        operands: &[TypeSet],
+        operands: &[(&Expr, TypeSet)],
         result: impl FnOnce() -> Option<TypeSet>,
     ) -> TypeSet {
-        if operands.iter().any(|types| types.is_empty()) {
+        if operands.iter().any(|(_, types)| types.is_empty()) {
             return TypeSet::NONE;
         }
         result().unwrap_or_else(|| {
-            let given: Vec<String> = operands.iter().map(TypeSet::to_string).collect();
+            let given: Vec<String> = operands.iter().map(|(_, types)| types.to_string()).collect();
             let text = format!("`{symbol}` cannot apply to {}", given.join(" and "));
-            self.report(|| {
+            self.report_of(operands.iter().copied(), || {
                 Diagnostic::error("type", span, text)
                     .help("`tidemill functions` lists what each operator takes")
             });
@@ -509,20 +586,56 @@ impl<'r> Judge<'r, '_> {
             return TypeSet::NONE;
         }
         match function.result_type(types) {
-            Ok(result) => result,
+            Ok(result) => {
+                if let Some(reason) = always_fails(function, arguments) {
+                    let text = format!("this call has no result: {reason}");
+                    self.report(|| {
+                        Diagnostic::warning("no-result", call.span, text)
+                            .help("what is derived by it is dropped, each time")
+                    });
+                }
+                result
+            }
             Err(Misuse::Arity { .. }) => TypeSet::ANY,
             Err(Misuse::Argument { index, expected }) => {
                 let span = arguments.get(index).map_or(call.span, |argument| argument.span);
                 let given = types.get(index).copied().unwrap_or_default();
                 let text = format!("`{}` takes {expected} here, not {given}", name.text);
-                self.report(|| {
-                    Diagnostic::error("type", span, text)
-                        .help(format!("it is {}", function.function()))
-                });
+                let declared = function.function();
+                let help = match declared.instead(types) {
+                    Some(other) => format!("it is {declared}; {other} takes {given}"),
+                    None => format!("it is {declared}"),
+                };
+                let operand = arguments.get(index).map(|argument| (argument, given));
+                self.report_of(operand, || Diagnostic::error("type", span, text).help(help));
                 TypeSet::ANY
             }
         }
     }
+}
+
+/// Why a call of literals fails, if it does so whatever happens.
+fn always_fails(function: FunctionId, arguments: &[Expr]) -> Option<String> {
+    let literals = arguments.iter().map(|argument| match &argument.kind {
+        ExprKind::Literal(literal) => Some(translate::literal_value(literal)),
+        _ => None,
+    });
+    let literals: Vec<_> = literals.collect::<Option<_>>()?;
+    let result = function.constant(&literals)?;
+    result.err().map(|reason| reason.to_string())
+}
+
+/// What to write for a text that is an address, beside something that is bytes.
+fn address_help(text: &Expr, beside: TypeSet) -> Option<String> {
+    let ExprKind::Literal(Literal::Str(text)) = &text.kind else { return None };
+    let is_mac = || text.split([':', '-']).filter(|group| group.len() == 2).count() == 6;
+    let function = match text.parse::<std::net::IpAddr>() {
+        Ok(_) => "f_ip",
+        Err(_) if is_mac() => "f_mac",
+        Err(_) => return None,
+    };
+    let help = format!("an address is bytes: write {function}(\"{text}\")");
+    beside.contains(Type::Bytes).then_some(help)
 }
 
 /// Whether an interval is compared with a number of seconds.

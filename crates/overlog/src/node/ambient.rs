@@ -1,10 +1,11 @@
 //! What rules can know of the node they run on.
 
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 use tidemill_relation::expr::{Ambient, Param};
 use tidemill_relation::function;
-use tidemill_relation::{Id, OwnedValue, Value};
+use tidemill_relation::{Id, Messages, OwnedValue, Value};
 use tidemill_stdx::rng::Rng;
 
 use super::limit::Interrupt;
@@ -32,11 +33,16 @@ pub(super) struct NodeAmbient {
     id: Id,
     index: i64,
     count: i64,
+    messages: Option<Arc<dyn Messages>>,
     pub(super) interrupt: Interrupt,
 }
 
 impl NodeAmbient {
-    pub(super) fn new(identity: &Identity, seed: u64) -> NodeAmbient {
+    pub(super) fn new(
+        identity: &Identity,
+        seed: u64,
+        messages: Option<Arc<dyn Messages>>,
+    ) -> NodeAmbient {
         NodeAmbient {
             now_ns: Cell::new(0),
             random: RefCell::new(Rng::new(seed)),
@@ -45,6 +51,7 @@ impl NodeAmbient {
             id: node_id(&identity.address),
             index: i64::from(identity.index),
             count: i64::from(identity.count),
+            messages,
             interrupt: Interrupt::default(),
         }
     }
@@ -63,6 +70,10 @@ pub fn node_id(address: &str) -> Id {
 impl Ambient for NodeAmbient {
     fn is_interrupted(&self) -> bool {
         self.interrupt.is_set()
+    }
+
+    fn messages(&self) -> Option<&dyn Messages> {
+        self.messages.as_deref()
     }
 
     fn now_ns(&self) -> i64 {

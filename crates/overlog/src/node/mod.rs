@@ -130,6 +130,11 @@ impl Program {
         &self.post
     }
 
+    /// The operators of its stages, and the message types that its rules know.
+    pub fn operators(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.compiled.plan
@@ -235,7 +240,7 @@ impl Node {
         let mut views = Views::new(plan, secret);
         program.observed.iter().for_each(|&relation| views.observe(relation));
         let mut node = Node {
-            ambient: NodeAmbient::new(&identity, seed),
+            ambient: NodeAmbient::new(&identity, seed, program.registry.messages().cloned()),
             identity,
             scratch: Bump::new(),
             database: Database::new(plan, secret),

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 
 use tidemill_relation::plan::Action;
 use tidemill_relation::{SeqBuilder, Value};
@@ -15,7 +16,7 @@ use super::turn::{Derived, Origin};
 use super::watch::{Observer, Stage};
 use super::{Node, Program};
 use crate::program::StageUse;
-use crate::stage::{Failure, Input, Next, Operator, Phase, Rows, output_columns};
+use crate::stage::{Declaration, Failure, Input, Next, Operator, Phase, Rows, output_columns};
 
 /// Rows that one turn takes from one input.
 pub const ROWS_PER_TURN_MAX: usize = 1024;
@@ -30,7 +31,7 @@ pub const INPUTS_AT_WORK_MAX: usize = 256;
 #[derive(Default)]
 pub(super) struct Staging {
     /// One per stage of the program; `None` where the registry does not know the operator.
-    operators: Vec<Option<Box<dyn Operator>>>,
+    operators: Vec<Option<(Arc<Declaration>, Box<dyn Operator>)>>,
     /// Inputs with rows left; one event waits for each, in the same order.
     waiting: VecDeque<Work>,
     /// Those of the running turn.
@@ -49,7 +50,10 @@ struct Work {
 impl Staging {
     pub(super) fn new(program: &Program) -> Staging {
         let stages = &program.compiled.stages;
-        let operator = |stage: &StageUse| program.registry.construct(&stage.operator);
+        let operator = |stage: &StageUse| {
+            let name = &stage.operator;
+            program.registry.find(name).zip(program.registry.construct(name))
+        };
         Staging {
             operators: stages.iter().map(operator).collect(),
             reported: vec![false; stages.len()],
@@ -103,14 +107,13 @@ impl Node {
         stage: usize,
         columns: &[Value<'_>],
     ) -> Result<Box<dyn Rows>, Failure> {
-        let StageUse { operator: name, input, .. } = &self.program.compiled.stages[stage];
+        let input = &self.program.compiled.stages[stage].input;
         let location = self.program.plan().relation(*input).location as usize;
         let columns: Vec<Value<'_>> = (columns.iter().enumerate())
             .filter_map(|(index, column)| (index != location).then_some(*column))
             .collect();
-        let operator = self.staging.operators[stage].as_mut();
-        let known = operator.zip(self.program.registry.find(name));
-        let (operator, declaration) =
+        let known = self.staging.operators[stage].as_mut();
+        let (declaration, operator) =
             known.ok_or_else(|| Failure::Operator("there is no such operator".to_owned()))?;
         declaration.check(&columns)?;
         if self.staging.waiting.len() + self.staging.begun.len() >= INPUTS_AT_WORK_MAX {

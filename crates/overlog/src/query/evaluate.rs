@@ -19,13 +19,14 @@ use tidemill_relation::expr::{Ambient, EvalError, Param, Scope};
 use tidemill_relation::plan::{HeadColumn, Output, Plan, RelationId, RuleId, ViewKind, ViewRule};
 use tidemill_relation::strand::{Reading, Rest, Sink, run_on};
 use tidemill_relation::table::{Key, RowId, Table, TableSpec};
-use tidemill_relation::{OwnedValue, Seq, TupleBuf, Value};
+use tidemill_relation::{Messages, OwnedValue, Seq, TupleBuf, Value};
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::region::Bump;
 
 use super::question::{HEAD, Question, is_visible};
 use super::sorting::Sorting;
 use crate::node::{Identity, Node, node_id};
+use crate::stage::Registry;
 
 /// What one query may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -149,6 +150,7 @@ pub(super) struct Evaluation {
     limits: Limits,
     name: String,
     identity: Identity,
+    operators: Arc<Registry>,
     plan: Arc<Plan>,
     database: Database,
     scratch: Bump,
@@ -177,7 +179,8 @@ impl Evaluation {
     /// Understands a query; or says what is wrong with it.
     pub(super) fn new(node: &Node, text: &str, limits: Limits) -> Result<Evaluation, Failure> {
         let theirs = node.program().plan();
-        let (name, plan, sources) = match Question::read(theirs, text)? {
+        let (name, plan, sources) = match Question::read(theirs, node.program().operators(), text)?
+        {
             Question::Table { name, relation } => (name, Plan::default(), vec![(relation, None)]),
             Question::Rule { name, plan } => {
                 let sources = sources(theirs, &plan)?;
@@ -193,6 +196,7 @@ impl Evaluation {
             limits,
             name,
             identity: node.identity().clone(),
+            operators: node.program().operators().clone(),
             database: Database::new(&plan, *node.database().secret()),
             plan: Arc::new(plan),
             scratch: Bump::new(),
@@ -338,7 +342,7 @@ impl Evaluation {
     ) -> Result<bool, Failure> {
         self.database.prepare(&rule.scan);
         let mut found = Found::default();
-        let here = Here { identity: &self.identity };
+        let here = Here { identity: &self.identity, operators: &self.operators };
         let scope = Scope { scratch: &self.scratch, ambient: &here };
         let reading = Reading::present(&self.database);
         let done = run_on(&rule.scan, reading, scope, &mut found, (rest, steps));
@@ -368,7 +372,7 @@ impl Evaluation {
         let plan = self.plan.clone();
         let Some(rule) = rule(&plan, number) else { return Ok(()) };
         let until = u64::from(group).saturating_add(steps).min(self.groups.len().into()) as u32;
-        let here = Here { identity: &self.identity };
+        let here = Here { identity: &self.identity, operators: &self.operators };
         let scope = Scope { scratch: &self.scratch, ambient: &here };
         let head = self.database.table_mut(rule.head);
         for group in (group..until).map(RowId) {
@@ -513,9 +517,14 @@ impl Sink for Found {
 /// What a query knows of the node.
 struct Here<'n> {
     identity: &'n Identity,
+    operators: &'n Registry,
 }
 
 impl Ambient for Here<'_> {
+    fn messages(&self) -> Option<&dyn Messages> {
+        self.operators.messages().map(Arc::as_ref)
+    }
+
     /// Functions that would ask are refused before.
     fn now_ns(&self) -> i64 {
         0

@@ -4,6 +4,8 @@
 //! The rule is compiled as a view of a small program whose tables are declared like the node's.
 //! So a query means what a rule means, and nothing of it can touch the node.
 
+use std::sync::Arc;
+
 use tidemill_diag::{Diagnostic, FileId, Sources, Span, has_errors, nearest};
 use tidemill_relation::expr::Param;
 use tidemill_relation::plan::{Plan, Relation, RelationId};
@@ -13,9 +15,10 @@ use crate::ast::{
     Arg, Assign, BinaryOp, Expr, ExprKind, Functor, Keys, Materialize, Name, Program, Rule,
     Statement, Term, Variable,
 };
-use crate::compile::compile;
+use crate::compile::{self, compile};
 use crate::parse::parse_text;
 use crate::pre::{MemoryFiles, Options};
+use crate::stage::Registry;
 
 /// The head of the small program; no program can write such a name.
 pub(super) const HEAD: &str = "query!answer";
@@ -35,10 +38,14 @@ pub(super) enum Question {
 impl Question {
     /// What `text` asks a node that runs `plan`; or what is wrong with it, as lines that name its
     /// places.
-    pub(super) fn read(plan: &Plan, text: &str) -> Result<Question, String> {
+    pub(super) fn read(
+        plan: &Plan,
+        operators: &Arc<Registry>,
+        text: &str,
+    ) -> Result<Question, String> {
         let text = text.trim();
         if text.contains(":-") {
-            return read_rule(plan, text);
+            return read_rule(plan, operators, text);
         }
         let name = text.trim_end_matches('.').trim_end().trim_start_matches("::");
         table(plan, name)?;
@@ -47,7 +54,7 @@ impl Question {
     }
 }
 
-fn read_rule(plan: &Plan, text: &str) -> Result<Question, String> {
+fn read_rule(plan: &Plan, operators: &Arc<Registry>, text: &str) -> Result<Question, String> {
     let mut sources = Sources::new();
     let text = if text.ends_with('.') { text.to_owned() } else { format!("{text}.") };
     let render = |sources: &Sources, found: &[Diagnostic]| -> String {
@@ -60,7 +67,8 @@ fn read_rule(plan: &Plan, text: &str) -> Result<Question, String> {
         return Err(render(&sources, &found));
     }
     let (small, name) = small_program(plan, tree).map_err(|found| render(&sources, &[found]))?;
-    let (compiled, found) = compile(&small, &sources, &Default::default());
+    let options = compile::Options { operators: operators.clone(), ..Default::default() };
+    let (compiled, found) = compile(&small, &sources, &options);
     let Some(compiled) = compiled.filter(|_| !has_errors(&found)) else {
         return Err(render(&sources, &found));
     };

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use tidemill_diag::Span;
 use tidemill_relation::{TypeSet, Value};
 
 use super::Failure;
@@ -14,10 +15,14 @@ pub struct Declaration {
     pub name: Cow<'static, str>,
     /// Other names for it.
     pub aliases: Vec<Cow<'static, str>>,
+    /// Whether events have columns before those of the operator.
+    pub leading: Leading,
     /// The columns of the input event, the location not among them.
     pub inputs: Vec<Column>,
     /// The columns of the output event, the location not among them.
     pub outputs: Columns,
+    /// Where else it is declared, if somewhere in the sources of the program.
+    pub source: Option<Span>,
     /// What it does, in a sentence or two.
     pub doc: Cow<'static, str>,
     /// Inputs, and what they yield.
@@ -31,6 +36,18 @@ pub struct Column {
     pub name: Cow<'static, str>,
     /// What it may hold.
     pub types: TypeSet,
+    /// Where it is declared, if somewhere in the sources of the program.
+    pub source: Option<Span>,
+}
+
+/// Whether the events of an operator have columns before those that it reads and yields.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Leading {
+    /// They have not.
+    #[default]
+    None,
+    /// Any number, which each output has from its input.
+    Kept,
 }
 
 /// The columns that an operator yields.
@@ -58,8 +75,10 @@ impl Declaration {
         Declaration {
             name: name.into(),
             aliases: Vec::new(),
+            leading: Leading::None,
             inputs: Vec::new(),
             outputs: Columns::Fixed(Vec::new()),
+            source: None,
             doc: Cow::Borrowed(""),
             examples: Vec::new(),
         }
@@ -75,8 +94,14 @@ impl Declaration {
     /// Adds a column to the input.
     #[must_use]
     pub fn reads(mut self, name: impl Into<Cow<'static, str>>, types: TypeSet) -> Declaration {
-        self.inputs.push(Column { name: name.into(), types });
+        self.inputs.push(Column { name: name.into(), types, source: None });
         self
+    }
+
+    /// Lets inputs begin with columns of any number and type, which outputs then begin with.
+    #[must_use]
+    pub fn keeps_leading(self) -> Declaration {
+        Declaration { leading: Leading::Kept, ..self }
     }
 
     /// Adds a column to the output.
@@ -86,7 +111,7 @@ impl Declaration {
             Columns::Fixed(columns) => columns,
             Columns::Any => Vec::new(),
         };
-        columns.push(Column { name: name.into(), types });
+        columns.push(Column { name: name.into(), types, source: None });
         self.outputs = Columns::Fixed(columns);
         self
     }
@@ -115,12 +140,12 @@ impl Declaration {
         std::iter::once(&self.name).chain(&self.aliases).map(|name| &**name)
     }
 
-    /// Columns of the input event, with the location.
+    /// The fewest columns of the input event, with the location; without leading ones the most, too.
     pub fn input_arity(&self) -> usize {
         self.inputs.len() + 1
     }
 
-    /// Columns of the output event, with the location; `None`: any number.
+    /// The fewest columns of the output event, likewise; `None`: any number.
     pub fn output_arity(&self) -> Option<usize> {
         match &self.outputs {
             Columns::Fixed(columns) => Some(columns.len() + 1),
@@ -128,12 +153,21 @@ impl Declaration {
         }
     }
 
-    /// What an output event of `arity` columns, the location in column `location`, may hold.
-    pub fn output_types(&self, location: usize, arity: usize) -> Vec<TypeSet> {
-        let mut types = match &self.outputs {
-            Columns::Fixed(columns) => columns.iter().map(|column| column.types).collect(),
-            Columns::Any => vec![TypeSet::ANY; arity.saturating_sub(1)],
-        };
+    /// How many leading columns an event of `arity` columns has, `least` being the fewest of it;
+    /// `None` if such an event does not fit.
+    pub fn leading_of(&self, arity: usize, least: usize) -> Option<usize> {
+        let leading = arity.checked_sub(least)?;
+        (leading == 0 || self.leading == Leading::Kept).then_some(leading)
+    }
+
+    /// What an output event of `arity` columns, the location in column `location`, may hold, if
+    /// its leading columns hold `leading`.
+    pub fn output_types(&self, leading: &[TypeSet], location: usize, arity: usize) -> Vec<TypeSet> {
+        let mut types = leading.to_vec();
+        match &self.outputs {
+            Columns::Fixed(columns) => types.extend(columns.iter().map(|column| column.types)),
+            Columns::Any => types.resize(arity.saturating_sub(1), TypeSet::ANY),
+        }
         types.insert(location.min(types.len()), TypeSet::TEXT);
         types.resize(arity, TypeSet::NONE);
         types
@@ -144,10 +178,10 @@ impl Declaration {
     /// # Errors
     /// The first thing that is not.
     pub fn check(&self, columns: &[Value<'_>]) -> Result<(), Failure> {
-        if columns.len() != self.inputs.len() {
+        let Some(leading) = self.leading_of(columns.len(), self.inputs.len()) else {
             return Err(Failure::Arity { expected: self.inputs.len(), given: columns.len() });
-        }
-        for (column, value) in self.inputs.iter().zip(columns) {
+        };
+        for (column, value) in self.inputs.iter().zip(&columns[leading..]) {
             if !column.types.contains(value.type_of()) {
                 return Err(Failure::Type {
                     column: column.name.to_string(),
@@ -164,8 +198,11 @@ impl Declaration {
 impl fmt::Display for Declaration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |f: &mut fmt::Formatter<'_>, columns: &[Column]| {
-            f.write_str("(location")?;
-            for Column { name, types } in columns {
+            f.write_str(match self.leading {
+                Leading::None => "(location",
+                Leading::Kept => "(location, ...",
+            })?;
+            for Column { name, types, .. } in columns {
                 write!(f, ", {name}: {types}")?;
             }
             f.write_str(")")

@@ -46,6 +46,7 @@
 mod csv;
 mod declared;
 mod failure;
+mod family;
 mod files;
 mod records;
 mod registry;
@@ -55,8 +56,9 @@ mod tokenizer;
 
 use tidemill_relation::{OwnedValue, Seq, SeqBuilder, Value};
 
-pub use declared::{Column, Columns, Declaration, Example};
+pub use declared::{Column, Columns, Declaration, Example, Leading};
 pub use failure::Failure;
+pub use family::{Family, Missing};
 pub use files::{DataFiles, Folder, Memory};
 pub use registry::{Context, NameTaken, Registry};
 

@@ -5,15 +5,18 @@ use std::fmt;
 use std::sync::Arc;
 
 use tidemill_diag::nearest;
+use tidemill_relation::Messages;
 
 use super::files::{DataFiles, Folder};
-use super::{Declaration, Operator, csv, tokenizer};
+use super::{Declaration, Family, Missing, Operator, csv, tokenizer};
 
 /// Operators by name: the built-in ones, and those that have been added.
 #[derive(Clone)]
 pub struct Registry {
     entries: Vec<Entry>,
     names: BTreeMap<String, usize>,
+    families: Vec<Arc<dyn Family>>,
+    messages: Option<Arc<dyn Messages>>,
     context: Context,
 }
 
@@ -40,7 +43,13 @@ impl Registry {
     /// The built-in operators, which open files through `files`.
     pub fn new(files: Arc<dyn DataFiles>) -> Registry {
         let context = Context { files };
-        let mut registry = Registry { entries: Vec::new(), names: BTreeMap::new(), context };
+        let mut registry = Registry {
+            entries: Vec::new(),
+            names: BTreeMap::new(),
+            families: Vec::new(),
+            messages: None,
+            context,
+        };
         registry.enter(tokenizer::declaration(), Arc::new(tokenizer::operator));
         registry.enter(csv::tuple_declaration(), Arc::new(csv::tuple_operator));
         registry.enter(csv::plain_declaration(), Arc::new(csv::plain_operator));
@@ -69,14 +78,51 @@ impl Registry {
         self.entries.push(Entry { declaration: Arc::new(declaration), construct });
     }
 
+    /// Adds operators that are made for the names that programs use, in place of those of the
+    /// same prefix.
+    pub fn add_family(&mut self, family: Arc<dyn Family>) {
+        self.families.retain(|one| one.prefix() != family.prefix());
+        self.families.push(family);
+    }
+
+    /// Sets the message types that `f_decode` and `f_encode` know.
+    pub fn set_messages(&mut self, messages: Arc<dyn Messages>) {
+        self.messages = Some(messages);
+    }
+
+    /// The message types that `f_decode` and `f_encode` know.
+    pub fn messages(&self) -> Option<&Arc<dyn Messages>> {
+        self.messages.as_ref()
+    }
+
+    /// The counters of all families, as [`Family::counters`] shows them.
+    pub fn counters(&self, show: &mut dyn FnMut(&str, &str, u64)) {
+        self.families.iter().for_each(|family| family.counters(show));
+    }
+
+    fn family(&self, name: &str) -> Option<&Arc<dyn Family>> {
+        self.families.iter().find(|family| name.starts_with(family.prefix()))
+    }
+
     /// The declaration of an operator, by one of its names.
-    pub fn find(&self, name: &str) -> Option<&Arc<Declaration>> {
-        self.names.get(name).map(|&index| &self.entries[index].declaration)
+    pub fn find(&self, name: &str) -> Option<Arc<Declaration>> {
+        match self.names.get(name) {
+            Some(&index) => Some(self.entries[index].declaration.clone()),
+            None => self.family(name)?.declaration(name).ok().map(Arc::new),
+        }
+    }
+
+    /// Why there is no operator of a name that belongs to a family.
+    pub fn missing(&self, name: &str) -> Option<Missing> {
+        self.family(name)?.declaration(name).err()
     }
 
     /// A new instance of an operator.
     pub fn construct(&self, name: &str) -> Option<Box<dyn Operator>> {
-        self.names.get(name).map(|&index| (self.entries[index].construct)(&self.context))
+        match self.names.get(name) {
+            Some(&index) => Some((self.entries[index].construct)(&self.context)),
+            None => self.family(name)?.construct(name),
+        }
     }
 
     /// All declarations, in the order in which they were added.

@@ -194,6 +194,53 @@ fn locations_stand_where_the_output_has_them() {
     assert!(output_columns(row.as_seq(), "n0:1", 0, 3).is_none());
 }
 
+/// Operators of any name that begins with `twice:`.
+struct Twice;
+
+impl Family for Twice {
+    fn prefix(&self) -> &str {
+        "twice:"
+    }
+
+    fn declaration(&self, name: &str) -> Result<Declaration, Missing> {
+        match name {
+            "twice:number" => Ok(Declaration::new("twice:number")
+                .keeps_leading()
+                .reads("number", TypeSet::INT)
+                .yields("one", TypeSet::INT)
+                .yields("two", TypeSet::INT)),
+            _ => Err(Missing { message: format!("no {name}"), help: "twice:number".to_owned() }),
+        }
+    }
+
+    fn construct(&self, _: &str) -> Option<Box<dyn Operator>> {
+        None
+    }
+}
+
+#[test]
+fn families_have_operators_for_names() {
+    let mut registry = Registry::default();
+    registry.add_family(Arc::new(Twice));
+    let found = registry.find("twice:number").expect("an operator");
+    let signature = "twice:number(location, ..., number: int64) -> (location, ..., one: int64, \
+                     two: int64)";
+    assert_eq!(found.to_string(), signature);
+    assert!(registry.find("twice:text").is_none() && registry.missing("CSV").is_none());
+    assert_eq!(registry.missing("twice:text").expect("a reason").message, "no twice:text");
+
+    // Leading columns are whatever is left, and stand in outputs as they came.
+    assert_eq!([1, 2, 4].map(|arity| found.leading_of(arity, 2)), [None, Some(0), Some(2)]);
+    let (text, int) = (TypeSet::TEXT, TypeSet::INT);
+    assert_eq!(found.output_types(&[TypeSet::BOOL], 0, 4), [text, TypeSet::BOOL, int, int]);
+    assert_eq!(found.output_types(&[TypeSet::BOOL], 2, 4), [TypeSet::BOOL, int, text, int]);
+    assert_eq!(found.check(&[Value::Null, Value::Int(1)]), Ok(()));
+    assert!(matches!(found.check(&[Value::Null]), Err(Failure::Type { .. })));
+    assert!(matches!(found.check(&[]), Err(Failure::Arity { .. })));
+    let plain = registry.find("TOKENIZER").expect("an operator");
+    assert_eq!([2, 3, 4].map(|arity| plain.leading_of(arity, 3)), [None, Some(0), None]);
+}
+
 #[test]
 fn signatures_print() {
     let registry = Registry::default();

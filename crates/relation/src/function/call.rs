@@ -49,6 +49,17 @@ impl<'v, 'a> Call<'v, 'a> {
         self.value(index).as_str().ok_or_else(|| self.unexpected(index))
     }
 
+    /// Argument `index`, bytes.
+    pub fn bytes(&self, index: usize) -> Result<&'a [u8], EvalError> {
+        self.value(index).as_bytes().ok_or_else(|| self.unexpected(index))
+    }
+
+    /// Argument `index`, an integer from 0 on.
+    pub fn count(&self, index: usize) -> Result<usize, EvalError> {
+        let given = self.int(index)?;
+        usize::try_from(given).map_err(|_| self.fail(format!("{given} is negative")))
+    }
+
     /// Argument `index`, an integer.
     pub fn int(&self, index: usize) -> Result<i64, EvalError> {
         self.value(index).as_int().ok_or_else(|| self.unexpected(index))
@@ -71,6 +82,22 @@ impl<'v, 'a> Call<'v, 'a> {
             Ok(element) if element < length => Ok(element),
             _ => Err(self.fail(format!("no element {given} among {length}"))),
         }
+    }
+
+    /// Argument `index` in text form, cut where it is long: for errors.
+    pub fn shown(&self, index: usize) -> String {
+        const CHARACTERS_MAX: usize = 64;
+        let value = self.value(index);
+        // Texts and bytes are cut before they are printed: they may be very long.
+        let start = match value {
+            Value::Str(text) => {
+                let end = text.char_indices().nth(CHARACTERS_MAX).map_or(text.len(), |(at, _)| at);
+                Value::Str(&text[..end])
+            }
+            Value::Bytes(bytes) => Value::Bytes(&bytes[..bytes.len().min(CHARACTERS_MAX)]),
+            other => other,
+        };
+        start.to_string()
     }
 
     /// The error that an argument is wrong for this reason.

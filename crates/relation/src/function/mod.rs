@@ -8,17 +8,24 @@
 //!
 //! Programs write `f_` before the name; here names stand without it.
 
+mod addresses;
+mod bytes;
 mod call;
 mod digest;
+mod documents;
 mod encode;
 mod lists;
 mod matrices;
 mod numbers;
+#[cfg(test)]
+mod oracles;
 mod pattern;
+mod schemas;
 mod system;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod times;
 
 use std::fmt;
 
@@ -26,7 +33,11 @@ pub use call::Call;
 pub use digest::{id_of, id_of_bytes};
 pub(crate) use lists::distinct_sorted;
 
-use crate::expr::{EvalError, Scope};
+use tidemill_stdx::region::Bump;
+
+use crate::expr::{Ambient, EvalError, Param, Scope};
+use crate::flat::OwnedValue;
+use crate::limits;
 use crate::types::TypeSet;
 use crate::value::Value;
 
@@ -45,6 +56,8 @@ pub struct Function {
     pub doc: &'static str,
     /// Calls, and what they give, in text form.
     pub examples: &'static [(&'static str, &'static str)],
+    /// Functions, without `f_`, that do much the same with values of other types.
+    pub see: &'static [&'static str],
     /// The types of the result for arguments of these types, where that says more than `result`.
     narrow: Option<fn(&[TypeSet]) -> TypeSet>,
     body: Body,
@@ -77,6 +90,8 @@ pub enum Occurs {
 pub enum Purity {
     /// It does.
     Pure,
+    /// It depends on the schemas of the program, too, which stay the same.
+    Schemas,
     /// It takes the time or random numbers: a rule that calls it is no view.
     Impure,
 }
@@ -118,6 +133,12 @@ const fn repeated(name: &'static str, types: TypeSet) -> Parameter {
 }
 
 impl Function {
+    /// A function that does much the same and takes arguments of these types.
+    pub fn instead(&self, arguments: &[TypeSet]) -> Option<&'static Function> {
+        let others = self.see.iter().filter_map(|name| FunctionId::from_name(name));
+        others.map(FunctionId::function).find(|other| other.result_type(arguments).is_ok())
+    }
+
     /// A pure function; the rest of the declaration follows by the methods below.
     const fn new(
         name: &'static str,
@@ -126,7 +147,8 @@ impl Function {
         body: Body,
     ) -> Function {
         let purity = Purity::Pure;
-        Function { name, parameters, result, purity, doc: "", examples: &[], narrow: None, body }
+        let (doc, examples, see, narrow) = ("", &[], &[], None);
+        Function { name, parameters, result, purity, doc, examples, see, narrow, body }
     }
 
     const fn doc(self, doc: &'static str) -> Function {
@@ -137,8 +159,16 @@ impl Function {
         Function { examples, ..self }
     }
 
+    const fn see(self, see: &'static [&'static str]) -> Function {
+        Function { see, ..self }
+    }
+
     const fn impure(self) -> Function {
         Function { purity: Purity::Impure, ..self }
+    }
+
+    const fn of_schemas(self) -> Function {
+        Function { purity: Purity::Schemas, ..self }
     }
 
     const fn narrow(self, narrow: fn(&[TypeSet]) -> TypeSet) -> Function {
@@ -218,8 +248,13 @@ pub struct Group {
 pub const CATALOGUE: &[Group] = &[
     Group { name: "numbers", functions: numbers::FUNCTIONS },
     Group { name: "texts", functions: texts::FUNCTIONS },
+    Group { name: "bytes", functions: bytes::FUNCTIONS },
+    Group { name: "addresses", functions: addresses::FUNCTIONS },
     Group { name: "lists", functions: lists::FUNCTIONS },
     Group { name: "vectors and matrices", functions: matrices::FUNCTIONS },
+    Group { name: "JSON", functions: documents::FUNCTIONS },
+    Group { name: "messages", functions: schemas::FUNCTIONS },
+    Group { name: "times as text", functions: times::FUNCTIONS },
     Group { name: "time, chance and identity", functions: system::FUNCTIONS },
 ];
 
@@ -276,7 +311,7 @@ impl FunctionId {
 
     /// False if it takes the time or random numbers.
     pub fn is_pure(self) -> bool {
-        self.function().purity == Purity::Pure
+        self.function().purity != Purity::Impure
     }
 
     /// The types of the result for arguments of these types, or why no such call can be right.
@@ -301,6 +336,41 @@ impl FunctionId {
             return Err(EvalError::Type { what: function.name, given });
         }
         (function.body)(&Call::new(function.name, arguments, scope))
+    }
+}
+
+/// No node: what a function that depends on its arguments alone is called with before a run.
+struct NoNode;
+
+impl Ambient for NoNode {
+    fn now_ns(&self) -> i64 {
+        0
+    }
+
+    fn random(&self) -> u64 {
+        0
+    }
+
+    fn param(&self, _: Param) -> Value<'_> {
+        Value::Null
+    }
+}
+
+impl FunctionId {
+    /// What it gives for these arguments wherever and whenever it is called; `None` if that
+    /// depends on more than the arguments.
+    ///
+    /// # Errors
+    /// Why it gives nothing.
+    pub fn constant(self, arguments: &[Value<'_>]) -> Option<Result<OwnedValue, EvalError>> {
+        if self.function().purity != Purity::Pure {
+            return None;
+        }
+        let scratch = Bump::new();
+        let scope = Scope { scratch: &scratch, ambient: &NoNode };
+        let arguments: Vec<_> =
+            arguments.iter().map(|value| limits::copy_into(*value, &scratch)).collect();
+        Some(self.call(&arguments, scope).map(OwnedValue::new))
     }
 }
 

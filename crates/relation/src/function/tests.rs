@@ -4,9 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::flat::OwnedValue;
-use crate::limits::copy_into;
 use crate::testing::{any_value, read, show};
 use crate::text::parse_tuple;
+use limits::copy_into;
 
 /// Evaluates `f_name(values)`.
 fn evaluate(call: &str) -> String {
@@ -27,8 +27,8 @@ fn call_with(id: FunctionId, arguments: &[OwnedValue]) -> String {
 #[test]
 fn declared_examples_hold() {
     for function in catalogue() {
-        let impure = function.purity == Purity::Impure;
-        assert!(impure || !function.examples.is_empty(), "{function} has no example");
+        let depends = function.purity != Purity::Pure;
+        assert!(depends || !function.examples.is_empty(), "{function} has no example");
         assert!(function.doc.ends_with('.'), "{function} is not described");
         for (call, expected) in function.examples {
             assert!(call.starts_with(&format!("f_{}(", function.name)), "{call}");
@@ -43,7 +43,9 @@ fn every_name_of_the_language_exists_once() {
                  consList inList removeLast last first size car cdr getVectorOffset \
                  setVectorOffset getMatrixOffset setMatrixOffset typeOf empty initSet mod tostr \
                  upper lower strlen substr strcat strreplace strfind contains min max floor ceil \
-                 abs exp ln neg ifelse serialize deserialize union";
+                 abs exp ln neg ifelse serialize deserialize union length slice uintBE uintLE \
+                 hex unhex bytes text ip mac addrText inNet net fromJson toJson field rows \
+                 formatTime parseTime decode encode";
     let mut expected: Vec<&str> = names.split_whitespace().collect();
     let mut found: Vec<&str> = catalogue().iter().map(|function| function.name).collect();
     expected.sort_unstable();
@@ -111,6 +113,113 @@ fn values_and_errors() {
         ("f_deserialize(b\"\")", "error: deserialize: these bytes are no value"),
         ("f_deserialize(b\"\\x08\\x02\\x00\")", "error: deserialize: these bytes are no value"),
         ("f_ifelse(1.5, 1, 2)", "error: ifelse cannot take (double, int64, int64)"),
+        ("f_slice(b\"abc\", -1)", "error: slice: -1 is negative"),
+        ("f_slice(b\"abc\", 1, -1)", "error: slice: -1 is negative"),
+        ("f_slice(b\"abc\", 1, 9223372036854775807)", "b\"bc\""),
+        ("f_slice(\"abc\", 1)", "error: slice cannot take (string, int64)"),
+        ("f_uintBE(b\"abc\", 2, 2)", "error: uintBE: no 2 bytes from 2 on among 3"),
+        (
+            "f_uintBE(b\"abc\", 9223372036854775807, 8)",
+            "error: uintBE: no 8 bytes from 9223372036854775807 on among 3",
+        ),
+        ("f_uintBE(b\"abc\", -1, 1)", "error: uintBE: -1 is negative"),
+        ("f_uintBE(b\"abc\", 0, 0)", "error: uintBE: an integer has 1 to 8 bytes, not 0"),
+        ("f_uintLE(b\"abcdefghi\", 0, 9)", "error: uintLE: an integer has 1 to 8 bytes, not 9"),
+        ("f_uintBE(b\"\\x7f\\xff\\xff\\xff\\xff\\xff\\xff\\xff\", 0, 8)", "9223372036854775807"),
+        (
+            "f_uintBE(b\"\\x80\\x00\\x00\\x00\\x00\\x00\\x00\\x00\", 0, 8)",
+            "error: a result is out of range",
+        ),
+        (
+            "f_uintLE(b\"\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\", 0, 8)",
+            "error: a result is out of range",
+        ),
+        ("f_hex(-1)", "error: hex: -1 is negative"),
+        ("f_hex(0x1I)", "\"0000000000000000000000000000000000000001\""),
+        ("f_unhex(\"abc\")", "error: unhex: a byte has two hex digits"),
+        ("f_unhex(\"ag\")", "error: unhex: not a hex digit"),
+        ("f_unhex(\"ü\")", "error: unhex: not a hex digit"),
+        ("f_text(b\"a\\xff\")", "error: text: no UTF-8 at byte 1"),
+        ("f_bytes()", "b\"\""),
+        ("f_ip(\"10.0.0.256\")", "error: ip: \"10.0.0.256\" is no IP address"),
+        ("f_ip(\"010.0.0.1\")", "error: ip: \"010.0.0.1\" is no IP address"),
+        ("f_ip(\"10.0.0.1:80\")", "error: ip: \"10.0.0.1:80\" is no IP address"),
+        ("f_ip(b\"abc\")", "error: ip: an IP address has 4 or 16 bytes, not 3"),
+        ("f_mac(\"0:1:2:3:4:5\")", "b\"\\x00\\x01\\x02\\x03\\x04\\x05\""),
+        ("f_mac(\"00-01-02-03-04-aF\")", "b\"\\x00\\x01\\x02\\x03\\x04\\xaf\""),
+        ("f_mac(\"00-01:02-03-04-05\")", "error: mac: \"00-01:02-03-04-05\" is no MAC address"),
+        ("f_mac(\"+1:2:3:4:5:6\")", "error: mac: \"+1:2:3:4:5:6\" is no MAC address"),
+        ("f_mac(b\"abc\")", "error: mac: a MAC address has 6 bytes, not 3"),
+        ("f_addrText(b\"abc\")", "error: addrText: an address has 4, 6 or 16 bytes, not 3"),
+        ("f_inNet(\"10.0.0.1\", \"0.0.0.0/0\")", "true"),
+        ("f_inNet(\"10.0.0.1\", \"::/0\")", "false"),
+        ("f_inNet(\"::ffff:10.0.0.1\", \"10.0.0.0/8\")", "false"),
+        ("f_inNet(\"10.0.0.1\", \"10.0.0.1/32\")", "true"),
+        (
+            "f_inNet(\"10.0.0.1\", \"10.0.0.0/33\")",
+            "error: inNet: \"10.0.0.0/33\" is no prefix: the length is from 0 to 32",
+        ),
+        (
+            "f_inNet(\"10.0.0.1\", \"10.0.0.1/8\")",
+            "error: inNet: \"10.0.0.1/8\" is no prefix: bits after its length are set",
+        ),
+        (
+            "f_inNet(\"10.0.0.1\", \"10.0.0.0/+8\")",
+            "error: inNet: \"10.0.0.0/+8\" is no prefix: the length is from 0 to 32",
+        ),
+        (
+            "f_inNet(\"10.0.0.1\", \"10.0.0.0\")",
+            "error: inNet: \"10.0.0.0\" is no prefix: write ADDRESS/LENGTH",
+        ),
+        (
+            "f_inNet(\"10.0.0.1\", \"::1/129\")",
+            "error: inNet: \"::1/129\" is no prefix: the length is from 0 to 128",
+        ),
+        (
+            "f_net(\"fe80::1\", 0)",
+            "b\"\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\"",
+        ),
+        (
+            "f_net(\"10.0.0.1\", 33)",
+            "error: net: a prefix of 10.0.0.1 has a length from 0 to 32, not 33",
+        ),
+        (
+            "f_net(\"10.0.0.1\", -1)",
+            "error: net: a prefix of 10.0.0.1 has a length from 0 to 32, not -1",
+        ),
+        (
+            "f_formatTime(0t, \"%q\")",
+            "error: formatTime: `%q` is none of %Y %m %d %H %M %S %N %j %F %T %s %%",
+        ),
+        ("f_formatTime(0t, \"%\")", "error: formatTime: a `%` at the end"),
+        ("f_formatTime(0, \"%Y\")", "error: formatTime cannot take (int64, string)"),
+        ("f_formatTime(0t, null)", "error: formatTime cannot take (time, null)"),
+        ("f_parseTime(\"today\")", "error: parseTime: \"today\" is no time of RFC 3339"),
+        ("f_decode(\"a.B\", b\"\")", "error: decode: no schema belongs to the program"),
+        ("f_encode(\"a.B\", [])", "error: encode: no schema belongs to the program"),
+        ("f_fromJson(\"\")", "error: fromJson: a value is missing at byte 0"),
+        ("f_fromJson(\"[1,]\")", "error: fromJson: no value at byte 3"),
+        ("f_fromJson(\"[1 2]\")", "error: fromJson: `,` or `]` is missing at byte 3"),
+        ("f_fromJson(\"1 1\")", "error: fromJson: something follows the value at byte 2"),
+        ("f_fromJson(\"{1:2}\")", "error: fromJson: a name in quotes is missing at byte 1"),
+        ("f_fromJson(\"01\")", "error: fromJson: a number begins with 0 at byte 2"),
+        (
+            "f_fromJson(\"9223372036854775808\")",
+            "error: fromJson: a number out of range at byte 19",
+        ),
+        ("f_fromJson(\"-9223372036854775808\")", "-9223372036854775808"),
+        ("f_fromJson(\"1e999\")", "error: fromJson: a number out of range at byte 5"),
+        ("f_fromJson(b\"\\xff\")", "error: fromJson: no UTF-8 at byte 0"),
+        ("f_fromJson(\" {} \")", "{}"),
+        ("f_toJson({})", "\"{}\""),
+        ("f_toJson({[1, 2], [3, 4]})", "\"[[1,2],[3,4]]\""),
+        (
+            "f_toJson([nan, 1t, b\"a\"])",
+            "\"[\\\"nan\\\",\\\"1.000000000t\\\",\\\"b\\\\\\\"a\\\\\\\"\\\"]\"",
+        ),
+        ("f_field({[\"a\", 1], [\"a\", 2]}, \"a\")", "2"),
+        ("f_field([1, [2], [\"a\", 3]], \"a\")", "3"),
+        ("f_rows({[1, 2]})", "[[1, 2]]"),
         (&deep, "error: initList: lists may nest 64 deep"),
     ];
     for (call, expected) in cases {
@@ -172,21 +281,39 @@ fn signatures_print() {
     assert_eq!(FunctionId::from_name("now").unwrap().to_string(), "f_now");
 }
 
+#[test]
+fn other_functions_take_what_one_does_not() {
+    let of = |name: &str| FunctionId::from_name(name).unwrap().function();
+    let instead = |name: &str, types: &[TypeSet]| of(name).instead(types).map(|other| other.name);
+    assert_eq!(instead("strlen", &[TypeSet::BYTES]), Some("length"));
+    assert_eq!(instead("strlen", &[TypeSet::LIST]), Some("size"));
+    assert_eq!(instead("strlen", &[TypeSet::INT]), None);
+    assert_eq!(instead("substr", &[TypeSet::BYTES, TypeSet::INT]), Some("slice"));
+    for function in catalogue() {
+        for name in function.see {
+            let other = FunctionId::from_name(name).expect("a function").function();
+            let arity = function.arity_min();
+            assert_ne!(other.name, function.name);
+            assert!(other.arity_min() <= arity && other.arity_max().is_none_or(|it| it >= arity));
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn every_value_survives_serialization(value in any_value()) {
         let bytes = encode::encode(value.get());
-        let read = encode::decode(&bytes, crate::limits::NESTING_MAX);
+        let read = encode::decode(&bytes, limits::NESTING_MAX);
         prop_assert_eq!(read.map(|read| read.to_string()), Some(value.to_string()));
         for length in 0..bytes.len() {
-            prop_assert!(encode::decode(&bytes[..length], crate::limits::NESTING_MAX).is_none());
+            prop_assert!(encode::decode(&bytes[..length], limits::NESTING_MAX).is_none());
         }
     }
 
     #[test]
     fn hostile_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..32)) {
         if let Some(value) = encode::decode(&bytes, 3) {
-            prop_assert!(!crate::limits::nests_deeper(value.get(), 3));
+            prop_assert!(!limits::nests_deeper(value.get(), 3));
         }
     }
 

@@ -27,7 +27,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
         .examples(&[("f_strcat(\"n\", 1, \":\", 2)", "\"n1:2\"")]),
     Function::new("strlen", &[one("text", TEXT)], INT, strlen)
         .doc("The number of characters.")
-        .examples(&[("f_strlen(\"Mühle\")", "5")]),
+        .examples(&[("f_strlen(\"Mühle\")", "5")])
+        .see(&["length", "size"]),
     Function::new("upper", &[one("text", TEXT)], TEXT, upper)
         .doc("The text in upper case.")
         .examples(&[("f_upper(\"Ring\")", "\"RING\"")]),
@@ -45,7 +46,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
         ("f_substr(\"tidemill\", 4, 3)", "\"mil\""),
         ("f_substr(\"tidemill\", 4)", "\"mill\""),
         ("f_substr(\"tide\", 9, 1)", "\"\""),
-    ]),
+    ])
+    .see(&["slice"]),
     Function::new("strfind", &[one("part", TEXT), one("text", TEXT)], INT, strfind)
         .doc("Where `part` first stands in `text`, or -1.")
         .examples(&[
@@ -89,14 +91,10 @@ fn lower<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
 
 fn substr<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
     let text = call.text(0)?;
-    let not_negative = |index: usize| {
-        let given = call.int(index)?;
-        usize::try_from(given).map_err(|_| call.fail(format!("{given} is negative")))
-    };
-    let from = byte_position(text, not_negative(1)?);
+    let from = byte_position(text, call.count(1)?);
     let rest = &text[from..];
     let length = match call.arguments().get(2) {
-        Some(_) => byte_position(rest, not_negative(2)?),
+        Some(_) => byte_position(rest, call.count(2)?),
         None => rest.len(),
     };
     Ok(Value::Str(&rest[..length]))

@@ -12,19 +12,19 @@ use super::Program;
 
 impl Program {
     pub(super) fn load_components(&mut self, files: Vec<PathBuf>) {
-        self.components.files = files.len() as u32;
-        let mut unreadable = Vec::new();
+        let (mut ids, mut unreadable) = (Vec::new(), Vec::new());
         for path in files {
             let (text, problem) = match read(&path) {
                 Ok(text) => (text, None),
                 Err(problem) => (String::new(), Some(problem)),
             };
             let file = self.sources.add(path.display().to_string(), text);
+            ids.push(file);
             let span = Span { file, start: 0, end: 0 };
             unreadable.extend(problem.map(|text| Diagnostic::error("file-unreadable", span, text)));
         }
         match unreadable.is_empty() {
-            true => self.lower_components(),
+            true => self.lower_components(&ids),
             false => self.diagnostics.extend(unreadable),
         }
     }
@@ -33,20 +33,15 @@ impl Program {
         &mut self,
         texts: impl Iterator<Item = &'t (&'t str, &'t str)>,
     ) {
-        for (name, text) in texts {
-            self.sources.add(*name, *text);
-            self.components.files += 1;
-        }
-        self.lower_components();
+        let ids: Vec<FileId> = texts.map(|(name, text)| self.sources.add(*name, *text)).collect();
+        self.lower_components(&ids);
     }
 
     /// Parses, checks and lowers the files of components, as far as there are no errors.
-    fn lower_components(&mut self) {
-        let files: Vec<FileId> = (0..self.components.files).map(FileId).collect();
-        if files.is_empty() {
-            return;
-        }
-        let (tree, mut found) = parse_files(&files, &self.sources);
+    fn lower_components(&mut self, files: &[FileId]) {
+        let Some(last) = files.last() else { return };
+        self.components.files = last.0 + 1;
+        let (tree, mut found) = parse_files(files, &self.sources);
         if !has_errors(&found) {
             let (checked, more) = check(&tree);
             found.extend(more);

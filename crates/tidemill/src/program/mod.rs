@@ -34,11 +34,12 @@ use tidemill_overlog::program::Compiled;
 use tidemill_overlog::stage::Registry;
 use tidemill_packet::flow;
 use tidemill_packet::graph::Graph;
-use tidemill_wire::proto;
+use tidemill_wire::{Schema, proto};
 
 pub use borders::{PacketBorder, SettingsBorder};
 pub use kind::{FileKind, Kinds};
 
+use crate::borders::schemas::Schemas;
 use crate::packets;
 
 /// What to load and how.
@@ -49,7 +50,7 @@ pub struct LoadOptions {
     /// Where included and imported files are looked for, besides the folder of the file that names
     /// them.
     pub include_dirs: Vec<PathBuf>,
-    /// The operators that `stage` may name; the same must be given to the run.
+    /// The operators that `stage` may name, beside those of schemas.
     pub operators: Arc<Registry>,
     /// Relations whose insertions other nodes may send, beside those that the program exports.
     pub exports: Vec<String>,
@@ -75,7 +76,7 @@ impl LoadOptions {
 pub struct Program {
     /// The texts that spans point into.
     pub sources: Sources,
-    /// What was found in rules, components and packet graphs, errors and warnings.
+    /// What was found, errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
     /// Which kinds of files it has.
     pub kinds: Kinds,
@@ -85,14 +86,16 @@ pub struct Program {
     pub components: Components,
     /// Its packet graph; `None` if it has none, or it has errors.
     pub packets: Option<Graph>,
-    /// Its schemas, with texts and diagnostics of their own.
-    pub schemas: Option<proto::Compiled>,
+    /// Its message types; `None` if it has none, or there are errors in them.
+    pub schema: Option<Schema>,
     /// Where its graph hands packets to its rules.
     pub borders: Vec<PacketBorder>,
     /// How its rules change settings of its apps, if they do.
     pub settings: Option<SettingsBorder>,
     /// Where the apps of its graph are declared.
     apps: Vec<Span>,
+    /// Its message types as rules see them.
+    border: Schemas,
 }
 
 /// The rules of a program.
@@ -102,12 +105,14 @@ pub struct Rules {
     pub tree: ast::Program,
     /// What nodes run; `None` if there are no rules, or errors in them.
     pub program: Option<Compiled>,
+    /// The operators of its stages, those of its schemas among them: for simulations.
+    pub operators: Arc<Registry>,
 }
 
 /// The components of a program.
 #[derive(Debug, Default)]
 pub struct Components {
-    /// How many files they have; they are the first of the sources.
+    /// How many of the sources there are up to their last file.
     pub files: u32,
     /// The tree, as far as it could be read.
     pub tree: tidemill_cl::ast::Program,
@@ -132,7 +137,9 @@ impl Program {
         let of = |kind| -> Vec<PathBuf> {
             files.iter().filter(|file| FileKind::of(file) == Some(kind)).cloned().collect()
         };
-        // Components first: their code names files by number.
+        if program.kinds.has(FileKind::Schemas) {
+            program.take_schemas(proto::load(&of(FileKind::Schemas), &options.include_dirs));
+        }
         program.load_components(of(FileKind::Components));
         files.iter().filter(|file| FileKind::of(file).is_none()).for_each(|file| {
             program.refuse(file);
@@ -142,10 +149,6 @@ impl Program {
         }
         if program.kinds.has(FileKind::Rules) {
             program.load_rules(&of(FileKind::Rules), options);
-        }
-        if program.kinds.has(FileKind::Schemas) {
-            let schemas = proto::load(&of(FileKind::Schemas), &options.include_dirs);
-            program.schemas = Some(schemas);
         }
         program.check_borders();
         program
@@ -171,6 +174,11 @@ impl Program {
         let of = |kind| {
             texts.iter().filter(move |(name, _)| FileKind::of(Path::new(name)) == Some(kind))
         };
+        let schemas: Vec<&str> = of(FileKind::Schemas).map(|(name, _)| *name).collect();
+        if !schemas.is_empty() {
+            let files: proto::Texts = of(FileKind::Schemas).copied().collect();
+            program.take_schemas(proto::compile(&schemas, &files));
+        }
         program.read_components(of(FileKind::Components));
         names.iter().map(Path::new).filter(|name| FileKind::of(name).is_none()).for_each(|name| {
             program.refuse(name);
@@ -183,18 +191,22 @@ impl Program {
         for (name, text) in of(FileKind::Rules) {
             program.read_rules(name, text, options);
         }
-        for (name, text) in of(FileKind::Schemas) {
-            let files: proto::Texts = [(*name, *text)].into_iter().collect();
-            program.schemas = Some(proto::compile(&[name], &files));
-        }
         program.check_borders();
         program
     }
 
     /// Whether something keeps it from running.
     pub fn has_errors(&self) -> bool {
-        let schemas = self.schemas.as_ref().is_some_and(|it| has_errors(&it.diagnostics));
-        schemas || has_errors(&self.diagnostics)
+        has_errors(&self.diagnostics)
+    }
+
+    /// Takes the schemas, whose texts are the first of the sources.
+    fn take_schemas(&mut self, compiled: proto::Compiled) {
+        let proto::Compiled { sources, diagnostics, schema, spans } = compiled;
+        self.sources = sources;
+        self.diagnostics = diagnostics;
+        self.border = Schemas::new(schema.clone(), spans);
+        self.schema = schema;
     }
 
     fn load_packets(&mut self, files: &[PathBuf], options: &LoadOptions) {

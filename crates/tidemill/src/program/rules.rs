@@ -1,12 +1,14 @@
 //! The rules of a program.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tidemill_diag::{Diagnostic, has_errors};
 use tidemill_overlog::ast;
 use tidemill_overlog::exports::no_source;
 use tidemill_overlog::parse::{parse_files, parse_text};
 use tidemill_overlog::pre::Disk;
+use tidemill_overlog::stage::Registry;
 use tidemill_overlog::{Options, compile};
 
 use super::{FileKind, LoadOptions, Program};
@@ -29,10 +31,18 @@ impl Program {
         mut found: Vec<Diagnostic>,
         options: &LoadOptions,
     ) {
-        if !has_errors(&found) {
+        let mut operators = Registry::clone(&options.operators);
+        if self.border.is_some() {
+            operators.set_messages(Arc::new(self.border.clone()));
+        }
+        operators.add_family(Arc::new(self.border.clone()));
+        self.rules.operators = Arc::new(operators);
+        // What schemas with errors have is not known.
+        let has_schemas = self.schema.is_some() || !self.kinds.has(FileKind::Schemas);
+        if has_schemas && !has_errors(&found) {
             let injected = &options.injected;
-            let LoadOptions { operators, exports, .. } = options.clone();
-            let options = Options { operators, exports };
+            let operators = self.rules.operators.clone();
+            let options = Options { operators, exports: options.exports.clone() };
             let (program, planned) = compile(&tree, &self.sources, &options);
             found.extend(planned);
             // Which events a graph with errors hands over is not known.

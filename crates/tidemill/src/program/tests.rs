@@ -67,7 +67,7 @@ fn texts_of_all_kinds_are_one_program() {
     assert!(!program.has_errors(), "{}", rendered(&program));
     assert!(program.rules.program.is_some() && program.components.program.is_some());
     assert!(program.packets.is_some());
-    assert!(program.schemas.is_some_and(|schemas| schemas.schema.is_some()));
+    assert!(program.schema.is_some());
     assert_eq!(program.kinds.names(), "rules, components, packet graphs and schemas");
 }
 

@@ -58,7 +58,7 @@ use crate::control::{self, Server};
 use crate::journal::{Journal, SharedJournal};
 use crate::machine::borders::{Borders, Settings};
 use crate::machine::{Machine, components, nodes, packets};
-use crate::program::{PacketBorder, Program, SettingsBorder};
+use crate::program::{PacketBorder, Program, Rules as Loaded, SettingsBorder};
 use crate::summary::Summary;
 
 /// What this file says at most.
@@ -108,8 +108,8 @@ impl Prepared {
         }
         let components = components::compiled(&program, &mut options)?;
         let Program { rules, packets, borders, settings, .. } = program;
-        let operators = || options.nodes.operators.clone();
-        let rules = rules.program.map(|rules| Rules::with_operators(rules, operators()));
+        let Loaded { program: rules, operators, .. } = rules;
+        let rules = rules.map(|rules| Rules::with_operators(rules, operators));
         let mut rules = rules.transpose()?;
         if let Some(rules) = &mut rules {
             let crossing = borders.iter().flat_map(PacketBorder::crossing);

@@ -10,7 +10,6 @@ use std::sync::atomic::AtomicBool;
 use tidemill_fabric::token::Token;
 use tidemill_overlog::fleet::{Extra, Seal};
 use tidemill_overlog::net::mail::Fabric;
-use tidemill_overlog::stage;
 use tidemill_packet::graph::Graph;
 use tidemill_stat::Registry;
 
@@ -122,8 +121,6 @@ pub struct NodeOptions {
     pub landmark: Option<String>,
     /// Tuples for the nodes where they are located, after the facts of the program.
     pub extra: Vec<Extra>,
-    /// The operators that the program was loaded with.
-    pub operators: Arc<stage::Registry>,
     /// See [`Node::limit_turns`](tidemill_overlog::node::Node::limit_turns); a turn that derives
     /// more is given up.
     pub turn_tuples_max: Option<u64>,
@@ -141,7 +138,6 @@ impl Default for NodeOptions {
             token: None,
             landmark: None,
             extra: Vec::new(),
-            operators: Arc::default(),
             turn_tuples_max: None,
         }
     }

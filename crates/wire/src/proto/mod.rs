@@ -25,10 +25,12 @@ mod load;
 mod options;
 mod parse;
 mod places;
+mod spans;
 mod wellknown;
 
 pub use files::{Files, Folders, Texts};
 pub use load::load;
+pub use spans::Spans;
 pub use wellknown::names as well_known_files;
 
 use std::io;
@@ -54,6 +56,8 @@ pub struct Compiled {
     pub diagnostics: Vec<Diagnostic>,
     /// The schema; `None` if there are errors.
     pub schema: Option<Schema>,
+    /// Where its messages and fields stand in the texts.
+    pub spans: Spans,
 }
 
 /// Compiles the files of those names and all that they import.
@@ -201,13 +205,17 @@ impl<'f> Loader<'f> {
             self.draft.truncate(mark);
         }
         self.report();
+        let spans = Spans::new(
+            self.draft.messages.iter().map(|one| self.span(one.file, one.place, Part::Name)),
+            self.draft.fields.iter().map(|one| self.span(one.file, one.place, Part::Name)),
+        );
         let schema = (!diag::has_errors(&self.diagnostics)).then(|| {
             let count = self.draft.files.len();
             let order: Vec<FileId> =
                 linked.imports.order().iter().copied().filter(|id| id.index() < count).collect();
             freeze(self.draft, &order)
         });
-        Compiled { sources: self.sources, diagnostics: self.diagnostics, schema }
+        Compiled { sources: self.sources, diagnostics: self.diagnostics, schema, spans }
     }
 
     /// Problems as diagnostics, by file and place; warnings of well-known files are nobody's.

@@ -1,0 +1,32 @@
+//! Operators whose names begin alike, each made when a program names it: how other parts of the
+//! system offer themselves to rules.
+
+use super::{Declaration, Operator};
+
+/// Operators of one prefix.
+pub trait Family: Send + Sync {
+    /// What their names begin with, such as `proto:`.
+    fn prefix(&self) -> &str;
+
+    /// The declaration of the operator of this name, prefix included.
+    ///
+    /// # Errors
+    /// What is wrong with the name.
+    fn declaration(&self, name: &str) -> Result<Declaration, Missing>;
+
+    /// An instance for a node; `None` where there is no declaration.
+    fn construct(&self, name: &str) -> Option<Box<dyn Operator>>;
+
+    /// Shows each counter that its operators have beside those of all stages: name of the border,
+    /// name of the counter, count; always in one order.
+    fn counters(&self, _show: &mut dyn FnMut(&str, &str, u64)) {}
+}
+
+/// Why a family has no operator of a name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Missing {
+    /// What is wrong.
+    pub message: String,
+    /// What would help.
+    pub help: String,
+}

@@ -1,0 +1,176 @@
+//! What passes a border, and what does not, by reason.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tidemill_wire::{AccessError, EncodeError, ErrorKind};
+
+/// Why a message or its fields did not pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// The bytes end inside a field.
+    Truncated,
+    /// The bytes are wrong in another way.
+    Malformed,
+    /// A string that is not UTF-8.
+    InvalidUtf8,
+    /// A required field is missing.
+    MissingRequired,
+    /// Messages nest deeper than values may.
+    TooDeep,
+    /// More than a value may have.
+    TooLarge,
+    /// A number that the other side does not have, such as an unsigned one above 2^63 - 1.
+    OutOfRange,
+    /// A value of another type than the field.
+    WrongType,
+    /// Another number of values than fields.
+    WrongCount,
+}
+
+impl Reason {
+    /// All of them.
+    pub const ALL: [Reason; 9] = [
+        Reason::Truncated,
+        Reason::Malformed,
+        Reason::InvalidUtf8,
+        Reason::MissingRequired,
+        Reason::TooDeep,
+        Reason::TooLarge,
+        Reason::OutOfRange,
+        Reason::WrongType,
+        Reason::WrongCount,
+    ];
+
+    /// The counter's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Truncated => "failed_truncated",
+            Reason::Malformed => "failed_malformed",
+            Reason::InvalidUtf8 => "failed_invalid_utf8",
+            Reason::MissingRequired => "failed_missing_required",
+            Reason::TooDeep => "failed_too_deep",
+            Reason::TooLarge => "failed_too_large",
+            Reason::OutOfRange => "failed_out_of_range",
+            Reason::WrongType => "failed_wrong_type",
+            Reason::WrongCount => "failed_wrong_count",
+        }
+    }
+}
+
+impl From<ErrorKind> for Reason {
+    fn from(kind: ErrorKind) -> Reason {
+        match kind {
+            ErrorKind::Truncated => Reason::Truncated,
+            ErrorKind::InvalidUtf8 => Reason::InvalidUtf8,
+            ErrorKind::TooDeep => Reason::TooDeep,
+            // A message in memory stops the walk where it has all the memory that it may have.
+            ErrorKind::TooLarge | ErrorKind::Stopped => Reason::TooLarge,
+            ErrorKind::MissingRequired => Reason::MissingRequired,
+            ErrorKind::PastParent
+            | ErrorKind::VarintTooLong
+            | ErrorKind::BadFieldNumber
+            | ErrorKind::BadWireType
+            | ErrorKind::EndGroup
+            | ErrorKind::PackedLength => Reason::Malformed,
+        }
+    }
+}
+
+/// Why something did not pass, for the counter and for people.
+#[derive(Clone, Debug)]
+pub(super) struct Failed {
+    reason: Reason,
+    text: String,
+}
+
+impl Failed {
+    pub(super) fn new(reason: Reason, text: impl Into<String>) -> Failed {
+        Failed { reason, text: text.into() }
+    }
+}
+
+impl From<AccessError> for Failed {
+    fn from(error: AccessError) -> Failed {
+        let reason = match error {
+            AccessError::Full | AccessError::TooLarge => Reason::TooLarge,
+            AccessError::NotInEnum { .. } => Reason::OutOfRange,
+            _ => Reason::WrongType,
+        };
+        Failed::new(reason, error.to_string())
+    }
+}
+
+impl From<EncodeError> for Failed {
+    fn from(error: EncodeError) -> Failed {
+        let reason = match error {
+            EncodeError::MissingRequired { .. } => Reason::MissingRequired,
+            EncodeError::TooDeep => Reason::TooDeep,
+            EncodeError::TooLarge => Reason::TooLarge,
+            EncodeError::WrongMessage => Reason::WrongType,
+        };
+        Failed::new(reason, error.to_string())
+    }
+}
+
+/// Counters of one border, of all nodes of a run. Relaxed throughout: nothing is read by them but
+/// the numbers themselves.
+#[derive(Debug, Default)]
+pub struct Counts {
+    passed: AtomicU64,
+    failed: [AtomicU64; Reason::ALL.len()],
+}
+
+impl Counts {
+    /// Counts what was done; gives the failure as text.
+    pub(super) fn note(&self, done: Result<(), Failed>) -> Result<(), String> {
+        match done {
+            Ok(()) => {
+                self.passed.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(Failed { reason, text }) => {
+                self.failed[reason as usize].fetch_add(1, Ordering::Relaxed);
+                Err(text)
+            }
+        }
+    }
+
+    /// Messages that passed.
+    pub fn passed(&self) -> u64 {
+        self.passed.load(Ordering::Relaxed)
+    }
+
+    /// Messages that did not, for this reason.
+    pub fn failed(&self, reason: Reason) -> u64 {
+        self.failed[reason as usize].load(Ordering::Relaxed)
+    }
+
+    /// All of them by name, always in one order.
+    pub fn each(&self, mut show: impl FnMut(&'static str, u64)) {
+        show("passed", self.passed());
+        Reason::ALL.iter().for_each(|reason| show(reason.name(), self.failed(*reason)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_has_a_counter_of_its_own() {
+        let counts = Counts::default();
+        for (position, reason) in Reason::ALL.into_iter().enumerate() {
+            assert_eq!(reason as usize, position);
+            for _ in 0..=position {
+                assert_eq!(counts.note(Err(Failed::new(reason, "why"))), Err("why".to_owned()));
+            }
+        }
+        assert_eq!(counts.note(Ok(())), Ok(()));
+        let mut shown = Vec::new();
+        counts.each(|name, count| shown.push((name, count)));
+        assert_eq!(shown[0], ("passed", 1));
+        let expected = Reason::ALL.into_iter().zip(1..);
+        let expected: Vec<_> = expected.map(|(reason, count)| (reason.name(), count)).collect();
+        assert_eq!(shown[1..], expected);
+    }
+}

@@ -1,0 +1,150 @@
+//! Messages into values.
+
+use tidemill_relation::limits::{NESTING_MAX, VALUE_BYTES_MAX};
+use tidemill_relation::{SeqBuilder, Value};
+use tidemill_wire::{self as wire, Message, MessageId, MessageRef, Schema};
+
+use super::Schemas;
+use super::counts::{Failed, Reason};
+
+/// Memory of one message: some times what the largest value has as bytes.
+const MESSAGE_BYTES_MAX: usize = 4 * VALUE_BYTES_MAX;
+/// Memory that is kept from one message to the next.
+const KEPT_BYTES: usize = 64 << 10;
+
+/// Reads messages of one type.
+pub(super) struct Reader {
+    schemas: Schemas,
+    schema: Schema,
+    message: MessageId,
+    /// The memory of the last message.
+    kept: Option<Message<'static>>,
+}
+
+impl Reader {
+    pub(super) fn new(schemas: &Schemas, schema: &Schema, message: MessageId) -> Reader {
+        Reader { schemas: schemas.clone(), schema: schema.clone(), message, kept: None }
+    }
+
+    /// Appends the fields of the message that `bytes` are; lists in them nest at most `depth` deep.
+    pub(super) fn read(
+        &mut self,
+        bytes: &[u8],
+        out: &mut SeqBuilder,
+        depth: usize,
+    ) -> Result<(), Failed> {
+        let mut message = match self.kept.take() {
+            Some(message) => message.recycle(),
+            None => Message::with_limit(&self.schema, self.message, MESSAGE_BYTES_MAX)?,
+        };
+        let decoded = message.decode_with(&self.schemas.decoder(&self.schema), bytes);
+        let done = match decoded {
+            Ok(()) => fields(message.as_ref(), out, depth),
+            Err(error) => Err(Failed::new(error.kind.into(), error.to_string())),
+        };
+        let mut message = message.recycle();
+        message.shrink(KEPT_BYTES);
+        self.kept = Some(message);
+        done
+    }
+}
+
+/// Appends the fields of a message by number; lists in them nest at most `depth` deep.
+fn fields(message: MessageRef<'_>, out: &mut SeqBuilder, depth: usize) -> Result<(), Failed> {
+    let schema = message.schema();
+    for &id in schema.message(message.message_type()).fields() {
+        if schema.field(id).has_presence() && !message.has(id)? {
+            out.push(Value::Null);
+            continue;
+        }
+        push(message.get(id)?, out, depth).map_err(|failed| match failed {
+            Wrong::OutOfRange(number) => {
+                let name = schema.field(id).name();
+                let text = format!("field {name} is {number}, above 9223372036854775807");
+                Failed::new(Reason::OutOfRange, text)
+            }
+            Wrong::Failed(failed) => failed,
+        })?;
+        if out.bytes() > VALUE_BYTES_MAX {
+            return Err(too_large());
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with a value, before it is known which field has it.
+enum Wrong {
+    OutOfRange(u64),
+    Failed(Failed),
+}
+
+impl From<Failed> for Wrong {
+    fn from(failed: Failed) -> Wrong {
+        Wrong::Failed(failed)
+    }
+}
+
+fn too_large() -> Failed {
+    Failed::new(Reason::TooLarge, format!("a value has more than {VALUE_BYTES_MAX} bytes"))
+}
+
+fn push(value: wire::Value<'_>, out: &mut SeqBuilder, depth: usize) -> Result<(), Wrong> {
+    out.push(match value {
+        wire::Value::F64(number) => Value::Double(number),
+        wire::Value::F32(number) => Value::Double(number.into()),
+        wire::Value::I64(number) => Value::Int(number),
+        wire::Value::U64(number) => {
+            Value::Int(i64::try_from(number).map_err(|_| Wrong::OutOfRange(number))?)
+        }
+        wire::Value::I32(number) | wire::Value::Enum(number) => Value::Int(number.into()),
+        wire::Value::U32(number) => Value::Int(number.into()),
+        wire::Value::Bool(truth) => Value::Bool(truth),
+        wire::Value::String(text) => Value::Str(text),
+        wire::Value::Bytes(bytes) => Value::Bytes(bytes),
+        wire::Value::Message(message) => {
+            return list(out, depth, |list, depth| Ok(fields(message, list, depth)?));
+        }
+        wire::Value::List(values) => {
+            return list(out, depth, |list, depth| {
+                for value in values.iter() {
+                    push(value, list, depth)?;
+                    within(list)?;
+                }
+                Ok(())
+            });
+        }
+        wire::Value::Map(entries) => {
+            return list(out, depth, |list_of_entries, depth| {
+                for (key, value) in entries.iter() {
+                    list(list_of_entries, depth, |entry, depth| {
+                        push(key, entry, depth)?;
+                        push(value, entry, depth)
+                    })?;
+                    within(list_of_entries)?;
+                }
+                Ok(())
+            });
+        }
+    });
+    Ok(())
+}
+
+fn within(list: &SeqBuilder) -> Result<(), Failed> {
+    if list.bytes() > VALUE_BYTES_MAX { Err(too_large()) } else { Ok(()) }
+}
+
+/// Appends a list of what `fill` puts in, one level deeper.
+fn list(
+    out: &mut SeqBuilder,
+    depth: usize,
+    fill: impl FnOnce(&mut SeqBuilder, usize) -> Result<(), Wrong>,
+) -> Result<(), Wrong> {
+    let Some(depth) = depth.checked_sub(1) else {
+        let text = format!("messages nest deeper than values may, which is {NESTING_MAX}");
+        return Err(Failed::new(Reason::TooDeep, text).into());
+    };
+    let mut list = SeqBuilder::new();
+    fill(&mut list, depth)?;
+    out.push(Value::List(list.as_seq()));
+    Ok(())
+}

@@ -83,7 +83,9 @@ impl Schemas {
         }));
         // Those who show counters expect the same ones each time; stages have theirs before a run.
         if schemas.is_some() {
-            [DECODE_FUNCTION, ENCODE_FUNCTION].map(|border| schemas.counts(border));
+            for border in [DECODE_FUNCTION, ENCODE_FUNCTION] {
+                schemas.counts(border);
+            }
         }
         schemas
     }

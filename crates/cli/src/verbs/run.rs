@@ -92,7 +92,6 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
         reload,
         registry: registry(&service, report),
         service,
-        ..default
     };
     match options.check_reach() {
         Ok(Exposed::No) => {}

@@ -55,7 +55,6 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
         operators,
         turn_tuples_max: args.engine.turn_limit,
         stop: Some(interrupt.asked.clone()),
-        ..default
     };
     let mut simulation = match Simulation::new(program, options) {
         Ok(simulation) => simulation,

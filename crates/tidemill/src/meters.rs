@@ -5,7 +5,7 @@
 //! table/<name>/rows ...             over all nodes
 //! rule/<name>/fired ...             likewise
 //! stage/<operator>/inputs ...       likewise
-//! border/<operator>/passed ...      what crossed between rules and schemas, and what failed, by reason
+//! border/<operator>/passed ...      what crossed between rules and schemas; what failed, by reason
 //! query/all/evaluated ...           what was asked by tools
 //! turn/<kind>/count ...             turns by kind of owner: how many, how long
 //! loop/0/polls ...                  the loop, and what it asked of the system

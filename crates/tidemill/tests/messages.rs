@@ -324,7 +324,10 @@ proptest! {
     }
 
     #[test]
-    fn hostile_values_are_encoded_or_counted(text in "[\\[\\]{}0-9a-z\", .-]{0,30}", place in 0usize..16) {
+    fn hostile_values_are_encoded_or_counted(
+        text in "[\\[\\]{}0-9a-z\", .-]{0,30}",
+        place in 0usize..16,
+    ) {
         let loaded = program(STAGES);
         let functions = loaded.rules.operators.messages().expect("schemas").clone();
         let value = parse_value(&text).unwrap_or(OwnedValue::new(Value::Int(1 << 40)));

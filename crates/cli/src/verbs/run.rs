@@ -2,7 +2,6 @@
 
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
 
 use tidemill::console::Form;
 use tidemill::keys::KeyFiles;
@@ -155,16 +154,16 @@ fn options(
     })
 }
 
-/// What reads the packet graph of a program again, if it has one.
+/// What reads the packet graph of a program again, if it has one: with the rest of the program, as
+/// its borders are checked, too.
 fn reread(sources: &Sources, report: Reporter) -> Option<Reread> {
-    let is_graph = |file: &&String| FileKind::of(Path::new(file)) == Some(FileKind::Packets);
-    let files: Vec<String> = sources.files.iter().filter(is_graph).cloned().collect();
-    if files.is_empty() {
+    if !Kinds::of(&sources.files).has(FileKind::Packets) {
         return None;
     }
-    let sources = Sources { files, ..sources.clone() };
+    let sources = sources.clone();
     Some(Box::new(move || {
-        let graph = super::load(&sources, Relations::default(), report).packets;
+        let program = super::load(&sources, Relations::default(), report);
+        let graph = if program.has_errors() { None } else { program.packets };
         if graph.is_none() {
             report.error("the old graph goes on");
         }

@@ -112,7 +112,6 @@ fn simulate(
         operators,
         turn_tuples_max: args.engine.turn_limit,
         stop: Some(interrupt.asked.clone()),
-        ..default
     };
     let simulation = Simulation::new(rules, options);
     let mut simulation = simulation.map_err(|message| outside::failed(report, &message))?;

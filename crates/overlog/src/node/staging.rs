@@ -31,7 +31,7 @@ pub const INPUTS_AT_WORK_MAX: usize = 256;
 #[derive(Default)]
 pub(super) struct Staging {
     /// One per stage of the program; `None` where the registry does not know the operator.
-    operators: Vec<Option<(Arc<Declaration>, Box<dyn Operator>)>>,
+    operators: Vec<Option<Known>>,
     /// Inputs with rows left; one event waits for each, in the same order.
     waiting: VecDeque<Work>,
     /// Those of the running turn.
@@ -39,6 +39,9 @@ pub(super) struct Staging {
     /// Stages whose first failure has been reported.
     reported: Vec<bool>,
 }
+
+/// An operator as this node runs it, and what it is declared as.
+type Known = (Arc<Declaration>, Box<dyn Operator>);
 
 /// An input that an operator works on.
 struct Work {

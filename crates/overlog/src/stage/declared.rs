@@ -140,7 +140,7 @@ impl Declaration {
         std::iter::once(&self.name).chain(&self.aliases).map(|name| &**name)
     }
 
-    /// The fewest columns of the input event, with the location; without leading ones the most, too.
+    /// The fewest columns of the input event, with the location; also the most, where none lead.
     pub fn input_arity(&self) -> usize {
         self.inputs.len() + 1
     }

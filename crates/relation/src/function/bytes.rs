@@ -53,11 +53,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
     .doc("As `f_uintBE`, the least significant byte first.")
     .examples(&[("f_uintLE(b\"\\x45\\x00\\x01\\x02\", 2, 2)", "513")]),
     Function::new("hex", &[one("x", BYTES.union(TypeSet::ID).union(INT))], TEXT, hex)
-        .doc("Hex digits in lower case: two for each byte, 40 for an ID, of an integer from 0 on as many as it needs.")
-        .examples(&[
-            ("f_hex(b\"\\x0a\\xff\")", "\"0aff\""),
-            ("f_hex(255)", "\"ff\""),
-        ])
+        .doc(
+            "Hex digits in lower case: two for each byte, 40 for an ID, of an integer from 0 on as \
+             many as it needs.",
+        )
+        .examples(&[("f_hex(b\"\\x0a\\xff\")", "\"0aff\""), ("f_hex(255)", "\"ff\"")])
         .see(&["tostr"]),
     Function::new("unhex", &[one("text", TEXT)], BYTES, unhex)
         .doc("The bytes of which these are the hex digits, in either case.")

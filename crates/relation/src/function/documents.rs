@@ -189,7 +189,7 @@ impl Reader<'_> {
         loop {
             let rest = &self.text[self.at..];
             let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
-            let plain = rest.as_bytes().iter().position(|byte| special(byte));
+            let plain = rest.as_bytes().iter().position(special);
             let plain = plain.ok_or("a string does not end")?;
             out.push_str(&rest[..plain]);
             self.at += plain;

@@ -16,19 +16,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("decode", &[one("type", TEXT), one("bytes", BYTES)], TypeSet::LIST, decode)
         .of_schemas()
         .doc(
-            "The fields of a message by number, as `stage(\"proto:pkg.Type\", in, out)` yields them; \
-             those of messages inside as lists.",
+            "The fields of a message by number, as `stage(\"proto:pkg.Type\", in, out)` yields \
+             them; those of messages inside as lists.",
         )
         .see(&["encode"]),
-    Function::new(
-        "encode",
-        &[one("type", TEXT), one("fields", TypeSet::SEQUENCE)],
-        BYTES,
-        encode,
-    )
-    .of_schemas()
-    .doc("The message whose fields, by number, have these values; null leaves one out.")
-    .see(&["decode"]),
+    Function::new("encode", &[one("type", TEXT), one("fields", TypeSet::SEQUENCE)], BYTES, encode)
+        .of_schemas()
+        .doc("The message whose fields, by number, have these values; null leaves one out.")
+        .see(&["decode"]),
 ];
 
 fn messages<'a>(call: &Call<'_, 'a>) -> Result<&'a dyn Messages, EvalError> {

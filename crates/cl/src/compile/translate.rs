@@ -24,6 +24,9 @@ use crate::ir::{
     Payload, Place, Register, Terminator, Type,
 };
 
+/// Instructions that a process which is resumed has code of its own for, at most.
+const REST_MAX: usize = 6;
+
 /// Memory that is there and aligned.
 pub(super) fn sound() -> MemFlagsData {
     MemFlagsData::trusted()
@@ -691,8 +694,38 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         let reload = self.keep();
         self.hold();
         self.operate("pause", &[]);
-        self.leave_suspended(reload, next);
+        if let Some(rest) = self.short_rest() {
+            let resumed = self.outside();
+            self.leave_suspended(reload, resumed);
+            self.body.switch_to_block(resumed);
+            let span = self.span;
+            for (instruction, span) in rest {
+                self.span = *span;
+                self.instruction(instruction);
+            }
+            let block = &self.function.blocks[self.at.0];
+            self.span = block.terminator.1;
+            self.terminator(&block.terminator.0);
+            self.span = span;
+        } else {
+            self.leave_suspended(reload, next);
+        }
         self.body.switch_to_block(next);
+    }
+
+    /// What comes after the instruction to the end of its block, if that is a few instructions of
+    /// registers alone. A process that is resumed there has code of its own for it: so the other
+    /// one is reached in one way only, and what it computes stays in the registers of the loop.
+    fn short_rest(&self) -> Option<&'u [(Instruction, Span)]> {
+        let block = &self.function.blocks[self.at.0];
+        let rest = &block.instructions[self.at.1 + 1..];
+        let is_plain = |(instruction, _): &(Instruction, Span)| match instruction {
+            Instruction::Constant { .. } | Instruction::Copy { .. } => true,
+            Instruction::Binary { operator, .. } => operator.is_comparison(),
+            _ => false,
+        };
+        let goes_on = matches!(block.terminator.0, Terminator::Jump(_) | Terminator::Branch { .. });
+        (goes_on && rest.len() <= REST_MAX && rest.iter().all(is_plain)).then_some(rest)
     }
 }
 

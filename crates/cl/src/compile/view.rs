@@ -148,7 +148,7 @@ impl Translator<'_, '_, '_> {
     }
 
     /// A block for what seldom happens.
-    fn outside(&mut self) -> Block {
+    pub(super) fn outside(&mut self) -> Block {
         let block = self.body.create_block();
         self.body.set_cold_block(block);
         block

@@ -1,7 +1,7 @@
 //! Loops of FOR whose rounds are short pass a checkpoint once in a number of rounds.
 //!
 //! ```text
-//!   start: stop = i
+//!   start: stop = i + 32, but not beyond last
 //!   round: ...
 //!   more:  i >= stop? -- no --> step: i = i + 1; jump round
 //!           | yes
@@ -77,7 +77,7 @@ impl Counted {
 
     fn stride(&self, function: &mut Function, stride: i64) {
         let span = function.blocks[self.step].terminator.1;
-        let mut code = Code { function, span };
+        let mut code = Code { function, span, is_rare: true };
         let stop = code.function.registers.push(Type::Integer);
         let Terminator::Branch { then: after, .. } = code.function.blocks[self.more].terminator.0
         else {
@@ -91,13 +91,32 @@ impl Counted {
         again.retain(|(instruction, _)| *instruction != Instruction::Checkpoint);
         code.function.blocks[self.step].instructions = again.clone();
         let again = code.block(again, Terminator::Jump(self.round));
+        let check = self.stop(&mut code, (stop, stride), again);
+        code.function.blocks[check].instructions.insert(0, (Instruction::Checkpoint, span));
+        let reached = if is_up { Binary::GreaterEqual } else { Binary::LessEqual };
+        let at_stop = code.branch(Vec::new(), (reached, at, self.last), (after, check));
+
+        code.is_rare = false;
+        let first = self.stop(&mut code, (stop, stride), self.round);
+        code.function.blocks[self.start].terminator.0 = Terminator::Jump(first);
+        let more = &mut code.function.blocks[self.more];
+        more.terminator.0.lead(|target| if target == after { at_stop } else { target });
+        let Some((Instruction::Binary { b, .. }, _)) = more.instructions.last_mut() else {
+            unreachable!("{} compares", self.more);
+        };
+        *b = stop;
+    }
+
+    /// Blocks that set the stop and go on, the first of them.
+    fn stop(&self, code: &mut Code<'_>, (stop, stride): (Register, i64), then: BlockId) -> BlockId {
+        let (at, is_up, span) = (self.variable, self.by > 0, code.span);
         let near = vec![(Instruction::Copy { to: stop, from: self.last }, span)];
-        let near = code.block(near, Terminator::Jump(again));
+        let near = code.block(near, Terminator::Jump(then));
         let mut far = Vec::new();
         let by = code.constant(&mut far, stride);
         let ahead = Instruction::Binary { to: stop, operator: Binary::AddUnchecked, a: at, b: by };
         far.push((ahead, span));
-        let far = code.block(far, Terminator::Jump(again));
+        let far = code.block(far, Terminator::Jump(then));
         let mut measure = Vec::new();
         let (by, limit) =
             (code.constant(&mut measure, stride), code.function.registers.push(Type::Integer));
@@ -107,35 +126,26 @@ impl Counted {
         let is_far = if is_up { Binary::Less } else { Binary::Greater };
         let measure = code.branch(measure, (is_far, at, limit), (far, near));
         // Next to the end of INTEGER there are fewer rounds than a stride has.
-        let mut check = vec![(Instruction::Checkpoint, span)];
+        let mut check = Vec::new();
         let end = if is_up { i64::MIN } else { i64::MAX };
         let end = code.constant(&mut check, end.wrapping_add(stride));
         let has_room = if is_up { Binary::GreaterEqual } else { Binary::LessEqual };
-        let check = code.branch(check, (has_room, self.last, end), (measure, near));
-        let reached = if is_up { Binary::GreaterEqual } else { Binary::LessEqual };
-        let at_stop = code.branch(Vec::new(), (reached, at, self.last), (after, check));
-
-        let copy = (Instruction::Copy { to: stop, from: at }, span);
-        code.function.blocks[self.start].instructions.push(copy);
-        let more = &mut code.function.blocks[self.more];
-        more.terminator.0.lead(|target| if target == after { at_stop } else { target });
-        let Some((Instruction::Binary { b, .. }, _)) = more.instructions.last_mut() else {
-            unreachable!("{} compares", self.more);
-        };
-        *b = stop;
+        code.branch(check, (has_room, self.last, end), (measure, near))
     }
 }
 
-/// Writes blocks that are seldom reached.
+/// Writes blocks.
 struct Code<'a> {
     function: &'a mut Function,
     span: Span,
+    /// Whether they are seldom reached.
+    is_rare: bool,
 }
 
 impl Code<'_> {
     fn block(&mut self, instructions: Vec<(Instruction, Span)>, end: Terminator) -> BlockId {
         let terminator = (end, self.span);
-        self.function.blocks.push(Block { instructions, terminator, is_rare: true })
+        self.function.blocks.push(Block { instructions, terminator, is_rare: self.is_rare })
     }
 
     fn constant(&mut self, to: &mut Vec<(Instruction, Span)>, value: i64) -> Register {

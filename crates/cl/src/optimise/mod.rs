@@ -9,6 +9,7 @@
 //! * [`reuse`]: what has been computed, checked or loaded is not again.
 //! * [`ranges`]: arithmetic whose results fit is not checked.
 //! * [`version`]: places in arrays that can be tested before a loop are not in it.
+//! * [`unroll`]: short rounds of loops are taken several at a time.
 //! * [`split`]: live ranges end and begin anew where loops without calls do.
 
 use crate::ir::graph::Graph;
@@ -23,6 +24,7 @@ mod ranges;
 mod reuse;
 mod rotate;
 mod split;
+mod unroll;
 mod version;
 
 /// The program with all passes applied.
@@ -39,6 +41,7 @@ pub fn optimise(program: &Program) -> Program {
         if version::run(function, &tested) {
             ranges::run(function);
         }
+        unroll::run(function);
         split::run(function);
     }
     better

@@ -125,13 +125,18 @@ fn hash_text_after(seed: Seed, before: u64, key: u64) -> u64 {
     seed.mix(hash, 0x5851_F42D_4C95_7F2D)
 }
 
+/// Whether a byte is zero: the lowest bit that is set then is the top one of the first such byte.
+#[inline(always)]
+pub(super) fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080
+}
+
 /// What is left of the next 8 bytes of a text of which `left` bytes are to come: those up to the
 /// first 0X, then zeros; whether it ends there.
 #[inline(always)]
 pub(super) fn shown_word(word: u64, left: usize) -> (u64, bool) {
     let word = if left < 8 { word & ((1 << (8 * left)) - 1) } else { word };
-    // The lowest bit of this that is set is the top one of the first byte that is zero.
-    let zeros = word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080;
+    let zeros = zero_bytes(word);
     if zeros == 0 {
         return (word, left <= 8);
     }

@@ -7,7 +7,7 @@
 //! A text ends before its first 0X: the first byte of one that is not empty tells them apart.
 
 use super::head::at;
-use super::key::{self, Seed, TEXT_HEADER, shown_word};
+use super::key::{self, Seed, TEXT_HEADER, shown_word, zero_bytes};
 use crate::handle::Words;
 use crate::layout::Worker;
 use crate::memory::OutOfMemory;
@@ -19,12 +19,42 @@ const WORDS: usize = 3;
 const BELOW: u32 = 8;
 
 /// The bytes of a text, if they are few.
-#[inline(always)]
 pub(super) fn of(key: u64) -> Option<[u64; WORDS]> {
+    if key == 0 { Some([0; WORDS]) } else { plain(key).or_else(|| up_to_end(at(key))) }
+}
+
+/// The bytes of a text, if they are few, not none, and there is no 0X.
+#[inline(always)]
+pub(super) fn plain(key: u64) -> Option<[u64; WORDS]> {
     if key == 0 {
-        return Some([0; WORDS]);
+        return None;
     }
     let block = at(key);
+    match block.get(0) as u32 {
+        length @ 17..=24 => words_in::<3>(block, length),
+        length @ 9..=16 => words_in::<2>(block, length),
+        length @ 1..=8 => words_in::<1>(block, length),
+        _ => None,
+    }
+}
+
+/// The bytes of a text of so many words, unless there is a 0X.
+#[inline(always)]
+fn words_in<const N: usize>(block: Words, length: u32) -> Option<[u64; WORDS]> {
+    let (mut words, mut zeros) = ([0; WORDS], 0);
+    for (i, to) in words.iter_mut().enumerate().take(N) {
+        let is_last = i + 1 == N;
+        let unused = if is_last { !(u64::MAX >> (8 * (8 * N as u32 - length))) } else { 0 };
+        let word = block.get(TEXT_HEADER + i);
+        zeros |= zero_bytes(word | unused);
+        *to = word & !unused;
+    }
+    (zeros == 0).then_some(words)
+}
+
+/// The bytes before the first 0X, if they are few.
+#[inline(never)]
+fn up_to_end(block: Words) -> Option<[u64; WORDS]> {
     let mut left = block.get(0) as u32 as usize;
     let mut words = [0; WORDS];
     for (i, to) in words.iter_mut().enumerate() {

@@ -107,11 +107,23 @@ pub(super) fn find_text(head: Head, wanted: u64) -> Result<Words, u64> {
 /// The value of the element with this text in a table of texts, or its hash.
 #[inline(never)]
 pub(super) fn find_flat_text(head: Head, wanted: u64) -> Result<Words, u64> {
+    // Nothing is kept over a call here, so the words of the text stay in registers.
+    match short::plain(wanted) {
+        Some(text) => find_short(head, text),
+        None => find_other(head, wanted),
+    }
+}
+
+#[inline(always)]
+fn find_short(head: Head, text: [u64; 3]) -> Result<Words, u64> {
+    let hash = short::hash_of(head.seed(), text);
+    find_by::<TEXTS>(head, hash, |slot| short::is(slot, text))
+}
+
+#[inline(never)]
+fn find_other(head: Head, wanted: u64) -> Result<Words, u64> {
     match short::of(wanted) {
-        Some(text) => {
-            let hash = short::hash_of(head.seed(), text);
-            find_by::<TEXTS>(head, hash, |slot| short::is(slot, text))
-        }
+        Some(text) => find_short(head, text),
         None => find_long(head, wanted),
     }
 }

@@ -195,10 +195,14 @@ fn agrees_while_it_grows(mut worker: Box<Worker>, kind: Key, key_of: fn(&mut Wor
     assert_eq!(worker.used_bytes(), 0);
 }
 
-/// A text for each number, of up to 40 bytes; other bytes behind a 0X mean nothing.
+/// A text for each number, of up to 40 bytes, none for 0; other bytes behind a 0X mean nothing.
 fn spelled(worker: &mut Worker, number: u64) -> u64 {
     let mut spelled = format!("{}{number}", "x".repeat(number as usize % 36));
-    if number.is_multiple_of(3) {
+    let is_none = number == 0;
+    if is_none {
+        spelled.clear();
+    }
+    if number.is_multiple_of(3) && !(is_none && worker.counts().texts.created.is_multiple_of(2)) {
         spelled.push('\0');
         spelled.push_str(&"y".repeat(worker.counts().texts.created as usize % 12));
     }

@@ -1,4 +1,5 @@
-//! What the languages of the house need alike: sources, places in them, and what is wrong there.
+//! What the languages of the house need alike: sources, places in them, what is wrong there, and
+//! pieces of their readers.
 //!
 //! Depends on no crate of the house, and knows none of its languages.
 
@@ -7,6 +8,7 @@
 mod diagnostic;
 mod names;
 mod source;
+pub mod text;
 
 pub use diagnostic::{Diagnostic, Severity, has_errors};
 pub use names::{nearest, nearest_three};

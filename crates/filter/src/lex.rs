@@ -15,6 +15,8 @@
 
 use std::net::Ipv6Addr;
 
+use tidemill_diag::text::Cursor;
+use tidemill_diag::text::number::{BadNumber, radix_of_c, whole};
 use tidemill_diag::{Diagnostic, FileId, Span};
 
 use crate::{address, names};
@@ -165,7 +167,8 @@ pub const TEXT_BYTES_MAX: usize = 1 << 20;
 
 /// Splits a text into tokens, of which the last is [`TokenKind::End`].
 pub fn lex(file: FileId, text: &str) -> (Vec<Token>, Vec<Diagnostic>) {
-    let mut lexer = Lexer { file, text, at: 0, tokens: Vec::new(), diagnostics: Vec::new() };
+    let cursor = Cursor::new(text);
+    let mut lexer = Lexer { file, cursor, tokens: Vec::new(), diagnostics: Vec::new() };
     if text.len() > TEXT_BYTES_MAX {
         let message = format!("a filter has at most {TEXT_BYTES_MAX} bytes");
         lexer.diagnostics.push(Diagnostic::error("too-long", lexer.span(0, 0), message));
@@ -179,8 +182,7 @@ pub fn lex(file: FileId, text: &str) -> (Vec<Token>, Vec<Diagnostic>) {
 
 struct Lexer<'t> {
     file: FileId,
-    text: &'t str,
-    at: usize,
+    cursor: Cursor<'t>,
     tokens: Vec<Token>,
     diagnostics: Vec<Diagnostic>,
 }
@@ -197,9 +199,8 @@ impl Lexer<'_> {
 
     /// One token; false at the end.
     fn next(&mut self) -> bool {
-        let blank = run(&self.text[self.at..], |byte| byte.is_ascii_whitespace());
-        self.at += blank;
-        let text = &self.text[self.at..];
+        self.cursor.skip_while(|byte| byte.is_ascii_whitespace());
+        let (start, text) = (self.cursor.at(), self.cursor.rest());
         let Some(first) = text.chars().next() else { return false };
         let (length, kind) = if first == '\\' {
             escaped(text)
@@ -211,18 +212,20 @@ impl Lexer<'_> {
             self.stray(first);
             return true;
         };
-        let span = self.span(self.at, self.at + length);
+        self.cursor.skip(length);
+        let span = self.cursor.span_since(self.file, start);
         let kind = kind.unwrap_or_else(|message| {
             self.diagnostics.push(Diagnostic::error("bad-number", span, message));
             TokenKind::Number(0)
         });
         self.tokens.push(Token { kind, span });
-        self.at += length;
         true
     }
 
     fn stray(&mut self, first: char) {
-        let span = self.span(self.at, self.at + first.len_utf8());
+        let start = self.cursor.at();
+        self.cursor.skip(first.len_utf8());
+        let span = self.cursor.span_since(self.file, start);
         let found = match first {
             '\\' => "a backslash needs a name behind it".to_owned(),
             other => format!("`{}` is not part of the language", other.escape_debug()),
@@ -236,7 +239,6 @@ impl Lexer<'_> {
             Some(last) => last.span.end = span.end,
             None => self.diagnostics.push(Diagnostic::error("stray-character", span, found)),
         }
-        self.at += first.len_utf8();
     }
 }
 
@@ -286,22 +288,21 @@ fn spelled(text: &str) -> Option<Found> {
 }
 
 fn number(text: &str) -> Option<(usize, Result<u32, String>)> {
-    let (digits, radix) = match text.get(..2) {
-        Some("0x" | "0X") if text[2..].starts_with(|c: char| c.is_ascii_hexdigit()) => (2, 16),
-        _ if text.starts_with('0') => (0, 8),
-        _ => (0, 10),
+    let length = match text.get(..2) {
+        Some("0x" | "0X") => 2 + run(&text[2..], |byte| byte.is_ascii_hexdigit()),
+        _ => 0,
     };
-    let length = match radix {
-        16 => run(&text[2..], |byte| byte.is_ascii_hexdigit()),
-        _ => run(text, |byte| byte.is_ascii_digit()),
+    // Without digits behind it, `0x` is a zero and a name.
+    let length = if length > 2 { length } else { run(text, |byte| byte.is_ascii_digit()) };
+    let (digits, radix) = radix_of_c(&text[..length]);
+    let value = match whole(digits, radix).map(u32::try_from) {
+        Ok(Ok(value)) => Ok(value),
+        Err(BadNumber::Digit) => {
+            Err("a number that begins with 0 is octal: its digits are 0 to 7".to_owned())
+        }
+        _ => Err("the number does not fit 32 bits".to_owned()),
     };
-    let digits = &text[digits..digits + length];
-    let length = if radix == 16 { length + 2 } else { length };
-    let value = u32::from_str_radix(digits, radix).map_err(|error| match error.kind() {
-        std::num::IntErrorKind::PosOverflow => "the number does not fit 32 bits".to_owned(),
-        _ => "a number that begins with 0 is octal: its digits are 0 to 7".to_owned(),
-    });
-    (!digits.is_empty()).then_some((length, value))
+    (length > 0).then_some((length, value))
 }
 
 /// An address and how many of its 32 bits were given, or what is wrong with it.

@@ -12,7 +12,7 @@
 //! else that others see, so nobody can tell. What is saved is the counting, which in a round of a
 //! few instructions is most of it.
 
-use tidemill_stdx::diag::Span;
+use tidemill_diag::Span;
 use tidemill_stdx::id::Id;
 
 use crate::ir::graph::{Graph, Loop};

@@ -116,7 +116,6 @@ fn options(
         landmark: outside::landmark(&args.sources.defines),
         extra,
         turn_tuples_max: args.engine.turn_limit,
-        ..default
     };
     let components = ComponentOptions {
         engine: components::engine(args.engine.engine),

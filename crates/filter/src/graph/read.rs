@@ -1,5 +1,6 @@
 //! Reads the text form of graphs.
 
+use tidemill_diag::text::ir::{IrError, IrReader, Layout, Read};
 use tidemill_stdx::id::IdVec;
 
 use super::print::{OPERATORS, width};
@@ -14,154 +15,153 @@ impl Graph {
     ///
     /// # Errors
     /// The first line that is none, and why.
-    pub fn read(text: &str) -> Result<Graph, String> {
-        let mut reader = Reader { values: Values::default(), names: Vec::new() };
+    pub fn read(text: &str) -> Result<Graph, IrError> {
+        let words = IrReader::new(text, Layout::Lines);
+        let mut reader = Reader { words, values: Values::default(), names: Vec::new() };
         let mut nodes = IdVec::new();
         let mut begin = None;
-        for (number, line) in text.lines().enumerate() {
-            let line = line.trim();
-            if line.is_empty() {
-                continue;
+        while !reader.words.at_end() {
+            if reader.words.eat("begin") {
+                begin = Some(reader.target()?);
+            } else if reader.words.peek().starts_with('v') {
+                reader.define()?;
+            } else {
+                let node = reader.node(nodes.next_id())?;
+                nodes.push(node);
             }
-            let read = match line.strip_prefix("begin ") {
-                Some(target) => reader.target(target).map(|target| begin = Some(target)),
-                None if line.starts_with('v') => reader.define(line),
-                None => reader.node(line, nodes.next_id()).map(|node| {
-                    nodes.push(node);
-                }),
-            };
-            read.map_err(|reason| format!("line {}: {reason}", number + 1))?;
+            reader.words.end_line()?;
         }
-        let begin = begin.ok_or("there is no line `begin`")?;
-        Ok(Graph { values: reader.values, nodes, begin })
+        match begin {
+            Some(begin) => Ok(Graph { values: reader.values, nodes, begin }),
+            None => reader.words.fail("there is no line `begin`"),
+        }
     }
 }
 
-struct Reader {
+struct Reader<'t> {
+    words: IrReader<'t>,
     values: Values,
     names: Vec<ValueId>,
 }
 
-fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| format!("`{text}` is no number"))
-}
-
-impl Reader {
-    fn used(&mut self, text: &str) -> Result<ValueId, String> {
-        match text.strip_prefix('v') {
-            Some(name) => {
-                let name: usize = number(name)?;
-                self.names.get(name).copied().ok_or_else(|| format!("no value v{name} yet"))
-            }
-            None => Ok(self.values.constant(number(text)?)),
+impl Reader<'_> {
+    fn used(&mut self) -> Read<ValueId> {
+        if !self.words.peek().starts_with('v') {
+            return Ok(self.values.constant(self.words.number()?));
+        }
+        let before = self.words;
+        let name = self.words.id::<usize>("v")?;
+        match self.names.get(name) {
+            Some(value) => Ok(*value),
+            None => before.fail(format!("no value v{name} yet")),
         }
     }
 
-    fn target(&self, text: &str) -> Result<Target, String> {
-        Ok(match text {
-            "accept" => Target::Accept,
-            "reject" => Target::Reject,
-            node => match node.strip_prefix('n') {
-                Some(node) => Target::Node(NodeId::new(number(node)?)),
-                None => return Err(format!("`{node}` is no target")),
-            },
-        })
+    fn target(&mut self) -> Read<Target> {
+        if self.words.eat("accept") {
+            return Ok(Target::Accept);
+        }
+        if self.words.eat("reject") {
+            return Ok(Target::Reject);
+        }
+        self.words.id("n").map(|node| Target::Node(NodeId::new(node)))
     }
 
-    /// `[12]`, `[v3 + 16]` without the brackets.
-    fn place(&mut self, text: &str) -> Result<(Option<ValueId>, u32), String> {
-        match text.split_once(" + ") {
-            Some((base, offset)) => Ok((Some(self.used(base)?), number(offset)?)),
-            None => Ok((None, number(text)?)),
+    /// `12`, `v3 + 16`
+    fn place(&mut self) -> Read<(Option<ValueId>, u32)> {
+        let mut ahead = self.words;
+        ahead.word();
+        if !ahead.eat("+") {
+            return Ok((None, self.words.number()?));
         }
+        let base = self.used()?;
+        self.words.expect("+")?;
+        Ok((Some(base), self.words.number()?))
     }
 
     /// `v3: u32 = shl v2 2`
-    fn define(&mut self, line: &str) -> Result<(), String> {
-        let name = format!("v{}", self.names.len());
-        let (head, body) = line.split_once(" = ").ok_or("a value has a ` = `")?;
-        let (found, type_name) = head.split_once(": ").ok_or("a value has a type")?;
-        if found != name {
-            return Err(format!("`{found}` should be `{name}`"));
-        }
-        let value = self.value(body)?;
+    fn define(&mut self) -> Read {
+        let first = self.words;
+        self.words.expect(&format!("v{}:", self.names.len()))?;
+        let type_name = self.words.word();
+        self.words.expect("=")?;
+        let value = self.value()?;
         let before = self.values.len();
         let id = self.values.add(value);
         if self.values.len() == before {
-            return Err(format!("`{body}` is there already"));
+            return first.fail("the value is there already");
         }
         if self.values.depth(id) > DEPTH_MAX {
-            return Err(format!("deeper than {DEPTH_MAX} operations"));
+            return first.fail(format!("deeper than {DEPTH_MAX} operations"));
         }
         let range = self.values.range(id).type_name();
         if range != type_name {
-            return Err(format!("the type is `{range}`, not `{type_name}`"));
+            return first.fail(format!("the type is `{range}`, not `{type_name}`"));
         }
         self.names.push(id);
         Ok(())
     }
 
-    fn value(&mut self, body: &str) -> Result<Value, String> {
-        if body == "outgoing" {
+    fn value(&mut self) -> Read<Value> {
+        if self.words.eat("outgoing") {
             return Ok(Value::Outgoing);
         }
-        if body == "length" {
+        if self.words.eat("length") {
             return Ok(Value::Length);
         }
-        let (name, rest) = body.split_once(' ').ok_or_else(|| format!("`{body}` is no value"))?;
-        if let Some(&(operator, _)) = OPERATORS.iter().find(|(_, known)| *known == name) {
-            let (left, right) = rest.split_once(' ').ok_or("an operation has two operands")?;
-            return Ok(Value::Binary(operator, self.used(left)?, self.used(right)?));
-        }
-        let bracket = |text: &str| {
-            let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
-            inner.map(str::to_owned).ok_or_else(|| format!("`{text}` is no place"))
-        };
-        if let Some(width) = width(name) {
-            let (base, offset) = self.place(&bracket(rest)?)?;
+        if let Some(width) = width(self.words.peek()) {
+            self.words.word();
+            self.words.expect("[")?;
+            let (base, offset) = self.place()?;
+            self.words.expect("]")?;
             return Ok(Value::Load { width, base, offset });
         }
-        let family = match name {
+        let family = match self.words.peek() {
             "walk4" => Family::Four,
             "walk6" => Family::Six,
-            _ => return Err(format!("`{name}` is no operation")),
+            _ => {
+                let operator = self.words.named("an operation", &OPERATORS)?;
+                return Ok(Value::Binary(operator, self.used()?, self.used()?));
+            }
         };
-        let (start, until) = rest.split_once(" until ").ok_or("a walk has an `until`")?;
-        Ok(Value::Walk { family, start: number(&bracket(start)?)?, until: number(until)? })
+        self.words.word();
+        self.words.expect("[")?;
+        let start = self.words.number()?;
+        self.words.expect("]")?;
+        self.words.expect("until")?;
+        Ok(Value::Walk { family, start, until: self.words.number()? })
     }
 
-    fn check(&mut self, text: &str) -> Result<Check, String> {
-        let (name, rest) = text.split_once(' ').ok_or_else(|| format!("`{text}` is no check"))?;
-        Ok(match name {
-            "bound" => {
-                let (base, end) = self.place(rest)?;
-                Check::Bound { base, end }
-            }
-            "divisor" => Check::Divisor(self.used(rest)?),
-            "walk" => Check::Walk(self.used(rest)?),
-            _ => return Err(format!("`{name}` is no check")),
-        })
+    fn check(&mut self) -> Read<Check> {
+        if self.words.eat("bound") {
+            let (base, end) = self.place()?;
+            return Ok(Check::Bound { base, end });
+        }
+        if self.words.eat("divisor") {
+            return self.used().map(Check::Divisor);
+        }
+        self.words.parsed("a check", |word| (word == "walk").then_some(()))?;
+        self.used().map(Check::Walk)
     }
 
     /// `n1: bound 34; if v4 eq 80 then accept else reject`
-    fn node(&mut self, line: &str, id: NodeId) -> Result<Node, String> {
-        let rest = line.strip_prefix(&format!("{id}: "));
-        let rest = rest.ok_or_else(|| format!("the line does not begin with `{id}: `"))?;
-        let (checks, rest) = match rest.split_once("; ") {
-            Some((checks, rest)) => {
-                let checks: Result<_, _> = checks.split(", ").map(|it| self.check(it)).collect();
-                (checks?, rest)
+    fn node(&mut self, id: NodeId) -> Read<Node> {
+        self.words.expect(&format!("{id}:"))?;
+        let mut checks = Vec::new();
+        if self.words.peek() != "if" {
+            checks.push(self.check()?);
+            while self.words.eat(",") {
+                checks.push(self.check()?);
             }
-            None => (Vec::new(), rest),
-        };
-        let words: Vec<&str> = rest.split(' ').collect();
-        let &["if", left, name, right, "then", yes, "else", no] = &words[..] else {
-            return Err(format!("`{rest}` is no decision"));
-        };
-        let comparison = Comparison::NAMES.iter().find(|(_, known)| *known == name);
-        let (comparison, _) = comparison.ok_or_else(|| format!("`{name}` is no comparison"))?;
-        let (left, right) = (self.used(left)?, self.used(right)?);
-        let test = Test { comparison: *comparison, left, right };
-        Ok(Node { checks, test, yes: self.target(yes)?, no: self.target(no)? })
+            self.words.expect(";")?;
+        }
+        self.words.expect("if")?;
+        let left = self.used()?;
+        let comparison = self.words.named("a comparison", &Comparison::NAMES)?;
+        let test = Test { comparison, left, right: self.used()? };
+        self.words.expect("then")?;
+        let yes = self.target()?;
+        self.words.expect("else")?;
+        Ok(Node { checks, test, yes, no: self.target()? })
     }
 }

@@ -1,5 +1,7 @@
 //! Tokens. Comments are kept apart, for the formatter.
 
+use tidemill_diag::text::number::{BadNumber, double, whole};
+use tidemill_diag::text::{Block, Cursor, LETTERS, block_comment, escape, is_word};
 use tidemill_diag::{Diagnostic, FileId, Span};
 
 /// What a token is.
@@ -57,49 +59,37 @@ pub struct Lexed {
 
 struct Lexer<'t> {
     file: FileId,
-    text: &'t str,
-    at: usize,
+    cursor: Cursor<'t>,
     begins_line: bool,
     out: Lexed,
 }
 
 /// Splits a text; it must be shorter than 4 GiB.
 pub fn lex(file: FileId, text: &str) -> Lexed {
-    // Editors of some systems write a byte order mark before the text.
-    let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let mut lexer = Lexer { file, text, at, begins_line: true, out: Lexed::default() };
+    let cursor = Cursor::behind_mark(text);
+    let mut lexer = Lexer { file, cursor, begins_line: true, out: Lexed::default() };
     while lexer.token() {}
     lexer.out
 }
 
 impl Lexer<'_> {
-    fn rest(&self) -> &str {
-        &self.text[self.at..]
-    }
-
-    fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
-    }
-
-    fn take_while(&mut self, is: impl Fn(char) -> bool) {
-        let rest = self.rest();
-        self.at += rest.find(|c| !is(c)).unwrap_or(rest.len());
-    }
-
     fn wrong(&mut self, code: &'static str, start: usize, message: &str, help: &str) -> Kind {
-        let span = Span { file: self.file, start: start as u32, end: self.at as u32 };
+        self.wrong_at(code, self.cursor.span_since(self.file, start), message, help)
+    }
+
+    fn wrong_at(&mut self, code: &'static str, span: Span, message: &str, help: &str) -> Kind {
         self.out.diagnostics.push(Diagnostic::error(code, span, message).help(help));
         Kind::Wrong
     }
 
     /// The next token; false behind the last.
     fn token(&mut self) -> bool {
-        while let Some(c) = self.peek().filter(|c| c.is_whitespace()) {
+        while let Some(c) = self.cursor.peek_char().filter(|c| c.is_whitespace()) {
             self.begins_line |= c == '\n';
-            self.at += c.len_utf8();
+            self.cursor.skip(c.len_utf8());
         }
-        let start = self.at;
-        let Some(c) = self.peek() else {
+        let start = self.cursor.at();
+        let Some(c) = self.cursor.peek_char() else {
             self.push(Kind::End, start);
             return false;
         };
@@ -110,7 +100,8 @@ impl Lexer<'_> {
 
     fn push(&mut self, kind: Kind, start: usize) {
         let begins_line = std::mem::take(&mut self.begins_line);
-        let token = Token { kind, start: start as u32, end: self.at as u32, begins_line };
+        let Span { start, end, .. } = self.cursor.span_since(self.file, start);
+        let token = Token { kind, start, end, begins_line };
         match token.kind {
             Kind::Comment => {
                 // What follows a comment on its line does begin that line, if the comment did.
@@ -122,34 +113,29 @@ impl Lexer<'_> {
     }
 
     fn kind(&mut self, c: char, start: usize) -> Kind {
-        let rest = self.rest();
-        if rest.starts_with("//") {
-            self.take_while(|c| c != '\n');
-            return Kind::Comment;
+        let next = self.cursor.peek(c.len_utf8());
+        match (c, next) {
+            ('/', b'/') => {
+                self.cursor.skip_line();
+                return Kind::Comment;
+            }
+            ('/', b'*') => return self.block_comment(start),
+            (':', b':') | ('-', b'>') => {
+                self.cursor.skip(2);
+                return if c == ':' { Kind::Is } else { Kind::Arrow };
+            }
+            ('0'..='9', _) | ('-', b'0'..=b'9') => return self.number(start),
+            _ => {}
         }
-        if rest.starts_with("/*") {
-            return self.block_comment(start);
-        }
-        if rest.starts_with("::") || rest.starts_with("->") {
-            self.at += 2;
-            return if c == ':' { Kind::Is } else { Kind::Arrow };
-        }
-        if is_name_start(c) {
-            self.take_while(is_name);
+        if !self.cursor.word().is_empty() {
             return Kind::Name;
         }
-        let digit_follows = rest[c.len_utf8()..].starts_with(|c: char| c.is_ascii_digit());
-        if c.is_ascii_digit() || c == '-' && digit_follows {
-            return self.number(start);
-        }
-        self.at += c.len_utf8();
+        self.cursor.skip(c.len_utf8());
         match c {
             '.' | ',' | ':' | '{' | '}' | '[' | ']' => Kind::Mark(c),
             '"' => self.text_literal(start),
-            '$' | '#' if self.peek().is_some_and(is_name_start) => {
-                self.take_while(is_name);
-                if c == '$' { Kind::Parameter } else { Kind::Directive }
-            }
+            '$' if !self.cursor.word().is_empty() => Kind::Parameter,
+            '#' if !self.cursor.word().is_empty() => Kind::Directive,
             _ => {
                 let message = format!("`{}` means nothing here", c.escape_default());
                 self.wrong("stray-character", start, &message, "texts stand in double quotes")
@@ -158,64 +144,53 @@ impl Lexer<'_> {
     }
 
     fn block_comment(&mut self, start: usize) -> Kind {
-        match self.rest().find("*/") {
-            Some(length) => {
-                self.at += length + 2;
-                Kind::Comment
-            }
-            None => {
-                self.at = start + 2;
-                let help = "end it with */";
-                self.wrong("unterminated-comment", start, "the comment does not end", help);
-                self.at = self.text.len();
-                Kind::Comment
-            }
+        if block_comment(&mut self.cursor) == Block::Open {
+            let file = self.file;
+            let open = Span { file, start: start as u32, end: start as u32 + 2 };
+            let message = "the comment does not end";
+            self.wrong_at("unterminated-comment", open, message, "end it with */");
         }
+        Kind::Comment
     }
 
     fn number(&mut self, start: usize) -> Kind {
-        self.at += usize::from(self.rest().starts_with('-'));
-        if self.rest().starts_with("0x") {
-            self.take_while(is_name);
+        self.cursor.eat("-");
+        if self.cursor.starts_with("0x") {
+            self.cursor.skip_while(is_word);
         } else {
-            self.take_while(|c| c.is_ascii_digit() || c == '_');
-            let behind = self.rest().strip_prefix('.');
-            if behind.is_some_and(|behind| behind.starts_with(|c: char| c.is_ascii_digit())) {
-                self.at += 1;
-                self.take_while(|c| c.is_ascii_digit() || c == '_');
+            let is_digit = |byte: u8| byte.is_ascii_digit() || byte == b'_';
+            self.cursor.skip_while(is_digit);
+            if self.cursor.fraction().is_some() {
+                self.cursor.skip_while(is_digit);
             }
-            if self.rest().starts_with(['e', 'E']) {
-                self.at += 1;
-                self.at += usize::from(self.rest().starts_with(['+', '-']));
+            if self.cursor.eat_one_of(b"eE") {
+                self.cursor.eat_one_of(b"+-");
             }
-            self.take_while(is_name);
+            self.cursor.skip_while(is_word);
         }
-        let text = self.text[start..self.at].replace('_', "");
-        match number(&text) {
-            Some(kind) => kind,
-            None => {
-                let help = "integers have 64 bits: 42, -7, 0x2A; doubles a point: 0.5, 1e3";
-                self.wrong("bad-number", start, "this is no number", help)
-            }
-        }
+        let text = self.cursor.since(start).replace('_', "");
+        number(&text).unwrap_or_else(|_| {
+            let help = "integers have 64 bits: 42, -7, 0x2A; doubles a point: 0.5, 1e3";
+            self.wrong("bad-number", start, "this is no number", help)
+        })
     }
 
     fn text_literal(&mut self, start: usize) -> Kind {
         let mut text = String::new();
         loop {
-            let Some(c) = self.peek().filter(|&c| c != '\n') else {
+            let Some(c) = self.cursor.peek_char().filter(|&c| c != '\n') else {
                 let help = "end it with \" on the same line";
                 return self.wrong("unterminated-text", start, "the text does not end", help);
             };
-            self.at += c.len_utf8();
+            let at = self.cursor.at();
+            self.cursor.skip(c.len_utf8());
             match c {
                 '"' => return Kind::Text(text),
                 '\\' => match self.escape() {
                     Some(c) => text.push(c),
                     None => {
-                        let at = self.at;
                         let help = "there are \\\" \\\\ \\n \\r \\t and \\xHH";
-                        self.wrong("bad-escape", at - 1, "there is no such escape", help);
+                        self.wrong("bad-escape", at, "there is no such escape", help);
                     }
                 },
                 c => text.push(c),
@@ -223,44 +198,28 @@ impl Lexer<'_> {
         }
     }
 
+    /// A character given by its number is of ASCII.
     fn escape(&mut self) -> Option<char> {
-        let c = self.peek()?;
-        let plain = match c {
-            '"' | '\\' => c,
-            'n' => '\n',
-            'r' => '\r',
-            't' => '\t',
-            'x' => {
-                let digits = self.rest().get(1..3)?;
-                let code = u8::from_str_radix(digits, 16).ok().filter(u8::is_ascii)?;
-                self.at += 3;
-                return Some(code as char);
-            }
-            _ => return None,
-        };
-        self.at += c.len_utf8();
-        Some(plain)
+        let mut ahead = self.cursor;
+        let c = escape(&mut ahead, LETTERS).ok().filter(|c| c.is_ascii())?;
+        self.cursor = ahead;
+        Some(c)
     }
 }
 
-fn number(text: &str) -> Option<Kind> {
-    let (sign, digits) = match text.strip_prefix('-') {
-        Some(digits) => ("-", digits),
-        None => ("", text),
+/// The value of a number without `_`.
+fn number(text: &str) -> Result<Kind, BadNumber> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
     };
-    if let Some(hex) = digits.strip_prefix("0x") {
-        return i64::from_str_radix(&format!("{sign}{hex}"), 16).ok().map(Kind::Integer);
-    }
-    if text.contains(['.', 'e', 'E']) {
-        return text.parse().ok().filter(|double: &f64| double.is_finite()).map(Kind::Double);
-    }
-    text.parse().ok().map(Kind::Integer)
-}
-
-fn is_name_start(c: char) -> bool {
-    c.is_ascii_alphabetic() || c == '_'
-}
-
-fn is_name(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_'
+    let (digits, radix) = match digits.strip_prefix("0x") {
+        Some(digits) => (digits, 16),
+        None if text.contains(['.', 'e', 'E']) => return double(text).map(Kind::Double),
+        None => (digits, 10),
+    };
+    let magnitude = whole(digits, radix)?;
+    let value =
+        if negative { 0_i64.checked_sub_unsigned(magnitude) } else { magnitude.try_into().ok() };
+    value.map(Kind::Integer).ok_or(BadNumber::TooLarge)
 }

@@ -49,7 +49,7 @@ use tidemill_stdx::id::IdVec;
 
 pub use build::Builder;
 pub(crate) use facts::{Facts, Flowing, flow};
-pub use read::{Unreadable, parse};
+pub use read::parse;
 pub use running::Running;
 pub use test::{Looked, Test, Viewed};
 

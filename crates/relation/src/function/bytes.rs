@@ -64,8 +64,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         .examples(&[("f_unhex(\"0aFF\")", "b\"\\x0a\\xff\"")]),
     Function::new("bytes", &[repeated("x", BYTES.union(TEXT))], BYTES, bytes)
         .doc("The bytes of all arguments, one after the other; of texts their UTF-8.")
-        .examples(&[("f_bytes(\"a\", b\"\\x00\")", "b\"a\\x00\"")])
-        .see(&["serialize"]),
+        .examples(&[("f_bytes(\"a\", b\"\\x00\")", "b\"a\\x00\"")]),
     Function::new("text", &[one("bytes", BYTES)], TEXT, text)
         .doc("The text whose UTF-8 these bytes are.")
         .examples(&[("f_text(b\"M\\xc3\\xbchle\")", "\"Mühle\"")])

@@ -15,6 +15,7 @@
 
 pub mod value;
 
+use tidemill_diag::text::{Cursor, is_blank, is_word};
 use tidemill_diag::{Diagnostic, FileId, Span};
 
 /// A token and where it stands.
@@ -125,35 +126,18 @@ pub fn lex(file: FileId, text: &str) -> Lexed {
     // Some five bytes of source are a token; growing once is better than always having too much.
     let tokens = Vec::with_capacity(text.len() / 5 + 1);
     let lexed = Lexed { tokens, ..Lexed::default() };
-    let mut lexer = Lexer { file, text, bytes: text.as_bytes(), at: 0, lexed };
-    if text.starts_with('\u{feff}') {
-        lexer.at = '\u{feff}'.len_utf8();
-    }
+    let mut lexer = Lexer { file, cursor: Cursor::behind_mark(text), lexed };
     while lexer.token() {}
     lexer.lexed
 }
 
 struct Lexer<'a> {
     file: FileId,
-    text: &'a str,
-    bytes: &'a [u8],
-    /// The next byte; always on a character boundary.
-    at: usize,
+    cursor: Cursor<'a>,
     lexed: Lexed,
 }
 
 impl Lexer<'_> {
-    /// The byte `ahead` of the next, 0 past the end.
-    fn peek(&self, ahead: usize) -> u8 {
-        self.bytes.get(self.at + ahead).copied().unwrap_or(0)
-    }
-
-    /// Consumes bytes while `test` holds; `test` must hold for whole characters or ASCII only.
-    fn skip_while(&mut self, test: impl Fn(u8) -> bool) {
-        let rest = &self.bytes[self.at..];
-        self.at += rest.iter().position(|&byte| !test(byte)).unwrap_or(rest.len());
-    }
-
     fn span(&self, start: usize, end: usize) -> Span {
         Span { file: self.file, start: start as u32, end: end as u32 }
     }
@@ -164,24 +148,25 @@ impl Lexer<'_> {
 
     /// Reads one token; false at the end.
     fn token(&mut self) -> bool {
-        self.skip_while(|byte| matches!(byte, b' ' | b'\t'..=b'\r'));
-        let start = self.at;
-        let Some(&first) = self.bytes.get(start) else {
+        self.cursor.skip_while(is_blank);
+        let start = self.cursor.at();
+        let Some(first) = self.cursor.first() else {
             self.push(TokenKind::End, start);
             return false;
         };
         match first {
-            b'A'..=b'Z' | b'a'..=b'z' | b'_' => self.word(start),
             b'0'..=b'9' => self.number(start),
             b'"' => self.text(start),
-            b'(' if self.peek(1) == b'*' => self.comment(start),
+            b'(' if self.cursor.peek(1) == b'*' => self.comment(start),
+            _ if is_word(first) => self.word(start),
             _ => self.symbol(start),
         }
         true
     }
 
     fn push(&mut self, kind: TokenKind, start: usize) {
-        let token = Token { kind, start: start as u32, end: self.at as u32 };
+        let Span { start, end, .. } = self.cursor.span_since(self.file, start);
+        let token = Token { kind, start, end };
         if kind == TokenKind::Comment {
             self.lexed.comments.push(token);
         } else {
@@ -190,43 +175,38 @@ impl Lexer<'_> {
     }
 
     fn word(&mut self, start: usize) {
-        self.skip_while(is_word);
-        let text = &self.text[start..self.at];
-        let may_be = self.bytes[start].is_ascii_uppercase()
+        let text = self.cursor.word();
+        let may_be = text.starts_with(|c: char| c.is_ascii_uppercase())
             && (2..=KEYWORD_LENGTH_MAX).contains(&text.len());
         let keyword = if may_be { TokenKind::keyword(text) } else { None };
         self.push(keyword.unwrap_or(TokenKind::Ident), start);
     }
 
     fn number(&mut self, start: usize) {
-        self.skip_while(is_word);
-        if self.peek(0) == b'.' && self.peek(1) != b'.' {
+        self.cursor.skip_while(is_word);
+        if self.cursor.peek(0) == b'.' && self.cursor.peek(1) != b'.' {
             // No number goes on with a point but a real.
-            self.at += 1;
-            let fraction = self.at;
-            self.skip_while(is_word);
-            if TokenKind::keyword(&self.text[fraction..self.at]).is_some() {
-                // `0.THEN`: nothing stands behind the point.
-                self.at = fraction;
-            }
-            let exponent = self.bytes[self.at - 1] == b'E';
-            if exponent && matches!(self.peek(0), b'+' | b'-') {
-                self.at += 1;
-                self.skip_while(is_word);
+            self.cursor.skip(1);
+            let mut ahead = self.cursor;
+            let fraction = ahead.take_while(is_word);
+            // `0.THEN`: nothing stands behind the point.
+            if TokenKind::keyword(fraction).is_none() {
+                self.cursor = ahead;
+                if fraction.ends_with('E') && self.cursor.eat_one_of(b"+-") {
+                    self.cursor.skip_while(is_word);
+                }
             }
         }
-        let span = self.span(start, self.at);
-        let (kind, wrong) = value::classify(&self.text[start..self.at], span);
+        let span = self.cursor.span_since(self.file, start);
+        let (kind, wrong) = value::classify(self.cursor.since(start), span);
         self.push(kind, start);
         self.lexed.diagnostics.extend(wrong);
     }
 
     fn text(&mut self, start: usize) {
-        self.at += 1;
-        self.skip_while(|byte| !matches!(byte, b'"' | b'\n' | b'\r'));
-        if self.peek(0) == b'"' {
-            self.at += 1;
-        } else {
+        self.cursor.skip(1);
+        self.cursor.skip_while(|byte| !matches!(byte, b'"' | b'\n' | b'\r'));
+        if !self.cursor.eat("\"") {
             let open = self.span(start, start + 1);
             self.wrong(
                 Diagnostic::error("unterminated-text", open, "text has no end on its line")
@@ -239,28 +219,23 @@ impl Lexer<'_> {
     fn comment(&mut self, start: usize) {
         let mut depth = 0usize;
         loop {
-            self.skip_while(|byte| !matches!(byte, b'(' | b'*'));
-            match (self.peek(0), self.peek(1)) {
-                (b'(', b'*') => {
-                    depth += 1;
-                    self.at += 2;
-                }
-                (b'*', b')') => {
-                    depth -= 1;
-                    self.at += 2;
-                    if depth == 0 {
-                        break;
-                    }
-                }
-                (0, _) if self.at >= self.bytes.len() => {
-                    let open = self.span(start, start + 2);
-                    self.wrong(
-                        Diagnostic::error("unterminated-comment", open, "comment has no end")
-                            .help("comments nest: each `(*` needs its own `*)`"),
-                    );
+            self.cursor.skip_while(|byte| !matches!(byte, b'(' | b'*'));
+            if self.cursor.eat("(*") {
+                depth += 1;
+            } else if self.cursor.eat("*)") {
+                depth -= 1;
+                if depth == 0 {
                     break;
                 }
-                _ => self.at += 1,
+            } else if self.cursor.is_at_end() {
+                let open = self.span(start, start + 2);
+                self.wrong(
+                    Diagnostic::error("unterminated-comment", open, "comment has no end")
+                        .help("comments nest: each `(*` needs its own `*)`"),
+                );
+                break;
+            } else {
+                self.cursor.skip(1);
             }
         }
         self.push(TokenKind::Comment, start);
@@ -268,18 +243,18 @@ impl Lexer<'_> {
 
     fn symbol(&mut self, start: usize) {
         if let Some((kind, length)) = self.symbol_here() {
-            self.at += length;
+            self.cursor.skip(length);
             return self.push(kind, start);
         }
         // One diagnostic for a run of strays, not one for each.
-        while self.at < self.bytes.len() && self.is_stray() {
-            let c = self.text[self.at..].chars().next();
-            self.at += c.map_or(1, char::len_utf8);
+        while self.is_stray() {
+            self.cursor.next_char();
         }
-        let found = &self.text[start..self.at];
+        let found = self.cursor.since(start);
         let shown = found.escape_debug().to_string().replace("\\'", "'");
         let message = format!("`{shown}` means nothing here");
-        let error = Diagnostic::error("stray-character", self.span(start, self.at), message);
+        let span = self.cursor.span_since(self.file, start);
+        let error = Diagnostic::error("stray-character", span, message);
         self.wrong(match found {
             "&" | "&&" => error.help("write `AND`"),
             "'" => error.help("texts and characters stand between `\"`"),
@@ -288,15 +263,14 @@ impl Lexer<'_> {
     }
 
     fn is_stray(&self) -> bool {
-        let byte = self.bytes[self.at];
-        let begins = is_word(byte) || matches!(byte, b'"' | b' ' | b'\t'..=b'\r');
-        !begins && self.symbol_here().is_none()
+        let begins = |byte| is_word(byte) || is_blank(byte) || byte == b'"';
+        self.cursor.first().is_some_and(|byte| !begins(byte)) && self.symbol_here().is_none()
     }
 
     fn symbol_here(&self) -> Option<(TokenKind, usize)> {
         use TokenKind as Kind;
-        let next = self.peek(1);
-        Some(match self.peek(0) {
+        let next = self.cursor.peek(1);
+        Some(match self.cursor.peek(0) {
             b':' if next == b'=' => (Kind::Assign, 2),
             b':' => (Kind::Colon, 1),
             b';' => (Kind::Semicolon, 1),
@@ -326,10 +300,6 @@ impl Lexer<'_> {
             _ => return None,
         })
     }
-}
-
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 #[cfg(test)]

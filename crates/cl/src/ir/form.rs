@@ -2,6 +2,7 @@
 //!
 //! Words are separated by spaces, lists stand in brackets, a missing part is `-`.
 
+use tidemill_diag::text::ir::{IrReader as Reader, Read};
 use tidemill_diag::{FileId, Span};
 use tidemill_stdx::id::Id;
 
@@ -10,18 +11,6 @@ use crate::ir::{
     Guard, InterfaceId, Key, LocalId, MessageId, Parameter, Party, Pattern, Payload, Place, Port,
     Reason, Register, Storage, TextId, Type, Unary, VariableId, Written,
 };
-
-/// Why a text is no program.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TextError {
-    /// The line, from 1.
-    pub line: usize,
-    /// What was expected.
-    pub message: String,
-}
-
-/// The result of reading.
-pub type Read<T> = Result<T, TextError>;
 
 /// What has a text form.
 pub trait Form: Sized {
@@ -35,134 +24,10 @@ pub trait Form: Sized {
     fn read(reader: &mut Reader) -> Read<Self>;
 }
 
-/// A text being read.
-#[derive(Debug, Clone)]
-pub struct Reader<'a> {
-    rest: &'a str,
-    line: usize,
-}
-
-impl<'a> Reader<'a> {
-    /// At the start of the text.
-    pub fn new(text: &'a str) -> Reader<'a> {
-        let mut reader = Reader { rest: text, line: 1 };
-        reader.skip();
-        reader
-    }
-
-    /// An error here.
-    pub fn fail<T>(&self, message: &str) -> Read<T> {
-        Err(TextError { line: self.line, message: message.into() })
-    }
-
-    /// Whether all has been read.
-    pub fn at_end(&self) -> bool {
-        self.rest.is_empty()
-    }
-
-    /// Skips space and comments (`;` to the end of the line).
-    fn skip(&mut self) {
-        loop {
-            let trimmed = self.rest.trim_start();
-            let skipped = &self.rest[..self.rest.len() - trimmed.len()];
-            self.line += skipped.matches('\n').count();
-            self.rest = trimmed;
-            if !self.rest.starts_with(';') {
-                return;
-            }
-            self.rest = &self.rest[self.rest.find('\n').unwrap_or(self.rest.len())..];
-        }
-    }
-
-    /// The word that comes next, without taking it.
-    pub fn peek(&self) -> &'a str {
-        let end = |c: char| c.is_whitespace() || matches!(c, '[' | ']' | ';' | ',');
-        match self.rest.chars().next() {
-            Some('[' | ']') => &self.rest[..1],
-            _ => &self.rest[..self.rest.find(end).unwrap_or(self.rest.len())],
-        }
-    }
-
-    /// Takes the next word.
-    pub fn word(&mut self) -> &'a str {
-        let word = self.peek();
-        self.rest = &self.rest[word.len()..];
-        self.skip();
-        word
-    }
-
-    /// Takes the word if it comes next.
-    pub fn eat(&mut self, word: &str) -> bool {
-        let found = self.peek() == word;
-        if found {
-            self.word();
-        }
-        found
-    }
-
-    /// Takes the word.
-    ///
-    /// # Errors
-    /// If another comes next.
-    pub fn expect(&mut self, word: &str) -> Read<()> {
-        if self.eat(word) { Ok(()) } else { self.fail(&format!("expected `{word}`")) }
-    }
-
-    /// Takes a text in quotes, with `\xx` for bytes that are not plain.
-    ///
-    /// # Errors
-    /// If none comes next.
-    pub fn quoted(&mut self) -> Read<Vec<u8>> {
-        let Some(body) = self.rest.strip_prefix('"') else {
-            return self.fail("expected a text in quotes");
-        };
-        let Some(length) = body.find('"') else { return self.fail("the text does not end") };
-        let (text, rest) = (&body[..length], &body[length + 1..]);
-        let mut bytes = Vec::with_capacity(length);
-        let mut parts = text.split('\\');
-        bytes.extend(parts.next().unwrap_or_default().bytes());
-        for part in parts {
-            let code = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-            let Some(code) = code else { return self.fail("expected two hexadecimal digits") };
-            bytes.push(code);
-            bytes.extend(part[2..].bytes());
-        }
-        self.rest = rest;
-        self.skip();
-        Ok(bytes)
-    }
-
-    /// A quoted text in UTF-8.
-    ///
-    /// # Errors
-    /// If none comes next.
-    pub fn name(&mut self) -> Read<String> {
-        let bytes = self.quoted()?;
-        String::from_utf8(bytes).or_else(|_| self.fail("a name is not UTF-8"))
-    }
-
-    /// A word that follows this rule.
-    fn parsed<T>(&mut self, what: &str, parse: impl Fn(&str) -> Option<T>) -> Read<T> {
-        match parse(self.peek()) {
-            Some(value) => {
-                self.word();
-                Ok(value)
-            }
-            None => self.fail(&format!("expected {what}")),
-        }
-    }
-}
-
-/// Appends a quoted text.
-pub fn write_quoted(bytes: &[u8], out: &mut String) {
-    out.push('"');
-    for &byte in bytes {
-        match byte {
-            b' '..=b'~' if byte != b'"' && byte != b'\\' => out.push(char::from(byte)),
-            _ => *out += &format!("\\{byte:02x}"),
-        }
-    }
-    out.push('"');
+/// A name in quotes.
+pub(super) fn quoted_name(reader: &mut Reader) -> Read<String> {
+    let bytes = reader.quoted()?;
+    String::from_utf8(bytes).or_else(|_| reader.fail("a name is not UTF-8"))
 }
 
 impl<T: Form> Form for Vec<T> {
@@ -208,7 +73,7 @@ macro_rules! numbers {
             }
 
             fn read(reader: &mut Reader) -> Read<Self> {
-                reader.parsed("a number", |word| word.parse().ok())
+                reader.number()
             }
         }
     )+};
@@ -224,10 +89,7 @@ macro_rules! ids {
 
             fn read(reader: &mut Reader) -> Read<Self> {
                 let prefix = <$type>::new(0).to_string();
-                let prefix = prefix.trim_end_matches('0');
-                reader.parsed(&format!("`{prefix}N`"), |word| {
-                    Some(<$type>::new(word.strip_prefix(prefix)?.parse().ok()?))
-                })
+                reader.id(prefix.trim_end_matches('0')).map(<$type>::new)
             }
         }
     )+};

@@ -1,7 +1,9 @@
 //! The one table of instructions: their words, their parts in order, and which parts they assign.
 //! Printing, reading, and walking over registers and places all come from it.
 
-use crate::ir::form::{Form, Read, Reader};
+use tidemill_diag::text::ir::{IrReader as Reader, Read};
+
+use crate::ir::form::Form;
 use crate::ir::{
     Access, Argument, Binary, BlockId, ComponentId, Constant, Conversion, FunctionId, Instruction,
     InterfaceId, Key, MessageId, Party, Pattern, Payload, Place, Port, Reason, Register, Storage,

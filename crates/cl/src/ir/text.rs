@@ -26,9 +26,10 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use tidemill_diag::text::ir::{IrError, IrReader as Reader, Layout, Read, write_quoted};
 use tidemill_stdx::id::IdVec;
 
-use crate::ir::form::{Form, Read, Reader, TextError, in_order, write_quoted};
+use crate::ir::form::{Form, in_order, quoted_name};
 use crate::ir::protocol::{Protocol, State};
 use crate::ir::{
     Block, BlockId, Component, ComponentId, Function, FunctionId, Instruction, Interface,
@@ -173,8 +174,8 @@ impl Form for Kind {
 ///
 /// # Errors
 /// The first place where the text is no program.
-pub fn parse(text: &str) -> Result<Program, TextError> {
-    let reader = &mut Reader::new(text);
+pub fn parse(text: &str) -> Result<Program, IrError> {
+    let reader = &mut Reader::new(text, Layout::Free);
     let mut program = Program::default();
     while !reader.at_end() {
         match reader.word() {
@@ -210,11 +211,11 @@ fn either(reader: &mut Reader, yes: &str, no: &str) -> Read<bool> {
 }
 
 fn read_interface(reader: &mut Reader) -> Read<Interface> {
-    let (name, system) = (reader.name()?, either(reader, "system", "user")?);
+    let (name, system) = (quoted_name(reader)?, either(reader, "system", "user")?);
     let mut messages = IdVec::new();
     while reader.eat("message") {
         in_order::<MessageId>(reader, messages.len())?;
-        let (direction, name) = (Form::read(reader)?, reader.name()?);
+        let (direction, name) = (Form::read(reader)?, quoted_name(reader)?);
         messages.push(Message { name, direction, parameters: Form::read(reader)? });
     }
     let mut protocol = Protocol::default();
@@ -226,7 +227,7 @@ fn read_interface(reader: &mut Reader) -> Read<Interface> {
 }
 
 fn read_component(reader: &mut Reader) -> Read<Component> {
-    let (name, span) = (reader.name()?, Form::read(reader)?);
+    let (name, span) = (quoted_name(reader)?, Form::read(reader)?);
     let (mut offers, mut requires, mut variables) = (Vec::new(), Vec::new(), IdVec::new());
     while reader.eat("offer") {
         let (interface, low, high) =
@@ -241,7 +242,7 @@ fn read_component(reader: &mut Reader) -> Read<Component> {
     }
     while reader.eat("variable") {
         in_order::<VariableId>(reader, variables.len())?;
-        let (name, storage) = (reader.name()?, Storage::read(reader)?);
+        let (name, storage) = (quoted_name(reader)?, Storage::read(reader)?);
         let synchronous = either(reader, "synchronous", "own")?;
         variables.push(Variable { name, storage, synchronous });
     }
@@ -255,7 +256,7 @@ fn read_component(reader: &mut Reader) -> Read<Component> {
 }
 
 fn read_function(reader: &mut Reader) -> Read<Function> {
-    let name = reader.name()?;
+    let name = quoted_name(reader)?;
     let (component, kind) = (Form::read(reader)?, Form::read(reader)?);
     let (parameters, result) = (Form::read(reader)?, Form::read(reader)?);
     let (mut registers, mut locals) = (IdVec::new(), IdVec::new());
@@ -265,7 +266,7 @@ fn read_function(reader: &mut Reader) -> Read<Function> {
     }
     while reader.eat("local") {
         in_order::<LocalId>(reader, locals.len())?;
-        let (name, storage) = (reader.name()?, Storage::read(reader)?);
+        let (name, storage) = (quoted_name(reader)?, Storage::read(reader)?);
         locals.push(Local { name, storage });
     }
     let mut blocks = IdVec::new();

@@ -4,6 +4,8 @@
 
 use std::fmt::Write;
 
+use tidemill_stdx::calendar::{civil_from_days, days_from_civil};
+
 /// Nanoseconds of a second.
 const SECOND_NS: i64 = 1_000_000_000;
 /// Seconds of a day.
@@ -26,32 +28,6 @@ pub struct Civil {
     pub second: i64,
     /// The rest.
     pub nanosecond: i64,
-}
-
-/// Days from the epoch to a date, by the algorithm `days_from_civil` of Howard Hinnant: years
-/// begin with March, so that the leap day is the last one of a year.
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
-}
-
-/// The date that lies so many days from the epoch: `civil_from_days` of the same author.
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day)
 }
 
 /// Days of a month.

@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of loops, relations, processes or packets, and depends on no crate of the house.
 
+pub mod calendar;
 pub mod frozen;
 pub mod hash;
 pub mod id;

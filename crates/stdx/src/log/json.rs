@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use super::{Level, Output, Value};
+use crate::calendar::civil_from_days;
 
 /// One line as an object: `time` (RFC 3339, UTC), `level`, `target`, `message`, `fields`.
 #[derive(Clone, Copy, Debug)]
@@ -91,27 +92,11 @@ fn push_string(out: &mut String, text: &str) {
 fn push_time(out: &mut String, time_ns: i64) {
     let (seconds, ns) = (time_ns.div_euclid(1_000_000_000), time_ns.rem_euclid(1_000_000_000));
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    let (year, month, day) = date(days);
+    let (year, month, day) = civil_from_days(days);
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     let micros = ns / 1000;
     let _ =
         write!(out, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z");
-}
-
-/// The date of a day counted from 1970-01-01: Howard Hinnant, "chrono-compatible low-level date
-/// algorithms", `civil_from_days`.
-fn date(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    // Months are counted from March, so that the leap day is the last of the year.
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
 #[cfg(test)]

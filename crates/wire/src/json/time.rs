@@ -1,5 +1,7 @@
 //! Timestamps, durations and field masks as the strings that JSON has for them.
 
+use tidemill_stdx::calendar::{civil_from_days, days_from_civil};
+
 /// Seconds of 0001-01-01T00:00:00Z.
 const TIMESTAMP_MIN: i64 = -62_135_596_800;
 /// Seconds of 9999-12-31T23:59:59Z.
@@ -16,7 +18,7 @@ pub(crate) fn write_timestamp(out: &mut Vec<u8>, seconds: i64, nanos: i32) -> Op
         return None;
     }
     let (days, second) = (seconds.div_euclid(SECONDS_OF_DAY), seconds.rem_euclid(SECONDS_OF_DAY));
-    let (year, month, day) = civil(days);
+    let (year, month, day) = civil_from_days(days);
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     let mut text = *b"0000-00-00T00:00:00";
     for (at, value) in [(5, month), (8, day), (11, hour), (14, minute), (17, second)] {
@@ -70,32 +72,6 @@ fn write_nanos(out: &mut Vec<u8>, nanos: u32) {
     };
     out.push(b'.');
     out.extend_from_slice(&digits[..count]);
-}
-
-/// Year, month and day of a day counted from 1970-01-01.
-///
-/// Years are counted from March, so that the leap day is the last of a year; 400 of them are an
-/// era of 146,097 days.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
-}
-
-/// The inverse of [`civil`].
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = year - i64::from(month <= 2);
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let month_from_march = (month + 9) % 12;
-    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
 }
 
 /// Seconds and nanoseconds of RFC 3339.
@@ -236,11 +212,11 @@ mod tests {
     #[test]
     fn days_go_both_ways() {
         for days in (-719_162..=2_932_896).step_by(11) {
-            let (year, month, day) = civil(days);
+            let (year, month, day) = civil_from_days(days);
             assert_eq!(days_from_civil(year, month, day), days);
         }
-        assert_eq!(civil(0), (1970, 1, 1));
-        assert_eq!(civil(11_016), (2000, 2, 29));
+        assert_eq!(civil_from_days(0), (1970, 1, 1));
+        assert_eq!(civil_from_days(11_016), (2000, 2, 29));
     }
 
     #[test]

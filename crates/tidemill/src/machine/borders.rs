@@ -286,7 +286,10 @@ impl Turn<'_> {
                 // It goes when it is known whether it goes once more.
                 Verdict::Waits => return counters.verdicts.add(1),
                 Verdict::Again(before, copy) => {
-                    self.is_sent |= copy.is_some_and(|it| engine.send_link(before, it).is_ok());
+                    match copy.map(|copy| engine.send_link(before, copy).is_ok()) {
+                        Some(true) => self.is_sent = true,
+                        _ => counters.no_packet.add(1),
+                    }
                     return counters.verdicts.add(1);
                 }
                 Verdict::Stale => return counters.stale.add(1),

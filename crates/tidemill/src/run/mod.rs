@@ -128,8 +128,7 @@ impl Prepared {
     /// # Errors
     /// What keeps it from running.
     pub fn run(self, console: Console) -> Result<Report, String> {
-        let Prepared { rules, components: program, packets: graph, .. } = self;
-        let Prepared { borders, settings, mut options, .. } = self;
+        let Prepared { rules, components: program, packets, borders, settings, mut options } = self;
         if rules.is_some() {
             options.nodes.check_reach()?;
         }
@@ -146,10 +145,10 @@ impl Prepared {
         };
         let mut machine = components::machine(program, &mut options, &mut *host, outputs, journal)?;
         machine.borders = Borders::new(borders, &machine.registry);
-        let settings = settings.zip(graph.as_ref());
+        let settings = settings.zip(packets.as_ref());
         machine.settings = settings.map(|(border, graph)| Settings::new(border, graph.clone()));
-        let mut run = Run { machine, events: Loop::new(host), options, heard, how: None };
-        run.start(rules, graph, seed)?;
+        let mut run = Run { machine, events: Loop::new(host), options, heard };
+        run.start(rules, packets, seed)?;
         run.go()?;
         run.finish()
     }
@@ -177,8 +176,6 @@ struct Run {
     options: RunOptions,
     /// Can be read when what components write can be written no more.
     heard: OwnedFd,
-    /// How the entry component ended.
-    how: Option<tidemill_proc::fault::Ended>,
 }
 
 impl Run {
@@ -244,8 +241,8 @@ impl Run {
 
     /// Ends what is left, writes what waits, and sums up.
     fn finish(self) -> Result<Report, String> {
-        let Run { mut machine, mut events, options, mut how, .. } = self;
-        how = how.or_else(|| machine.runner.worker().ended().cloned());
+        let Run { mut machine, mut events, options, .. } = self;
+        let how = machine.runner.worker().ended().cloned();
         components::clear(&mut machine, &mut events);
         if options.clock == Clock::Real && machine.systems.has_unsent() {
             let end = events.now() + LINGER_MAX;

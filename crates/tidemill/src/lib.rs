@@ -32,7 +32,7 @@
 //! | [`components`] | components drawn and listed |
 //! | [`ask`] | questions to running nodes |
 //! | [`control`] | who asks a run, and what each may |
-//! | [`borders`] | where rules meet the other parts of the system |
+//! | [`borders`] | where the parts of a program reach each other |
 //! | [`graph`], [`catalogue`] | programs drawn, the language listed |
 //! | [`journal`], [`console`], [`summary`], [`ended`] | what a run prints, finds and amounts to |
 //! | [`tape`] | a stream into memory, for what a run prints |

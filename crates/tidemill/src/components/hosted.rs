@@ -138,18 +138,18 @@ impl Hosted {
         let machine =
             components::machine(Some(program), &mut options, &mut *host, outputs, journal)?;
         let mut hosted = Hosted { machine, lp: Loop::new(host), said, has_begun: false };
-        hosted.machine.systems.lead_to_ports();
+        hosted.machine.node.systems.lead_to_ports();
         Ok(hosted)
     }
 
     /// What Packets leads to.
     pub(crate) fn ports(&mut self) -> Option<&mut Ports> {
-        self.machine.systems.ports()
+        self.machine.node.systems.ports()
     }
 
     /// Whether the program has opened an input.
     pub(crate) fn has_opened(&self, input: usize) -> bool {
-        self.machine.systems.has_opened(input)
+        self.machine.node.systems.has_opened(input)
     }
 
     /// How many components have failed.
@@ -160,12 +160,12 @@ impl Hosted {
     /// Runs what is due by `now`, for about so many steps at most. Not after it is over.
     pub(crate) fn run(&mut self, now: Time, steps: u64) -> State {
         let Hosted { machine, lp, has_begun, .. } = self;
-        if !std::mem::replace(has_begun, true) && machine.runner.worker().start().is_ok() {
+        if !std::mem::replace(has_begun, true) && machine.node.runner.worker().start().is_ok() {
             arm(machine, lp);
         }
         packets::deliver_all(machine, lp);
         let outcome = lp.run_within(machine, now, steps);
-        match (machine.runner.worker().ended(), outcome) {
+        match (machine.node.runner.worker().ended(), outcome) {
             (Some(Ended::Finished | Ended::Halted), _) => State::Over,
             (Some(ended), _) => {
                 let said = self.said.borrow_mut().end.take();

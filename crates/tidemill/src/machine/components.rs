@@ -107,8 +107,8 @@ fn hash_seed(seed: Option<u64>, host: &mut dyn Host) -> Result<u64, String> {
 
 /// Ends what processes are left, and what the system has open for them.
 pub(crate) fn clear(machine: &mut Machine, events: &mut Loop<Machine>) {
-    machine.runner.worker().clear();
-    let communications: Vec<_> = machine.systems.communications().collect();
+    machine.node.runner.worker().clear();
+    let communications: Vec<_> = machine.node.systems.communications().collect();
     for communication in communications {
         system::finished(machine, events, communication);
     }
@@ -119,12 +119,12 @@ pub(crate) fn stop(
     machine: &mut Machine,
     how: Option<tidemill_proc::fault::Ended>,
 ) -> Option<ComponentsEnded> {
-    machine.runner.stop();
+    machine.node.runner.stop();
     machine.has.components.then(|| ComponentsEnded {
         how,
-        counts: machine.runner.counts(),
-        peak_bytes: machine.runner.worker().peak_bytes(),
-        pore_drops: machine.systems.pore_drops(),
-        given: machine.runner.components_given(),
+        counts: machine.node.runner.counts(),
+        peak_bytes: machine.node.runner.worker().peak_bytes(),
+        pore_drops: machine.node.systems.pore_drops(),
+        given: machine.node.runner.components_given(),
     })
 }

@@ -16,7 +16,8 @@ impl Controlled for Machine {
 
     fn snapshot(&mut self) -> Snapshot {
         let counters = self.registry.snapshot().counters.into_iter().collect();
-        let tree = if self.has.components { listing(self.runner.worker()) } else { String::new() };
+        let tree =
+            if self.has.components { listing(self.node.runner.worker()) } else { String::new() };
         Snapshot { counters, tree }
     }
 

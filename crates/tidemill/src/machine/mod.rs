@@ -16,13 +16,13 @@
 //! | `nodes` | nodes started, drained, asked; their keys |
 //! | `components` | the entry component started, and what it amounts to |
 //! | `packets` | the graph started, replaced, reported |
-//! | `borders` | what goes from one engine to another |
+//! | `node` | the engines of one node |
 //! | `control` | what tools ask of a run |
 //! | `system` | components and packets as tables of the system |
 
-pub(crate) mod borders;
 pub(crate) mod components;
 mod control;
+pub(crate) mod node;
 pub(crate) mod nodes;
 pub(crate) mod packets;
 mod system;
@@ -37,11 +37,12 @@ use tidemill_overlog::node::{Crossing, Program as Rules};
 use tidemill_overlog::program::Compiled;
 use tidemill_overlog::query::AskerId;
 use tidemill_packet::drive::{self, Driver};
-use tidemill_packet::engine::{self, Changes, Engine, Rest};
+use tidemill_packet::engine::{Changes, Rest};
 use tidemill_proc::{Home, Request, Runner};
 use tidemill_relation::{OwnedValue, TupleBuf};
 use tidemill_stat::Registry;
 
+use crate::borders;
 use crate::components::system::{self as offered, Systems};
 use crate::console::Console;
 use crate::control::Server;
@@ -50,7 +51,7 @@ use crate::keys::KeyWatch;
 use crate::meters::Meters;
 use crate::run::Reread;
 
-use borders::{Borders, Settings};
+use node::Node;
 
 /// How long data may wait before it is written.
 const FLUSH_AFTER: Duration = Duration::from_millis(20);
@@ -59,16 +60,8 @@ const FLUSH_AFTER: Duration = Duration::from_millis(20);
 pub(crate) struct Machine {
     /// Its nodes.
     pub(crate) fleet: Fleet,
-    /// Its processes.
-    pub(crate) runner: Runner,
-    /// What the system offers to components.
-    pub(crate) systems: Systems,
-    /// Its packet graph.
-    pub(crate) driver: Driver,
-    /// What goes from one engine to another.
-    pub(crate) borders: Borders,
-    /// What rules say of the settings of apps, where they do.
-    pub(crate) settings: Option<Settings>,
+    /// The node whose turn it is.
+    pub(crate) node: Box<Node>,
     /// What has been written and found.
     pub(crate) journal: SharedJournal,
     /// What others see of the counters.
@@ -110,11 +103,7 @@ impl Machine {
         let idle = Arc::new(Rules::new(Compiled::default())?);
         Ok(Machine {
             fleet: Fleet::new(idle, Fabric::Udp, 0, Box::new(journal.clone())),
-            runner,
-            systems,
-            driver: Driver::new(Engine::new(engine::Options::default())),
-            borders: Borders::default(),
-            settings: None,
+            node: Box::new(Node::new(NodeId(0), runner, systems)),
             meters: Meters::new(registry.clone()),
             journal,
             registry,
@@ -164,7 +153,7 @@ impl fleet::World for Machine {
     }
 
     fn crossed(&mut self, events: &mut Loop<Machine>, _: NodeId, tuples: &TupleBuf<Crossing>) {
-        borders::send_packets(self, events, tuples);
+        borders::crossed(self, events, tuples);
     }
 
     fn turned(&mut self, events: &mut Loop<Machine>) {
@@ -190,7 +179,7 @@ impl fleet::World for Machine {
 
 impl Home for Machine {
     fn runner(&mut self) -> &mut Runner {
-        &mut self.runner
+        &mut self.node.runner
     }
 
     fn request(&mut self, events: &mut Loop<Machine>, request: Request) {
@@ -208,21 +197,23 @@ impl Home for Machine {
 
 impl drive::World for Machine {
     fn driver(&mut self) -> &mut Driver {
-        &mut self.driver
+        &mut self.node.driver
     }
 
     fn switched(&mut self, changes: &Changes) {
-        borders::link(self);
+        borders::packets::link(self);
         self.note(&packets::reloaded(changes));
     }
 
     fn breathed(&mut self, events: &mut Loop<Machine>, rest: Rest) {
         self.note_apps();
         offered::packets::deliver_all(self, events);
-        borders::take_packets(self, events);
-        self.borders.packets_move = rest == Rest::Busy;
-        let is_over = rest == Rest::Finished && !self.driver.engine.is_preparing();
-        if is_over && !self.has.components && !self.borders.is_held {
+        borders::packets::take(self, events);
+        let packets = &mut self.node.borders.packets;
+        packets.move_on = rest == Rest::Busy;
+        let is_held = packets.are_held;
+        let is_over = rest == Rest::Finished && !self.node.driver.engine.is_preparing();
+        if is_over && !self.has.components && !is_held {
             self.main_part_ended(events);
         }
     }

@@ -139,7 +139,7 @@ pub(crate) fn drain(machine: &mut Machine, events: &mut Loop<Machine>) {
     fleet::drain(machine, events);
     let end = events.now() + DRAIN_MAX;
     events.every(DRAINED_EVERY, move |machine: &mut Machine, events, _| {
-        let is_drained = machine.fleet.is_drained() && machine.borders_are_idle();
+        let is_drained = machine.fleet.is_drained() && machine.node.borders.are_idle();
         if !is_drained && events.now() >= end {
             say!(Warn, "fleet", "ends with work left or tuples not delivered");
         }

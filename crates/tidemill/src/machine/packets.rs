@@ -5,7 +5,8 @@ use tidemill_packet::drive::{self, Driver};
 use tidemill_packet::engine::{self, Changes, Engine, Note, Refused};
 use tidemill_packet::graph::Graph;
 
-use super::{Machine, borders};
+use super::Machine;
+use crate::borders::packets as border;
 use crate::run::{PacketOptions, PacketsEnded};
 
 /// Starts the graph.
@@ -22,18 +23,18 @@ pub(crate) fn start(
         registry: machine.registry.clone(),
         ..engine::Options::default()
     }));
-    machine.driver = if options.busy_wait { driver.busy_wait() } else { driver };
+    machine.node.driver = if options.busy_wait { driver.busy_wait() } else { driver };
     machine.reread = options.reread;
     machine.has.packets = true;
     drive::configure(machine, events, graph).map_err(|refused| refused.to_string())?;
-    borders::link(machine);
+    border::link(machine);
     Ok(())
 }
 
 /// Goes on with the graph as its files are now.
 pub(crate) fn reread(machine: &mut Machine, events: &mut Loop<Machine>) {
     let Some(graph) = machine.reread.as_mut().and_then(|reread| reread()) else { return };
-    let graph = match &mut machine.settings {
+    let graph = match &mut machine.node.borders.settings {
         Some(settings) => settings.rewritten(graph),
         None => graph,
     };
@@ -45,7 +46,7 @@ pub(crate) fn reread(machine: &mut Machine, events: &mut Loop<Machine>) {
 impl Machine {
     /// Reports what happened to apps.
     pub(crate) fn note_apps(&mut self) {
-        for note in self.driver.engine.take_notes() {
+        for note in self.node.driver.engine.take_notes() {
             match note {
                 Note::Failed { .. } => self.note(&format!("app {note}")),
                 Note::Restarted { .. } | Note::Dispatched { .. } => self.note(&note.to_string()),
@@ -55,7 +56,7 @@ impl Machine {
 
     /// Stops the graph, and says what it amounts to, if there is one.
     pub(crate) fn stop_packets(&mut self) -> Option<PacketsEnded> {
-        let ended = self.has.packets.then(|| PacketsEnded::of(&mut self.driver.engine));
+        let ended = self.has.packets.then(|| PacketsEnded::of(&mut self.node.driver.engine));
         self.note_apps();
         ended
     }

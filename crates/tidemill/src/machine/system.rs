@@ -12,8 +12,8 @@ const COMPONENTS_MAX: usize = 10_000;
 /// The rows of a table without the location; none, if it is none of these.
 pub(super) fn rows(machine: &mut Machine, name: &str) -> Vec<Vec<OwnedValue>> {
     match name {
-        "sys::app" if machine.has.packets => app_rows(&machine.driver.engine),
-        "sys::link" if machine.has.packets => link_rows(&machine.driver.engine),
+        "sys::app" if machine.has.packets => app_rows(&machine.node.driver.engine),
+        "sys::link" if machine.has.packets => link_rows(&machine.node.driver.engine),
         "sys::component" if machine.has.components => component_rows(machine),
         "sys::process" if machine.has.components => process_rows(machine),
         _ => Vec::new(),
@@ -68,7 +68,7 @@ fn link_rows(engine: &Engine) -> Vec<Vec<OwnedValue>> {
 
 /// Path, type, state, processes, bytes.
 fn component_rows(machine: &mut Machine) -> Vec<Vec<OwnedValue>> {
-    let (components, _) = machine.runner.worker().components(0, COMPONENTS_MAX);
+    let (components, _) = machine.node.runner.worker().components(0, COMPONENTS_MAX);
     let of_component = components.iter().map(|component| {
         row([
             Value::Str(&component.path),
@@ -84,7 +84,7 @@ fn component_rows(machine: &mut Machine) -> Vec<Vec<OwnedValue>> {
 /// Component, process, state, since, messages. Processes are numbered within their component; since
 /// when, and how many messages, is not counted.
 fn process_rows(machine: &mut Machine) -> Vec<Vec<OwnedValue>> {
-    let (components, _) = machine.runner.worker().components(0, COMPONENTS_MAX);
+    let (components, _) = machine.node.runner.worker().components(0, COMPONENTS_MAX);
     let of_process = components.iter().flat_map(|component| {
         (0..).zip(&component.processes).map(|(number, process)| {
             row([

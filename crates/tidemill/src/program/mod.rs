@@ -12,11 +12,9 @@
 //! | part | holds |
 //! |---|---|
 //! | `kind` | kinds of files |
-//! | `borders` | where parts reach each other |
 //! | [`folder`] | programs that are folders |
 //! | `components`, `rules` | those parts |
 
-mod borders;
 mod components;
 pub mod folder;
 mod kind;
@@ -36,10 +34,9 @@ use tidemill_packet::flow;
 use tidemill_packet::graph::Graph;
 use tidemill_wire::{Schema, proto};
 
-pub use borders::{PacketBorder, SettingsBorder};
 pub use kind::{FileKind, Kinds};
 
-use crate::borders::schemas::Schemas;
+use crate::borders::{self, schemas::Schemas};
 use crate::packets;
 
 /// What to load and how.
@@ -88,12 +85,10 @@ pub struct Program {
     pub packets: Option<Graph>,
     /// Its message types; `None` if it has none, or there are errors in them.
     pub schema: Option<Schema>,
-    /// Where its graph hands packets to its rules.
-    pub borders: Vec<PacketBorder>,
-    /// How its rules change settings of its apps, if they do.
-    pub settings: Option<SettingsBorder>,
+    /// Where its parts reach each other.
+    pub borders: borders::Checked,
     /// Where the apps of its graph are declared.
-    apps: Vec<Span>,
+    pub(crate) apps: Vec<Span>,
     /// Its message types as rules see them.
     border: Schemas,
 }

@@ -48,7 +48,7 @@ impl Program {
             // Which events a graph with errors hands over is not known.
             let is_known = self.packets.is_some() || !self.kinds.has(FileKind::Packets);
             if let Some(injected) = injected.as_ref().filter(|_| is_known) {
-                let injected = &(injected | &self.events_of_packets());
+                let injected = &(injected | &self.events_of_others());
                 let mut unsourced = no_source(&tree, &options, injected);
                 // A name that looks like a slip has its warning already.
                 unsourced.retain(|one| found.iter().all(|it| it.span != one.span));

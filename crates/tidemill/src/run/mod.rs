@@ -50,15 +50,15 @@ pub use options::{
 };
 pub use report::{ComponentsEnded, PacketsEnded, Report};
 
+use crate::borders::{self, Borders};
 use crate::components::output::Tap;
 use crate::components::report::Reporter;
 use crate::components::watchdog::Watchdog;
 use crate::console::Console;
 use crate::control::{self, Server};
 use crate::journal::{Journal, SharedJournal};
-use crate::machine::borders::{Borders, Settings};
 use crate::machine::{Machine, components, nodes, packets};
-use crate::program::{PacketBorder, Program, Rules as Loaded, SettingsBorder};
+use crate::program::{Program, Rules as Loaded};
 use crate::summary::Summary;
 
 /// What this file says at most.
@@ -92,8 +92,7 @@ pub struct Prepared {
     rules: Option<Rules>,
     components: Option<Executable>,
     packets: Option<Graph>,
-    borders: Vec<PacketBorder>,
-    settings: Option<SettingsBorder>,
+    borders: borders::Checked,
     options: RunOptions,
 }
 
@@ -107,20 +106,17 @@ impl Prepared {
             return Err("the program has errors".to_owned());
         }
         let components = components::compiled(&program, &mut options)?;
-        let Program { rules, packets, borders, settings, .. } = program;
+        let Program { rules, packets, borders, .. } = program;
         let Loaded { program: rules, operators, .. } = rules;
         let rules = rules.map(|rules| Rules::with_operators(rules, operators));
         let mut rules = rules.transpose()?;
         if let Some(rules) = &mut rules {
-            let crossing = borders.iter().flat_map(PacketBorder::crossing);
-            let configured = settings.iter().map(|settings| settings.config);
-            crossing.chain(configured).for_each(|relation| rules.cross(relation));
+            borders.crossing().for_each(|relation| rules.cross(relation));
         }
-        let crosses = !borders.is_empty() || settings.is_some();
-        if crosses && matches!(options.nodes.listen, Listen::Nodes(2..)) {
+        if borders.have_packets() && matches!(options.nodes.listen, Listen::Nodes(2..)) {
             return Err("packets of one graph cannot go to several nodes".to_owned());
         }
-        Ok(Prepared { rules, components, packets, borders, settings, options })
+        Ok(Prepared { rules, components, packets, borders, options })
     }
 
     /// Runs it.
@@ -128,7 +124,7 @@ impl Prepared {
     /// # Errors
     /// What keeps it from running.
     pub fn run(self, console: Console) -> Result<Report, String> {
-        let Prepared { rules, components: program, packets, borders, settings, mut options } = self;
+        let Prepared { rules, components: program, packets, borders, mut options } = self;
         if rules.is_some() {
             options.nodes.check_reach()?;
         }
@@ -144,9 +140,7 @@ impl Prepared {
             reports: Box::new(Reporter { files, journal: journal.clone() }),
         };
         let mut machine = components::machine(program, &mut options, &mut *host, outputs, journal)?;
-        machine.borders = Borders::new(borders, &machine.registry);
-        let settings = settings.zip(packets.as_ref());
-        machine.settings = settings.map(|(border, graph)| Settings::new(border, graph.clone()));
+        machine.node.borders = Borders::new(&borders, packets.as_ref(), &machine.registry);
         let mut run = Run { machine, events: Loop::new(host), options, heard };
         run.start(rules, packets, seed)?;
         run.go()?;
@@ -218,7 +212,7 @@ impl Run {
     fn go(&mut self) -> Result<(), String> {
         let Run { machine, events, options, heard, .. } = self;
         // What is wrong then has been reported, and is how the run ended.
-        if machine.has.components && machine.runner.worker().start().is_err() {
+        if machine.has.components && machine.node.runner.worker().start().is_err() {
             return Ok(());
         }
         if machine.has.components {
@@ -242,9 +236,9 @@ impl Run {
     /// Ends what is left, writes what waits, and sums up.
     fn finish(self) -> Result<Report, String> {
         let Run { mut machine, mut events, options, .. } = self;
-        let how = machine.runner.worker().ended().cloned();
+        let how = machine.node.runner.worker().ended().cloned();
         components::clear(&mut machine, &mut events);
-        if options.clock == Clock::Real && machine.systems.has_unsent() {
+        if options.clock == Clock::Real && machine.node.systems.has_unsent() {
             let end = events.now() + LINGER_MAX;
             // Whatever became of it, nobody waits any longer.
             let _ = events.run_until(&mut machine, end);
@@ -313,11 +307,11 @@ fn problems(
     options: &RunOptions,
     packets: Option<&PacketsEnded>,
 ) -> Vec<String> {
-    let mut problems = machine.systems.problems();
+    let mut problems = machine.node.systems.problems();
     let out_of_order = packets.iter().flat_map(|packets| &packets.out_of_order);
     problems.extend(out_of_order.map(|app| format!("app {app} was out of order at the end")));
     if let Some(path) = &options.components.png
-        && let Err(error) = machine.systems.write_png(path)
+        && let Err(error) = machine.node.systems.write_png(path)
     {
         problems.push(format!("{}: cannot write the picture: {error}", path.display()));
     }

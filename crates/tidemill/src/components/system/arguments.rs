@@ -12,7 +12,7 @@ pub(super) fn serve(
     message: &str,
     values: &Values,
 ) {
-    let arguments = &world.systems.arguments;
+    let arguments = &world.node.systems.arguments;
     match message {
         "GetCount" => {
             let count = arguments.len() as i64;

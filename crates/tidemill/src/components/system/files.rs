@@ -93,10 +93,10 @@ pub(super) fn serve(
         _ => None,
     };
     if let Some(purpose) = purpose {
-        let done = world.systems.files.open(from, values.text(), purpose);
+        let done = world.node.systems.files.open(from, values.text(), purpose);
         return world.answer(lp, from, if done { "Done" } else { "Failed" }, &[]);
     }
-    let Some(open) = world.systems.files.open.get_mut(&from) else { return };
+    let Some(open) = world.node.systems.files.open.get_mut(&from) else { return };
     // Only who has finished is not held off.
     open.write_rest();
     let (answer, values) = match message {
@@ -121,11 +121,11 @@ pub(super) fn serve(
             if open.large.len() <= PIECE_BYTES {
                 return open.write_rest();
             }
-            world.runner.worker().hold_off(from);
+            world.node.runner.worker().hold_off(from);
             return go_on(world, lp, from);
         }
         "Update" => return open.flush(),
-        "Close" => return world.systems.files.close(from),
+        "Close" => return world.node.systems.files.close(from),
         _ => return,
     };
     world.answer(lp, from, answer, &values);
@@ -133,7 +133,7 @@ pub(super) fn serve(
 
 /// Writes the next piece of a large text.
 fn go_on(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let files = &mut world.systems.files;
+    let files = &mut world.node.systems.files;
     let owner = *files.owner.get_or_insert_with(|| lp.owner("files"));
     let Some(open) = files.open.get_mut(&from) else { return };
     if open.write_piece() {
@@ -144,7 +144,7 @@ fn go_on(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
         // The loop has too much to do to do it bit by bit.
         open.write_rest();
     }
-    world.runner.worker().attend_to(from);
+    world.node.runner.worker().attend_to(from);
     arm(world, lp);
 }
 

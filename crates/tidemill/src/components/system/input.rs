@@ -101,26 +101,26 @@ pub(super) fn serve(
         "ReadLine" => Wanted::Line,
         _ => return,
     };
-    world.systems.input.waiting.push_back((from, wanted));
+    world.node.systems.input.waiting.push_back((from, wanted));
     advance(world, lp);
 }
 
 pub(super) fn finished(world: &mut Machine, lp: &mut Loop<Machine>, communication: Communication) {
-    world.systems.input.waiting.retain(|waiting| waiting.0 != communication);
+    world.node.systems.input.waiting.retain(|waiting| waiting.0 != communication);
     advance(world, lp);
 }
 
 /// Hands out what is there, and has the rest brought.
 fn advance(world: &mut Machine, lp: &mut Loop<Machine>) {
-    while let Some(&(to, wanted)) = world.systems.input.waiting.front() {
-        let Some(found) = world.systems.input.take(wanted) else {
+    while let Some(&(to, wanted)) = world.node.systems.input.waiting.front() {
+        let Some(found) = world.node.systems.input.take(wanted) else {
             if watch(world, lp) {
                 return;
             }
-            world.systems.input.read();
+            world.node.systems.input.read();
             continue;
         };
-        world.systems.input.waiting.pop_front();
+        world.node.systems.input.waiting.pop_front();
         match (found, wanted) {
             (None, _) => world.answer(lp, to, "EOF", &[]),
             (Some(bytes), Wanted::Byte) => {
@@ -130,28 +130,28 @@ fn advance(world: &mut Machine, lp: &mut Loop<Machine>) {
             (Some(bytes), Wanted::Line) => world.answer(lp, to, "Line", &[text(bytes)]),
         }
     }
-    if let Some(watch) = world.systems.input.watch.take() {
+    if let Some(watch) = world.node.systems.input.watch.take() {
         lp.unwatch(watch);
     }
 }
 
 /// Has the loop tell when something can be read; false if it cannot.
 fn watch(world: &mut Machine, lp: &mut Loop<Machine>) -> bool {
-    let reader = &mut world.systems.input;
+    let reader = &mut world.node.systems.input;
     if reader.watch.is_some() {
         return true;
     }
     let Input::Descriptor(descriptor) = &reader.input else { return false };
     let handlers = Handlers::new()
         .read(|world: &mut Machine, lp: &mut Loop<Machine>, _| {
-            world.systems.input.read();
+            world.node.systems.input.read();
             advance(world, lp);
         })
         .error(|world: &mut Machine, lp: &mut Loop<Machine>, watch, _| {
             // What was written before the other side went can still be read.
             lp.unwatch(watch);
-            world.systems.input.watch = None;
-            world.systems.input.read();
+            world.node.systems.input.watch = None;
+            world.node.systems.input.read();
             advance(world, lp);
         });
     reader.watch = lp.watch(descriptor.as_raw_fd(), Interest::Read, handlers).ok();

@@ -208,10 +208,10 @@ pub(crate) fn serve(world: &mut Machine, lp: &mut Loop<Machine>, request: Reques
         finished(world, lp, communication);
         return;
     };
-    world.systems.open.insert(communication, system);
-    let names = &mut world.systems.messages[system as usize];
+    world.node.systems.open.insert(communication, system);
+    let names = &mut world.node.systems.messages[system as usize];
     let Some(name) = names.get_mut(number as usize).map(std::mem::take) else { return };
-    world.systems.serving = true;
+    world.node.systems.serving = true;
     match system {
         System::Time => time::serve(world, lp, communication, &name, &values),
         System::Files => files::serve(world, lp, communication, &name, &values),
@@ -223,24 +223,24 @@ pub(crate) fn serve(world: &mut Machine, lp: &mut Loop<Machine>, request: Reques
         System::Xenstore => xenstore::serve(world, lp, communication, &name, &values),
         System::Packets => packets::serve(world, lp, communication, &name, &values),
     }
-    world.systems.serving = false;
-    world.systems.messages[system as usize][number as usize] = name;
-    world.runner.worker().reuse(values);
+    world.node.systems.serving = false;
+    world.node.systems.messages[system as usize][number as usize] = name;
+    world.node.runner.worker().reuse(values);
 }
 
 /// Nothing is ready: whether something comes that somebody waits for, within a short while.
 pub(crate) fn look(world: &mut Machine, lp: &mut Loop<Machine>) -> bool {
-    world.systems.serving = true;
+    world.node.systems.serving = true;
     let has_come = pore::look(world, lp);
-    world.systems.serving = false;
+    world.node.systems.serving = false;
     has_come
 }
 
 /// A client has finished, or its component is gone.
 pub(crate) fn finished(world: &mut Machine, lp: &mut Loop<Machine>, communication: Communication) {
-    match world.systems.open.remove(communication) {
-        Some(System::Files) => world.systems.files.close(communication),
-        Some(System::View) => world.systems.view.finished(communication),
+    match world.node.systems.open.remove(communication) {
+        Some(System::Files) => world.node.systems.files.close(communication),
+        Some(System::View) => world.node.systems.view.finished(communication),
         Some(System::Input) => input::finished(world, lp, communication),
         Some(System::Network) => network::finished(world, lp, communication),
         Some(System::Pore) => pore::finished(world, lp, communication),
@@ -259,8 +259,8 @@ impl Machine {
         message: &str,
         values: &[Value<'_>],
     ) {
-        let Some(&system) = self.systems.open.get(to) else { return };
-        let mut names = self.systems.messages[system as usize].iter();
+        let Some(&system) = self.node.systems.open.get(to) else { return };
+        let mut names = self.node.systems.messages[system as usize].iter();
         let Some(number) = names.position(|name| name == message) else { return };
         self.answer_by_number(lp, to, number as u32, values);
     }
@@ -272,11 +272,11 @@ impl Machine {
         number: u32,
         values: &[Value<'_>],
     ) {
-        match self.runner.worker().answer(to, number, values) {
+        match self.node.runner.worker().answer(to, number, values) {
             Ok(()) | Err(Refused::Gone | Refused::OutOfMemory) => {}
             Err(Refused::Protocol) => debug_assert!(false, "message {number} is not allowed now"),
         }
-        if !self.systems.serving {
+        if !self.node.systems.serving {
             arm(self, lp);
         }
     }

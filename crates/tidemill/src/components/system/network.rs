@@ -79,13 +79,13 @@ pub(super) fn serve(
         "Connect" => connect(world, lp, from, values.text()),
         "Take" => take(world, lp, from, values.integer()),
         "Accept" | "Receive" | "ReceiveFrom" => {
-            if let Some(line) = world.systems.network.lines.get_mut(&from) {
+            if let Some(line) = world.node.systems.network.lines.get_mut(&from) {
                 line.is_asking = true;
             }
             return advance(world, lp, from, message);
         }
         "Send" => {
-            if let Some(line) = world.systems.network.lines.get_mut(&from) {
+            if let Some(line) = world.node.systems.network.lines.get_mut(&from) {
                 line.send(values.bytes());
             }
             return push(world, lp, from);
@@ -173,7 +173,7 @@ fn connect(
     let address = name(address)?;
     let endpoint = lp.host().connect(address)?;
     let line = Line::new(Kind::Connecting, endpoint, address.to_owned());
-    world.systems.network.lines.insert(from, line);
+    world.node.systems.network.lines.insert(from, line);
     watch(world, lp, from);
     Ok(())
 }
@@ -184,7 +184,7 @@ fn take(
     from: Communication,
     id: i64,
 ) -> io::Result<()> {
-    let taken = world.systems.network.accepted.remove(&id);
+    let taken = world.node.systems.network.accepted.remove(&id);
     let (endpoint, peer) = taken.ok_or_else(|| {
         io::Error::new(io::ErrorKind::NotFound, format!("there is no accepted connection {id}"))
     })?;
@@ -195,13 +195,13 @@ fn take(
 /// Tells a client that it has something, and under which address.
 fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, line: Line) {
     let address = line.peer.clone();
-    world.systems.network.lines.insert(from, line);
+    world.node.systems.network.lines.insert(from, line);
     world.answer(lp, from, "Opened", &[text(address)]);
 }
 
 /// Goes on with what a client asked for, as far as it can be done now.
 fn advance(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, asked: &str) {
-    let Some(line) = world.systems.network.lines.get(&from) else { return };
+    let Some(line) = world.node.systems.network.lines.get(&from) else { return };
     let (kind, endpoint) = (line.kind, line.endpoint);
     let answer = match (asked, kind) {
         ("Accept", Kind::Listener) => accept(world, lp, endpoint),
@@ -212,7 +212,7 @@ fn advance(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, ask
         _ => Some(("End", Vec::new())),
     };
     if let Some((message, values)) = answer {
-        if let Some(line) = world.systems.network.lines.get_mut(&from) {
+        if let Some(line) = world.node.systems.network.lines.get_mut(&from) {
             line.is_asking = false;
         }
         world.answer(lp, from, message, &values);
@@ -223,7 +223,7 @@ fn advance(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, ask
 type Answer = Option<(&'static str, Vec<Value<'static>>)>;
 
 fn accept(world: &mut Machine, lp: &mut Loop<Machine>, listener: Endpoint) -> Answer {
-    let network = &mut world.systems.network;
+    let network = &mut world.node.systems.network;
     if network.accepted.len() >= ACCEPTED_MAX {
         return Some(("Accepted", vec![integer(0)]));
     }
@@ -280,7 +280,7 @@ fn send_to(
     address: &[u8],
     bytes: &[u8],
 ) {
-    let Some(line) = world.systems.network.lines.get(&from) else { return };
+    let Some(line) = world.node.systems.network.lines.get(&from) else { return };
     if line.kind == Kind::Datagrams
         && let Ok(address) = name(address)
     {
@@ -290,7 +290,7 @@ fn send_to(
 
 /// Sends what can be sent.
 fn push(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
+    let Some(line) = world.node.systems.network.lines.get_mut(&from) else { return };
     while !line.unsent.is_empty() && line.kind == Kind::Stream {
         match lp.host().write(line.endpoint, line.unsent.as_slices().0) {
             Ok(Some(sent)) => drop(line.unsent.drain(..sent)),
@@ -311,36 +311,36 @@ fn push(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
 
 /// Has a client wait that sends faster than its socket, and go on.
 fn restrain(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
+    let Some(line) = world.node.systems.network.lines.get_mut(&from) else { return };
     if !line.is_held_off && line.unsent.len() >= UNSENT_MAX {
         line.is_held_off = true;
-        world.runner.worker().hold_off(from);
+        world.node.runner.worker().hold_off(from);
     } else if line.is_held_off && line.unsent.len() < UNSENT_MAX / 2 {
         line.is_held_off = false;
-        world.runner.worker().attend_to(from);
+        world.node.runner.worker().attend_to(from);
         arm(world, lp);
     }
 }
 
 /// A client has gone: what it opened is closed as soon as all is sent.
 pub(super) fn finished(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
+    let Some(line) = world.node.systems.network.lines.get_mut(&from) else { return };
     line.is_closing = true;
     line.is_asking = false;
     push(world, lp, from);
 }
 
 fn close(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let Some(line) = world.systems.network.lines.remove(&from) else { return };
+    let Some(line) = world.node.systems.network.lines.remove(&from) else { return };
     if let Some((watch, _)) = line.watch {
         lp.unwatch(watch);
     }
     lp.host().close(line.endpoint);
-    let network = &mut world.systems.network;
+    let network = &mut world.node.systems.network;
     if network.lines.values().any(|line| line.is_closing) {
         return;
     }
-    if world.systems.open.is_empty() {
+    if world.node.systems.open.is_empty() {
         // The run is over, and this was the last that had something to send.
         lp.stop();
     }
@@ -348,7 +348,7 @@ fn close(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
 
 /// Has the loop tell what a line waits for.
 fn watch(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
+    let Some(line) = world.node.systems.network.lines.get_mut(&from) else { return };
     let wanted = line.interest();
     match line.watch {
         Some((_, interest)) if interest == wanted => {}
@@ -375,7 +375,7 @@ fn watch(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
 }
 
 fn ready(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let Some(line) = world.systems.network.lines.get(&from) else { return };
+    let Some(line) = world.node.systems.network.lines.get(&from) else { return };
     if line.is_asking {
         let asked = match line.kind {
             Kind::Listener => "Accept",
@@ -387,7 +387,7 @@ fn ready(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
 }
 
 fn writable(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
+    let Some(line) = world.node.systems.network.lines.get_mut(&from) else { return };
     if line.kind == Kind::Connecting {
         line.kind = Kind::Stream;
         let peer = line.peer.clone();
@@ -403,13 +403,13 @@ fn trouble(
     from: Communication,
     error: Option<io::Error>,
 ) {
-    let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
+    let Some(line) = world.node.systems.network.lines.get_mut(&from) else { return };
     if let Some((watch, _)) = line.watch.take() {
         lp.unwatch(watch);
     }
     line.unsent = VecDeque::new();
     restrain(world, lp, from);
-    let Some(line) = world.systems.network.lines.get_mut(&from) else { return };
+    let Some(line) = world.node.systems.network.lines.get_mut(&from) else { return };
     if line.kind == Kind::Connecting {
         let reason = error.map_or_else(|| "no connection".to_owned(), |error| error.to_string());
         close(world, lp, from);
@@ -424,7 +424,7 @@ fn trouble(
         return close(world, lp, from);
     }
     ready(world, lp, from);
-    if let Some(line) = world.systems.network.lines.get_mut(&from)
+    if let Some(line) = world.node.systems.network.lines.get_mut(&from)
         && line.is_asking
     {
         line.is_asking = false;

@@ -87,7 +87,7 @@ pub(super) fn serve(
         "Open" => open(world, lp, from, &String::from_utf8_lossy(values.text())),
         "Send" => send(world, lp, from, values.bytes()),
         "Receive" => {
-            let packets = &mut world.systems.packets;
+            let packets = &mut world.node.systems.packets;
             let Some(name) = packets.clients.get(&from).cloned() else { return };
             if let Some(door) = packets.doors.get_mut(&name) {
                 door.waiting.push_back(from);
@@ -104,7 +104,7 @@ fn ends(name: &str) -> (&str, &str) {
 }
 
 fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, name: &str) {
-    let (packets, engine) = (&mut world.systems.packets, &world.driver.engine);
+    let (packets, engine) = (&mut world.node.systems.packets, &world.node.driver.engine);
     let (source, target) = ends(name);
     if let Err(reason) = packets.check(engine, name, (source, target)) {
         return world.answer(lp, from, "Failed", &[text(reason)]);
@@ -124,7 +124,7 @@ fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, name: 
 
 fn send(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, bytes: &[u8]) {
     let (Packets { ports, doors, clients }, driver) =
-        (&mut world.systems.packets, &mut world.driver);
+        (&mut world.node.systems.packets, &mut world.node.driver);
     let door = clients.get(&from).and_then(|name| doors.get(name));
     let is_sent = door.is_some_and(|door| match ports {
         Some(ports) => ports.send(&door.to, bytes, door.time_ns),
@@ -134,7 +134,7 @@ fn send(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, bytes:
             .packet_of(bytes)
             .is_some_and(|packet| driver.engine.send_from(&door.to, "output", packet).is_ok()),
     });
-    if is_sent && world.systems.packets.ports.is_none() {
+    if is_sent && world.node.systems.packets.ports.is_none() {
         drive::wake(world, lp);
     }
     world.answer(lp, from, "Sent", &[Value::Word(u64::from(is_sent))]);
@@ -142,7 +142,7 @@ fn send(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, bytes:
 
 /// Gives what has come for an app to those who wait at any door.
 pub(crate) fn deliver_all(world: &mut Machine, lp: &mut Loop<Machine>) {
-    let names: Vec<String> = world.systems.packets.doors.keys().cloned().collect();
+    let names: Vec<String> = world.node.systems.packets.doors.keys().cloned().collect();
     for name in names {
         deliver(world, lp, &name);
     }
@@ -150,7 +150,8 @@ pub(crate) fn deliver_all(world: &mut Machine, lp: &mut Loop<Machine>) {
 
 /// Takes what has come to an app, and gives it to those who wait.
 fn deliver(world: &mut Machine, lp: &mut Loop<Machine>, name: &str) {
-    let (Packets { ports, doors, .. }, driver) = (&mut world.systems.packets, &mut world.driver);
+    let (Packets { ports, doors, .. }, driver) =
+        (&mut world.node.systems.packets, &mut world.node.driver);
     let Some(door) = doors.get_mut(name) else { return };
     // Ports have queues of their own, which several doors may share.
     let most = if ports.is_some() { door.waiting.len() } else { QUEUED_MAX };
@@ -173,7 +174,7 @@ fn deliver(world: &mut Machine, lp: &mut Loop<Machine>, name: &str) {
 
 /// A client has gone. What waits for the last of an app goes with it.
 pub(super) fn finished(world: &mut Machine, from: Communication) {
-    let packets = &mut world.systems.packets;
+    let packets = &mut world.node.systems.packets;
     let Some(name) = packets.clients.remove(&from) else { return };
     let Some(door) = packets.doors.get_mut(&name) else { return };
     door.waiting.retain(|&client| client != from);

@@ -134,7 +134,7 @@ pub(super) fn serve(
 ) {
     let next = || values.integer();
     let color = |value: i64| (value & 0xFF_FFFF) as u32;
-    let view = &mut world.systems.view;
+    let view = &mut world.node.systems.view;
     match message {
         "Clear" => {
             let all = Rectangle::clipped(0, 0, WIDTH as i64, HEIGHT as i64);

@@ -73,7 +73,7 @@ pub(super) fn serve(
     match message {
         "Connect" => {
             let address = (values.text().to_vec(), values.text().to_vec());
-            match world.systems.outlets.connect(from, address) {
+            match world.node.systems.outlets.connect(from, address) {
                 Ok(()) => world.answer(lp, from, "Connected", &[]),
                 Err(reason) => world.answer(lp, from, "Refused", &[text(reason)]),
             }
@@ -81,7 +81,7 @@ pub(super) fn serve(
         "Next" => next(world, lp, from),
         "Close" => finished(world, lp, from),
         _ => {
-            let outlets = &mut world.systems.outlets;
+            let outlets = &mut world.node.systems.outlets;
             let Some(address) = outlets.clients.get(&from) else { return };
             let Some(shared) = outlets.shared.get_mut(address) else { return };
             let address = address.clone();
@@ -96,7 +96,7 @@ pub(super) fn serve(
                 }
             }
             // Events may have come before the answer.
-            if let Some(whom) = world.systems.outlets.first_waiting(&address) {
+            if let Some(whom) = world.node.systems.outlets.first_waiting(&address) {
                 next(world, lp, whom);
             }
         }
@@ -155,7 +155,7 @@ fn ask(outlet: &mut Outlet, message: &str, values: &Values) -> Result<Vec<u8>, F
 
 /// Tells of the next event of a watch, now or when it comes.
 fn next(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let outlets = &mut world.systems.outlets;
+    let outlets = &mut world.node.systems.outlets;
     let Some(address) = outlets.clients.get(&from).cloned() else { return };
     let Some(shared) = outlets.shared.get_mut(&address) else { return };
     match shared.outlet.next_event() {
@@ -174,6 +174,7 @@ fn next(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
         let descriptor = shared.outlet.descriptor();
         let handlers =
             Handlers::new().read(move |world: &mut Machine, lp: &mut Loop<Machine>, _| match world
+                .node
                 .systems
                 .outlets
                 .first_waiting(&address)
@@ -187,7 +188,7 @@ fn next(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
 
 /// Nobody waits for events: they stay where they are.
 fn quiet(world: &mut Machine, lp: &mut Loop<Machine>, address: &Address) {
-    let shared = world.systems.outlets.shared.get_mut(address);
+    let shared = world.node.systems.outlets.shared.get_mut(address);
     if let Some(watch) = shared.and_then(|shared| shared.watch.take()) {
         lp.unwatch(watch);
     }
@@ -195,7 +196,7 @@ fn quiet(world: &mut Machine, lp: &mut Loop<Machine>, address: &Address) {
 
 /// A client has gone; the connection closes with the last.
 pub(super) fn finished(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let outlets = &mut world.systems.outlets;
+    let outlets = &mut world.node.systems.outlets;
     outlets.waiting.remove(&from);
     let Some(address) = outlets.clients.remove(&from) else { return };
     let Some(shared) = outlets.shared.get_mut(&address) else { return };

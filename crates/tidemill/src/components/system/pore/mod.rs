@@ -135,7 +135,7 @@ pub(super) fn serve(
     message: u32,
     values: &Values,
 ) {
-    let Some(asked) = world.systems.pores.messages.asked(message) else { return };
+    let Some(asked) = world.node.systems.pores.messages.asked(message) else { return };
     match asked {
         Asked::Open => {
             let (kind, argument) = (values.text(), values.text());
@@ -149,12 +149,12 @@ pub(super) fn serve(
         Asked::Close => return finished(world, lp, from),
         _ => {}
     }
-    let Some((owner, pore)) = world.systems.pores.pore_of(from) else { return };
+    let Some((owner, pore)) = world.node.systems.pores.pore_of(from) else { return };
     match asked {
         Asked::Ring => wake::ring(world, lp, from),
         Asked::Send | Asked::Ask => {
             let reads = (asked == Asked::Ask).then(|| amount(values).min(READ_MAX));
-            if send_whole(&mut world.systems.pores, from, values.joined()).is_err() {
+            if send_whole(&mut world.node.systems.pores, from, values.joined()).is_err() {
                 return fail(world, lp, from);
             }
             wake::ring(world, lp, from);
@@ -190,8 +190,8 @@ fn answer(
     asked: Asked,
     values: &Values,
 ) {
-    let mut data = std::mem::take(&mut world.systems.pores.data);
-    let pore = world.systems.pores.pores.get(owner, id);
+    let mut data = std::mem::take(&mut world.node.systems.pores.data);
+    let pore = world.node.systems.pores.pores.get(owner, id);
     let answer = pore.and_then(|pore| answer_of(pore, asked, values, &mut data));
     match answer {
         Ok(Answer::None) => {}
@@ -204,11 +204,11 @@ fn answer(
         Err(_) => fail(world, lp, from),
     }
     if let (Asked::Write, Ok(Answer::One(_, count))) = (asked, answer)
-        && let Some(line) = world.systems.pores.lines.get_mut(from)
+        && let Some(line) = world.node.systems.pores.lines.get_mut(from)
     {
         line.accepted += count;
     }
-    world.systems.pores.keep_for_data(data);
+    world.node.systems.pores.keep_for_data(data);
 }
 
 enum Answer {
@@ -301,12 +301,12 @@ fn or_nothing(outcome: Result<usize, Error>) -> Result<i64, Error> {
 /// What the client asked for is its own mistake: it faults at its next use of the pore.
 fn fail(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     finished(world, lp, from);
-    world.systems.open.remove(from);
-    world.runner.worker().fail(from);
+    world.node.systems.open.remove(from);
+    world.node.runner.worker().fail(from);
 }
 
 fn hand_over(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let system = &mut world.systems.pores;
+    let system = &mut world.node.systems.pores;
     let Some((owner, pore)) = system.pore_of(from) else { return };
     let mut number = 0;
     if system.handed < HANDED_MAX && system.pores.hand_over(owner, pore, HANDED).is_ok() {
@@ -324,7 +324,7 @@ fn take(
     number: i64,
 ) -> Result<open::Opened, Error> {
     let id = PoreId(u64::try_from(number).map_err(|_| Error::NoSuchPore)?);
-    let system = &mut world.systems.pores;
+    let system = &mut world.node.systems.pores;
     let owner = system.new_owner();
     system.pores.hand_over(HANDED, id, owner)?;
     system.handed -= 1;
@@ -333,7 +333,7 @@ fn take(
 
 /// A client has gone.
 pub(super) fn finished(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let system = &mut world.systems.pores;
+    let system = &mut world.node.systems.pores;
     let Some(mut line) = system.lines.remove(from) else { return };
     unwatch(lp, &mut line);
     // What was handed over has another owner.
@@ -357,12 +357,12 @@ fn say(
     said: Said,
     values: &[Value<'_>],
 ) {
-    let number = world.systems.pores.messages.number(said);
+    let number = world.node.systems.pores.messages.number(said);
     world.answer_by_number(lp, to, number, values);
 }
 
 /// Sends a client what it did not ask for just now; false if that is not its turn.
 fn send(world: &mut Machine, to: Communication, said: Said, values: &[Value<'_>]) -> bool {
-    let number = world.systems.pores.messages.number(said);
-    !matches!(world.runner.worker().answer(to, number, values), Err(Refused::Protocol))
+    let number = world.node.systems.pores.messages.number(said);
+    !matches!(world.node.runner.worker().answer(to, number, values), Err(Refused::Protocol))
 }

@@ -41,7 +41,7 @@ pub(super) fn open(
     kind: &[u8],
     argument: &[u8],
 ) -> Result<Opened, Error> {
-    let system = &mut world.systems.pores;
+    let system = &mut world.node.systems.pores;
     let root = system.root.clone().ok_or(Error::Unsupported("there is no folder for sockets"))?;
     let opening = match kind {
         b"memfd" => Opening::Rings(root.connect(argument)?),
@@ -120,7 +120,7 @@ pub(super) fn keep(
     owner: OwnerId,
     id: PoreId,
 ) -> Result<Opened, Error> {
-    let system = &mut world.systems.pores;
+    let system = &mut world.node.systems.pores;
     system.lines.insert(from, Line { pore: Some(id), ..Line::new(owner) });
     let size = system.pores.get(owner, id)?.size();
     wake::watch(world, lp, from)?;
@@ -133,7 +133,7 @@ fn go_on(
     lp: &mut Loop<Machine>,
     from: Communication,
 ) -> Result<Opened, Error> {
-    let Some(line) = world.systems.pores.lines.get_mut(from) else { return Ok(Opened::Later) };
+    let Some(line) = world.node.systems.pores.lines.get_mut(from) else { return Ok(Opened::Later) };
     unwatch(lp, line);
     let pore = match line.opening.take() {
         None => return Ok(Opened::Later),
@@ -154,7 +154,7 @@ fn go_on(
         },
     };
     let owner = line.owner;
-    let id = world.systems.pores.pores.open(owner, Box::new(pore));
+    let id = world.node.systems.pores.pores.open(owner, Box::new(pore));
     keep(world, lp, from, owner, id)
 }
 
@@ -178,7 +178,7 @@ fn wait(
             tell(world, lp, from, Err(error.into()));
         });
     let watch = lp.watch(fd, Interest::Read, handlers)?;
-    if let Some(line) = world.systems.pores.lines.get_mut(from) {
+    if let Some(line) = world.node.systems.pores.lines.get_mut(from) {
         line.watches.push(watch);
         line.opening = Some(opening);
     }

@@ -71,7 +71,7 @@ enum Polled {
 }
 
 pub(super) fn ring(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let system = &mut world.systems.pores;
+    let system = &mut world.node.systems.pores;
     let Some(line) = system.lines.get_mut(from) else { return };
     // Who polls has seen it; whether it still does is looked at when the turn ends.
     let is_early = !line.has_rung && !line.pore.is_some_and(|id| system.pores.is_peer_polling(id));
@@ -100,7 +100,7 @@ pub(super) fn arm(
     wants: Wants,
     reads: Option<usize>,
 ) {
-    let PoreSystem { pores, lines, wake, .. } = &mut world.systems.pores;
+    let PoreSystem { pores, lines, wake, .. } = &mut world.node.systems.pores;
     let Some(line) = lines.get_mut(from) else { return };
     let Some(id) = line.pore else { return };
     if pores.arm(line.owner, id, wants).is_ok() {
@@ -116,7 +116,7 @@ pub(super) fn arm(
 
 /// Changes what is watched of a descriptor that tells of more than rings.
 fn rest_of(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, interest: Interest) {
-    let line = world.systems.pores.lines.get(from);
+    let line = world.node.systems.pores.lines.get(from);
     if let Some(ready) = line.and_then(|line| line.ready) {
         let _ = lp.modify(ready, interest);
     }
@@ -124,7 +124,7 @@ fn rest_of(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, int
 
 /// Has the end of the turn look at this pore.
 fn touch(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let PoreSystem { lines, wake, .. } = &mut world.systems.pores;
+    let PoreSystem { lines, wake, .. } = &mut world.node.systems.pores;
     let Some(line) = lines.get_mut(from) else { return };
     if !std::mem::replace(&mut line.is_touched, true) {
         wake.touched.push(from);
@@ -139,7 +139,7 @@ fn touch(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
 /// Nothing is ready, and the turn goes on if something comes: what the end of the turn would find
 /// is found without another turn, as long as the loop would not look at its descriptors.
 pub(in super::super) fn look(world: &mut Machine, lp: &mut Loop<Machine>) -> bool {
-    let wake = &world.systems.pores.wake;
+    let wake = &world.node.systems.pores.wake;
     if !wake.is_scheduled || wake.armed.is_empty() || lp.patience(STRETCH).is_zero() {
         return false;
     }
@@ -149,13 +149,13 @@ pub(in super::super) fn look(world: &mut Machine, lp: &mut Loop<Machine>) -> boo
     }
     ring_touched(world);
     let polled = if look_at_armed(world) { Polled::Came } else { poll(world, lp, now) };
-    world.systems.pores.wake.polled_in_vain = Some(polled).filter(|it| *it != Polled::Came);
+    world.node.systems.pores.wake.polled_in_vain = Some(polled).filter(|it| *it != Polled::Came);
     polled == Polled::Came
 }
 
 /// Rings for those who have asked for it.
 fn ring_touched(world: &mut Machine) {
-    let system = &mut world.systems.pores;
+    let system = &mut world.node.systems.pores;
     while let Some(from) = system.wake.touched.pop() {
         let Some(line) = system.lines.get_mut(from) else { continue };
         line.is_touched = false;
@@ -169,10 +169,10 @@ fn ring_touched(world: &mut Machine) {
 /// The end of a turn.
 fn settle(world: &mut Machine, lp: &mut Loop<Machine>) {
     ring_touched(world);
-    let wake = &mut world.systems.pores.wake;
+    let wake = &mut world.node.systems.pores.wake;
     wake.is_scheduled = false;
     let polled_in_vain = wake.polled_in_vain.take();
-    let polled = match look_at_armed(world) || world.runner.worker().is_ready() {
+    let polled = match look_at_armed(world) || world.node.runner.worker().is_ready() {
         true => Polled::Came,
         false => polled_in_vain.unwrap_or_else(|| {
             let now = lp.host().now();
@@ -181,7 +181,7 @@ fn settle(world: &mut Machine, lp: &mut Loop<Machine>) {
     };
     match polled {
         Polled::Came => {
-            world.systems.pores.wake.waits_since = None;
+            world.node.systems.pores.wake.waits_since = None;
             arm_worker(world, lp);
             go_on(world, lp);
         }
@@ -193,7 +193,7 @@ fn settle(world: &mut Machine, lp: &mut Loop<Machine>) {
 /// The loop is not to sleep yet: those who are still armed are looked at again in a turn after what
 /// else there is.
 fn go_on(world: &mut Machine, lp: &mut Loop<Machine>) {
-    let wake = &mut world.systems.pores.wake;
+    let wake = &mut world.node.systems.pores.wake;
     if wake.armed.is_empty() || wake.is_scheduled {
         return;
     }
@@ -206,7 +206,7 @@ fn go_on(world: &mut Machine, lp: &mut Loop<Machine>) {
 
 /// From now on the armed pores have to be rung for.
 fn sleep(world: &mut Machine, lp: &mut Loop<Machine>) {
-    let PoreSystem { pores, lines, wake, .. } = &mut world.systems.pores;
+    let PoreSystem { pores, lines, wake, .. } = &mut world.node.systems.pores;
     let pore = |from: &Communication| lines.get(*from)?.pore;
     let mut some = false;
     for id in wake.armed.iter().filter_map(pore) {
@@ -223,14 +223,14 @@ fn sleep(world: &mut Machine, lp: &mut Loop<Machine>) {
 /// Looks at the armed pores from `now` on, until one has something, or it has taken too long, or a
 /// timer is due.
 fn poll(world: &mut Machine, lp: &mut Loop<Machine>, now: Time) -> Polled {
-    let PoreSystem { pores, lines, wake, .. } = &mut world.systems.pores;
+    let PoreSystem { pores, lines, wake, .. } = &mut world.node.systems.pores;
     let pore = |from: &Communication| lines.get(*from)?.pore;
     let mut pollable = std::mem::take(&mut wake.pollable);
     pollable.extend(wake.armed.iter().filter_map(pore).filter(|&id| pores.is_pollable(id)));
     let polled =
         if pollable.is_empty() { Polled::Over } else { poll_these(world, lp, now, &pollable) };
     pollable.clear();
-    world.systems.pores.wake.pollable = pollable;
+    world.node.systems.pores.wake.pollable = pollable;
     polled
 }
 
@@ -240,7 +240,7 @@ fn poll_these(
     start: Time,
     pollable: &[PoreId],
 ) -> Polled {
-    let PoreSystem { pores, wake, .. } = &mut world.systems.pores;
+    let PoreSystem { pores, wake, .. } = &mut world.node.systems.pores;
     let end = *wake.waits_since.get_or_insert(start) + lp.patience(wake.patience.span());
     if end <= start {
         return Polled::Over;
@@ -251,9 +251,9 @@ fn poll_these(
     let mut looks = 0;
     loop {
         for _ in 0..LOOKS {
-            let pores = &mut world.systems.pores.pores;
+            let pores = &mut world.node.systems.pores.pores;
             if pollable.iter().any(|&id| pores.is_due(id)) && look_at_armed(world) {
-                let wake = &mut world.systems.pores.wake;
+                let wake = &mut world.node.systems.pores.wake;
                 wake.patience.has_paid();
                 wake.waits_since = None;
                 return Polled::Came;
@@ -265,7 +265,7 @@ fn poll_these(
         if now >= stretch_end {
             return if now >= end { Polled::Over } else { Polled::Later };
         }
-        let patience = &mut world.systems.pores.wake.patience;
+        let patience = &mut world.node.systems.pores.wake.patience;
         if patience.gives_way(now - start) {
             std::thread::yield_now();
             patience.gave_way(lp.host().now() - now);
@@ -276,18 +276,18 @@ fn poll_these(
 /// Tells the owners of armed pores that have something; whether there were any.
 fn look_at_armed(world: &mut Machine) -> bool {
     let mut some = false;
-    let mut armed = std::mem::take(&mut world.systems.pores.wake.armed);
+    let mut armed = std::mem::take(&mut world.node.systems.pores.wake.armed);
     armed.retain(|&from| {
         let looked = look_at(world, from);
         some |= matches!(looked, Looked::Told);
         let stays = matches!(looked, Looked::Nothing);
-        if !stays && let Some(line) = world.systems.pores.lines.get_mut(from) {
+        if !stays && let Some(line) = world.node.systems.pores.lines.get_mut(from) {
             line.is_listed = false;
         }
         stays
     });
-    armed.append(&mut world.systems.pores.wake.armed);
-    world.systems.pores.wake.armed = armed;
+    armed.append(&mut world.node.systems.pores.wake.armed);
+    world.node.systems.pores.wake.armed = armed;
     some
 }
 
@@ -298,7 +298,7 @@ enum Looked {
 }
 
 fn look_at(world: &mut Machine, from: Communication) -> Looked {
-    let PoreSystem { pores, lines, data, .. } = &mut world.systems.pores;
+    let PoreSystem { pores, lines, data, .. } = &mut world.node.systems.pores;
     let Some(line) = lines.get_mut(from) else { return Looked::Gone };
     let Some(id) = line.pore else { return Looked::Gone };
     if pores.armed(id).is_none() {
@@ -341,7 +341,7 @@ fn read_for(
 
 /// Sends the event that waits, if its client is not owed an answer.
 pub(super) fn deliver(world: &mut Machine, to: Communication) {
-    let Some(line) = world.systems.pores.lines.get_mut(to) else { return };
+    let Some(line) = world.node.systems.pores.lines.get_mut(to) else { return };
     let Some(event) = line.event.take() else { return };
     let is_sent = match &event {
         Happened::Event(Event::Ready(avail)) => {
@@ -353,7 +353,7 @@ pub(super) fn deliver(world: &mut Machine, to: Communication) {
         }
         Happened::Came(data, until) => send(world, to, Said::Came, &[lent(data), integer(*until)]),
     };
-    let system = &mut world.systems.pores;
+    let system = &mut world.node.systems.pores;
     match event {
         Happened::Came(data, _) if is_sent => system.keep_for_data(data),
         event => {
@@ -370,8 +370,8 @@ pub(super) fn watch(
     lp: &mut Loop<Machine>,
     from: Communication,
 ) -> Result<(), Error> {
-    let Some((_, id)) = world.systems.pores.pore_of(from) else { return Ok(()) };
-    for signal in world.systems.pores.pores.signals(id) {
+    let Some((_, id)) = world.node.systems.pores.pore_of(from) else { return Ok(()) };
+    for signal in world.node.systems.pores.pores.signals(id) {
         let (Signal::Bell(fd) | Signal::Ready(fd) | Signal::Lifeline(fd)) = signal;
         let is_ready = matches!(signal, Signal::Ready(_));
         let handlers = Handlers::new()
@@ -386,7 +386,7 @@ pub(super) fn watch(
             });
         let interest = if is_ready { Interest::None } else { Interest::Read };
         let watch = lp.watch(fd, interest, handlers)?;
-        if let Some(line) = world.systems.pores.lines.get_mut(from) {
+        if let Some(line) = world.node.systems.pores.lines.get_mut(from) {
             line.watches.push(watch);
             line.ready = line.ready.or(is_ready.then_some(watch));
         }
@@ -398,13 +398,13 @@ pub(super) fn watch(
 /// kernel can bring it and no honest side does. The loop has ended that watch. The count is taken
 /// back, and after a rest all is watched anew.
 fn overrun(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let system = &mut world.systems.pores;
+    let system = &mut world.node.systems.pores;
     let Some((_, id)) = system.pore_of(from) else { return };
     system.pores.hush(id);
     if let Some(line) = system.lines.get_mut(from) {
         super::unwatch(lp, line);
         let over = move |world: &mut Machine, lp: &mut Loop<Machine>| {
-            if let Some(line) = world.systems.pores.lines.get_mut(from) {
+            if let Some(line) = world.node.systems.pores.lines.get_mut(from) {
                 line.rest = None;
                 // What cannot be watched is as good as gone.
                 if watch(world, lp, from).is_ok() {
@@ -425,7 +425,7 @@ fn overrun(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
 /// The other side has rung.
 fn rung(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let now = lp.host().now();
-    let system = &mut world.systems.pores;
+    let system = &mut world.node.systems.pores;
     let Some((_, id)) = system.pore_of(from) else { return };
     system.pores.hush(id);
     let looked = look_at(world, from);
@@ -434,7 +434,7 @@ fn rung(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     }
     match looked {
         Looked::Told => {
-            let wake = &mut world.systems.pores.wake;
+            let wake = &mut world.node.systems.pores.wake;
             if let Some(since) = wake.waits_since.take() {
                 wake.patience.has_slept(now - since);
             }
@@ -447,7 +447,7 @@ fn rung(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
 /// A ring has told nothing. After too many the bell is left alone for a while: it can only slow
 /// its own pore down.
 fn vain(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let Some(line) = world.systems.pores.lines.get_mut(from) else { return };
+    let Some(line) = world.node.systems.pores.lines.get_mut(from) else { return };
     line.vain += 1;
     if line.vain < VAIN_MAX {
         return;
@@ -461,14 +461,14 @@ fn vain(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
         let over = move |world: &mut Machine, lp: &mut Loop<Machine>| rested(world, lp, from);
         let at = lp.now() + REST;
         let rest = lp.timer(at, over);
-        if let Some(line) = world.systems.pores.lines.get_mut(from) {
+        if let Some(line) = world.node.systems.pores.lines.get_mut(from) {
             line.rest = Some(rest);
         }
     }
 }
 
 fn rested(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let Some(line) = world.systems.pores.lines.get_mut(from) else { return };
+    let Some(line) = world.node.systems.pores.lines.get_mut(from) else { return };
     line.rest = None;
     for watch in &line.watches {
         // What is not armed finds so at its next report, and rests again.
@@ -478,7 +478,7 @@ fn rested(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
 
 /// The other side may have gone.
 fn lifeline(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let system = &mut world.systems.pores;
+    let system = &mut world.node.systems.pores;
     let Some((_, id)) = system.pore_of(from) else { return };
     if system.pores.look_at_peer(id).is_ok() {
         return vain(world, lp, from);

@@ -1,9 +1,7 @@
-//! Borders between the parts of a program, checked when it is loaded.
-
-use std::collections::BTreeSet;
+//! Apps that hand packets to rules, checked when the program is loaded.
 
 use tidemill_diag::nearest;
-use tidemill_diag::{Diagnostic, FileId, Span};
+use tidemill_diag::{Diagnostic, Span};
 use tidemill_overlog::exports::first_use;
 use tidemill_overlog::program::Compiled;
 use tidemill_packet::app::Value;
@@ -12,7 +10,7 @@ use tidemill_packet::graph::AppSpec;
 use tidemill_relation::TypeSet;
 use tidemill_relation::plan::RelationId;
 
-use super::Program;
+use crate::program::{FileKind, Program};
 
 /// The columns of a packet in rules: location and port, then its bytes, or its number.
 const PACKET_COLUMNS: usize = 3;
@@ -49,20 +47,6 @@ impl PacketBorder {
     }
 }
 
-/// The relations by which rules change settings of apps.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SettingsBorder {
-    /// `flow::config(@N, App, Key, Value)`.
-    pub config: RelationId,
-    /// `flow::refused(@N, App, Key, Value, Reason)`, where the rules read it.
-    pub refused: Option<RelationId>,
-}
-
-/// The table of settings, the event of those that are refused, and its columns.
-const CONFIG: &str = "flow::config";
-const REFUSED: &str = "flow::refused";
-const REFUSED_COLUMNS: usize = 5;
-
 /// An app that is a border, as it stands in the graph.
 struct Written {
     name: String,
@@ -73,46 +57,17 @@ struct Written {
 }
 
 impl Program {
-    /// The events that come from the graph.
-    pub(super) fn events_of_packets(&self) -> BTreeSet<String> {
-        let refused = self.packets.iter().map(|_| REFUSED.to_owned());
-        self.written().map(|border| border.event).chain(refused).collect()
+    /// The events that packets are.
+    pub(crate) fn events_of_packets(&self) -> impl Iterator<Item = String> {
+        self.written().map(|border| border.event)
     }
 
-    /// The relations by which rules change settings of apps, if they do.
-    fn settings_border(&self) -> Result<Option<SettingsBorder>, Diagnostic> {
-        let Some(rules) = &self.rules.program else { return Ok(None) };
-        let Some(config) = rules.plan.find(CONFIG) else { return Ok(None) };
-        let place = |name| first_use(&self.rules.tree, name);
-        let nowhere = Span { file: FileId(0), start: 0, end: 0 };
-        if !self.kinds.has(super::FileKind::Packets) {
-            let message = format!("`{CONFIG}` changes settings of packet apps, and there are none");
-            let span = place(CONFIG).unwrap_or(nowhere);
-            let help = "add a packet graph to the program";
-            return Err(Diagnostic::error("border", span, message).help(help));
-        }
-        let refused = rules.plan.find(REFUSED);
-        if let Some(id) = refused
-            && rules.plan.relation(id).arity() != REFUSED_COLUMNS
-        {
-            let message = format!("`{REFUSED}` has {REFUSED_COLUMNS} columns");
-            let span = place(REFUSED).unwrap_or(nowhere);
-            let help = format!("it is `{REFUSED}(@N, App, Key, Value, Reason)`");
-            return Err(Diagnostic::error("border", span, message).help(help));
-        }
-        Ok(Some(SettingsBorder { config, refused }))
-    }
-
-    /// Checks that both sides of each border fit; as far as both sides could be read.
-    pub(super) fn check_borders(&mut self) {
-        match self.settings_border() {
-            Ok(settings) => self.settings = settings,
-            Err(error) => self.diagnostics.push(error),
-        }
+    /// Checks that both sides of each of them fit; as far as both sides could be read.
+    pub(crate) fn check_packet_borders(&mut self) {
         let written: Vec<Written> = self.written().collect();
         for border in written {
             match self.packet_border(&border) {
-                Ok(checked) => self.borders.extend(checked),
+                Ok(checked) => self.borders.packets.extend(checked),
                 Err(error) => self.diagnostics.push(error),
             }
         }
@@ -139,7 +94,7 @@ impl Program {
     /// Both sides of a border; nothing, if the rules have errors.
     fn packet_border(&self, written: &Written) -> Result<Option<PacketBorder>, Diagnostic> {
         let Written { name, event, verdict, fields, span } = written;
-        if !self.kinds.has(super::FileKind::Rules) {
+        if !self.kinds.has(FileKind::Rules) {
             let message =
                 format!("`{name}` hands packets to the rules of the program, which has none");
             let help = "add a file of rules to the program, or give the app rules of its own with \

@@ -4,20 +4,22 @@
 //! row restores what the files of the graph say. A row that does not fit changes nothing, and is
 //! derived as `flow::refused(@N, App, Key, Value, Reason)`.
 
+mod check;
+
 use std::collections::BTreeMap;
 
 use tidemill_event::Loop;
 use tidemill_overlog::fleet;
-use tidemill_overlog::node::{CrossingKind, Event};
+use tidemill_overlog::node::{Crossing, CrossingKind, Event};
 use tidemill_packet::app::Value as Setting;
 use tidemill_packet::drive;
 use tidemill_packet::graph::Graph;
 use tidemill_relation::plan::RelationId;
-use tidemill_relation::{OwnedValue, Value};
+use tidemill_relation::{OwnedValue, TupleBuf, Value};
 
-use super::NODE;
 use crate::machine::Machine;
-use crate::program::SettingsBorder;
+
+pub use check::SettingsBorder;
 
 /// What rules say of the settings of apps.
 pub(crate) struct Settings {
@@ -40,10 +42,6 @@ impl Settings {
     /// Of a graph that is as its files say.
     pub(crate) fn new(relations: SettingsBorder, written: Graph) -> Settings {
         Settings { relations, written, rows: BTreeMap::new() }
-    }
-
-    pub(super) fn relation(&self) -> RelationId {
-        self.relations.config
     }
 
     /// The files of the graph have changed; the graph with what rules say of it. Rows that fit no
@@ -93,13 +91,25 @@ impl Settings {
     }
 }
 
+/// Changes settings of apps as the rules of a turn say.
+pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Crossing>) {
+    let Some(settings) = &machine.node.borders.settings else { return };
+    let relation = settings.relations.config;
+    let of_table = tuples.iter().filter(|(crossing, _)| crossing.relation == relation);
+    let changes: Vec<_> =
+        of_table.map(|(crossing, columns)| (crossing.kind, columns.iter().collect())).collect();
+    if !changes.is_empty() {
+        change(machine, events, &changes);
+    }
+}
+
 /// Does what the rules of a turn have changed.
-pub(super) fn change(
+fn change(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     changes: &[(CrossingKind, Vec<Value<'_>>)],
 ) {
-    let Some(mut settings) = machine.settings.take() else { return };
+    let Some(mut settings) = machine.node.borders.settings.take() else { return };
     let before = settings.rows.clone();
     let taken = changes.iter().map(|(kind, columns)| settings.take(*kind, columns));
     let mut refused: Vec<Refused> = taken.filter_map(Result::err).collect();
@@ -115,7 +125,7 @@ pub(super) fn change(
         }));
     }
     let relation = settings.relations.refused;
-    machine.settings = Some(settings);
+    machine.node.borders.settings = Some(settings);
     for one in refused {
         machine.note(&format!("app {}: `{}` is refused: {}", one.app, one.key, one.reason));
         relation.into_iter().for_each(|relation| derive(machine, events, relation, &one));
@@ -128,7 +138,8 @@ fn derive(
     relation: RelationId,
     refused: &Refused,
 ) {
-    let Some(address) = machine.fleet.address(NODE).map(str::to_owned) else { return };
+    let node = machine.node.id;
+    let Some(address) = machine.fleet.address(node).map(str::to_owned) else { return };
     let Refused { app, key, value, reason } = refused;
     let texts = [Value::Str(&address), Value::Str(app), Value::Str(key)];
     let mut columns = texts.map(OwnedValue::new).to_vec();
@@ -137,7 +148,7 @@ fn derive(
     fleet::inject(
         machine,
         events,
-        NODE,
+        node,
         Event::Tuple { relation, columns, delete: false, received: false },
     );
 }

@@ -1,4 +1,4 @@
-//! Borders between the engines of a run: packets to events of rules, and back.
+//! Packets as events of rules, and back.
 //!
 //! ```text
 //! link -> [app Rules] -> event(@N, Port, ...) -> inbox of the node
@@ -8,13 +8,13 @@
 //! drops and counts what it has no room for. Nothing waits between: a verdict goes to its link at
 //! once. With fields, a packet stays in [`Kept`] until the turn of its event ends.
 
+mod check;
 mod kept;
-mod settings;
 
 use std::time::Duration;
 
 use tidemill_event::Loop;
-use tidemill_overlog::fleet::{self, NodeId};
+use tidemill_overlog::fleet;
 use tidemill_overlog::node::{Crossing, Event};
 use tidemill_packet::app::Direction;
 use tidemill_packet::drive;
@@ -24,25 +24,21 @@ use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, TupleBuf, Value};
 use tidemill_stat::{Counter, Registry};
 
-use super::Machine;
-use crate::program::PacketBorder;
+use crate::machine::Machine;
+pub use check::PacketBorder;
 use kept::{Kept, Verdict};
-pub(crate) use settings::Settings;
 
 /// Events of the node that may wait while packets are taken.
 const WAITING_MAX: usize = 1024;
 
-/// The node that packets are for.
-const NODE: NodeId = NodeId(0);
-
-/// The borders of a run.
+/// The apps of a graph that are borders.
 #[derive(Default)]
-pub(crate) struct Borders {
-    packets: Vec<Border>,
+pub(crate) struct Packets {
+    apps: Vec<Border>,
     /// Packets were left on links because many events wait.
-    pub(super) is_held: bool,
+    pub(crate) are_held: bool,
     /// Packets are on their way through the graph.
-    pub(super) packets_move: bool,
+    pub(crate) move_on: bool,
 }
 
 /// An app of the graph, and the relations that its packets are.
@@ -82,39 +78,44 @@ impl BorderCounters {
     }
 }
 
-impl Borders {
+impl Packets {
     /// Of a program that has these.
-    pub(crate) fn new(checked: Vec<PacketBorder>, registry: &Registry) -> Borders {
+    pub(super) fn new(checked: Vec<PacketBorder>, registry: &Registry) -> Packets {
         let border = |checked: PacketBorder| {
             let counters = BorderCounters::new(registry, &checked.app);
             let (inputs, outputs) = (Vec::new(), Vec::new());
             Border { checked, inputs, outputs, kept: Kept::default(), counters }
         };
-        Borders { packets: checked.into_iter().map(border).collect(), ..Borders::default() }
+        Packets { apps: checked.into_iter().map(border).collect(), ..Packets::default() }
+    }
+
+    /// Whether nothing is under way between the graph and the rules.
+    pub(super) fn are_idle(&self) -> bool {
+        !self.are_held && !self.move_on
     }
 }
 
 /// Finds the links of borders in the graph that runs now.
-pub(super) fn link(machine: &mut Machine) {
-    let engine = &machine.driver.engine;
-    for border in &mut machine.borders.packets {
+pub(crate) fn link(machine: &mut Machine) {
+    let engine = &machine.node.driver.engine;
+    for border in &mut machine.node.borders.packets.apps {
         border.inputs = engine.links_of(&border.checked.app, Direction::Input);
         border.outputs = engine.links_of(&border.checked.app, Direction::Output);
     }
 }
 
 /// Hands the packets that have come to apps to the rules, as far as these keep up.
-pub(super) fn take_packets(machine: &mut Machine, events: &mut Loop<Machine>) {
-    if machine.borders.packets.is_empty() {
+pub(crate) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
+    if machine.node.borders.packets.apps.is_empty() {
         return;
     }
-    let mut borders = std::mem::take(&mut machine.borders);
+    let mut packets = std::mem::take(&mut machine.node.borders.packets);
     let mut taken = Taken::default();
-    for border in &mut borders.packets {
-        take(machine, events, border, &mut taken);
+    for border in &mut packets.apps {
+        take_from(machine, events, border, &mut taken);
     }
-    borders.is_held = taken.has_left;
-    machine.borders = borders;
+    packets.are_held = taken.has_left;
+    machine.node.borders.packets = packets;
     if taken.packets > 0 {
         // Links that are empty now may be the end of the graph.
         drive::wake(machine, events);
@@ -130,24 +131,30 @@ struct Taken {
 }
 
 /// Takes packets from the links of one app.
-fn take(machine: &mut Machine, events: &mut Loop<Machine>, border: &mut Border, taken: &mut Taken) {
-    let Some(address) = machine.fleet.address(NODE).map(str::to_owned) else { return };
+fn take_from(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    border: &mut Border,
+    taken: &mut Taken,
+) {
+    let node = machine.node.id;
+    let Some(address) = machine.fleet.address(node).map(str::to_owned) else { return };
     let Border { checked, inputs, kept, counters, .. } = border;
     for (link, port) in inputs.iter() {
         loop {
-            let waiting = machine.fleet.node(NODE).map_or(0, |node| node.waiting());
+            let waiting = machine.fleet.node(node).map_or(0, |node| node.waiting());
             if waiting >= WAITING_MAX {
                 taken.has_left = true;
                 return;
             }
-            let Some(packet) = machine.driver.engine.take_link(*link) else { break };
+            let Some(packet) = machine.node.driver.engine.take_link(*link) else { break };
             taken.packets += 1;
             let id = kept.next_id();
             let columns = columns((&address, port), id, checked.fields.as_ref(), &packet);
             let relation = checked.event;
             let event = Event::Tuple { relation, columns, delete: false, received: true };
             // What the node does not take it counts.
-            if fleet::inject(machine, events, NODE, event) {
+            if fleet::inject(machine, events, node, event) {
                 counters.events.add(1);
                 if checked.fields.is_some() {
                     kept.put(packet);
@@ -179,27 +186,21 @@ fn columns(
 }
 
 impl Machine {
-    /// Whether nothing is under way between the graph and the rules.
-    pub(super) fn borders_are_idle(&self) -> bool {
-        !self.borders.is_held && !self.borders.packets_move
-    }
-
     /// Whether packets wait for the rules to keep up, and they do now.
-    pub(super) fn may_take_packets(&self) -> bool {
-        let waiting = || self.fleet.node(NODE).map_or(0, |node| node.waiting());
-        self.borders.is_held && waiting() <= WAITING_MAX / 2
+    pub(crate) fn may_take_packets(&self) -> bool {
+        let waiting = || self.fleet.node(self.node.id).map_or(0, |node| node.waiting());
+        self.node.borders.packets.are_held && waiting() <= WAITING_MAX / 2
     }
 }
 
 /// Does what rules have derived in a turn, in order: sends packets, and holds them.
-pub(super) fn send_packets(
-    machine: &mut Machine,
-    events: &mut Loop<Machine>,
-    tuples: &TupleBuf<Crossing>,
-) {
-    let mut borders = std::mem::take(&mut machine.borders);
+pub(super) fn send(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Crossing>) {
+    if machine.node.borders.packets.apps.is_empty() {
+        return;
+    }
+    let mut packets = std::mem::take(&mut machine.node.borders.packets);
     let mut is_sent = false;
-    for (at, border) in borders.packets.iter_mut().enumerate() {
+    for (at, border) in packets.apps.iter_mut().enumerate() {
         let mut turn = Turn { border, number: at, ended: None, is_sent: false };
         for (crossing, columns) in tuples.iter() {
             let columns: Vec<Value<'_>> = columns.iter().collect();
@@ -207,22 +208,10 @@ pub(super) fn send_packets(
         }
         is_sent |= turn.end(machine);
     }
-    machine.borders = borders;
-    change_settings(machine, events, tuples);
+    packets.move_on |= is_sent;
+    machine.node.borders.packets = packets;
     if is_sent {
-        machine.borders.packets_move = true;
         drive::wake(machine, events);
-    }
-}
-
-/// Changes settings of apps as the rules of a turn say.
-fn change_settings(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Crossing>) {
-    let Some(relation) = machine.settings.as_ref().map(Settings::relation) else { return };
-    let of_table = tuples.iter().filter(|(crossing, _)| crossing.relation == relation);
-    let changes: Vec<_> =
-        of_table.map(|(crossing, columns)| (crossing.kind, columns.iter().collect())).collect();
-    if !changes.is_empty() {
-        settings::change(machine, events, &changes);
     }
 }
 
@@ -266,7 +255,7 @@ impl Turn<'_> {
     fn release_later(&self, events: &mut Loop<Machine>, id: i64, after: Duration) {
         let (at, number) = (events.now() + after, self.number);
         events.timer(at, move |machine: &mut Machine, _| {
-            if let Some(border) = machine.borders.packets.get_mut(number) {
+            if let Some(border) = machine.node.borders.packets.apps.get_mut(number) {
                 border.kept.release(id);
             }
         });
@@ -278,7 +267,7 @@ impl Turn<'_> {
         let Some(&(link, _)) = outputs.iter().find(|(_, name)| name == port) else {
             return counters.no_output.add(1);
         };
-        let engine = &mut machine.driver.engine;
+        let engine = &mut machine.node.driver.engine;
         let packet = match (what, &checked.fields) {
             (Value::Bytes(bytes), None) => engine.pool().packet_of(bytes),
             (_, None) => return counters.no_bytes.add(1),
@@ -307,7 +296,7 @@ impl Turn<'_> {
     /// Sends what the turn has decided to send, and drops the packet of its event, unless it is
     /// held. Whether something was sent.
     fn end(mut self, machine: &mut Machine) -> bool {
-        let engine = &mut machine.driver.engine;
+        let engine = &mut machine.node.driver.engine;
         for (link, packet) in self.border.kept.decided() {
             self.is_sent |= engine.send_link(link, packet).is_ok();
         }

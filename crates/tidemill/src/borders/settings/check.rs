@@ -1,0 +1,60 @@
+//! The relations of settings, checked when the program is loaded.
+
+use tidemill_diag::{Diagnostic, FileId, Span};
+use tidemill_overlog::exports::first_use;
+use tidemill_relation::plan::RelationId;
+
+use crate::program::{FileKind, Program};
+
+/// The relations by which rules change settings of apps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SettingsBorder {
+    /// `flow::config(@N, App, Key, Value)`.
+    pub config: RelationId,
+    /// `flow::refused(@N, App, Key, Value, Reason)`, where the rules read it.
+    pub refused: Option<RelationId>,
+}
+
+/// The table of settings, the event of those that are refused, and its columns.
+const CONFIG: &str = "flow::config";
+const REFUSED: &str = "flow::refused";
+const REFUSED_COLUMNS: usize = 5;
+
+impl Program {
+    /// The relations by which rules change settings of apps, if they do.
+    fn settings_border(&self) -> Result<Option<SettingsBorder>, Diagnostic> {
+        let Some(rules) = &self.rules.program else { return Ok(None) };
+        let Some(config) = rules.plan.find(CONFIG) else { return Ok(None) };
+        let place = |name| first_use(&self.rules.tree, name);
+        let nowhere = Span { file: FileId(0), start: 0, end: 0 };
+        if !self.kinds.has(FileKind::Packets) {
+            let message = format!("`{CONFIG}` changes settings of packet apps, and there are none");
+            let span = place(CONFIG).unwrap_or(nowhere);
+            let help = "add a packet graph to the program";
+            return Err(Diagnostic::error("border", span, message).help(help));
+        }
+        let refused = rules.plan.find(REFUSED);
+        if let Some(id) = refused
+            && rules.plan.relation(id).arity() != REFUSED_COLUMNS
+        {
+            let message = format!("`{REFUSED}` has {REFUSED_COLUMNS} columns");
+            let span = place(REFUSED).unwrap_or(nowhere);
+            let help = format!("it is `{REFUSED}(@N, App, Key, Value, Reason)`");
+            return Err(Diagnostic::error("border", span, message).help(help));
+        }
+        Ok(Some(SettingsBorder { config, refused }))
+    }
+
+    /// The events of settings that are refused.
+    pub(crate) fn events_of_settings(&self) -> impl Iterator<Item = String> {
+        self.packets.iter().map(|_| REFUSED.to_owned())
+    }
+
+    /// Checks that the graph has what they change.
+    pub(crate) fn check_settings_border(&mut self) {
+        match self.settings_border() {
+            Ok(settings) => self.borders.settings = settings,
+            Err(error) => self.diagnostics.push(error),
+        }
+    }
+}

@@ -8,9 +8,21 @@ use std::time::Duration;
 use crate::event_loop::BATCH_TIMERS;
 use crate::task::Task;
 use crate::time::nanos;
-use crate::{Loop, Time, TimerId};
+use crate::{Loop, Scope, Time, TimerId};
 
 type Handler<W> = Box<dyn FnMut(&mut W, &mut Loop<W>, TimerId)>;
+
+/// What the loop keeps of a timer.
+pub(crate) struct Timer<W> {
+    scope: Scope,
+    alarm: Alarm<W>,
+}
+
+impl<W> Timer<W> {
+    pub(crate) fn scope(&self) -> Scope {
+        self.scope
+    }
+}
 
 /// What a timer does when it fires.
 pub(crate) enum Alarm<W> {
@@ -25,7 +37,7 @@ impl<W: 'static> Loop<W> {
     /// `f` runs: for one that can be set again see [`Loop::alarm`].
     pub fn timer(&mut self, at: Time, f: impl FnOnce(&mut W, &mut Loop<W>) + 'static) -> TimerId {
         let at = self.not_before_now(at);
-        self.timers.insert(at, Alarm::Once(Task::new(f)))
+        self.set(at, Alarm::Once(Task::new(f)))
     }
 
     /// Calls `f` at `at`, and again whenever it is [re-armed](Loop::rearm) after that, from
@@ -36,7 +48,12 @@ impl<W: 'static> Loop<W> {
         f: impl FnMut(&mut W, &mut Loop<W>, TimerId) + 'static,
     ) -> TimerId {
         let at = self.not_before_now(at);
-        self.timers.insert(at, Alarm::Lasting { handler: Some(Box::new(f)), period: None })
+        self.set(at, Alarm::Lasting { handler: Some(Box::new(f)), period: None })
+    }
+
+    /// A timer of the scope that runs.
+    fn set(&mut self, at: Time, alarm: Alarm<W>) -> TimerId {
+        self.timers.insert(at, Timer { scope: self.scope, alarm })
     }
 
     /// Calls `f` every `period` from now on, the first time after one period, until cancelled.
@@ -49,7 +66,7 @@ impl<W: 'static> Loop<W> {
     ) -> TimerId {
         let period = period.max(Duration::from_nanos(1));
         let alarm = Alarm::Lasting { handler: Some(Box::new(f)), period: Some(period) };
-        self.timers.insert(self.now() + period, alarm)
+        self.set(self.now() + period, alarm)
     }
 
     /// Removes a timer; false if it is gone already. From inside its own handler too.
@@ -93,9 +110,14 @@ impl<W: 'static> Loop<W> {
     }
 
     fn fire(&mut self, world: &mut W, id: TimerId, at: Time) {
-        let Some(alarm) = self.timers.payload(id) else { return };
+        let Some(scope) = self.timers.payload(id).map(|timer| timer.scope) else { return };
+        if !self.enter(world, scope) {
+            self.timers.remove(id);
+            return;
+        }
+        let Some(Timer { alarm, .. }) = self.timers.payload(id) else { return };
         let Alarm::Lasting { handler, period } = alarm else {
-            if let Some(Alarm::Once(task)) = self.timers.remove(id) {
+            if let Some(Timer { alarm: Alarm::Once(task), .. }) = self.timers.remove(id) {
                 task.run(world, self);
             }
             return;
@@ -107,7 +129,8 @@ impl<W: 'static> Loop<W> {
         }
         let Some(mut f) = taken else { return };
         f(world, self, id);
-        if let Some(Alarm::Lasting { handler, .. }) = self.timers.payload(id) {
+        let timer = self.timers.payload(id);
+        if let Some(Timer { alarm: Alarm::Lasting { handler, .. }, .. }) = timer {
             *handler = Some(f);
         }
     }

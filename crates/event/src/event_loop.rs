@@ -20,6 +20,7 @@ use tidemill_stdx::say;
 use crate::host::{Host, Ready, Slice, Wait, Wake};
 use crate::queue::{Event, Full, Next, Owner, Queue};
 use crate::remote::Inbox;
+use crate::scope::{Scope, Switch};
 use crate::stats::{KindStats, LoopStats};
 use crate::task::Task;
 use crate::time::nanos;
@@ -77,13 +78,17 @@ pub struct Loop<W> {
     queue: Queue<W>,
     pub(crate) turn: Turn<W>,
     pub(crate) in_turn: bool,
-    pub(crate) timers: Timers<alarm::Alarm<W>>,
+    pub(crate) timers: Timers<alarm::Timer<W>>,
     pub(crate) watches: Watches<W>,
     pub(crate) inbox: Option<Inbox<W>>,
     pub(crate) stats: LoopStats,
     pub(crate) limits: Limits,
-    /// Kind of each owner, an index into `stats.kinds`.
-    owners: Vec<u16>,
+    /// What is known of each owner, by its number.
+    owners: Vec<Known>,
+    /// The scope of what runs.
+    pub(crate) scope: Scope,
+    /// Turns the world to a scope.
+    pub(crate) switch: Option<Switch<W>>,
     /// The clock when it was last read.
     pub(crate) now: Time,
     /// The wall clock, once asked for outside turns.
@@ -98,6 +103,17 @@ pub struct Loop<W> {
     stop_flag: Option<Arc<AtomicBool>>,
     ready: Vec<Ready>,
 }
+
+/// An owner.
+#[derive(Copy, Clone)]
+struct Known {
+    /// An index into [`LoopStats::kinds`].
+    kind: u16,
+    scope: Scope,
+}
+
+/// Owner 0, and owners that the loop has not given out.
+const UNKNOWN: Known = Known { kind: 0, scope: Scope::LOOP };
 
 impl<W: 'static> Loop<W> {
     /// A loop on `host` with the default limits.
@@ -119,7 +135,9 @@ impl<W: 'static> Loop<W> {
             inbox: None,
             stats: LoopStats { kinds, ..LoopStats::default() },
             limits,
-            owners: vec![0],
+            owners: vec![UNKNOWN],
+            scope: Scope::LOOP,
+            switch: None,
             now,
             wall: None,
             steps: 0,
@@ -131,7 +149,8 @@ impl<W: 'static> Loop<W> {
         }
     }
 
-    /// A new owner of a kind such as `"node"`: turns are counted by kind.
+    /// A new owner of a kind such as `"node"`: turns are counted by kind. Its turns are of the
+    /// [scope](Scope) that it is made in, whoever queues them.
     pub fn owner(&mut self, kind: &str) -> Owner {
         let known = self.stats.kinds.iter().position(|stats| stats.kind == kind);
         let kind = known.unwrap_or_else(|| {
@@ -140,7 +159,8 @@ impl<W: 'static> Loop<W> {
         });
         let owner = Owner(self.owners.len() as u32);
         // Kinds beyond 2^16 are counted under the loop's own.
-        self.owners.push(u16::try_from(kind).unwrap_or(0));
+        let kind = u16::try_from(kind).unwrap_or(0);
+        self.owners.push(Known { kind, scope: self.scope });
         owner
     }
 
@@ -174,8 +194,7 @@ impl<W: 'static> Loop<W> {
         if self.in_turn {
             self.turn.defer(Task::new(f));
         } else {
-            // A full queue has been counted; there is nobody to tell.
-            let _ = self.enqueue(Owner::LOOP, Task::new(f));
+            self.event_in_scope(f);
         }
     }
 
@@ -185,8 +204,20 @@ impl<W: 'static> Loop<W> {
         if self.in_turn {
             self.turn.act(Task::new(f));
         } else {
-            let _ = self.enqueue(Owner::LOOP, Task::new(f));
+            self.event_in_scope(f);
         }
+    }
+
+    /// Queues an event of nobody, of the scope that runs.
+    fn event_in_scope(&mut self, f: impl FnOnce(&mut W, &mut Loop<W>) + 'static) {
+        let task = match self.scope {
+            Scope::LOOP => Task::new(f),
+            scope => Task::new(move |world: &mut W, lp: &mut Loop<W>| {
+                lp.within(world, scope, f);
+            }),
+        };
+        // A full queue has been counted; there is nobody to tell.
+        let _ = self.enqueue(Owner::LOOP, task);
     }
 
     /// Drops what is queued for `owner`, its suspended turn included. Not its timers and
@@ -283,6 +314,7 @@ impl<W: 'static> Loop<W> {
         self.running = true;
         self.stopping = false;
         let outcome = self.rounds_within(world, end, self.stats.steps.saturating_add(steps));
+        self.enter(world, Scope::LOOP);
         self.running = false;
         outcome
     }
@@ -311,6 +343,7 @@ impl<W: 'static> Loop<W> {
         let before = (self.stats.served, self.stats.timers, self.stats.remote);
         self.look(world, Wait::Poll)?;
         let ran = self.turns(world, 1);
+        self.enter(world, Scope::LOOP);
         Ok(ran || before != (self.stats.served, self.stats.timers, self.stats.remote))
     }
 
@@ -321,6 +354,7 @@ impl<W: 'static> Loop<W> {
         self.running = true;
         self.stopping = false;
         let outcome = self.rounds(world, end);
+        self.enter(world, Scope::LOOP);
         self.running = false;
         outcome
     }
@@ -417,6 +451,9 @@ impl<W: 'static> Loop<W> {
                 return count > 0;
             }
             let Some(next) = self.queue.next(limit) else { return count > 0 };
+            if !self.enter(world, self.known(next.owner()).scope) {
+                continue;
+            }
             if !self.run_slice(world, next, slice) {
                 // A whole slice is gone: time to look.
                 return true;
@@ -432,7 +469,7 @@ impl<W: 'static> Loop<W> {
         self.in_turn = true;
         match next {
             Next::Start(event) => {
-                let kind = self.kind_of(event.owner);
+                let kind = usize::from(self.known(event.owner).kind);
                 let delay = &mut self.stats.kinds[kind].delay_max;
                 *delay = (*delay).max(began - event.queued);
                 self.turn.begin(event.owner, began);
@@ -486,7 +523,7 @@ impl<W: 'static> Loop<W> {
 
     fn count_turn(&mut self) {
         self.stats.turns += 1;
-        let kind = self.kind_of(self.turn.owner());
+        let kind = usize::from(self.known(self.turn.owner()).kind);
         let kind = &mut self.stats.kinds[kind];
         let elapsed = Duration::from_nanos(self.turn.elapsed_ns);
         kind.turns += 1;
@@ -496,8 +533,8 @@ impl<W: 'static> Loop<W> {
         kind.steps_max = kind.steps_max.max(self.turn.steps);
     }
 
-    fn kind_of(&self, owner: Owner) -> usize {
-        self.owners.get(owner.0 as usize).map_or(0, |&kind| usize::from(kind))
+    fn known(&self, owner: Owner) -> Known {
+        self.owners.get(owner.0 as usize).copied().unwrap_or(UNKNOWN)
     }
 }
 

@@ -6,6 +6,7 @@ mod host;
 mod os;
 mod queue;
 mod remote;
+mod scope;
 mod signals;
 mod sim;
 mod slab;
@@ -25,6 +26,7 @@ pub use host::{
 pub use os::Os;
 pub use queue::{Full, Owner};
 pub use remote::Remote;
+pub use scope::Scope;
 pub use signals::Signal;
 pub use sim::{Conditions, NetStats, NodeStats, Sim};
 pub use stats::{KindStats, LoopStats};

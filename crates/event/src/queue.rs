@@ -53,6 +53,15 @@ pub(crate) enum Next<W> {
     Resume(Turn<W>),
 }
 
+impl<W> Next<W> {
+    pub(crate) fn owner(&self) -> Owner {
+        match self {
+            Next::Start(event) => event.owner,
+            Next::Resume(turn) => turn.owner(),
+        }
+    }
+}
+
 /// An owner that needs more than a slice.
 struct Lane<W> {
     suspended: Option<Turn<W>>,

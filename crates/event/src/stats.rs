@@ -19,6 +19,8 @@ pub struct LoopStats {
     pub dropped_calls: u64,
     /// Events refused because the queue was full.
     pub dropped_events: u64,
+    /// Closures dropped because their scope had ended.
+    pub dropped_ended: u64,
     /// Events dropped with their owner.
     pub discarded_events: u64,
     /// The longest the event queue has been.

@@ -102,6 +102,13 @@ impl<P> Timers<P> {
         Some(timer.payload)
     }
 
+    /// Removes all timers, armed or not, but those that `keep` says.
+    pub(crate) fn retain(&mut self, keep: impl Fn(&P) -> bool) {
+        let gone = self.timers.iter().filter(|(_, timer)| !keep(&timer.payload));
+        let gone: Vec<Key> = gone.map(|(key, _)| key).collect();
+        gone.into_iter().for_each(|key| drop(self.remove(TimerId(key))));
+    }
+
     /// What the timer carries.
     pub(crate) fn payload(&mut self, id: TimerId) -> Option<&mut P> {
         self.timers.get_mut(id.0).map(|timer| &mut timer.payload)

@@ -6,9 +6,9 @@
 
 use std::io;
 
-use crate::Loop;
 use crate::host::{Interest, Ready, Source, Trouble};
 use crate::slab::{Key, Slab};
+use crate::{Loop, Scope};
 
 /// Names one watch of one loop.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -67,6 +67,7 @@ impl<W> Handlers<W> {
 }
 
 struct Watch<W> {
+    scope: Scope,
     source: Source,
     handlers: Handlers<W>,
     /// What there are handlers for, some of which may be running and so absent from `handlers`.
@@ -102,7 +103,8 @@ impl<W: 'static> Loop<W> {
         }
         let source = source.into();
         let (reads, writes) = (handlers.read.is_some(), handlers.write.is_some());
-        let key = self.watches.slab.insert(Watch { source, handlers, reads, writes });
+        let watch = Watch { scope: self.scope, source, handlers, reads, writes };
+        let key = self.watches.slab.insert(watch);
         match self.host.register(source, key.to_word(), interest) {
             Ok(()) => Ok(WatchId(key)),
             Err(error) => {
@@ -135,6 +137,12 @@ impl<W: 'static> Loop<W> {
         true
     }
 
+    /// The watches of a scope.
+    pub(crate) fn watches_of(&self, scope: Scope) -> Vec<WatchId> {
+        let of_scope = self.watches.slab.iter().filter(|(_, watch)| watch.scope == scope);
+        of_scope.map(|(key, _)| WatchId(key)).collect()
+    }
+
     /// How many sources are watched.
     pub fn watched(&self) -> usize {
         self.watches.slab.len()
@@ -143,8 +151,12 @@ impl<W: 'static> Loop<W> {
     /// Calls the handlers of one source that the host reported.
     pub(crate) fn serve(&mut self, world: &mut W, ready: Ready) {
         let id = WatchId(Key::from_word(ready.token));
-        if self.watches.slab.get(id.0).is_none() {
+        let Some(watch) = self.watches.slab.get(id.0) else {
             // Ended by a handler that ran before it in the same round.
+            return;
+        };
+        if !self.enter(world, watch.scope) {
+            self.unwatch(id);
             return;
         }
         self.stats.served += 1;

@@ -3,6 +3,7 @@
 mod descriptors;
 mod network;
 mod remote;
+mod scopes;
 mod simulation;
 mod timers;
 mod turns;

@@ -21,7 +21,7 @@ tidemill_packet::declare! {
             /// The same.
             output: Output(Either, One),
         }
-        traits { passes }
+        traits { passes, exclusive }
     }
 }
 

@@ -22,7 +22,7 @@ tidemill_packet::declare! {
             /// What is written.
             input: Input(Push, Many),
         }
-        traits {}
+        traits { exclusive }
     }
 }
 

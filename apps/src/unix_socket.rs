@@ -26,7 +26,7 @@ tidemill_packet::declare! {
             /// Frames that came.
             output: Output(Push, Optional),
         }
-        traits { pulls }
+        traits { pulls, exclusive, device }
     }
 }
 

@@ -28,7 +28,7 @@ tidemill_packet::declare! {
             /// Frames from the kernel.
             output: Output(Push, Optional),
         }
-        traits { pulls }
+        traits { pulls, exclusive, device }
     }
 }
 
@@ -49,7 +49,7 @@ tidemill_packet::declare! {
             /// Frames that were seen.
             output: Output(Push, Optional),
         }
-        traits { pulls }
+        traits { pulls, exclusive, device }
     }
 }
 

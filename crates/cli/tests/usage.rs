@@ -81,7 +81,7 @@ fn options_without_effect_are_mistakes_in_programs_of_all_kinds() {
     let graph = "src :: Generator { frames: [\"hex 61\"] }\nend :: Sink\nsrc -> end.input\n";
     let graph = folder.file("a.flow", graph);
     let schema = folder.file("a.proto", "syntax = \"proto3\"; message M { int32 x = 1; }");
-    let rules_only = ["--listen a:1", "--nodes 1", "--fact f(1)", "--inject e(1)", "--json"];
+    let rules_only = ["--listen a:1", "--fact f(1)", "--inject e(1)", "--json"];
     let components_only = ["--memory 1G", "--stack 1M", "--root .", "--png a.png"];
     let mut cases = Vec::new();
     for option in rules_only.iter().chain(&["--turn-limit 9", "--fabric tcp"]) {
@@ -95,9 +95,11 @@ fn options_without_effect_are_mistakes_in_programs_of_all_kinds() {
     for option in ["-D A=1", "-I .", "--busy-wait", "--engine dispatch"] {
         cases.push(format!("run {components} {option}"));
     }
-    let faults = ["--nodes 2", "--loss 0.1", "--churn 5", "--latency 1..2", "--script s"];
-    for option in faults.iter().chain(&["--trace", "--fact f(1)", "--json", "-D A=1"]) {
+    for option in ["--trace", "--fact f(1)", "--json", "-D A=1"] {
         cases.push(format!("sim {components} {option}"));
+    }
+    for option in ["--loss 0.1", "--duplicate 0.1", "--reorder 0.1", "--latency 1..2"] {
+        cases.push(format!("sim {graph} {option}"));
     }
     cases.extend([
         format!("run {graph} --engine interpret"),

@@ -190,6 +190,18 @@ pub struct LinkStats {
     pub queued: u64,
 }
 
+impl LinkStats {
+    /// Adds those of another link.
+    pub fn add(&mut self, other: &LinkStats) {
+        self.tx_packets += other.tx_packets;
+        self.tx_bytes += other.tx_bytes;
+        self.tx_drops += other.tx_drops;
+        self.rx_packets += other.rx_packets;
+        self.rx_bytes += other.rx_bytes;
+        self.queued += other.queued;
+    }
+}
+
 /// Owns a ring, at an address that stays. Dropping it frees the packets in it.
 pub(crate) struct Link {
     ring: NonNull<Ring>,

@@ -106,7 +106,7 @@ pub struct Counts {
 
 impl Counts {
     /// Adds those of another worker.
-    pub(crate) fn add(&mut self, other: &Counts) {
+    pub fn add(&mut self, other: &Counts) {
         self.processes.plus(other.processes);
         self.components.plus(other.components);
         self.channels.plus(other.channels);

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use tidemill::console::{Console, Form};
 use tidemill::program::{LoadOptions, Program};
-use tidemill::sim::{SimOptions, Simulation};
+use tidemill::sim::SimOptions;
 
 fn main() -> ExitCode {
     let files: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
@@ -16,17 +16,17 @@ fn main() -> ExitCode {
     for diagnostic in &program.diagnostics {
         eprint!("{}", program.sources.render(diagnostic));
     }
-    let Some(rules) = program.rules.program else { return ExitCode::FAILURE };
+    if program.has_errors() {
+        return ExitCode::FAILURE;
+    }
 
     let options =
         SimOptions { nodes: 5, end_ns: Some(20_000_000_000), loss: 0.05, ..SimOptions::default() };
     let console = Console::new(Form::Json, Box::new(io::stdout()), Box::new(io::stderr()));
-    let ended = Simulation::new(rules, options)
-        .and_then(|simulation| simulation.run(console).map_err(|error| error.to_string()));
-    match ended {
-        Ok(ended) => {
-            eprintln!("{} messages", ended.summary.messages);
-            if ended.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    match program.sim(options, console) {
+        Ok(report) => {
+            eprintln!("{} messages", report.nodes.as_ref().map_or(0, |nodes| nodes.messages));
+            if report.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(message) => {
             eprintln!("{message}");

@@ -3,7 +3,7 @@
 //! ```
 //! use tidemill::console::Console;
 //! use tidemill::program::{LoadOptions, Program};
-//! use tidemill::sim::{SimOptions, Simulation};
+//! use tidemill::sim::SimOptions;
 //!
 //! let source = "
 //!     materialize(seen, infinity, infinity, keys(2)).
@@ -11,12 +11,12 @@
 //!     p2 seen(@Node, From) :- ping(@Node, From).
 //! ";
 //! let program = Program::of_text("ping.olg", source, &LoadOptions::default());
-//! let rules = program.rules.program.ok_or("the program has errors")?;
 //!
-//! let simulation = Simulation::new(rules, SimOptions { nodes: 3, ..SimOptions::default() })?;
-//! let ended = simulation.run(Console::silent())?;
-//! assert_eq!(ended.summary.messages, 6);
-//! assert_eq!(ended.summary.tables, [("seen".to_owned(), 3)]);
+//! let options = SimOptions { nodes: 3, ..SimOptions::default() };
+//! let report = program.sim(options, Console::silent())?;
+//! let summary = report.nodes.ok_or("no nodes")?;
+//! assert_eq!(summary.messages, 6);
+//! assert_eq!(summary.tables, [("seen".to_owned(), 3)]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -34,7 +34,7 @@
 //! | [`control`] | who asks a run, and what each may |
 //! | [`borders`] | where the parts of a program reach each other |
 //! | [`graph`], [`catalogue`] | programs drawn, the language listed |
-//! | [`journal`], [`console`], [`summary`], [`ended`] | what a run prints, finds and amounts to |
+//! | [`journal`], [`console`], [`summary`] | what a run prints, finds and amounts to |
 //! | [`tape`] | a stream into memory, for what a run prints |
 //! | [`keys`] | files of keys, for nodes that seal what they send |
 //! | [`reach`] | who can reach an address |
@@ -54,7 +54,6 @@ pub mod catalogue;
 pub mod components;
 pub mod console;
 pub mod control;
-pub mod ended;
 pub mod graph;
 pub mod journal;
 pub mod keys;

@@ -88,6 +88,13 @@ impl Summary {
         summary
     }
 
+    /// Adds packets that were lost with nodes that ended.
+    pub(crate) fn add_lost(&mut self, packets: u64) {
+        if packets > 0 {
+            self.dropped.push(("node_crashed".to_owned(), packets));
+        }
+    }
+
     /// So many a node and second.
     fn rate(&self, count: u64) -> f64 {
         let node_seconds = self.nodes as f64 * self.elapsed_ns as f64 / 1e9;

@@ -3,6 +3,7 @@
 mod borders;
 mod loops;
 mod messages;
+mod nodes;
 mod noise;
 mod packets;
 mod pores;

@@ -8,7 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use tidemill::console::{Console, Form};
 use tidemill::program::{LoadOptions, Program};
-use tidemill::sim::{SimOptions, Simulation};
+use tidemill::sim::SimOptions;
 use tidemill::tape::Tape;
 use tidemill_overlog::stage::{Input, Next};
 use tidemill_relation::text::parse_value;
@@ -89,15 +89,14 @@ fn findings(rules: &str) -> String {
 fn simulated(rules: &str) -> (String, Vec<(String, u64)>) {
     let loaded = program(rules);
     let found: String = loaded.diagnostics.iter().map(|it| loaded.sources.render(it)).collect();
-    let program = loaded.rules.program.unwrap_or_else(|| panic!("{found}"));
-    let options = SimOptions { operators: loaded.rules.operators, ..SimOptions::default() };
+    assert!(!loaded.has_errors(), "{found}");
     let tape = Tape::default();
     let console = Console::new(Form::Text, Box::new(tape.clone()), Box::new(std::io::sink()));
-    let ended = Simulation::new(program, options).expect("it starts").run(console).expect("runs");
+    let report = loaded.sim(SimOptions::default(), console).expect("it runs");
     let lines = tape.text();
     let tuples = lines.lines().filter_map(|line| line.splitn(5, ' ').nth(4));
     let printed: Vec<&str> = tuples.filter(|tuple| !tuple.contains(" nodes (")).collect();
-    (printed.join("\n"), ended.summary.dropped)
+    (printed.join("\n"), report.nodes.expect("nodes").dropped)
 }
 
 /// What a stage yields for the columns of an input, without location.

@@ -3,7 +3,7 @@
 use tidemill::console::Console;
 use tidemill::program::{LoadOptions, Program};
 use tidemill::run::{Listen, RunOptions};
-use tidemill::sim::{SimOptions, Simulation};
+use tidemill::sim::SimOptions;
 use tidemill::tape::taped;
 
 fn load(texts: &[(&str, &str)]) -> Program {
@@ -43,11 +43,11 @@ fn rules_read_the_apps_links_and_components_of_their_run() {
 
 /// What a simulation prints, and its summary.
 fn simulated(rules: &str) -> (String, tidemill::summary::Summary) {
-    let rules = load(&[("a.olg", rules)]).rules.program.expect("rules");
+    let program = load(&[("a.olg", rules)]);
     let options = SimOptions { nodes: 2, end_ns: Some(5_500_000_000), ..SimOptions::default() };
     let (console, data, _) = taped();
-    let ended = Simulation::new(rules, options).expect("it can").run(console).expect("it runs");
-    (data.text(), ended.summary)
+    let report = program.sim(options, console).expect("it runs");
+    (data.text(), report.nodes.expect("nodes"))
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn nothing_is_done_for_tables_that_no_rule_reads() {
 #[test]
 fn a_simulation_without_an_end_ends() {
     let rules = "r1 x(@N, R) :- sys::rule(@N, R, _, _, _). watchmod(x, \"c\").";
-    let rules = load(&[("a.olg", rules)]).rules.program.expect("rules");
-    let simulation = Simulation::new(rules, SimOptions::default()).expect("it can");
-    assert!(simulation.run(Console::silent()).expect("it runs").is_well());
+    let program = load(&[("a.olg", rules)]);
+    let report = program.sim(SimOptions::default(), Console::silent());
+    assert!(report.expect("it runs").is_well());
 }

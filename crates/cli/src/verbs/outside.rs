@@ -135,11 +135,12 @@ pub fn console(form: Form, report: Reporter) -> Console {
 
 /// Prints what `--stats` asks for.
 pub fn print_stats(ended: &Report, report: Reporter) {
-    let mut text = ended.nodes.as_ref().map_or(String::new(), node_stats);
+    let nodes = ended.nodes.as_ref().filter(|_| !ended.is_plain);
+    let mut text = nodes.map_or(String::new(), node_stats);
     text.push_str(&ended.components.as_ref().map_or(String::new(), components::stats));
     text.push_str(&ended.packets.as_ref().map_or(String::new(), packets::stats));
     // Components alone count what they use themselves.
-    let own = ended.components.as_ref().filter(|_| ended.nodes.is_none());
+    let own = ended.components.as_ref().filter(|_| nodes.is_none());
     if let Some(bytes) = own.map(|own| own.peak_bytes).or_else(peak_memory_bytes) {
         text.push_str(&format!("peak memory: {bytes} bytes\n"));
     }

@@ -2,23 +2,22 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Instant;
 
 use tidemill::console::Form;
-use tidemill::program::{FileKind, Kinds, Program};
-use tidemill::run::{Clock, ComponentOptions, Report, RunOptions};
+use tidemill::program::{Kinds, Program};
+use tidemill::run::EngineKind as GraphEngine;
 use tidemill::script;
 use tidemill::sim::{SimOptions, Simulation};
 use tidemill_diag::{Sources, has_errors};
 
-use super::Relations;
+use super::{Relations, packets};
 use super::components::{self, most_of_memory};
 use super::interrupt::{Interrupt, OnTerminate};
 use super::outside::{self, console};
 use crate::Status;
-use crate::args::{Keys, SimArgs, unused};
+use crate::args::{EngineKind, Keys, SimArgs, unused};
 use crate::output::explain_failure;
 use crate::report::Reporter;
 
@@ -40,59 +39,21 @@ fn start(args: SimArgs, report: Reporter) -> Result<Status, Status> {
         return Err(Status::Failed);
     }
     let interrupt = Interrupt::new(OnTerminate::End).map_err(no_signals)?;
-    let others = [FileKind::Components, FileKind::Packets].into_iter().collect();
-    match (kinds.has(FileKind::Rules), kinds.meets(others)) {
-        (true, false) => {
-            interrupt.insist(report).map_err(no_signals)?;
-            simulate(program, args, interrupt, report)
-        }
-        (false, true) if kinds.has(FileKind::Components) => {
-            run_virtually(program, &args, &interrupt, report)
-        }
-        _ => Err(outside::failed(
-            report,
-            &format!("{} cannot be simulated together in this version", kinds.names()),
-        )),
-    }
+    interrupt.insist(report).map_err(no_signals)?;
+    simulate(program, args, interrupt, report)
 }
 
-/// Runs components in virtual time: it stands still while processes run, and jumps when all wait.
-/// Nothing can be read from outside, so that the run repeats.
-fn run_virtually(
-    program: Program,
-    args: &SimArgs,
-    interrupt: &Interrupt,
-    report: Reporter,
-) -> Result<Status, Status> {
-    let stop = interrupt.stream.try_clone();
-    let stop = stop.map_err(|error| outside::failed(report, &format!("no signals: {error}")))?;
-    let options = RunOptions {
-        seed: Some(args.seed),
-        clock: Clock::Virtual,
-        end_ns: args.end,
-        stop: Some(OwnedFd::from(stop)),
-        components: ComponentOptions {
-            engine: components::engine(args.engine.engine),
-            memory_max: most_of_memory(),
-            ..ComponentOptions::default()
-        },
-        ..RunOptions::default()
-    };
-    let ran = program.run(options, console(Form::Text, report));
-    let ended = ran.map_err(|message| outside::failed(report, &message))?;
-    Ok(super::run::finish(ended, args.engine.stats, report))
-}
-
-/// Simulates nodes of rules.
+/// Simulates a program.
 fn simulate(
     program: Program,
     args: SimArgs,
     interrupt: Interrupt,
     report: Reporter,
 ) -> Result<Status, Status> {
-    let operators = program.rules.operators;
-    let rules = program.rules.program.ok_or(Status::Failed)?;
-    let extra = outside::tuples(&args.tuples, &rules.plan, report)?;
+    let extra = match &program.rules.program {
+        Some(rules) => outside::tuples(&args.tuples, &rules.plan, report)?,
+        None => Vec::new(),
+    };
     let keys = Keys { key: args.key.clone(), identity: None, peers: None };
     let seal = outside::seal(&keys, report)?;
     let default = SimOptions::default();
@@ -109,11 +70,13 @@ fn simulate(
         trace: args.trace,
         landmark: outside::landmark(&args.sources.defines),
         extra,
-        operators,
+        components: components::engine(args.engine.engine),
+        memory_max: most_of_memory(),
+        packets: engine_of_graphs(args.engine.engine, args.nodes),
         turn_tuples_max: args.engine.turn_limit,
         stop: Some(interrupt.asked.clone()),
     };
-    let simulation = Simulation::new(rules, options);
+    let simulation = Simulation::new(program, options);
     let mut simulation = simulation.map_err(|message| outside::failed(report, &message))?;
     if let Some(path) = &args.script {
         add_script(&mut simulation, path, report)?;
@@ -122,24 +85,32 @@ fn simulate(
     let began = Instant::now();
     let ran = simulation.run(console(form, report));
     interrupt.over();
-    let ended = ran
-        .map_err(|error| outside::failed(report, &format!("the simulation cannot run: {error}")))?;
-    if ended.failure.is_none() {
+    let ended = ran.map_err(|message| outside::failed(report, &message))?;
+    if ended.failure.is_none() && !ended.is_plain {
         report.note(&format!("simulated in {:.3} s", began.elapsed().as_secs_f64()));
     }
-    let (is_well, interrupted) = (ended.is_well(), ended.summary.interrupted);
     if args.engine.stats {
-        let nodes = Some(ended.summary);
-        outside::print_stats(&Report { nodes, ..Report::default() }, report);
+        outside::print_stats(&ended, report);
     }
-    if interrupted {
+    if ended.nodes.as_ref().is_some_and(|summary| summary.interrupted) {
         return Ok(interrupt.status());
     }
-    if !is_well {
-        report.error(&format!("failed; --seed {} repeats it", args.seed));
+    if !ended.is_well() {
+        if !ended.is_plain {
+            report.error(&format!("failed; --seed {} repeats it", args.seed));
+        }
         return Err(Status::Failed);
     }
     Ok(ended.failure.map_or(Status::Fine, |failure| explain_failure(&failure)))
+}
+
+/// What runs the graphs of so many nodes: to make code for each takes longer than it saves, and
+/// what they do is the same.
+fn engine_of_graphs(chosen: Option<EngineKind>, nodes: u32) -> GraphEngine {
+    match (chosen, nodes) {
+        (None, 2..) => GraphEngine::Dispatch,
+        (chosen, _) => packets::kind(chosen),
+    }
 }
 
 fn add_script(simulation: &mut Simulation, path: &Path, report: Reporter) -> Result<(), Status> {

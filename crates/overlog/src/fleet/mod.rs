@@ -432,7 +432,10 @@ pub fn restart<W: World>(
     ports: impl Into<Ports>,
     id: NodeId,
 ) -> io::Result<()> {
+    // Of the scope of this life.
+    let owner = events.owner("node");
     let slot = &mut world.fleet().slots[id.0 as usize];
+    slot.owner = owner;
     slot.restarts += 1;
     bring_up(world, events, ports.into(), id)
 }

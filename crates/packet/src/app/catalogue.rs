@@ -83,6 +83,7 @@ impl Declaration {
             (self.pulls, "brings packets in"),
             (self.begins, "begins before anything has come"),
             (self.passes, "passes packets on"),
+            (self.exclusive, "not shared by nodes"),
             (self.kernel, "given as code"),
         ];
         let traits: Vec<&str> = traits.iter().filter(|one| one.0).map(|one| one.1).collect();

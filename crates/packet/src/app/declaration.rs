@@ -91,6 +91,11 @@ pub struct Declaration {
     pub begins: bool,
     /// It merely passes packets on, so notifications leap over it.
     pub passes: bool,
+    /// Its first setting names something that no two apps can have: a device, a file it writes.
+    pub exclusive: bool,
+    /// It exchanges frames with what its first setting names; in a simulation, with what stands for
+    /// that there.
+    pub device: bool,
     /// It is given as code: [`App::kernel`] says how, and making one touches nothing outside.
     pub kernel: bool,
     /// What the app itself finds wrong in a config whose types are right.
@@ -199,8 +204,8 @@ pub fn construct<T: App>(config: &Config, start: &mut Start) -> Result<Instance,
 ///
 /// The parts are `config`, a struct with a documented field per key, of a type that is a
 /// [`Setting`](crate::app::Setting), with its default unless it must be given; `ports`, with
-/// direction, flow and count; and `traits`, of which there are `pulls`, `begins`, `passes` and
-/// `kernel`.
+/// direction, flow and count; and `traits`, of which there are `pulls`, `begins`, `passes`,
+/// `exclusive`, `device` and `kernel`.
 #[macro_export]
 macro_rules! declare {
     (
@@ -265,6 +270,8 @@ macro_rules! declare {
                     pulls: $crate::declare!(@has pulls $($trait)*),
                     begins: $crate::declare!(@has begins $($trait)*),
                     passes: $crate::declare!(@has passes $($trait)*),
+                    exclusive: $crate::declare!(@has exclusive $($trait)*),
+                    device: $crate::declare!(@has device $($trait)*),
                     kernel: $crate::declare!(@has kernel $($trait)*),
                     validate: $crate::app::validate::<$App>,
                     construct: $crate::app::construct::<$App>,
@@ -288,6 +295,8 @@ macro_rules! declare {
     (@has pulls pulls $($rest:ident)*) => { true };
     (@has begins begins $($rest:ident)*) => { true };
     (@has passes passes $($rest:ident)*) => { true };
+    (@has exclusive exclusive $($rest:ident)*) => { true };
+    (@has device device $($rest:ident)*) => { true };
     (@has kernel kernel $($rest:ident)*) => { true };
     (@has $wanted:ident $other:ident $($rest:ident)*) => {
         $crate::declare!(@has $wanted $($rest)*)

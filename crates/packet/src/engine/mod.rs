@@ -127,6 +127,16 @@ pub struct EngineStats {
     pub faults: u64,
 }
 
+impl EngineStats {
+    /// Adds those of another engine.
+    pub fn add(&mut self, other: &EngineStats) {
+        self.breaths += other.breaths;
+        self.breaths_busy += other.breaths_busy;
+        self.dropped_unlinked += other.dropped_unlinked;
+        self.faults += other.faults;
+    }
+}
+
 /// A packet from outside met no port.
 #[derive(Debug)]
 pub struct NoSuchPort(pub Packet);

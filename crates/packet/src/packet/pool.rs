@@ -10,8 +10,10 @@ use std::ptr::{self, NonNull};
 
 use super::{Buffer, HEADROOM, Packet};
 
-/// Buffers that are allocated at once: some 700 KB, touched only when they are used.
-const BLOCK: usize = 64;
+/// Buffers of the first block. So many times another one has twice as many; then some 700 KB are
+/// allocated at once. In a simulation there are many pools that hold few packets.
+const FIRST_BLOCK: usize = 4;
+const GROWING: usize = 4;
 
 /// What a pool has given and got back.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -27,6 +29,14 @@ pub struct PoolStats {
 }
 
 impl PoolStats {
+    /// Adds those of another pool.
+    pub fn add(&mut self, other: &PoolStats) {
+        self.allocated += other.allocated;
+        self.freed += other.freed;
+        self.buffers += other.buffers;
+        self.refused += other.refused;
+    }
+
     /// Packets that somebody has.
     pub fn alive(&self) -> u64 {
         self.allocated - self.freed
@@ -46,10 +56,23 @@ pub(crate) struct Shared {
     /// The handle has gone: the last packet takes the memory with it.
     orphaned: Cell<bool>,
     blocks: RefCell<Vec<NonNull<Buffer>>>,
+    /// Buffers of the last block that have not been used.
+    fresh: Cell<usize>,
 }
 
-fn block_layout() -> Layout {
-    Layout::array::<Buffer>(BLOCK).expect("a block is small")
+/// Buffers of a block, by its position.
+fn block_len(at: usize) -> usize {
+    FIRST_BLOCK << at.min(GROWING)
+}
+
+fn block_layout(at: usize) -> Layout {
+    Layout::array::<Buffer>(block_len(at)).expect("a block is small")
+}
+
+/// Buffers of so many blocks.
+fn buffers_of(blocks: usize) -> usize {
+    let growing: usize = (0..blocks.min(GROWING)).map(block_len).sum();
+    growing + blocks.saturating_sub(GROWING) * block_len(GROWING)
 }
 
 impl Shared {
@@ -75,27 +98,40 @@ impl Shared {
         Some(unsafe { Packet::from_raw(buffer) })
     }
 
-    /// Another block on the freelist; its first buffer.
+    /// A buffer that was not used before on the freelist, which is empty; that buffer. It comes from
+    /// the last block, or from another one.
     #[cold]
     pub(crate) fn grow(&self) -> Option<NonNull<Buffer>> {
+        if self.fresh.get() == 0 {
+            self.add_block()?;
+        }
+        self.fresh.set(self.fresh.get() - 1);
+        let (blocks, index) = (self.blocks.borrow(), self.fresh.get());
+        let block = *blocks.last()?;
+        // SAFETY: within the block, as the index is below its count.
+        let mut buffer = unsafe { block.add(index) };
+        // SAFETY: zeros are a buffer, and nobody else has it, as each index is given once.
+        let head = unsafe { buffer.as_mut() };
+        head.home = self;
+        head.next = self.free.replace(buffer.as_ptr());
+        Some(buffer)
+    }
+
+    /// Another block, none of which is used.
+    fn add_block(&self) -> Option<()> {
         let mut blocks = self.blocks.borrow_mut();
-        if (blocks.len() + 1) * BLOCK > self.limit.next_multiple_of(BLOCK) {
+        let before = buffers_of(blocks.len());
+        if before >= self.limit {
             self.refused.set(self.refused.get() + 1);
             return None;
         }
+        let (at, layout) = (blocks.len(), block_layout(blocks.len()));
         // SAFETY: the layout is not empty.
-        let block = unsafe { alloc_zeroed(block_layout()) }.cast::<Buffer>();
-        let Some(first) = NonNull::new(block) else { handle_alloc_error(block_layout()) };
-        blocks.push(first);
-        for i in (0..BLOCK).rev() {
-            // SAFETY: within the block.
-            let buffer = unsafe { block.add(i) };
-            // SAFETY: zeros are a buffer, and nobody else has it.
-            let head = unsafe { &mut *buffer };
-            head.home = self;
-            head.next = self.free.replace(buffer);
-        }
-        Some(first)
+        let block = unsafe { alloc_zeroed(layout) }.cast::<Buffer>();
+        blocks.push(NonNull::new(block).unwrap_or_else(|| handle_alloc_error(layout)));
+        // No more than the limit, although there is room.
+        self.fresh.set(block_len(at).min(self.limit - before));
+        Some(())
     }
 
     /// Puts a buffer back; it may be the last thing that the pool does.
@@ -117,9 +153,9 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        for block in self.blocks.get_mut() {
+        for (at, block) in self.blocks.get_mut().iter().enumerate() {
             // SAFETY: allocated with this layout; no packet is left, or this would still be held.
-            unsafe { dealloc(block.as_ptr().cast(), block_layout()) };
+            unsafe { dealloc(block.as_ptr().cast(), block_layout(at)) };
         }
     }
 }
@@ -156,6 +192,7 @@ impl Pool {
             refused: Cell::new(0),
             orphaned: Cell::new(false),
             blocks: RefCell::new(Vec::new()),
+            fresh: Cell::new(0),
         });
         Pool { shared: NonNull::from(Box::leak(shared)) }
     }
@@ -184,7 +221,7 @@ impl Pool {
         PoolStats {
             allocated: shared.allocated.get(),
             freed: shared.freed.get(),
-            buffers: (shared.blocks.borrow().len() * BLOCK) as u64,
+            buffers: buffers_of(shared.blocks.borrow().len()) as u64,
             refused: shared.refused.get(),
         }
     }

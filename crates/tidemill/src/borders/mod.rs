@@ -39,11 +39,6 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// Whether anything goes between rules and packets.
-    pub(crate) fn have_packets(&self) -> bool {
-        !self.packets.is_empty() || self.settings.is_some()
-    }
-
     /// The relations whose tuples concern others than nodes.
     pub(crate) fn crossing(&self) -> impl Iterator<Item = RelationId> {
         let packets = self.packets.iter().flat_map(PacketBorder::crossing);

@@ -11,14 +11,15 @@ use tidemill_event::{Loop, Outcome, Sim, Time};
 use tidemill_proc::arm;
 use tidemill_proc::console::{Console, Lines, Sink};
 use tidemill_proc::fault::{Ended, Fault, Reports};
+use tidemill_stat::Registry;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
 use super::report::{deadlock_text, fault_text};
 use super::system::{packets, ports::Ports};
-use crate::machine::{Machine, components, silent_journal};
+use crate::machine::{Has, Machine, components, silent_journal};
 use crate::program::Program;
-use crate::run::{Clock, RunOptions};
+use crate::run::ComponentOptions;
 
 /// What this file says at most.
 const CEILING: Level = Level::Info;
@@ -65,7 +66,7 @@ struct Reporter {
 
 impl Reports for Reporter {
     fn fault(&mut self, fault: &Fault) {
-        let text = fault_text(&self.files, fault);
+        let text = fault_text(&self.files, fault, "");
         let mut said = self.said.borrow_mut();
         said.faults += 1;
         match fault.entry {
@@ -122,10 +123,10 @@ impl Hosted {
         program: &Program,
         name: &str,
         seed: u64,
-        options: RunOptions,
+        options: ComponentOptions,
     ) -> Result<Hosted, String> {
-        let mut options = RunOptions { seed: Some(seed), clock: Clock::Virtual, ..options };
-        let program = components::compiled(program, &mut options)?;
+        let mut options = options;
+        let program = components::compiled(program, &mut options, true)?;
         let program = program.ok_or("the program has errors")?;
         let said = Rc::new(RefCell::new(Said::default()));
         let (name, files) = (name.to_owned(), program.files.clone());
@@ -134,9 +135,10 @@ impl Hosted {
         let reports = Box::new(Reporter { name, files, said: said.clone() });
         let outputs = components::Outputs { console, reports };
         let mut host = Box::new(Sim::new(seed));
-        let journal = silent_journal();
-        let machine =
-            components::machine(Some(program), &mut options, &mut *host, outputs, journal)?;
+        let seeds = components::Seeds::of(Some(seed), &mut *host)?;
+        let engine = components::engine(program, &mut options, seeds, outputs)?;
+        let has = Has { components: true, ..Has::default() };
+        let machine = Machine::new(engine, silent_journal(), Registry::in_memory(), has)?;
         let mut hosted = Hosted { machine, lp: Loop::new(host), said, has_begun: false };
         hosted.machine.node.systems.lead_to_ports();
         Ok(hosted)

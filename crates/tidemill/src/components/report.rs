@@ -10,27 +10,34 @@ pub(crate) struct Reporter {
     /// Names of the source files.
     pub(crate) files: Vec<String>,
     pub(crate) journal: SharedJournal,
+    /// The node, if there are several.
+    pub(crate) node: String,
 }
 
 impl Reports for Reporter {
     fn fault(&mut self, fault: &Fault) {
-        self.journal.get_mut().console.note(fault_text(&self.files, fault));
+        let text = fault_text(&self.files, fault, &self.node);
+        self.journal.get_mut().console.note(text);
     }
 
     fn deadlock(&mut self, waiting: u64, some: &[String]) {
-        let text = deadlock_text(waiting, some);
+        let mut text = deadlock_text(waiting, some);
+        if !self.node.is_empty() {
+            text = format!("{}: {text}", self.node);
+        }
         self.journal.get_mut().console.note(format_args!("tidemill: {text}"));
     }
 }
 
-/// A fault in one line.
-pub(super) fn fault_text(files: &[String], fault: &Fault) -> String {
+/// A fault in one line, at a node if there are several.
+pub(super) fn fault_text(files: &[String], fault: &Fault, node: &str) -> String {
     let position = fault.position;
     let file = files.get(position.file as usize).map_or("?", String::as_str);
     let (line, column) = (position.line.max(1), position.column.max(1));
     let (code, reason) = (fault.reason.code(), &fault.message);
     let (path, process) = (&fault.path, &fault.process);
-    format!("{file}:{line}:{column}: fault[{code}]: {reason} ({path}, {process})")
+    let slash = if node.is_empty() { "" } else { "/" };
+    format!("{file}:{line}:{column}: fault[{code}]: {reason} ({node}{slash}{path}, {process})")
 }
 
 /// Who waits, a line each below the first.

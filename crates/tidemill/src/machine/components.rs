@@ -1,33 +1,34 @@
-//! The components of a run: compiled, put on the loop, and what they amount to.
+//! The components of a node: compiled, put on the loop, and what they amount to.
 
 use tidemill_cl::compile::{Checkpoints, Choices, Compiled, compile};
 use tidemill_cl::interpret::interpret;
 use tidemill_event::{Host, Loop};
-use tidemill_proc::console::Console;
-use tidemill_proc::fault::Reports;
+use tidemill_proc::console::{Console, Lines, Sink};
+use tidemill_proc::fault::{Fault, Reports};
 use tidemill_proc::layout::Worker;
 use tidemill_proc::program::Executable;
 use tidemill_proc::{Options, Runner, STACK_MAX};
 use tidemill_stdx::rng::Rng;
 
 use super::Machine;
+use crate::components::report::Reporter;
 use crate::components::system::{self, Systems};
 use crate::journal::SharedJournal;
 use crate::program::Program;
-use crate::run::{Clock, ComponentOptions, ComponentsEnded, Engine, RunOptions};
+use crate::run::{ComponentOptions, ComponentsEnded, Engine};
 
-/// Makes code of the components of a program; nothing, if it has none.
+/// Makes code of the components of a program; nothing, if it has none. With `counted` slices end
+/// after so many checkpoints, else when time is over.
 ///
 /// # Errors
 /// No code can be made for this machine.
 pub(crate) fn compiled(
     program: &Program,
-    options: &mut RunOptions,
+    chosen: &mut ComponentOptions,
+    counted: bool,
 ) -> Result<Option<Executable>, String> {
     let Some(ir) = &program.components.program else { return Ok(None) };
     let (sources, files) = (&program.sources, program.components.files);
-    let counted = options.seed.is_some() || options.clock == Clock::Virtual;
-    let chosen = &mut options.components;
     let checkpoints = match (chosen.no_checkpoints, counted) {
         (true, _) => Checkpoints::None,
         (false, true) => Checkpoints::Count,
@@ -54,22 +55,54 @@ pub(crate) struct Outputs {
     pub(crate) reports: Box<dyn Reports>,
 }
 
-/// A machine with the components of a program, which have not begun, and other engines idle.
+impl Outputs {
+    /// Output that goes to `sink`, and reports to a journal, which say that they are of a node of
+    /// that name, if it has one.
+    pub(crate) fn of(
+        program: &Executable,
+        sink: Box<dyn Sink>,
+        journal: &SharedJournal,
+        node: String,
+    ) -> Outputs {
+        let lines = if journal.get().console.is_eager() { Lines::Each } else { Lines::Together };
+        let (files, journal) = (program.files.clone(), journal.clone());
+        Outputs {
+            console: Console::new(sink, lines),
+            reports: Box::new(Reporter { files, journal, node }),
+        }
+    }
+}
+
+/// What chance follows from in the processes of a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seeds {
+    /// What the order of processes follows from, where it shall repeat.
+    schedule: Option<u64>,
+    random: u64,
+    hash: u64,
+}
+
+impl Seeds {
+    /// From one seed, or from chance.
+    ///
+    /// # Errors
+    /// No random numbers.
+    pub(crate) fn of(seed: Option<u64>, host: &mut dyn Host) -> Result<Seeds, String> {
+        let random = seed.unwrap_or_else(|| host.random());
+        Ok(Seeds { schedule: seed, random, hash: hash_seed(seed, host)? })
+    }
+}
+
+/// The processes of a program, which have not begun, and what the system offers to them.
 ///
 /// # Errors
-/// No folder to confine them to, or no random numbers.
-pub(crate) fn machine(
-    program: Option<Executable>,
-    options: &mut RunOptions,
-    host: &mut dyn Host,
+/// No folder to confine them to.
+pub(crate) fn engine(
+    program: Executable,
+    chosen: &mut ComponentOptions,
+    seeds: Seeds,
     outputs: Outputs,
-    journal: SharedJournal,
-) -> Result<Machine, String> {
-    let has_components = program.is_some();
-    let program = program.unwrap_or_else(Executable::empty);
-    let random_seed = options.seed.unwrap_or_else(|| host.random());
-    let hash_seed = hash_seed(options.seed, host)?;
-    let chosen = &mut options.components;
+) -> Result<(Runner, Systems), String> {
     let systems = Systems::new(&program, chosen)?;
     let ComponentOptions { memory_max, stack_max, workers, spread_eagerly, .. } = chosen;
     let Outputs { console, reports } = outputs;
@@ -78,9 +111,9 @@ pub(crate) fn machine(
         Options {
             memory_max: memory_max.unwrap_or(u64::MAX),
             stack_max: stack_max.unwrap_or(STACK_MAX),
-            schedule_seed: options.seed,
-            random_seed,
-            hash_seed,
+            schedule_seed: seeds.schedule,
+            random_seed: seeds.random,
+            hash_seed: seeds.hash,
             reports,
             console,
         },
@@ -90,9 +123,30 @@ pub(crate) fn machine(
     if *spread_eagerly {
         runner.spread_eagerly();
     }
-    let mut machine = Machine::new(runner, systems, journal, options.registry.clone())?;
-    machine.has.components = has_components;
-    Ok(machine)
+    Ok((runner, systems))
+}
+
+/// Processes of no program.
+///
+/// # Errors
+/// No random numbers.
+pub(crate) fn idle(host: &mut dyn Host) -> Result<(Runner, Systems), String> {
+    let (program, reports) = (Executable::empty(), Box::new(Silent));
+    let outputs = Outputs { console: Console::new(Box::new(Silent), Lines::Together), reports };
+    engine(program, &mut ComponentOptions::default(), Seeds::of(Some(0), host)?, outputs)
+}
+
+/// Where processes write that there are none of.
+struct Silent;
+
+impl Sink for Silent {
+    fn write(&mut self, _: &[u8]) {}
+}
+
+impl Reports for Silent {
+    fn fault(&mut self, _: &Fault) {}
+
+    fn deadlock(&mut self, _: u64, _: &[String]) {}
 }
 
 /// What collections hash with: of a run with a seed it follows from that.
@@ -114,14 +168,11 @@ pub(crate) fn clear(machine: &mut Machine, events: &mut Loop<Machine>) {
     }
 }
 
-/// Ends the threads, and says how the components ended, if there are any.
-pub(crate) fn stop(
-    machine: &mut Machine,
-    how: Option<tidemill_proc::fault::Ended>,
-) -> Option<ComponentsEnded> {
+/// Ends the threads, and says how the components of a node ended, if there are any.
+pub(super) fn stop(machine: &mut Machine) -> Option<ComponentsEnded> {
     machine.node.runner.stop();
     machine.has.components.then(|| ComponentsEnded {
-        how,
+        how: machine.node.how.take(),
         counts: machine.node.runner.counts(),
         peak_bytes: machine.node.runner.worker().peak_bytes(),
         pore_drops: machine.node.systems.pore_drops(),

@@ -16,17 +16,23 @@
 //! | `nodes` | nodes started, drained, asked; their keys |
 //! | `components` | the entry component started, and what it amounts to |
 //! | `packets` | the graph started, replaced, reported |
-//! | `node` | the engines of one node |
+//! | `node` | the engines of one node, and which node it is the turn of |
+//! | `parts` | what nodes are made from |
+//! | `end` | what is left at the end, and what all nodes did |
 //! | `control` | what tools ask of a run |
 //! | `system` | components and packets as tables of the system |
 
 pub(crate) mod components;
 mod control;
+mod end;
 pub(crate) mod node;
 pub(crate) mod nodes;
 pub(crate) mod packets;
+pub(crate) mod parts;
 mod system;
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,8 +56,10 @@ use crate::journal::{Journal, SharedJournal};
 use crate::keys::KeyWatch;
 use crate::meters::Meters;
 use crate::run::Reread;
+use crate::sim::SimState;
 
-use node::Node;
+use node::{Node, Others};
+use parts::Maker;
 
 /// How long data may wait before it is written.
 const FLUSH_AFTER: Duration = Duration::from_millis(20);
@@ -62,6 +70,15 @@ pub(crate) struct Machine {
     pub(crate) fleet: Fleet,
     /// The node whose turn it is.
     pub(crate) node: Box<Node>,
+    /// The others, if there are several.
+    others: Others,
+    /// What makes nodes, if there are several.
+    pub(crate) maker: Option<Rc<Maker>>,
+    /// What a simulation has beside.
+    pub(crate) sim: Option<Box<SimState>>,
+    /// What nodes have counted that have ended, and packets that were lost with them.
+    retired: BTreeMap<String, u64>,
+    lost_packets: u64,
     /// What has been written and found.
     pub(crate) journal: SharedJournal,
     /// What others see of the counters.
@@ -95,15 +112,20 @@ impl Machine {
     /// # Errors
     /// None that a program could cause.
     pub(crate) fn new(
-        runner: Runner,
-        systems: Systems,
+        (runner, systems): (Runner, Systems),
         journal: SharedJournal,
         registry: Registry,
+        has: Has,
     ) -> Result<Machine, String> {
         let idle = Arc::new(Rules::new(Compiled::default())?);
         Ok(Machine {
             fleet: Fleet::new(idle, Fabric::Udp, 0, Box::new(journal.clone())),
-            node: Box::new(Node::new(NodeId(0), runner, systems)),
+            node: Box::new(Node::new(NodeId(0), runner, systems, registry.clone())),
+            others: Others::none(),
+            maker: None,
+            sim: None,
+            retired: BTreeMap::new(),
+            lost_packets: 0,
             meters: Meters::new(registry.clone()),
             journal,
             registry,
@@ -111,16 +133,34 @@ impl Machine {
             keys: None,
             reread: None,
             flush_is_set: false,
-            has: Has::default(),
+            has,
             is_ending: false,
         })
     }
 
-    /// The part that a run lasts as long as has come to its end: so does the run, in order.
+    /// The part that a node lasts as long as has come to its end: so does the run, in order, when
+    /// that is so of all nodes.
     fn main_part_ended(&mut self, events: &mut Loop<Machine>) {
+        self.node.is_over = true;
+        let goes_on = self.sim.as_ref().is_some_and(|sim| sim.lasts());
+        if goes_on || self.has_scopes() && !self.all_are_over() {
+            return;
+        }
         match self.has.nodes {
             true => nodes::drain(self, events),
             false => events.stop(),
+        }
+    }
+
+    /// Packets that were lost with nodes that ended.
+    pub(crate) fn lost_packets(&self) -> u64 {
+        self.lost_packets
+    }
+
+    /// Keeps what a node has counted that ends.
+    fn retire(&mut self, counters: BTreeMap<String, u64>) {
+        for (name, value) in counters {
+            *self.retired.entry(name).or_default() += value;
         }
     }
 
@@ -140,8 +180,8 @@ impl fleet::World for Machine {
         &mut self.fleet
     }
 
-    fn system_rows(&mut self, _: NodeId, name: &str) -> Vec<Vec<OwnedValue>> {
-        system::rows(self, name)
+    fn system_rows(&mut self, node: NodeId, name: &str) -> Vec<Vec<OwnedValue>> {
+        self.at_node(node, |machine| system::rows(machine, name)).unwrap_or_default()
     }
 
     fn answered(&mut self, events: &mut Loop<Machine>, asker: AskerId, part: &[u8]) -> Takes {
@@ -162,6 +202,10 @@ impl fleet::World for Machine {
         }
         if self.journal.get().is_over() {
             events.stop();
+        }
+        if let Some(sim) = &self.sim {
+            // All is written at the end, as a timer for it would be something left to do.
+            return sim.turned(events);
         }
         if !self.flush_is_set && self.journal.get().console.is_dirty() {
             self.flush_is_set = true;

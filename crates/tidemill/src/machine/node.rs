@@ -1,10 +1,22 @@
 //! A node: the unit of deployment. Its rules are in the fleet, by its number; the rest is here.
+//!
+//! ```text
+//! Machine.node      the node whose turn it is
+//! Machine.others    [idle] [0] [1] [2] ...    the others; the place of that one is empty
+//! ```
+//! A run of one node has just that, in the scope of the loop. Of several, each has a scope of its
+//! own for each of its lives, and the loop turns the machine to it before anything of it runs; what
+//! concerns no node, such as a script, finds a node that is idle.
 
+use tidemill_event::{Loop, Scope};
 use tidemill_overlog::fleet::NodeId;
 use tidemill_packet::drive::Driver;
 use tidemill_packet::engine::{self, Engine};
-use tidemill_proc::Runner;
+use tidemill_proc::fault::Ended;
+use tidemill_proc::{Runner, arm};
+use tidemill_stat::Registry;
 
+use super::{Machine, components, packets};
 use crate::borders::Borders;
 use crate::components::system::Systems;
 
@@ -20,17 +32,172 @@ pub(crate) struct Node {
     pub(crate) driver: Driver,
     /// What goes from one engine to another.
     pub(crate) borders: Borders,
+    /// Where it counts.
+    pub(crate) registry: Registry,
+    /// Its main part has come to its end.
+    pub(crate) is_over: bool,
+    /// How its entry component did, once the run is over; `None` if it was stopped.
+    pub(crate) how: Option<Ended>,
 }
 
 impl Node {
     /// A node without a graph.
-    pub(crate) fn new(id: NodeId, runner: Runner, systems: Systems) -> Node {
+    pub(crate) fn new(id: NodeId, runner: Runner, systems: Systems, registry: Registry) -> Node {
         Node {
             id,
             runner,
             systems,
             driver: Driver::new(Engine::new(engine::Options::default())),
             borders: Borders::default(),
+            registry,
+            is_over: false,
+            how: None,
         }
     }
+}
+
+/// Where a node is when its turn is not.
+#[derive(Default)]
+struct Place {
+    node: Option<Box<Node>>,
+    /// The scope of its life, while it lives.
+    scope: Option<Scope>,
+}
+
+/// The nodes whose turn it is not.
+pub(super) struct Others {
+    /// The first is that of what is no node.
+    places: Vec<Place>,
+    /// The place of the node whose turn it is.
+    current: usize,
+    /// The place of each scope; `None` if that has ended.
+    scopes: Vec<Option<usize>>,
+}
+
+impl Others {
+    /// None.
+    pub(super) fn none() -> Others {
+        Others { places: vec![Place::default()], current: 0, scopes: vec![Some(0)] }
+    }
+
+    /// The scope of a node that lives.
+    fn scope(&self, id: NodeId) -> Option<Scope> {
+        self.places.get(place(id))?.scope
+    }
+}
+
+fn place(NodeId(id): NodeId) -> usize {
+    id as usize + 1
+}
+
+impl Machine {
+    /// Has the loop turn the machine to the node that something is about.
+    pub(crate) fn follow(events: &mut Loop<Machine>) {
+        events.on_switch(|machine: &mut Machine, Scope(scope)| {
+            let place = machine.others.scopes.get(scope as usize).copied().flatten();
+            place.inspect(|&place| machine.turn_to(place)).is_some()
+        });
+    }
+
+    fn turn_to(&mut self, place: usize) {
+        let Others { places, current, .. } = &mut self.others;
+        if let Some(node) = places.get_mut(place).and_then(|place| place.node.take()) {
+            places[*current].node = Some(std::mem::replace(&mut self.node, node));
+            *current = place;
+        }
+    }
+
+    /// Adds a node, or a new life of one; the scope of that.
+    pub(crate) fn add_node(&mut self, node: Node) -> Scope {
+        let place = place(node.id);
+        let Others { places, scopes, .. } = &mut self.others;
+        if places.len() <= place {
+            places.resize_with(place + 1, Place::default);
+        }
+        let scope = Scope(scopes.len() as u32);
+        scopes.push(Some(place));
+        places[place] = Place { node: Some(Box::new(node)), scope: Some(scope) };
+        scope
+    }
+
+    /// The scope of a node: of one that has no engines but rules, that of the loop.
+    pub(crate) fn scope_of(&self, id: NodeId) -> Scope {
+        self.others.scope(id).unwrap_or(Scope::LOOP)
+    }
+
+    /// The scope of a node that has one of its own, and lives.
+    pub(super) fn living_scope(&self, id: NodeId) -> Option<Scope> {
+        self.others.scope(id)
+    }
+
+    /// Whether nothing is under way between the engines of all nodes.
+    pub(super) fn borders_are_idle(&self) -> bool {
+        let others = self.others.places.iter().filter_map(|place| place.node.as_ref());
+        others.chain([&self.node]).all(|node| node.borders.are_idle())
+    }
+
+    /// Whether nodes have scopes of their own.
+    pub(crate) fn has_scopes(&self) -> bool {
+        self.others.scopes.len() > 1
+    }
+
+    /// Calls `f` with the machine turned to a node; `None` if that has no engines but rules, or
+    /// does not live.
+    pub(crate) fn at_node<R>(
+        &mut self,
+        id: NodeId,
+        f: impl FnOnce(&mut Machine) -> R,
+    ) -> Option<R> {
+        if !self.has_scopes() {
+            return (self.node.id == id).then(|| f(self));
+        }
+        self.others.scope(id)?;
+        let before = self.others.current;
+        self.turn_to(place(id));
+        let result = f(self);
+        self.turn_to(before);
+        Some(result)
+    }
+
+    /// Whether the main parts of all nodes that live have ended, and there are some.
+    pub(super) fn all_are_over(&self) -> bool {
+        let others = self.others.places.iter().skip(1).filter_map(|place| place.node.as_ref());
+        let current = (self.others.current > 0).then_some(&self.node);
+        let mut living = others.chain(current).peekable();
+        living.peek().is_some() && living.all(|node| node.is_over)
+    }
+}
+
+/// Starts the graph and the components of the node whose turn it is.
+///
+/// # Errors
+/// The graph does not start here.
+pub(crate) fn begin(machine: &mut Machine, events: &mut Loop<Machine>) -> Result<(), String> {
+    let Some(maker) = machine.maker.clone() else { return Ok(()) };
+    if let Some(graph) = &maker.parts.graph {
+        packets::configure(machine, events, graph.clone())?;
+    }
+    // What is wrong at the start has been reported, and is how the node ended.
+    if maker.parts.components.is_some() {
+        match machine.node.runner.worker().start() {
+            Ok(()) => arm(machine, events),
+            Err(_) => machine.node.is_over = true,
+        }
+    }
+    Ok(())
+}
+
+/// Ends a node without notice. What it had open is closed; packets that it had are counted as lost.
+pub(crate) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, id: NodeId) {
+    let Some(scope) = machine.others.scope(id) else { return };
+    events.within(machine, scope, |machine, events| {
+        components::clear(machine, events);
+        machine.lose_packets();
+    });
+    events.end(scope);
+    let counters = machine.at_node(id, |machine| machine.node.registry.snapshot().counters);
+    machine.retire(counters.unwrap_or_default());
+    let Others { places, scopes, .. } = &mut machine.others;
+    scopes[scope.0 as usize] = None;
+    places[place(id)] = Place::default();
 }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use tidemill_event::{Host, Loop};
-use tidemill_overlog::fleet::{self, Fleet, Ports, Seal};
+use tidemill_event::{Endpoint, Host, Loop, Scope};
+use tidemill_overlog::fleet::{self, Fleet, NodeId, Ports, Seal};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Identity, Program as Rules};
 use tidemill_overlog::query::Shown;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
-use super::Machine;
+use super::{Machine, node};
 use crate::control;
 use crate::keys::KeyWatch;
 use crate::run::{DRAIN_MAX, Listen, NodeOptions};
@@ -60,7 +60,6 @@ pub(crate) fn open(
     let registry = machine.registry.clone();
     fleet.show(Shown::new(move || registry.snapshot().counters.into_iter().collect()));
     machine.fleet = fleet;
-    machine.has.nodes = true;
     let (count, address) = match &options.listen {
         Listen::Address(address) => (1, address.as_str()),
         Listen::Nodes(count) => (*count, "localhost:0"),
@@ -93,13 +92,15 @@ pub(crate) fn start(
         }
         let landmark = landmark.clone();
         let identity = Identity { address: name, index, count, landmark };
-        let id = fleet::start(machine, events, ports, identity)
+        let id = start_one(machine, events, ports, identity)
             .map_err(|error| format!("cannot start node {index}: {error}"))?;
         if let Some(listener) = ports.listener.filter(|_| options.fabric != Fabric::Tcp) {
             control::listen(events, listener, id)
                 .map_err(|error| format!("node {index} cannot be asked: {error}"))?;
         }
     }
+    let ids: Vec<NodeId> = machine.fleet.ids().collect();
+    ids.into_iter().try_for_each(|id| begin(machine, events, id))?;
     if let Some(files) = &options.key_files {
         machine.keys = Some(KeyWatch::new(files.clone()));
         events.every(KEYS_EVERY, |machine: &mut Machine, events, _| {
@@ -108,6 +109,56 @@ pub(crate) fn start(
         });
     }
     Ok(())
+}
+
+/// Starts the rules of a node, in a scope of its own if it has other engines, too.
+pub(crate) fn start_one(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    ports: impl Into<Ports>,
+    identity: Identity,
+) -> Result<NodeId, String> {
+    let scope = match machine.maker.clone() {
+        Some(maker) => {
+            let made = maker.make(machine, events, (NodeId(identity.index), 0), &identity.address);
+            machine.add_node(made?)
+        }
+        None => Scope::LOOP,
+    };
+    let started = events
+        .within(machine, scope, |machine, events| fleet::start(machine, events, ports, identity));
+    started.ok_or("it has ended")?.map_err(|error| error.to_string())
+}
+
+/// Starts the rules of a node again, after it has crashed.
+pub(crate) fn restart_one(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    endpoint: Endpoint,
+    id: NodeId,
+) -> Result<(), String> {
+    let life = machine.fleet.restarts(id) + 1;
+    let scope = match machine.maker.clone() {
+        Some(maker) => {
+            let address = machine.fleet.identity(id).address.clone();
+            let made = maker.make(machine, events, (id, life), &address);
+            machine.add_node(made?)
+        }
+        None => Scope::LOOP,
+    };
+    let started = events
+        .within(machine, scope, |machine, events| fleet::restart(machine, events, endpoint, id));
+    started.ok_or("it has ended")?.map_err(|error| error.to_string())
+}
+
+/// Starts the other engines of a node that is [started](start_one), if it has some.
+pub(crate) fn begin(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    id: NodeId,
+) -> Result<(), String> {
+    let scope = machine.scope_of(id);
+    events.within(machine, scope, node::begin).unwrap_or(Ok(()))
 }
 
 /// Opens what a node needs under one address, which has the port that it really got; for
@@ -139,7 +190,7 @@ pub(crate) fn drain(machine: &mut Machine, events: &mut Loop<Machine>) {
     fleet::drain(machine, events);
     let end = events.now() + DRAIN_MAX;
     events.every(DRAINED_EVERY, move |machine: &mut Machine, events, _| {
-        let is_drained = machine.fleet.is_drained() && machine.node.borders.are_idle();
+        let is_drained = machine.fleet.is_drained() && machine.borders_are_idle();
         if !is_drained && events.now() >= end {
             say!(Warn, "fleet", "ends with work left or tuples not delivered");
         }

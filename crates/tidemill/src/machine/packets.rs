@@ -4,12 +4,18 @@ use tidemill_event::Loop;
 use tidemill_packet::drive::{self, Driver};
 use tidemill_packet::engine::{self, Changes, Engine, Note, Refused};
 use tidemill_packet::graph::Graph;
+use tidemill_stat::Registry;
 
 use super::Machine;
 use crate::borders::packets as border;
-use crate::run::{PacketOptions, PacketsEnded};
+use crate::run::{EngineKind, PacketOptions, PacketsEnded};
 
-/// Starts the graph.
+/// What drives a graph.
+pub(crate) fn driver(kind: EngineKind, seed: u64, registry: Registry) -> Driver {
+    Driver::new(Engine::new(engine::Options { kind, seed, registry, ..engine::Options::default() }))
+}
+
+/// Starts the graph of the one node of a run.
 pub(crate) fn start(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -17,15 +23,18 @@ pub(crate) fn start(
     options: PacketOptions,
     seed: u64,
 ) -> Result<(), String> {
-    let driver = Driver::new(Engine::new(engine::Options {
-        kind: options.engine,
-        seed,
-        registry: machine.registry.clone(),
-        ..engine::Options::default()
-    }));
+    let driver = driver(options.engine, seed, machine.registry.clone());
     machine.node.driver = if options.busy_wait { driver.busy_wait() } else { driver };
     machine.reread = options.reread;
-    machine.has.packets = true;
+    configure(machine, events, graph)
+}
+
+/// Starts the graph of a node.
+pub(crate) fn configure(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    graph: Graph,
+) -> Result<(), String> {
     drive::configure(machine, events, graph).map_err(|refused| refused.to_string())?;
     border::link(machine);
     Ok(())
@@ -52,6 +61,13 @@ impl Machine {
                 Note::Restarted { .. } | Note::Dispatched { .. } => self.note(&note.to_string()),
             }
         }
+    }
+
+    /// Stops the graph of a node that ends without notice; its packets are lost.
+    pub(super) fn lose_packets(&mut self) {
+        let engine = &mut self.node.driver.engine;
+        engine.stop();
+        self.lost_packets += engine.pool_stats().alive();
     }
 
     /// Stops the graph, and says what it amounts to, if there is one.

@@ -41,7 +41,7 @@ use tidemill_packet::app::{App, Fault, Io, Ports, Progress, Start, Wrong};
 use crate::components::hosted::{Hosted, State};
 use crate::components::system::ports::Outgoing;
 use crate::program::{FileKind, LoadOptions, Program};
-use crate::run::{ComponentOptions, RunOptions};
+use crate::run::ComponentOptions;
 
 /// Packets of one input that a breath takes: few enough that a program which sends some for each
 /// does not fill its links.
@@ -125,9 +125,8 @@ impl App for Script {
             arguments: config.arguments,
             ..ComponentOptions::default()
         };
-        let options = RunOptions { components, ..RunOptions::default() };
         let seed = start.rng().next_u64();
-        let program = Hosted::new(&program, start.name(), seed, options).map_err(Fault::new)?;
+        let program = Hosted::new(&program, start.name(), seed, components).map_err(Fault::new)?;
         Ok(Script {
             program,
             started_ns: start.now_ns(),

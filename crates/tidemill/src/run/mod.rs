@@ -31,15 +31,17 @@ mod report;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tidemill_event::{Host, Loop, Os, Sim};
 use tidemill_overlog::fleet;
 use tidemill_overlog::node::Program as Rules;
+use tidemill_overlog::program::Compiled as OfRules;
 use tidemill_packet::graph::Graph;
 use tidemill_proc::arm;
-use tidemill_proc::console::{Console as Output, Lines};
 use tidemill_proc::program::Executable;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
@@ -50,15 +52,15 @@ pub use options::{
 };
 pub use report::{ComponentsEnded, PacketsEnded, Report};
 
-use crate::borders::{self, Borders};
-use crate::components::output::Tap;
-use crate::components::report::Reporter;
+use crate::borders::Borders;
+use crate::components::output::{Bell, Named, Tap};
 use crate::components::watchdog::Watchdog;
 use crate::console::Console;
 use crate::control::{self, Server};
 use crate::journal::{Journal, SharedJournal};
+use crate::machine::parts::{Choices, Compiled, Maker, Parts};
 use crate::machine::{Machine, components, nodes, packets};
-use crate::program::{Program, Rules as Loaded};
+use crate::program::Program;
 use crate::summary::Summary;
 
 /// What this file says at most.
@@ -89,10 +91,7 @@ impl Program {
 
 /// A program that is compiled and can be run at once.
 pub struct Prepared {
-    rules: Option<Rules>,
-    components: Option<Executable>,
-    packets: Option<Graph>,
-    borders: borders::Checked,
+    program: Compiled,
     options: RunOptions,
 }
 
@@ -102,21 +101,9 @@ impl Prepared {
     /// # Errors
     /// If it has errors, or no code can be made for this machine.
     pub fn new(program: Program, mut options: RunOptions) -> Result<Prepared, String> {
-        if program.has_errors() {
-            return Err("the program has errors".to_owned());
-        }
-        let components = components::compiled(&program, &mut options)?;
-        let Program { rules, packets, borders, .. } = program;
-        let Loaded { program: rules, operators, .. } = rules;
-        let rules = rules.map(|rules| Rules::with_operators(rules, operators));
-        let mut rules = rules.transpose()?;
-        if let Some(rules) = &mut rules {
-            borders.crossing().for_each(|relation| rules.cross(relation));
-        }
-        if borders.have_packets() && matches!(options.nodes.listen, Listen::Nodes(2..)) {
-            return Err("packets of one graph cannot go to several nodes".to_owned());
-        }
-        Ok(Prepared { rules, components, packets, borders, options })
+        let are_counted = options.seed.is_some() || options.clock == Clock::Virtual;
+        let program = Compiled::new(program, &mut options.components, are_counted)?;
+        Ok(Prepared { program, options })
     }
 
     /// Runs it.
@@ -124,28 +111,78 @@ impl Prepared {
     /// # Errors
     /// What keeps it from running.
     pub fn run(self, console: Console) -> Result<Report, String> {
-        let Prepared { rules, components: program, packets, borders, mut options } = self;
-        if rules.is_some() {
+        let Prepared { program, mut options } = self;
+        let has = program.has();
+        let count = match options.nodes.listen {
+            Listen::Nodes(count) => count,
+            Listen::Address(_) => 1,
+        };
+        let are_several = count > 1 && (has.components || has.packets);
+        if has.nodes || are_several {
             options.nodes.check_reach()?;
         }
-        let mut host = host(&options, program.is_some()).map_err(no_queue)?;
+        let mut host = host(&options, has.components).map_err(no_queue)?;
         let seed = options.seed.unwrap_or_else(|| host.random());
         let (heard, bell) = io::pipe().map_err(no_queue)?;
         let heard = OwnedFd::from(heard);
-        let lines = if console.is_eager() { Lines::Each } else { Lines::Together };
         let journal = SharedJournal::new(Journal::new(console));
-        let files = program.as_ref().map_or(Vec::new(), |program| program.files.clone());
-        let outputs = components::Outputs {
-            console: Output::new(Box::new(Tap::new(journal.clone(), bell)), lines),
-            reports: Box::new(Reporter { files, journal: journal.clone() }),
+        let Compiled { rules, parts } = program;
+        let tap = {
+            let journal = journal.clone();
+            move || {
+                let bell = bell.try_clone().map(Bell::Pipe);
+                // Without it the run ends when the program does.
+                let bell = bell.unwrap_or_else(|_| Bell::Flag(Arc::default()));
+                Tap::new(journal.clone(), bell)
+            }
         };
-        let mut machine = components::machine(program, &mut options, &mut *host, outputs, journal)?;
-        machine.node.borders = Borders::new(&borders, packets.as_ref(), &machine.registry);
+        let (machine, rules, graph) = match are_several {
+            false => {
+                let program = parts.components.unwrap_or_else(Executable::empty);
+                let sink = Box::new(tap());
+                let outputs = components::Outputs::of(&program, sink, &journal, String::new());
+                let seeds = components::Seeds::of(options.seed, &mut *host)?;
+                let chosen = &mut options.components;
+                let engine = components::engine(program, chosen, seeds, outputs)?;
+                let mut machine = Machine::new(engine, journal, options.registry.clone(), has)?;
+                let borders = Borders::new(&parts.borders, parts.graph.as_ref(), &machine.registry);
+                machine.node.borders = borders;
+                (machine, rules, parts.graph)
+            }
+            true => {
+                refuse_shared_devices(&parts)?;
+                let engine = components::idle(&mut *host)?;
+                let mut machine = Machine::new(engine, journal, options.registry.clone(), has)?;
+                machine.maker = Some(Rc::new(Maker {
+                    parts,
+                    components: Choices::of(&mut options.components),
+                    engine: options.packets.engine,
+                    seed: options.seed,
+                    registry: Some(options.registry.clone()),
+                    output: Rc::new(move |name| Box::new(Named::new(name, tap()))),
+                    names: true,
+                }));
+                let idle = || Rules::new(OfRules::default());
+                (machine, Some(rules.map_or_else(idle, Ok)?), None)
+            }
+        };
         let mut run = Run { machine, events: Loop::new(host), options, heard };
-        run.start(rules, packets, seed)?;
+        Machine::follow(&mut run.events);
+        run.start(rules, graph, seed)?;
         run.go()?;
         run.finish()
     }
+}
+
+/// Refuses graphs that have something of which there is one: several nodes cannot have it.
+fn refuse_shared_devices(parts: &Parts) -> Result<(), String> {
+    let apps = parts.graph.iter().flat_map(|graph| &graph.apps);
+    let shared = apps.into_iter().find(|app| app.kind.exclusive);
+    shared.map_or(Ok(()), |app| {
+        let of = app.kind.keys.first().and_then(|key| app.config.get(key.name));
+        let of = of.map_or(String::new(), |of| format!(" of {of}"));
+        Err(format!("several nodes cannot share app `{}`{of}: run one node", app.name))
+    })
 }
 
 fn host(options: &RunOptions, has_components: bool) -> io::Result<Box<dyn Host>> {
@@ -212,10 +249,10 @@ impl Run {
     fn go(&mut self) -> Result<(), String> {
         let Run { machine, events, options, heard, .. } = self;
         // What is wrong then has been reported, and is how the run ended.
-        if machine.has.components && machine.node.runner.worker().start().is_err() {
-            return Ok(());
-        }
-        if machine.has.components {
+        if machine.maker.is_none() && machine.has.components {
+            if machine.node.runner.worker().start().is_err() {
+                return Ok(());
+            }
             arm(machine, events);
         }
         let overdue = options.components.overdue.filter(|_| options.clock == Clock::Real);
@@ -236,21 +273,15 @@ impl Run {
     /// Ends what is left, writes what waits, and sums up.
     fn finish(self) -> Result<Report, String> {
         let Run { mut machine, mut events, options, .. } = self;
-        let how = machine.node.runner.worker().ended().cloned();
-        components::clear(&mut machine, &mut events);
-        if options.clock == Clock::Real && machine.node.systems.has_unsent() {
+        let has_unsent = machine.clear(&mut events);
+        if options.clock == Clock::Real && has_unsent {
             let end = events.now() + LINGER_MAX;
             // Whatever became of it, nobody waits any longer.
             let _ = events.run_until(&mut machine, end);
         }
-        let packets = machine.stop_packets();
-        let problems = problems(&mut machine, &options, packets.as_ref());
-        let mut report = Report {
-            components: components::stop(&mut machine, how),
-            packets,
-            problems,
-            ..Report::default()
-        };
+        let mut report = Report::default();
+        machine.sum_up(&mut events, &mut report);
+        draw(&mut machine, &options, &mut report);
         machine.meters.update(&machine.fleet, events.stats());
         if machine.has.nodes {
             let mut summary = Summary::of(&machine.fleet, &mut events);
@@ -301,20 +332,13 @@ fn show_counters(machine: &mut Machine, events: &mut Loop<Machine>) {
     });
 }
 
-/// What went wrong behind the backs of components and apps, which is reported.
-fn problems(
-    machine: &mut Machine,
-    options: &RunOptions,
-    packets: Option<&PacketsEnded>,
-) -> Vec<String> {
-    let mut problems = machine.node.systems.problems();
-    let out_of_order = packets.iter().flat_map(|packets| &packets.out_of_order);
-    problems.extend(out_of_order.map(|app| format!("app {app} was out of order at the end")));
+/// Writes the picture.
+fn draw(machine: &mut Machine, options: &RunOptions, report: &mut Report) {
     if let Some(path) = &options.components.png
         && let Err(error) = machine.node.systems.write_png(path)
     {
-        problems.push(format!("{}: cannot write the picture: {error}", path.display()));
+        let problem = format!("{}: cannot write the picture: {error}", path.display());
+        machine.note(&problem);
+        report.problems.push(problem);
     }
-    problems.iter().for_each(|problem| machine.note(problem));
-    problems
 }

@@ -23,11 +23,29 @@ pub struct Report {
     pub timer_late_max: Duration,
     /// Why its data could not be written, if that was so.
     pub failure: Option<io::Error>,
+    /// It is of one node that has components and no rules, which writes what these write.
+    pub is_plain: bool,
     /// What else went wrong: files that could not be written, apps out of order at the end.
     pub problems: Vec<String>,
 }
 
 impl Report {
+    /// Adds what the engines of a node did.
+    pub(crate) fn add(
+        &mut self,
+        components: Option<ComponentsEnded>,
+        packets: Option<PacketsEnded>,
+    ) {
+        self.components = match (self.components.take(), components) {
+            (Some(one), Some(other)) => Some(one.with(other)),
+            (one, other) => one.or(other),
+        };
+        self.packets = match (self.packets.take(), packets) {
+            (Some(one), Some(other)) => Some(one.with(&other)),
+            (one, other) => one.or(other),
+        };
+    }
+
     /// Whether all parts did what they promised, and all they made was kept.
     pub fn is_well(&self) -> bool {
         self.nodes.as_ref().is_none_or(Summary::is_well)
@@ -53,6 +71,18 @@ pub struct ComponentsEnded {
 }
 
 impl ComponentsEnded {
+    /// Those of two nodes; of several ends, the worst.
+    fn with(mut self, other: ComponentsEnded) -> ComponentsEnded {
+        if self.is_well() && other.how.is_some() {
+            self.how = other.how;
+        }
+        self.counts.add(&other.counts);
+        self.peak_bytes += other.peak_bytes;
+        self.pore_drops += other.pore_drops;
+        self.given += other.given;
+        self
+    }
+
     /// Whether the entry component came to its end, or was stopped.
     pub fn is_well(&self) -> bool {
         self.how.as_ref().is_none_or(|how| how.exit_status() == 0)
@@ -93,6 +123,27 @@ impl PacketsEnded {
         engine.stop();
         let (stats, packets) = (engine.stats(), engine.pool_stats());
         PacketsEnded { links, apps, engine: stats, packets, out_of_order }
+    }
+
+    /// Those of two nodes, whose graphs have the same links and apps.
+    fn with(mut self, other: &PacketsEnded) -> PacketsEnded {
+        for ((_, sum), (_, one)) in self.links.iter_mut().zip(&other.links) {
+            sum.add(one);
+        }
+        for ((_, sums), (_, ones)) in self.apps.iter_mut().zip(&other.apps) {
+            for (name, value) in ones {
+                match sums.iter_mut().find(|(known, _)| known == name) {
+                    Some((_, sum)) => *sum += value,
+                    None => sums.push((name.clone(), *value)),
+                }
+            }
+        }
+        self.engine.add(&other.engine);
+        self.packets.add(&other.packets);
+        let new = other.out_of_order.iter().filter(|app| !self.out_of_order.contains(app));
+        let new: Vec<String> = new.cloned().collect();
+        self.out_of_order.extend(new);
+        self
     }
 
     /// Whether all apps were in order at the end.

@@ -6,54 +6,61 @@ use tidemill_event::{Loop, Time};
 use tidemill_overlog::fleet::{self, NodeId};
 use tidemill_stdx::rng::Rng;
 
-use super::{SimWorld, roll};
+use super::{is_alive, roll};
+use crate::machine::{Machine, node, nodes};
 
 /// Sets the streams of churn apart from all other chance.
 const STREAM: u64 = 0x6368_7572_6e00;
 
 /// Ends a node without notice; nothing happens if it is not alive.
-pub(super) fn crash(world: &mut SimWorld, events: &mut Loop<SimWorld>, node: u32) {
-    let turns = world.fleet.node(NodeId(node)).map(|node| node.counters().turns);
-    let Some(endpoint) = fleet::crash(world, events, NodeId(node)) else { return };
-    world.retired += turns.unwrap_or(0);
+pub(super) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, node: u32) {
+    let turns = machine.fleet.node(NodeId(node)).map(|node| node.counters().turns);
+    let Some(endpoint) = fleet::crash(machine, events, NodeId(node)) else { return };
+    if let Some(sim) = &mut machine.sim {
+        sim.retired += turns.unwrap_or(0);
+    }
+    node::crash(machine, events, NodeId(node));
     // What is under way to it is lost.
     events.host().close(endpoint);
-    roll::note(world, events, node);
+    roll::note(machine, events, node);
 }
 
 /// Starts a crashed node again, empty; nothing happens if it is alive.
-pub(super) fn restart(world: &mut SimWorld, events: &mut Loop<SimWorld>, node: u32) {
-    if world.is_alive(node) {
+pub(super) fn restart(machine: &mut Machine, events: &mut Loop<Machine>, node: u32) {
+    if is_alive(machine, node) {
         return;
     }
-    let address = world.fleet.identity(NodeId(node)).address.clone();
-    roll::call(world, node);
+    let address = machine.fleet.identity(NodeId(node)).address.clone();
+    roll::call(machine, node);
     let bound = events.host().bind(&address);
-    let started = bound.and_then(|endpoint| fleet::restart(world, events, endpoint, NodeId(node)));
+    let bound = bound.map_err(|error| error.to_string());
+    let started = bound
+        .and_then(|endpoint| nodes::restart_one(machine, events, endpoint, NodeId(node)))
+        .and_then(|()| nodes::begin(machine, events, NodeId(node)));
     if let Err(error) = started {
         let note = format!("tidemill: {address} does not start again: {error}");
-        world.journal.get_mut().console.note(note);
+        machine.journal.get_mut().console.note(note);
         return;
     }
-    roll::note(world, events, node);
+    roll::note(machine, events, node);
 }
 
 /// Makes all nodes but the first live for exponentially distributed times of this mean, and pause
 /// for such of a tenth of it.
-pub(super) fn churn(world: &SimWorld, events: &mut Loop<SimWorld>, mean_ns: u64, seed: u64) {
+pub(super) fn churn(machine: &Machine, events: &mut Loop<Machine>, mean_ns: u64, seed: u64) {
     let streams = Rng::new(seed).fork(STREAM);
-    for NodeId(node) in world.fleet.ids().skip(1) {
+    for NodeId(node) in machine.fleet.ids().skip(1) {
         let mut random = streams.fork(node.into());
         let mean = mean_ns as f64;
         let first = events.now() + span(random.exponential(mean));
-        events.alarm(first, move |world: &mut SimWorld, events: &mut Loop<SimWorld>, alarm| {
-            let mean = match world.is_alive(node) {
+        events.alarm(first, move |machine: &mut Machine, events: &mut Loop<Machine>, alarm| {
+            let mean = match is_alive(machine, node) {
                 true => {
-                    crash(world, events, node);
+                    crash(machine, events, node);
                     mean / 10.0
                 }
                 false => {
-                    restart(world, events, node);
+                    restart(machine, events, node);
                     mean
                 }
             };

@@ -11,16 +11,21 @@
 //!                                [roll]   the table `sim::node`
 //!                                [stage]  what cues do
 //!                                [vigil]  when nothing is left but leases
+//!                                [end]    the summary
 //! ```
+//! A node has all parts of the program, with state of its own. Without an end and a script, the run
+//! ends when the main parts of all nodes have ended (see [`run`](crate::run)), or nothing is left to
+//! do.
+//!
 //! The first tuple of a relation `violation`, and the first expectation of the script that does
 //! not hold, end the run.
 
+mod end;
 mod life;
 mod roll;
 mod stage;
 mod vigil;
 
-use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,18 +33,21 @@ use std::time::Duration;
 
 use tidemill_diag::{Diagnostic, Sources};
 use tidemill_event::{Conditions, Loop, Outcome, Sim, Time};
-use tidemill_overlog::fleet::{self, Extra, Fleet, NodeId, Seal, World};
+use tidemill_overlog::fleet::{Extra, Fleet, NodeId, Seal};
 use tidemill_overlog::net::mail::Fabric;
-use tidemill_overlog::node::{Identity, Program, Stages};
-use tidemill_overlog::program::{Compiled, Watch};
-use tidemill_overlog::stage::Registry;
+use tidemill_overlog::node::{Identity, Observer, Program as Rules, Stages};
+use tidemill_overlog::program::{Compiled as OfRules, Watch};
 use tidemill_relation::plan::RelationId;
+use tidemill_stat::Registry;
 
-use crate::console::{Console, Form};
-use crate::ended::Ended;
+use crate::components::output::{Bell, Named, Tap};
+use crate::console::Console;
 use crate::journal::{Journal, SharedJournal};
+use crate::machine::parts::{Choices, Compiled, Maker, Parts};
+use crate::machine::{Has, Machine, components, nodes};
+use crate::program::Program;
+use crate::run::{ComponentOptions, Engine, EngineKind, Report};
 use crate::script::{Cue, Script, bind};
-use crate::summary::Summary;
 use roll::Roll;
 use vigil::Vigil;
 
@@ -70,8 +78,12 @@ pub struct SimOptions {
     pub landmark: Option<String>,
     /// Tuples for the nodes where they are located, after the facts of the program.
     pub extra: Vec<Extra>,
-    /// The operators that the program was loaded with.
-    pub operators: Arc<Registry>,
+    /// What runs components.
+    pub components: Engine,
+    /// The most bytes that the components of a node may use.
+    pub memory_max: Option<u64>,
+    /// What runs packet graphs.
+    pub packets: EngineKind,
     /// See [`Node::limit_turns`](tidemill_overlog::node::Node::limit_turns); a turn that derives
     /// more is given up.
     pub turn_tuples_max: Option<u64>,
@@ -94,7 +106,9 @@ impl Default for SimOptions {
             trace: false,
             landmark: None,
             extra: Vec::new(),
-            operators: Arc::default(),
+            components: Engine::default(),
+            memory_max: None,
+            packets: EngineKind::default(),
             turn_tuples_max: None,
             stop: None,
         }
@@ -102,25 +116,36 @@ impl Default for SimOptions {
 }
 
 /// A program and how it is simulated; see the module.
-#[derive(Debug)]
 pub struct Simulation {
-    program: Program,
+    rules: Rules,
+    parts: Parts,
+    has: Has,
     options: SimOptions,
     identities: Vec<Identity>,
     cues: Vec<Cue>,
+}
+
+impl Program {
+    /// Simulates it; see [the module](self).
+    ///
+    /// # Errors
+    /// What keeps it from running at all, as text.
+    pub fn sim(self, options: SimOptions, console: Console) -> Result<Report, String> {
+        Simulation::new(self, options)?.run(console)
+    }
 }
 
 impl Simulation {
     /// Prepares a simulation.
     ///
     /// # Errors
-    /// Relations of the program whose messages would have one name, as text.
-    pub fn new(mut program: Compiled, options: SimOptions) -> Result<Simulation, String> {
-        if options.trace {
-            let all = (0..).map(RelationId).zip(&program.plan.relations);
+    /// The program has errors, or relations whose messages would have one name; as text.
+    pub fn new(mut program: Program, options: SimOptions) -> Result<Simulation, String> {
+        if let Some(rules) = program.rules.program.as_mut().filter(|_| options.trace) {
+            let all = (0..).map(RelationId).zip(&rules.plan.relations);
             let visible = all.filter(|(_, relation)| !relation.hidden);
             let watch = |(relation, _)| Watch { relation, stages: Stages::ALL };
-            program.watches = visible.map(watch).collect();
+            rules.watches = visible.map(watch).collect();
         }
         let address = |index: u32| format!("n{index}:1");
         let landmark = options.landmark.clone().unwrap_or_else(|| address(0));
@@ -131,13 +156,18 @@ impl Simulation {
             landmark: landmark.clone(),
         };
         let identities = (0..options.nodes).map(identity).collect();
-        let program = Program::with_operators(program, options.operators.clone())?;
-        Ok(Simulation { program, options, identities, cues: Vec::new() })
+        let mut components =
+            ComponentOptions { engine: options.components, ..ComponentOptions::default() };
+        let compiled = Compiled::new(program, &mut components, true)?;
+        let has = compiled.has();
+        let idle = || Rules::new(OfRules::default());
+        let rules = compiled.rules.map_or_else(idle, Ok)?;
+        Ok(Simulation { rules, parts: compiled.parts, has, options, identities, cues: Vec::new() })
     }
 
     /// Adds what a script does; says what in it does not fit the program and its nodes.
     pub fn script(&mut self, script: &Script, sources: &Sources) -> Vec<Diagnostic> {
-        let plan = self.program.plan();
+        let plan = self.rules.plan();
         let (cues, mut diagnostics) = bind(script, sources, plan, &self.identities);
         self.cues.extend(cues);
         let end = self.options.end_ns.unwrap_or(u64::MAX);
@@ -149,34 +179,38 @@ impl Simulation {
         diagnostics
     }
 
-    /// Runs it; the summary is the last line written.
+    /// Runs it; the summary is the last line written, but for one node that has components and no
+    /// rules: that writes what its components write.
     ///
     /// # Errors
     /// What keeps the loop from running at all.
-    pub fn run(self, console: Console) -> io::Result<Ended> {
+    pub fn run(self, console: Console) -> Result<Report, String> {
         let (end, seed) = (self.options.end_ns, self.options.seed);
+        let is_plain = self.has.components && !self.has.nodes && self.options.nodes == 1;
         let stop = self.options.stop.clone();
-        let (mut world, mut events) = self.set_up(console)?;
+        let (mut machine, mut events) = self.set_up(console)?;
         let outcome = match end {
-            Some(end) => events.run_until(&mut world, Time(end)),
-            None => events.run(&mut world),
+            Some(end) => events.run_until(&mut machine, Time(end)),
+            None => events.run(&mut machine),
         };
         // Relaxed: a wish, which nothing else is published with.
         let is_told = stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-        let interrupted = is_told && matches!(outcome, Outcome::Stopped);
+        let has_failed = machine.journal.get().console.has_failed();
+        let interrupted = is_told && !has_failed && matches!(outcome, Outcome::Stopped);
         if let Outcome::Failed(error) = outcome {
-            return Err(error);
+            return Err(format!("the simulation cannot run: {error}"));
         }
-        let ended = world.finish(&mut events, seed, interrupted);
+        let mut report = Report { is_plain, ..Report::default() };
+        end::finish(&mut machine, &mut events, (seed, interrupted), &mut report);
         if interrupted {
             // To free what a large run holds may take longer than its user should wait.
-            std::mem::forget((world, events));
+            std::mem::forget((machine, events));
         }
-        Ok(ended)
+        Ok(report)
     }
 
-    fn set_up(self, console: Console) -> io::Result<(SimWorld, Loop<SimWorld>)> {
-        let Simulation { program, options, identities, cues } = self;
+    fn set_up(self, console: Console) -> Result<(Machine, Loop<Machine>), String> {
+        let Simulation { rules, parts, has, mut options, identities, cues } = self;
         let host = Sim::new(options.seed).with_conditions(Conditions {
             latency: options.latency.0..=options.latency.1,
             loss: options.loss,
@@ -186,82 +220,99 @@ impl Simulation {
         });
         let mut events = Loop::new(Box::new(host));
         let journal = SharedJournal::new(Journal::new(console));
-        let observer = Box::new(journal.clone());
-        let roll = Roll::new(program.plan());
-        // Where no view is shipped there are no leases, and the loop knows when all is done.
-        let vigil = (options.end_ns.is_none() && !program.compiled.exports.is_empty())
-            .then(|| Vigil::new(&mut events));
-        let mut fleet = Fleet::new(Arc::new(program), Fabric::Udp, options.seed, observer);
-        options.extra.into_iter().for_each(|extra| fleet.add_extra(extra));
-        options.turn_tuples_max.into_iter().for_each(|most| fleet.limit_turns(most));
-        options.seal.into_iter().for_each(|seal| fleet.seal_with(seal));
-        if let Some(stop) = options.stop {
-            events.stop_when(stop.clone());
-            fleet.interrupt_by(stop);
+        let engine = components::idle(events.host())?;
+        let mut machine = Machine::new(engine, journal.clone(), Registry::in_memory(), has)?;
+        let stop = options.stop.clone().unwrap_or_default();
+        events.stop_when(stop.clone());
+        machine.fleet = fleet(rules, &mut options, &stop, Box::new(journal));
+        if has.components || has.packets {
+            Machine::follow(&mut events);
+            machine.maker = Some(Rc::new(maker(parts, &options, &machine, stop)));
         }
-        let mut world = SimWorld { fleet, journal, roll, vigil, retired: 0 };
+        // Where no view is shipped there are no leases, and the loop knows when all is done.
+        let has_leases = !machine.fleet.program().compiled.exports.is_empty();
+        let vigil = (options.end_ns.is_none() && has_leases).then(|| Vigil::new(&mut events));
+        let roll = Roll::new(machine.fleet.program().plan());
+        let lasts = options.end_ns.is_some() || !cues.is_empty();
+        machine.sim = Some(Box::new(SimState { roll, vigil, lasts, retired: 0 }));
         // Before the nodes: what a script does at a time comes before what else happens then.
         cues.into_iter().for_each(|cue| stage::set(&mut events, Rc::new(cue)));
-        if let Some(roll) = world.roll {
+        if let Some(roll) = roll {
             let rows = identities.iter().map(|identity| (identity.address.clone(), true));
-            world.fleet.open_with(roll::opening(roll, rows));
+            machine.fleet.open_with(roll::opening(roll, rows));
         }
         for identity in identities {
-            let endpoint = events.host().bind(&identity.address)?;
-            fleet::start(&mut world, &mut events, endpoint, identity)?;
+            let bound = events.host().bind(&identity.address);
+            let endpoint = bound.map_err(|error| format!("{}: {error}", identity.address))?;
+            let node = nodes::start_one(&mut machine, &mut events, endpoint, identity)?;
+            nodes::begin(&mut machine, &mut events, node)?;
         }
         if let Some(mean_ns) = options.churn_ns {
-            life::churn(&world, &mut events, mean_ns, options.seed);
+            life::churn(&machine, &mut events, mean_ns, options.seed);
         }
-        Ok((world, events))
+        Ok((machine, events))
     }
 }
 
-/// What the loop of a simulation works on.
-struct SimWorld {
-    fleet: Fleet,
-    journal: SharedJournal,
+/// Nodes of rules that are not started.
+fn fleet(
+    rules: Rules,
+    options: &mut SimOptions,
+    stop: &Arc<AtomicBool>,
+    observer: Box<dyn Observer>,
+) -> Fleet {
+    let mut fleet = Fleet::new(Arc::new(rules), Fabric::Udp, options.seed, observer);
+    options.extra.drain(..).for_each(|extra| fleet.add_extra(extra));
+    options.turn_tuples_max.into_iter().for_each(|most| fleet.limit_turns(most));
+    options.seal.take().into_iter().for_each(|seal| fleet.seal_with(seal));
+    fleet.interrupt_by(stop.clone());
+    fleet
+}
+
+/// What makes the other engines of nodes. Each counts for itself.
+fn maker(parts: Parts, options: &SimOptions, machine: &Machine, stop: Arc<AtomicBool>) -> Maker {
+    let (journal, are_several) = (machine.journal.clone(), options.nodes > 1);
+    Maker {
+        parts,
+        components: Choices { memory_max: options.memory_max, ..Choices::default() },
+        engine: options.packets,
+        seed: Some(options.seed),
+        registry: None,
+        output: Rc::new(move |name| {
+            let tap = Tap::new(journal.clone(), Bell::Flag(stop.clone()));
+            match are_several {
+                true => Box::new(Named::new(name, tap)),
+                false => Box::new(tap),
+            }
+        }),
+        names: are_several,
+    }
+}
+
+/// What a simulation has beside the machine.
+pub(crate) struct SimState {
     roll: Option<Roll>,
     /// In a run that ends when nothing is left to do.
     vigil: Option<Vigil>,
+    /// It goes on when the main parts of all nodes have ended: it has a time of its own, or a script
+    /// that has yet to come.
+    lasts: bool,
     /// Turns of lives that have ended.
     retired: u64,
 }
 
-impl World for SimWorld {
-    fn fleet(&mut self) -> &mut Fleet {
-        &mut self.fleet
+impl SimState {
+    /// Whether it goes on when the main parts of all nodes have ended.
+    pub(crate) fn lasts(&self) -> bool {
+        self.lasts
     }
 
-    fn turned(&mut self, events: &mut Loop<SimWorld>) {
+    /// A node has run a turn.
+    pub(crate) fn turned(&self, events: &mut Loop<Machine>) {
         vigil::restart(self, events);
-        if self.journal.get().is_over() {
-            events.stop();
-        }
     }
 }
 
-impl SimWorld {
-    fn is_alive(&self, node: u32) -> bool {
-        self.fleet.node(NodeId(node)).is_some()
-    }
-
-    /// Writes the summary and says how it ended.
-    fn finish(&self, events: &mut Loop<SimWorld>, seed: u64, interrupted: bool) -> Ended {
-        let mut summary = Summary::of(&self.fleet, events);
-        summary.turns += self.retired;
-        summary.seed = Some(seed);
-        summary.interrupted = interrupted;
-        let mut journal = self.journal.get_mut();
-        summary.violations = journal.violations;
-        summary.given_up = journal.given_up;
-        summary.expectations_met = journal.expectations_met;
-        summary.expectations_failed = journal.expectations_failed;
-        match journal.console.form() {
-            Form::Text => journal.console.line(&summary),
-            Form::Json => journal.console.line(summary.json()),
-        }
-        journal.console.flush();
-        Ended { summary, failure: journal.console.take_failure() }
-    }
+fn is_alive(machine: &Machine, node: u32) -> bool {
+    machine.fleet.node(NodeId(node)).is_some()
 }

@@ -12,7 +12,8 @@ use tidemill_overlog::node::{Event, node_id};
 use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_relation::{OwnedValue, Value};
 
-use super::SimWorld;
+use super::is_alive;
+use crate::machine::Machine;
 
 /// The table's name.
 pub const TABLE: &str = "sim::node";
@@ -46,31 +47,32 @@ pub(super) fn opening(
 }
 
 /// Has node `node`, which starts next, begin with the rows of all nodes.
-pub(super) fn call(world: &mut SimWorld, node: u32) {
-    let Some(roll) = world.roll else { return };
+pub(super) fn call(machine: &mut Machine, node: u32) {
+    let Some(roll) = machine.sim.as_ref().and_then(|sim| sim.roll) else { return };
     let row = |id: NodeId| {
-        let alive = id.0 == node || world.is_alive(id.0);
-        (world.fleet.identity(id).address.clone(), alive)
+        let alive = id.0 == node || is_alive(machine, id.0);
+        (machine.fleet.identity(id).address.clone(), alive)
     };
-    let rows: Vec<(String, bool)> = world.fleet.ids().map(row).collect();
+    let rows: Vec<(String, bool)> = machine.fleet.ids().map(row).collect();
     let opening = opening(roll, rows.into_iter());
-    world.fleet.open_with(opening);
+    machine.fleet.open_with(opening);
 }
 
 /// Tells all nodes of one that has started or crashed.
-pub(super) fn note(world: &mut SimWorld, events: &mut Loop<SimWorld>, about: u32) {
-    for NodeId(node) in world.fleet.ids() {
-        tell(world, events, node, about);
+pub(super) fn note(machine: &mut Machine, events: &mut Loop<Machine>, about: u32) {
+    for NodeId(node) in machine.fleet.ids() {
+        tell(machine, events, node, about);
     }
 }
 
-fn tell(world: &mut SimWorld, events: &mut Loop<SimWorld>, node: u32, about: u32) {
-    let Some(Roll(relation)) = world.roll else { return };
-    if !world.is_alive(node) {
+fn tell(machine: &mut Machine, events: &mut Loop<Machine>, node: u32, about: u32) {
+    let roll = machine.sim.as_ref().and_then(|sim| sim.roll);
+    let Some(Roll(relation)) = roll else { return };
+    if !is_alive(machine, node) {
         return;
     }
-    let alive = world.is_alive(about);
-    let address = |node| world.fleet.identity(NodeId(node)).address.as_str();
+    let alive = is_alive(machine, about);
+    let address = |node| machine.fleet.identity(NodeId(node)).address.as_str();
     let columns = [
         Value::Str(address(node)),
         Value::Str(address(about)),
@@ -80,5 +82,5 @@ fn tell(world: &mut SimWorld, events: &mut Loop<SimWorld>, node: u32, about: u32
     let columns = columns.map(OwnedValue::new).to_vec();
     let event = Event::Tuple { relation, columns, delete: false, received: false };
     // A full inbox has been counted.
-    fleet::inject(world, events, NodeId(node), event);
+    fleet::inject(machine, events, NodeId(node), event);
 }

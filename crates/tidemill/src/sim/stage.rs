@@ -10,7 +10,8 @@ use tidemill_overlog::node::Event;
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::text::{DisplayTuple, Pattern};
 
-use super::{SimWorld, life, vigil};
+use super::{is_alive, life};
+use crate::machine::Machine;
 use crate::script::{Cue, Deed, When};
 use crate::tuples::Parameters;
 
@@ -18,19 +19,19 @@ use crate::tuples::Parameters;
 const SHOWN_MAX: usize = 10;
 
 /// Sets the timers of a cue.
-pub(super) fn set(events: &mut Loop<SimWorld>, cue: Rc<Cue>) {
+pub(super) fn set(events: &mut Loop<Machine>, cue: Rc<Cue>) {
     match cue.when {
         When::At(at) => {
-            events.timer(Time(at), move |world: &mut SimWorld, events: &mut Loop<SimWorld>| {
-                perform(world, events, &cue);
+            events.timer(Time(at), move |machine: &mut Machine, events: &mut Loop<Machine>| {
+                perform(machine, events, &cue);
             });
         }
         When::Every { from, to, step } => {
             let mut due = from;
             events.alarm(
                 Time(from),
-                move |world: &mut SimWorld, events: &mut Loop<SimWorld>, alarm| {
-                    perform(world, events, &cue);
+                move |machine: &mut Machine, events: &mut Loop<Machine>, alarm| {
+                    perform(machine, events, &cue);
                     due = due.saturating_add(step);
                     match due <= to {
                         true => events.rearm(alarm, Time(due)),
@@ -42,34 +43,36 @@ pub(super) fn set(events: &mut Loop<SimWorld>, cue: Rc<Cue>) {
     }
 }
 
-fn perform(world: &mut SimWorld, events: &mut Loop<SimWorld>, cue: &Cue) {
-    vigil::restart(world, events);
+fn perform(machine: &mut Machine, events: &mut Loop<Machine>, cue: &Cue) {
+    if let Some(sim) = &machine.sim {
+        sim.turned(events);
+    }
     match &cue.deed {
         Deed::Put(tuples) => {
             for (node, relation, columns) in tuples {
                 let (relation, columns) = (*relation, columns.clone());
                 let event = Event::Tuple { relation, columns, delete: false, received: false };
-                if !fleet::inject(world, events, NodeId(*node), event) {
+                if !fleet::inject(machine, events, NodeId(*node), event) {
                     let note = format!("{}: node {node} is not there to get it", cue.place);
-                    world.journal.get_mut().console.note(note);
+                    machine.journal.get_mut().console.note(note);
                 }
             }
         }
-        Deed::Crash(nodes) => nodes.iter().for_each(|&node| life::crash(world, events, node)),
-        Deed::Restart(nodes) => nodes.iter().for_each(|&node| life::restart(world, events, node)),
+        Deed::Crash(nodes) => nodes.iter().for_each(|&node| life::crash(machine, events, node)),
+        Deed::Restart(nodes) => nodes.iter().for_each(|&node| life::restart(machine, events, node)),
         Deed::Expect { rows, living, count } => {
-            expect(world, events, cue, rows, *living, *count);
+            expect(machine, events, cue, rows, *living, *count);
         }
         Deed::End => events.stop(),
-        network => change_network(world, events, network),
+        network => change_network(machine, events, network),
     }
 }
 
-fn change_network(world: &SimWorld, events: &mut Loop<SimWorld>, deed: &Deed) {
+fn change_network(machine: &Machine, events: &mut Loop<Machine>, deed: &Deed) {
     let Some(sim) = events.host().sim() else { return };
     match deed {
         Deed::Partition(groups) => {
-            let address = |&node: &u32| world.fleet.identity(NodeId(node)).address.clone();
+            let address = |&node: &u32| machine.fleet.identity(NodeId(node)).address.clone();
             let named: Vec<Vec<String>> =
                 groups.iter().map(|group| group.iter().map(address).collect()).collect();
             let named: Vec<Vec<&str>> =
@@ -88,19 +91,19 @@ fn change_network(world: &SimWorld, events: &mut Loop<SimWorld>, deed: &Deed) {
 }
 
 fn expect(
-    world: &mut SimWorld,
-    events: &mut Loop<SimWorld>,
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
     cue: &Cue,
     rows: &[(u32, RelationId, Pattern)],
     living: bool,
     count: Option<u64>,
 ) {
     for (node, relation, pattern) in rows {
-        if living && !world.is_alive(*node) {
+        if living && !is_alive(machine, *node) {
             continue;
         }
-        let failure = disappointment(world, *node, *relation, pattern, count);
-        let mut journal = world.journal.get_mut();
+        let failure = disappointment(machine, *node, *relation, pattern, count);
+        let mut journal = machine.journal.get_mut();
         match failure {
             None => journal.expectations_met += 1,
             Some(failure) => {
@@ -109,22 +112,22 @@ fn expect(
             }
         }
     }
-    if world.journal.get().is_over() {
+    if machine.journal.get().is_over() {
         events.stop();
     }
 }
 
 /// What is not as expected at a node.
 fn disappointment(
-    world: &SimWorld,
+    machine: &Machine,
     node: u32,
     relation: RelationId,
     pattern: &Pattern,
     count: Option<u64>,
 ) -> Option<String> {
-    let identity = world.fleet.identity(NodeId(node));
+    let identity = machine.fleet.identity(NodeId(node));
     let address = &identity.address;
-    let Some(node) = world.fleet.node(NodeId(node)) else {
+    let Some(node) = machine.fleet.node(NodeId(node)) else {
         return Some(format!("{address} is not alive, and {pattern} is expected there"));
     };
     let (mut fitting, mut shown, mut all) = (0, String::new(), 0);

@@ -14,7 +14,8 @@ use std::time::Duration;
 use tidemill_event::{Loop, TimerId};
 use tidemill_fabric::reliable::LEASE_NS;
 
-use super::SimWorld;
+use super::SimState;
+use crate::machine::Machine;
 
 /// Time for what the end of a lease brings about.
 const SPARE_NS: u64 = 10_000_000_000;
@@ -26,9 +27,9 @@ const VIGIL: Duration = Duration::from_nanos(LEASE_NS + SPARE_NS);
 pub(super) struct Vigil(TimerId);
 
 impl Vigil {
-    pub(super) fn new(events: &mut Loop<SimWorld>) -> Vigil {
-        let look = |world: &mut SimWorld, events: &mut Loop<SimWorld>, alarm| {
-            if world.fleet.only_upkeep(events) {
+    pub(super) fn new(events: &mut Loop<Machine>) -> Vigil {
+        let look = |machine: &mut Machine, events: &mut Loop<Machine>, alarm| {
+            if machine.fleet.only_upkeep(events) {
                 events.stop();
             } else if events.timers_armed() > 0 {
                 events.rearm(alarm, events.now() + VIGIL);
@@ -40,8 +41,8 @@ impl Vigil {
 }
 
 /// Something has happened: the vigil begins anew.
-pub(super) fn restart(world: &SimWorld, events: &mut Loop<SimWorld>) {
-    if let Some(Vigil(timer)) = world.vigil {
+pub(super) fn restart(sim: &SimState, events: &mut Loop<Machine>) {
+    if let Some(Vigil(timer)) = sim.vigil {
         events.rearm(timer, events.now() + VIGIL);
     }
 }

@@ -1,0 +1,55 @@
+//! The end of a run: what is left of each node is ended, and what all of them did is summed up.
+
+use tidemill_event::Loop;
+
+use super::{Machine, components};
+use crate::run::Report;
+
+impl Machine {
+    /// Calls `f` for each node that lives, with the machine turned to it.
+    fn at_each_node(
+        &mut self,
+        events: &mut Loop<Machine>,
+        mut f: impl FnMut(&mut Machine, &mut Loop<Machine>),
+    ) {
+        if !self.has_scopes() {
+            return f(self, events);
+        }
+        for id in self.fleet.ids() {
+            if let Some(scope) = self.living_scope(id) {
+                events.within(self, scope, &mut f);
+            }
+        }
+    }
+
+    /// Ends what processes are left; whether the network has still to take what they sent.
+    pub(crate) fn clear(&mut self, events: &mut Loop<Machine>) -> bool {
+        let mut has_unsent = false;
+        self.at_each_node(events, |machine, events| {
+            machine.node.how = machine.node.runner.worker().ended().cloned();
+            components::clear(machine, events);
+            has_unsent |= machine.node.systems.has_unsent();
+        });
+        has_unsent
+    }
+
+    /// Ends the engines of all nodes, and adds what they did to a report. What went wrong behind
+    /// the backs of components and apps is noted, too.
+    pub(crate) fn sum_up(&mut self, events: &mut Loop<Machine>, report: &mut Report) {
+        self.at_each_node(events, |machine, _| {
+            let packets = machine.stop_packets();
+            let mut problems = machine.node.systems.problems();
+            let out_of_order = packets.iter().flat_map(|packets| &packets.out_of_order);
+            problems
+                .extend(out_of_order.map(|app| format!("app {app} was out of order at the end")));
+            problems.iter().for_each(|problem| machine.note(problem));
+            report.problems.append(&mut problems);
+            let components = components::stop(machine);
+            report.add(components, packets);
+            if machine.has_scopes() {
+                let counters = machine.node.registry.snapshot().counters;
+                machine.retire(counters);
+            }
+        });
+    }
+}

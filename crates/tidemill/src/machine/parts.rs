@@ -1,0 +1,159 @@
+//! What nodes are made from: a program that is compiled, and what was chosen for its parts.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use tidemill_event::Loop;
+use tidemill_overlog::fleet::NodeId;
+use tidemill_overlog::node::Program as Rules;
+use tidemill_packet::graph::Graph;
+use tidemill_proc::console::Sink;
+use tidemill_proc::program::Executable;
+use tidemill_stat::Registry;
+use tidemill_stdx::hash::combine;
+
+use super::components::{self, Outputs, Seeds};
+use super::node::Node;
+use super::packets;
+use super::{Has, Machine};
+use crate::borders::{Borders, Checked};
+use crate::program::{Program, Rules as Loaded};
+use crate::run::{ComponentOptions, EngineKind};
+
+/// The engines of nodes, but for rules, and how they are started.
+pub(crate) struct Parts {
+    /// What its processes run.
+    pub(crate) components: Option<Executable>,
+    /// Its packet graph.
+    pub(crate) graph: Option<Graph>,
+    /// Where they reach each other, and the rules.
+    pub(crate) borders: Checked,
+}
+
+/// A program that is compiled.
+pub(crate) struct Compiled {
+    /// Its rules, if it has some.
+    pub(crate) rules: Option<Rules>,
+    /// The rest.
+    pub(crate) parts: Parts,
+}
+
+impl Compiled {
+    /// Compiles a program.
+    ///
+    /// # Errors
+    /// It has errors, or no code can be made for this machine.
+    pub(crate) fn new(
+        program: Program,
+        options: &mut ComponentOptions,
+        are_counted: bool,
+    ) -> Result<Compiled, String> {
+        if program.has_errors() {
+            return Err("the program has errors".to_owned());
+        }
+        let components = components::compiled(&program, options, are_counted)?;
+        let Program { rules, packets, borders, .. } = program;
+        let Loaded { program: rules, operators, .. } = rules;
+        let rules = rules.map(|rules| Rules::with_operators(rules, operators));
+        let mut rules = rules.transpose()?;
+        if let Some(rules) = &mut rules {
+            borders.crossing().for_each(|relation| rules.cross(relation));
+        }
+        Ok(Compiled { rules, parts: Parts { components, graph: packets, borders } })
+    }
+
+    /// Which engines have something to do.
+    pub(crate) fn has(&self) -> Has {
+        Has {
+            nodes: self.rules.is_some(),
+            components: self.parts.components.is_some(),
+            packets: self.parts.graph.is_some(),
+        }
+    }
+}
+
+/// What makes the engines of each of several nodes.
+pub(crate) struct Maker {
+    pub(crate) parts: Parts,
+    pub(crate) components: Choices,
+    pub(crate) engine: EngineKind,
+    /// What all chance follows from, if it does.
+    pub(crate) seed: Option<u64>,
+    /// Where counters are shown, unless each node counts for itself.
+    pub(crate) registry: Option<Registry>,
+    /// What the output of a node, which has this name before each line, goes to.
+    pub(crate) output: Rc<dyn Fn(String) -> Box<dyn Sink>>,
+    /// Whether faults name the node that they are of.
+    pub(crate) names: bool,
+}
+
+/// What was chosen for the components of each node.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Choices {
+    pub(crate) memory_max: Option<u64>,
+    pub(crate) stack_max: Option<u64>,
+    /// Each node has a folder below.
+    pub(crate) root: Option<PathBuf>,
+    pub(crate) arguments: Vec<String>,
+}
+
+impl Choices {
+    /// Those of a run.
+    pub(crate) fn of(options: &mut ComponentOptions) -> Choices {
+        Choices {
+            memory_max: options.memory_max,
+            stack_max: options.stack_max,
+            root: options.root.take(),
+            arguments: std::mem::take(&mut options.arguments),
+        }
+    }
+
+    fn of_node(&self, NodeId(id): NodeId) -> Result<ComponentOptions, String> {
+        let root = self.root.as_ref().map(|root| root.join(id.to_string()));
+        if let Some(root) = &root {
+            std::fs::create_dir_all(root)
+                .map_err(|error| format!("{}: no folder for node {id}: {error}", root.display()))?;
+        }
+        Ok(ComponentOptions {
+            memory_max: self.memory_max,
+            stack_max: self.stack_max,
+            root,
+            arguments: self.arguments.clone(),
+            ..ComponentOptions::default()
+        })
+    }
+}
+
+impl Maker {
+    /// A node in one of its lives, of which nothing has begun.
+    ///
+    /// # Errors
+    /// No folder for its files, or no random numbers.
+    pub(crate) fn make(
+        &self,
+        machine: &Machine,
+        events: &mut Loop<Machine>,
+        (id, life): (NodeId, u64),
+        address: &str,
+    ) -> Result<Node, String> {
+        let name = if self.names { address.to_owned() } else { String::new() };
+        let seed = self.seed.map(|seed| match (id, life) {
+            (NodeId(0), 0) => seed,
+            (NodeId(id), life) => combine(seed, life << 32 | u64::from(id)),
+        });
+        let registry = self.registry.clone().unwrap_or_else(Registry::in_memory);
+        let program = self.parts.components.clone().unwrap_or_else(Executable::empty);
+        let outputs = Outputs::of(&program, (self.output)(name.clone()), &machine.journal, name);
+        let seeds = Seeds::of(seed, events.host())?;
+        let mut options = self.components.of_node(id)?;
+        let (runner, systems) = components::engine(program, &mut options, seeds, outputs)?;
+        let mut node = Node::new(id, runner, systems, registry.clone());
+        let graph = self.parts.graph.as_ref();
+        node.borders = Borders::new(&self.parts.borders, graph, &registry);
+        if graph.is_some() {
+            let seed = seed.unwrap_or_else(|| events.host().random());
+            node.driver = packets::driver(self.engine, seed, registry);
+        }
+        Ok(node)
+    }
+}

@@ -1,0 +1,145 @@
+//! Nodes that have rules, components and a graph, many of them in one simulation.
+
+use tidemill::program::{LoadOptions, Program};
+use tidemill::run::{Listen, Report, RunOptions};
+use tidemill::sim::{SimOptions, Simulation};
+use tidemill::tape::taped;
+use tidemill_diag::Sources;
+
+const GRAPH: &str = "
+src :: Generator { frames: [\"hex 01\", \"hex 02\", \"hex 03\"] }
+rules :: Rules
+out :: Sink
+src -> rules
+rules -> out";
+
+const RULES: &str = "
+materialize(seen, infinity, infinity, keys(2)).
+materialize(peer, infinity, infinity, keys(2)).
+r1 seen(@N, Bytes) :- packet(@N, Input, Bytes).
+r2 send(@N, \"out\", Bytes) :- packet(@N, \"src\", Bytes).
+r3 hello(@LANDMARK, N) :- periodic(@N, E, 1, 1).
+r4 peer(@N, From) :- hello(@N, From).";
+
+/// Waits, writes, and counts in a state of its own.
+const COMPONENT: &str = "
+COMPONENT Main REQUIRES SystemTime;
+  VARIABLE i: INTEGER;
+BEGIN
+  FOR i := 1 TO 3 DO
+    SystemTime!Wait(1000); SystemTime?Passed;
+    WRITE(\"tick \"); WRITE(i); WRITELINE
+  END
+END Main;";
+
+fn load(texts: &[(&str, &str)]) -> Program {
+    let program = Program::of_texts(texts, &LoadOptions::default());
+    let found: String = program.diagnostics.iter().map(|one| program.sources.render(one)).collect();
+    assert!(!program.has_errors(), "{found}");
+    program
+}
+
+fn mix() -> Program {
+    load(&[("a.olg", RULES), ("a.flow", GRAPH), ("a.com", COMPONENT)])
+}
+
+fn simulated(program: Program, options: SimOptions, script: &str) -> (String, String, Report) {
+    let mut simulation = Simulation::new(program, options).expect("it can");
+    let mut sources = Sources::new();
+    let file = sources.add("a.sim", script.to_owned());
+    let (script, errors) = tidemill::script::parse(file, script);
+    assert!(errors.is_empty());
+    assert!(simulation.script(&script, &sources).is_empty());
+    let (console, data, notes) = taped();
+    let report = simulation.run(console).expect("it runs");
+    (data.text(), notes.text(), report)
+}
+
+#[test]
+fn each_node_has_all_parts() {
+    let options = || SimOptions { nodes: 5, seed: 3, ..SimOptions::default() };
+    let (text, notes, report) = simulated(mix(), options(), "");
+    assert_eq!(notes, "");
+    assert!(report.is_well());
+    for node in 0..5 {
+        for tick in 1..=3 {
+            assert!(text.contains(&format!("n{node}:1: tick {tick}\n")), "{text}");
+        }
+    }
+    let summary = report.nodes.expect("nodes");
+    assert_eq!(summary.tables, [("seen".to_owned(), 15), ("peer".to_owned(), 5)]);
+    assert_eq!(report.components.expect("components").counts.components.created, 5);
+    let links = report.packets.expect("a graph").links;
+    assert_eq!(links.iter().map(|(_, link)| link.rx_packets).collect::<Vec<_>>(), [15, 15]);
+    // To the bit.
+    assert_eq!(simulated(mix(), options(), "").0, text);
+}
+
+#[test]
+fn a_node_that_crashes_has_nothing_left_and_begins_anew() {
+    let options =
+        SimOptions { nodes: 3, end_ns: Some(10_000_000_000), seed: 3, ..SimOptions::default() };
+    let script =
+        "at 1.5 crash 1\nat 2.2 restart 1\nat 1.5 crash 2\nat 9 expect 1 seen(NODE, _) count 3";
+    let (text, notes, report) = simulated(mix(), options, script);
+    assert_eq!(notes, "");
+    let ticks = |node: u32| text.matches(&format!("n{node}:1: tick ")).count();
+    assert_eq!((ticks(0), ticks(1), ticks(2)), (3, 1 + 3, 1), "{text}");
+    let summary = report.nodes.expect("nodes");
+    assert_eq!((summary.alive, summary.expectations_met), (2, 1));
+    assert_eq!(summary.elapsed_ns, 10_000_000_000);
+}
+
+#[test]
+fn components_and_graphs_alone_have_nodes_too() {
+    let program = load(&[("a.com", COMPONENT)]);
+    let (text, _, report) = simulated(program, SimOptions::default(), "");
+    assert_eq!(text, "tick 1\ntick 2\ntick 3\n");
+    assert!(report.is_plain && report.is_well());
+    let options = || SimOptions { nodes: 2, ..SimOptions::default() };
+    let (text, _, report) = simulated(load(&[("a.com", COMPONENT)]), options(), "");
+    assert!(text.contains("n1:1: tick 3\n") && text.contains("\nsummary: 2 nodes (2 alive), 3."));
+    assert_eq!(report.components.expect("components").counts.components.created, 2);
+    let graph = "src :: Source { packets: 7 }\nend :: Sink\nsrc -> end";
+    let (text, _, report) = simulated(load(&[("a.flow", graph)]), options(), "");
+    assert!(text.starts_with("summary: 2 nodes"), "{text}");
+    assert_eq!(report.packets.expect("a graph").links[0].1.rx_packets, 14);
+}
+
+#[test]
+fn a_fault_names_the_node_and_fails_the_run() {
+    let component = "COMPONENT Main; VARIABLE i: INTEGER; BEGIN i := 0; i := 1 DIV i END Main;";
+    let options = SimOptions { nodes: 2, ..SimOptions::default() };
+    let (_, notes, report) = simulated(load(&[("a.com", component)]), options, "");
+    assert!(!report.is_well());
+    assert!(notes.contains("(n0:1/Main") && notes.contains("(n1:1/Main"), "{notes}");
+}
+
+#[test]
+fn several_nodes_run_on_one_loop() {
+    let mut options = RunOptions { seed: Some(1), ..RunOptions::default() };
+    options.nodes.listen = Listen::Nodes(3);
+    let (console, data, notes) = taped();
+    let report = mix().run(options, console).expect("it runs");
+    assert!(report.is_well(), "{}", notes.text());
+    assert_eq!(data.text().matches(": tick 3\n").count(), 3, "{}", data.text());
+    let summary = report.nodes.expect("nodes");
+    assert_eq!(summary.tables, [("seen".to_owned(), 9), ("peer".to_owned(), 3)]);
+    let graph = "tap :: PcapWriter { file: \"x.pcap\" }\nsrc :: Source { packets: 1 }\nsrc -> tap";
+    let mut options = RunOptions::default();
+    options.nodes.listen = Listen::Nodes(2);
+    let refused = load(&[("a.flow", graph)]).run(options, tidemill::console::Console::silent());
+    assert_eq!(
+        refused.expect_err("it is shared"),
+        "several nodes cannot share app `tap` of \"x.pcap\": run one node"
+    );
+}
+
+/// A rule network of many nodes with a component and a graph each.
+#[test]
+fn many_nodes_are_cheap() {
+    let options = SimOptions { nodes: 200, end_ns: Some(5_000_000_000), ..SimOptions::default() };
+    let (text, _, report) = simulated(mix(), options, "");
+    assert_eq!(text.matches(": tick 3\n").count(), 200);
+    assert_eq!(report.nodes.expect("nodes").tables[0], ("seen".to_owned(), 600));
+}

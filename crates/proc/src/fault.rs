@@ -99,6 +99,8 @@ reasons! {
     Type = 27, "type", "the component is of another type";
     /// Calls that nest deeper than a process may.
     Stack = 28, "stack", "the process needs more than {} bytes of stack";
+    /// It was killed from outside.
+    Killed = 29, "killed", "it was killed from outside";
 }
 
 impl Reason {

@@ -2,7 +2,8 @@
 
 use crate::component::{ComponentId, Life, path};
 use crate::crew;
-use crate::fault::process_name;
+use crate::fault::{self, process_name};
+use crate::handle::ComponentRef;
 use crate::layout::Worker;
 use crate::process::{Role, State};
 
@@ -54,7 +55,27 @@ impl Worker {
         })
     }
 
-    fn view(&self, component: crate::handle::ComponentRef) -> ComponentView {
+    /// Has the component of a path, as [`Worker::components`] shows it, fail; false if there is none.
+    /// Then the world is to be [armed](crate::arm).
+    pub fn kill(&mut self, wanted: &str) -> bool {
+        crew::visit(self, |worker| {
+            crew::between(worker, |worker| {
+                let has_begun_to_fail = |component: ComponentRef| {
+                    component.is_doomed()
+                        || matches!(Life::of(component), Life::Failing | Life::Failed)
+                };
+                let found = worker.machine.table.iter_from(0).find(|component| {
+                    !has_begun_to_fail(*component) && path(worker, *component) == wanted
+                });
+                let found = found.inspect(|&component| {
+                    fault::note_component(worker, component, "outside", fault::Reason::Killed);
+                });
+                found.is_some()
+            })
+        })
+    }
+
+    fn view(&self, component: ComponentRef) -> ComponentView {
         let descriptor = component.descriptor();
         let mut view = ComponentView {
             id: component.id(),

@@ -143,3 +143,35 @@ fn many_nodes_are_cheap() {
     assert_eq!(text.matches(": tick 3\n").count(), 200);
     assert_eq!(report.nodes.expect("nodes").tables[0], ("seen".to_owned(), 600));
 }
+
+#[test]
+fn a_part_of_a_node_is_killed_and_the_rest_goes_on() {
+    let component = "
+COMPONENT Main REQUIRES SystemTime;
+  VARIABLE w: Work; tries: INTEGER;
+  COMPONENT Work REQUIRES SystemTime;
+  BEGIN SystemTime!Wait(100000); SystemTime?Passed
+  END Work;
+BEGIN
+  NEW(w); CONNECT(SystemTime(w), SystemTime);
+  AWAIT(FAILED(w)); WRITE(\"lost\"); WRITELINE
+END Main;";
+    let graph = "src :: Generator { frames: [\"hex 01\"], packets: 1000, rate: 10 }\nend :: Sink\nsrc -> end";
+    let script =
+        "at 1 kill 0 component Main/w\nat 1 kill * app src\nat 2 kill 1 app nobody\nat 3 end";
+    let options = SimOptions { nodes: 2, ..SimOptions::default() };
+    let program = load(&[("a.com", component), ("a.flow", graph)]);
+    let (text, notes, _) = simulated(program, options, script);
+    assert_eq!(text.matches(": lost\n").count(), 1, "{text}\n{notes}");
+    assert!(
+        notes.contains("fault[killed]: it was killed from outside (n0:1/Main/w, outside)"),
+        "{notes}"
+    );
+    assert_eq!(
+        notes.matches("app src: killed from outside; it restarts in 100 ms").count(),
+        2,
+        "{notes}"
+    );
+    assert_eq!(notes.matches("src: restarted").count(), 2, "{notes}");
+    assert!(notes.contains("a.sim:3:1: node 1 has no app nobody that runs"), "{notes}");
+}

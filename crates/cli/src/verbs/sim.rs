@@ -12,10 +12,10 @@ use tidemill::script;
 use tidemill::sim::{SimOptions, Simulation};
 use tidemill_diag::{Sources, has_errors};
 
-use super::{Relations, packets};
 use super::components::{self, most_of_memory};
 use super::interrupt::{Interrupt, OnTerminate};
 use super::outside::{self, console};
+use super::{Relations, packets};
 use crate::Status;
 use crate::args::{EngineKind, Keys, SimArgs, unused};
 use crate::output::explain_failure;

@@ -309,7 +309,7 @@ impl Engine {
 
     /// The names of apps that failed and have not been started again.
     pub fn out_of_order(&self) -> Vec<String> {
-        let failed = self.slots.iter().filter(|slot| slot.instance.is_none() || slot.is_broken);
+        let failed = self.slots.iter().filter(|slot| !slot.runs());
         failed.map(|slot| slot.name.clone()).collect()
     }
 

@@ -80,6 +80,11 @@ impl Slot {
         }
     }
 
+    /// Whether the app is not out of order.
+    pub fn runs(&self) -> bool {
+        self.instance.is_some() && !self.is_broken
+    }
+
     /// Whether nothing comes from it of itself any more: it has said so, or it sleeps until packets
     /// come for it.
     pub fn is_done(&self) -> bool {

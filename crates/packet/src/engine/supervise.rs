@@ -54,6 +54,14 @@ impl fmt::Display for Note {
 }
 
 impl Engine {
+    /// Has an app fail, as if it had said so itself; false if there is none, or it is out of order.
+    /// The driver must be woken.
+    pub fn kill(&mut self, app: &str) -> bool {
+        let index = self.graph.find(app).filter(|&index| self.slots[index].runs());
+        let found = index.inspect(|&index| self.take_out(index, Fault::new("killed from outside")));
+        found.is_some()
+    }
+
     /// Takes a failed app out; the reason is in its `Io`.
     #[cold]
     pub(super) fn failed(&mut self, index: usize) {

@@ -9,6 +9,22 @@ use super::Machine;
 use crate::components::listing;
 use crate::control::{Controlled, Server, Snapshot, Whom};
 
+impl Machine {
+    /// The components of all nodes.
+    fn tree(&mut self) -> String {
+        if !self.has_scopes() {
+            return listing(self.node.runner.worker());
+        }
+        let mut trees = String::new();
+        for id in self.fleet.ids() {
+            let tree = self.at_node(id, |machine| listing(machine.node.runner.worker()));
+            let address = self.fleet.address(id).unwrap_or_default();
+            trees.push_str(&format!("{address}\n{}", tree.unwrap_or_default()));
+        }
+        trees
+    }
+}
+
 impl Controlled for Machine {
     fn control(&mut self) -> Option<&mut Server> {
         self.control.as_mut()
@@ -16,8 +32,7 @@ impl Controlled for Machine {
 
     fn snapshot(&mut self) -> Snapshot {
         let counters = self.registry.snapshot().counters.into_iter().collect();
-        let tree =
-            if self.has.components { listing(self.node.runner.worker()) } else { String::new() };
+        let tree = if self.has.components { self.tree() } else { String::new() };
         Snapshot { counters, tree }
     }
 

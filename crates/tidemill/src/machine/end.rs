@@ -7,7 +7,7 @@ use crate::run::Report;
 
 impl Machine {
     /// Calls `f` for each node that lives, with the machine turned to it.
-    fn at_each_node(
+    pub(super) fn at_each_node(
         &mut self,
         events: &mut Loop<Machine>,
         mut f: impl FnMut(&mut Machine, &mut Loop<Machine>),

@@ -10,7 +10,7 @@
 
 use tidemill_event::{Loop, Scope};
 use tidemill_overlog::fleet::NodeId;
-use tidemill_packet::drive::Driver;
+use tidemill_packet::drive::{self, Driver};
 use tidemill_packet::engine::{self, Engine};
 use tidemill_proc::fault::Ended;
 use tidemill_proc::{Runner, arm};
@@ -19,6 +19,7 @@ use tidemill_stat::Registry;
 use super::{Machine, components, packets};
 use crate::borders::Borders;
 use crate::components::system::Systems;
+use crate::script::Victim;
 
 /// The engines of one node, but for rules.
 pub(crate) struct Node {
@@ -185,6 +186,36 @@ pub(crate) fn begin(machine: &mut Machine, events: &mut Loop<Machine>) -> Result
         }
     }
     Ok(())
+}
+
+/// Has a component or an app of a node fail.
+///
+/// # Errors
+/// The node has none of that name, as text.
+pub(crate) fn kill(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    id: NodeId,
+    victim: &Victim,
+) -> Result<(), String> {
+    let scope = machine.others.scope(id).ok_or("is not alive, or has rules only")?;
+    let killed = events.within(machine, scope, |machine, events| match victim {
+        Victim::Component(path) => {
+            let is_killed = machine.node.runner.worker().kill(path);
+            arm(machine, events);
+            is_killed
+        }
+        Victim::App(name) => {
+            let is_killed = machine.node.driver.engine.kill(name);
+            drive::wake(machine, events);
+            is_killed
+        }
+    });
+    match (killed, victim) {
+        (Some(true), _) => Ok(()),
+        (_, Victim::Component(path)) => Err(format!("has no component {path}")),
+        (_, Victim::App(name)) => Err(format!("has no app {name} that runs")),
+    }
 }
 
 /// Ends a node without notice. What it had open is closed; packets that it had are counted as lost.

@@ -43,13 +43,15 @@ pub(crate) fn configure(
 /// Goes on with the graph as its files are now.
 pub(crate) fn reread(machine: &mut Machine, events: &mut Loop<Machine>) {
     let Some(graph) = machine.reread.as_mut().and_then(|reread| reread()) else { return };
-    let graph = match &mut machine.node.borders.settings {
-        Some(settings) => settings.rewritten(graph),
-        None => graph,
-    };
-    if let Err(refused) = drive::prepare(machine, events, graph) {
-        machine.note(&kept(&refused));
-    }
+    machine.at_each_node(events, |machine, events| {
+        let graph = match &mut machine.node.borders.settings {
+            Some(settings) => settings.rewritten(graph.clone()),
+            None => graph.clone(),
+        };
+        if let Err(refused) = drive::prepare(machine, events, graph) {
+            machine.note(&kept(&refused));
+        }
+    });
 }
 
 impl Machine {

@@ -153,6 +153,7 @@ impl Prepared {
                 refuse_shared_devices(&parts)?;
                 let engine = components::idle(&mut *host)?;
                 let mut machine = Machine::new(engine, journal, options.registry.clone(), has)?;
+                machine.reread = options.packets.reread.take();
                 machine.maker = Some(Rc::new(Maker {
                     parts,
                     components: Choices::of(&mut options.components),

@@ -6,7 +6,7 @@ use tidemill_relation::OwnedValue;
 use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_relation::text::{Pattern, TextError};
 
-use super::{Action, Nodes, Script, Template, What, When, Which};
+use super::{Action, Nodes, Script, Template, Victim, What, When, Which};
 use crate::tuples::{self, Unsuited};
 
 /// One action, ready to happen.
@@ -29,6 +29,8 @@ pub enum Deed {
     Crash(Vec<u32>),
     /// Starts nodes again.
     Restart(Vec<u32>),
+    /// Has a part of nodes fail.
+    Kill(Vec<u32>, Victim),
     /// Cuts the network.
     Partition(Vec<Vec<u32>>),
     /// Ends all partitions.
@@ -92,6 +94,7 @@ impl Binding<'_> {
             }
             What::Crash(nodes) => Deed::Crash(self.numbers(nodes)?),
             What::Restart(nodes) => Deed::Restart(self.numbers(nodes)?),
+            What::Kill(nodes, victim) => Deed::Kill(self.numbers(nodes)?, victim.clone()),
             What::Partition(groups) => {
                 let group = |group: &Vec<Nodes>| {
                     let numbers: Result<Vec<_>, _> =

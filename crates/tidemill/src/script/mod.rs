@@ -5,6 +5,7 @@
 //! at T inject NODE event(...)         every T..U step D inject NODE event(...)
 //! at T fact NODE p(...)
 //! at T crash NODE                     at T restart NODE
+//! at T kill NODE component PATH       at T kill NODE app NAME
 //! at T partition A,B,.. | C,D,..      at T heal
 //! at T loss P                         at T latency A..B            milliseconds
 //! at T expect NODE pattern(...) [count N]
@@ -99,6 +100,8 @@ pub enum What {
     Crash(Nodes),
     /// Starts crashed nodes again, empty.
     Restart(Nodes),
+    /// Has a component or an app of nodes fail.
+    Kill(Nodes, Victim),
     /// Cuts the network into groups that do not hear each other. Nodes in none of them hear all.
     Partition(Vec<Vec<Nodes>>),
     /// Ends all partitions.
@@ -123,6 +126,15 @@ pub enum What {
     },
     /// Ends the run.
     End,
+}
+
+/// What of a node is killed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Victim {
+    /// The component of this path, from the entry component down: `Town/house[3]`.
+    Component(String),
+    /// The app of this name.
+    App(String),
 }
 
 /// Which nodes an action is for.

@@ -6,7 +6,7 @@ use tidemill_diag::{Diagnostic, FileId, Span};
 
 use super::number::{latency, probability, seconds};
 use super::words::{Words, wrong_word};
-use super::{Action, Nodes, Script, Template, What, When, Which};
+use super::{Action, Nodes, Script, Template, Victim, What, When, Which};
 
 /// The most nodes that one `i in A..B` names.
 const RANGE_MAX: u32 = 1 << 20;
@@ -63,8 +63,8 @@ fn times(text: &str) -> Result<(u64, u64), String> {
     if from <= to { Ok((from, to)) } else { Err(wrong()) }
 }
 
-const VERBS: &str = "an action: inject, fact, crash, restart, partition, heal, loss, latency, \
-                     expect or end";
+const VERBS: &str = "an action: inject, fact, crash, restart, kill, partition, heal, loss, \
+                     latency, expect or end";
 
 fn what(words: &mut Words<'_>) -> Result<What, Diagnostic> {
     let (verb, span) = words.word();
@@ -76,6 +76,7 @@ fn what(words: &mut Words<'_>) -> Result<What, Diagnostic> {
         }
         "crash" => What::Crash(nodes(words)?),
         "restart" => What::Restart(nodes(words)?),
+        "kill" => What::Kill(nodes(words)?, victim(words)?),
         "partition" => What::Partition(groups(words)?),
         "heal" => What::Heal,
         "loss" => What::Loss(words.read(probability)?),
@@ -88,6 +89,19 @@ fn what(words: &mut Words<'_>) -> Result<What, Diagnostic> {
         "end" => What::End,
         other => return Err(wrong_word(other, span, VERBS)),
     })
+}
+
+fn victim(words: &mut Words<'_>) -> Result<Victim, Diagnostic> {
+    let (kind, span) = words.word();
+    let victim = match kind {
+        "component" => Victim::Component,
+        "app" => Victim::App,
+        other => return Err(wrong_word(other, span, "`component PATH` or `app NAME`")),
+    };
+    match words.word() {
+        ("", span) => Err(wrong_word("", span, "what is killed")),
+        (name, _) => Ok(victim(name.to_owned())),
+    }
 }
 
 fn expect(words: &mut Words<'_>) -> Result<What, Diagnostic> {

@@ -14,8 +14,8 @@
 //!                                [end]    the summary
 //! ```
 //! A node has all parts of the program, with state of its own. Without an end and a script, the run
-//! ends when the main parts of all nodes have ended (see [`run`](crate::run)), or nothing is left to
-//! do.
+//! ends when the main parts of all nodes have ended (see [`run`](crate::run)), or nothing is left
+//! to do.
 //!
 //! The first tuple of a relation `violation`, and the first expectation of the script that does
 //! not hold, end the run.
@@ -294,8 +294,8 @@ pub(crate) struct SimState {
     roll: Option<Roll>,
     /// In a run that ends when nothing is left to do.
     vigil: Option<Vigil>,
-    /// It goes on when the main parts of all nodes have ended: it has a time of its own, or a script
-    /// that has yet to come.
+    /// It goes on when the main parts of all nodes have ended: it has a time of its own, or a
+    /// script that has yet to come.
     lasts: bool,
     /// Turns of lives that have ended.
     retired: u64,

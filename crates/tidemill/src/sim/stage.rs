@@ -11,7 +11,7 @@ use tidemill_relation::plan::RelationId;
 use tidemill_relation::text::{DisplayTuple, Pattern};
 
 use super::{is_alive, life};
-use crate::machine::Machine;
+use crate::machine::{Machine, node};
 use crate::script::{Cue, Deed, When};
 use crate::tuples::Parameters;
 
@@ -60,6 +60,14 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, cue: &Cue) {
         }
         Deed::Crash(nodes) => nodes.iter().for_each(|&node| life::crash(machine, events, node)),
         Deed::Restart(nodes) => nodes.iter().for_each(|&node| life::restart(machine, events, node)),
+        Deed::Kill(nodes, victim) => {
+            for &node in nodes {
+                if let Err(reason) = node::kill(machine, events, NodeId(node), victim) {
+                    let note = format!("{}: node {node} {reason}", cue.place);
+                    machine.journal.get_mut().console.note(note);
+                }
+            }
+        }
         Deed::Expect { rows, living, count } => {
             expect(machine, events, cue, rows, *living, *count);
         }

@@ -1,8 +1,8 @@
 //! Machine code at run time: the one crate that names the compiler (Cranelift) and maps memory
 //! executable.
 //!
-//! Engines describe functions (with the builder, and [`asm`] for what they all write), this crate compiles them, links them within a module, and owns the
-//! memory they are in:
+//! Engines describe functions (with the builder, and [`asm`] for what they all write), this crate
+//! compiles them, links them within a module, and owns the memory they are in:
 //!
 //! ```text
 //!   Options -> Module -- declare, import, data -- define --+-- finish -> Code -- drop: unmapped

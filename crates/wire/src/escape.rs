@@ -5,8 +5,8 @@ use tidemill_diag::text::Cursor;
 /// Where those who read escapes differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Dialect {
-    /// `.proto` texts and descriptors: octal numbers lose what is above 255, and a pair of surrogates
-    /// is one character.
+    /// `.proto` texts and descriptors: octal numbers lose what is above 255, and a pair of
+    /// surrogates is one character.
     Schema,
     /// The text format: both are wrong.
     Text,

@@ -3,7 +3,7 @@
 use crate::component::{ComponentId, Life, path};
 use crate::crew;
 use crate::fault::process_name;
-use crate::layout::Worker;
+use crate::machine::Worker;
 use crate::process::{Role, State};
 
 /// A component as it is now.

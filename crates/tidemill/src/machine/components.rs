@@ -3,9 +3,9 @@
 use tidemill_cl::compile::{Checkpoints, Choices, Compiled, compile};
 use tidemill_cl::interpret::interpret;
 use tidemill_event::{Host, Loop};
+use tidemill_proc::Worker;
 use tidemill_proc::console::Console;
 use tidemill_proc::fault::Reports;
-use tidemill_proc::layout::Worker;
 use tidemill_proc::program::Executable;
 use tidemill_proc::{Options, Runner, STACK_MAX};
 use tidemill_stdx::rng::Rng;

@@ -8,8 +8,8 @@ use tidemill_overlog::node::{Event, Node};
 use tidemill_relation::{OwnedValue, Value};
 use tidemill_stdx::rng::Rng;
 
-use crate::Extent;
 use crate::clock::cpu_seconds;
+use crate::extent::Extent;
 use crate::program::{ADDRESS, node};
 use crate::report::{Better, Report, Row};
 

@@ -12,8 +12,8 @@ use tidemill_wire::proto::{Texts, compile};
 use tidemill_wire::{MessageId, Schema, encode};
 use tidemill_wire_arrow::{Engine, Options, Reader, ReaderCode};
 
-use crate::Extent;
 use crate::clock::{cpu_seconds, median};
+use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
 use crate::tool;
 

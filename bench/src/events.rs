@@ -4,8 +4,8 @@ use tidemill_overlog::node::{Event, Node};
 use tidemill_relation::view::Progress;
 use tidemill_relation::{OwnedValue, Value};
 
-use crate::Extent;
 use crate::clock::cpu_seconds;
+use crate::extent::Extent;
 use crate::program::{ADDRESS, Blind, node};
 use crate::report::{Better, Report, Row};
 

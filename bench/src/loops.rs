@@ -4,10 +4,11 @@
 //! (`-O2`), with neither, do the same operations in the same order, so that even reals agree.
 
 use crate::activities::Start;
+use crate::extent::Extent;
 use crate::measure::Measured;
 use crate::report::Report;
 use crate::serial::{self, Bench, Case};
-use crate::{Extent, cl, tool};
+use crate::{cl, tool};
 
 const SOURCE: &str = include_str!("../cl/loops.com");
 

@@ -10,6 +10,7 @@ mod cl;
 mod clock;
 mod datalog;
 mod events;
+mod extent;
 mod filter;
 mod floor;
 mod json;
@@ -31,6 +32,7 @@ use std::process::ExitCode;
 
 use activities::Bench;
 use clap::Parser;
+use extent::Extent;
 use report::{Form, Report};
 
 /// Measures Tidemill and its peers.
@@ -50,14 +52,6 @@ struct Args {
     json: bool,
     /// Seconds that a benchmark that can last shall last (`pores`).
     #[arg(long = "for", value_name = "SECONDS")]
-    seconds: Option<u64>,
-}
-
-/// How much to measure.
-#[derive(Clone, Copy, Debug)]
-struct Extent {
-    peers: bool,
-    small: bool,
     seconds: Option<u64>,
 }
 

@@ -29,7 +29,7 @@ use tidemill_pore::xenstore::server::{Server, Settings};
 use tidemill_pore::xenstore::wire::Type;
 use tidemill_pore::{Error, Pore};
 
-use crate::Extent;
+use crate::extent::Extent;
 use crate::measure::{Measured, measured};
 use crate::report::{Better, Report, Row};
 use crate::tool;

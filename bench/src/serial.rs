@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use crate::Extent;
 use crate::activities::{Start, go};
+use crate::extent::Extent;
 use crate::measure::Measured;
 use crate::report::{Better, Report, Row};
 

@@ -2,7 +2,7 @@
 
 use tidemill_stat::{Registry, measure};
 
-use crate::Extent;
+use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
 
 /// Measures counters, histograms and logs in mapped files.

@@ -1,12 +1,15 @@
-//! Automation of the workspace: `cargo xtask tidy`, `conformance` and `soak`.
+//! Automation of the workspace: `cargo xtask tidy`, `circles`, `conformance` and `soak`.
 //!
 //! `tidy` checks what neither the compiler nor clippy does: that dependencies go down the floors
-//! of the house only, that `unsafe` stays where it may be, that sources keep their form. It prints
-//! all findings as `FILE:LINE: message` and ends with status 1 if there are any. `conformance`
-//! runs the public suite for Protocol Buffers, `soak` what takes hours: Miri, sanitizers, valgrind,
-//! comparisons with plain evaluators, attacks on nodes and the fuzz targets.
+//! of the house only, that `unsafe` stays where it may be, that sources keep their form, that no
+//! more files of a crate come to need each other. It prints all findings as `FILE:LINE: message`
+//! and ends with status 1 if there are any. `circles` shows which files need each other, and by
+//! which names. `conformance` runs the public suite for Protocol Buffers, `soak` what takes hours:
+//! Miri, sanitizers, valgrind, comparisons with plain evaluators, attacks on nodes and the fuzz
+//! targets.
 #![forbid(unsafe_code)]
 
+mod circles;
 mod conformance;
 mod soak;
 mod tidy;
@@ -16,6 +19,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask tidy
+       cargo xtask circles [CRATE]
        cargo xtask conformance [--engine native|table] [--direct|--fast] [--or-skip]
        cargo xtask soak [miri|sanitizer|packages|compare|flood|fleet|fuzz]...
                         [--target NAME]... [--for SECONDS]";
@@ -25,6 +29,8 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["tidy"] => run_tidy(),
+        ["circles"] => run_circles(None),
+        ["circles", name] => run_circles(Some(name)),
         ["conformance", ref options @ ..] => run_conformance(options),
         ["soak", ref options @ ..] => run_soak(options),
         _ => usage(),
@@ -88,14 +94,36 @@ fn run_conformance(mut arguments: &[&str]) -> ExitCode {
     }
 }
 
-fn run_tidy() -> ExitCode {
+fn read_tree() -> Result<tree::Tree, ExitCode> {
     let root = root();
-    let tree = match tree::Tree::read(root) {
+    tree::Tree::read(root).map_err(|error| {
+        eprintln!("{}: {error}", root.display());
+        ExitCode::FAILURE
+    })
+}
+
+/// Prints the circles of one crate, or of all.
+fn run_circles(name: Option<&str>) -> ExitCode {
+    let tree = match read_tree() {
         Ok(tree) => tree,
-        Err(error) => {
-            eprintln!("{}: {error}", root.display());
-            return ExitCode::FAILURE;
+        Err(status) => return status,
+    };
+    for (folder, files) in circles::crates(&tree) {
+        if name.is_some_and(|name| folder.trim_start_matches("crates/") != name) {
+            continue;
         }
+        for circle in circles::find(&files) {
+            println!("{folder}: {} of {} files: {}", circle.size(), files.len(), circle.ring());
+            print!("{circle}");
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn run_tidy() -> ExitCode {
+    let tree = match read_tree() {
+        Ok(tree) => tree,
+        Err(status) => return status,
     };
     let findings = tidy::check(&tree);
     for finding in &findings {

@@ -18,10 +18,11 @@ pub use contender::measure;
 use contender::{Contender, Figures, Own};
 pub use peers::{Start, go};
 
+use crate::cl;
 use crate::clock::median;
+use crate::extent::Extent;
 use crate::measure::available;
 use crate::report::{Better, Report, Row};
-use crate::{Extent, cl};
 
 /// Bytes of an activity, before anything is known: more than any here takes.
 const BYTES_MAX: f64 = 5000.0;

@@ -8,8 +8,8 @@ mod datafrog_peer;
 mod ours;
 mod program;
 
-use crate::Extent;
 use crate::clock::{cpu_seconds, median};
+use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
 use tidemill_stdx::rng::Rng;
 

@@ -14,8 +14,8 @@ use std::process::Command;
 use tidemill_diag::Sources;
 use tidemill_filter::{Filter, Frame, Settings, interpret};
 
-use crate::Extent;
 use crate::clock::cpu_seconds;
+use crate::extent::Extent;
 use crate::packets::BURST;
 use crate::report::{Better, Report, Row};
 use crate::tool;

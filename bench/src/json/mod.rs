@@ -17,8 +17,8 @@ use tidemill_wire::encode::BinarySink;
 use tidemill_wire::json::{self, JsonSink, Mapping, PrintOptions, ReadOptions, plain};
 use tidemill_wire::{Message, MessageId};
 
-use crate::Extent;
 use crate::clock::{cpu_seconds, median};
+use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
 use crate::tool;
 

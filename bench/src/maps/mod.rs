@@ -9,10 +9,11 @@ mod rust;
 use std::collections::{BTreeMap, HashMap};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::cl;
+use crate::extent::Extent;
 use crate::measure::{Measured, measured};
 use crate::report::Report;
 use crate::serial::{self, Bench, Case};
-use crate::{Extent, cl};
 
 const SOURCE: &str = include_str!("../../cl/maps.com");
 

@@ -12,8 +12,8 @@ use tidemill_packet::graph::Graph;
 use super::apps::Still;
 use super::peers::Peers;
 use super::{Contender, OWN, Own, in_order, join_all, rates};
-use crate::Extent;
 use crate::clock::cpu_seconds;
+use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
 
 const APPS: [u64; 9] = [1, 2, 5, 10, 20, 60, 100, 300, 1000];

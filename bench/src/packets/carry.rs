@@ -11,7 +11,7 @@ use tidemill_packet::graph::Graph;
 
 use super::peers::Peers;
 use super::{Contender, OWN, Own, arrived, expect, in_order, join_all, rates, run_to_end};
-use crate::Extent;
+use crate::extent::Extent;
 use crate::report::{Better, Report};
 
 /// Apps between source and sink.

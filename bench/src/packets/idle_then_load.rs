@@ -12,7 +12,7 @@ use tidemill_packet::graph::Graph;
 use super::apps::Gate;
 use super::peers::Peers;
 use super::{Contender, OWN, Own, arrived, expect, figures, in_order, join_all, row, run_to_end};
-use crate::Extent;
+use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
 
 /// Apps between source and sink.

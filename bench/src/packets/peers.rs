@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::{Contender, expect};
-use crate::Extent;
+use crate::extent::Extent;
 use crate::report::Report;
 use crate::tool;
 

@@ -29,8 +29,8 @@ use tidemill_packet::graph::Graph;
 
 use super::apps::{Classify, Traffic};
 use super::{BURST, OWN, Own, arrived, expect, in_order, run_to_end};
-use crate::Extent;
 use crate::clock::{cpu_time, median};
+use crate::extent::Extent;
 use crate::report::{Report, Row};
 
 /// Directions, and kinds of each.

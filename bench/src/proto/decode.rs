@@ -17,7 +17,7 @@ use super::Case;
 use super::peers::{Peers, What};
 use super::rates::Rates;
 use super::sinks::{Latest, Sum};
-use crate::Extent;
+use crate::extent::Extent;
 use crate::report::Report;
 
 /// What a new sink has been told in the end.

@@ -13,7 +13,7 @@ use tidemill_wire::{EncodeBuffer, Encoder, Message};
 use super::Case;
 use super::peers::{Peers, What};
 use super::rates::Rates;
-use crate::Extent;
+use crate::extent::Extent;
 use crate::report::Report;
 
 /// Measures one message.

@@ -20,7 +20,7 @@ use tidemill_wire::{
 
 use super::Case;
 use super::rates::Rates;
-use crate::Extent;
+use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
 
 /// Measures one message.

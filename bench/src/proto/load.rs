@@ -10,8 +10,8 @@ use std::hint::black_box;
 use tidemill_wire::proto::{Texts, compile};
 use tidemill_wire::{FieldType, MessageId, Schema};
 
-use crate::Extent;
 use crate::clock::cpu_seconds;
+use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
 
 const FILES: usize = 100;

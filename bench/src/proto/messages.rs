@@ -16,7 +16,7 @@ use tidemill_wire::{Decoder, Message, Native, Tables};
 use super::Case;
 use super::peers::{Peers, What};
 use super::rates::Rates;
-use crate::Extent;
+use crate::extent::Extent;
 use crate::report::Report;
 
 /// Measures one message.

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use tidemill_wire::proto::{Texts, compile};
 use tidemill_wire::{MessageId, Schema};
 
-use crate::Extent;
+use crate::extent::Extent;
 use crate::report::Report;
 use crate::tool;
 use made::Made;

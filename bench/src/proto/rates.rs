@@ -2,8 +2,8 @@
 
 use super::Case;
 use super::peers::{Peers, What};
-use crate::Extent;
 use crate::clock::cpu_seconds;
+use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
 
 /// Rates by contender, in the order in which they first came.

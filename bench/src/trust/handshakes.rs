@@ -5,8 +5,8 @@ use tidemill_fabric::seal::{COOKIE_FROM, INITIATION_BYTES};
 use tidemill_stdx::rng::Rng;
 
 use super::node::{KEY, Node, OTHER_KEY, fill};
-use crate::Extent;
 use crate::clock::cpu_seconds;
+use crate::extent::Extent;
 use crate::report::{Report, Row};
 
 const SERVER: &str = "server:1";

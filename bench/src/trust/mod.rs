@@ -12,7 +12,7 @@ mod node;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::Extent;
+use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
 use crate::tool;
 

@@ -15,8 +15,8 @@ mod ring;
 use std::hint::black_box;
 use std::sync::Arc;
 
-use crate::Extent;
 use crate::clock::cpu_seconds;
+use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
 use tidemill_relation::{TupleBuf, Value};
 

@@ -7,8 +7,8 @@ use tidemill_cl::compile::{Checkpoints, Choices, compile};
 use tidemill_cl::ir::parse;
 use tidemill_cl::ir::verify::verify;
 use tidemill_diag::Sources;
+use tidemill_proc::Worker;
 use tidemill_proc::console::{Console, Lines, Sink};
-use tidemill_proc::layout::Worker;
 use tidemill_proc::{Counts, Options};
 
 #[derive(Clone, Default)]

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod alarm;
+mod enter;
 mod event_loop;
 mod host;
 mod os;

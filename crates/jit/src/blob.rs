@@ -1,7 +1,6 @@
 //! Read-only data beside the code: constants, and tables of the addresses of functions and blobs.
 
-use crate::module::{DataId, FuncId};
-use crate::symbol::Target;
+use crate::symbol::{DataId, FuncId, Target};
 
 /// The bytes of a blob, with the places where addresses belong.
 ///

@@ -11,8 +11,7 @@ use cranelift_frontend::FunctionBuilder;
 use tidemill_stdx::hash::Map;
 
 use crate::error::Error;
-use crate::module::{DataId, FuncId};
-use crate::symbol::{Symbols, Target};
+use crate::symbol::{DataId, FuncId, Symbols, Target};
 
 /// A [`FunctionBuilder`], which it stands for, that also knows the rest of the module.
 ///

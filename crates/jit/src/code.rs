@@ -8,8 +8,8 @@ use tidemill_stdx::id::IdVec;
 
 use crate::compile::Span;
 use crate::listing;
-use crate::module::{DataId, FuncId};
 use crate::pages::Sealed;
+use crate::symbol::{DataId, FuncId};
 
 /// Executable code and its data. Dropping it unmaps both: whoever holds an address must not
 /// outlive it.
@@ -123,7 +123,8 @@ impl Code {
     /// [`Options::listing`](crate::Options::listing).
     pub fn listing(&self, id: FuncId) -> Option<String> {
         let place = &self.places[id];
-        Some(listing::print(&self.name, place, place.text.as_ref()?))
+        let name = format!("{}::{}", self.name, place.name);
+        Some(listing::print(&name, place.bytes, place.text.as_ref()?, &place.spans))
     }
 
     /// A table of what each function cost, with a sum.

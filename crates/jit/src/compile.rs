@@ -14,8 +14,7 @@ use cranelift_codegen::print_errors::pretty_verifier_error;
 use cranelift_codegen::{CodegenError, CompiledCode, Context, FinalizedRelocTarget};
 
 use crate::error::Error;
-use crate::module::FuncId;
-use crate::symbol::Target;
+use crate::symbol::{FuncId, Target};
 
 /// A function that is written and not compiled.
 pub struct Draft {

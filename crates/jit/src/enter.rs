@@ -21,7 +21,8 @@ use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature};
 use cranelift_codegen::isa::CallConv;
 
 use crate::error::Error;
-use crate::module::{FuncId, Module};
+use crate::module::Module;
+use crate::symbol::FuncId;
 
 impl Module {
     /// Declares and defines an entry to `inner`: an `extern "C"` function with its parameters and
@@ -32,7 +33,7 @@ impl Module {
     /// The C convention cannot return as much as `inner` does.
     pub fn enter(&mut self, name: impl Into<Arc<str>>, inner: FuncId) -> Result<FuncId, Error> {
         let pinned = self.options.pinned_register;
-        let pointer = self.symbols.config.pointer_type();
+        let pointer = self.object.symbols.config.pointer_type();
         let of_inner = self.signature(inner);
         let mut signature = Signature::new(CallConv::SystemV);
         signature.params.extend(pinned.then(|| AbiParam::new(pointer)));

@@ -1,8 +1,8 @@
 //! Machine code at run time: the one crate that names the compiler (Cranelift) and maps memory
 //! executable.
 //!
-//! Engines describe functions, this crate compiles them, links them within a module, and owns the
-//! memory they are in:
+//! Engines describe functions (with the builder, and [`asm`] for what they all write), this crate
+//! compiles them, links them within a module, and owns the memory they are in:
 //!
 //! ```text
 //!   Options -> Module -- declare, import, data -- define --+-- finish -> Code -- drop: unmapped
@@ -48,6 +48,7 @@
 //! * Wrong code from a generator is an [`Error`] where [`Options::verify`] is on. Where it is off,
 //!   it is as undefined as wrong `unsafe` code: generators are trusted, what they compile is not.
 
+pub mod asm;
 mod blob;
 mod body;
 pub mod build;
@@ -69,6 +70,7 @@ pub use body::Body;
 pub use code::{Code, FunctionStats, Symbol};
 pub use compile::{Compiled, Compiler, Draft, Span};
 pub use error::Error;
-pub use module::{DataId, FuncId, Module};
+pub use module::Module;
 pub use options::{Level, Options};
 pub use perf::{name_all_for_perf, perf_map_path};
+pub use symbol::{DataId, FuncId};

@@ -8,21 +8,29 @@
 use cranelift_codegen::binemit::Reloc;
 use tidemill_stdx::id::{Id, IdMap, IdVec};
 
+use crate::blob::Blob;
 use crate::code::{Code, Place};
 use crate::compile::Compiled;
 use crate::error::Error;
 use crate::library;
 use crate::listing;
-use crate::module::{DataId, FuncId, Module};
+use crate::options::Options;
 use crate::pages::{Blank, whole_pages};
 use crate::perf;
-use crate::symbol::Target;
+use crate::symbol::{DataId, FuncId, Symbols, Target};
 
 /// Where a function may start: what instruction fetch likes.
 const FUNCTION_ALIGNMENT: usize = 16;
 
 /// Between functions: an instruction that stops whoever gets there. Elsewhere zeros do.
 const PADDING: u8 = if cfg!(target_arch = "x86_64") { 0xcc } else { 0 };
+
+/// What a module has gathered, as an object file has it: names, data and code with relocations.
+pub(crate) struct Object {
+    pub symbols: Symbols,
+    pub blobs: IdVec<DataId, Blob>,
+    pub compiled: IdMap<FuncId, Compiled>,
+}
 
 /// Offsets of everything from the start of the mapping.
 struct Layout {
@@ -33,35 +41,35 @@ struct Layout {
     total: usize,
 }
 
-pub(crate) fn link(module: Module) -> Result<Code, Error> {
-    let layout = lay_out(&module)?;
+pub(crate) fn link(object: Object, options: Options) -> Result<Code, Error> {
+    let layout = lay_out(&object)?;
     let mut blank = Blank::new(layout.total).map_err(Error::Memory)?;
     let base = blank.address();
     let memory = blank.bytes_mut();
     memory[..layout.code].fill(PADDING);
-    for (id, compiled) in module.compiled.iter() {
+    for (id, compiled) in object.compiled.iter() {
         let start = layout.functions.get(id).copied().unwrap_or_default();
         memory[start..start + compiled.bytes.len()].copy_from_slice(&compiled.bytes);
-        relocate(&module, &layout, memory, base, compiled, start)?;
+        relocate(&object, &layout, memory, base, compiled, start)?;
     }
-    for (id, blob) in module.blobs.iter_enumerated() {
+    for (id, blob) in object.blobs.iter_enumerated() {
         let start = layout.data[id];
         memory[start..start + blob.bytes.len()].copy_from_slice(&blob.bytes);
         for &(offset, target) in &blob.addresses {
-            let address = resolve(&module, &layout, base, 0, target)
-                .ok_or_else(|| Error::TooFar { place: module.symbols.data[id].to_string() })?;
+            let address = resolve(&object, &layout, base, 0, target)
+                .ok_or_else(|| Error::TooFar { place: object.symbols.data[id].to_string() })?;
             let at = start + offset;
             memory[at..at + 8].copy_from_slice(&(address as u64).to_le_bytes());
         }
     }
     let pages = blank.seal(layout.code).map_err(Error::Memory)?;
-    let perf_map = module.options.perf_map || perf::are_all_named();
+    let perf_map = options.perf_map || perf::are_all_named();
     let code = Code {
         pages,
         data: layout.data.iter().map(|offset| base + offset).collect(),
         own: layout.functions.iter().map(|(id, _)| id).collect(),
-        places: places(&module, &layout, base),
-        name: module.options.name,
+        places: places(&object, &layout, base),
+        name: options.name,
     };
     if perf_map {
         perf::write(&code).map_err(Error::PerfMap)?;
@@ -69,10 +77,10 @@ pub(crate) fn link(module: Module) -> Result<Code, Error> {
     Ok(code)
 }
 
-fn lay_out(module: &Module) -> Result<Layout, Error> {
+fn lay_out(object: &Object) -> Result<Layout, Error> {
     let (mut functions, mut end) = (IdMap::new(), 0_usize);
-    for (id, declared) in module.symbols.functions.iter_enumerated() {
-        match module.compiled.get(id) {
+    for (id, declared) in object.symbols.functions.iter_enumerated() {
+        match object.compiled.get(id) {
             Some(compiled) => {
                 let start = end.next_multiple_of(FUNCTION_ALIGNMENT.max(compiled.alignment));
                 functions.insert(id, start);
@@ -84,7 +92,7 @@ fn lay_out(module: &Module) -> Result<Layout, Error> {
     }
     let code = whole_pages(end);
     let (mut data, mut end) = (IdVec::new(), code);
-    for blob in module.blobs.iter() {
+    for blob in object.blobs.iter() {
         let start = end.next_multiple_of(blob.alignment);
         data.push(start);
         end = start + blob.bytes.len();
@@ -94,14 +102,14 @@ fn lay_out(module: &Module) -> Result<Layout, Error> {
 
 /// The address of a target, seen from the function that starts at `start`.
 fn resolve(
-    module: &Module,
+    object: &Object,
     layout: &Layout,
     base: usize,
     start: usize,
     target: Target,
 ) -> Option<usize> {
     match target {
-        Target::Function(id) => match module.symbols.functions[id].imported {
+        Target::Function(id) => match object.symbols.functions[id].imported {
             Some(address) => Some(address),
             None => layout.functions.get(id).map(|offset| base + offset),
         },
@@ -112,18 +120,18 @@ fn resolve(
 }
 
 fn relocate(
-    module: &Module,
+    object: &Object,
     layout: &Layout,
     memory: &mut [u8],
     base: usize,
     compiled: &Compiled,
     start: usize,
 ) -> Result<(), Error> {
-    let function = || module.symbols.functions[compiled.id].name.to_string();
+    let function = || object.symbols.functions[compiled.id].name.to_string();
     for relocation in &compiled.relocations {
         let target = relocation.target;
-        let address = resolve(module, layout, base, start, target).ok_or_else(|| {
-            Error::Unsupported { function: function(), text: module.symbols.name(target) }
+        let address = resolve(object, layout, base, start, target).ok_or_else(|| {
+            Error::Unsupported { function: function(), text: object.symbols.name(target) }
         })?;
         let at = start + relocation.offset as usize;
         let value = (address as i64).wrapping_add(relocation.addend);
@@ -182,20 +190,20 @@ fn or(code: &mut [u8], bits: u32) {
     }
 }
 
-fn places(module: &Module, layout: &Layout, base: usize) -> IdVec<FuncId, Place> {
+fn places(object: &Object, layout: &Layout, base: usize) -> IdVec<FuncId, Place> {
     let mut places = IdVec::new();
-    for (id, declared) in module.symbols.functions.iter_enumerated() {
+    for (id, declared) in object.symbols.functions.iter_enumerated() {
         let name = declared.name.clone();
         let address = declared.imported.unwrap_or_default();
         let mut place = Place::imported(name, declared.signature.clone(), address);
-        if let (Some(compiled), Some(&offset)) = (module.compiled.get(id), layout.functions.get(id))
+        if let (Some(compiled), Some(&offset)) = (object.compiled.get(id), layout.functions.get(id))
         {
             place.address = base + offset;
             place.bytes = compiled.bytes.len();
             place.compile_ns = compiled.compile_ns;
             place.spans = compiled.spans.clone().into();
             let text = |(text, targets): &(String, Vec<Target>)| {
-                listing::name_symbols(text, targets, &module.symbols)
+                listing::name_symbols(text, targets, &object.symbols)
             };
             place.text = compiled.listing.as_ref().map(text);
         }

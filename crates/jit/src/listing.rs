@@ -11,7 +11,7 @@
 
 use std::fmt::Write;
 
-use crate::code::Place;
+use crate::compile::Span;
 use crate::symbol::{Symbols, Target};
 
 /// How the compiler writes the name of what is not in the function, before a number.
@@ -42,12 +42,12 @@ pub(crate) fn name_symbols(text: &str, targets: &[Target], symbols: &Symbols) ->
 }
 
 /// The listing of one function. No addresses: it is the same on every run.
-pub(crate) fn print(module: &str, place: &Place, text: &str) -> String {
-    let mut result = format!("{module}::{}: {} bytes\n{text}", place.name, place.bytes);
-    if !place.spans.is_empty() {
+pub(crate) fn print(name: &str, bytes: usize, text: &str, spans: &[Span]) -> String {
+    let mut result = format!("{name}: {bytes} bytes\n{text}");
+    if !spans.is_empty() {
         result.push_str("source:\n");
     }
-    for span in &place.spans {
+    for span in spans {
         // Writing to a string cannot fail.
         let _ = writeln!(result, "  +{:#x}..+{:#x} at {}", span.start, span.end, span.source);
     }

@@ -12,23 +12,14 @@ use crate::body::Body;
 use crate::code::Code;
 use crate::compile::{Compiled, Compiler, Draft};
 use crate::error::Error;
-use crate::link;
+use crate::link::{Object, link};
 use crate::options::{Options, target};
-use crate::symbol::{Declared, Symbols, Target};
-
-tidemill_stdx::id_type! {
-    /// A function of a module; means nothing in another.
-    pub struct FuncId, "f";
-    /// A blob of a module; means nothing in another.
-    pub struct DataId, "d";
-}
+use crate::symbol::{DataId, Declared, FuncId, Symbols, Target};
 
 /// Functions and data that are compiled, and later mapped and freed, together.
 pub struct Module {
     pub(crate) options: Options,
-    pub(crate) symbols: Symbols,
-    pub(crate) blobs: IdVec<DataId, Blob>,
-    pub(crate) compiled: IdMap<FuncId, Compiled>,
+    pub(crate) object: Object,
     isa: OwnedTargetIsa,
     compiler: Compiler,
     /// Kept for its memory.
@@ -44,9 +35,11 @@ impl Module {
         let isa = target(&options)?;
         let config = isa.frontend_config();
         Ok(Module {
-            symbols: Symbols { functions: IdVec::new(), data: IdVec::new(), config },
-            blobs: IdVec::new(),
-            compiled: IdMap::new(),
+            object: Object {
+                symbols: Symbols { functions: IdVec::new(), data: IdVec::new(), config },
+                blobs: IdVec::new(),
+                compiled: IdMap::new(),
+            },
             compiler: Compiler::new(isa.clone(), options.listing),
             scratch: FunctionBuilderContext::new(),
             isa,
@@ -57,7 +50,11 @@ impl Module {
     /// Announces a function, so that others may refer to it before it is defined. Names are for
     /// people and need not differ.
     pub fn declare(&mut self, name: impl Into<Arc<str>>, signature: Signature) -> FuncId {
-        self.symbols.functions.push(Declared { name: name.into(), signature, imported: None })
+        self.object.symbols.functions.push(Declared {
+            name: name.into(),
+            signature,
+            imported: None,
+        })
     }
 
     /// Announces a function from outside of the module.
@@ -72,18 +69,18 @@ impl Module {
         address: *const (),
     ) -> FuncId {
         let imported = Some(address as usize);
-        self.symbols.functions.push(Declared { name: name.into(), signature, imported })
+        self.object.symbols.functions.push(Declared { name: name.into(), signature, imported })
     }
 
     /// The signature of a function.
     pub fn signature(&self, id: FuncId) -> &Signature {
-        &self.symbols.functions[id].signature
+        &self.object.symbols.functions[id].signature
     }
 
     /// Adds read-only data. Functions it refers to need not be defined yet.
     pub fn data(&mut self, name: impl Into<Arc<str>>, blob: Blob) -> DataId {
-        self.blobs.push(blob);
-        self.symbols.data.push(name.into())
+        self.object.blobs.push(blob);
+        self.object.symbols.data.push(name.into())
     }
 
     /// Writes and compiles a function.
@@ -112,7 +109,7 @@ impl Module {
         let name = UserFuncName::User(Target::function_name(id));
         let mut function = Function::with_name_signature(name, declared.signature);
         let builder = FunctionBuilder::new(&mut function, &mut self.scratch);
-        let mut body = Body::new(builder, &self.symbols);
+        let mut body = Body::new(builder, &self.object.symbols);
         write(&mut body);
         if let Err(error) = body.finish() {
             // It holds what the unfinished function left.
@@ -138,13 +135,13 @@ impl Module {
     /// The function has a definition.
     pub fn add(&mut self, compiled: Compiled) -> Result<(), Error> {
         self.undefined(compiled.id)?;
-        self.compiled.insert(compiled.id, compiled);
+        self.object.compiled.insert(compiled.id, compiled);
         Ok(())
     }
 
     fn undefined(&self, id: FuncId) -> Result<&Declared, Error> {
-        let declared = &self.symbols.functions[id];
-        if declared.imported.is_some() || self.compiled.get(id).is_some() {
+        let declared = &self.object.symbols.functions[id];
+        if declared.imported.is_some() || self.object.compiled.get(id).is_some() {
             return Err(Error::Twice { function: declared.name.to_string() });
         }
         Ok(declared)
@@ -160,6 +157,6 @@ impl Module {
     /// loads, stores and calls go where there is something of their type, and nothing is written
     /// that others rely on.
     pub unsafe fn finish(self) -> Result<Code, Error> {
-        link::link(self)
+        link(self.object, self.options)
     }
 }

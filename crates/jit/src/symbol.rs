@@ -6,7 +6,12 @@ use cranelift_codegen::ir::{ExternalName, LibCall, Signature, UserExternalName};
 use cranelift_codegen::isa::TargetFrontendConfig;
 use tidemill_stdx::id::IdVec;
 
-use crate::module::{DataId, FuncId};
+tidemill_stdx::id_type! {
+    /// A function of a module; means nothing in another.
+    pub struct FuncId, "f";
+    /// A blob of a module; means nothing in another.
+    pub struct DataId, "d";
+}
 
 /// Something with an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

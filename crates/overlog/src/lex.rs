@@ -18,6 +18,7 @@
 mod number;
 mod text;
 
+use tidemill_diag::text::{Block, Cursor, block_comment, is_blank, is_word};
 use tidemill_diag::{Diagnostic, FileId, Span};
 
 /// A token and where it stands.
@@ -131,10 +132,11 @@ impl TokenKind {
 /// The tokens of `text` from byte `start` on, comments among them; the last is
 /// [`TokenKind::End`]. `text` must be shorter than 4 GiB.
 pub fn lex(file: FileId, text: &str, start: usize) -> Vec<Token> {
-    let mut lexer = Lexer { file, text, at: start, line_start: true, error: None };
-    if start == 0 && text.starts_with('\u{feff}') {
-        lexer.at = '\u{feff}'.len_utf8();
-    }
+    let cursor = match start {
+        0 => Cursor::behind_mark(text),
+        start => Cursor::starting(text, start),
+    };
+    let mut lexer = Lexer { file, cursor, line_start: true, error: None };
     let mut tokens = Vec::new();
     loop {
         let token = lexer.token();
@@ -148,43 +150,24 @@ pub fn lex(file: FileId, text: &str, start: usize) -> Vec<Token> {
 
 struct Lexer<'a> {
     file: FileId,
-    text: &'a str,
-    /// The next byte; always on a character boundary.
-    at: usize,
+    cursor: Cursor<'a>,
     /// No token yet on this line.
     line_start: bool,
     /// What is wrong with the token being read.
     error: Option<Box<Diagnostic>>,
 }
 
-impl<'a> Lexer<'a> {
-    fn rest(&self) -> &'a str {
-        &self.text[self.at..]
-    }
-
-    /// The byte `ahead` of the next, 0 past the end.
+impl Lexer<'_> {
     fn peek(&self, ahead: usize) -> u8 {
-        self.text.as_bytes().get(self.at + ahead).copied().unwrap_or(0)
-    }
-
-    /// Consumes bytes while `test` holds; `test` must hold for ASCII only.
-    fn take_while(&mut self, test: impl Fn(u8) -> bool) -> &'a str {
-        let from = self.at;
-        while self.at < self.text.len() && test(self.peek(0)) {
-            self.at += 1;
-        }
-        &self.text[from..self.at]
-    }
-
-    /// Consumes one character of any length.
-    fn bump(&mut self) -> Option<char> {
-        let c = self.rest().chars().next()?;
-        self.at += c.len_utf8();
-        Some(c)
+        self.cursor.peek(ahead)
     }
 
     fn span(&self, start: usize, end: usize) -> Span {
         Span { file: self.file, start: start as u32, end: end as u32 }
+    }
+
+    fn since(&self, start: usize) -> Span {
+        self.cursor.span_since(self.file, start)
     }
 
     /// Keeps the first thing that is wrong with the token being read.
@@ -194,12 +177,12 @@ impl<'a> Lexer<'a> {
 
     fn token(&mut self) -> Token {
         self.skip_blanks();
-        let (start, first) = (self.at, self.line_start);
+        let (start, first) = (self.cursor.at(), self.line_start);
         let kind = self.kind(start);
         if kind != TokenKind::Comment {
             self.line_start = false;
         }
-        Token { kind, span: self.span(start, self.at), first, error: self.error.take() }
+        Token { kind, span: self.since(start), first, error: self.error.take() }
     }
 
     /// Skips blanks, line ends and the `\` that continues a line.
@@ -208,11 +191,11 @@ impl<'a> Lexer<'a> {
             match self.peek(0) {
                 b'\n' => {
                     self.line_start = true;
-                    self.at += 1;
+                    self.cursor.skip(1);
                 }
-                b' ' | b'\t' | b'\r' | b'\x0b' | b'\x0c' => self.at += 1,
-                b'\\' if self.peek(1) == b'\n' => self.at += 2,
-                b'\\' if self.peek(1) == b'\r' && self.peek(2) == b'\n' => self.at += 3,
+                byte if is_blank(byte) => self.cursor.skip(1),
+                b'\\' if self.peek(1) == b'\n' => self.cursor.skip(2),
+                b'\\' if self.peek(1) == b'\r' && self.peek(2) == b'\n' => self.cursor.skip(3),
                 _ => return,
             }
         }
@@ -221,7 +204,7 @@ impl<'a> Lexer<'a> {
     fn kind(&mut self, start: usize) -> TokenKind {
         let (c, next) = (self.peek(0), self.peek(1));
         match c {
-            _ if self.at == self.text.len() => TokenKind::End,
+            _ if self.cursor.is_at_end() => TokenKind::End,
             b'/' if next == b'*' => self.block_comment(start),
             b'/' if next == b'/' => self.line_comment(),
             b'%' if next == b'%' => self.line_comment(),
@@ -229,52 +212,49 @@ impl<'a> Lexer<'a> {
             b'b' if next == b'"' => self.bytes(start),
             b'"' => self.string(start),
             b'0'..=b'9' => self.number(start),
-            b'A'..=b'Z' | b'a'..=b'z' | b'_' => self.word(),
-            b':' if next == b':' && self.peek(2).is_ascii_lowercase() => self.word(),
+            b'A'..=b'Z' | b'a'..=b'z' | b'_' => self.word(start),
+            b':' if next == b':' && self.peek(2).is_ascii_lowercase() => self.word(start),
             _ => self.symbol(start),
         }
     }
 
     fn line_comment(&mut self) -> TokenKind {
-        let line = self.rest().split('\n').next().unwrap_or("");
-        self.at += line.trim_end_matches('\r').len();
+        let line = self.cursor.rest().split('\n').next().unwrap_or("");
+        self.cursor.skip(line.trim_end_matches('\r').len());
         TokenKind::Comment
     }
 
-    /// Ends at the first `*/`, as in C; a `/*` inside is likely the start of a comment that was
-    /// meant to be left out as a whole.
     fn block_comment(&mut self, start: usize) -> TokenKind {
-        let body = start + 2;
-        let length = self.text[body..].find("*/");
-        let inside = length.map_or(&self.text[body..], |length| &self.text[body..body + length]);
-        self.at = body + inside.len() + if length.is_some() { 2 } else { 0 };
-        if length.is_none() {
-            let open = self.span(start, body);
-            self.wrong(
-                Diagnostic::error("unterminated-comment", open, "comment has no end")
-                    .help("close it with `*/`"),
-            );
-        } else if let Some(inner) = inside.find("/*") {
-            let inner = self.span(body + inner, body + inner + 2);
-            let message = "`/*` inside a comment: comments do not nest";
-            self.wrong(
-                Diagnostic::warning("nested-comment", inner, message)
-                    .label(self.span(self.at - 2, self.at), "the comment ends here"),
-            );
+        match block_comment(&mut self.cursor) {
+            Block::Closed { nested: None } => {}
+            Block::Closed { nested: Some(inner) } => {
+                let message = "`/*` inside a comment: comments do not nest";
+                let end = self.cursor.at();
+                self.wrong(
+                    Diagnostic::warning("nested-comment", self.span(inner, inner + 2), message)
+                        .label(self.span(end - 2, end), "the comment ends here"),
+                );
+            }
+            Block::Open => {
+                let open = self.span(start, start + 2);
+                self.wrong(
+                    Diagnostic::error("unterminated-comment", open, "comment has no end")
+                        .help("close it with `*/`"),
+                );
+            }
         }
         TokenKind::Comment
     }
 
     /// A name with its qualifiers, a variable, a function or an aggregate.
-    fn word(&mut self) -> TokenKind {
-        let start = self.at;
-        self.take_while(is_word);
-        let upper = !matches!(self.text.as_bytes()[start], b'a'..=b'z' | b':');
-        while !upper && self.rest().starts_with("::") && self.peek(2).is_ascii_lowercase() {
-            self.at += 2;
-            self.take_while(is_word);
+    fn word(&mut self, start: usize) -> TokenKind {
+        let upper = !matches!(self.peek(0), b'a'..=b'z' | b':');
+        self.cursor.skip_while(is_word);
+        while !upper && self.cursor.starts_with("::") && self.peek(2).is_ascii_lowercase() {
+            self.cursor.skip(2);
+            self.cursor.skip_while(is_word);
         }
-        let text: Box<str> = self.text[start..self.at].into();
+        let text: Box<str> = self.cursor.since(start).into();
         match () {
             () if upper => TokenKind::Var(text),
             () if text.contains("::") || text.len() == 2 => TokenKind::Name(text),
@@ -286,26 +266,26 @@ impl<'a> Lexer<'a> {
 
     fn symbol(&mut self, start: usize) -> TokenKind {
         if let Some(sym) = self.symbol_here() {
-            self.at += sym.text().len();
+            self.cursor.skip(sym.text().len());
             return TokenKind::Sym(sym);
         }
         // One diagnostic for a run of strays, not one for each.
         while self.symbol_here().is_none()
-            && self.rest().starts_with(|c: char| {
+            && self.cursor.peek_char().is_some_and(|c| {
                 !c.is_ascii_alphanumeric() && !c.is_ascii_whitespace() && c != '"' && c != '_'
             })
         {
-            self.bump();
+            self.cursor.next_char();
         }
-        let found = &self.text[start..self.at];
+        let found = self.cursor.since(start);
         let message = format!("`{}` means nothing here", found.escape_debug());
-        self.wrong(Diagnostic::error("stray-character", self.span(start, self.at), message));
+        self.wrong(Diagnostic::error("stray-character", self.since(start), message));
         TokenKind::Comment
     }
 
     fn symbol_here(&self) -> Option<Sym> {
         // Most tokens of a long list of facts are symbols: one byte tells most of them apart.
-        let rest = self.rest().as_bytes();
+        let rest = self.cursor.rest().as_bytes();
         let first = *rest.first()?;
         let is_here = |sym: &Sym| {
             let text = sym.text().as_bytes();
@@ -313,10 +293,6 @@ impl<'a> Lexer<'a> {
         };
         Sym::ALL.iter().copied().find(is_here)
     }
-}
-
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 mod support;
 
 use tidemill_proc::Options;
-use tidemill_proc::layout::Worker;
+use tidemill_proc::Worker;
 
 use support::{ring, worker_for};
 

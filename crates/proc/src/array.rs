@@ -6,11 +6,12 @@
 
 use crate::fault::Reason;
 use crate::handle::Words;
-use crate::layout::{OK, Worker};
+use crate::layout::OK;
+use crate::machine::Context;
+use crate::machine::Worker;
 use crate::pieces;
 use crate::program::{Kind, Shape};
 use crate::words;
-use crate::worker::Context;
 
 /// An array taken apart.
 pub(crate) struct View {

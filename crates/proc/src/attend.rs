@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use crate::component;
 use crate::fault::Ended;
-use crate::layout::Worker;
+use crate::machine::Worker;
 use crate::process::{Role, State};
 use crate::{clock, crew, fault, monitor, pieces, system, tear};
 

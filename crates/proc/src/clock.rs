@@ -15,9 +15,10 @@ use crate::component::Life;
 use crate::crew;
 use crate::fault::Reason;
 use crate::handle::{ComponentRef, ProcessRef};
-use crate::layout::{OK, UNLOCKED, Worker};
+use crate::layout::{OK, UNLOCKED};
+use crate::machine::Context;
+use crate::machine::Worker;
 use crate::process::State;
-use crate::worker::Context;
 use crate::{monitor, system};
 
 /// The time of one component.

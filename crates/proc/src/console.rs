@@ -1,7 +1,7 @@
 //! What the program writes: a buffer before the embedder's sink.
 
+use crate::machine::Context;
 use crate::text;
-use crate::worker::Context;
 
 /// Where the output goes.
 pub trait Sink {

@@ -13,9 +13,10 @@
 //! over the destination, which must own nothing. Texts passed by address are read, texts given
 //! back in the result belong to the caller. Positions are places in `Program::positions`.
 
-use crate::layout::{Component, Frame, Process, Slot, Worker};
+use crate::layout::{Component, Frame, Process, Slot};
+use crate::machine::Context;
+use crate::machine::Worker;
 use crate::memory::Memory;
-use crate::worker::Context;
 
 /// How a parameter or result is passed.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

@@ -7,11 +7,12 @@
 
 use crate::component;
 use crate::handle::{ComponentRef, ProcessRef};
-use crate::layout::{Component, UNWINDING, Worker};
+use crate::layout::{Component, UNWINDING};
+use crate::machine::Context;
+use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 use crate::process::Role;
 use crate::program::Position;
-use crate::worker::Context;
 use crate::{channel, crew};
 
 macro_rules! reasons {

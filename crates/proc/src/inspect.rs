@@ -4,7 +4,7 @@ use crate::component::{ComponentId, Life, path};
 use crate::crew;
 use crate::fault::{self, process_name};
 use crate::handle::ComponentRef;
-use crate::layout::Worker;
+use crate::machine::Worker;
 use crate::process::{Role, State};
 
 /// A component as it is now.
@@ -55,8 +55,8 @@ impl Worker {
         })
     }
 
-    /// Has the component of a path, as [`Worker::components`] shows it, fail; false if there is none.
-    /// Then the world is to be [armed](crate::arm).
+    /// Has the component of a path, as [`Worker::components`] shows it, fail; false if there is
+    /// none. Then the world is to be [armed](crate::arm).
     pub fn kill(&mut self, wanted: &str) -> bool {
         crew::visit(self, |worker| {
             crew::between(worker, |worker| {

@@ -11,55 +11,12 @@
 use crate::entry::Operation;
 use crate::fault::Reason;
 use crate::handle::{FrameRef, Words};
-use crate::layout::{DEPTH_MAX, DONE, FRAME_HEADER, Frame, Process, SUSPENDED, UNWINDING, Worker};
-use crate::worker::Context;
+pub use crate::interpreter::{Activation, Interpreter, Status};
+use crate::layout::{DEPTH_MAX, DONE, FRAME_HEADER, Frame, Process, UNWINDING, WorkerHead};
+use crate::machine::Context;
+use crate::machine::Worker;
+use crate::program::FunctionCode;
 use crate::{component, process, text};
-
-/// What a run of code or an operation has come to.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Status {
-    /// Done.
-    Done,
-    /// It waits; the same again when the process is resumed.
-    Suspended,
-    /// A fault or the end of the process: return at once.
-    Unwinding,
-}
-
-impl Status {
-    /// The status that an operation gave.
-    pub fn of(status: u64) -> Status {
-        match status {
-            0 => Status::Done,
-            1 => Status::Suspended,
-            _ => Status::Unwinding,
-        }
-    }
-
-    fn number(self) -> u32 {
-        match self {
-            Status::Done => DONE,
-            Status::Suspended => SUSPENDED,
-            Status::Unwinding => UNWINDING,
-        }
-    }
-}
-
-/// Runs functions whose code is [`interpret`].
-///
-/// # Safety
-/// It does with activations what compiled code of the same functions may do, see
-/// [`Executable::new`](crate::program::Executable::new).
-pub unsafe trait Interpreter {
-    /// Runs the activation's frame from its resume point.
-    fn resume(&self, activation: &mut Activation<'_>) -> Status;
-
-    /// Evaluates a condition of the activation's frame, without blocking; none after a fault.
-    fn condition(&self, activation: &mut Activation<'_>, number: u32) -> Option<bool>;
-}
-
-/// A running frame.
-pub struct Activation<'a>(Context<'a>);
 
 impl Activation<'_> {
     /// Which function, in the program.
@@ -246,12 +203,19 @@ impl Activation<'_> {
     pub unsafe fn call_at_once(&mut self, callee: u64) -> Status {
         let frame = FrameRef(self.words(callee).0.cast());
         // SAFETY: the frame is live, as are process and worker, of which nothing is borrowed.
-        let status = unsafe { (frame.code())(frame.0, self.0.process.0, self.0.worker) };
+        let status = unsafe { (frame.code())(frame.0, self.0.process.0, self.0.worker.address()) };
         if status == DONE {
             self.0.frame.set_result(frame.result());
             process::free_frame(self.0.worker, frame);
         }
         Status::of(status.into())
+    }
+}
+
+impl FunctionCode {
+    /// The interpreter of the [`Executable`](crate::program::Executable) runs it.
+    pub fn interpreted() -> FunctionCode {
+        FunctionCode::builtin(interpret)
     }
 }
 
@@ -262,10 +226,10 @@ impl Activation<'_> {
 pub unsafe extern "C" fn interpret(
     frame: *mut Frame,
     process: *mut Process,
-    worker: *mut Worker,
+    worker: *mut WorkerHead,
 ) -> u32 {
-    // SAFETY: promised by the caller.
-    let cx = unsafe { Context::new(frame, process, worker) };
+    // SAFETY: promised by the caller; a worker begins with its head.
+    let cx = unsafe { Context::new(frame, process, worker.cast()) };
     let Some(interpreter) = cx.worker.machine.interpreter.clone() else { return UNWINDING };
     interpreter.resume(&mut Activation(cx)).number()
 }

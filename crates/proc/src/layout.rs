@@ -37,15 +37,14 @@
 //! who takes it.
 
 use std::mem::offset_of;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 
 use crate::memory::Memory;
-use crate::program::{ComponentType, Program};
-use crate::worker::Machine;
+pub use crate::memory::{CLASS_MAX, CLASSES, GRAIN};
+use crate::program::ComponentType;
 
 /// Code of a function: runs the frame from its resume point.
-pub type Code = unsafe extern "C" fn(*mut Frame, *mut Process, *mut Worker) -> u32;
+pub type Code = unsafe extern "C" fn(*mut Frame, *mut Process, *mut WorkerHead) -> u32;
 
 /// Result of code: the frame is done, its result in [`Frame::result`].
 pub const DONE: u32 = 0;
@@ -65,7 +64,7 @@ pub struct Frame {
     pub code: Code,
     /// Where to go on; 0 at the start. Only the code reads it.
     pub resume: u32,
-    /// Which function, in [`Program::functions`].
+    /// Which function, in [`Program::functions`](crate::program::Program).
     pub function: u32,
     /// The result when done; before that the last value given by an operation or a call.
     pub result: u64,
@@ -152,7 +151,7 @@ pub struct Channel {
     pub client_process: *mut Process,
     /// The client's component.
     pub client_component: *mut Component,
-    /// Which interface, in [`Program::interfaces`].
+    /// Which interface, in [`Program::interfaces`](crate::program::Program).
     pub interface: u32,
     /// The entry that is read next, 0 to 3.
     pub head: u8,
@@ -302,16 +301,10 @@ pub struct Component {
     pub deleter: *mut Process,
 }
 
-/// Blocks up to this size come from free lists.
-pub const CLASS_MAX: usize = 2048;
-/// Sizes are rounded up to this.
-pub const GRAIN: usize = 16;
-/// Free lists; class `c` has blocks of `c * GRAIN` bytes.
-pub const CLASSES: usize = CLASS_MAX / GRAIN + 1;
-
-/// What runs the processes of one loop. Generated code uses the fields here; the rest is behind.
+/// What generated code uses of a worker, which runs the processes of one loop: a
+/// [`Worker`](crate::Worker) begins with it.
 #[repr(C)]
-pub struct Worker {
+pub struct WorkerHead {
     /// Not 0 when the slice is over; checkpoints test it.
     pub flag: AtomicU8,
     /// Direct calls on the native stack; at [`DEPTH_MAX`] a call goes through the scheduler.
@@ -330,10 +323,6 @@ pub struct Worker {
     pub(crate) ready_tail: u64,
     /// The allocator.
     pub(crate) memory: Memory,
-    /// The program, shared by the workers of all loops.
-    pub(crate) program: Arc<Program>,
-    /// Everything else, for the run-time only.
-    pub(crate) machine: Machine,
 }
 
 /// Nested direct calls.
@@ -373,17 +362,17 @@ offsets! {
     COMPONENT_LOCK = Component.lock;
     COMPONENT_LOCK_QUEUE = Component.lock_queue;
     COMPONENT_AWAIT_QUEUE = Component.await_queue;
-    WORKER_FLAG = Worker.flag;
-    WORKER_DEPTH = Worker.depth;
-    WORKER_BUDGET = Worker.budget;
-    WORKER_CURRENT = Worker.current;
-    WORKER_READY = Worker.ready;
-    WORKER_READY_MASK = Worker.ready_mask;
-    WORKER_READY_HEAD = Worker.ready_head;
-    WORKER_READY_TAIL = Worker.ready_tail;
-    WORKER_USED = Worker.memory.used;
-    WORKER_PEAK = Worker.memory.peak;
-    WORKER_FREE = Worker.memory.free;
+    WORKER_FLAG = WorkerHead.flag;
+    WORKER_DEPTH = WorkerHead.depth;
+    WORKER_BUDGET = WorkerHead.budget;
+    WORKER_CURRENT = WorkerHead.current;
+    WORKER_READY = WorkerHead.ready;
+    WORKER_READY_MASK = WorkerHead.ready_mask;
+    WORKER_READY_HEAD = WorkerHead.ready_head;
+    WORKER_READY_TAIL = WorkerHead.ready_tail;
+    WORKER_USED = WorkerHead.memory.used;
+    WORKER_PEAK = WorkerHead.memory.peak;
+    WORKER_FREE = WorkerHead.memory.free;
 }
 
 /// Where a text that is not empty has its length, of 32 bits; the empty one is a word of 0.

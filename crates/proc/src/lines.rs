@@ -8,7 +8,8 @@ use tidemill_stdx::hash::{combine, hash_u64};
 
 use crate::channel;
 use crate::handle::{ChannelRef, ComponentRef, LineRef, ProcessRef, SlotRef};
-use crate::layout::{CLIENT_FAILED, CLIENT_FINISHED, Line, PORT_LINE, Worker, port};
+use crate::layout::{CLIENT_FAILED, CLIENT_FINISHED, Line, PORT_LINE, port};
+use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 use crate::program::Port;
 

@@ -13,7 +13,12 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::layout::{CLASS_MAX, CLASSES, GRAIN};
+/// Blocks up to this size come from free lists.
+pub const CLASS_MAX: usize = 2048;
+/// Sizes are rounded up to this.
+pub const GRAIN: usize = 16;
+/// Free lists; class `c` has blocks of `c * GRAIN` bytes.
+pub const CLASSES: usize = CLASS_MAX / GRAIN + 1;
 
 /// Memory of one worker. Generated code may take and put back blocks of the free lists.
 #[repr(C)]

@@ -2,7 +2,7 @@
 
 use crate::fault::Reason;
 use crate::layout::OK;
-use crate::worker::Context;
+use crate::machine::Context;
 
 pub(crate) fn random(cx: &mut Context, low: i64, high: i64, position: u32) -> u32 {
     if low > high {

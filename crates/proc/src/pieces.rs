@@ -12,7 +12,7 @@
 use crate::collection::{self, Cursor};
 use crate::component::{self, ComponentId};
 use crate::handle::{ComponentRef, ProcessRef, Words};
-use crate::layout::Worker;
+use crate::machine::Worker;
 use crate::program::Kind;
 use crate::{array, lines, words};
 use std::sync::atomic::Ordering;

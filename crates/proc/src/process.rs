@@ -17,11 +17,11 @@ use crate::handle::{ChannelRef, ComponentRef, FrameRef, ProcessRef, SlotRef};
 use crate::layout::{
     CHANNEL_ENTRIES, CLIENT_FINISHED, CLIENT_WAITS, CLIENT_WATCHES, DONE, ENTRIES, EXCLUSIVE,
     FAILED, FROM_CLIENT, Frame, GRANTED, PROCESS_CHANNEL, SERVER_ENDED, SERVER_WAITS, SUSPENDED,
-    Worker,
 };
+use crate::machine::Context;
+use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 use crate::words;
-use crate::worker::Context;
 use crate::{lines, monitor};
 
 /// What a process waits for.
@@ -254,7 +254,7 @@ impl Worker {
         loop {
             // SAFETY: the code is what the program gave for this frame's function, and the
             // handles are live; nothing of the worker is borrowed.
-            let status = unsafe { (frame.code())(frame.0, process.0, self) };
+            let status = unsafe { (frame.code())(frame.0, process.0, self.address()) };
             if status == SUSPENDED {
                 return;
             }
@@ -598,7 +598,8 @@ pub(crate) fn frame_new(cx: &mut Context, function: u32, position: u32) -> *mut 
         cx.fault(Reason::Stack, cx.worker.machine.stack_max as i64, position);
         return std::ptr::null_mut();
     }
-    match cx.worker.memory.take(frame_size(cx.worker, function)) {
+    let size = frame_size(cx.worker, function);
+    match cx.worker.memory.take(size) {
         Ok(block) => {
             let known = &cx.worker.program().functions[function as usize];
             let frame = FrameRef(block.cast());

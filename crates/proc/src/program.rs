@@ -5,15 +5,13 @@
 //! place in [`Program::positions`], 0 for none.
 
 use std::fmt;
-use std::ops::Deref;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use tidemill_jit::FuncId;
 use tidemill_jit::build::{CallConv, signature, types};
 
-use crate::interpret::{Interpreter, interpret};
-use crate::layout::{Code, Frame, Process, UNWINDING, Worker};
+pub use crate::executable::Executable;
+use crate::layout::{Code, Frame, Process, UNWINDING, WorkerHead};
 
 /// A whole program.
 #[derive(Debug, Default)]
@@ -34,42 +32,6 @@ pub struct Program {
     pub files: Vec<String>,
     /// The component type that is the program.
     pub entry: u32,
-}
-
-/// A program that a worker may run.
-#[derive(Clone)]
-pub struct Executable {
-    pub(crate) program: Arc<Program>,
-    pub(crate) interpreter: Option<Rc<dyn Interpreter>>,
-}
-
-impl Executable {
-    /// Takes a program, with what runs its [interpreted](FunctionCode::interpreted) functions.
-    ///
-    /// # Safety
-    /// Descriptors and code agree:
-    /// * numbers are places in the program's lists, and names in them that others rely on, as those
-    ///   of equal interfaces, are of the same things;
-    /// * offsets are multiples of 8 behind the headers of [`crate::layout`], do not overlap and are
-    ///   within the sizes given; every word that owns something is listed with its kind and shape;
-    /// * code and interpreter use frames, components and messages as they are described here, and
-    ///   the operations of [`crate::entry`] as these prescribe.
-    pub unsafe fn new(program: Program, interpreter: Option<Rc<dyn Interpreter>>) -> Executable {
-        Executable { program: Arc::new(program), interpreter }
-    }
-
-    /// A program without components, for a worker that is never [started](Worker::start).
-    pub fn empty() -> Executable {
-        Executable { program: Arc::default(), interpreter: None }
-    }
-}
-
-impl Deref for Executable {
-    type Target = Program;
-
-    fn deref(&self) -> &Program {
-        &self.program
-    }
 }
 
 /// A place in the source.
@@ -284,14 +246,14 @@ pub struct FunctionCode {
 }
 
 impl FunctionCode {
-    /// The interpreter of the [`Executable`] runs it.
-    pub fn interpreted() -> FunctionCode {
-        FunctionCode { entry: interpret, _module: None }
-    }
-
     /// A function that has no frames of its own; one that is entered all the same unwinds.
     pub fn frameless() -> FunctionCode {
-        FunctionCode { entry: unwind, _module: None }
+        FunctionCode::builtin(unwind)
+    }
+
+    /// A function of this crate.
+    pub(crate) fn builtin(entry: Code) -> FunctionCode {
+        FunctionCode { entry, _module: None }
     }
 
     /// A function of a compiled module; none if its signature is not that of [`Code`].
@@ -329,6 +291,6 @@ impl fmt::Debug for FunctionCode {
 }
 
 /// The code of functions without frames.
-unsafe extern "C" fn unwind(_: *mut Frame, _: *mut Process, _: *mut Worker) -> u32 {
+unsafe extern "C" fn unwind(_: *mut Frame, _: *mut Process, _: *mut WorkerHead) -> u32 {
     UNWINDING
 }

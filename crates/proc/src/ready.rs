@@ -1,7 +1,8 @@
 //! The ready queue: a ring of processes that grows. Pushing touches no memory of the process.
 
 use crate::handle::ProcessRef;
-use crate::layout::{Process, Worker};
+use crate::layout::Process;
+use crate::machine::Worker;
 
 const ROOM_FIRST: usize = 256;
 
@@ -47,7 +48,8 @@ impl Worker {
             return None;
         }
         if let Some(random) = &mut self.machine.schedule {
-            let chosen = self.ready_head + random.below(self.ready_tail - self.ready_head);
+            let (head, tail) = (self.head.ready_head, self.head.ready_tail);
+            let chosen = head + random.below(tail - head);
             self.bring_forward(chosen);
         }
         let process = self.ready_at(self.ready_head);

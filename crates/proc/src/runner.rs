@@ -10,10 +10,10 @@ use tidemill_event::{Loop, Owner, Slice};
 
 use crate::attend::Paused;
 use crate::crew::Team;
-use crate::layout::Worker;
+use crate::machine::Counts;
+use crate::machine::Worker;
 use crate::system::Request;
 use crate::ticker::Ticker;
-use crate::worker::Counts;
 
 /// A world that holds a worker.
 pub trait Home: Sized + 'static {

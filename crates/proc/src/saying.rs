@@ -5,7 +5,7 @@ use crate::component;
 use crate::fault::Reason;
 use crate::handle::{ChannelRef, ComponentRef};
 use crate::layout::{FROM_CLIENT, START};
-use crate::worker::Context;
+use crate::machine::Context;
 
 /// An index that is not below a count.
 pub(crate) fn outside(index: i64, count: u64) -> String {

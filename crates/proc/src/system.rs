@@ -14,8 +14,9 @@ use crate::communication::{Communication, CommunicationMap, Value, Values};
 use crate::crew;
 use crate::handle::{ChannelRef, ComponentRef, ProcessRef, Words};
 use crate::layout::{
-    CLIENT_FINISHED, CLIENT_WAITS, FROM_CLIENT, FROM_SERVER, PORT_SYSTEM, START, Worker, port,
+    CLIENT_FINISHED, CLIENT_WAITS, FROM_CLIENT, FROM_SERVER, PORT_SYSTEM, START, port,
 };
+use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 use crate::process;
 use crate::program::{Direction, Kind};

@@ -16,7 +16,8 @@
 
 use crate::component::{self, ComponentId, Life};
 use crate::handle::{ComponentRef, ProcessRef};
-use crate::layout::{CLIENT_FAILED, Worker};
+use crate::layout::CLIENT_FAILED;
+use crate::machine::Worker;
 use crate::process;
 
 /// Components that are stopped at a stretch.

@@ -8,9 +8,10 @@
 
 use crate::fault::Reason;
 use crate::handle::Words;
-use crate::layout::{OK, TEXT_BYTES, Worker};
+use crate::layout::{OK, TEXT_BYTES};
+use crate::machine::Context;
+use crate::machine::Worker;
 use crate::memory::OutOfMemory;
-use crate::worker::Context;
 
 const HEADER: usize = TEXT_BYTES as usize;
 /// Longer ones are taken for a mistake.

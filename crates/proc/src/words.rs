@@ -5,7 +5,7 @@
 //! components alone: for owners that end themselves and tell their sub-components anyway.
 
 use crate::handle::{ComponentRef, ProcessRef, Words};
-use crate::layout::Worker;
+use crate::machine::Worker;
 use crate::program::Kind;
 use crate::{array, collection, component, crew, text};
 

@@ -1,10 +1,11 @@
 //! Connections: sets, redirections inward and outward, what is connected late, INPUT.
 
 use crate::support::*;
+use tidemill_proc::Worker;
 use tidemill_proc::entry::operations as op;
 use tidemill_proc::fault::{Ended, Reason};
 use tidemill_proc::layout::{
-    ANY, FINISH, Frame, PORT_IMPLEMENTATION, PORT_OFFERED, PORT_REQUIRED, Process, Worker,
+    ANY, FINISH, Frame, PORT_IMPLEMENTATION, PORT_OFFERED, PORT_REQUIRED, Process,
     port as port_number,
 };
 use tidemill_proc::program::{ComponentType, Direction, Key, Kind, Port, Program, Shape};

@@ -2,9 +2,10 @@
 //! carry components.
 
 use crate::support::*;
+use tidemill_proc::Worker;
 use tidemill_proc::entry::operations as op;
 use tidemill_proc::fault::{Ended, Reason};
-use tidemill_proc::layout::{Frame, Process, Worker};
+use tidemill_proc::layout::{Frame, Process};
 use tidemill_proc::program::{ComponentType, Direction, Key, Kind, Program, Shape};
 
 const CHILD: u32 = slot_at(0);
@@ -29,7 +30,7 @@ const DEPTH: u64 = 300_000;
 code!(grow(f, p, w) {
     if (*f).resume == 0 {
         *variable(p, LEFT) = DEPTH;
-        if nest(f, p, w) == 2 {
+        if nest(f, p, w.cast()) == 2 {
             return 2;
         }
         (*f).resume = 1;
@@ -42,7 +43,7 @@ code!(grow(f, p, w) {
 });
 
 code!(grow_and_fail(f, p, w) {
-    match grow(f, p, w) {
+    match grow(f, p, w.cast()) {
         0 => op::fault(f, p, w, Reason::Assertion as u32, 7, 0),
         status => status,
     }

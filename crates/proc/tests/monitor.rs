@@ -4,10 +4,11 @@
 //! readers with writers.
 
 use crate::support::*;
+use tidemill_proc::Worker;
 use tidemill_proc::entry::operations as op;
 use tidemill_proc::fault::Ended;
 use tidemill_proc::layout::{
-    Frame, NEXT_FREE, PORT_OFFERED, PORT_REQUIRED, Process, Worker, port as port_number,
+    Frame, NEXT_FREE, PORT_OFFERED, PORT_REQUIRED, Process, port as port_number,
 };
 use tidemill_proc::program::{ComponentType, Direction, Key, Kind, Program, Shape};
 
@@ -162,7 +163,7 @@ code!(main(f, p, w) {
         }
         *key = 0;
     }
-    join(f, p, w)
+    join(f, p, w.cast())
 });
 
 code!(again(f, p, w) {
@@ -176,12 +177,12 @@ code!(main_again(f, p, w) {
         (*f).resume = 0;
         // Past the making: go on with the clients.
         *local(f, 0) = *local(f, 1);
-        return join(f, p, w);
+        return join(f, p, w.cast());
     }
     if (*f).resume == 1 {
-        return join(f, p, w);
+        return join(f, p, w.cast());
     }
-    main(f, p, w)
+    main(f, p, w.cast())
 });
 
 code!(join(f, p, w) {
@@ -191,7 +192,7 @@ code!(join(f, p, w) {
             let client = op::collection_find(f, p, w, *variable(p, CLIENTS), key);
             if (*component(client)).process_count > 0 {
                 *local(f, 1) = *key;
-                return again(f, p, w);
+                return again(f, p, w.cast());
             }
             *variable(p, TOTAL) +=
                 *component(client).cast::<u64>().wrapping_byte_add(SUM as usize);

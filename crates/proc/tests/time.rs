@@ -2,15 +2,17 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::support::*;
 use tidemill_event::{Loop, Os, Outcome, Sim, Slice};
+use tidemill_proc::Worker;
 use tidemill_proc::entry::Operation;
 use tidemill_proc::entry::operations as op;
 use tidemill_proc::fault::Ended;
 use tidemill_proc::interpret::{Activation, Interpreter, Status, interpret};
-use tidemill_proc::layout::{FRAME_HEADER, Frame, Process, Worker};
+use tidemill_proc::layout::{FRAME_HEADER, Frame, Process, WorkerHead};
 use tidemill_proc::program::{ComponentType, Direction, Executable, Key, Kind, Program, Shape};
 use tidemill_proc::{Home, Request, Runner, State, arm};
 
@@ -53,7 +55,7 @@ code!(make_sleepers(f, p, w) {
 
 code!(make_own_clocks(f, p, w) {
     *local(f, 1) = 1;
-    make_sleepers(f, p, w)
+    make_sleepers(f, p, w.cast())
 });
 
 fn sleeping(code: tidemill_proc::layout::Code) -> Program {
@@ -188,7 +190,7 @@ fn a_system_component_answers_later() {
 // ACTIVITY WHILE ~stop DO END, where another process of the entry sets stop
 code!(spin(f, p, w) {
     while *variable(p, slot_at(0)) == 0 {
-        if (*w).flag.load(std::sync::atomic::Ordering::Relaxed) != 0 {
+        if (*w.cast::<WorkerHead>()).flag.load(Ordering::Relaxed) != 0 {
             return op::pause(f, p, w);
         }
     }
@@ -453,30 +455,30 @@ code!(make_many(f, p, w) {
 
 // The same, then DELETE(c); DELETE(names)
 code!(make_and_delete(f, p, w) {
-    wait!(f, 0, make_many(f, p, w));
+    wait!(f, 0, make_many(f, p, w.cast()));
     wait!(f, 0, op::delete(f, p, w, variable(p, CHILDREN), Kind::Collection as u32));
     op::delete(f, p, w, variable(p, NAMES), Kind::Collection as u32)
 });
 
 code!(delete_many(f, p, w) {
     *local(f, 1) = MANY;
-    make_and_delete(f, p, w)
+    make_and_delete(f, p, w.cast())
 });
 
 code!(delete_few(f, p, w) {
     *local(f, 1) = FEW;
-    make_and_delete(f, p, w)
+    make_and_delete(f, p, w.cast())
 });
 
 // They go with the component.
 code!(leave_many(f, p, w) {
     *local(f, 1) = MANY;
-    make_many(f, p, w)
+    make_many(f, p, w.cast())
 });
 
 code!(leave_few(f, p, w) {
     *local(f, 1) = FEW;
-    make_many(f, p, w)
+    make_many(f, p, w.cast())
 });
 
 // NEW(owner); DELETE(owner)

@@ -156,7 +156,9 @@ BEGIN
   NEW(w); CONNECT(SystemTime(w), SystemTime);
   AWAIT(FAILED(w)); WRITE(\"lost\"); WRITELINE
 END Main;";
-    let graph = "src :: Generator { frames: [\"hex 01\"], packets: 1000, rate: 10 }\nend :: Sink\nsrc -> end";
+    let graph = "src :: Generator { frames: [\"hex 01\"], packets: 1000, rate: 10 }
+        end :: Sink
+        src -> end";
     let script =
         "at 1 kill 0 component Main/w\nat 1 kill * app src\nat 2 kill 1 app nobody\nat 3 end";
     let options = SimOptions { nodes: 2, ..SimOptions::default() };

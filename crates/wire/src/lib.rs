@@ -92,6 +92,7 @@ mod copy;
 pub mod decode;
 pub mod delimited;
 pub mod encode;
+mod escape;
 mod inside;
 pub mod json;
 mod merge;

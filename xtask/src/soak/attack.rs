@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{Options, succeed};
+use super::command::{Options, succeed};
 
 /// A node with a key and one without, each for the given time under 100,000 datagrams a second.
 pub fn flood(root: &Path, options: &Options<'_>) -> Result<(), String> {

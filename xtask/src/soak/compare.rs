@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::{Options, succeed};
+use super::command::{Options, succeed};
 
 pub fn run(root: &Path, options: &Options<'_>) -> Result<(), String> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_err(|error| error.to_string())?;

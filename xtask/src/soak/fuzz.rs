@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Options, succeed, unstable_cargo};
+use super::command::{Options, succeed, unstable_cargo};
 
 /// Folders of seeds beside `tests/corpora/TARGET`.
 const SEEDS: [(&str, &[&str]); 6] = [

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{Options, succeed};
+use super::command::{Options, succeed};
 
 /// Packages with what is passed to their tests: Miri is some hundred times slower than code, so
 /// tests of sheer size are left to the other parts.

@@ -14,6 +14,7 @@
 //! run is not a check that passed.
 
 mod attack;
+mod command;
 mod compare;
 mod fuzz;
 mod miri;
@@ -21,19 +22,10 @@ mod packages;
 mod sanitizer;
 
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::Instant;
 
-/// What is checked, and for how long.
-#[derive(Clone, Debug)]
-pub struct Options<'a> {
-    /// Names of parts; none means all.
-    pub parts: Vec<&'a str>,
-    /// Fuzz targets; none means all.
-    pub targets: Vec<&'a str>,
-    /// How long the comparison, the attacks and each fuzz target run.
-    pub seconds: u64,
-}
+pub use command::Options;
 
 type Part = fn(&Path, &Options<'_>) -> Result<(), String>;
 
@@ -71,24 +63,4 @@ pub fn run(root: &Path, options: &Options<'_>) -> ExitCode {
         }
     }
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
-}
-
-/// Runs a command to its end.
-///
-/// # Errors
-/// It does not start, or ends with another status than 0; `hint` says what might help.
-fn succeed(command: &mut Command, hint: &str) -> Result<(), String> {
-    let line = format!("{command:?}");
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{status} of {line}; {hint}")),
-        Err(error) => Err(format!("{error} at {line}; {hint}")),
-    }
-}
-
-/// A cargo that also takes the unstable flags that sanitizers need.
-fn unstable_cargo(root: &Path) -> Command {
-    let mut command = Command::new("cargo");
-    command.current_dir(root).env("RUSTC_BOOTSTRAP", "1");
-    command
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{Options, succeed};
+use super::command::{Options, succeed};
 
 const VALGRIND: &str = "valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite \
                         --error-exitcode=99";

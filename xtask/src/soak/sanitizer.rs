@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Options, succeed, unstable_cargo};
+use super::command::{Options, succeed, unstable_cargo};
 
 /// Their tests link programs in C, which have no sanitizer: valgrind runs those.
 const LEFT_OUT: [&str; 1] = ["tidemill-wire-c"];

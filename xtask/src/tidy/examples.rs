@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Findings;
+use super::findings::Findings;
 use crate::tree::Tree;
 
 pub(super) fn check(tree: &Tree, findings: &mut Findings) {

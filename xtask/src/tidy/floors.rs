@@ -1,7 +1,7 @@
 //! Dependencies: arrows go down the floors of the house only, versions stand in one place, and
 //! each has its reason.
 
-use super::Findings;
+use super::findings::Findings;
 use super::manifest::{Entry, entries};
 use crate::tree::Tree;
 

@@ -1,7 +1,7 @@
 //! The form of sources: sizes, widths, blanks at ends of lines, words that mark unfinished work,
 //! and a manual at the top of each crate.
 
-use super::Findings;
+use super::findings::Findings;
 use crate::tree::Tree;
 
 /// Lines of a Rust file.

@@ -1,6 +1,8 @@
 //! The checks. Each takes a tree and adds what it finds; all run, so one run shows everything.
 
+mod circles;
 mod examples;
+mod findings;
 mod floors;
 mod form;
 mod manifest;
@@ -8,37 +10,12 @@ mod promises;
 mod rust;
 mod unsafety;
 
-use std::fmt;
-
 use crate::tree::Tree;
+use findings::{Finding, Findings};
+pub use rust::code_only;
 
-/// One thing that is not as it should be.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Finding {
-    file: String,
-    /// From 1.
-    line: usize,
-    message: String,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file, self.line, self.message)
-    }
-}
-
-/// What has been found so far.
-#[derive(Default)]
-struct Findings(Vec<Finding>);
-
-impl Findings {
-    fn add(&mut self, file: &str, line: usize, message: impl Into<String>) {
-        self.0.push(Finding { file: file.to_owned(), line, message: message.into() });
-    }
-}
-
-const CHECKS: [fn(&Tree, &mut Findings); 5] =
-    [floors::check, unsafety::check, form::check, promises::check, examples::check];
+const CHECKS: [fn(&Tree, &mut Findings); 6] =
+    [floors::check, circles::check, unsafety::check, form::check, promises::check, examples::check];
 
 /// Everything that is not as it should be, by file and line.
 pub fn check(tree: &Tree) -> Vec<Finding> {

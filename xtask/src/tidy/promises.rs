@@ -1,6 +1,6 @@
 //! What the front page promises: licences that are there, and tests that CI runs in the same words.
 
-use super::Findings;
+use super::findings::Findings;
 use crate::tree::Tree;
 
 const LICENCES: [(&str, &str); 2] = [

@@ -1,7 +1,7 @@
 //! Rust sources without comments and texts, so that a check sees code only.
 
 /// The source with comments, strings and characters blanked out; lines stay where they are.
-pub(super) fn code_only(source: &str) -> String {
+pub fn code_only(source: &str) -> String {
     let mut scan = Scan { rest: source, code: String::with_capacity(source.len()) };
     while let Some(c) = scan.rest.chars().next() {
         if scan.rest.starts_with("//") {

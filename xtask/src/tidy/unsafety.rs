@@ -1,7 +1,7 @@
 //! `unsafe` lives in a few crates, and in two files of another one; the roots of all others
 //! forbid it.
 
-use super::Findings;
+use super::findings::Findings;
 use super::rust::code_only;
 use crate::tree::Tree;
 

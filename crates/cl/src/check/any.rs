@@ -1,17 +1,11 @@
 //! ANY: which interfaces a component is known to have.
 
 use crate::ast;
-use crate::check::Checker;
+use crate::check::checker::Checker;
+use crate::check::info::Known;
 use crate::check::types::{Any, Limits, Type};
 use crate::ir::InterfaceId;
 use crate::tree::{ExpressionKind, Place, PlaceKind};
-
-/// A condition around has found that the component in the place has these interfaces.
-pub(super) struct Known {
-    place: Place,
-    offered: bool,
-    interfaces: Vec<Limits>,
-}
 
 impl<'a> Checker<'a> {
     /// What components of the type offer for certain.

@@ -3,10 +3,10 @@
 use tidemill_diag::Span;
 
 use crate::ast::Expr;
-use crate::check::Checker;
+use crate::check::checker::Checker;
 use crate::check::designators::numbered;
-use crate::check::expressions::as_real;
-use crate::check::types::{Shape, Type, Typed};
+use crate::check::names::{Found, Name};
+use crate::check::types::{Shape, Type, Typed, as_real};
 use crate::ir::{Constant, Conversion, Unary};
 use crate::tree::{ExpressionKind, Statement};
 
@@ -282,7 +282,6 @@ impl<'a> Checker<'a> {
     }
 
     fn is_whole_array(&self, designator: &crate::ast::Designator) -> bool {
-        use crate::check::names::{Found, Name};
         let Some(name) = designator.as_name() else { return false };
         let shape = match self.find(name) {
             Found::Name(Name::Variable(component, id)) => {

@@ -12,8 +12,8 @@
 use tidemill_diag::Span;
 
 use crate::ast::{self, Designator, DesignatorKind};
-use crate::check::Checker;
 use crate::check::any::limits_of;
+use crate::check::checker::Checker;
 use crate::check::types::{Limits, Type, Typed};
 use crate::ir::InterfaceId;
 use crate::tree::{ExpressionKind, Place, Port, Statement};

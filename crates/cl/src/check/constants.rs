@@ -2,35 +2,13 @@
 
 use tidemill_diag::Diagnostic;
 
-use crate::ast::{self, BinaryOperator};
+use crate::ast::BinaryOperator;
+use crate::check::checker::Checker;
+use crate::check::info::ConstantState;
 use crate::check::names::ConstantId;
 use crate::check::types::Typed;
-use crate::check::{Checker, Here};
 use crate::ir::{Constant, Conversion, Unary};
 use crate::tree::ExpressionKind;
-
-/// A constant with what is known of its value.
-pub(super) struct ConstantInfo<'a> {
-    ast: &'a ast::Constant,
-    here: Here,
-    state: State,
-}
-
-enum State {
-    /// Not asked for yet.
-    New,
-    /// Being folded: who asks for it now asks in a circle.
-    Busy,
-    /// The value; `None` if it is in error.
-    Done(Option<Typed>),
-}
-
-impl<'a> ConstantInfo<'a> {
-    /// A constant declared there.
-    pub(super) fn new(ast: &'a ast::Constant, here: Here) -> ConstantInfo<'a> {
-        ConstantInfo { ast, here, state: State::New }
-    }
-}
 
 /// Why an operation on constants has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,15 +37,15 @@ impl<'a> Checker<'a> {
     pub(super) fn constant(&mut self, id: ConstantId) -> Option<Typed> {
         let ast = self.constants[id].ast;
         match &self.constants[id].state {
-            State::Done(value) => return value.clone(),
-            State::Busy => {
+            ConstantState::Done(value) => return value.clone(),
+            ConstantState::Busy => {
                 let message = format!("the value of `{}` needs itself", ast.name.text);
                 let error = Diagnostic::error("constant", ast.name.span, message);
-                self.constants[id].state = State::Done(None);
+                self.constants[id].state = ConstantState::Done(None);
                 self.report(error.help("constants that need each other have no value"));
                 return None;
             }
-            State::New => self.constants[id].state = State::Busy,
+            ConstantState::New => self.constants[id].state = ConstantState::Busy,
         }
         let outer = std::mem::replace(&mut self.here, self.constants[id].here);
         let mut value = self.expression(&ast.value);
@@ -78,10 +56,10 @@ impl<'a> Checker<'a> {
             value = self.fail("constant", ast.value.span, message, "make it a VARIABLE");
         }
         self.here = outer;
-        if matches!(self.constants[id].state, State::Done(None)) {
+        if matches!(self.constants[id].state, ConstantState::Done(None)) {
             value = None;
         }
-        self.constants[id].state = State::Done(value.clone());
+        self.constants[id].state = ConstantState::Done(value.clone());
         value
     }
 }

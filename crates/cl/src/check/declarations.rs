@@ -5,80 +5,12 @@ use tidemill_diag::{Diagnostic, Span};
 use tidemill_stdx::id::{Id, IdVec};
 
 use crate::ast::{self, Declaration, Definition, Passing};
-use crate::check::constants::ConstantInfo;
-use crate::check::names::{Name, RoutineId, ScopeId};
-use crate::check::types::{Shape, Type};
-use crate::check::{Checker, Here};
-use crate::ir::{ComponentId, InterfaceId, VariableId};
-use crate::tree::{self, ByReference, LocalId, ProcedureId, Routine};
-
-/// A component with what the tree does not tell.
-pub(super) struct ComponentInfo<'a> {
-    /// Its declaration.
-    pub(super) ast: &'a ast::Component,
-    /// Where it is declared.
-    pub(super) outer: ScopeId,
-    /// Its own names.
-    pub(super) scope: ScopeId,
-    /// Its variables.
-    pub(super) variables: IdVec<VariableId, Declared<'a>>,
-    /// What it implements.
-    pub(super) implementations: Vec<(InterfaceId, RoutineId, Span)>,
-    /// Own offered interfaces that a CONNECT gives to a sub-component or an own required one.
-    pub(super) delegated: Vec<InterfaceId>,
-    /// Interfaces whose own implementation a CONNECT names.
-    pub(super) served: Vec<InterfaceId>,
-}
-
-/// A variable or parameter.
-pub(super) struct Declared<'a> {
-    /// Its name.
-    pub(super) name: &'a ast::Ident,
-    /// The indices of a collection or array.
-    pub(super) indices: &'a [ast::Parameters],
-    /// Its type or that of its elements.
-    pub(super) ty: &'a ast::Type,
-    /// `{ARRAY}`, `{SYNCHRONOUS}`.
-    pub(super) attributes: Option<&'a ast::Attributes>,
-    /// A variable has none.
-    pub(super) parameter: Option<ByReference>,
-    /// What it holds.
-    pub(super) shape: Shape,
-}
-
-/// A procedure with what the tree does not tell.
-pub(super) struct ProcedureInfo<'a> {
-    /// Its declaration.
-    pub(super) ast: &'a ast::Procedure,
-    /// Its code.
-    pub(super) routine: RoutineId,
-}
-
-/// Something with code.
-pub(super) struct RoutineInfo<'a> {
-    /// What it is; an implementation gets to know when its interface is resolved.
-    pub(super) id: Routine,
-    /// Whose variables it reaches.
-    pub(super) component: ComponentId,
-    /// Its names.
-    pub(super) scope: ScopeId,
-    /// What it is nested in.
-    pub(super) outer: Option<RoutineId>,
-    /// Of an implementation: the name of its interface.
-    pub(super) implements: Option<&'a ast::Ident>,
-    /// Of an implementation: its interface.
-    pub(super) interface: Option<InterfaceId>,
-    /// The type of what it returns.
-    pub(super) result: Option<Type>,
-    /// Parameters first.
-    pub(super) locals: IdVec<LocalId, Declared<'a>>,
-    /// What it does.
-    pub(super) code: Option<&'a ast::Sequence>,
-    /// Where it is declared.
-    pub(super) span: Span,
-    /// It has errors: rules over whole routines leave it out.
-    pub(super) broken: bool,
-}
+use crate::check::checker::Checker;
+use crate::check::info::{ComponentInfo, ConstantInfo, Declared, ProcedureInfo, RoutineInfo};
+use crate::check::names::{Here, Name, RoutineId, ScopeId};
+use crate::check::types::Shape;
+use crate::ir::{ComponentId, InterfaceId};
+use crate::tree::{self, ByReference, ProcedureId, Routine};
 
 impl<'a> Checker<'a> {
     /// Collects the names of all files.

@@ -3,7 +3,7 @@
 use tidemill_diag::Span;
 
 use crate::ast::{self, Designator, DesignatorKind};
-use crate::check::Checker;
+use crate::check::checker::Checker;
 use crate::check::names::{Found, Name};
 use crate::check::types::{Placed, Shape, Type};
 use crate::ir::{self, Storage};

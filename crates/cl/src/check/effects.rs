@@ -6,7 +6,7 @@ use tidemill_diag::{Diagnostic, Span};
 use tidemill_stdx::id::IdVec;
 use tidemill_stdx::scc::{Graph, components};
 
-use crate::check::Checker;
+use crate::check::checker::Checker;
 use crate::check::names::RoutineId;
 use crate::check::walk::{Act, Speech, Walk, root};
 use crate::ir::{Storage, Type};

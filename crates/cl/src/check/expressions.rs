@@ -3,12 +3,12 @@
 use tidemill_diag::Span;
 
 use crate::ast::{self, BinaryOperator, Expr, ExprKind, Literal, UnaryOperator};
-use crate::check::Checker;
 use crate::check::builtins::Builtin;
+use crate::check::checker::Checker;
 use crate::check::constants::{self, Failure};
 use crate::check::designators::numbered;
 use crate::check::names::{Found, Name};
-use crate::check::types::{Limits, Shape, Type, Typed, to_real};
+use crate::check::types::{Limits, Shape, Type, Typed, as_real, to_real};
 use crate::ir::{self, Binary, Constant, Conversion, Unary};
 use crate::tree::{ByReference, Call, Expression, ExpressionKind, Place, PlaceKind, ProcedureId};
 
@@ -541,14 +541,6 @@ fn compared(text: Typed, character: Typed) -> (Typed, Typed) {
         _ => ExpressionKind::TextOf(Box::new(character.expr)),
     };
     (text, Typed::new(kind, Type::Text, span))
-}
-
-/// A number as REAL.
-pub(super) fn as_real(value: Typed) -> Typed {
-    match value.ty {
-        Type::Integer => to_real(value),
-        _ => value,
-    }
 }
 
 /// What of a text is compared.

@@ -3,7 +3,7 @@
 use tidemill_diag::{Diagnostic, Span, has_errors};
 use tidemill_stdx::hash::Set;
 
-use crate::check::Checker;
+use crate::check::checker::Checker;
 use crate::check::names::RoutineId;
 use crate::check::walk::{Act, Walk, root};
 use crate::ir::{ComponentId, Constant, VariableId};

@@ -5,23 +5,13 @@ use tidemill_stdx::hash::Map;
 use tidemill_stdx::id::{Id, IdVec};
 
 use crate::ast;
+use crate::check::checker::Checker;
+use crate::check::info::InterfaceInfo;
 use crate::check::names::{ScopeId, similar};
+use crate::check::protocols;
 use crate::check::types::Type;
-use crate::check::{Checker, protocols};
 use crate::ir::protocol::{Protocol, State};
 use crate::ir::{Direction, Interface, InterfaceId, Message, MessageId};
-
-/// An interface with what the tree does not tell.
-pub(super) struct InterfaceInfo<'a> {
-    /// Its declaration.
-    pub(super) ast: &'a ast::Interface,
-    /// Where it is declared.
-    scope: ScopeId,
-    /// The types of each message's parameters; `None` for one in error.
-    pub(super) parameters: IdVec<MessageId, Vec<Option<Type>>>,
-    /// Its messages by name.
-    names: Map<&'a str, MessageId>,
-}
 
 impl<'a> Checker<'a> {
     /// The outermost scope.

@@ -6,7 +6,7 @@
 use tidemill_diag::{Diagnostic, Span};
 use tidemill_stdx::id::IdVec;
 
-use crate::check::Checker;
+use crate::check::checker::Checker;
 use crate::check::names::RoutineId;
 use crate::check::walk::{Act, Walk, root};
 use crate::tree::{Lock, Party, PlaceKind, Port, ProcedureId, Routine};

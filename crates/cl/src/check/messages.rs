@@ -3,8 +3,8 @@
 use tidemill_diag::Span;
 
 use crate::ast::{self, Designator, DesignatorKind};
-use crate::check::Checker;
 use crate::check::any::limits_of;
+use crate::check::checker::Checker;
 use crate::check::designators::numbered;
 use crate::check::names::{Found, Name};
 use crate::check::types::{Limits, Shape, Type};

@@ -11,10 +11,12 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `names.rs` | scopes: what a name means where |
+//! | `checker.rs` | what is known so far, and the diagnostics; the other files add to it |
+//! | `info.rs` | what is known of each declaration |
+//! | `names.rs`, `lookup.rs` | scopes: what a name means where |
 //! | `declarations.rs` | collects components, interfaces, variables, procedures |
 //! | `resolve.rs` | their types and limits; the entry component |
-//! | `types.rs`, `any.rs` | types, what fits what |
+//! | `types.rs`, `fit.rs`, `any.rs` | types, what fits what |
 //! | `interfaces.rs`, `protocols.rs`, `system.rs` | messages, their automata, those of the system |
 //! | `constants.rs` | folding |
 //! | `designators.rs`, `expressions.rs`, `builtins.rs` | values |
@@ -27,15 +29,19 @@
 
 mod any;
 mod builtins;
+mod checker;
 mod connect;
 mod constants;
 mod declarations;
 mod designators;
 mod effects;
 mod expressions;
+mod fit;
 mod flow;
+mod info;
 mod interfaces;
 mod locks;
+mod lookup;
 mod messages;
 mod names;
 mod order;
@@ -46,18 +52,10 @@ mod system;
 mod types;
 mod walk;
 
-use tidemill_diag::{Diagnostic, Span};
-use tidemill_stdx::id::IdVec;
+use tidemill_diag::Diagnostic;
 
-use crate::ast;
-use crate::ir::{ComponentId, InterfaceId};
-use crate::tree::{self, ProcedureId, Routine};
-use declarations::{ComponentInfo, ProcedureInfo, RoutineInfo};
-use interfaces::InterfaceInfo;
-use names::{ConstantId, RoutineId, Scope, ScopeId};
-
-/// Findings after which no more are reported.
-const DIAGNOSTICS_MAX: usize = 200;
+use crate::{ast, tree};
+use checker::Checker;
 
 /// Checks a program. The tree is complete only if no diagnostic is an error.
 pub fn check(program: &ast::Program) -> (tree::Program, Vec<Diagnostic>) {
@@ -71,114 +69,4 @@ pub fn check(program: &ast::Program) -> (tree::Program, Vec<Diagnostic>) {
     checker.order();
     checker.flow();
     checker.finish(program)
-}
-
-/// Where checking is.
-#[derive(Clone, Copy)]
-struct Here {
-    scope: ScopeId,
-    component: Option<ComponentId>,
-    routine: Option<RoutineId>,
-    /// In the value of a constant: what cannot be folded is an error.
-    constant: bool,
-}
-
-struct Checker<'a> {
-    tree: tree::Program,
-    diagnostics: Vec<Diagnostic>,
-    scopes: IdVec<ScopeId, Scope<'a>>,
-    components: IdVec<ComponentId, ComponentInfo<'a>>,
-    interfaces: IdVec<InterfaceId, InterfaceInfo<'a>>,
-    procedures: IdVec<ProcedureId, ProcedureInfo<'a>>,
-    routines: IdVec<RoutineId, RoutineInfo<'a>>,
-    constants: IdVec<ConstantId, constants::ConstantInfo<'a>>,
-    /// Those of the system, declared when they are first named.
-    system: &'a ast::Program,
-    here: Here,
-    /// What is known of ANY variables by the conditions around.
-    known: Vec<any::Known>,
-    /// Tests to be made before the statement that is being checked.
-    guards: Vec<(tree::Statement, Span)>,
-}
-
-impl<'a> Checker<'a> {
-    fn new(system: &'a ast::Program) -> Checker<'a> {
-        let mut scopes = IdVec::new();
-        let scope = scopes.push(Scope::default());
-        Checker {
-            tree: tree::Program::default(),
-            diagnostics: Vec::new(),
-            scopes,
-            components: IdVec::new(),
-            interfaces: IdVec::new(),
-            procedures: IdVec::new(),
-            routines: IdVec::new(),
-            constants: IdVec::new(),
-            system,
-            here: Here { scope, component: None, routine: None, constant: false },
-            known: Vec::new(),
-            guards: Vec::new(),
-        }
-    }
-
-    /// Adds a diagnostic; after an error the routine at hand is left out of further rules.
-    fn report(&mut self, diagnostic: Diagnostic) {
-        if diagnostic.is_error()
-            && let Some(routine) = self.here.routine
-        {
-            self.routines[routine].broken = true;
-        }
-        self.diagnostics.push(diagnostic);
-    }
-
-    /// Reports an error; for `return self.fail(...)` where no value comes out of it.
-    fn fail<T>(
-        &mut self,
-        code: &'static str,
-        span: Span,
-        message: impl Into<String>,
-        help: &str,
-    ) -> Option<T> {
-        let mut error = Diagnostic::error(code, span, message);
-        if !help.is_empty() {
-            error = error.help(help);
-        }
-        self.report(error);
-        None
-    }
-
-    /// The name of a component, as its own declaration has it.
-    fn component_name(&self, id: ComponentId) -> &'a str {
-        &self.components[id].ast.name.text
-    }
-
-    /// The name of an interface.
-    fn interface_name(&self, id: InterfaceId) -> &'a str {
-        &self.interfaces[id].ast.name.text
-    }
-
-    /// The checked code of a routine.
-    fn body(&self, id: RoutineId) -> Option<&tree::Body> {
-        let routine = self.routines[id].id;
-        match routine {
-            Routine::Begin(component) => self.tree.components[component].begin.as_ref(),
-            Routine::Activity(component) => self.tree.components[component].activity.as_ref(),
-            Routine::Finally(component) => self.tree.components[component].finally.as_ref(),
-            Routine::Implementation(component, interface) => {
-                let all = &self.tree.components[component].implementations;
-                all.iter().find(|it| it.interface == interface).map(|it| &it.body)
-            }
-            Routine::Procedure(procedure) => Some(&self.tree.procedures[procedure].body),
-            Routine::Component(_) => None,
-        }
-    }
-
-    fn finish(mut self, program: &ast::Program) -> (tree::Program, Vec<Diagnostic>) {
-        self.choose_entry(program);
-        let position = |span: Span| (span.file, span.start, span.end);
-        self.diagnostics.sort_by_key(|it| position(it.span));
-        self.diagnostics.dedup();
-        self.diagnostics.truncate(DIAGNOSTICS_MAX);
-        (self.tree, self.diagnostics)
-    }
 }

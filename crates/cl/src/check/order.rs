@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tidemill_diag::{Diagnostic, Span};
 use tidemill_stdx::id::{Id, IdVec};
 
-use crate::check::Checker;
+use crate::check::checker::Checker;
 use crate::check::names::RoutineId;
 use crate::check::walk::{Act, Speech, Walk, root};
 use crate::ir::protocol::Protocol;

@@ -6,10 +6,11 @@ use tidemill_stdx::hash::Set;
 use tidemill_stdx::id::IdVec;
 
 use crate::ast;
-use crate::check::declarations::{Declared, RoutineInfo, empty_body};
-use crate::check::names::RoutineId;
+use crate::check::checker::Checker;
+use crate::check::declarations::empty_body;
+use crate::check::info::{Declared, RoutineInfo};
+use crate::check::names::{Here, RoutineId};
 use crate::check::types::{Shape, Type};
-use crate::check::{Checker, Here};
 use crate::ir::{self, ComponentId, InterfaceId, VariableId};
 use crate::tree::{self, LocalId, Routine};
 

@@ -3,7 +3,7 @@
 use tidemill_diag::{Diagnostic, FileId};
 
 use crate::ast::{self, Definition, ProtocolFactor};
-use crate::check::Checker;
+use crate::check::checker::Checker;
 use crate::ir::InterfaceId;
 use crate::parse::parse_file;
 

@@ -9,8 +9,8 @@ use tidemill_proc::layout::{
 };
 
 use crate::compile::frame::Frame;
-use crate::compile::machine;
 use crate::compile::translate::{Address, Translator, sound};
+use crate::compile::unit::machine;
 use crate::ir::{Argument, FunctionId, Parameter, Payload, Type};
 
 /// Bytes of locals that are zeroed without a call.

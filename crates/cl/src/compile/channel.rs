@@ -18,6 +18,7 @@ use tidemill_proc::layout::{
 use tidemill_stdx::id::Id;
 
 use crate::compile::translate::{Translator, sound};
+use crate::compile::unit::machine;
 use crate::ir::{Direction, InterfaceId, MessageId, Pattern, Type};
 
 /// One side of a communication, and the way to the operations of the run-time.
@@ -316,7 +317,7 @@ impl Translator<'_, '_, '_> {
 
     pub(super) fn entry_load(&mut self, entry: Entry, index: usize, ty: Type) -> Value {
         let offset = CHANNEL_ENTRIES + 8 * index as i32;
-        self.body.ins().load(crate::compile::machine(ty), sound(), entry.address, offset)
+        self.body.ins().load(machine(ty), sound(), entry.address, offset)
     }
 
     /// The channel has changed: the process of the other side goes on if it waits.

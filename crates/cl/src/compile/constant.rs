@@ -1,23 +1,9 @@
 //! Registers that are nothing but a constant: their value is written where it is used, so that they
 //! take neither a machine register through a loop nor a word of the frame.
 
-use tidemill_jit::build::{InstBuilder, Value, types};
 use tidemill_stdx::id::{IdMap, IdSet};
 
-use crate::compile::translate::Translator;
 use crate::ir::{Constant, Function, Instruction, Parameter, Register};
-
-impl Translator<'_, '_, '_> {
-    pub(super) fn constant_value(&mut self, constant: Constant) -> Value {
-        let word = match constant {
-            Constant::Integer(value) => value,
-            Constant::Real(value) => return self.body.ins().f64const(value),
-            Constant::Boolean(value) => i64::from(value),
-            Constant::Character(value) => i64::from(value),
-        };
-        self.body.ins().iconst(types::I64, word)
-    }
-}
 
 /// Registers that are assigned one constant, be it in several places.
 pub(super) fn constants(function: &Function) -> IdMap<Register, Constant> {

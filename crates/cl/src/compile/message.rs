@@ -9,8 +9,8 @@ use tidemill_stdx::id::Id;
 
 use crate::compile::channel::Line;
 use crate::compile::describe::port_parts;
-use crate::compile::machine;
 use crate::compile::translate::{Translator, sound};
+use crate::compile::unit::machine;
 use crate::ir::{
     Instruction, InterfaceId, Kind, MessageId, Party, Pattern, Payload, Port, Register, Type,
 };

@@ -29,7 +29,7 @@ use tidemill_stdx::id::IdVec;
 use crate::compile::describe::{Descriptors, Ports};
 use crate::compile::frame::Frame;
 use crate::ir::suspending::Suspending;
-use crate::ir::{self, BlockId, ComponentId, FunctionId, Instruction, Kind, Place, TextId, Type};
+use crate::ir::{self, BlockId, ComponentId, FunctionId, Instruction, Kind, Place};
 use crate::optimise::optimise;
 
 mod call;
@@ -39,27 +39,20 @@ mod constant;
 pub(crate) mod describe;
 mod found;
 pub(crate) mod frame;
+mod mark;
 mod message;
 mod owned;
 mod scalar;
 mod section;
 mod translate;
+mod unit;
 mod view;
 mod watch;
 
 use translate::Translator;
+pub use unit::Checkpoints;
+use unit::{Unit, machine};
 use watch::Watch;
-
-/// How often a running process looks whether its slice is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Checkpoints {
-    /// It looks at a flag that a timer sets.
-    Flag,
-    /// It counts, so that runs repeat.
-    Count,
-    /// It never looks.
-    None,
-}
 
 /// What a compilation may choose.
 #[derive(Debug, Clone)]
@@ -80,24 +73,6 @@ pub struct Compiled {
     pub code: Arc<Code>,
     /// The functions' names in `code`.
     pub functions: Vec<(String, FuncId)>,
-}
-
-/// What all functions are translated with.
-struct Unit<'a> {
-    ir: &'a ir::Program,
-    descriptors: Descriptors<'a>,
-    suspending: Suspending,
-    frames: IdVec<FunctionId, Frame>,
-    ports: IdVec<ComponentId, Ports>,
-    functions: IdVec<FunctionId, FuncId>,
-    entries: Map<&'static str, (FuncId, Entry)>,
-    texts: IdVec<TextId, DataId>,
-    /// The view of an array that is not allocated: all its extents are 0.
-    no_array: DataId,
-    scopes: Map<(FunctionId, BlockId, usize), DataId>,
-    watch: Watch,
-    several: bool,
-    checkpoints: Checkpoints,
 }
 
 /// Compiles a program of `files` source files.
@@ -237,9 +212,4 @@ fn signature_of(function: &ir::Function, framed: bool) -> Signature {
         results.extend(function.result.map(machine));
     }
     signature(CallConv::SystemV, &parameters, &results)
-}
-
-/// The machine's type for a value.
-fn machine(ty: Type) -> Machine {
-    if ty == Type::Real { types::F64 } else { types::I64 }
 }

@@ -17,6 +17,17 @@ enum Half {
 }
 
 impl Translator<'_, '_, '_> {
+    /// A register that is nothing but a constant.
+    pub(super) fn constant_value(&mut self, constant: Constant) -> Value {
+        let word = match constant {
+            Constant::Integer(value) => value,
+            Constant::Real(value) => return self.body.ins().f64const(value),
+            Constant::Boolean(value) => i64::from(value),
+            Constant::Character(value) => i64::from(value),
+        };
+        self.body.ins().iconst(types::I64, word)
+    }
+
     /// What checkpoints need is split, too.
     fn split(&mut self, registers: &[Register]) {
         let worker = self.body.use_var(self.pacer);

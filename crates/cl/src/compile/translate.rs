@@ -17,8 +17,8 @@ use crate::compile::describe::storage_kind;
 use crate::compile::found::{Found, Founds};
 use crate::compile::frame::Frame;
 use crate::compile::section::Sections;
+use crate::compile::unit::{Checkpoints, Unit, machine};
 use crate::compile::watch::Writes;
-use crate::compile::{Checkpoints, Unit, machine};
 use crate::ir::{
     BlockId, Constant, Function, FunctionId, Group, Instruction, Kind, LocalId, Parameter, Pattern,
     Payload, Place, Register, Terminator, Type,

@@ -6,11 +6,9 @@
 //! variables and what the awaiting process has by itself, or makes texts, reads everything: texts
 //! are counted.
 
-use tidemill_jit::build::{InstBuilder, types};
 use tidemill_stdx::id::{Id, IdMap, IdVec};
 
 use crate::compile::describe::Ports;
-use crate::compile::translate::{Address, Translator, sound};
 use crate::ir::{
     self, ComponentId, Function, FunctionId, Instruction, Kind, Part, Place, Register, Terminator,
     Type, VariableId,
@@ -29,7 +27,7 @@ fn bit(variable: VariableId) -> u64 {
 /// What is known of a program.
 pub(super) struct Watch {
     /// Where a component has its words, if it has some.
-    offsets: IdVec<ComponentId, Option<i32>>,
+    pub(super) offsets: IdVec<ComponentId, Option<i32>>,
     /// Of a condition, the bits that it does not read.
     ignored: IdVec<FunctionId, u64>,
 }
@@ -161,7 +159,7 @@ fn places(instruction: &Instruction, elements: &IdMap<Register, u64>) -> Option<
 pub(super) struct Writes {
     elements: IdMap<Register, u64>,
     /// Set in this block since the monitor may have been given back.
-    marked: u64,
+    pub(super) marked: u64,
 }
 
 impl Writes {
@@ -170,7 +168,7 @@ impl Writes {
     }
 
     /// The bits that an instruction may write; the shared variables are not looked for.
-    fn of_instruction(&self, instruction: &Instruction) -> u64 {
+    pub(super) fn of_instruction(&self, instruction: &Instruction) -> u64 {
         if instruction.only_reads() {
             return 0;
         }
@@ -182,55 +180,15 @@ impl Writes {
         });
         all
     }
-}
 
-/// Whether the monitor may be given back at an instruction, and what it writes be written later.
-fn may_release(instruction: &Instruction) -> bool {
-    instruction.suspends(|_| true) || matches!(instruction, Instruction::Unlock)
-}
-
-impl Translator<'_, '_, '_> {
-    /// A block begins.
-    pub(super) fn begin_writes(&mut self) {
-        self.writes.marked = 0;
-    }
-
-    /// Sets the bits of what an instruction is about to write.
-    pub(super) fn mark_before(&mut self, instruction: &Instruction) {
-        let bits = self.writes.of_instruction(instruction);
-        self.mark(bits);
-    }
-
-    /// The same of what it wrote after it waited.
-    pub(super) fn mark_after(&mut self, instruction: &Instruction) {
-        if may_release(instruction) {
-            self.writes.marked = 0;
-            let bits = self.writes.of_instruction(instruction);
-            self.mark(bits);
-        }
-    }
-
-    /// A value may leave a variable at the end of a block.
-    pub(super) fn mark_end(&mut self, terminator: &Terminator) {
+    /// The bits that may be written by what takes a value out of a variable at the end of a block.
+    pub(super) fn of_terminator(&self, terminator: &Terminator) -> u64 {
         let mut bits = 0;
         terminator.parts(&mut |part| {
             if let Part::Place(place) = part {
-                bits |= bits_of(place, &self.writes.elements).unwrap_or(0);
+                bits |= bits_of(place, &self.elements).unwrap_or(0);
             }
         });
-        self.mark(bits);
-    }
-
-    fn mark(&mut self, bits: u64) {
-        let Some(offset) = self.unit.watch.offsets[self.function.component] else { return };
-        if bits & !self.writes.marked == 0 {
-            return;
-        }
-        self.writes.marked |= bits;
-        let word = Address { base: self.component, offset };
-        let written = self.body.ins().load(types::I64, sound(), word.base, word.offset);
-        let bits = self.word(self.writes.marked as i64);
-        let written = self.body.ins().bor(written, bits);
-        self.store(word, written);
+        bits
     }
 }

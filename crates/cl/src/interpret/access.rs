@@ -13,7 +13,7 @@ use tidemill_proc::entry::Operation;
 use tidemill_proc::interpret::{Activation, Interpreter, Status};
 use tidemill_proc::program::{Executable, Program};
 
-use super::Machine;
+use super::machine::Machine;
 use super::step::Step;
 
 /// An activation, used as the IR says.

@@ -16,35 +16,24 @@
 //! ```
 
 use tidemill_diag::{Sources, Span};
-use tidemill_proc::entry::Operation;
-use tidemill_proc::interpret::Status;
 use tidemill_proc::program::{Executable, FunctionCode};
 use tidemill_stdx::id::IdVec;
 
-use crate::compile::describe::{Descriptors, Numbers, Ports};
-use crate::interpret::access::Access;
+use crate::compile::describe::{Descriptors, Ports};
 use crate::interpret::frame::Layout;
+use crate::interpret::machine::Machine;
 use crate::ir::suspending::Suspending;
-use crate::ir::{self, ComponentId, FunctionId, Instruction};
+use crate::ir::{self, FunctionId, Instruction};
 
 mod access;
 mod call;
 mod component;
 mod frame;
+mod machine;
 mod message;
 mod owned;
 mod scalar;
 mod step;
-
-/// What is known of a program when it runs.
-struct Machine {
-    ir: ir::Program,
-    layouts: IdVec<FunctionId, Layout>,
-    ports: IdVec<ComponentId, Ports>,
-    suspending: Suspending,
-    numbers: Numbers,
-    has_checkpoints: bool,
-}
 
 /// Prepares a program of `files` source files. Without checkpoints a process runs until it waits.
 ///
@@ -93,19 +82,5 @@ fn number(descriptors: &mut Descriptors, instruction: &Instruction, span: Span) 
             descriptors.facet(component::facet(*offered, interfaces));
         }
         _ => {}
-    }
-}
-
-impl Machine {
-    /// Evaluates a condition, which gets a frame below the one that awaits it.
-    fn evaluate(&self, mut access: Access<'_, '_>, number: u32) -> Option<bool> {
-        let function = &self.ir.functions[FunctionId::new(number)];
-        let position = self.numbers.position(function.blocks[ir::BlockId::new(0)].terminator.1);
-        let words = [u64::from(number), u64::from(position)];
-        let frame = access.perform(Operation::frame_new, &words);
-        if frame == 0 || access.call_at_once(frame) != Status::Done {
-            return None;
-        }
-        Some(access.result() != 0)
     }
 }

@@ -8,9 +8,9 @@ use tidemill_proc::program::Kind as Owned;
 use tidemill_stdx::id::Id;
 
 use crate::compile::describe::storage_kind;
-use crate::interpret::Machine;
 use crate::interpret::access::Access;
 use crate::interpret::frame::Layout;
+use crate::interpret::machine::Machine;
 use crate::ir::{
     BlockId, ComponentId, Function, FunctionId, Group, Guard, Instruction, Payload, Place, Reason,
     Register, Terminator, Type,
@@ -273,5 +273,19 @@ impl<'m, 'f, 'a> Step<'m, 'f, 'a> {
     pub(super) fn fault(&mut self, reason: Fault, detail: i64) -> Status {
         let words = [reason as u64, detail as u64, self.position()];
         Status::of(self.activation.perform(Operation::fault, &words))
+    }
+}
+
+impl Machine {
+    /// Evaluates a condition, which gets a frame below the one that awaits it.
+    pub(super) fn evaluate(&self, mut access: Access<'_, '_>, number: u32) -> Option<bool> {
+        let function = &self.ir.functions[FunctionId::new(number)];
+        let position = self.numbers.position(function.blocks[BlockId::new(0)].terminator.1);
+        let words = [u64::from(number), u64::from(position)];
+        let frame = access.perform(Operation::frame_new, &words);
+        if frame == 0 || access.call_at_once(frame) != Status::Done {
+            return None;
+        }
+        Some(access.result() != 0)
     }
 }

@@ -9,7 +9,7 @@ use crate::ir::{
     Block, BlockId, Constant, Function, FunctionId, Instruction, Local, LocalId, Place, Register,
     Storage, Terminator, Type,
 };
-use crate::lower::Context;
+use crate::lower::context::Context;
 use crate::lower::routines::{Key, key};
 use crate::tree::{self, Routine};
 

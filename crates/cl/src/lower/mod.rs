@@ -11,11 +11,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::ir::{self, ComponentId, FunctionId, Kind};
-use crate::tree::{Body, ProcedureId, Program, Routine};
+use crate::ir::{self, Kind};
+use crate::tree::{Body, Program, Routine};
 
 mod builder;
 mod call;
+mod context;
 mod count;
 mod expression;
 mod place;
@@ -25,17 +26,8 @@ mod statement;
 mod strides;
 mod walk;
 
+use context::Context;
 use routines::Routines;
-
-/// What all functions are lowered with.
-struct Context<'a> {
-    tree: &'a Program,
-    routines: Routines,
-    procedures: BTreeMap<ProcedureId, FunctionId>,
-    program: ir::Program,
-    /// The loops of FOR that count in registers.
-    counted: Vec<strides::Counted>,
-}
 
 /// Lowers a program without errors.
 pub fn lower(tree: &Program) -> ir::Program {
@@ -100,20 +92,4 @@ pub fn lower(tree: &Program) -> ir::Program {
     }
     strides::run(&mut context.program, &context.counted);
     context.program
-}
-
-impl Context<'_> {
-    /// A number for a function that is lowered later.
-    fn reserve(&mut self, name: String, component: ComponentId, kind: Kind) -> FunctionId {
-        self.program.functions.push(ir::Function {
-            name,
-            component,
-            kind,
-            parameters: Vec::new(),
-            result: None,
-            registers: Default::default(),
-            locals: Default::default(),
-            blocks: Default::default(),
-        })
-    }
 }

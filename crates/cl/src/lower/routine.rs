@@ -5,8 +5,8 @@ use tidemill_diag::Span;
 use crate::ir::{
     FunctionId, Instruction, Local, Parameter, Payload, Place, Reason, Storage, Terminator, Type,
 };
-use crate::lower::Context;
 use crate::lower::builder::{Builder, Home};
+use crate::lower::context::Context;
 use crate::lower::routines::key;
 use crate::tree::{self, Body, ByReference, Expression, LocalId, Routine};
 

@@ -12,9 +12,9 @@ use tidemill_cl::lower::lower;
 use tidemill_cl::optimise::optimise;
 use tidemill_cl::parse::parse_files;
 use tidemill_diag::{FileId, Sources, has_errors};
+use tidemill_proc::Worker;
 use tidemill_proc::console::{Console, Lines, Sink};
 use tidemill_proc::fault::{Fault, Reports};
-use tidemill_proc::layout::Worker;
 use tidemill_proc::{Counts, Options};
 
 /// How long a program may run.

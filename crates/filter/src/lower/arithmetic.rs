@@ -1,7 +1,8 @@
 //! Relations between numbers, and what has to be before a header can be read.
 
 use super::condition::Condition;
-use super::headers::{Field, HeaderStart, Number};
+use super::headers::{Field, Number};
+use super::layout::HeaderStart;
 use super::{Lower, Lowered};
 use crate::ast::{Arithmetic, ArithmeticKind, Operator, Protocol, Relation};
 use crate::graph::{Check, Comparison, Test, Value, Width};

@@ -16,7 +16,8 @@
 use tidemill_diag::Span;
 
 use super::condition::Condition;
-use super::headers::{Field, HeaderStart, Link, Number};
+use super::headers::{Field, Number};
+use super::layout::{HeaderStart, Link};
 use super::link::{IP, IP6};
 use super::primitive::UDP;
 use super::{Lower, Lowered};

@@ -7,7 +7,8 @@
 use tidemill_diag::Span;
 
 use super::condition::Condition;
-use super::headers::{Field, Link};
+use super::headers::Field;
+use super::layout::Link;
 use super::{Lower, Lowered};
 use crate::ast::LlcKind;
 use crate::graph::{Comparison, Width};

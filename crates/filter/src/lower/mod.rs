@@ -8,6 +8,7 @@ mod arithmetic;
 mod condition;
 mod geneve;
 mod headers;
+mod layout;
 mod link;
 mod primitive;
 mod protocol;
@@ -18,7 +19,7 @@ use crate::ast::{Expr, Join};
 use crate::graph::{Check, Graph, Values};
 use crate::parse::parse;
 use condition::Condition;
-use headers::Layout;
+use layout::Layout;
 
 /// What a filter cannot know from its text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -5,7 +5,8 @@ use std::net::Ipv6Addr;
 use tidemill_diag::Span;
 
 use super::condition::Condition;
-use super::headers::{Field, Link};
+use super::headers::Field;
+use super::layout::Link;
 use super::link::{ARP, IP, IP6, MPLS, PPPOE_DISCOVERY, PPPOE_SESSION, RARP};
 use super::{Lower, Lowered, Noted};
 use crate::ast::{

@@ -3,7 +3,8 @@
 use tidemill_diag::Span;
 
 use super::condition::Condition;
-use super::headers::{Field, HeaderStart, Link};
+use super::headers::Field;
+use super::layout::{HeaderStart, Link};
 use super::link::{AARP, ARP, ATALK, IP, IP6, IPX_ACCESS_POINT};
 use super::link::{NETBEUI_ACCESS_POINT, OSI_ACCESS_POINT, RARP};
 use super::{Lower, Lowered};

@@ -11,10 +11,10 @@ use std::mem::offset_of;
 use tidemill_jit::build::{CallConv, InstBuilder, IntCC, MemFlagsData, signature, types};
 use tidemill_jit::{Error, FuncId, Module};
 
-use super::Filter;
 use super::flat::Usual;
 use super::step::{self, Steps};
-use super::write::{Packet, write_verdict};
+use super::write::write_verdict;
+use super::writer::Packet;
 use crate::graph::Graph;
 
 /// A packet of a batch.
@@ -45,7 +45,7 @@ impl<'p> Frame<'p> {
 
     /// Asks the machine for the bytes that filters read first.
     #[inline]
-    fn fetch(&self, places: [usize; 2]) {
+    pub(super) fn fetch(&self, places: [usize; 2]) {
         #[cfg(target_arch = "x86_64")]
         for place in places {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -68,43 +68,6 @@ impl Debug for Frame<'_> {
 /// match, with room for all; the end of what was written.
 pub(super) type Entry =
     unsafe extern "C" fn(*const Frame<'_>, usize, usize, *mut usize) -> *mut usize;
-
-/// So many packets are fetched while as many are looked at.
-const AHEAD: usize = 16;
-
-impl Filter {
-    /// Which of these packets match, by their places among them; what `kept` had is gone.
-    ///
-    /// ```
-    /// # use tidemill_filter::{Filter, Frame, Settings};
-    /// # use tidemill_diag::Sources;
-    /// # let mut sources = Sources::new();
-    /// # let file = sources.add("filter", "less 100");
-    /// # let filter = Filter::compile(file, &sources, &Settings::default()).0.expect("compiles");
-    /// let packets = [[0; 60].as_slice(), &[0; 1400], &[0; 80]];
-    /// let mut kept = Vec::new();
-    /// filter.keep(&packets.map(Frame::new), &mut kept);
-    /// assert_eq!(kept, [0, 2]);
-    /// ```
-    pub fn keep(&self, packets: &[Frame<'_>], kept: &mut Vec<usize>) {
-        kept.clear();
-        kept.reserve(packets.len());
-        let first = kept.as_mut_ptr();
-        let mut end = first;
-        let fetch = |frame: &Frame<'_>| frame.fetch(self.reads);
-        packets.iter().take(AHEAD).for_each(fetch);
-        for from in (0..packets.len()).step_by(AHEAD) {
-            let to = packets.len().min(from + AHEAD);
-            packets[to..].iter().take(AHEAD).for_each(fetch);
-            // SAFETY: `from..to` are packets, whose bytes are borrowed. The code reads none that
-            // lies beyond one's length, as for `matches_part`; it writes at most a number for each,
-            // for all of which there is room.
-            end = unsafe { (self.keep)(packets.as_ptr(), from, to, end) };
-        }
-        // SAFETY: the code has written so many numbers, from the first on.
-        unsafe { kept.set_len(end.offset_from_unsigned(first)) };
-    }
-}
 
 /// Between which bytes of usual packets the code reads: the first and the last, but no farther from
 /// the first than one line of a cache.

@@ -24,13 +24,11 @@ use tidemill_jit::build::{Block, InstBuilder, IntCC, Value as Number, types};
 use tidemill_stdx::id::IdMap;
 
 use super::join::twins;
+use super::row::NEAR;
 use super::step::{Range, Step, Steps};
-use super::write::Writer;
+use super::writer::Writer;
 use crate::graph::{Check, Comparison, Facts, Graph, NodeId, Target, Test, Value, ValueId, Width};
 use crate::optimise::for_packets_with;
-
-/// So many bytes a packet has to have; Ethernet makes shorter ones as long.
-pub(super) const NEAR: u32 = 60;
 
 /// What may lie this far behind is asked for once. A base that goes farther is no header's length,
 /// and for packets of another kind it may be any number.

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tidemill_jit::build::{InstBuilder, Value as Number};
 
 use super::step::{Step, Steps, Way};
-use super::write::Writer;
+use super::writer::Writer;
 use crate::ast::Operator;
 use crate::graph::{Check, Comparison, Graph, NodeId, Value, ValueId, Width};
 

@@ -12,11 +12,14 @@
 
 use tidemill_jit::build::{ConstantData, InstBuilder, IntCC, MemFlagsData, Value as Number, types};
 
-use super::flat::NEAR;
-use super::write::Writer;
+use super::writer::Writer;
 use crate::ast::Operator;
 use crate::graph::{Comparison, Facts, Graph, NodeId, Target, Value, Width};
 use crate::optimise::skip;
+
+/// Packets that are written for without branches have so many bytes; Ethernet makes shorter ones as
+/// long.
+pub(super) const NEAR: u32 = 60;
 
 /// So many bytes are compared at once.
 const BYTES: usize = 16;

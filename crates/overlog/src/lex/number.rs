@@ -1,28 +1,23 @@
 //! Numbers: integers, identifiers, doubles, times and intervals.
 
-use super::{Lexer, TokenKind, is_word};
 use tidemill_diag::Diagnostic;
+use tidemill_diag::text::is_word;
+use tidemill_diag::text::number::{BadNumber, double, nanoseconds, whole};
 
-/// Digits after the point of a time or interval, whose unit is the nanosecond.
-const DECIMALS_MAX: usize = 9;
+use super::{Lexer, TokenKind};
 
 impl Lexer<'_> {
     pub(super) fn number(&mut self, start: usize) -> TokenKind {
         if self.peek(0) == b'0' && matches!(self.peek(1), b'x' | b'X') {
             return self.hexadecimal(start);
         }
-        let whole = self.take_while(|b| b.is_ascii_digit());
-        let mut fraction = None;
-        if self.peek(0) == b'.' && self.peek(1).is_ascii_digit() {
-            self.at += 1;
-            fraction = Some(self.take_while(|b| b.is_ascii_digit()));
-        }
-        let exponent = self.exponent();
-        let body_end = self.at;
-        match (self.take_while(is_word), fraction) {
-            ("", None) if !exponent => self.int(start, whole, 10),
-            ("U" | "u", None) if !exponent => self.int(start, whole, 10),
-            ("", _) => self.double(start, body_end),
+        let whole = self.cursor.digits();
+        let fraction = self.cursor.fraction();
+        let exponent = self.cursor.exponent();
+        let body = self.cursor.since(start);
+        match (self.cursor.take_while(is_word), fraction) {
+            ("" | "U" | "u", None) if !exponent => self.int(start, whole, 10),
+            ("", _) => self.double(start, body),
             ("t", Some(fraction)) if !exponent => {
                 TokenKind::Time(self.nanoseconds(start, whole, fraction))
             }
@@ -33,22 +28,10 @@ impl Lexer<'_> {
         }
     }
 
-    /// Consumes `e9`, `E+9`, `e-9`, and says whether there was one.
-    fn exponent(&mut self) -> bool {
-        let sign = usize::from(matches!(self.peek(1), b'+' | b'-'));
-        let found = matches!(self.peek(0), b'e' | b'E') && self.peek(1 + sign).is_ascii_digit();
-        if found {
-            self.at += 1 + sign;
-            self.take_while(|b| b.is_ascii_digit());
-        }
-        found
-    }
-
     fn hexadecimal(&mut self, start: usize) -> TokenKind {
-        self.at += 2;
-        let digits = self.take_while(|b| b.is_ascii_hexdigit());
-        let suffix = self.take_while(is_word);
-        match suffix {
+        self.cursor.skip(2);
+        let digits = self.cursor.take_while(|b| b.is_ascii_hexdigit());
+        match self.cursor.take_while(is_word) {
             _ if digits.is_empty() => self.bad_suffix(start, ""),
             "" | "U" | "u" => self.int(start, digits, 16),
             "I" => self.identifier(start, digits),
@@ -57,7 +40,7 @@ impl Lexer<'_> {
     }
 
     fn int(&mut self, start: usize, digits: &str, radix: u32) -> TokenKind {
-        match u64::from_str_radix(digits, radix) {
+        match whole(digits, radix) {
             // 2^63 may stand behind a minus; the parser, which sees that, has the last word.
             Ok(value) if value <= 1 << 63 => TokenKind::Int(value),
             _ => {
@@ -81,34 +64,28 @@ impl Lexer<'_> {
         TokenKind::Id(bytes)
     }
 
-    fn double(&mut self, start: usize, end: usize) -> TokenKind {
-        match self.text[start..end].parse::<f64>() {
-            Ok(value) if value.is_finite() => TokenKind::Double(value),
-            _ => {
-                self.too_large(start, "a double is at most 1.7976931348623157e308");
-                TokenKind::Double(0.0)
-            }
-        }
-    }
-
-    fn nanoseconds(&mut self, start: usize, whole: &str, fraction: &str) -> i64 {
-        if fraction.len() > DECIMALS_MAX {
-            let span = self.span(start, self.at);
-            let message = "a time has at most 9 decimals";
-            self.wrong(Diagnostic::error("bad-number", span, message));
-            return 0;
-        }
-        let padded = format!("{whole}{fraction:0<DECIMALS_MAX$}");
-        padded.parse().unwrap_or_else(|_| {
-            self.too_large(start, "a time has at most 63 bits of nanoseconds");
-            0
+    fn double(&mut self, start: usize, body: &str) -> TokenKind {
+        double(body).map(TokenKind::Double).unwrap_or_else(|_| {
+            self.too_large(start, "a double is at most 1.7976931348623157e308");
+            TokenKind::Double(0.0)
         })
     }
 
+    fn nanoseconds(&mut self, start: usize, whole: &str, fraction: &str) -> i64 {
+        match nanoseconds(whole, fraction).map(i64::try_from) {
+            Ok(Ok(ns)) => return ns,
+            Err(BadNumber::Decimals) => {
+                let message = "a time has at most 9 decimals";
+                self.wrong(Diagnostic::error("bad-number", self.since(start), message));
+            }
+            _ => self.too_large(start, "a time has at most 63 bits of nanoseconds"),
+        }
+        0
+    }
+
     fn bad_suffix(&mut self, start: usize, suffix: &str) -> TokenKind {
-        let found = &self.text[start..self.at];
-        let message = format!("`{found}` is no number");
-        let mut wrong = Diagnostic::error("bad-number", self.span(start, self.at), message);
+        let message = format!("`{}` is no number", self.cursor.since(start));
+        let mut wrong = Diagnostic::error("bad-number", self.since(start), message);
         if suffix.eq_ignore_ascii_case("i") {
             wrong = wrong.help("identifiers are hexadecimal: `0x2AI`");
         }
@@ -117,7 +94,8 @@ impl Lexer<'_> {
     }
 
     fn too_large(&mut self, start: usize, help: &str) {
-        let span = self.span(start, self.at);
-        self.wrong(Diagnostic::error("literal-too-large", span, "literal is too large").help(help));
+        let message = "literal is too large";
+        let error = Diagnostic::error("literal-too-large", self.since(start), message);
+        self.wrong(error.help(help));
     }
 }

@@ -9,12 +9,14 @@
 
 use std::ops::Range;
 
+use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{Block, CallConv, InstBuilder, IntCC, Value, signature, types};
 use tidemill_jit::{Body, Error, FuncId, Module};
 
-use super::chain::{Chain, Written};
-use super::source::Source;
-use super::{Blueprint, Doing, Imports, add_to_word, address, frame, load_word, plain, store_word};
+use super::blueprint::{Blueprint, Doing, frame};
+use super::calls::Calls;
+use super::chain::Chain;
+use super::imports::Imports;
 use crate::flags::GROUP;
 use crate::link::offsets as ring;
 
@@ -29,14 +31,6 @@ const INPUTS_MAX: usize = 8;
 const READY: i64 = 0;
 const POLL: i64 = 1;
 pub(super) const DONE: i64 = 4;
-
-/// The functions that a breath calls instead of apps.
-pub(super) struct Calls<'a> {
-    pub chains: &'a [Chain],
-    /// By chain.
-    pub written: &'a [Written],
-    pub sources: &'a [Source],
-}
 
 /// Defines the breath, and functions for its sections if it is long.
 pub(super) fn define(
@@ -135,9 +129,9 @@ impl Writer<'_> {
         body.ins().brif(more, head, &[], rested, &[]);
         body.switch_to_block(rested);
         let none = body.ins().iconst(types::I64, 0);
-        store_word(body, none, self.blueprint.frame, frame::MOVED);
+        body.store_word(none, self.blueprint.frame, frame::MOVED);
         let ready = self.is_awake(body, flags);
-        store_word(body, ready, self.blueprint.frame, frame::READY);
+        body.store_word(ready, self.blueprint.frame, frame::READY);
         body.ins().return_(&[now]);
         if sections.is_empty() {
             self.full(body, flags, 0..count, &leads, tail);
@@ -176,10 +170,10 @@ impl Writer<'_> {
         let base = first.unwrap_or(bell);
         match i32::try_from(bell.cast_signed().wrapping_sub(base.cast_signed())) {
             Ok(offset) => {
-                let base = address(body, base);
-                body.ins().load(types::I64, plain(), base, offset)
+                let base = body.address(base);
+                body.ins().load(types::I64, aligned(), base, offset)
             }
-            Err(_) => load_word(body, bell, 0),
+            Err(_) => body.load_word(bell, 0),
         }
     }
 
@@ -201,26 +195,25 @@ impl Writer<'_> {
     /// there is reason to.
     fn tail(&self, body: &mut Body<'_>, taken: Value, breaths: Value, idle: Value, head: Block) {
         let (at, pool) = (self.blueprint.frame, &self.blueprint.pool);
-        let allocated = load_word(body, pool.allocated, 0);
-        let born = load_word(body, at, frame::BORN);
+        let allocated = body.load_word(pool.allocated, 0);
+        let born = body.load_word(at, frame::BORN);
         let grew = body.ins().icmp(IntCC::NotEqual, allocated, born);
         let grew = body.ins().uextend(types::I64, grew);
-        let moving = load_word(body, at, frame::MOVING);
+        let moving = body.load_word(at, frame::MOVING);
         let moved = body.ins().bor(moving, grew);
-        let readying = load_word(body, at, frame::READYING);
+        let readying = body.load_word(at, frame::READYING);
         let none = body.ins().iconst(types::I64, 0);
-        store_word(body, allocated, at, frame::BORN);
-        store_word(body, moved, at, frame::MOVED);
-        store_word(body, readying, at, frame::READY);
-        store_word(body, none, at, frame::MOVING);
-        store_word(body, none, at, frame::READYING);
-        add_to_word(body, at, frame::BUSY, moved);
+        body.store_word(allocated, at, frame::BORN);
+        body.store_word(moved, at, frame::MOVED);
+        body.store_word(readying, at, frame::READY);
+        body.store_word(none, at, frame::MOVING);
+        body.store_word(none, at, frame::READYING);
+        body.add_to_word(at, frame::BUSY, moved);
         let limit = body.ins().select(moved, breaths, idle);
         let more = body.ins().icmp(IntCC::UnsignedLessThan, taken, limit);
-        let (freed, most) =
-            (load_word(body, pool.freed, 0), load_word(body, at, frame::FREED_LIMIT));
+        let (freed, most) = (body.load_word(pool.freed, 0), body.load_word(at, frame::FREED_LIMIT));
         let below = body.ins().icmp(IntCC::UnsignedLessThan, freed, most);
-        let stop = load_word(body, at, frame::STOP);
+        let stop = body.load_word(at, frame::STOP);
         let go_on = body.ins().icmp_imm_u(IntCC::Equal, stop, 0);
         let more = body.ins().band(more, below);
         let more = body.ins().band(more, go_on);
@@ -294,7 +287,7 @@ impl Writer<'_> {
     /// One app, if its flag is set.
     fn step(&self, body: &mut Body<'_>, flags: Value, step: usize) {
         let (call, next) = (body.create_block(), body.create_block());
-        let set = body.ins().uload8(types::I32, plain(), flags, step as i32);
+        let set = body.ins().uload8(types::I32, aligned(), flags, step as i32);
         body.ins().brif(set, call, &[], next, &[]);
         body.switch_to_block(call);
         match self.blueprint.steps[step] {
@@ -310,7 +303,7 @@ impl Writer<'_> {
     /// Enters an app; what it answers.
     fn enter(&self, body: &mut Body<'_>, step: usize, app: usize) -> Value {
         let part = &self.blueprint.apps[app];
-        let (state, io) = (address(body, part.state), address(body, part.io));
+        let (state, io) = (body.address(part.state), body.address(part.io));
         body.call(self.entries[step], &[state, io])[0]
     }
 
@@ -349,7 +342,7 @@ impl Writer<'_> {
 
     /// Tells the engine that a source was pulled and is not ready.
     fn tell(&self, body: &mut Body<'_>, app: usize, status: Value) {
-        let at = address(body, self.blueprint.frame);
+        let at = body.address(self.blueprint.frame);
         let number = body.ins().iconst(types::I32, app as i64);
         body.call(self.imports.pulled, &[at, number, status]);
     }
@@ -361,7 +354,7 @@ impl Writer<'_> {
 
     pub(super) fn note_ready(&self, body: &mut Body<'_>) {
         let one = body.ins().iconst(types::I64, 1);
-        store_word(body, one, self.blueprint.frame, frame::READYING);
+        body.store_word(one, self.blueprint.frame, frame::READYING);
     }
 
     /// The step at which the first app of a chain is pushed.
@@ -383,7 +376,7 @@ impl Writer<'_> {
         body.ins().brif(fine, next, &[], failed, &[]);
         body.set_cold_block(failed);
         body.switch_to_block(failed);
-        let at = address(body, self.blueprint.frame);
+        let at = body.address(self.blueprint.frame);
         let number = body.ins().iconst(types::I32, app as i64);
         body.call(self.imports.failed, &[at, number]);
         body.ins().jump(next, &[]);
@@ -391,19 +384,19 @@ impl Writer<'_> {
 
     fn note_moving(&self, body: &mut Body<'_>) {
         let one = body.ins().iconst(types::I64, 1);
-        store_word(body, one, self.blueprint.frame, frame::MOVING);
+        body.store_word(one, self.blueprint.frame, frame::MOVING);
     }
 
     /// A sink's first packets of a batch are looked at, for its latency.
     fn note_oldest(&self, body: &mut Body<'_>, app: usize) {
         let part = &self.blueprint.apps[app];
         let (look, on) = (body.create_block(), body.create_block());
-        let known = load_word(body, part.oldest, 0);
+        let known = body.load_word(part.oldest, 0);
         let first = body.ins().icmp_imm_s(IntCC::Equal, known, -1);
         body.ins().brif(first, look, &[], on, &[]);
         body.set_cold_block(look);
         body.switch_to_block(look);
-        let io = address(body, part.io);
+        let io = body.address(part.io);
         body.call(self.imports.oldest, &[io]);
         body.ins().jump(on, &[]);
         body.switch_to_block(on);
@@ -414,20 +407,20 @@ impl Writer<'_> {
         let part = &self.blueprint.apps[app];
         let links: Vec<usize> = part.inputs.iter().copied().flatten().collect();
         let waits = if links.len() > INPUTS_MAX {
-            let io = address(body, part.io);
+            let io = body.address(part.io);
             body.call(self.imports.waits, &[io])[0]
         } else {
             let mut waits = None;
             for link in links {
                 let at = self.blueprint.links[link].ring;
                 let (read, write) =
-                    (load_word(body, at, ring::READ), load_word(body, at, ring::WRITE));
+                    (body.load_word(at, ring::READ), body.load_word(at, ring::WRITE));
                 let one = body.ins().icmp(IntCC::NotEqual, read, write);
                 waits = Some(waits.map_or(one, |others| body.ins().bor(others, one)));
             }
             waits.unwrap_or_else(|| body.ins().iconst(types::I8, 0))
         };
-        body.ins().store(plain(), waits, flags, step as i32);
+        body.ins().store(aligned(), waits, flags, step as i32);
     }
 
     /// A run of kernels: at once, or one by one if packets lie between them. Their steps follow
@@ -437,7 +430,7 @@ impl Writer<'_> {
         let (at_once, single) = (body.create_block(), body.create_block());
         let mut between = None;
         for behind in 1..apps.len() {
-            let flag = body.ins().uload8(types::I32, plain(), flags, (step + behind) as i32);
+            let flag = body.ins().uload8(types::I32, aligned(), flags, (step + behind) as i32);
             between = Some(between.map_or(flag, |others| body.ins().bor(others, flag)));
         }
         if *copies {
@@ -464,7 +457,7 @@ impl Writer<'_> {
             self.note_oldest(body, apps[0]);
         }
         let none = body.ins().iconst(types::I8, 0);
-        body.ins().store(plain(), none, flags, step as i32);
+        body.ins().store(aligned(), none, flags, step as i32);
         self.call_run(body, chain);
         body.ins().jump(next, &[]);
     }
@@ -498,5 +491,5 @@ fn blocks(body: &mut Body<'_>, count: usize) -> Vec<Block> {
 
 /// Eight flags.
 fn group_of(body: &mut Body<'_>, flags: Value, group: usize) -> Value {
-    body.ins().load(types::I64, plain(), flags, (group * GROUP) as i32)
+    body.ins().load(types::I64, aligned(), flags, (group * GROUP) as i32)
 }

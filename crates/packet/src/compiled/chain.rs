@@ -8,8 +8,9 @@
 
 use tidemill_jit::{Error, FuncId, Module};
 
+use super::blueprint::{Blueprint, Doing};
+use super::imports::Imports;
 use super::run::{Feed, Run, define};
-use super::{Blueprint, Doing, Imports};
 use crate::kernel::{End, Kernel};
 
 /// Kernels of a run at most, so that functions stay small.

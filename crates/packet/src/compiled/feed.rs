@@ -3,10 +3,10 @@
 //! The head of the freelist is in a register while a run lasts. Packets that a run takes from the
 //! pool itself need not be asked where they belong.
 
+use tidemill_jit::asm::{aligned, unaligned};
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Type, Value, types};
 
 use super::run::{Feed, Writer, slot_of};
-use super::{add_to_word, address, load_word, loose, plain, store_word};
 use crate::kernel::Step;
 use crate::link::offsets as ring;
 use crate::packet::{HEADROOM, offsets as buffer};
@@ -27,14 +27,14 @@ impl Writer<'_, '_, '_> {
         self.body.ins().jump(setups[0], &[]);
         for (number, (&link, &setup)) in links.iter().zip(&setups).enumerate() {
             self.body.switch_to_block(setup);
-            let base = address(self.body, self.blueprint.links[link].ring);
-            let read = self.body.ins().load(types::I64, plain(), base, ring::READ as i32);
-            let write = self.body.ins().load(types::I64, plain(), base, ring::WRITE as i32);
+            let base = self.body.address(self.blueprint.links[link].ring);
+            let read = self.body.ins().load(types::I64, aligned(), base, ring::READ as i32);
+            let write = self.body.ins().load(types::I64, aligned(), base, ring::WRITE as i32);
             let count = self.body.ins().isub(write, read);
             let before = self.body.use_var(self.taken);
             let taken = self.body.ins().iadd(before, count);
             // All that lies there is taken, and nobody looks at the ring meanwhile.
-            self.body.ins().store(plain(), write, base, ring::READ as i32);
+            self.body.ins().store(aligned(), write, base, ring::READ as i32);
             let number = self.body.ins().iconst(types::I64, number as i64);
             for (variable, value) in
                 [(self.taken, taken), (at, read), (end, write), (from, base), (which, number)]
@@ -60,7 +60,7 @@ impl Writer<'_, '_, '_> {
         self.body.switch_to_block(take);
         let base = self.body.use_var(from);
         let slot = slot_of(self.body, base, index);
-        let packet = self.body.ins().load(types::I64, plain(), slot, ring::SLOTS as i32);
+        let packet = self.body.ins().load(types::I64, aligned(), slot, ring::SLOTS as i32);
         let index = self.body.ins().iadd_imm_u(index, 1);
         self.body.def_var(at, index);
         self.body.def_var(self.buffer, packet);
@@ -76,7 +76,7 @@ impl Writer<'_, '_, '_> {
         let left = self.zero();
         self.body.def_var(left, count);
         self.body.def_var(self.allocated, count);
-        let now = load_word(self.body, self.blueprint.now, 0);
+        let now = self.body.load_word(self.blueprint.now, 0);
         self.body.ins().jump(self.next, &[]);
         self.body.switch_to_block(self.next);
         let take = self.body.create_block();
@@ -95,11 +95,11 @@ impl Writer<'_, '_, '_> {
         // Start, length and birth; then time and mark; then what is missing and flags.
         let head = self.body.ins().splat(types::I64X2, both);
         let head = self.body.ins().insertlane(head, now, 1);
-        self.body.ins().store(plain(), head, packet, HEAD as i32);
+        self.body.ins().store(aligned(), head, packet, HEAD as i32);
         let none = self.body.ins().iconst(types::I64, 0);
         let none = self.body.ins().splat(types::I64X2, none);
-        self.body.ins().store(plain(), none, packet, buffer::MISSING as i32);
-        self.body.ins().store(plain(), none, packet, HEAD as i32 + 16);
+        self.body.ins().store(aligned(), none, packet, buffer::MISSING as i32);
+        self.body.ins().store(aligned(), none, packet, HEAD as i32 + 16);
         let first = (buffer::BYTES + HEADROOM) as i64;
         let data = self.body.ins().iadd_imm_u(packet, first);
         self.clear(data, bytes.into());
@@ -119,8 +119,8 @@ impl Writer<'_, '_, '_> {
         self.body.set_cold_block(empty);
         self.body.ins().brif(first, there, &[], empty, &[]);
         self.body.switch_to_block(empty);
-        let pool = address(self.body, self.blueprint.pool.itself);
-        store_word(self.body, first, self.blueprint.pool.free, 0);
+        let pool = self.body.address(self.blueprint.pool.itself);
+        self.body.store_word(first, self.blueprint.pool.free, 0);
         let more = self.body.call(self.imports.grow, &[pool])[0];
         self.body.def_var(self.first_free, more);
         self.body.set_cold_block(grown);
@@ -129,7 +129,7 @@ impl Writer<'_, '_, '_> {
         self.body.ins().jump(there, &[]);
         self.body.switch_to_block(there);
         let packet = self.body.use_var(self.first_free);
-        let next = self.body.ins().load(types::I64, plain(), packet, buffer::NEXT as i32);
+        let next = self.body.ins().load(types::I64, aligned(), packet, buffer::NEXT as i32);
         self.body.def_var(self.first_free, next);
         self.body.def_var(self.buffer, packet);
     }
@@ -154,7 +154,7 @@ impl Writer<'_, '_, '_> {
             self.body.set_cold_block(failed);
             self.body.ins().brif(copy, there, &[], failed, &[]);
             self.body.switch_to_block(failed);
-            let io = address(self.body, self.blueprint.apps[self.app(at)].io);
+            let io = self.body.address(self.blueprint.apps[self.app(at)].io);
             self.body.call(self.imports.no_packet, &[io]);
             self.body.ins().jump(none, &[]);
             self.body.switch_to_block(there);
@@ -185,19 +185,20 @@ impl Writer<'_, '_, '_> {
     fn copy_head(&mut self, at: usize, to: Value, from: Value) {
         if self.keeps_head(at) {
             let parts = [HEAD as i32, HEAD as i32 + 16, HEAD as i32 + 32];
-            let loads = parts.map(|at| (at, self.body.ins().load(types::I64X2, plain(), from, at)));
+            let loads =
+                parts.map(|at| (at, self.body.ins().load(types::I64X2, aligned(), from, at)));
             for (at, value) in loads {
-                self.body.ins().store(plain(), value, to, at);
+                self.body.ins().store(aligned(), value, to, at);
             }
             return;
         }
         let (start, length) = (self.body.use_var(self.start), self.body.use_var(self.length));
-        self.body.ins().istore32(plain(), start, to, buffer::START as i32);
-        self.body.ins().istore32(plain(), length, to, buffer::LENGTH as i32);
+        self.body.ins().istore32(aligned(), start, to, buffer::START as i32);
+        self.body.ins().istore32(aligned(), length, to, buffer::LENGTH as i32);
         let words = [buffer::BORN, buffer::TIME, buffer::MARK, buffer::MISSING, buffer::FLAGS];
         for offset in words {
-            let word = self.body.ins().load(types::I64, plain(), from, offset as i32);
-            self.body.ins().store(plain(), word, to, offset as i32);
+            let word = self.body.ins().load(types::I64, aligned(), from, offset as i32);
+            self.body.ins().store(aligned(), word, to, offset as i32);
         }
     }
 
@@ -219,10 +220,10 @@ impl Writer<'_, '_, '_> {
     fn copy_known(&mut self, to: Value, from: Value, bytes: u64) {
         let mut moves = Vec::new();
         for (at, kind) in pieces(bytes) {
-            moves.push((at, self.body.ins().load(kind, loose(), from, at)));
+            moves.push((at, self.body.ins().load(kind, unaligned(), from, at)));
         }
         for (at, value) in moves {
-            self.body.ins().store(loose(), value, to, at);
+            self.body.ins().store(unaligned(), value, to, at);
         }
     }
 
@@ -237,11 +238,11 @@ impl Writer<'_, '_, '_> {
         let mut moves = Vec::new();
         for (from, to) in [(from, to), (second[0], second[1])] {
             for at in [0, 16] {
-                moves.push((self.body.ins().load(types::I64X2, loose(), from, at), to, at));
+                moves.push((self.body.ins().load(types::I64X2, unaligned(), from, at), to, at));
             }
         }
         for (value, to, at) in moves {
-            self.body.ins().store(loose(), value, to, at);
+            self.body.ins().store(unaligned(), value, to, at);
         }
         self.body.ins().jump(on, &[]);
         self.body.switch_to_block(long);
@@ -265,14 +266,14 @@ impl Writer<'_, '_, '_> {
                 types::I64 => none,
                 kind => self.body.ins().ireduce(kind, none),
             };
-            self.body.ins().store(loose(), value, data, at);
+            self.body.ins().store(unaligned(), value, data, at);
         }
     }
 
     /// Whether a packet is of the pool of the graph.
     fn is_ours(&mut self, packet: Value) -> Value {
-        let home = self.body.ins().load(types::I64, plain(), packet, buffer::HOME as i32);
-        let itself = address(self.body, self.blueprint.pool.itself);
+        let home = self.body.ins().load(types::I64, aligned(), packet, buffer::HOME as i32);
+        let itself = self.body.address(self.blueprint.pool.itself);
         self.body.ins().icmp(IntCC::Equal, home, itself)
     }
 
@@ -307,7 +308,7 @@ impl Writer<'_, '_, '_> {
                 self.body.switch_to_block(ours);
             }
             let first = self.body.use_var(self.first_free);
-            self.body.ins().store(plain(), first, packet, buffer::NEXT as i32);
+            self.body.ins().store(aligned(), first, packet, buffer::NEXT as i32);
             self.body.def_var(self.first_free, packet);
             let one = self.body.ins().iconst(types::I64, 1);
             self.add(self.freed, one);
@@ -319,11 +320,11 @@ impl Writer<'_, '_, '_> {
     pub(super) fn close_pool(&mut self) {
         let pool = &self.blueprint.pool;
         let first = self.body.use_var(self.first_free);
-        store_word(self.body, first, pool.free, 0);
+        self.body.store_word(first, pool.free, 0);
         let allocated = self.body.use_var(self.allocated);
-        add_to_word(self.body, pool.allocated, 0, allocated);
+        self.body.add_to_word(pool.allocated, 0, allocated);
         let freed = self.body.use_var(self.freed);
-        add_to_word(self.body, pool.freed, 0, freed);
+        self.body.add_to_word(pool.freed, 0, freed);
     }
 }
 

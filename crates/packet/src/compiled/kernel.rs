@@ -4,12 +4,12 @@
 //! known to hold, from the kernel itself or from those before it in the run; bytes of the header
 //! and words that change are in registers (see `known`, `run`).
 
+use tidemill_jit::asm::{aligned, unaligned};
 use tidemill_jit::build::{Block as Code, InstBuilder, IntCC, Value as Number, types};
 use tidemill_stdx::id::IdVec;
 
 use super::known::Known;
 use super::run::Writer;
-use super::{address, load_word, loose, plain, store_word};
 use crate::kernel::{BlockId, End, Expr, Facts, Kernel, Looked, Operator, Step, Value};
 use crate::packet::{BYTES_MAX, offsets as buffer};
 
@@ -152,12 +152,12 @@ impl<'p> Writer<'_, '_, 'p> {
             }
             Step::SetWord(word, value) => match self.places[scope.at].words[word as usize] {
                 Some(register) => self.body.def_var(register, scope.get(value)),
-                None => store_word(self.body, scope.get(value), scope.words, word as usize * 8),
+                None => self.body.store_word(scope.get(value), scope.words, word as usize * 8),
             },
             Step::SetMark(value) => {
                 let packet = self.body.use_var(self.buffer);
                 let value = scope.get(value);
-                self.body.ins().store(plain(), value, packet, buffer::MARK as i32);
+                self.body.ins().store(aligned(), value, packet, buffer::MARK as i32);
             }
             Step::Store(width, place, value) => {
                 let value = scope.get(value);
@@ -203,7 +203,7 @@ impl<'p> Writer<'_, '_, 'p> {
                 let cut = self.body.ins().isub(before, length);
                 let missing = self.missing(packet);
                 let missing = self.body.ins().iadd(missing, cut);
-                self.body.ins().store(plain(), missing, packet, buffer::MISSING as i32);
+                self.body.ins().store(aligned(), missing, packet, buffer::MISSING as i32);
                 let (start, data) = (self.body.use_var(self.start), self.body.use_var(self.data));
                 self.moved(start, length, data);
             }
@@ -212,7 +212,7 @@ impl<'p> Writer<'_, '_, 'p> {
 
     /// Bytes that were on the wire and are not here.
     fn missing(&mut self, packet: Number) -> Number {
-        self.body.ins().load(types::I64, plain(), packet, buffer::MISSING as i32)
+        self.body.ins().load(types::I64, aligned(), packet, buffer::MISSING as i32)
     }
 
     /// Whether a packet has `offset` bytes behind `base`, where the sum may be too great.
@@ -226,8 +226,8 @@ impl<'p> Writer<'_, '_, 'p> {
     /// The packet begins or ends elsewhere: in registers and in its buffer.
     fn moved(&mut self, start: Number, length: Number, data: Number) {
         let packet = self.body.use_var(self.buffer);
-        self.body.ins().istore32(plain(), start, packet, buffer::START as i32);
-        self.body.ins().istore32(plain(), length, packet, buffer::LENGTH as i32);
+        self.body.ins().istore32(aligned(), start, packet, buffer::START as i32);
+        self.body.ins().istore32(aligned(), length, packet, buffer::LENGTH as i32);
         for (variable, value) in [(self.start, start), (self.length, length), (self.data, data)] {
             self.body.def_var(variable, value);
         }
@@ -267,7 +267,7 @@ impl<'p> Writer<'_, '_, 'p> {
 
     fn zeros(&mut self, data: Number, bytes: i32) {
         let none = self.body.ins().iconst(types::I64, 0);
-        let flags = loose();
+        let flags = unaligned();
         let mut at = 0;
         while at < bytes {
             match bytes - at {
@@ -295,16 +295,16 @@ impl<'p> Writer<'_, '_, 'p> {
                 let missing = self.missing(packet);
                 self.body.ins().iadd(length, missing)
             }
-            Expr::Now => load_word(self.body, self.blueprint.now, 0),
+            Expr::Now => self.body.load_word(self.blueprint.now, 0),
             Expr::Mark => {
                 let packet = self.body.use_var(self.buffer);
-                self.body.ins().load(types::I64, plain(), packet, buffer::MARK as i32)
+                self.body.ins().load(types::I64, aligned(), packet, buffer::MARK as i32)
             }
             Expr::Word(word) => match self.places[scope.at].words[word as usize] {
                 Some(register) => self.body.use_var(register),
                 None => {
-                    let base = address(self.body, scope.words);
-                    self.body.ins().load(types::I64, plain(), base, word as i32 * 8)
+                    let base = self.body.address(scope.words);
+                    self.body.ins().load(types::I64, aligned(), base, word as i32 * 8)
                 }
             },
             Expr::Linked(output) => {

@@ -2,7 +2,7 @@
 
 use tidemill_stdx::hash::Map;
 
-use super::Blueprint;
+use super::blueprint::Blueprint;
 
 /// Addresses with names.
 pub(super) struct Names(Map<u64, String>);

@@ -14,12 +14,14 @@
 //! Where a kernel copies a packet, each copy goes all its way before the next is made; the kernels
 //! on the ways share nothing, so that is the same as one kernel after the other.
 
+use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{Block, CallConv, InstBuilder, IntCC, Value, Variable, signature, types};
 use tidemill_jit::{Body, Error, FuncId, Module};
 
+use super::blueprint::Blueprint;
+use super::imports::Imports;
 use super::known::Known;
 use super::linear::{Each, Linear, linear};
-use super::{Blueprint, Imports, add_to_word, address, load_word, plain, store_word};
 use crate::kernel::{End, Flowing, Kernel, Step, flow};
 use crate::link::{QUEUED_MAX, SLOTS, offsets as ring};
 use crate::packet::offsets as buffer;
@@ -202,7 +204,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         for variable in [self.allocated, self.freed] {
             self.body.def_var(variable, none);
         }
-        let first = load_word(self.body, self.blueprint.pool.free, 0);
+        let first = self.body.load_word(self.blueprint.pool.free, 0);
         self.body.def_var(self.first_free, first);
         self.body.def_var(self.taken, count.unwrap_or(none));
         self.plan();
@@ -319,8 +321,8 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
     fn open(&mut self, link: usize, of: usize) {
         let at = self.blueprint.links[link].ring;
         let [write, bytes] = [(); 2].map(|()| self.zero());
-        let begin = load_word(self.body, at, ring::WRITE);
-        let read = load_word(self.body, at, ring::READ);
+        let begin = self.body.load_word(at, ring::WRITE);
+        let read = self.body.load_word(at, ring::READ);
         let full = self.body.ins().iadd_imm_u(read, QUEUED_MAX as i64);
         self.body.def_var(write, begin);
         let out = Out { link, at: of, write, bytes, begin, full, block: None, is_used: false };
@@ -363,7 +365,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
             let is_linear = linear.iter().any(|linear| linear.word == word);
             if register.is_none() && !is_linear && *left > 0 {
                 *left -= 1;
-                let value = load_word(self.body, words, word as usize * 8);
+                let value = self.body.load_word(words, word as usize * 8);
                 *register = Some(variable(self.body, value));
             }
         }
@@ -375,15 +377,15 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         if at == 0 || !part.is_sink || self.run.feed == Feed::Pool {
             return None;
         }
-        let oldest = load_word(self.body, part.oldest, 0);
+        let oldest = self.body.load_word(part.oldest, 0);
         Some(variable(self.body, oldest))
     }
 
     /// Takes start and length from the buffer.
     pub fn look(&mut self) {
         let packet = self.body.use_var(self.buffer);
-        let start = self.body.ins().uload32(plain(), packet, buffer::START as i32);
-        let length = self.body.ins().uload32(plain(), packet, buffer::LENGTH as i32);
+        let start = self.body.ins().uload32(aligned(), packet, buffer::START as i32);
+        let length = self.body.ins().uload32(aligned(), packet, buffer::LENGTH as i32);
         let data = self.body.ins().iadd(packet, start);
         let data = self.body.ins().iadd_imm_u(data, buffer::BYTES as i64);
         for (variable, value) in [(self.start, start), (self.length, length), (self.data, data)] {
@@ -401,7 +403,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         self.body.ins().brif(first, note, &[], on, &[]);
         self.body.switch_to_block(note);
         let packet = self.body.use_var(self.buffer);
-        let born = self.body.ins().load(types::I64, plain(), packet, buffer::BORN as i32);
+        let born = self.body.ins().load(types::I64, aligned(), packet, buffer::BORN as i32);
         self.body.def_var(oldest, born);
         self.body.ins().jump(on, &[]);
         self.body.switch_to_block(on);
@@ -520,7 +522,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
     /// Counts a drop of a kernel whose words are here.
     pub fn count_drop(&mut self, words: usize, number: usize) {
         let one = self.body.ins().iconst(types::I64, 1);
-        add_to_word(self.body, words, number * 8, one);
+        self.body.add_to_word(words, number * 8, one);
     }
 
     /// Puts the packet into a ring, or drops and counts it; goes on at `after`.
@@ -534,14 +536,14 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         self.body.ins().brif(is_full, none, &[], room, &[]);
         self.body.switch_to_block(none);
         let one = self.body.ins().iconst(types::I64, 1);
-        add_to_word(self.body, at, ring::DROPS, one);
+        self.body.add_to_word(at, ring::DROPS, one);
         let free = self.free_before(after);
         self.body.ins().jump(free, &[]);
         self.body.switch_to_block(room);
-        let base = address(self.body, at);
+        let base = self.body.address(at);
         let slot = slot_of(self.body, base, index);
         let packet = self.body.use_var(self.buffer);
-        self.body.ins().store(plain(), packet, slot, ring::SLOTS as i32);
+        self.body.ins().store(aligned(), packet, slot, ring::SLOTS as i32);
         let one = self.body.ins().iconst(types::I64, 1);
         self.add(write, one);
         let length = self.body.use_var(self.length);
@@ -577,22 +579,22 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
                 Each::Number(number) => self.body.ins().imul_imm_u(packets, number.cast_signed()),
                 Each::Length => bytes.expect("bytes are counted where they are asked for"),
             };
-            add_to_word(self.body, words, word as usize * 8, by);
+            self.body.add_to_word(words, word as usize * 8, by);
         }
         if let Some(copies) = self.places[at].copies {
             let copies = self.body.ins().imul_imm_u(packets, copies as i64);
-            add_to_word(self.body, self.blueprint.pool.allocated, 0, copies);
+            self.body.add_to_word(self.blueprint.pool.allocated, 0, copies);
         }
         let part = &self.blueprint.apps[self.app(at)];
         if self.run.feed == Feed::Pool && part.is_sink {
             // All were born now, and the first of the batch counts.
-            let known = load_word(self.body, part.oldest, 0);
-            let now = load_word(self.body, self.blueprint.now, 0);
+            let known = self.body.load_word(part.oldest, 0);
+            let now = self.body.load_word(self.blueprint.now, 0);
             let first = self.body.ins().icmp_imm_s(IntCC::Equal, known, -1);
             let some = self.body.ins().icmp_imm_u(IntCC::NotEqual, packets, 0);
             let counts = self.body.ins().band(first, some);
             let oldest = self.body.ins().select(counts, now, known);
-            store_word(self.body, oldest, part.oldest, 0);
+            self.body.store_word(oldest, part.oldest, 0);
         }
     }
 
@@ -603,9 +605,9 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
             let ring_at = self.blueprint.links[self.link_into(at)].ring;
             let (packets, bytes) = self.came(at);
             let bytes = bytes.expect("bytes of links are counted");
-            add_to_word(self.body, ring_at, ring::READ, packets);
-            add_to_word(self.body, ring_at, ring::WRITE, packets);
-            add_to_word(self.body, ring_at, ring::TX_BYTES, bytes);
+            self.body.add_to_word(ring_at, ring::READ, packets);
+            self.body.add_to_word(ring_at, ring::WRITE, packets);
+            self.body.add_to_word(ring_at, ring::TX_BYTES, bytes);
         }
         for at in 0..self.run.apps.len() {
             let (_, words) = self.kernel(at);
@@ -613,11 +615,11 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
             for word in 0..self.places[at].words.len() {
                 let Some(register) = self.places[at].words[word] else { continue };
                 let value = self.body.use_var(register);
-                store_word(self.body, value, words, word * 8);
+                self.body.store_word(value, words, word * 8);
             }
             if let Some(oldest) = self.places[at].oldest {
                 let value = self.body.use_var(oldest);
-                store_word(self.body, value, self.blueprint.apps[self.app(at)].oldest, 0);
+                self.body.store_word(value, self.blueprint.apps[self.app(at)].oldest, 0);
             }
         }
         for at in 0..self.outs.len() {
@@ -633,9 +635,9 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         }
         let part = &self.blueprint.links[link];
         let now = self.body.use_var(write);
-        store_word(self.body, now, part.ring, ring::WRITE);
+        self.body.store_word(now, part.ring, ring::WRITE);
         let bytes = self.body.use_var(bytes);
-        add_to_word(self.body, part.ring, ring::TX_BYTES, bytes);
+        self.body.add_to_word(part.ring, ring::TX_BYTES, bytes);
         // It was empty, and is no longer.
         let empty = self.body.ins().iadd_imm_u(begin, QUEUED_MAX as i64);
         let was_empty = self.body.ins().icmp(IntCC::Equal, empty, full);
@@ -644,17 +646,17 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         let (notify, on) = (self.body.create_block(), self.body.create_block());
         self.body.ins().brif(news, notify, &[], on, &[]);
         self.body.switch_to_block(notify);
-        let base = address(self.body, part.ring);
+        let base = self.body.address(part.ring);
         if part.is_watched {
             self.body.call(self.imports.notify, &[base]);
             self.body.ins().jump(on, &[]);
         } else {
-            let flag = self.body.ins().load(types::I64, plain(), base, ring::WAITING as i32);
+            let flag = self.body.ins().load(types::I64, aligned(), base, ring::WAITING as i32);
             let set = self.body.create_block();
             self.body.ins().brif(flag, set, &[], on, &[]);
             self.body.switch_to_block(set);
             let one = self.body.ins().iconst(types::I8, 1);
-            self.body.ins().store(plain(), one, flag, 0);
+            self.body.ins().store(aligned(), one, flag, 0);
             self.body.ins().jump(on, &[]);
         }
         self.body.switch_to_block(on);

@@ -6,23 +6,17 @@
 //! long as nobody could be refused a packet meanwhile, and as no packets lie on the links of the
 //! run; otherwise the source is called, as any other app.
 
+use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value, types};
-use tidemill_jit::{Body, Error, FuncId, Module};
+use tidemill_jit::{Body, Error, Module};
 
+use super::blueprint::{Blueprint, Doing};
 use super::breath::Writer;
+use super::calls::Source;
 use super::chain::{self, Chain};
-use super::{Blueprint, Doing, Imports, load_word, plain, store_word};
+use super::imports::Imports;
 use crate::kernel::{Kernel, Supply};
 use crate::link::{QUEUED_MAX, offsets as ring};
-
-/// A source as code.
-pub(super) struct Source {
-    pub app: usize,
-    /// The run that makes its packets.
-    pub chain: Option<usize>,
-    /// Makes them where there is no such run.
-    pub alone: Option<FuncId>,
-}
 
 /// Defines what sources need, for all that are given as code.
 pub(super) fn write(
@@ -78,7 +72,7 @@ impl Writer<'_> {
         }
         body.ins().brif(fits, at_once, &[], call, &[]);
         body.switch_to_block(at_once);
-        let before = load_word(body, words, left as usize * 8);
+        let before = body.load_word(words, left as usize * 8);
         let burst = body.ins().iconst(types::I64, i64::from(burst));
         let mut count = body.ins().umin(before, burst);
         if source.chain.is_none() {
@@ -88,17 +82,17 @@ impl Writer<'_> {
         let is_endless = body.ins().icmp_imm_s(IntCC::Equal, before, -1);
         let after = body.ins().isub(before, count);
         let after = body.ins().select(is_endless, before, after);
-        store_word(body, after, words, left as usize * 8);
+        body.store_word(after, words, left as usize * 8);
         let (some, on) = (body.create_block(), body.create_block());
         body.ins().brif(count, some, &[], on, &[]);
         body.switch_to_block(some);
         match source {
             Source { chain: Some(chain), .. } => {
                 let (words, word) = promised(self.blueprint, source.app);
-                store_word(body, count, words, word);
+                body.store_word(count, words, word);
                 let one = body.ins().iconst(types::I8, 1);
                 let head = self.step_of(*chain);
-                body.ins().store(plain(), one, flags, head as i32);
+                body.ins().store(aligned(), one, flags, head as i32);
             }
             Source { alone: Some(make), .. } => {
                 body.call(*make, &[count]);
@@ -122,7 +116,7 @@ impl Writer<'_> {
     fn is_free(&self, body: &mut Body<'_>, flags: Value, chain: usize) -> Value {
         let first = self.step_of(chain);
         let steps = first..first + self.calls.chains[chain].apps.len();
-        let set = steps.map(|step| body.ins().uload8(types::I32, plain(), flags, step as i32));
+        let set = steps.map(|step| body.ins().uload8(types::I32, aligned(), flags, step as i32));
         let set: Vec<Value> = set.collect();
         let any = set.into_iter().reduce(|one, other| body.ins().bor(one, other));
         let any = any.expect("a run has an app");
@@ -134,7 +128,7 @@ impl Writer<'_> {
         let link = self.blueprint.apps[app].outputs.first().copied().flatten();
         let Some(link) = link else { return body.ins().iconst(types::I64, QUEUED_MAX as i64) };
         let at = self.blueprint.links[link].ring;
-        let (read, write) = (load_word(body, at, ring::READ), load_word(body, at, ring::WRITE));
+        let (read, write) = (body.load_word(at, ring::READ), body.load_word(at, ring::WRITE));
         let room = body.ins().isub(read, write);
         body.ins().iadd_imm_u(room, QUEUED_MAX as i64)
     }
@@ -147,12 +141,12 @@ impl Writer<'_> {
             return;
         };
         let (words, word) = promised(self.blueprint, source);
-        let count = load_word(body, words, word);
+        let count = body.load_word(words, word);
         let [make, take, on] = [(); 3].map(|()| body.create_block());
         body.ins().brif(count, make, &[], take, &[]);
         body.switch_to_block(make);
         let none = body.ins().iconst(types::I64, 0);
-        store_word(body, none, words, word);
+        body.store_word(none, words, word);
         body.call(pool, &[count]);
         body.ins().jump(on, &[]);
         body.switch_to_block(take);

@@ -98,8 +98,8 @@ impl Shared {
         Some(unsafe { Packet::from_raw(buffer) })
     }
 
-    /// A buffer that was not used before on the freelist, which is empty; that buffer. It comes from
-    /// the last block, or from another one.
+    /// Puts a buffer that was not used before on the freelist, which is empty, and gives it. It is
+    /// of the last block, or of another one.
     #[cold]
     pub(crate) fn grow(&self) -> Option<NonNull<Buffer>> {
         if self.fresh.get() == 0 {

@@ -9,9 +9,9 @@ use crate::layout::{
     ANY, CLIENT_FINISHED, CLIENT_WAITS, FAILED, FINISH, FROM_CLIENT, FROM_SERVER, OK, SERVER_ENDED,
     SERVER_WAITS, START, SYSTEM, Slot,
 };
+use crate::machine::Context;
 use crate::process::State;
 use crate::program::Direction;
-use crate::worker::Context;
 use crate::{component, crew, lines, system};
 
 /// Ends the communication of a slot in order.

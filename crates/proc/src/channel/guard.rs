@@ -9,7 +9,8 @@
 use std::sync::atomic::Ordering;
 
 use crate::handle::{ChannelRef, SlotRef};
-use crate::layout::{FAILED, REMOTE, Worker};
+use crate::layout::{FAILED, REMOTE};
+use crate::machine::Worker;
 
 /// Both ends are on one loop.
 const LOCAL: u8 = 0;

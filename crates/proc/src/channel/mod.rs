@@ -23,8 +23,9 @@ use crate::fault::Reason;
 use crate::handle::{ChannelRef, ComponentRef, SlotRef, Words};
 use crate::layout::{
     CLIENT_FINISHED, CLIENT_WAITS, CLIENT_WATCHES, ENTRIES, FAILED, FROM_CLIENT, FROM_SERVER,
-    SERVER_ENDED, SERVER_WAITS, SERVER_WATCHES, SYSTEM, Worker, tag,
+    SERVER_ENDED, SERVER_WAITS, SERVER_WATCHES, SYSTEM, tag,
 };
+use crate::machine::Worker;
 use crate::process::{self, Role};
 use crate::program::{Interface, Kind, Message};
 use crate::{crew, monitor, words};

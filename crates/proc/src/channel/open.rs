@@ -8,13 +8,14 @@ use crate::fault::Reason;
 use crate::handle::{ChannelRef, ComponentRef, ProcessRef, SlotRef};
 use crate::layout::{
     CLIENT_WATCHES, Component, PORT_IMPLEMENTATION, PORT_LINE, PORT_OFFERED, PORT_REQUIRED,
-    PORT_SYSTEM, SERVER_WATCHES, START, SYSTEM, Slot, Worker,
+    PORT_SYSTEM, SERVER_WATCHES, START, SYSTEM, Slot,
 };
 use crate::lines;
+use crate::machine::Context;
+use crate::machine::Worker;
 use crate::process::{self, INNER, State};
 use crate::program::{Direction, Interface, Port};
 use crate::system;
-use crate::worker::Context;
 
 /// Connections followed before they are taken for a cycle.
 const CHAIN_MAX: u32 = 1 << 20;

@@ -11,10 +11,10 @@ use crate::layout::{
     CLIENT_FAILED, CLIENT_FINISHED, CLIENT_WAITS, FINISH, FROM_CLIENT, FROM_SERVER, OK,
     SERVER_WAITS, START,
 };
+use crate::machine::Context;
 use crate::process::State;
 use crate::program::Kind;
 use crate::words;
-use crate::worker::Context;
 
 /// Waits, unless the client waits too.
 fn block(cx: &mut Context, channel: ChannelRef, state: State, position: u32) -> u32 {

@@ -8,7 +8,7 @@
 
 use super::head::{Head, at, word_of};
 use crate::handle::Words;
-use crate::layout::Worker;
+use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 use crate::program::Kind;
 use crate::words;

@@ -10,7 +10,7 @@
 
 use super::key::{Form, Seed};
 use crate::handle::Words;
-use crate::layout::Worker;
+use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 
 const SHAPE: usize = 0;

@@ -230,7 +230,7 @@ pub(super) fn prefix(keys: &[Key], of: Words) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::Worker;
+    use crate::machine::Worker;
     use crate::program::Program;
     use crate::worker::Options;
 

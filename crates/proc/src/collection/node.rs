@@ -8,7 +8,7 @@
 use super::head::word_of;
 use super::key::TEXT_HEADER;
 use crate::handle::Words;
-use crate::layout::Worker;
+use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 use crate::program::Key;
 use crate::text;

@@ -22,7 +22,7 @@ use super::short::Room;
 use super::skip::{LEVELS, List};
 use super::{node, skip, table};
 use crate::handle::Words;
-use crate::layout::Worker;
+use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 use crate::program::Key;
 

@@ -9,7 +9,7 @@
 use super::head::at;
 use super::key::{self, Seed, TEXT_HEADER, shown_word, zero_bytes};
 use crate::handle::Words;
-use crate::layout::Worker;
+use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 use crate::text;
 

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use super::head::{at, word_of};
 use super::key::compare;
 use crate::handle::Words;
-use crate::layout::Worker;
+use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 use crate::program::Key;
 

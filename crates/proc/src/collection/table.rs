@@ -16,7 +16,7 @@ use super::key::{self, Form};
 use super::short::{self, Room};
 use super::{node, order};
 use crate::handle::Words;
-use crate::layout::Worker;
+use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 use crate::program::Key;
 

@@ -17,7 +17,8 @@ use tidemill_stdx::hash::{Map, Set};
 use super::{ComponentId, Life, may_end, slots_of, tell_end};
 use crate::crew;
 use crate::handle::{ComponentRef, ProcessRef, SlotRef};
-use crate::layout::{PORT_OFFERED, Worker};
+use crate::layout::PORT_OFFERED;
+use crate::machine::Worker;
 
 /// Components that were done early and are looked at again at a stretch.
 const EARLY: usize = 256;

@@ -8,9 +8,10 @@ use crate::fault::Reason;
 use crate::handle::{ComponentRef, SlotRef};
 use crate::layout::{
     CLIENT_FINISHED, Component, NEXT_FREE, OK, PORT_IMPLEMENTATION, PORT_OFFERED, PORT_REQUIRED,
-    Worker, port,
+    port,
 };
-use crate::worker::Context;
+use crate::machine::Context;
+use crate::machine::Worker;
 
 pub(crate) fn connect(
     cx: &mut Context,

@@ -8,11 +8,12 @@ use super::{
 use crate::crew;
 use crate::fault::{self, Ended, Reason};
 use crate::handle::{ComponentRef, ProcessRef, SlotRef, Words};
-use crate::layout::{CLIENT_FINISHED, GRANTED, OK, Worker};
+use crate::layout::{CLIENT_FINISHED, GRANTED, OK};
+use crate::machine::Context;
+use crate::machine::Worker;
 use crate::pieces;
 use crate::process::{self, INNER, Role, State};
 use crate::words;
-use crate::worker::Context;
 use crate::{channel, lines, monitor};
 
 /// BEGIN is done: who waited for it may serve.

@@ -2,9 +2,10 @@
 
 use crate::crew;
 use crate::handle::ComponentRef;
-use crate::layout::{Component, Worker};
+use crate::layout::Component;
+use crate::machine::Context;
+use crate::machine::Worker;
 use crate::program::Port;
-use crate::worker::Context;
 
 /// An interface and how many of it at least and at most.
 type Wanted = (u32, u32, Option<u32>);

@@ -36,11 +36,12 @@ pub(crate) use slots::{
 use crate::crew;
 use crate::fault::Reason;
 use crate::handle::{ComponentRef, ProcessRef, Words};
-use crate::layout::{OK, Worker};
+use crate::layout::OK;
+use crate::machine::Context;
+use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 use crate::process::{self, Role};
 use crate::program::Kind;
-use crate::worker::Context;
 use crate::{monitor, words};
 
 /// Where a component is in its life.
@@ -205,7 +206,7 @@ pub(crate) fn create(
     let component = ComponentRef(worker.memory.take(size)?.cast());
     component.set_kind(descriptor);
     component.set_worker(crew::index(worker));
-    if let Err(error) = worker.machine.table.insert(&mut worker.memory, component) {
+    if let Err(error) = worker.machine.table.insert(&mut worker.head.memory, component) {
         worker.memory.give(component.0.cast(), size);
         return Err(error);
     }

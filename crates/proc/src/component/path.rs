@@ -1,7 +1,7 @@
 //! What a component is called in reports: the variables from the entry component down to it.
 
 use crate::handle::{ComponentRef, Words};
-use crate::layout::Worker;
+use crate::machine::Worker;
 use crate::program::{Key, Kind, Shape, Variable};
 use crate::{array, collection, text};
 

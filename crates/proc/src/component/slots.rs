@@ -7,11 +7,12 @@ use crate::fault::Reason;
 use crate::handle::{ComponentRef, SlotRef};
 use crate::layout::{
     CLIENT_FAILED, CLIENT_FINISHED, Component, FAILED, NEXT_FREE, PORT_OFFERED, PORT_REQUIRED,
-    SLOT_SIZE, Slot, Worker,
+    SLOT_SIZE, Slot,
 };
+use crate::machine::Context;
+use crate::machine::Worker;
 use crate::process::State;
 use crate::program::Port;
-use crate::worker::Context;
 
 /// More interfaces of one set are taken for a mistake.
 const SET_MAX: u32 = 1 << 24;

@@ -39,8 +39,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::handle::{ChannelRef, ComponentRef};
-use crate::layout::{SUSPENDED, Worker};
-use crate::worker::Context;
+use crate::layout::{SUSPENDED, WorkerHead};
+use crate::machine::Context;
+use crate::machine::Worker;
 use floor::{Floor, When};
 use ring::{Post, Ring};
 
@@ -59,7 +60,7 @@ type Alarm = Box<dyn Fn() + Send + Sync>;
 
 /// One loop of the crew.
 struct Member {
-    worker: AtomicPtr<Worker>,
+    worker: AtomicPtr<WorkerHead>,
     /// It sleeps, or is about to: whoever posts wakes it. SeqCst on both sides: the sleeper sets
     /// it and looks for posts, the poster posts and looks at it; one of the two sees the other.
     asleep: AtomicBool,
@@ -146,7 +147,7 @@ impl Crew {
         }
     }
 
-    fn worker(&self, index: usize) -> *mut Worker {
+    fn worker(&self, index: usize) -> *mut WorkerHead {
         // Relaxed: set before the threads start, or under the floor's mutex.
         self.members[index].worker.load(Ordering::Relaxed)
     }
@@ -282,8 +283,9 @@ impl Worker {
             return self;
         }
         debug_assert!(desk.crew.is_alone(), "another loop's worker");
-        // SAFETY: it lives, and its thread stands outside of the floor.
-        unsafe { &mut *desk.crew.worker(usize::from(index)) }
+        // SAFETY: it is the address of a whole worker, which lives, and whose thread stands outside
+        // of the floor.
+        unsafe { &mut *desk.crew.worker(usize::from(index)).cast() }
     }
 
     /// The first worker, which has reports, console and systems; as above.

@@ -6,7 +6,8 @@ use super::ring::Post;
 use super::{Crew, Desk};
 use crate::component::{self, ComponentId};
 use crate::handle::{ComponentRef, ProcessRef};
-use crate::layout::{CLIENT_FINISHED, Worker};
+use crate::layout::CLIENT_FINISHED;
+use crate::machine::Worker;
 use crate::monitor;
 use crate::process::{self, Role, State};
 

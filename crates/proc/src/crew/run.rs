@@ -8,7 +8,7 @@ use crate::attend::Paused;
 use crate::clock;
 use crate::component;
 use crate::handle::ComponentRef;
-use crate::layout::Worker;
+use crate::machine::Worker;
 use crate::monitor;
 use crate::ticker::Ticker;
 

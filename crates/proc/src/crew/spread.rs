@@ -16,8 +16,9 @@ use super::{between, tie};
 use crate::channel::set_remote;
 use crate::component::slots_of;
 use crate::handle::{ChannelRef, ComponentRef, ProcessRef};
-use crate::layout::{FAILED, SYSTEM, Worker};
+use crate::layout::{FAILED, SYSTEM};
 use crate::lines::{self, lines_of};
+use crate::machine::Worker;
 use crate::process::Role;
 
 /// Gathers everything on the first loop, for a while.

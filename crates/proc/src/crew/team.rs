@@ -10,10 +10,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::{Alarm, Crew, Desk};
-use crate::layout::Worker;
+use crate::machine::Counts;
+use crate::machine::Worker;
 use crate::memory::Pool;
 use crate::ticker::Ticker;
-use crate::worker::Counts;
 
 /// Loops that a crew may have at most: they are numbered by a byte.
 const MEMBERS_MAX: usize = 64;
@@ -49,7 +49,7 @@ impl Team {
                 workers.push(made);
                 made
             };
-            crew.members[index].worker.store(worker, Ordering::Relaxed);
+            crew.members[index].worker.store(worker.cast(), Ordering::Relaxed);
             // SAFETY: it was just made, or is the caller's.
             let worker = unsafe { &mut *worker };
             worker.machine.desk = Some(Desk::new(&crew, index));

@@ -6,7 +6,7 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 
-use crate::layout::GRAIN;
+use super::GRAIN;
 
 /// Blocks from this size on lie on huge pages, where the system has some.
 pub(super) const HUGE_MIN: usize = 2 << 20;

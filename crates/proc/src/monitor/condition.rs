@@ -5,9 +5,10 @@ use super::{
     release, watch,
 };
 use crate::handle::ProcessRef;
-use crate::layout::{CLOSED, EXCLUSIVE, OK, UNLOCKED, UNWINDING, WOKEN, Worker, busy};
+use crate::layout::{CLOSED, EXCLUSIVE, OK, UNLOCKED, UNWINDING, WOKEN, busy};
+use crate::machine::Context;
+use crate::machine::Worker;
 use crate::process::{OUTSIDE, SAME, State};
-use crate::worker::Context;
 
 /// How often a process is woken in vain before it is handed the lock.
 const VAIN_MAX: u8 = 3;

@@ -8,7 +8,7 @@
 use super::outside::{self, Look};
 use crate::component::ComponentId;
 use crate::handle::ComponentRef;
-use crate::layout::Worker;
+use crate::machine::Worker;
 
 /// Steps to the first look, at most.
 const STEPS_FIRST: i64 = 4;

@@ -32,10 +32,10 @@ use crate::crew;
 use crate::handle::{ComponentRef, ProcessRef};
 use crate::layout::{
     CLOSED, DONE, EXCLUSIVE, Frame, GAVE_WAY, GRANTED, OK, Process, SHARED, UNLOCKED, UNWINDING,
-    Worker,
 };
+use crate::machine::Context;
+use crate::machine::Worker;
 use crate::process::{self, SAME, State};
-use crate::worker::Context;
 use queue::{push, push_first, remove, remove_first};
 
 /// Code of a condition: 0, 1, or 2 after a fault.

@@ -4,7 +4,8 @@
 use super::condition::{evaluate, evaluate_if};
 use super::{Turn, hand_over, looker, take_out, watch};
 use crate::handle::ComponentRef;
-use crate::layout::{BUSY, CLOSED, OK, UNWINDING, WOKEN, Worker, busy};
+use crate::layout::{BUSY, CLOSED, OK, UNWINDING, WOKEN, busy};
+use crate::machine::Worker;
 use crate::process::{OUTSIDE, SAME};
 
 /// How many are looked at, at most, while others do without them.

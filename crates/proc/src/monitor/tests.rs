@@ -15,7 +15,7 @@ use crate::Options;
 use crate::attend::Paused;
 use crate::component;
 use crate::handle::Words;
-use crate::layout::{FRAME_HEADER, SUSPENDED};
+use crate::layout::{FRAME_HEADER, SUSPENDED, WorkerHead};
 use crate::process;
 use crate::program::{ComponentType, Function, FunctionCode, Interface, Program};
 
@@ -58,14 +58,14 @@ unsafe extern "C" fn all_written(_: *mut Frame, _: *mut Process, _: *mut Worker)
     TRACE.with_borrow(|trace| u32::from(trace.common.is_some_and(|common| trace.writes >= common)))
 }
 
-unsafe extern "C" fn act(frame: *mut Frame, process: *mut Process, worker: *mut Worker) -> u32 {
+unsafe extern "C" fn act(frame: *mut Frame, process: *mut Process, worker: *mut WorkerHead) -> u32 {
     let own = locals(frame);
     let number = own.get(0);
     loop {
         let acts = TRACE.with_borrow(|trace| trace.acts[number as usize].clone());
         let Some(&now) = acts.get(own.get(1) as usize) else { return DONE };
         // SAFETY: called by the scheduler.
-        let mut cx = unsafe { Context::new(frame, process, worker) };
+        let mut cx = unsafe { Context::new(frame, process, worker.cast()) };
         let writes = !matches!(now, Act::Read);
         if own.get(2) == 0 {
             let status = if writes { lock_exclusive(&mut cx) } else { lock_shared(&mut cx) };

@@ -9,7 +9,8 @@
 //! on more than variables reads [`OTHERS`], which count as written at all times.
 
 use crate::handle::{ComponentRef, ProcessRef, Words};
-use crate::layout::{CLOSED, Worker};
+use crate::layout::CLOSED;
+use crate::machine::Worker;
 
 /// What is no variable of the component.
 const OTHERS: u64 = 1 << 63;

@@ -8,10 +8,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use tidemill_proc::Options;
+use tidemill_proc::Worker;
 use tidemill_proc::console::{Console, Lines, Sink};
 use tidemill_proc::fault::{Fault, Reports};
 use tidemill_proc::layout::{
-    COMPONENT_HEADER, Code, Component, FRAME_HEADER, Frame, Process, SLOT_SIZE, Slot, Worker,
+    COMPONENT_HEADER, Code, Component, FRAME_HEADER, Frame, Process, SLOT_SIZE, Slot,
 };
 use tidemill_proc::program::{
     ComponentType, Direction, Executable, Function, FunctionCode, Interface, Kind, Message, Port,
@@ -41,8 +42,9 @@ macro_rules! code {
         unsafe extern "C" fn $name(
             $frame: *mut Frame,
             $process: *mut Process,
-            $worker: *mut Worker,
+            $worker: *mut tidemill_proc::layout::WorkerHead,
         ) -> u32 {
+            let $worker: *mut Worker = $worker.cast();
             // SAFETY: the scheduler calls it as code of a live frame with these locals.
             unsafe { $body }
         }

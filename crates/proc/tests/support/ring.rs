@@ -1,11 +1,12 @@
 //! The token ring, as generated code would be: node passes on what comes, the fast paths of send
 //! and receive inlined.
 
+use tidemill_proc::Worker;
 use tidemill_proc::entry::operations as op;
 use tidemill_proc::layout::{
     CHANNEL_ENTRIES, CLIENT_FINISHED, CLIENT_WAITS, CLIENT_WATCHES, Channel, FROM_CLIENT, Frame,
     NEXT_FREE, PORT_OFFERED, PORT_REQUIRED, PROCESS_CHANNEL, Process, SERVER_WAITS, SERVER_WATCHES,
-    SYSTEM, WORKER_READY, WORKER_READY_HEAD, WORKER_READY_MASK, WORKER_READY_TAIL, Worker,
+    SYSTEM, WORKER_READY, WORKER_READY_HEAD, WORKER_READY_MASK, WORKER_READY_TAIL,
     port as port_number, tag,
 };
 use tidemill_proc::program::{ComponentType, Direction, Key, Kind, Program, Shape};
@@ -87,8 +88,8 @@ code!(node(f, p, w) {
     let done = variable(p, slot_at(1));
     match (*f).resume {
         1 => wait!(f, 1, op::client_send(f, p, w, slot(p, NEXT), 0, payload, 0)),
-        2 => return set_done(f, p, w),
-        3.. => return wait_done(f, p, w),
+        2 => return set_done(f, p, w.cast()),
+        3.. => return wait_done(f, p, w.cast()),
         _ => {}
     }
     loop {
@@ -96,12 +97,12 @@ code!(node(f, p, w) {
             wait!(f, 0, op::server_peek(f, p, w, 0, 0));
             if (*f).result == 0 {
                 (*f).resume = 3;
-                return wait_done(f, p, w);
+                return wait_done(f, p, w.cast());
             }
             wait!(f, 0, op::server_receive(f, p, w, 0, x, 0));
         }
         if *x == 0 {
-            return set_done(f, p, w);
+            return set_done(f, p, w.cast());
         }
         if !send_fast(p, w, *x - 1) {
             *payload = *x - 1;
@@ -117,7 +118,7 @@ code!(set_done(f, p, w) {
         return 2;
     }
     (*f).resume = 0;
-    node(f, p, w)
+    node(f, p, w.cast())
 });
 
 code!(is_done(f, p, w) { u32::from(*variable(p, slot_at(1)) != 0) });
@@ -203,7 +204,7 @@ pub fn program(size: u64, hops: u64) -> Program {
             *variable(p, SIZE) = size;
             *variable(p, HOPS) = hops;
         }
-        main(f, p, w)
+        main(f, p, w.cast())
     });
     let mut b = Builder::new();
     let pass = message("Pass", Direction::In, &[Kind::Scalar], true, &[0], false);

@@ -19,8 +19,8 @@ fn evaluate(text: &str) -> String {
     if let Ok(left) = reader.value()
         && reader.peek().is_some()
     {
-        let length = symbols(reader.rest());
-        let operator = Binary::from_symbol(&reader.rest()[..length]).expect("an operator");
+        let length = symbols(reader.cursor().rest());
+        let operator = Binary::from_symbol(&reader.cursor().rest()[..length]).expect("an operator");
         assert!(reader.eat(operator.symbol()) || reader.eat("<>"));
         let right = reader.value().expect("a right operand");
         return show(|scope| {

@@ -1,5 +1,7 @@
 //! Reading the text form of a plan; see [`super::print`] for the grammar.
 
+use tidemill_diag::text::ir::{IrError, IrReader, Layout, Read};
+
 use super::{
     Action, Atom, Bind, HeadColumn, Lookup, On, Output, Pattern, Plan, Relation, RelationId, Rule,
     RuleId, Step, Storage, Strand, Stratum, Trigger, ViewKind, ViewRule,
@@ -10,11 +12,9 @@ use crate::flat::OwnedValue;
 use crate::function::FunctionId;
 use crate::operator::{Binary, Unary};
 use crate::table::{Access, Key, TableSpec};
-use crate::text::{TextError, TextReader};
+use crate::text::TextReader;
 use crate::types::TypeSet;
 use crate::value::{Type, Value};
-
-type Read<T> = Result<T, TextError>;
 
 /// Expressions and patterns nest at most so deep: more than what any planner makes of a source.
 const DEPTH_MAX: usize = 1000;
@@ -23,63 +23,45 @@ const DEPTH_MAX: usize = 1000;
 ///
 /// # Errors
 /// The first place where the text is no plan.
-pub fn parse(text: &str) -> Read<Plan> {
-    let mut reader = Reader { text: TextReader::new(text), depth: 0 };
+pub fn parse(text: &str) -> Result<Plan, IrError> {
+    let mut reader = Reader { text: IrReader::new(text, Layout::Free), depth: 0 };
     let plan = reader.plan()?;
-    reader.text.end()?;
-    Ok(plan)
+    match reader.text.at_end() {
+        true => Ok(plan),
+        false => reader.text.expected("relation, rule, strand or stratum"),
+    }
 }
 
 struct Reader<'a> {
-    text: TextReader<'a>,
+    text: IrReader<'a>,
     depth: usize,
 }
 
 impl<'a> Reader<'a> {
     fn fail<T>(&self, message: &str) -> Read<T> {
-        self.text.error(message)
-    }
-
-    /// Reads `word` if it comes next as a whole word.
-    fn eat_word(&mut self, word: &str) -> bool {
-        let mut ahead = self.text.clone();
-        let found = ahead.word() == word;
-        if found {
-            self.text = ahead;
-        }
-        found
-    }
-
-    fn number<T: std::str::FromStr>(&mut self) -> Read<T> {
-        self.text.skip_space();
-        let rest = self.text.rest();
-        let length = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        let digits = &rest[..length];
-        match digits.parse() {
-            Ok(number) if self.text.eat(digits) => Ok(number),
-            _ => self.fail("expected a number"),
-        }
-    }
-
-    /// `p7`, `r7` or `v7`.
-    fn numbered<T: std::str::FromStr>(&mut self, letter: &str) -> Read<T> {
-        self.text.expect(letter)?;
-        self.number()
+        self.text.fail(message)
     }
 
     fn relation_id(&mut self) -> Read<RelationId> {
-        self.numbered("p").map(RelationId)
+        self.text.id("p").map(RelationId)
     }
 
     fn rule_id(&mut self) -> Read<RuleId> {
-        self.numbered("r").map(RuleId)
+        self.text.id("r").map(RuleId)
+    }
+
+    fn value(&mut self) -> Read<OwnedValue> {
+        let mut reader = TextReader::starting(self.text.cursor());
+        let value = reader.value().or_else(|error| self.text.fail(error.message))?;
+        self.text.resume(reader.cursor());
+        Ok(value)
     }
 
     fn quoted(&mut self) -> Read<String> {
-        let value = self.text.value()?;
-        match value.get() {
+        let before = self.text;
+        match self.value()?.get() {
             Value::Str(text) => Ok(text.to_owned()),
-            _ => self.fail("expected a text in quotes"),
+            _ => before.expected("a text in quotes"),
         }
     }
 
@@ -87,43 +69,31 @@ impl<'a> Reader<'a> {
     fn list<T>(&mut self, open: &str, close: &str, one: fn(&mut Self) -> Read<T>) -> Read<Vec<T>> {
         self.text.expect(open)?;
         let mut items = Vec::new();
-        if self.text.eat(close) {
-            return Ok(items);
-        }
-        loop {
-            items.push(one(self)?);
-            if self.text.eat(close) {
-                return Ok(items);
+        while !self.text.eat(close) {
+            if !items.is_empty() {
+                self.text.expect(",")?;
             }
-            self.text.expect(",")?;
+            items.push(one(self)?);
         }
+        Ok(items)
     }
 
     fn plan(&mut self) -> Read<Plan> {
         let mut plan = Plan::default();
         loop {
-            if self.eat_word("relation") {
-                let id: RelationId = self.relation_id()?;
-                self.in_order(id.index(), plan.relations.len())?;
+            if self.text.eat("relation") {
+                self.text.in_order("p", plan.relations.len())?;
                 plan.relations.push(self.relation()?);
-            } else if self.eat_word("rule") {
-                let id = self.rule_id()?;
-                self.in_order(id.index(), plan.rules.len())?;
+            } else if self.text.eat("rule") {
+                self.text.in_order("r", plan.rules.len())?;
                 plan.rules.push(self.rule()?);
-            } else if self.eat_word("strand") {
+            } else if self.text.eat("strand") {
                 plan.strands.push(self.strand()?);
-            } else if self.eat_word("stratum") {
+            } else if self.text.eat("stratum") {
                 plan.strata.push(self.stratum()?);
             } else {
                 return Ok(plan);
             }
-        }
-    }
-
-    fn in_order(&self, number: usize, expected: usize) -> Read<()> {
-        match number == expected {
-            true => Ok(()),
-            false => self.fail("numbers go up one by one from 0"),
         }
     }
 
@@ -136,15 +106,15 @@ impl<'a> Reader<'a> {
     fn relation(&mut self) -> Read<Relation> {
         let name = self.quoted()?;
         self.text.expect("at")?;
-        let location = self.number()?;
+        let location = self.text.number()?;
         let columns = self.list("(", ")", Self::types)?;
         let arity = columns.len() as u32;
         let mut storage = Storage::Event;
-        if self.eat_word("table") {
+        if self.text.eat("table") {
             storage = self.table(arity)?;
         }
-        let hidden = self.eat_word("hidden");
-        let candidates = match self.eat_word("candidates") {
+        let hidden = self.text.eat("hidden");
+        let candidates = match self.text.eat("candidates") {
             true => Some(self.relation_id()?),
             false => None,
         };
@@ -170,25 +140,29 @@ impl<'a> Reader<'a> {
     }
 
     fn table(&mut self, arity: u32) -> Read<Storage> {
-        let key = match self.eat_word("bag") {
+        let key = match self.text.eat("bag") {
             true => Key::Bag,
             false => {
                 self.text.expect("key")?;
-                Key::Columns(self.list("(", ")", Self::number)?)
+                Key::Columns(self.numbers()?)
             }
         };
         let mut spec =
             TableSpec { arity, key, lifetime_ns: None, size_max: None, indexes: Vec::new() };
-        if self.eat_word("lifetime") {
-            spec.lifetime_ns = Some(self.number()?);
+        if self.text.eat("lifetime") {
+            spec.lifetime_ns = Some(self.text.number()?);
         }
-        if self.eat_word("size") {
-            spec.size_max = Some(self.number()?);
+        if self.text.eat("size") {
+            spec.size_max = Some(self.text.number()?);
         }
-        while self.eat_word("index") {
-            spec.indexes.push(self.list("(", ")", Self::number)?);
+        while self.text.eat("index") {
+            spec.indexes.push(self.numbers()?);
         }
-        Ok(Storage::Table { spec, soft: self.eat_word("soft") })
+        Ok(Storage::Table { spec, soft: self.text.eat("soft") })
+    }
+
+    fn numbers<T: std::str::FromStr>(&mut self) -> Read<Vec<T>> {
+        self.text.list(("(", ")"), IrReader::number)
     }
 
     fn stratum(&mut self) -> Read<Stratum> {
@@ -197,7 +171,7 @@ impl<'a> Reader<'a> {
         self.text.expect("selected")?;
         let selected = self.list("(", ")", Self::relation_id)?;
         let mut rules = Vec::new();
-        while self.eat_word("view") {
+        while self.text.eat("view") {
             rules.push(self.view()?);
         }
         Ok(Stratum { heads, rules, selected })
@@ -220,10 +194,10 @@ impl<'a> Reader<'a> {
         self.text.expect("scan")?;
         let scan = self.strand()?;
         let mut deltas = Vec::new();
-        while self.eat_word("delta") {
+        while self.text.eat("delta") {
             deltas.push(self.strand()?);
         }
-        let check = match self.eat_word("check") {
+        let check = match self.text.eat("check") {
             true => Some(self.strand()?),
             false => None,
         };
@@ -231,7 +205,7 @@ impl<'a> Reader<'a> {
     }
 
     fn atom(&mut self) -> Read<Atom> {
-        let negated = self.eat_word("not");
+        let negated = self.text.eat("not");
         Ok(Atom { relation: self.relation_id()?, negated })
     }
 
@@ -246,10 +220,8 @@ impl<'a> Reader<'a> {
             "scan" => On::Scan,
             "periodic" => {
                 let period = self.expr()?;
-                let count = match self.text.peek() {
-                    Some('p') => None,
-                    _ => Some(self.expr()?),
-                };
+                let has_count = !self.text.peek().starts_with('p');
+                let count = if has_count { Some(self.expr()?) } else { None };
                 On::Periodic { period, count }
             }
             _ => return self.fail("expected what starts the strand"),
@@ -257,7 +229,7 @@ impl<'a> Reader<'a> {
         let relation = self.relation_id()?;
         let columns = self.list("(", ")", Self::bind)?;
         self.text.expect("regs")?;
-        let regs = self.number()?;
+        let regs = self.text.number()?;
         let mut steps = Vec::new();
         while let Some(step) = self.step()? {
             steps.push(step);
@@ -267,29 +239,31 @@ impl<'a> Reader<'a> {
     }
 
     fn reg(&mut self) -> Read<Reg> {
-        self.numbered("v").map(Reg)
+        self.text.id("v").map(Reg)
     }
 
     fn bind(&mut self) -> Read<Bind> {
-        Ok(match self.text.peek() {
-            Some('_') if self.text.eat("_") => Bind::Ignore,
-            Some('=') if self.text.eat("=") => Bind::Equal(self.expr()?),
-            _ => Bind::Reg(self.reg()?),
-        })
+        if self.text.eat("_") {
+            return Ok(Bind::Ignore);
+        }
+        match self.text.eat("=") {
+            true => self.expr().map(Bind::Equal),
+            false => self.reg().map(Bind::Reg),
+        }
     }
 
     fn step(&mut self) -> Read<Option<Step>> {
-        Ok(Some(if self.eat_word("join") {
+        Ok(Some(if self.text.eat("join") {
             Step::Join(self.lookup()?)
-        } else if self.eat_word("exists") {
+        } else if self.text.eat("exists") {
             Step::Exists(self.lookup()?)
-        } else if self.eat_word("absent") {
+        } else if self.text.eat("absent") {
             Step::Absent(self.lookup()?)
-        } else if self.eat_word("let") {
+        } else if self.text.eat("let") {
             Step::Let(self.reg()?, self.expr()?)
-        } else if self.eat_word("match") {
+        } else if self.text.eat("match") {
             Step::Match(self.reg()?, self.pattern()?)
-        } else if self.eat_word("filter") {
+        } else if self.text.eat("filter") {
             Step::Filter(self.expr()?)
         } else {
             return Ok(None);
@@ -301,12 +275,12 @@ impl<'a> Reader<'a> {
         let access = match self.text.word() {
             "scan" => Access::Scan,
             "primary" => Access::Primary,
-            "index" => Access::Index(self.number()?),
+            "index" => Access::Index(self.text.number()?),
             _ => return self.fail("expected `scan`, `primary` or `index`"),
         };
         let key = self.list("[", "]", Self::expr)?;
         self.text.expect("atom")?;
-        let atom = self.number()?;
+        let atom = self.text.number()?;
         let columns = self.list("(", ")", Self::bind)?;
         Ok(Lookup { relation, atom, access, key, columns })
     }
@@ -324,10 +298,16 @@ impl<'a> Reader<'a> {
 
     fn pattern(&mut self) -> Read<Pattern> {
         match self.text.peek() {
-            Some('_') if self.text.eat("_") => Ok(Pattern::Any),
-            Some('=') if self.text.eat("=") => Ok(Pattern::Equal(self.expr()?)),
-            Some('[') => self.deeper(Self::list_pattern),
-            _ => Ok(Pattern::Reg(self.reg()?)),
+            "_" => {
+                self.text.word();
+                Ok(Pattern::Any)
+            }
+            "=" => {
+                self.text.word();
+                self.expr().map(Pattern::Equal)
+            }
+            "[" => self.deeper(Self::list_pattern),
+            _ => self.reg().map(Pattern::Reg),
         }
     }
 
@@ -360,17 +340,17 @@ impl<'a> Reader<'a> {
         let relation = self.relation_id()?;
         let columns = self.list("(", ")", Self::head_column)?;
         let mut output = Output { relation, columns, action, location: None, group_at: 0 };
-        if self.eat_word("at") {
-            output.location = Some(self.number()?);
+        if self.text.eat("at") {
+            output.location = Some(self.text.number()?);
         }
-        if output.aggregates() && self.eat_word("group") {
-            output.group_at = self.number()?;
+        if output.aggregates() && self.text.eat("group") {
+            output.group_at = self.text.number()?;
         }
         Ok(output)
     }
 
     fn head_column(&mut self) -> Read<HeadColumn> {
-        let mut ahead = self.text.clone();
+        let mut ahead = self.text;
         let Some(function) = Aggregate::from_plan_name(ahead.word()).filter(|_| ahead.eat("<"))
         else {
             return self.expr().map(HeadColumn::Value);
@@ -383,25 +363,23 @@ impl<'a> Reader<'a> {
 
     fn expr(&mut self) -> Read<Expr> {
         match self.text.peek() {
-            Some('(') => self.deeper(Self::compound),
-            Some('v') => self.reg_or_vector(),
-            _ => {
-                let mut ahead = self.text.clone();
-                let word = ahead.word();
-                if let Some(param) = Param::ALL.into_iter().find(|param| param.name() == word) {
-                    self.text = ahead;
-                    return Ok(Expr::Param(param));
+            "(" => self.deeper(Self::compound),
+            word if word.starts_with('v') => self.reg_or_vector(),
+            word => match Param::ALL.into_iter().find(|param| param.name() == word) {
+                Some(param) => {
+                    self.text.word();
+                    Ok(Expr::Param(param))
                 }
-                self.text.value().map(Expr::Const)
-            }
+                None => self.value().map(Expr::Const),
+            },
         }
     }
 
     fn reg_or_vector(&mut self) -> Read<Expr> {
-        if !self.eat_word("vector") {
+        if !self.text.eat("vector") {
             return self.reg().map(Expr::Reg);
         }
-        let value = self.text.value()?;
+        let value = self.value()?;
         match value.get() {
             Value::List(elements) => Ok(Expr::Const(OwnedValue::new(Value::Vector(elements)))),
             _ => self.fail("expected the elements of a vector"),
@@ -416,7 +394,7 @@ impl<'a> Reader<'a> {
     }
 
     fn applied(&mut self) -> Read<Expr> {
-        if self.text.peek().is_some_and(|c| c.is_ascii_alphabetic()) {
+        if self.text.peek().starts_with(|c: char| c.is_ascii_alphabetic()) {
             let word = self.text.word();
             return match word {
                 "list" => self.elements_until(")").map(Expr::List),
@@ -425,11 +403,7 @@ impl<'a> Reader<'a> {
                 _ => self.call(word),
             };
         }
-        self.text.skip_space();
-        let rest = self.text.rest();
-        let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
-        let symbol = &rest[..length];
-        self.text.expect(symbol)?;
+        let symbol = self.text.until_blank();
         let operands = self.operands()?;
         match (symbol, <[Expr; 2]>::try_from(operands)) {
             ("&&", Ok(operands)) => Ok(Expr::And(Box::new(operands))),
@@ -453,7 +427,7 @@ impl<'a> Reader<'a> {
 
     fn operands(&mut self) -> Read<Vec<Expr>> {
         let mut operands = Vec::new();
-        while self.text.peek().is_some_and(|c| c != ')') {
+        while !matches!(self.text.peek(), ")" | "") {
             operands.push(self.expr()?);
         }
         Ok(operands)
@@ -461,7 +435,7 @@ impl<'a> Reader<'a> {
 
     fn elements_until(&mut self, close: &str) -> Read<Vec<Expr>> {
         let mut elements = Vec::new();
-        while self.text.peek().is_some_and(|c| !close.starts_with(c)) {
+        while !self.text.at_end() && self.text.peek() != close {
             elements.push(self.expr()?);
             self.text.eat(",");
         }

@@ -60,8 +60,9 @@ fn mistakes_are_found() {
 
 #[test]
 fn what_is_no_plan_gives_the_place() {
-    let error = parse("relation p0 \"e\" at 0 (string, strin)").unwrap_err();
-    assert_eq!((error.offset, error.message.as_str()), (35, "expected a type"));
+    let error = parse("relation p0 \"e\" at 0 (string)\nrelation p1 \"f\" at 0 (string, strin)")
+        .unwrap_err();
+    assert_eq!((error.line, error.message.as_str()), (2, "expected a type"));
     let nested = format!("strand r0 on event p0 (={}", "(! ".repeat(100_000));
     assert!(parse(&nested).unwrap_err().message.contains("too deep"));
 }

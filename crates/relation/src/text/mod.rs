@@ -25,4 +25,4 @@ mod tests;
 
 pub use pattern::{Pattern, Term, parse_pattern};
 pub use print::{DisplayTuple, push_plain, write_text};
-pub use read::{TextError, TextReader, parse_tuple, parse_value};
+pub use read::{LETTERS, TextError, TextReader, parse_tuple, parse_value};

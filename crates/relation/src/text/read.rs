@@ -2,10 +2,17 @@
 
 use std::fmt;
 
+use tidemill_diag::text::number::{BadNumber, double, nanoseconds, whole};
+use tidemill_diag::text::{BadEscape, Cursor, escape};
+
 use crate::flat::{OwnedValue, SeqBuilder};
 use crate::id::Id;
 use crate::limits::NESTING_MAX;
 use crate::value::Value;
+
+/// Letters behind a backslash in texts, and what they stand for.
+pub const LETTERS: &[(u8, char)] =
+    &[(b'n', '\n'), (b'r', '\r'), (b't', '\t'), (b'f', '\u{c}'), (b'"', '"'), (b'\\', '\\')];
 
 /// Why a text is no value or tuple.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -50,48 +57,50 @@ pub fn parse_tuple(text: &str) -> Result<(String, Vec<OwnedValue>), TextError> {
 /// Reads values and names from a text, from left to right; blanks before each are skipped.
 #[derive(Clone, Debug)]
 pub struct TextReader<'a> {
-    text: &'a str,
-    pos: usize,
+    cursor: Cursor<'a>,
 }
 
 impl<'a> TextReader<'a> {
     /// Starts at the beginning of `text`.
     pub fn new(text: &'a str) -> TextReader<'a> {
-        TextReader { text, pos: 0 }
+        TextReader::starting(Cursor::new(text))
     }
 
-    /// Where the reader stands, in bytes.
-    pub fn pos(&self) -> usize {
-        self.pos
+    /// Starts where another reader of the text stands.
+    pub fn starting(cursor: Cursor<'a>) -> TextReader<'a> {
+        TextReader { cursor }
     }
 
-    /// What is still to be read.
-    pub fn rest(&self) -> &'a str {
-        &self.text[self.pos..]
+    /// Where the reader stands.
+    pub fn cursor(&self) -> Cursor<'a> {
+        self.cursor
+    }
+
+    fn rest(&self) -> &'a str {
+        self.cursor.rest()
     }
 
     /// An error at this place.
     pub fn error<T>(&self, message: impl Into<String>) -> Result<T, TextError> {
-        Err(TextError { offset: self.pos, message: message.into() })
+        Err(TextError { offset: self.cursor.at(), message: message.into() })
     }
 
     /// Skips blanks and line ends.
     pub fn skip_space(&mut self) {
-        self.pos = self.text.len() - self.rest().trim_start().len();
+        let rest = self.rest();
+        self.cursor.skip(rest.len() - rest.trim_start().len());
     }
 
     /// The next character that is no blank, without reading it.
     pub fn peek(&mut self) -> Option<char> {
         self.skip_space();
-        self.rest().chars().next()
+        self.cursor.peek_char()
     }
 
     /// Reads `token` if it comes next.
     pub fn eat(&mut self, token: &str) -> bool {
         self.skip_space();
-        let found = self.rest().starts_with(token);
-        self.pos += if found { token.len() } else { 0 };
-        found
+        self.cursor.eat(token)
     }
 
     /// Reads `token`, which must come next.
@@ -110,31 +119,23 @@ impl<'a> TextReader<'a> {
     /// Reads letters, digits and underscores, not starting with a digit; empty if none come next.
     pub fn word(&mut self) -> &'a str {
         self.skip_space();
-        let rest = self.rest();
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let length = match rest.chars().next() {
-            Some(c) if !c.is_ascii_digit() => rest.find(|c| !is_part(c)).unwrap_or(rest.len()),
-            _ => 0,
-        };
-        self.pos += length;
-        &rest[..length]
+        self.cursor.word()
     }
 
     /// Reads the name of a relation: `a`, `a::b` or `::a::b`.
     pub fn relation_name(&mut self) -> Result<&'a str, TextError> {
         self.skip_space();
-        let start = self.pos;
-        self.eat("::");
+        let start = self.cursor.at();
+        self.cursor.eat("::");
         loop {
-            if !self.rest().starts_with(|c: char| c.is_ascii_lowercase()) {
+            if !self.cursor.peek(0).is_ascii_lowercase() {
                 return self.error("expected the name of a relation, in lower case");
             }
-            self.word();
+            self.cursor.word();
             // No blanks inside a name.
-            if !self.rest().starts_with("::") {
-                return Ok(&self.text[start..self.pos]);
+            if !self.cursor.eat("::") {
+                return Ok(self.cursor.since(start));
             }
-            self.pos += 2;
         }
     }
 
@@ -178,14 +179,14 @@ impl<'a> TextReader<'a> {
             Some('[') => self.list(depth),
             Some('{') => self.matrix(depth),
             Some('"') => {
-                self.pos += 1;
+                self.cursor.skip(1);
                 let text = self.quoted()?;
                 Ok(OwnedValue::new(Value::Str(&text)))
             }
-            Some('b') if self.rest().starts_with("b\"") => self.bytes(),
+            Some('b') if self.cursor.starts_with("b\"") => self.bytes(),
             Some(c) if c.is_ascii_digit() => self.number(false),
             Some('-') => {
-                self.pos += 1;
+                self.cursor.skip(1);
                 self.number(true)
             }
             _ => self.constant(),
@@ -221,15 +222,15 @@ impl<'a> TextReader<'a> {
     }
 
     fn bytes(&mut self) -> Result<OwnedValue, TextError> {
-        self.pos += 2;
-        let start = self.pos;
+        self.cursor.skip(2);
+        let start = self.cursor.at();
         let characters = self.quoted()?;
         // Written out, every byte is an ASCII character or an escape, so that each character read
         // is one byte.
         let bytes: Result<Vec<u8>, _> =
             characters.chars().map(|c| u8::try_from(u32::from(c))).collect();
         match bytes {
-            Ok(bytes) if self.text[start..self.pos].is_ascii() => {
+            Ok(bytes) if self.cursor.since(start).is_ascii() => {
                 Ok(OwnedValue::new(Value::Bytes(&bytes)))
             }
             _ => Err(TextError { offset: start, message: "bytes are ASCII or `\\xHH`".to_owned() }),
@@ -240,46 +241,27 @@ impl<'a> TextReader<'a> {
     fn quoted(&mut self) -> Result<String, TextError> {
         let mut out = String::new();
         loop {
-            match self.rest().chars().next() {
+            let before = self.cursor;
+            match self.cursor.next_char() {
                 None => return self.error("the text does not end"),
-                Some('"') => {
-                    self.pos += 1;
-                    return Ok(out);
-                }
-                Some('\\') => out.push(self.escape()?),
-                Some(c) => {
-                    self.pos += c.len_utf8();
-                    out.push(c);
-                }
+                Some('"') => return Ok(out),
+                Some('\\') => match escape(&mut self.cursor, LETTERS) {
+                    Ok(c) => out.push(c),
+                    Err(wrong) => {
+                        self.cursor = before;
+                        return self.error(match wrong {
+                            BadEscape::Digits => "`\\x` needs two hex digits",
+                            _ => "unknown escape; known are \\\" \\\\ \\n \\r \\t \\f \\xHH",
+                        });
+                    }
+                },
+                Some(c) => out.push(c),
             }
         }
     }
 
-    fn escape(&mut self) -> Result<char, TextError> {
-        let rest = self.rest().as_bytes();
-        let (c, length) = match rest.get(1) {
-            Some(b'n') => ('\n', 2),
-            Some(b'r') => ('\r', 2),
-            Some(b't') => ('\t', 2),
-            Some(b'f') => ('\x0c', 2),
-            Some(b'"') => ('"', 2),
-            Some(b'\\') => ('\\', 2),
-            Some(b'x') => {
-                let digits = rest.get(2..4).and_then(|digits| std::str::from_utf8(digits).ok());
-                let all_hex = |digits: &&str| digits.bytes().all(|b| b.is_ascii_hexdigit());
-                match digits.filter(all_hex).and_then(|d| u8::from_str_radix(d, 16).ok()) {
-                    Some(code) => (char::from(code), 4),
-                    None => return self.error("`\\x` needs two hex digits"),
-                }
-            }
-            _ => return self.error("unknown escape; known are \\\" \\\\ \\n \\r \\t \\f \\xHH"),
-        };
-        self.pos += length;
-        Ok(c)
-    }
-
     fn constant(&mut self) -> Result<OwnedValue, TextError> {
-        let start = self.pos;
+        let start = self.cursor.at();
         let value = match self.word() {
             "null" => Value::Null,
             "true" => Value::Bool(true),
@@ -299,14 +281,11 @@ impl<'a> TextReader<'a> {
 
     /// Reads a number, an ID, a time or an interval, whose sign has been read.
     fn number(&mut self, negative: bool) -> Result<OwnedValue, TextError> {
-        let start = self.pos;
-        let rest = self.rest();
-        if negative && rest.starts_with("infinity") {
-            self.pos += "infinity".len();
+        let start = self.cursor.at();
+        if negative && self.cursor.eat("infinity") {
             return Ok(OwnedValue::new(Value::Double(f64::NEG_INFINITY)));
         }
-        let token = &rest[..number_length(rest)];
-        self.pos += token.len();
+        let token = self.cursor.number_like();
         let value = if !token.starts_with(|c: char| c.is_ascii_digit()) {
             Err("expected a number")
         } else if let Some(hex) = token.strip_prefix("0x").or(token.strip_prefix("0X")) {
@@ -320,83 +299,57 @@ impl<'a> TextReader<'a> {
     }
 }
 
-/// How many bytes of `text` can belong to a number.
-fn number_length(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let hexadecimal = text.starts_with("0x") || text.starts_with("0X");
-    let mut length = 0;
-    while let Some(&byte) = bytes.get(length) {
-        // The sign of an exponent.
-        let sign = matches!(byte, b'+' | b'-')
-            && !hexadecimal
-            && length > 0
-            && matches!(bytes[length - 1], b'e' | b'E');
-        if !(byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_') || sign) {
-            break;
-        }
-        length += 1;
-    }
-    length
-}
-
 fn hexadecimal(digits: &str, negative: bool) -> Result<Value<'static>, &'static str> {
     if let Some(digits) = digits.strip_suffix('I') {
         let id = Id::from_hex(digits).ok_or("an ID has 1 to 40 hex digits")?;
         return Ok(Value::Id(if negative { Id::ZERO.wrapping_sub(id) } else { id }));
     }
-    let digits = digits.strip_suffix(['U', 'u']).unwrap_or(digits);
-    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err("not a number");
-    }
-    match i128::from_str_radix(digits, 16) {
-        Ok(value) => signed(value, negative),
-        Err(_) => Err(TOO_LARGE),
-    }
+    integer(digits.strip_suffix(['U', 'u']).unwrap_or(digits), 16, negative)
 }
 
 const TOO_LARGE: &str = "an integer has 64 bits with its sign";
 
-fn signed(magnitude: i128, negative: bool) -> Result<Value<'static>, &'static str> {
-    let value = if negative { -magnitude } else { magnitude };
-    i64::try_from(value).map(Value::Int).map_err(|_| TOO_LARGE)
+fn integer(digits: &str, radix: u32, negative: bool) -> Result<Value<'static>, &'static str> {
+    let magnitude = whole(digits, radix).map_err(|wrong| match wrong {
+        BadNumber::TooLarge => TOO_LARGE,
+        _ => "not a number",
+    })?;
+    signed(magnitude, negative).map(Value::Int).ok_or(TOO_LARGE)
+}
+
+fn signed(magnitude: u64, negative: bool) -> Option<i64> {
+    if negative { 0_i64.checked_sub_unsigned(magnitude) } else { magnitude.try_into().ok() }
 }
 
 fn decimal(token: &str, negative: bool) -> Result<Value<'static>, &'static str> {
     if let Some(seconds) = token.strip_suffix('t') {
-        return nanoseconds(seconds, negative).map(Value::Time);
+        return time(seconds, negative).map(Value::Time);
     }
     if let Some(seconds) = token.strip_suffix('s') {
-        return nanoseconds(seconds, negative).map(Value::Interval);
+        return time(seconds, negative).map(Value::Interval);
     }
     let digits = token.strip_suffix('U').unwrap_or(token);
     if digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return match digits.parse() {
-            Ok(magnitude) => signed(magnitude, negative),
-            Err(_) => Err(TOO_LARGE),
-        };
+        return integer(digits, 10, negative);
     }
     // Only digits, points and exponents: what else the parser of doubles knows is not ours.
     let is_part = |byte: u8| byte.is_ascii_digit() || b".eE+-".contains(&byte);
     if !token.bytes().all(is_part) {
         return Err("not a number");
     }
-    let value: f64 = token.parse().map_err(|_| "not a number")?;
-    if value.is_infinite() {
-        return Err("out of the range of a double");
-    }
+    let value = double(token).map_err(|wrong| match wrong {
+        BadNumber::TooLarge => "out of the range of a double",
+        _ => "not a number",
+    })?;
     Ok(Value::Double(if negative { -value } else { value }))
 }
 
 /// Seconds with up to 9 decimals.
-fn nanoseconds(seconds: &str, negative: bool) -> Result<i64, &'static str> {
+fn time(seconds: &str, negative: bool) -> Result<i64, &'static str> {
     let (whole, decimals) = seconds.split_once('.').unwrap_or((seconds, "0"));
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(decimals) || decimals.len() > 9 {
-        return Err("a time or an interval is seconds with up to 9 decimals");
-    }
-    let range = "a time or an interval is at most 292 years";
-    let whole: i128 = whole.parse().map_err(|_| range)?;
-    let fraction: i128 = format!("{decimals:0<9}").parse().map_err(|_| range)?;
-    let ns = whole.checked_mul(1_000_000_000).ok_or(range)? + fraction;
-    i64::try_from(if negative { -ns } else { ns }).map_err(|_| range)
+    let ns = nanoseconds(whole, decimals).map_err(|wrong| match wrong {
+        BadNumber::TooLarge => "a time or an interval is at most 292 years",
+        _ => "a time or an interval is seconds with up to 9 decimals",
+    })?;
+    signed(ns, negative).ok_or("a time or an interval is at most 292 years")
 }

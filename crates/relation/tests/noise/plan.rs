@@ -6,7 +6,7 @@ use tidemill_relation::plan;
 pub fn check(input: &[u8]) {
     let Ok(text) = str::from_utf8(input) else { return };
     match plan::parse(text) {
-        Err(error) => assert!(error.offset <= text.len(), "{error:?}"),
+        Err(error) => assert!(error.line <= text.matches('\n').count() + 1, "{error:?}"),
         Ok(plan) => {
             if let Err(errors) = plan::verify(&plan) {
                 assert!(!errors.is_empty());

@@ -1,6 +1,6 @@
 //! What a program of components tells tools: its component tree, as text.
 
-use tidemill_proc::layout::Worker;
+use tidemill_proc::Worker;
 use tidemill_proc::{ComponentView, ProcessView, Role};
 
 use crate::top::columns;

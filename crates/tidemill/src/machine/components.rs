@@ -5,9 +5,8 @@ use tidemill_cl::interpret::interpret;
 use tidemill_event::{Host, Loop};
 use tidemill_proc::console::{Console, Lines, Sink};
 use tidemill_proc::fault::{Fault, Reports};
-use tidemill_proc::layout::Worker;
 use tidemill_proc::program::Executable;
-use tidemill_proc::{Options, Runner, STACK_MAX};
+use tidemill_proc::{Options, Runner, STACK_MAX, Worker};
 use tidemill_stdx::rng::Rng;
 
 use super::Machine;

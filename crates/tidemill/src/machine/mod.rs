@@ -20,6 +20,7 @@
 //! | `parts` | what nodes are made from |
 //! | `end` | what is left at the end, and what all nodes did |
 //! | `control` | what tools ask of a run |
+//! | `simulated` | what a simulation has beside |
 //! | `system` | components and packets as tables of the system |
 
 pub(crate) mod components;
@@ -29,6 +30,7 @@ pub(crate) mod node;
 pub(crate) mod nodes;
 pub(crate) mod packets;
 pub(crate) mod parts;
+pub(crate) mod simulated;
 mod system;
 
 use std::collections::BTreeMap;
@@ -56,10 +58,10 @@ use crate::journal::{Journal, SharedJournal};
 use crate::keys::KeyWatch;
 use crate::meters::Meters;
 use crate::run::Reread;
-use crate::sim::SimState;
 
 use node::{Node, Others};
 use parts::Maker;
+use simulated::Simulated;
 
 /// How long data may wait before it is written.
 const FLUSH_AFTER: Duration = Duration::from_millis(20);
@@ -75,7 +77,7 @@ pub(crate) struct Machine {
     /// What makes nodes, if there are several.
     pub(crate) maker: Option<Rc<Maker>>,
     /// What a simulation has beside.
-    pub(crate) sim: Option<Box<SimState>>,
+    pub(crate) sim: Option<Simulated>,
     /// What nodes have counted that have ended, and packets that were lost with them.
     retired: BTreeMap<String, u64>,
     lost_packets: u64,
@@ -142,7 +144,7 @@ impl Machine {
     /// that is so of all nodes.
     fn main_part_ended(&mut self, events: &mut Loop<Machine>) {
         self.node.is_over = true;
-        let goes_on = self.sim.as_ref().is_some_and(|sim| sim.lasts());
+        let goes_on = self.sim.as_ref().is_some_and(|sim| sim.lasts);
         if goes_on || self.has_scopes() && !self.all_are_over() {
             return;
         }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tidemill_diag::text::number::{BadNumber, nanoseconds};
+
 /// Seconds with up to 9 decimals, as nanoseconds: exactly, without going through a double.
 ///
 /// ```
@@ -14,14 +16,11 @@ use std::time::Duration;
 pub fn seconds(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is no time: seconds with up to 9 decimals, such as `2.5`");
     let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(decimals) || decimals.len() > 9 {
-        return Err(wrong());
+    match nanoseconds(whole, decimals) {
+        Ok(ns) if ns <= i64::MAX as u64 => Ok(ns),
+        Ok(_) | Err(BadNumber::TooLarge) => Err(format!("`{text}` is over 292 years")),
+        Err(_) => Err(wrong()),
     }
-    let whole: u64 = whole.parse().map_err(|_| wrong())?;
-    let fraction: u64 = format!("{decimals:0<9}").parse().map_err(|_| wrong())?;
-    let ns = whole.checked_mul(1_000_000_000).and_then(|ns| ns.checked_add(fraction));
-    ns.filter(|&ns| ns <= i64::MAX as u64).ok_or_else(|| format!("`{text}` is over 292 years"))
 }
 
 /// A probability from 0 to 1.

@@ -44,12 +44,11 @@ use crate::components::output::{Bell, Named, Tap};
 use crate::console::Console;
 use crate::journal::{Journal, SharedJournal};
 use crate::machine::parts::{Choices, Compiled, Maker, Parts};
+use crate::machine::simulated::Simulated;
 use crate::machine::{Has, Machine, components, nodes};
 use crate::program::Program;
 use crate::run::{ComponentOptions, Engine, EngineKind, Report};
 use crate::script::{Cue, Script, bind};
-use roll::Roll;
-use vigil::Vigil;
 
 /// How a program is simulated.
 #[derive(Clone, Debug)]
@@ -231,10 +230,10 @@ impl Simulation {
         }
         // Where no view is shipped there are no leases, and the loop knows when all is done.
         let has_leases = !machine.fleet.program().compiled.exports.is_empty();
-        let vigil = (options.end_ns.is_none() && has_leases).then(|| Vigil::new(&mut events));
-        let roll = Roll::new(machine.fleet.program().plan());
+        let vigil = (options.end_ns.is_none() && has_leases).then(|| vigil::keep(&mut events));
+        let roll = roll::table(machine.fleet.program().plan());
         let lasts = options.end_ns.is_some() || !cues.is_empty();
-        machine.sim = Some(Box::new(SimState { roll, vigil, lasts, retired: 0 }));
+        machine.sim = Some(Simulated { roll, vigil, lasts, retired: 0 });
         // Before the nodes: what a script does at a time comes before what else happens then.
         cues.into_iter().for_each(|cue| stage::set(&mut events, Rc::new(cue)));
         if let Some(roll) = roll {
@@ -286,30 +285,6 @@ fn maker(parts: Parts, options: &SimOptions, machine: &Machine, stop: Arc<Atomic
             }
         }),
         names: are_several,
-    }
-}
-
-/// What a simulation has beside the machine.
-pub(crate) struct SimState {
-    roll: Option<Roll>,
-    /// In a run that ends when nothing is left to do.
-    vigil: Option<Vigil>,
-    /// It goes on when the main parts of all nodes have ended: it has a time of its own, or a
-    /// script that has yet to come.
-    lasts: bool,
-    /// Turns of lives that have ended.
-    retired: u64,
-}
-
-impl SimState {
-    /// Whether it goes on when the main parts of all nodes have ended.
-    pub(crate) fn lasts(&self) -> bool {
-        self.lasts
-    }
-
-    /// A node has run a turn.
-    pub(crate) fn turned(&self, events: &mut Loop<Machine>) {
-        vigil::restart(self, events);
     }
 }
 

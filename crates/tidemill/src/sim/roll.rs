@@ -18,17 +18,11 @@ use crate::machine::Machine;
 /// The table's name.
 pub const TABLE: &str = "sim::node";
 
-/// The table, where the program has it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Roll(RelationId);
-
-impl Roll {
-    /// The table of a plan, if it has four columns.
-    pub(super) fn new(plan: &Plan) -> Option<Roll> {
-        let id = plan.find(TABLE)?;
-        let relation = plan.relation(id);
-        (relation.arity() == 4 && relation.table().is_some()).then_some(Roll(id))
-    }
+/// The table of a plan, if it has four columns.
+pub(super) fn table(plan: &Plan) -> Option<RelationId> {
+    let id = plan.find(TABLE)?;
+    let relation = plan.relation(id);
+    (relation.arity() == 4 && relation.table().is_some()).then_some(id)
 }
 
 /// What a node that starts next begins with; `alive` says which nodes live then.
@@ -36,7 +30,7 @@ impl Roll {
 /// All nodes share the rows, so that those of many nodes for many nodes are never in memory at
 /// once.
 pub(super) fn opening(
-    Roll(relation): Roll,
+    relation: RelationId,
     addresses: impl Iterator<Item = (String, bool)>,
 ) -> Event {
     let row = |(address, alive): (String, bool)| {
@@ -67,7 +61,7 @@ pub(super) fn note(machine: &mut Machine, events: &mut Loop<Machine>, about: u32
 
 fn tell(machine: &mut Machine, events: &mut Loop<Machine>, node: u32, about: u32) {
     let roll = machine.sim.as_ref().and_then(|sim| sim.roll);
-    let Some(Roll(relation)) = roll else { return };
+    let Some(relation) = roll else { return };
     if !is_alive(machine, node) {
         return;
     }

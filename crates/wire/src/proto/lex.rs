@@ -1,5 +1,8 @@
 //! Words, numbers, strings and signs of a `.proto` text.
 
+use tidemill_diag::text::number::{radix_of_c, whole};
+use tidemill_diag::text::{Block, Cursor, block_comment, is_word, is_word_start};
+
 use crate::schema::problem::{Part, Place, Problem};
 use crate::schema::{FileId, uninterpreted::TextRange};
 
@@ -78,8 +81,7 @@ fn in_word(byte: u8) -> bool {
 }
 
 struct Lexer<'a> {
-    text: &'a [u8],
-    at: usize,
+    cursor: Cursor<'a>,
     file: FileId,
     problems: &'a mut Vec<Problem>,
 }
@@ -100,23 +102,21 @@ pub(super) fn lex_into(
     problems: &mut Vec<Problem>,
 ) {
     tokens.clear();
-    // A mark of byte order may stand in front.
-    let at = if text.starts_with('\u{feff}') { 3 } else { 0 };
-    let mut lexer = Lexer { text: text.as_bytes(), at, file, problems };
-    while let Some(&first) = lexer.text.get(lexer.at) {
-        let start = lexer.at;
+    let mut lexer = Lexer { cursor: Cursor::behind_mark(text), file, problems };
+    while let Some(first) = lexer.cursor.first() {
+        let start = lexer.cursor.at();
         let kind = match class(first) {
             Class::Blank => {
-                lexer.at += 1;
+                lexer.cursor.skip(1);
                 continue;
             }
             Class::Letter => {
-                lexer.skip_while(in_word);
+                lexer.cursor.skip_while(in_word);
                 Kind::Word
             }
             Class::Digit if first != b'0' => lexer.decimal(),
             Class::Sign => {
-                lexer.at += 1;
+                lexer.cursor.skip(1);
                 Kind::Sign(first)
             }
             _ => match lexer.other(first) {
@@ -124,15 +124,16 @@ pub(super) fn lex_into(
                 None => continue,
             },
         };
-        tokens.push(Token { kind, start: start as u32, end: lexer.at as u32 });
+        tokens.push(Token { kind, start: start as u32, end: lexer.cursor.at() as u32 });
     }
     let end = text.len() as u32;
     tokens.push(Token { kind: Kind::End, start: end, end });
 }
 
 impl Lexer<'_> {
+    #[inline]
     fn peek(&self, ahead: usize) -> u8 {
-        self.text.get(self.at + ahead).copied().unwrap_or(0)
+        self.cursor.peek(ahead)
     }
 
     fn report(&mut self, start: usize, end: usize, message: &str) {
@@ -141,41 +142,29 @@ impl Lexer<'_> {
         self.problems.push(Problem::error("bad-token", at, message));
     }
 
-    #[inline]
-    fn skip_while(&mut self, test: impl Fn(u8) -> bool) {
-        let mut at = self.at;
-        while self.text.get(at).is_some_and(|&byte| test(byte)) {
-            at += 1;
-        }
-        self.at = at;
+    /// Reports what was read since the cursor stood at `start`.
+    fn report_since(&mut self, start: usize, message: &str) {
+        self.report(start, self.cursor.at(), message);
     }
 
     fn block_comment(&mut self) {
-        let start = self.at;
-        self.at += 2;
-        match self.text[self.at..].windows(2).position(|two| two == b"*/") {
-            Some(length) => {
-                let inside = &self.text[self.at..=self.at + length];
-                if let Some(at) = inside.windows(2).position(|two| two == b"/*") {
-                    let at = self.at + at;
-                    self.report(at, at + 2, "comments do not nest");
-                }
-                self.at += length + 2;
+        let start = self.cursor.at();
+        match block_comment(&mut self.cursor) {
+            Block::Closed { nested: None } => {}
+            Block::Closed { nested: Some(at) } => {
+                self.report(at, at + 2, "comments do not nest");
             }
-            None => {
-                self.at = self.text.len();
-                self.report(start, start + 2, "this comment does not end");
-            }
+            Block::Open => self.report(start, start + 2, "this comment does not end"),
         }
     }
 
     /// The token that begins with what is no letter and no plain sign; `None` after a comment, and
     /// after what is no token.
     fn other(&mut self, first: u8) -> Option<Kind> {
-        let start = self.at;
+        let start = self.cursor.at();
         match first {
             b'/' if self.peek(1) == b'/' => {
-                self.skip_while(|b| b != b'\n');
+                self.cursor.skip_line();
                 None
             }
             b'/' if self.peek(1) == b'*' => {
@@ -186,14 +175,12 @@ impl Lexer<'_> {
             b'.' if self.peek(1).is_ascii_digit() => Some(self.number()),
             b'"' | b'\'' => Some(self.string(first)),
             b'.' | b'/' => {
-                self.at += 1;
+                self.cursor.skip(1);
                 Some(Kind::Sign(first))
             }
             _ => {
-                self.at += 1;
-                // The rest of a character that is longer than a byte.
-                self.skip_while(|b| b & 0xC0 == 0x80);
-                self.report(start, self.at, "this character means nothing here");
+                self.cursor.next_char();
+                self.report_since(start, "this character means nothing here");
                 None
             }
         }
@@ -202,78 +189,72 @@ impl Lexer<'_> {
     /// A number that does not begin with 0: mostly that of a field, a few digits and no more.
     #[inline]
     fn decimal(&mut self) -> Kind {
-        let start = self.at;
-        self.skip_while(|b| b.is_ascii_digit());
+        let before = self.cursor;
+        self.cursor.skip_while(|b| b.is_ascii_digit());
         let next = self.peek(0);
         if !in_word(next) && next != b'.' {
             return Kind::Integer;
         }
-        self.at = start;
+        self.cursor = before;
         self.number()
     }
 
     fn number(&mut self) -> Kind {
-        let start = self.at;
+        let start = self.cursor.at();
         let mut kind = Kind::Integer;
-        if self.peek(0) == b'0' && matches!(self.peek(1), b'x' | b'X') {
-            self.at += 2;
-            let digits = self.at;
-            self.skip_while(|b| b.is_ascii_hexdigit());
-            if self.at == digits {
-                self.report(start, self.at, "hexadecimal digits are missing");
+        if self.cursor.eat("0x") || self.cursor.eat("0X") {
+            if self.cursor.take_while(|b| b.is_ascii_hexdigit()).is_empty() {
+                self.report_since(start, "hexadecimal digits are missing");
             }
         } else {
-            self.skip_while(|b| b.is_ascii_digit());
-            if self.peek(0) == b'.' {
+            self.cursor.digits();
+            if self.cursor.eat(".") {
                 kind = Kind::Float;
-                self.at += 1;
-                self.skip_while(|b| b.is_ascii_digit());
+                self.cursor.digits();
             }
-            if matches!(self.peek(0), b'e' | b'E') {
+            if self.cursor.eat_one_of(b"eE") {
                 kind = Kind::Float;
-                self.at += 1;
-                if matches!(self.peek(0), b'+' | b'-') {
-                    self.at += 1;
-                }
-                let digits = self.at;
-                self.skip_while(|b| b.is_ascii_digit());
-                if self.at == digits {
-                    self.report(start, self.at, "the exponent has no digits");
+                self.cursor.eat_one_of(b"+-");
+                if self.cursor.digits().is_empty() {
+                    self.report_since(start, "the exponent has no digits");
                 }
             }
-            let octal = kind == Kind::Integer && self.at > start + 1 && self.text[start] == b'0';
-            if octal && self.text[start..self.at].iter().any(|&b| b > b'7') {
+            let text = self.cursor.since(start);
+            if kind == Kind::Integer && text.starts_with('0') && text.contains(['8', '9']) {
                 let message = "a number that begins with 0 is octal: it has no 8 and no 9";
-                self.report(start, self.at, message);
+                self.report_since(start, message);
             }
         }
-        if self.peek(0).is_ascii_alphabetic() || matches!(self.peek(0), b'_' | b'.') {
-            let before = self.at;
-            self.skip_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.'));
-            self.report(before, self.at, "a number ends here; put a blank before the next word");
+        if is_word_start(self.peek(0)) || self.peek(0) == b'.' {
+            let before = self.cursor.at();
+            self.cursor.skip_while(|b| is_word(b) || b == b'.');
+            self.report_since(before, "a number ends here; put a blank before the next word");
         }
         kind
     }
 
     fn string(&mut self, quote: u8) -> Kind {
-        let start = self.at;
-        self.at += 1;
+        let start = self.cursor.at();
+        self.cursor.skip(1);
         loop {
-            match self.peek(0) {
-                _ if self.at >= self.text.len() => {
-                    self.report(start, self.at, "this string does not end");
+            self.cursor.skip_while(|b| b != quote && !matches!(b, b'\n' | b'\\'));
+            match self.cursor.first() {
+                None => {
+                    self.report_since(start, "this string does not end");
                     break;
                 }
-                b'\n' => {
-                    self.report(start, self.at, "this string does not end on its line");
+                Some(b'\n') => {
+                    self.report_since(start, "this string does not end on its line");
                     break;
                 }
-                b'\\' => self.at = (self.at + 2).min(self.text.len()),
-                b if b == quote => {
-                    self.at += 1;
+                Some(b'\\') => {
+                    self.cursor.skip(1);
+                    self.cursor.next_char();
+                }
+                Some(_) => {
+                    self.cursor.skip(1);
                     break;
                 }
-                _ => self.at += 1,
             }
         }
         Kind::String
@@ -282,11 +263,8 @@ impl Lexer<'_> {
 
 /// The value of an integer token; `None` if it does not fit.
 pub(super) fn integer(text: &str) -> Option<u64> {
-    match text.as_bytes() {
-        [b'0', b'x' | b'X', ..] => u64::from_str_radix(&text[2..], 16).ok(),
-        [b'0', _, ..] => u64::from_str_radix(&text[1..], 8).ok(),
-        _ => text.parse().ok(),
-    }
+    let (digits, radix) = radix_of_c(text);
+    whole(digits, radix).ok()
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The words of the text format.
 
+use tidemill_diag::text::{Cursor, is_blank};
 use tidemill_stdx::region::Bump;
 
-use super::literal;
+use crate::escape::{self, Dialect};
 use crate::json::Fault;
 
 pub(super) type Lex<T = ()> = Result<T, Fault>;
@@ -10,43 +11,38 @@ pub(super) type Lex<T = ()> = Result<T, Fault>;
 /// A place in a text that is known to be UTF-8.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lexer<'a> {
-    pub(super) text: &'a str,
-    pub(super) at: usize,
+    pub(super) cursor: Cursor<'a>,
     pub(super) arena: &'a Bump,
 }
 
 impl<'a> Lexer<'a> {
     pub(super) fn new(text: &'a str, arena: &'a Bump) -> Lexer<'a> {
-        Lexer { text, at: 0, arena }
+        Lexer { cursor: Cursor::new(text), arena }
     }
 
-    fn bytes(&self) -> &'a [u8] {
-        self.text.as_bytes()
+    /// Where it is, in bytes.
+    pub(super) fn at(&self) -> usize {
+        self.cursor.at()
     }
 
     /// The next byte that is no blank and no comment; 0 at the end.
     pub(super) fn peek(&mut self) -> u8 {
         loop {
-            match self.bytes().get(self.at) {
-                Some(b' ' | b'\n' | b'\t' | b'\r' | 0x0b | 0x0c) => self.at += 1,
-                Some(b'#') => {
-                    let rest = &self.bytes()[self.at..];
-                    let line = rest.iter().position(|&byte| byte == b'\n');
-                    self.at += line.unwrap_or(rest.len());
-                }
-                Some(&byte) => return byte,
-                None => return 0,
+            match self.cursor.peek(0) {
+                byte if is_blank(byte) => self.cursor.skip(1),
+                b'#' => self.cursor.skip_line(),
+                byte => return byte,
             }
         }
     }
 
     pub(super) fn is_at_end(&mut self) -> bool {
-        self.peek() == 0 && self.at == self.text.len()
+        self.peek() == 0 && self.cursor.is_at_end()
     }
 
     pub(super) fn take(&mut self, byte: u8) -> bool {
         let there = self.peek() == byte;
-        self.at += usize::from(there);
+        self.cursor.skip(usize::from(there));
         there
     }
 
@@ -60,47 +56,27 @@ impl<'a> Lexer<'a> {
     #[cold]
     pub(super) fn expected(&mut self, what: &str) -> Fault {
         self.peek();
-        let found = match self.text[self.at..].chars().next() {
+        let found = match self.cursor.peek_char() {
             None => "the end of the text".to_owned(),
             Some(c) => format!("`{}`", c.escape_default()),
         };
-        Fault::new(self.at, format!("{what} is expected, not {found}"))
+        Fault::new(self.at(), format!("{what} is expected, not {found}"))
     }
 
     /// Letters, digits and underscores that begin with no digit; none if there is something else.
     pub(super) fn word(&mut self) -> Option<&'a str> {
-        let first = self.peek();
-        if !first.is_ascii_alphabetic() && first != b'_' {
-            return None;
-        }
-        let rest = &self.bytes()[self.at..];
-        let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
-        let length = rest.iter().take_while(is_part).count();
-        let word = &self.text[self.at..self.at + length];
-        self.at += length;
-        Some(word)
+        self.peek();
+        let word = self.cursor.word();
+        (!word.is_empty()).then_some(word)
     }
 
     /// A number without its sign, whatever its form; checked by who knows the type.
     pub(super) fn number(&mut self) -> Lex<&'a str> {
         let first = self.peek();
-        let second = self.bytes().get(self.at + 1).copied().unwrap_or(0);
-        let starts = first.is_ascii_digit() || first == b'.' && second.is_ascii_digit();
-        if !starts {
-            return Err(self.expected("a number"));
+        if first.is_ascii_digit() || first == b'.' && self.cursor.peek(1).is_ascii_digit() {
+            return Ok(self.cursor.number_like());
         }
-        let start = self.at;
-        let hexadecimal = first == b'0' && matches!(second, b'x' | b'X');
-        while let Some(&byte) = self.bytes().get(self.at) {
-            let before = self.bytes()[self.at - usize::from(self.at > start)];
-            let after_exponent = !hexadecimal && matches!(before, b'e' | b'E');
-            let is_sign = matches!(byte, b'+' | b'-') && after_exponent;
-            if !byte.is_ascii_alphanumeric() && !matches!(byte, b'.' | b'_') && !is_sign {
-                break;
-            }
-            self.at += 1;
-        }
-        Ok(&self.text[start..self.at])
+        Err(self.expected("a number"))
     }
 
     /// True if a string begins here.
@@ -111,43 +87,44 @@ impl<'a> Lexer<'a> {
     /// Strings one after the other, as one, without quotes and escapes.
     pub(super) fn strings(&mut self) -> Lex<&'a [u8]> {
         let first = self.string()?;
-        if !self.is_at_string() && !first.contains(&b'\\') {
-            return Ok(first);
+        if !self.is_at_string() && !first.1.contains('\\') {
+            return Ok(first.1.as_bytes());
         }
         let mut out = Vec::new();
-        self.unescape(&mut out, first)?;
+        unescape(&mut out, first)?;
         while self.is_at_string() {
-            let next = self.string()?;
-            self.unescape(&mut out, next)?;
+            unescape(&mut out, self.string()?)?;
         }
         Ok(self.arena.alloc_bytes(&out))
     }
 
-    fn unescape(&self, out: &mut Vec<u8>, inside: &'a [u8]) -> Lex {
-        // Between quotes, so between characters.
-        let start = inside.as_ptr().addr() - self.text.as_ptr().addr();
-        let text = self.text.get(start..start + inside.len()).unwrap_or("");
-        literal::unescape(out, text).map_err(|(at, what)| Fault::new(start + at, what))
-    }
-
-    /// The inside of one string, with its escapes.
-    fn string(&mut self) -> Lex<&'a [u8]> {
+    /// The inside of one string, with its escapes, and where it begins.
+    fn string(&mut self) -> Lex<(usize, &'a str)> {
         if !self.is_at_string() {
             return Err(self.expected("a string"));
         }
-        let quote = self.bytes()[self.at];
-        let start = self.at + 1;
-        let mut at = start;
+        let (open, quote) = (self.at(), self.cursor.peek(0));
+        self.cursor.skip(1);
+        let start = self.at();
         loop {
-            match self.bytes().get(at) {
-                Some(&byte) if byte == quote => break,
-                Some(b'\n' | 0) => return Err(Fault::new(at, "a string ends with its line")),
-                Some(b'\\') => at += 2,
-                Some(_) => at += 1,
-                None => return Err(Fault::new(self.at, "a string does not end")),
+            self.cursor.skip_while(|byte| byte != quote && !matches!(byte, b'\n' | 0 | b'\\'));
+            match self.cursor.first() {
+                Some(byte) if byte == quote => break,
+                Some(b'\\') => {
+                    self.cursor.skip(1);
+                    self.cursor.next_char();
+                }
+                Some(_) => return Err(Fault::new(self.at(), "a string ends with its line")),
+                None => return Err(Fault::new(open, "a string does not end")),
             }
         }
-        self.at = at + 1;
-        Ok(&self.bytes()[start..at])
+        let inside = self.cursor.since(start);
+        self.cursor.skip(1);
+        Ok((start, inside))
     }
+}
+
+fn unescape(out: &mut Vec<u8>, (start, inside): (usize, &str)) -> Lex {
+    let read = escape::unescape(out, inside, Dialect::Text);
+    read.map_err(|bad| Fault::new(start + bad.start, bad.what))
 }

@@ -85,7 +85,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
     }
 
     fn told(&self, flow: Flow) -> Lex {
-        flow.map_err(|_| Fault::stopped(self.lexer.at))
+        flow.map_err(|_| Fault::stopped(self.lexer.at()))
     }
 
     /// Fields up to `end`; 0 is the end of the text.
@@ -114,7 +114,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         for field in self.mapping.schema().message(message).field_defs() {
             if field.label() == Label::Required && !self.is_seen(field.id(), seen) {
                 let message = format!("required field `{}` is missing", field.name());
-                return Err(Fault::new(self.lexer.at, message));
+                return Err(Fault::new(self.lexer.at(), message));
             }
         }
         Ok(())
@@ -142,7 +142,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
     /// One field with its values.
     fn one(&mut self, message: MessageId, seen: usize) -> Lex {
         self.lexer.peek();
-        let at = self.lexer.at;
+        let at = self.lexer.at();
         match self.name(message)? {
             Name::Field(field) => {
                 self.note(field, seen, at)?;
@@ -155,7 +155,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
     }
 
     fn name(&mut self, message: MessageId) -> Lex<Name<'a>> {
-        let at = self.lexer.at;
+        let at = self.lexer.at();
         let mapping = self.mapping;
         if self.lexer.take(b'[') {
             return self.bracket_name(message, at);
@@ -189,7 +189,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
             match self.lexer.peek() {
                 byte if is_of_url(byte) => {
                     name.push(char::from(byte));
-                    self.lexer.at += 1;
+                    self.lexer.cursor.skip(1);
                 }
                 _ => return Err(self.lexer.expected("`]`")),
             }
@@ -245,7 +245,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         reader.braces(inner)?;
         let flow = reader.sink.end_message(inner);
         reader.told(flow)?;
-        self.lexer.at = reader.lexer.at;
+        self.lexer = reader.lexer;
         let bytes = self.lexer.arena.alloc_bytes(sink.bytes());
         self.emit_string(url_field, type_url)?;
         self.emit_bytes(value_field, bytes)
@@ -259,9 +259,9 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
             _ => return Err(self.lexer.expected("`{`")),
         };
         if self.depth == 0 {
-            return Err(Fault::new(self.lexer.at, "messages nest too deep"));
+            return Err(Fault::new(self.lexer.at(), "messages nest too deep"));
         }
-        self.lexer.at += 1;
+        self.lexer.cursor.skip(1);
         self.depth -= 1;
         self.fields(message, end)?;
         self.depth += 1;
@@ -302,7 +302,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
             return self.told(flow);
         }
         self.lexer.peek();
-        let at = self.lexer.at;
+        let at = self.lexer.at();
         let flow = match kind {
             Kind::String => {
                 let bytes = self.lexer.strings()?;
@@ -382,7 +382,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
     }
 
     fn truth(&mut self) -> Lex<bool> {
-        let at = self.lexer.at;
+        let at = self.lexer.at();
         let value = match self.lexer.word() {
             Some("true" | "True" | "t") => Some(true),
             Some("false" | "False" | "f") => Some(false),
@@ -398,7 +398,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
 
     fn enum_number(&mut self, id: EnumId) -> Lex<i32> {
         let found = self.mapping.schema().enum_def(id);
-        let at = self.lexer.at;
+        let at = self.lexer.at();
         let value = match self.lexer.word() {
             Some(word) => found.value_by_name(word).map(|value| value.number()),
             None => {
@@ -414,7 +414,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
     /// An integer within bounds.
     fn integer(&mut self, lowest: i128, highest: i128) -> Lex<i128> {
         self.lexer.peek();
-        let at = self.lexer.at;
+        let at = self.lexer.at();
         let negative = self.lexer.take(b'-');
         let text = self.lexer.number()?;
         let amount = integer(text).ok_or_else(|| Fault::new(at, "an integer is expected"))?;
@@ -429,7 +429,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
     /// A sign, and a number as Rust reads it.
     fn decimal(&mut self) -> Lex<(bool, &'a str)> {
         self.lexer.peek();
-        let at = self.lexer.at;
+        let at = self.lexer.at();
         let negative = self.lexer.take(b'-');
         if let Some(word) = self.lexer.word() {
             let known = ["inf", "infinity", "nan"].map(|name| word.eq_ignore_ascii_case(name));
@@ -446,14 +446,14 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
     }
 
     fn double(&mut self) -> Lex<f64> {
-        let at = self.lexer.at;
+        let at = self.lexer.at();
         let (negative, text) = self.decimal()?;
         let value: f64 = text.parse().map_err(|_| Fault::new(at, "a decimal is expected"))?;
         Ok(if negative { -value } else { value })
     }
 
     fn float(&mut self) -> Lex<f32> {
-        let at = self.lexer.at;
+        let at = self.lexer.at();
         let (negative, text) = self.decimal()?;
         let value: f32 = text.parse().map_err(|_| Fault::new(at, "a decimal is expected"))?;
         Ok(if negative { -value } else { value })
@@ -481,9 +481,9 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         match self.lexer.peek() {
             byte @ (b'{' | b'<') => {
                 if self.depth == 0 {
-                    return Err(Fault::new(self.lexer.at, "messages nest too deep"));
+                    return Err(Fault::new(self.lexer.at(), "messages nest too deep"));
                 }
-                self.lexer.at += 1;
+                self.lexer.cursor.skip(1);
                 self.depth -= 1;
                 self.skip_fields(if byte == b'{' { b'}' } else { b'>' })?;
                 self.depth += 1;

@@ -1,7 +1,7 @@
 //! Unknown fields as text: by number, with what their wire type tells.
 
-use super::literal;
 use super::write::TextSink;
+use crate::escape;
 use crate::json::print;
 use crate::schema::{RawFields, RawValue};
 
@@ -33,7 +33,7 @@ fn fields(sink: &mut TextSink<'_, '_>, raw: &[u8], depth: usize) {
             }
             RawValue::Length(bytes) => {
                 sink.out.extend_from_slice(b": \"");
-                literal::escape_bytes(&mut sink.out, bytes);
+                escape::escape_bytes(&mut sink.out, bytes);
                 sink.out.push(b'"');
             }
             RawValue::Group(bytes) => message(sink, bytes, depth.saturating_sub(1)),

@@ -2,6 +2,7 @@
 //! comes twice, or a second member of a oneof, needs to be merged first, as for JSON.
 
 use super::{any, group_name, literal, unknown};
+use crate::escape;
 use crate::json::print;
 use crate::json::{EnumName, FieldMap, Kind, List, Mapping, Shape, WriteProblem};
 use crate::schema::raw::put_varint;
@@ -155,7 +156,7 @@ impl<'m, 's> TextSink<'m, 's> {
         self.start_line();
         self.out.extend_from_slice(name.as_bytes());
         self.out.extend_from_slice(b": \"");
-        literal::escape_bytes(&mut self.out, bytes);
+        escape::escape_bytes(&mut self.out, bytes);
         self.out.push(b'"');
         self.end_line();
     }
@@ -378,7 +379,7 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
             Some(any) if self.here.shape == Shape::Any => {
                 any.0.extend_from_slice(piece.as_bytes());
             }
-            _ => literal::escape_text(&mut self.out, piece),
+            _ => escape::escape_text(&mut self.out, piece),
         }
         Ok(())
     }
@@ -387,7 +388,7 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
         match std::str::from_utf8(piece) {
             Ok(text) => self.string(field, text),
             Err(_) => {
-                literal::escape_bytes(&mut self.out, piece);
+                escape::escape_bytes(&mut self.out, piece);
                 Ok(())
             }
         }
@@ -419,7 +420,7 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
     fn bytes(&mut self, _: FieldId, piece: &'a [u8]) -> Flow {
         match self.anys.last_mut() {
             Some(any) if self.here.shape == Shape::Any => any.1.extend_from_slice(piece),
-            _ => literal::escape_bytes(&mut self.out, piece),
+            _ => escape::escape_bytes(&mut self.out, piece),
         }
         Ok(())
     }

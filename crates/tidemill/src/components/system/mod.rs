@@ -33,7 +33,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use tidemill_event::Loop;
-use tidemill_proc::layout::Worker;
+use tidemill_proc::Worker;
 use tidemill_proc::program::Program;
 use tidemill_proc::{Communication, CommunicationMap, Refused, Request, Value, arm};
 

@@ -1,0 +1,9 @@
+//! How much a run measures.
+
+/// How much to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    pub peers: bool,
+    pub small: bool,
+    pub seconds: Option<u64>,
+}

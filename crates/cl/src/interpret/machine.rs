@@ -1,0 +1,18 @@
+//! A program as the interpreter has it.
+
+use tidemill_stdx::id::IdVec;
+
+use crate::compile::describe::{Numbers, Ports};
+use crate::interpret::frame::Layout;
+use crate::ir::suspending::Suspending;
+use crate::ir::{self, ComponentId, FunctionId};
+
+/// What is known of a program when it runs.
+pub(super) struct Machine {
+    pub(super) ir: ir::Program,
+    pub(super) layouts: IdVec<FunctionId, Layout>,
+    pub(super) ports: IdVec<ComponentId, Ports>,
+    pub(super) suspending: Suspending,
+    pub(super) numbers: Numbers,
+    pub(super) has_checkpoints: bool,
+}

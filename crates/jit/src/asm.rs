@@ -1,0 +1,63 @@
+//! The small assembler: what generators write again and again, on top of the builder.
+//!
+//! Memory is reached in two ways: [`aligned`] for what programs have laid out, [`unaligned`] for
+//! bytes of packets and messages. Both say that there is memory: bounds are the generator's matter.
+
+use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Type, Value, types};
+
+use crate::body::Body;
+
+/// Of loads and stores where memory is there and aligned.
+pub fn aligned() -> MemFlagsData {
+    MemFlagsData::trusted()
+}
+
+/// Of loads and stores where memory is there, at any address.
+pub fn unaligned() -> MemFlagsData {
+    MemFlagsData::new().with_notrap()
+}
+
+impl Body<'_> {
+    /// An address that is known now.
+    pub fn address(&mut self, address: usize) -> Value {
+        // As the compiler takes it: the bits, signed.
+        self.ins().iconst(types::I64, (address as u64).cast_signed())
+    }
+
+    /// A word in memory, at an offset from an address that is known now.
+    pub fn load_word(&mut self, base: usize, offset: usize) -> Value {
+        let base = self.address(base);
+        self.ins().load(types::I64, aligned(), base, offset as i32)
+    }
+
+    /// Writes such a word.
+    pub fn store_word(&mut self, value: Value, base: usize, offset: usize) {
+        let base = self.address(base);
+        self.ins().store(aligned(), value, base, offset as i32);
+    }
+
+    /// Adds to such a word.
+    pub fn add_to_word(&mut self, base: usize, offset: usize, by: Value) {
+        let base = self.address(base);
+        let old = self.ins().load(types::I64, aligned(), base, offset as i32);
+        let new = self.ins().iadd(old, by);
+        self.ins().store(aligned(), new, base, offset as i32);
+    }
+
+    /// What lies behind an address, which need not be aligned.
+    pub fn load(&mut self, ty: Type, from: Value, offset: i32) -> Value {
+        self.ins().load(ty, unaligned(), from, offset)
+    }
+
+    /// Writes there.
+    pub fn store(&mut self, value: Value, to: Value, offset: i32) {
+        self.ins().store(unaligned(), value, to, offset);
+    }
+
+    /// A new block that is hardly ever reached.
+    pub fn cold_block(&mut self) -> Block {
+        let block = self.create_block();
+        self.set_cold_block(block);
+        block
+    }
+}

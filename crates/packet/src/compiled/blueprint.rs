@@ -1,0 +1,160 @@
+//! A graph as addresses, and what its code and the engine tell each other.
+
+use std::sync::Arc;
+
+use tidemill_jit::Body;
+use tidemill_jit::build::{InstBuilder, IntCC, Value};
+
+use crate::kernel::Kernel;
+
+/// A graph as addresses: all that code is made of.
+pub(crate) struct Blueprint {
+    /// By position in the graph.
+    pub apps: Vec<AppPart>,
+    /// By position in the graph.
+    pub links: Vec<LinkPart>,
+    /// What a breath does, in order; each has the flag of its position.
+    pub steps: Vec<Doing>,
+    /// Of the [`Frame`].
+    pub frame: usize,
+    /// Of the time of the event loop.
+    pub now: usize,
+    pub pool: PoolPart,
+    pub helpers: Helpers,
+    pub listing: bool,
+}
+
+/// What a breath may do, by the position of an app.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Doing {
+    Pull(usize),
+    Push(usize),
+}
+
+impl Blueprint {
+    /// How many packets may come to be in a breath: those that links and apps can take.
+    fn growth(&self) -> usize {
+        let ends = |link: &&LinkPart| self.apps[link.to].kernel.is_none();
+        let kept = self.links.iter().filter(ends).count();
+        crate::link::SLOTS * (self.links.len() + kept + 1)
+    }
+
+    /// Whether the pool is large enough for code to make packets at another point of a breath than
+    /// the loop: where it cannot run out, nobody sees the difference.
+    pub(super) fn has_room(&self) -> bool {
+        self.growth() < self.pool.limit
+    }
+
+    /// Whether as much room is left now.
+    pub(super) fn write_has_room(&self, body: &mut Body<'_>) -> Value {
+        let allocated = body.load_word(self.pool.allocated, 0);
+        let freed = body.load_word(self.pool.freed, 0);
+        let alive = body.ins().isub(allocated, freed);
+        let most = self.pool.limit.saturating_sub(self.growth()) as i64;
+        body.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, alive, most)
+    }
+}
+
+/// An app.
+pub(crate) struct AppPart {
+    pub name: String,
+    pub state: usize,
+    pub io: usize,
+    /// Where its `Io` keeps the birth of a batch's oldest packet.
+    pub oldest: usize,
+    pub pull: usize,
+    pub push: usize,
+    /// Links by input number.
+    pub inputs: Vec<Option<usize>>,
+    /// Links by output number.
+    pub outputs: Vec<Option<usize>>,
+    pub is_sink: bool,
+    /// Where the word is that says whether a pull would bring anything.
+    pub bell: Option<usize>,
+    /// A kernel, and where its words are.
+    pub kernel: Option<(Arc<Kernel>, usize)>,
+}
+
+/// A link.
+pub(crate) struct LinkPart {
+    pub name: String,
+    pub ring: usize,
+    pub from: usize,
+    pub to: usize,
+    /// Apps beyond the next are to be notified of its packets.
+    pub is_watched: bool,
+}
+
+/// Addresses of the pool's parts.
+pub(crate) struct PoolPart {
+    pub itself: usize,
+    pub free: usize,
+    pub allocated: usize,
+    pub freed: usize,
+    /// The most packets there may be.
+    pub limit: usize,
+}
+
+/// What code calls for what is rare. All are `extern "C"` and never unwind.
+#[derive(Clone, Copy)]
+pub(crate) struct Helpers {
+    /// `(frame, app, status)`: a source was pulled and is not ready.
+    pub pulled: usize,
+    /// `(frame, app)`: an app failed.
+    pub failed: usize,
+    /// `(io)`: packets wait for a sink, the first of this batch.
+    pub oldest: usize,
+    /// `(io) -> u8`: whether packets wait at any input.
+    pub waits: usize,
+    /// `(ring)`: it is no longer empty.
+    pub notify: usize,
+    /// `(buffer)`: the packet goes back to its pool.
+    pub free: usize,
+    /// `(io)`: there was no packet for an app.
+    pub no_packet: usize,
+    /// `(pool) -> buffer`: more for the freelist, which is empty; 0 if that cannot be.
+    pub grow: usize,
+    /// `(buffer) -> buffer`: a copy from the pool that it came from, or 0.
+    pub duplicate: usize,
+    /// `(to, from, bytes)`: copies bytes.
+    pub copy: usize,
+    /// `(to, bytes)`: zeros.
+    pub clear: usize,
+    /// `(buffer, bytes) -> u8`: puts zeros before the packet, if there is room.
+    pub prepend: usize,
+}
+
+/// What code and engine tell each other.
+#[repr(C)]
+pub(crate) struct Frame<E> {
+    pub engine: *mut E,
+    /// Packets given when the last breath ended.
+    pub born: u64,
+    /// The batch ends when so many have come back.
+    pub freed_limit: u64,
+    /// The engine asks for an end after this breath.
+    pub stop: u64,
+    /// Of the breath that runs: an app was called to push; a source is ready.
+    pub moving: u64,
+    pub readying: u64,
+    /// Of the last breath: something moved; a source was ready.
+    pub moved: u64,
+    pub ready: u64,
+    /// Breaths in which something moved.
+    pub busy: u64,
+}
+
+/// Offsets of a frame, the same whatever the engine is.
+pub(super) mod frame {
+    use super::Frame;
+    use std::mem::offset_of;
+
+    pub const BORN: usize = offset_of!(Frame<()>, born);
+    pub const FREED_LIMIT: usize = offset_of!(Frame<()>, freed_limit);
+    pub const STOP: usize = offset_of!(Frame<()>, stop);
+    pub const MOVING: usize = offset_of!(Frame<()>, moving);
+    pub const READYING: usize = offset_of!(Frame<()>, readying);
+    pub const MOVED: usize = offset_of!(Frame<()>, moved);
+    pub const READY: usize = offset_of!(Frame<()>, ready);
+    pub const BUSY: usize = offset_of!(Frame<()>, busy);
+}

@@ -1,0 +1,50 @@
+//! What an interpreter is to the run-time.
+
+use crate::layout::{DONE, SUSPENDED, UNWINDING};
+use crate::machine::Context;
+
+/// What a run of code or an operation has come to.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Status {
+    /// Done.
+    Done,
+    /// It waits; the same again when the process is resumed.
+    Suspended,
+    /// A fault or the end of the process: return at once.
+    Unwinding,
+}
+
+impl Status {
+    /// The status that an operation gave.
+    pub fn of(status: u64) -> Status {
+        match status {
+            0 => Status::Done,
+            1 => Status::Suspended,
+            _ => Status::Unwinding,
+        }
+    }
+
+    pub(crate) fn number(self) -> u32 {
+        match self {
+            Status::Done => DONE,
+            Status::Suspended => SUSPENDED,
+            Status::Unwinding => UNWINDING,
+        }
+    }
+}
+
+/// Runs functions whose code is [`interpret`](crate::interpret::interpret).
+///
+/// # Safety
+/// It does with activations what compiled code of the same functions may do, see
+/// [`Executable::new`](crate::executable::Executable::new).
+pub unsafe trait Interpreter {
+    /// Runs the activation's frame from its resume point.
+    fn resume(&self, activation: &mut Activation<'_>) -> Status;
+
+    /// Evaluates a condition of the activation's frame, without blocking; none after a fault.
+    fn condition(&self, activation: &mut Activation<'_>, number: u32) -> Option<bool>;
+}
+
+/// A running frame.
+pub struct Activation<'a>(pub(crate) Context<'a>);

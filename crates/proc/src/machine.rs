@@ -1,0 +1,205 @@
+//! A worker: what it knows. What it does is in the files above.
+
+use crate::clock::Clock;
+use crate::component::{Callers, ComponentId, Table};
+use crate::console::Console;
+use crate::crew::Desk;
+use crate::fault::{Ended, Reports};
+use crate::handle::{ComponentRef, ProcessRef, SlotRef};
+use crate::interpret::Interpreter;
+use crate::layout::WorkerHead;
+use crate::layout::{Frame, Process};
+use crate::lines::LineMap;
+use crate::monitor::Looker;
+use crate::pieces::Pieces;
+use crate::process;
+use crate::program::Program;
+use crate::system::Systems;
+use crate::tear::Stopping;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Deref, DerefMut};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use tidemill_stdx::rng::Rng;
+
+/// What runs the processes of one loop.
+#[repr(C)]
+pub struct Worker {
+    /// What generated code uses.
+    pub(crate) head: WorkerHead,
+    /// The program, shared by the workers of all loops.
+    pub(crate) program: Arc<Program>,
+    /// Everything else, for the run-time only.
+    pub(crate) machine: Machine,
+}
+
+impl Worker {
+    /// What code gets as its worker; all of the worker can be reached from it.
+    #[inline(always)]
+    pub(crate) fn address(&mut self) -> *mut WorkerHead {
+        (&raw mut *self).cast()
+    }
+}
+
+impl Deref for Worker {
+    type Target = WorkerHead;
+
+    #[inline(always)]
+    fn deref(&self) -> &WorkerHead {
+        &self.head
+    }
+}
+
+impl DerefMut for Worker {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut WorkerHead {
+        &mut self.head
+    }
+}
+
+/// How many of a kind there were.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Count {
+    /// So far.
+    pub created: u64,
+    /// Now.
+    pub alive: u64,
+}
+
+impl Count {
+    #[inline(always)]
+    pub(crate) fn add(&mut self) {
+        self.created += 1;
+        // One of several workers may have seen more of them go than come.
+        self.alive = self.alive.wrapping_add(1);
+    }
+
+    #[inline(always)]
+    pub(crate) fn remove(&mut self) {
+        self.alive = self.alive.wrapping_sub(1);
+    }
+
+    fn plus(&mut self, other: Count) {
+        self.created += other.created;
+        self.alive = self.alive.wrapping_add(other.alive);
+    }
+}
+
+/// What `--stats` shows.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Processes.
+    pub processes: Count,
+    /// Components.
+    pub components: Count,
+    /// Channels.
+    pub channels: Count,
+    /// Texts.
+    pub texts: Count,
+}
+
+impl Counts {
+    /// Adds those of another worker.
+    pub fn add(&mut self, other: &Counts) {
+        self.processes.plus(other.processes);
+        self.components.plus(other.components);
+        self.channels.plus(other.channels);
+        self.texts.plus(other.texts);
+    }
+}
+
+/// The part of a worker that only the run-time uses.
+pub struct Machine {
+    /// Bytes that the frames of one process may take.
+    pub(crate) stack_max: u64,
+    /// When so many bytes are in use, the stack of the process that takes a frame is measured.
+    pub(crate) stack_mark: u64,
+    /// How it was when that was done last.
+    pub(crate) stack_measured: process::StackMeasured,
+    /// Something is to be done between two processes: see [`Worker::attend`].
+    pub(crate) attention: bool,
+    /// With several loops: the process that ran left something to be done, see `crew`.
+    pub(crate) left_over: bool,
+    pub(crate) counts: Counts,
+    pub(crate) table: Table,
+    /// Draws the next process in seeded schedules.
+    pub(crate) schedule: Option<Rng>,
+    pub(crate) random: Rng,
+    /// Conditions of AWAIT that have been evaluated by the run-time.
+    pub(crate) conditions: u64,
+    /// Seed of the hashes of new collections: keys from outside cannot be chosen to collide.
+    pub(crate) hash_seed: u64,
+    pub(crate) interpreter: Option<Rc<dyn Interpreter>>,
+    pub(crate) reports: Box<dyn Reports>,
+    pub(crate) console: Console,
+    pub(crate) systems: Systems,
+    pub(crate) entry: ComponentId,
+    pub(crate) ended: Option<Ended>,
+    /// How it will end, once the entry component, which has failed, is torn down.
+    pub(crate) outcome: Option<Ended>,
+    /// HALT(0): the rest is taken down in order.
+    pub(crate) halted: bool,
+    /// Components to be torn down, after the running process has returned.
+    pub(crate) doomed: Vec<ComponentId>,
+    /// A tree below one of them whose processes are being killed.
+    pub(crate) stopping: Option<Stopping>,
+    /// Components that may have come further towards their end.
+    pub(crate) ending: Vec<ComponentId>,
+    /// Some components may have been told to end, and not have ended.
+    pub(crate) has_told: bool,
+    /// Components some of whose conditions may hold now.
+    pub(crate) pokes: Vec<ComponentId>,
+    /// Whose conditions are looked at later.
+    pub(crate) looker: Looker,
+    /// Processes that wait for a connection, by the component where it is missing.
+    pub(crate) parked: BTreeMap<u64, Vec<ProcessRef>>,
+    /// Components whose conditions ask for messages of a connection that is missing, by the
+    /// component where it is.
+    pub(crate) watchers: BTreeMap<u64, BTreeSet<ComponentId>>,
+    /// Lines of processes that have many.
+    pub(crate) lines: LineMap,
+    /// Virtual times, by the number of their component.
+    pub(crate) clocks: BTreeMap<u32, Clock>,
+    /// How many processes went before others since all had their turn.
+    pub(crate) favours: u32,
+    /// Counts sleepers, for their order.
+    pub(crate) sleeps: u64,
+    /// Components that others may call which end, too; of all loops.
+    pub(crate) callers: Arc<Mutex<Callers>>,
+    /// What is done piece by piece.
+    pub(crate) pieces: Pieces,
+    /// What outside may still wake a process.
+    pub(crate) holds: u64,
+    /// Its place among several workers; none if there is one only.
+    pub(crate) desk: Option<Desk>,
+}
+
+/// What an operation runs in: the frame, the process, the worker.
+pub(crate) struct Context<'a> {
+    pub(crate) frame: crate::handle::FrameRef,
+    pub(crate) process: ProcessRef,
+    pub(crate) worker: &'a mut Worker,
+}
+
+impl<'a> Context<'a> {
+    /// # Safety
+    /// All are live, and no other reference to the worker is in use.
+    #[inline]
+    pub(crate) unsafe fn new(
+        frame: *mut Frame,
+        process: *mut Process,
+        worker: *mut Worker,
+    ) -> Context<'a> {
+        // SAFETY: promised by the caller.
+        let worker = unsafe { &mut *worker };
+        Context { frame: frame.into(), process: process.into(), worker }
+    }
+
+    pub(crate) fn component(&self) -> ComponentRef {
+        self.process.component()
+    }
+
+    pub(crate) fn slot(&self, slot: *mut crate::layout::Slot) -> SlotRef {
+        SlotRef(slot)
+    }
+}

@@ -4,14 +4,23 @@ use std::fs::File;
 use std::io::BufReader;
 
 use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start};
+use tidemill_packet::engine::CaptureTime;
 
 use crate::capture::{Ended, Frame, Reader};
 
 /// Packets of one breath at most.
 const BURST: usize = 256;
 
+/// Packets come at multiples of this, at or after their times: so those that are close are one
+/// batch.
+const GRAIN_NS: u64 = 1_000_000;
+
 tidemill_packet::declare! {
-    /// Brings the packets of a capture (pcap or pcapng, of Ethernet) as fast as they are taken.
+    /// Brings the packets of a capture (pcap or pcapng, of Ethernet).
+    ///
+    /// In a program that only captures feed, time is that of the captures, and packets come at their
+    /// times, to the next millisecond, however long it takes; with `--clock wall` they come in real
+    /// time. Beside other sources they come as fast as they are taken.
     ///
     /// A capture that breaks off, or makes no sense from some place on, ends there: that is a fault
     /// after which it is not read again (`broken_off` counts the former). Packets know when they
@@ -39,6 +48,12 @@ pub struct PcapReader {
     frame: Frame,
     times: u64,
     read: u64,
+    /// When packets come, if not as fast as they are taken.
+    pace: Option<CaptureTime>,
+    /// What has been read and is not due.
+    has_next: bool,
+    /// The time of the last packet.
+    last_ns: i64,
     packets: u64,
     broken_off: u64,
     cut: u64,
@@ -53,8 +68,41 @@ fn open(file: &str) -> Result<Reader<BufReader<File>>, Fault> {
     Reader::new(BufReader::new(input)).map_err(|ended| wrong(ended.to_string()))
 }
 
+impl PcapReader {
+    /// Reads the next packet, unless that has been read already.
+    fn next(&mut self) -> Result<(), Ended> {
+        match std::mem::take(&mut self.has_next) {
+            true => Ok(()),
+            false => self.reader.next(&mut self.frame),
+        }
+    }
+
+    /// When the packet that was read comes.
+    fn due_ns(&self) -> Option<u64> {
+        self.pace.map(|pace| pace.due_ns(self.frame.time_ns))
+    }
+
+    /// The first packet of the next round comes with the last one of this round.
+    fn begin_again(&mut self) {
+        let Some(pace) = &mut self.pace else { return };
+        let last_due_ns = pace.due_ns(self.last_ns);
+        if let Ok(()) = self.reader.next(&mut self.frame) {
+            self.has_next = true;
+            *pace = CaptureTime { wall_ns: self.frame.time_ns, loop_ns: last_due_ns };
+        }
+    }
+}
+
+/// The time of the first packet of a capture, in nanoseconds since the epoch; `None` if there is no
+/// such capture, or it has none.
+pub fn first_time_ns(file: &str) -> Option<i64> {
+    let mut frame = Frame::default();
+    open(file).ok()?.next(&mut frame).ok()?;
+    Some(frame.time_ns)
+}
+
 impl App for PcapReader {
-    fn new(config: PcapReaderConfig, _: &mut Start) -> Result<PcapReader, Fault> {
+    fn new(config: PcapReaderConfig, start: &mut Start) -> Result<PcapReader, Fault> {
         let reader = open(&config.file)?;
         Ok(PcapReader {
             file: config.file,
@@ -62,6 +110,9 @@ impl App for PcapReader {
             frame: Frame::default(),
             times: config.times,
             read: 0,
+            pace: start.captures(),
+            has_next: false,
+            last_ns: 0,
             packets: 0,
             broken_off: 0,
             cut: 0,
@@ -75,8 +126,13 @@ impl App for PcapReader {
             return Ok(Progress::Done);
         }
         for _ in 0..io.room(0).min(BURST) {
-            match self.reader.next(&mut self.frame) {
+            match self.next() {
                 Ok(()) => {
+                    if let Some(due_ns) = self.due_ns().filter(|due_ns| *due_ns > io.now_ns()) {
+                        self.has_next = true;
+                        return Ok(Progress::Until(due_ns.next_multiple_of(GRAIN_NS)));
+                    }
+                    self.last_ns = self.frame.time_ns;
                     self.packets += 1;
                     let Some(mut packet) = io.packet_of(&self.frame.bytes) else { continue };
                     packet.set_time_ns(Some(self.frame.time_ns));
@@ -97,6 +153,7 @@ impl App for PcapReader {
                         return Ok(Progress::Done);
                     }
                     self.reader = open(&self.file)?;
+                    self.begin_again();
                 }
             }
         }

@@ -14,7 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use folder::{Refused, expand};
 pub use messages::{DecoderKind, InputForm, MessagesArgs, OutputForm};
 pub use options::{
-    EngineKind, ExplainArgs, Fabric, Form, Keys, QueryArgs, RunArgs, SimArgs, Tuples,
+    Clocks, EngineKind, ExplainArgs, Fabric, Form, Keys, QueryArgs, RunArgs, SimArgs, Tuples,
 };
 pub use unused::unused;
 pub use values::Define;

@@ -1,6 +1,7 @@
 //! The library, as programs embed it.
 
 mod borders;
+mod captures;
 mod loops;
 mod messages;
 mod nodes;

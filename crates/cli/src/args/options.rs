@@ -110,6 +110,9 @@ pub struct RunArgs {
     /// Where components draw
     #[arg(long, value_name = "FILE")]
     pub png: Option<PathBuf>,
+    /// Replay captures in real time, not in their own time as fast as it goes
+    #[arg(long, value_name = "wall")]
+    pub clock: Option<Clocks>,
     /// Never sleep while packets may come
     #[arg(long)]
     pub busy_wait: bool,
@@ -142,6 +145,13 @@ pub struct Keys {
     /// Hear only peers with these identities: lines of ADDRESS PUBLICKEY
     #[arg(long, value_name = "FILE", requires = "key")]
     pub peers: Option<PathBuf>,
+}
+
+/// The time of a run that captures feed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Clocks {
+    /// The system's.
+    Wall,
 }
 
 /// How nodes talk to each other.

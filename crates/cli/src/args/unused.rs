@@ -9,7 +9,7 @@ use super::Sources;
 use super::options::{EngineKind, ExplainArgs, Form, RunArgs, SimArgs};
 
 /// Options, and the kinds of files that they concern.
-const CONCERNS: [(&str, &[FileKind]); 41] = [
+const CONCERNS: [(&str, &[FileKind]); 42] = [
     ("--listen", &[Rules]),
     ("--nodes", &[Rules, Components, Packets]),
     ("--key", &[Rules]),
@@ -35,6 +35,7 @@ const CONCERNS: [(&str, &[FileKind]); 41] = [
     ("--no-checkpoints", &[Components]),
     ("-- ARG", &[Components]),
     ("--busy-wait", &[Packets]),
+    ("--clock", &[Packets]),
     ("--perf-map", &[Components, Packets]),
     ("--engine compiled", &[Components, Packets]),
     ("--engine dispatch", &[Packets]),
@@ -106,6 +107,7 @@ impl Given for RunArgs {
             ("--no-checkpoints", self.no_checkpoints),
             ("-- ARG", !self.arguments.is_empty()),
             ("--busy-wait", self.busy_wait),
+            ("--clock", self.clock.is_some()),
             ("--perf-map", self.perf_map),
             ("--user", self.user.is_some()),
         ];

@@ -7,8 +7,8 @@ use tidemill::console::Form;
 use tidemill::keys::KeyFiles;
 use tidemill::program::{FileKind, Kinds};
 use tidemill::run::{
-    ComponentOptions, Exposed, Exposure, Input, Listen, NodeOptions, PacketOptions, Report, Reread,
-    RunOptions,
+    Clock, ComponentOptions, Exposed, Exposure, Input, Listen, NodeOptions, PacketOptions, Report,
+    Reread, RunOptions,
 };
 use tidemill::service::Service;
 use tidemill_overlog::fleet::Extra;
@@ -20,7 +20,7 @@ use super::interrupt::{Interrupt, OnTerminate};
 use super::outside::{self, console};
 use super::{Relations, packets};
 use crate::Status;
-use crate::args::{Fabric, RunArgs, Sources, unused};
+use crate::args::{Clocks, Fabric, RunArgs, Sources, unused};
 use crate::output::explain_failure;
 use crate::report::Reporter;
 
@@ -140,6 +140,7 @@ fn options(
     Ok(RunOptions {
         end_ns: args.end,
         seed: args.seed,
+        clock: args.clock.map_or(Clock::Own, |Clocks::Wall| Clock::Wall),
         stop: Some(OwnedFd::from(stop)),
         stop_flag: Some(interrupt.asked.clone()),
         drain: drain.transpose().map_err(no_signals)?.map(OwnedFd::from),
@@ -149,7 +150,6 @@ fn options(
         nodes,
         components,
         packets,
-        ..RunOptions::default()
     })
 }
 

@@ -1,5 +1,6 @@
 //! What the methods of an app see: its ports, time, packets, and what it has dropped.
 
+use crate::engine::CaptureTime;
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::rc::Rc;
@@ -19,6 +20,8 @@ pub(crate) struct Common {
     /// The wall clock then, in nanoseconds since the epoch.
     pub wall_ns: Cell<i64>,
     pub seed: u64,
+    /// When packets of captures come.
+    pub captures: Option<CaptureTime>,
 }
 
 /// An input port: its ring, and the index up to which this push takes packets.
@@ -207,6 +210,7 @@ pub struct Start {
     pub(crate) name: String,
     pub(crate) seed: u64,
     pub(crate) now_ns: u64,
+    pub(crate) captures: Option<CaptureTime>,
 }
 
 impl Start {
@@ -218,6 +222,11 @@ impl Start {
     /// The time of the event loop in nanoseconds.
     pub fn now_ns(&self) -> u64 {
         self.now_ns
+    }
+
+    /// When packets of captures come; `None`: as fast as they are taken.
+    pub fn captures(&self) -> Option<CaptureTime> {
+        self.captures
     }
 
     /// Random numbers of the app's own: the same for the same seed of the run and the same name.

@@ -83,6 +83,8 @@ pub struct Options {
     pub packets_max: usize,
     /// What random numbers of apps follow from.
     pub seed: u64,
+    /// Packets of captures come at their times; without it, as fast as they are taken.
+    pub captures: Option<CaptureTime>,
     /// Where its counters are.
     pub registry: Registry,
 }
@@ -94,8 +96,26 @@ impl Default for Options {
             listing: false,
             packets_max: 1 << 20,
             seed: 1,
+            captures: None,
             registry: Registry::in_memory(),
         }
+    }
+}
+
+/// When packets of captures come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CaptureTime {
+    /// The time of a packet, in nanoseconds since the epoch,
+    pub wall_ns: i64,
+    /// and when it comes, in nanoseconds of the event loop.
+    pub loop_ns: u64,
+}
+
+impl CaptureTime {
+    /// When a packet of this time comes.
+    pub fn due_ns(self, time_ns: i64) -> u64 {
+        let after = i128::from(time_ns) - i128::from(self.wall_ns);
+        u64::try_from(i128::from(self.loop_ns) + after.max(0)).unwrap_or(u64::MAX)
     }
 }
 
@@ -192,6 +212,7 @@ impl Engine {
             now_ns: Cell::new(0),
             wall_ns: Cell::new(0),
             seed: options.seed,
+            captures: options.captures,
         };
         Engine {
             common: Rc::new(common),
@@ -370,6 +391,7 @@ fn construct(spec: &crate::graph::AppSpec, common: &Common) -> Result<Instance, 
         name: spec.name.clone(),
         seed: common.seed,
         now_ns: common.now_ns.get(),
+        captures: common.captures,
     };
     crate::app::contained(|| (spec.kind.construct)(&spec.config, &mut start)).and_then(|made| made)
 }

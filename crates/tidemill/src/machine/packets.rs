@@ -2,7 +2,7 @@
 
 use tidemill_event::Loop;
 use tidemill_packet::drive::{self, Driver};
-use tidemill_packet::engine::{self, Changes, Engine, Note, Refused};
+use tidemill_packet::engine::{self, CaptureTime, Changes, Engine, Note, Refused};
 use tidemill_packet::graph::Graph;
 use tidemill_stat::Registry;
 
@@ -11,8 +11,13 @@ use crate::borders::packets as border;
 use crate::run::{EngineKind, PacketOptions, PacketsEnded};
 
 /// What drives a graph.
-pub(crate) fn driver(kind: EngineKind, seed: u64, registry: Registry) -> Driver {
-    Driver::new(Engine::new(engine::Options { kind, seed, registry, ..engine::Options::default() }))
+pub(crate) fn driver(
+    kind: EngineKind,
+    (seed, captures): (u64, Option<CaptureTime>),
+    registry: Registry,
+) -> Driver {
+    let default = engine::Options::default();
+    Driver::new(Engine::new(engine::Options { kind, seed, captures, registry, ..default }))
 }
 
 /// Starts the graph of the one node of a run.
@@ -21,9 +26,9 @@ pub(crate) fn start(
     events: &mut Loop<Machine>,
     graph: Graph,
     options: PacketOptions,
-    seed: u64,
+    chosen: (u64, Option<CaptureTime>),
 ) -> Result<(), String> {
-    let driver = driver(options.engine, seed, machine.registry.clone());
+    let driver = driver(options.engine, chosen, machine.registry.clone());
     machine.node.driver = if options.busy_wait { driver.busy_wait() } else { driver };
     machine.reread = options.reread;
     configure(machine, events, graph)

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use tidemill_event::Loop;
 use tidemill_overlog::fleet::NodeId;
 use tidemill_overlog::node::Program as Rules;
+use tidemill_packet::engine::CaptureTime;
 use tidemill_packet::graph::Graph;
 use tidemill_proc::console::Sink;
 use tidemill_proc::program::Executable;
@@ -79,6 +80,8 @@ pub(crate) struct Maker {
     pub(crate) engine: EngineKind,
     /// What all chance follows from, if it does.
     pub(crate) seed: Option<u64>,
+    /// When packets of captures come.
+    pub(crate) captures: Option<CaptureTime>,
     /// Where counters are shown, unless each node counts for itself.
     pub(crate) registry: Option<Registry>,
     /// What the output of a node, which has this name before each line, goes to.
@@ -152,7 +155,10 @@ impl Maker {
         node.borders = Borders::new(&self.parts.borders, graph, &registry);
         if graph.is_some() {
             let seed = seed.unwrap_or_else(|| events.host().random());
-            node.driver = packets::driver(self.engine, seed, registry);
+            // They begin with the life of the node.
+            let now_ns = events.now().0;
+            let captures = self.captures.map(|it| CaptureTime { loop_ns: now_ns, ..it });
+            node.driver = packets::driver(self.engine, (seed, captures), registry);
         }
         Ok(node)
     }

@@ -69,8 +69,8 @@ pub(super) fn run(
             let stops = [Some(heard), options.stop.as_ref()];
             run_virtually(machine, events, end.unwrap_or(Time::MAX), stops)
         }
-        (Clock::Real, Some(end)) => events.run_until(machine, end),
-        (Clock::Real, None) => events.run(machine),
+        (_, Some(end)) => events.run_until(machine, end),
+        (_, None) => events.run(machine),
     };
     match outcome {
         Outcome::Failed(error) => Err(error),

@@ -22,8 +22,10 @@
 //! |---|---|
 //! | `options` | how a program is run |
 //! | `report` | what a run amounts to |
+//! | `captures` | programs that captures feed, and their time |
 //! | `ends` | what ends a run, or has it read something again |
 
+mod captures;
 mod ends;
 mod options;
 mod report;
@@ -40,12 +42,15 @@ use tidemill_event::{Host, Loop, Os, Sim};
 use tidemill_overlog::fleet;
 use tidemill_overlog::node::Program as Rules;
 use tidemill_overlog::program::Compiled as OfRules;
+use tidemill_packet::engine::CaptureTime;
 use tidemill_packet::graph::Graph;
 use tidemill_proc::arm;
 use tidemill_proc::program::Executable;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
+pub(crate) use captures::first_ns;
+use captures::{Captures, captures, has_readers};
 pub use options::{
     Clock, ComponentOptions, Engine, EngineKind, Exposed, Exposure, Input, Listen, NodeOptions,
     PacketOptions, Reread, RunOptions,
@@ -93,6 +98,8 @@ impl Program {
 pub struct Prepared {
     program: Compiled,
     options: RunOptions,
+    /// Slices of components end after so many checkpoints.
+    are_counted: bool,
 }
 
 impl Prepared {
@@ -101,9 +108,12 @@ impl Prepared {
     /// # Errors
     /// If it has errors, or no code can be made for this machine.
     pub fn new(program: Program, mut options: RunOptions) -> Result<Prepared, String> {
-        let are_counted = options.seed.is_some() || options.clock == Clock::Virtual;
+        let has_captures = program.packets.as_ref().is_some_and(has_readers);
+        let are_counted = options.seed.is_some()
+            || options.clock == Clock::Virtual
+            || options.clock == Clock::Own && has_captures;
         let program = Compiled::new(program, &mut options.components, are_counted)?;
-        Ok(Prepared { program, options })
+        Ok(Prepared { program, options, are_counted })
     }
 
     /// Runs it.
@@ -111,7 +121,7 @@ impl Prepared {
     /// # Errors
     /// What keeps it from running.
     pub fn run(self, console: Console) -> Result<Report, String> {
-        let Prepared { program, mut options } = self;
+        let Prepared { program, mut options, are_counted } = self;
         let has = program.has();
         let count = match options.nodes.listen {
             Listen::Nodes(count) => count,
@@ -121,7 +131,9 @@ impl Prepared {
         if has.nodes || are_several {
             options.nodes.check_reach()?;
         }
-        let mut host = host(&options, has.components).map_err(no_queue)?;
+        let captures = captures(&program.parts, options.clock);
+        let mut host = host(&options, are_counted && has.components, captures).map_err(no_queue)?;
+        let captures = captures.map(|captures| captures.begin(host.now()));
         let seed = options.seed.unwrap_or_else(|| host.random());
         let (heard, bell) = io::pipe().map_err(no_queue)?;
         let heard = OwnedFd::from(heard);
@@ -159,6 +171,7 @@ impl Prepared {
                     components: Choices::of(&mut options.components),
                     engine: options.packets.engine,
                     seed: options.seed,
+                    captures,
                     registry: Some(options.registry.clone()),
                     output: Rc::new(move |name| Box::new(Named::new(name, tap()))),
                     names: true,
@@ -167,7 +180,7 @@ impl Prepared {
                 (machine, Some(rules.map_or_else(idle, Ok)?), None)
             }
         };
-        let mut run = Run { machine, events: Loop::new(host), options, heard };
+        let mut run = Run { machine, events: Loop::new(host), options, heard, captures };
         Machine::follow(&mut run.events);
         run.start(rules, graph, seed)?;
         run.go()?;
@@ -186,15 +199,25 @@ fn refuse_shared_devices(parts: &Parts) -> Result<(), String> {
     })
 }
 
-fn host(options: &RunOptions, has_components: bool) -> io::Result<Box<dyn Host>> {
-    Ok(match (options.clock, options.seed) {
-        (Clock::Virtual, seed) => Box::new(Sim::new(seed.unwrap_or(1))),
-        (Clock::Real, None) => Box::new(Os::new()?),
-        (Clock::Real, Some(seed)) if has_components => {
-            Box::new(Os::with_seed(seed)?.with_counted_slices(SLICE_STEPS))
+fn host(
+    options: &RunOptions,
+    are_counted: bool,
+    captures: Option<Captures>,
+) -> io::Result<Box<dyn Host>> {
+    if options.clock == Clock::Virtual {
+        return Ok(Box::new(Sim::new(options.seed.unwrap_or(1))));
+    }
+    let host = match options.seed {
+        Some(seed) => Os::with_seed(seed)?,
+        None => Os::new()?,
+    };
+    Ok(Box::new(match captures {
+        Some(Captures { wall_ns, clock: Clock::Own }) => {
+            host.with_skipped_time(wall_ns, SLICE_STEPS)
         }
-        (Clock::Real, Some(seed)) => Box::new(Os::with_seed(seed)?),
-    })
+        _ if are_counted => host.with_counted_slices(SLICE_STEPS),
+        _ => host,
+    }))
 }
 
 fn no_queue(error: io::Error) -> String {
@@ -208,6 +231,8 @@ struct Run {
     options: RunOptions,
     /// Can be read when what components write can be written no more.
     heard: OwnedFd,
+    /// When packets of captures come.
+    captures: Option<CaptureTime>,
 }
 
 impl Run {
@@ -225,7 +250,7 @@ impl Run {
         let opened =
             rules.map(|rules| nodes::open(machine, events, rules, &options.nodes, (seed, stop)));
         let opened = opened.transpose()?;
-        if options.clock == Clock::Real {
+        if options.clock != Clock::Virtual {
             answer_tools(machine, events, opened.as_ref().map(|it| it.names.as_slice()));
         }
         if let Some(opened) = opened {
@@ -235,9 +260,9 @@ impl Run {
         }
         if let Some(graph) = graph {
             let chosen = std::mem::take(&mut options.packets);
-            packets::start(machine, events, graph, chosen, seed)?;
+            packets::start(machine, events, graph, chosen, (seed, self.captures))?;
         }
-        if options.clock == Clock::Real {
+        if options.clock != Clock::Virtual {
             show_counters(machine, events);
             ends::watch(events, options, &self.heard)
                 .map_err(|error| format!("cannot wait for signals: {error}"))?;
@@ -256,7 +281,7 @@ impl Run {
             }
             arm(machine, events);
         }
-        let overdue = options.components.overdue.filter(|_| options.clock == Clock::Real);
+        let overdue = options.components.overdue.filter(|_| options.clock != Clock::Virtual);
         let watchdog =
             overdue.map(|overdue| Watchdog::start(options.stop.as_ref(), options.end_ns, overdue));
         let _watchdog =
@@ -275,7 +300,7 @@ impl Run {
     fn finish(self) -> Result<Report, String> {
         let Run { mut machine, mut events, options, .. } = self;
         let has_unsent = machine.clear(&mut events);
-        if options.clock == Clock::Real && has_unsent {
+        if options.clock != Clock::Virtual && has_unsent {
             let end = events.now() + LINGER_MAX;
             // Whatever became of it, nobody waits any longer.
             let _ = events.run_until(&mut machine, end);

@@ -57,7 +57,7 @@ impl Default for RunOptions {
         RunOptions {
             end_ns: None,
             seed: None,
-            clock: Clock::Real,
+            clock: Clock::Own,
             stop: None,
             stop_flag: None,
             drain: None,
@@ -74,9 +74,12 @@ impl Default for RunOptions {
 /// The time of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Clock {
-    /// The system's.
+    /// That of its captures, if nothing else feeds the program, else the system's. Capture time
+    /// passes as fast as there is nothing left to do, and begins with the first packet.
     #[default]
-    Real,
+    Own,
+    /// The system's. Captures are replayed in real time.
+    Wall,
     /// A simulation's: it stands still while processes run, and jumps when all of them wait.
     Virtual,
 }

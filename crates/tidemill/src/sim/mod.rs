@@ -37,6 +37,7 @@ use tidemill_overlog::fleet::{Extra, Fleet, NodeId, Seal};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Identity, Observer, Program as Rules, Stages};
 use tidemill_overlog::program::{Compiled as OfRules, Watch};
+use tidemill_packet::engine::CaptureTime;
 use tidemill_relation::plan::RelationId;
 use tidemill_stat::Registry;
 
@@ -47,7 +48,7 @@ use crate::machine::parts::{Choices, Compiled, Maker, Parts};
 use crate::machine::simulated::Simulated;
 use crate::machine::{Has, Machine, components, nodes};
 use crate::program::Program;
-use crate::run::{ComponentOptions, Engine, EngineKind, Report};
+use crate::run::{ComponentOptions, Engine, EngineKind, Report, first_ns};
 use crate::script::{Cue, Script, bind};
 
 /// How a program is simulated.
@@ -270,12 +271,14 @@ fn fleet(
 
 /// What makes the other engines of nodes. Each counts for itself.
 fn maker(parts: Parts, options: &SimOptions, machine: &Machine, stop: Arc<AtomicBool>) -> Maker {
+    let first_ns = parts.graph.as_ref().and_then(first_ns);
     let (journal, are_several) = (machine.journal.clone(), options.nodes > 1);
     Maker {
         parts,
         components: Choices { memory_max: options.memory_max, ..Choices::default() },
         engine: options.packets,
         seed: Some(options.seed),
+        captures: first_ns.map(|wall_ns| CaptureTime { wall_ns, loop_ns: 0 }),
         registry: None,
         output: Rc::new(move |name| {
             let tap = Tap::new(journal.clone(), Bell::Flag(stop.clone()));

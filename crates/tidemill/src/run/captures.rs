@@ -1,0 +1,65 @@
+//! Programs that captures feed: time is that of the captures, if nothing else feeds them.
+
+use tidemill_apps::pcap_reader::first_time_ns;
+use tidemill_event::Time;
+use tidemill_packet::app::Value;
+use tidemill_packet::engine::CaptureTime;
+use tidemill_packet::graph::{AppSpec, Graph};
+
+use super::Clock;
+use crate::machine::parts::Parts;
+
+/// The app that reads captures.
+const READER: &str = "PcapReader";
+
+/// System components by which something else than captures comes to a program.
+const OUTSIDE: [&str; 4] = ["Input", "Network", "Pore", "Xenstore"];
+
+/// The captures of a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Captures {
+    /// When the first packet was captured, in nanoseconds since the epoch.
+    pub(super) wall_ns: i64,
+    /// The clock that their packets come by: its own, or the system's.
+    pub(super) clock: Clock,
+}
+
+impl Captures {
+    /// They begin now.
+    pub(super) fn begin(self, now: Time) -> CaptureTime {
+        CaptureTime { wall_ns: self.wall_ns, loop_ns: now.0 }
+    }
+}
+
+/// The captures whose packets come at their times; `None` if there are none, or other sources
+/// beside them: then packets come as fast as they are taken.
+pub(super) fn captures(parts: &Parts, clock: Clock) -> Option<Captures> {
+    let graph = parts.graph.as_ref()?;
+    let is_fed_otherwise = clock == Clock::Own && !only_captures_feed(parts, graph);
+    let wall_ns = first_ns(graph).filter(|_| !is_fed_otherwise)?;
+    Some(Captures { wall_ns, clock })
+}
+
+/// Whether a graph reads captures.
+pub(super) fn has_readers(graph: &Graph) -> bool {
+    graph.apps.iter().any(|app| app.kind.name == READER)
+}
+
+/// The time of the first packet of the captures of a graph.
+pub(crate) fn first_ns(graph: &Graph) -> Option<i64> {
+    let readers = graph.apps.iter().filter(|app| app.kind.name == READER);
+    let file = |app: &AppSpec| match app.config.get("file") {
+        Some(Value::Text(file)) => first_time_ns(file),
+        _ => None,
+    };
+    readers.filter_map(file).min()
+}
+
+fn only_captures_feed(parts: &Parts, graph: &Graph) -> bool {
+    let is_source = |at: usize| graph.links.iter().all(|link| link.to.app != at);
+    let are_readers = graph.apps.iter().enumerate().all(|(at, app)| {
+        !app.kind.device && (app.kind.name == READER || !app.kind.pulls || !is_source(at))
+    });
+    let interfaces = parts.components.iter().flat_map(|program| &program.interfaces);
+    are_readers && !interfaces.into_iter().any(|it| OUTSIDE.contains(&it.name.as_str()))
+}

@@ -1,0 +1,138 @@
+//! Captures bring a time of their own.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use tidemill::program::{LoadOptions, Program};
+use tidemill::run::{Clock, Listen, Report, RunOptions};
+use tidemill::sim::SimOptions;
+use tidemill::tape::taped;
+use tidemill_apps::capture::{Format, Writer};
+
+/// The first packet, in nanoseconds since the epoch.
+const BEGIN_NS: i64 = 1_700_000_000_000_000_000;
+
+/// A capture of packets at these times after its beginning, in milliseconds; goes when dropped.
+struct Capture(PathBuf);
+
+impl Capture {
+    fn new(name: &str, times_ms: &[i64]) -> Capture {
+        let name = format!("tidemill-{}-{name}.pcap", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let file = File::create(&path).expect("a file");
+        let mut writer = Writer::new(file, Format::Pcap).expect("it can be written");
+        for ms in times_ms {
+            writer.write(BEGIN_NS + ms * 1_000_000, &[7; 60], 60).expect("it can be written");
+        }
+        Capture(path)
+    }
+
+    fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+const RULES: &str = "
+materialize(seen, infinity, infinity, keys(2)).
+r1 seen(@N, Id, f_now() - Time) :- packet(@N, Port, Id, Time).
+r2 tick(@N, E) :- periodic(@N, E, 1).
+r3 clock(@N, f_formatTime(f_now(), \"%H:%M:%S\")) :- tick(@N, E).
+watchmod(clock, \"h\"). watchmod(seen, \"i\").";
+
+fn program(rules: &str, capture: &Capture) -> Program {
+    let graph = format!(
+        "src :: PcapReader {{ file: {:?} }}
+         rules :: Rules {{ fields: \"time\" }}
+         src -> rules",
+        capture.path()
+    );
+    let texts = [("a.olg", rules), ("a.flow", graph.as_str())];
+    let program = Program::of_texts(&texts, &LoadOptions::default());
+    let found: String = program.diagnostics.iter().map(|one| program.sources.render(one)).collect();
+    assert!(!program.has_errors(), "{found}");
+    program
+}
+
+fn run(program: Program, clock: Clock) -> (String, Report) {
+    let mut options = RunOptions { clock, ..RunOptions::default() };
+    options.nodes.listen = Listen::Address("localhost:0".to_owned());
+    let (console, data, notes) = taped();
+    let report = program.run(options, console).expect("it runs");
+    assert_eq!(notes.text(), "");
+    (data.text(), report)
+}
+
+/// An hour of packets, a periodic each second: it takes no hour.
+#[test]
+fn time_is_that_of_the_captures() {
+    let capture = Capture::new("hour", &[0, 500, 2000, 2000, 3_600_000]);
+    let began = std::time::Instant::now();
+    let (text, report) = run(program(RULES, &capture), Clock::Own);
+    assert!(began.elapsed().as_secs() < 60);
+    assert_eq!(text.matches(" i - seen(").count(), 5, "{text}");
+    // No event comes before its packet, and none later than a millisecond.
+    let late: Vec<f64> =
+        text.lines().filter(|line| line.contains(" i - seen(")).map(lateness).collect();
+    assert!(late.iter().all(|late| (0.0..=0.001).contains(late)), "{late:?}");
+    let ticks = text.matches(" h r3 clock(").count();
+    assert!((3598..=3601).contains(&ticks), "{ticks}");
+    let first = text.lines().find(|line| line.contains(" h r3 clock(")).expect("a tick");
+    assert!(first.ends_with("\"22:13:20\")") || first.ends_with("\"22:13:21\")"), "{first}");
+    assert!(report.nodes.expect("nodes").elapsed_ns >= 3_600_000_000_000);
+}
+
+/// The last column of a row of `seen`, in seconds.
+fn lateness(line: &str) -> f64 {
+    let last = line.rsplit(", ").next().expect("a column");
+    last.trim_end_matches(")").trim_end_matches('s').parse().expect("seconds")
+}
+
+#[test]
+fn captures_are_replayed_in_real_time_on_demand() {
+    let capture = Capture::new("wall", &[0, 300]);
+    let began = std::time::Instant::now();
+    let (text, _) = run(
+        program("r1 x(@N, I) :- packet(@N, P, I, T). watchmod(x, \"c\").", &capture),
+        Clock::Wall,
+    );
+    assert_eq!(text.matches("x(").count(), 2, "{text}");
+    assert!(began.elapsed().as_millis() >= 290);
+}
+
+#[test]
+fn a_simulation_has_the_times_of_captures() {
+    let capture = Capture::new("sim", &[0, 10_000, 20_000]);
+    let simulated = || {
+        let (console, data, _) = taped();
+        let options =
+            SimOptions { nodes: 3, end_ns: Some(30_000_000_000), ..SimOptions::default() };
+        let rules = "r1 x(@N, I) :- packet(@N, P, I, T). watchmod(x, \"c\").";
+        program(rules, &capture).sim(options, console).expect("it runs");
+        data.text()
+    };
+    let text = simulated();
+    assert_eq!(text.matches("20.000000 n").count(), 3, "{text}");
+    assert_eq!(simulated(), text);
+}
+
+/// Rounds follow each other; time does not go back.
+#[test]
+fn a_capture_that_is_read_twice_takes_twice_as_long() {
+    let capture = Capture::new("twice", &[0, 1000, 5000]);
+    let graph = format!(
+        "src :: PcapReader {{ file: {:?}, times: 2 }}\nend :: Sink\nsrc -> end",
+        capture.path()
+    );
+    let rules = "r1 x(@N, E) :- periodic(@N, E, 1). watchmod(x, \"h\").";
+    let texts = [("a.olg", rules), ("a.flow", graph.as_str())];
+    let program = Program::of_texts(&texts, &LoadOptions::default());
+    let (_, report) = run(program, Clock::Own);
+    let elapsed = report.nodes.expect("nodes").elapsed_ns;
+    assert!((10_000_000_000..10_100_000_000).contains(&elapsed), "{elapsed}");
+}

@@ -11,7 +11,7 @@ use tidemill_proc::entry::Operation;
 use tidemill_proc::entry::operations as op;
 use tidemill_proc::fault::Ended;
 use tidemill_proc::interpret::{Activation, Interpreter, Status, interpret};
-use tidemill_proc::layout::{FRAME_HEADER, Frame, Process};
+use tidemill_proc::layout::{FRAME_HEADER, Frame, Process, WorkerHead};
 use tidemill_proc::program::{ComponentType, Direction, Executable, Key, Kind, Program, Shape};
 use tidemill_proc::{Home, Request, Runner, State, arm};
 
@@ -189,7 +189,8 @@ fn a_system_component_answers_later() {
 // ACTIVITY WHILE ~stop DO END, where another process of the entry sets stop
 code!(spin(f, p, w) {
     while *variable(p, slot_at(0)) == 0 {
-        if (*w.cast::<tidemill_proc::layout::WorkerHead>()).flag.load(std::sync::atomic::Ordering::Relaxed) != 0 {
+        let head = w.cast::<WorkerHead>();
+        if (*head).flag.load(std::sync::atomic::Ordering::Relaxed) != 0 {
             return op::pause(f, p, w);
         }
     }

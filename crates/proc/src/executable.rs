@@ -15,8 +15,9 @@ pub struct Executable {
 }
 
 impl Executable {
-    /// Takes a program, with what runs its
-    /// [interpreted](crate::program::FunctionCode::interpreted) functions.
+    /// Takes a program, with what runs its [interpreted] functions.
+    ///
+    /// [interpreted]: crate::program::FunctionCode::interpreted
     ///
     /// # Safety
     /// Descriptors and code agree:

@@ -1,22 +1,29 @@
 //! The run-time of components: processes, channels, monitors, the component tree.
 //!
-//! A compiler gives a [`program::Program`] of descriptors with code; a [`layout::Worker`] runs it.
+//! A compiler gives a [`program::Program`] of descriptors with code; a [`Worker`] runs it.
 //! Nothing here knows the language's syntax, nor how code is made.
 //!
+//! What a module *knows* (mostly its `state` file) lies below the worker, what it *does* above.
+//! Roughly from what uses to what is used; files name each other in one direction, folders as a
+//! whole do not: a process that ends moves its component on, and a component that fails kills
+//! processes.
+//!
 //! ```text
-//! layout     shapes and offsets that generated code uses      entry      operations it calls
-//! program    descriptors                                      interpret  code that is interpreted
-//! worker     the worker as its embedder sees it               runner     a worker on a loop
-//! attend     the scheduler                                    ready      its queue
-//! process    making, running, killing processes               fault      faults and who is told
-//! channel/   communications                                   lines      those with sub-components
-//! monitor/   locks and conditions                             clock      virtual time
-//! component/ the tree, connections, ends                      tear       tearing down what failed
-//! memory     blocks and their accounting                      words      dropping what words own
-//! text, array, collection/  data with owners                  number, console   built-ins
-//! system     the seam to system components                    ticker     the end of slices
-//! communication  what is said over it                         crew/      several loops
-//! inspect    listings of what there is
+//! the face       worker     the worker as its embedder sees it     runner   a worker on a loop
+//!                entry      operations that code calls             inspect  listings
+//!                interpret  code that is interpreted               console, number  built-ins
+//! workers        crew/      several loops: run, share, gather      ticker   the end of slices
+//!                attend     the scheduler between two processes
+//! the tree       component/ lives, connections, ends               tear/    what has failed
+//!                channel/   communications                         lines/   those with children
+//!                system/    the seam to system components          pieces/  what is put off
+//! scheduling     process/   making, running, killing processes     ready    their queue
+//!                monitor/   locks and conditions                   clock/   virtual time
+//!                fault/     faults and who is told                 crew/place, crew/alone
+//! data           words/     what words own                         text, array, collection/
+//! the worker     machine    all that a worker knows                interpreter, executable
+//! memory         memory     blocks and their accounting            handle   names of blocks
+//!                layout     shapes that generated code uses        program  descriptors
 //! ```
 //! A process is a block with its outermost frame; frames of calls are blocks in a list. Code of a
 //! frame is a state machine: it runs until an operation cannot go on, notes where it is, and

@@ -8,6 +8,8 @@
 
 mod pages;
 
+pub use pages::GRAIN;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,8 +17,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Blocks up to this size come from free lists.
 pub const CLASS_MAX: usize = 2048;
-/// Sizes are rounded up to this.
-pub const GRAIN: usize = 16;
 /// Free lists; class `c` has blocks of `c * GRAIN` bytes.
 pub const CLASSES: usize = CLASS_MAX / GRAIN + 1;
 

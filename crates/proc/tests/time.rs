@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::support::*;
@@ -190,7 +189,8 @@ fn a_system_component_answers_later() {
 // ACTIVITY WHILE ~stop DO END, where another process of the entry sets stop
 code!(spin(f, p, w) {
     while *variable(p, slot_at(0)) == 0 {
-        if (*w.cast::<WorkerHead>()).flag.load(Ordering::Relaxed) != 0 {
+        let head = w.cast::<WorkerHead>();
+        if (*head).flag.load(std::sync::atomic::Ordering::Relaxed) != 0 {
             return op::pause(f, p, w);
         }
     }

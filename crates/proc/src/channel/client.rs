@@ -1,9 +1,8 @@
 //! The client's side of a communication.
 
 use super::open::{Looked, Opening};
-use super::{
-    finish, guard, hands_over, head_from, interface_of, is_full, notify_server, open, put, take,
-};
+use super::{finish, guard, head_from, interface_of, is_full, notify_server, open, put, take};
+use crate::channel::entries::hands_over;
 use crate::handle::{ChannelRef, SlotRef, Words};
 use crate::layout::{
     ANY, CLIENT_FINISHED, CLIENT_WAITS, FAILED, FINISH, FROM_CLIENT, FROM_SERVER, OK, SERVER_ENDED,

@@ -1,10 +1,8 @@
 //! The server's side of a communication: the process's own channel.
 
 use super::client::matches;
-use super::{
-    drop_unread, guard, hands_over, head_from, interface_of, is_full, notify_client, put, take,
-};
-use crate::crew;
+use super::{drop_unread, guard, head_from, interface_of, is_full, notify_client, put, take};
+use crate::channel::entries::hands_over;
 use crate::fault::Reason;
 use crate::handle::{ChannelRef, Words};
 use crate::layout::{
@@ -14,7 +12,7 @@ use crate::layout::{
 use crate::machine::Context;
 use crate::process::State;
 use crate::program::Kind;
-use crate::words;
+use crate::{crew, words};
 
 /// Waits, unless the client waits too.
 fn block(cx: &mut Context, channel: ChannelRef, state: State, position: u32) -> u32 {

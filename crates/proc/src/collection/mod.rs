@@ -8,6 +8,7 @@
 //! collections grow, are put in order and are freed piece by piece.
 
 mod chunks;
+mod cursor;
 mod dense;
 mod head;
 mod key;
@@ -167,24 +168,6 @@ pub(crate) fn values(worker: &Worker, word: u64) -> Vec<Words> {
     }
     all.sort_unstable_by_key(|(key, _)| *key);
     all.into_iter().map(|(_, value)| value).collect()
-}
-
-/// How far one has come through a collection that does not change.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Cursor {
-    Start,
-    /// How many places have been looked at; of arrays they are elements.
-    After(u64),
-}
-
-impl Cursor {
-    /// The place where to go on.
-    pub(crate) fn place(self) -> usize {
-        match self {
-            Cursor::Start => 0,
-            Cursor::After(place) => place as usize,
-        }
-    }
 }
 
 /// The values of at most so many elements behind the cursor, which goes on; in any order.
@@ -396,3 +379,5 @@ pub(crate) fn length(_: &mut Context, collection: u64) -> i64 {
 
 #[cfg(test)]
 mod tests;
+
+pub(crate) use cursor::Cursor;

@@ -1,20 +1,21 @@
 //! How components come to their end: told, waited for, closed, freed.
 
-use std::collections::BTreeSet;
-
 use super::{
     Life, callers, close_slots, drop_variables, free_tables, orphan, slots_of, wake_parked,
 };
+use crate::component::tell::may_end;
+use crate::component::tell::one_less;
+use crate::component::tell::tell_end;
 use crate::crew;
 use crate::fault::{self, Ended, Reason};
-use crate::handle::{ComponentRef, ProcessRef, SlotRef, Words};
-use crate::layout::{CLIENT_FINISHED, GRANTED, OK};
-use crate::machine::Context;
+use crate::handle::{ComponentRef, ProcessRef, SlotRef};
+use crate::layout::CLIENT_FINISHED;
 use crate::machine::Worker;
 use crate::pieces;
 use crate::process::{self, INNER, Role, State};
 use crate::words;
-use crate::{channel, lines, monitor};
+use crate::{channel, monitor};
+use std::collections::BTreeSet;
 
 /// BEGIN is done: who waited for it may serve.
 pub(crate) fn begun(worker: &mut Worker, component: ComponentRef) {
@@ -30,43 +31,6 @@ pub(crate) fn begun(worker: &mut Worker, component: ComponentRef) {
     // The list has the newest first.
     for server in servers.into_iter().rev() {
         worker.wake(server);
-    }
-}
-
-/// Tells a component to end; `deleter`, unless null, waits for that.
-pub(crate) fn tell_end(worker: &mut Worker, component: ComponentRef, deleter: ProcessRef) {
-    if crew::is_elsewhere(worker, component) {
-        debug_assert!(deleter.is_null(), "only with the floor alone");
-        worker.post_end(component);
-        return;
-    }
-    if !deleter.is_null() {
-        component.set_deleter(deleter);
-    }
-    if !component.is_told() {
-        component.set_told();
-        worker.machine.has_told = true;
-        callers::note_told(worker, component);
-        monitor::poke(worker, component);
-    }
-    may_end(worker, component);
-}
-
-/// Tells several components to end; answers how many they are.
-pub(crate) fn tell_all(worker: &mut Worker, all: &[ComponentRef], deleter: ProcessRef) -> u64 {
-    for &component in all {
-        tell_end(worker, component, deleter);
-    }
-    all.len() as u64
-}
-
-/// Has [`advance`] look at a component.
-pub(crate) fn may_end(worker: &mut Worker, component: ComponentRef) {
-    if !component.is_ending() {
-        component.set_ending();
-        let home = worker.home_awake(component);
-        home.machine.ending.push(component.id());
-        home.machine.attention = true;
     }
 }
 
@@ -106,7 +70,7 @@ pub(crate) fn advance(worker: &mut Worker, component: ComponentRef) {
 
 /// Whether all processes that are left are so: those that serve sub-components, for which these
 /// have to end first; or those whose bodies are done.
-fn all_processes(component: ComponentRef, is_so: impl Fn(ProcessRef) -> bool) -> bool {
+pub(crate) fn all_processes(component: ComponentRef, is_so: impl Fn(ProcessRef) -> bool) -> bool {
     let mut process = component.processes();
     while !process.is_null() {
         if !is_so(process) {
@@ -144,7 +108,7 @@ pub(crate) fn break_circles(worker: &mut Worker) -> bool {
 
 /// Finishes the communications with clients that are done and will never send again: they have no
 /// process, and nobody can have them start one. Whether there were any.
-fn finish_done_clients(worker: &mut Worker, component: ComponentRef) -> bool {
+pub(crate) fn finish_done_clients(worker: &mut Worker, component: ComponentRef) -> bool {
     let mut open = Vec::new();
     let mut process = component.processes();
     while !process.is_null() {
@@ -170,7 +134,7 @@ fn finish_done_clients(worker: &mut Worker, component: ComponentRef) -> bool {
 }
 
 /// Finishes the communications of a component as a client; whether there were any.
-fn finish_slots(worker: &mut Worker, component: ComponentRef) -> bool {
+pub(crate) fn finish_slots(worker: &mut Worker, component: ComponentRef) -> bool {
     let mut any = false;
     for slot in slots_of(component) {
         any |= !slot.channel().is_null();
@@ -179,7 +143,7 @@ fn finish_slots(worker: &mut Worker, component: ComponentRef) -> bool {
     any
 }
 
-fn start_finally(worker: &mut Worker, component: ComponentRef) {
+pub(crate) fn start_finally(worker: &mut Worker, component: ComponentRef) {
     let has_failed = component.has_failed();
     let Some(function) = component.descriptor().finally else {
         return if has_failed { empty(worker, component) } else { close(worker, component) };
@@ -245,7 +209,7 @@ pub(crate) fn empty(worker: &mut Worker, component: ComponentRef) {
 }
 
 /// Nothing is left of a component that has failed but what its owner may ask.
-fn become_shell(worker: &mut Worker, component: ComponentRef) {
+pub(crate) fn become_shell(worker: &mut Worker, component: ComponentRef) {
     close_slots(worker, component, CLIENT_FINISHED);
     strip(worker, component);
     // The entry component lives on the first loop; no other knows one.
@@ -281,7 +245,7 @@ pub(crate) fn forget_deleter(process: ProcessRef) {
 
 /// Ends its communications and has its sub-components end. It stays connected until they have: what
 /// they require may lead through it, or to an implementation of it, which serves them until then.
-fn close(worker: &mut Worker, component: ComponentRef) {
+pub(crate) fn close(worker: &mut Worker, component: ComponentRef) {
     component.set_life(Life::Closing as u8);
     finish_slots(worker, component);
     wake_parked(worker, component);
@@ -293,7 +257,7 @@ fn close(worker: &mut Worker, component: ComponentRef) {
 }
 
 /// Frees a component that closes once its sub-components have gone, and what has served them.
-fn end_closing(worker: &mut Worker, component: ComponentRef) {
+pub(crate) fn end_closing(worker: &mut Worker, component: ComponentRef) {
     if component.child_count() == 0 && component.process_count() == 0 {
         // Those that served may have opened some.
         finish_slots(worker, component);
@@ -301,7 +265,7 @@ fn end_closing(worker: &mut Worker, component: ComponentRef) {
     }
 }
 
-fn tell_children(worker: &mut Worker, component: ComponentRef) {
+pub(crate) fn tell_children(worker: &mut Worker, component: ComponentRef) {
     if pieces::tell_children(worker, component) {
         return;
     }
@@ -338,74 +302,4 @@ pub(crate) fn release(worker: &mut Worker, component: ComponentRef) {
     worker.machine.counts.components.remove();
     let size = component.descriptor().size as usize;
     worker.memory.give(component.0.cast(), size);
-}
-
-/// One of the components that a process waits for is gone.
-pub(crate) fn one_less(worker: &mut Worker, deleter: ProcessRef) {
-    deleter.set_wait(deleter.wait() - 1);
-    if deleter.wait() == 0 {
-        deleter.set_granted(GRANTED);
-        worker.wake(deleter);
-    }
-}
-
-/// DELETE and the end of scopes: waits for the components in the words, then drops what they own.
-/// Until then the words name the components, in reports.
-fn delete_words(cx: &mut Context, all: impl Iterator<Item = (u32, Words)> + Clone) -> u32 {
-    let free = |cx: &mut Context| {
-        for (kind, word) in all.clone() {
-            words::free_word(cx.worker, words::kind_of(kind), word);
-        }
-        OK
-    };
-    if cx.process.take_grant() {
-        return free(cx);
-    }
-    if crew::is_spread(cx.worker)
-        && all.clone().any(|(kind, word)| words::owns_tied(cx.worker, words::kind_of(kind), word))
-    {
-        return crew::later(cx);
-    }
-    let (mut components, mut large) = (Vec::new(), 0);
-    for (kind, word) in all.clone() {
-        let kind = words::kind_of(kind);
-        if pieces::delete(cx.worker, cx.process, kind, word) {
-            large += 1;
-        } else {
-            words::components_in(cx.worker, kind, word, &mut components);
-        }
-    }
-    match wait_for(cx, &components, large) {
-        OK => free(cx),
-        status => status,
-    }
-}
-
-/// Tells components to end and waits for them, and for what goes in pieces.
-pub(crate) fn wait_for(cx: &mut Context, components: &[ComponentRef], large: u64) -> u32 {
-    if components.is_empty() && large == 0 {
-        return OK;
-    }
-    for &component in components {
-        lines::close_with(cx.worker, cx.process, component);
-    }
-    let count = tell_all(cx.worker, components, cx.process);
-    cx.process.set_wait(count + large);
-    cx.process.block(State::Delete, cx.frame)
-}
-
-pub(crate) fn delete(cx: &mut Context, word: *mut u64, kind: u32) -> u32 {
-    delete_words(cx, std::iter::once((kind, Words(word))))
-}
-
-pub(crate) fn end_scope(cx: &mut Context, offsets: *const u32, count: u32) -> u32 {
-    let frame = cx.frame;
-    let function = &cx.worker.program().functions[frame.function() as usize];
-    // SAFETY: the caller promises `count` offsets.
-    let offsets = unsafe { std::slice::from_raw_parts(offsets, count as usize) };
-    let known = offsets.iter().filter_map(|&offset| {
-        let variable = function.owned.iter().find(|variable| variable.offset == offset)?;
-        Some((variable.kind as u32, frame.word(offset)))
-    });
-    delete_words(cx, known)
 }

@@ -11,25 +11,11 @@
 //! the time that has passed. If two loops did little more than one would have done, all is gathered
 //! on the first again, and it stays there for a while that doubles each time.
 
-use std::sync::atomic::Ordering;
-
-use super::Crew;
-
-/// Nanoseconds between two judgements.
-const WINDOW_NS: u64 = 3_000_000;
-/// What an operation on a channel to another loop costs more than another one.
-const CROSSING_NS: u64 = 250;
-/// What it costs all loops if one wants the floor.
-const FLOOR_NS: u64 = 12_000;
-/// Judgements against spreading, one after the other, before all is gathered.
-const BAD_MAX: u32 = 2;
 /// How long nothing is given, first and at most, after what was given has been gathered, or after
 /// too many communications would have been cut.
 const PAUSE_NS: (u64, u64) = (60_000_000, 2_000_000_000);
 /// Spreading takes at most one part in so many of the time.
 const SHARE_PART: u64 = 25;
-/// Judgements for spreading after which earlier ones against it are forgotten.
-const GOOD_MAX: u32 = 100;
 
 /// What is a slice, and not one that was cut short because another worker wanted the floor.
 const BUSY_NS: u64 = 900_000;
@@ -40,33 +26,33 @@ const READY: (u64, u64) = (2, 16);
 /// Processes run long if it is so much until they wait.
 const LONG_NS: u64 = 5_000;
 /// Of the communications of those that go, one in so many may lead to those that stay.
-pub(super) const CUT_PART: usize = 8;
+pub(crate) const CUT_PART: usize = 8;
 
 /// What is remembered for the next decision.
 #[derive(Default)]
-pub(super) struct Policy {
-    window_start_ns: u64,
-    busy_ns: u64,
-    crossings: u64,
-    floors: u64,
-    bad: u32,
-    good: u32,
-    pause_ns: u64,
+pub(crate) struct Policy {
+    pub(crate) window_start_ns: u64,
+    pub(crate) busy_ns: u64,
+    pub(crate) crossings: u64,
+    pub(crate) floors: u64,
+    pub(crate) bad: u32,
+    pub(crate) good: u32,
+    pub(crate) pause_ns: u64,
     /// Not earlier is anything spread again.
-    share_at_ns: u64,
-    pub(super) gather: bool,
+    pub(crate) share_at_ns: u64,
+    pub(crate) gather: bool,
 }
 
 impl Policy {
     /// Nothing is given for a while, which is longer the next time.
-    pub(super) fn pause(&mut self, now_ns: u64) {
+    pub(crate) fn pause(&mut self, now_ns: u64) {
         let pause = (self.pause_ns * 2).clamp(PAUSE_NS.0, PAUSE_NS.1);
         (self.gather, self.bad, self.pause_ns) = (false, 0, pause);
         self.share_at_ns = now_ns + pause;
     }
 
     /// Giving took this time.
-    pub(super) fn took(&mut self, start_ns: u64, end_ns: u64) {
+    pub(crate) fn took(&mut self, start_ns: u64, end_ns: u64) {
         let next = end_ns + (end_ns - start_ns) * SHARE_PART;
         self.share_at_ns = self.share_at_ns.max(next);
     }
@@ -74,21 +60,21 @@ impl Policy {
 
 /// How a stretch of running went.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Run {
-    pub(super) ns: u64,
+pub(crate) struct Run {
+    pub(crate) ns: u64,
     /// Processes that ran.
-    pub(super) steps: u64,
+    pub(crate) steps: u64,
     /// Processes that are ready at its end.
-    pub(super) ready: u64,
+    pub(crate) ready: u64,
 }
 
 /// What a worker remembers of its last slices.
 #[derive(Copy, Clone, Default, Debug)]
-pub(super) struct Crowd(u32);
+pub(crate) struct Crowd(u32);
 
 /// What may be given to another loop.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Share {
+pub(crate) enum Share {
     /// Components that communicate with each other.
     Neighbours,
     /// Any.
@@ -97,7 +83,7 @@ pub(super) enum Share {
 
 impl Crowd {
     /// A slice is over: whether there has been too much to run for one loop, for some time.
-    pub(super) fn after(&mut self, run: Run) -> Option<Share> {
+    pub(crate) fn after(&mut self, run: Run) -> Option<Share> {
         if run.ns < BUSY_NS {
             return None;
         }
@@ -113,71 +99,8 @@ impl Crowd {
     }
 
     /// There was nothing left to run.
-    pub(super) fn idle(&mut self) {
+    pub(crate) fn idle(&mut self) {
         self.0 = 0;
-    }
-}
-
-impl super::Member {
-    /// How long it has run processes, the stretch that is not over included. The two counts are
-    /// read one after the other: a judgement may be wrong once.
-    fn busy_until(&self, now_ns: u64) -> u64 {
-        let since = self.busy_since_ns.load(Ordering::Relaxed);
-        let running = if since == 0 { 0 } else { now_ns.saturating_sub(since) };
-        self.busy_ns.load(Ordering::Relaxed) + running
-    }
-}
-
-impl Crew {
-    fn total(&self, count: impl Fn(&super::Member) -> u64) -> u64 {
-        self.members.iter().map(count).sum()
-    }
-
-    /// Judges whether it is worth while that components are spread.
-    pub(super) fn judge(&self) {
-        let Ok(mut policy) = self.policy.try_lock() else { return };
-        let now = self.now_ns();
-        let passed = now.saturating_sub(policy.window_start_ns);
-        if passed < WINDOW_NS {
-            return;
-        }
-        let busy = self.total(|member| member.busy_until(now));
-        let crossings = self.total(|member| member.crossings.load(Ordering::Relaxed));
-        let floors = self.total(|member| member.floors.load(Ordering::Relaxed));
-        let cost =
-            (crossings - policy.crossings) * CROSSING_NS + (floors - policy.floors) * FLOOR_NS;
-        let useful = busy.saturating_sub(policy.busy_ns).saturating_sub(cost);
-        (policy.busy_ns, policy.crossings, policy.floors) = (busy, crossings, floors);
-        policy.window_start_ns = now;
-        if !self.is_spread() || self.is_eager() {
-            policy.bad = 0;
-        } else if useful * 5 < passed * 6 {
-            policy.bad += 1;
-            policy.good = 0;
-            policy.gather |= policy.bad >= BAD_MAX;
-        } else {
-            policy.bad = 0;
-            policy.good += 1;
-            if policy.good > GOOD_MAX {
-                policy.pause_ns = 0;
-            }
-        }
-    }
-
-    /// Whether the last judgement was that all should be gathered.
-    pub(super) fn shall_gather(&self) -> bool {
-        self.policy.try_lock().is_ok_and(|policy| policy.gather)
-    }
-
-    pub(super) fn may_share_now(&self) -> bool {
-        let now = self.now_ns();
-        let is_time = |policy: &Policy| self.is_eager() || now >= policy.share_at_ns;
-        self.may_spread.load(Ordering::Relaxed)
-            && self.policy.try_lock().is_ok_and(|policy| is_time(&policy))
-    }
-
-    pub(super) fn is_eager(&self) -> bool {
-        self.eager.load(Ordering::Relaxed)
     }
 }
 

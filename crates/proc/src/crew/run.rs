@@ -5,12 +5,11 @@ use std::sync::atomic::{Ordering, fence};
 use super::policy::{Run, Share};
 use super::{Crew, between, pass_on, route, spread};
 use crate::attend::Paused;
-use crate::clock;
-use crate::component;
+use crate::crew::state::Member;
 use crate::handle::ComponentRef;
 use crate::machine::Worker;
-use crate::monitor;
 use crate::ticker::Ticker;
+use crate::{clock, component, monitor};
 
 /// Processes run between two looks at the rings; of who has everything on its loop, when nobody
 /// posts.
@@ -253,7 +252,7 @@ fn some_processes(worker: &mut Worker, most: u64) -> u64 {
 #[cold]
 fn shall_share(worker: &Worker) -> bool {
     let Some(desk) = &worker.machine.desk else { return false };
-    let sleeps = |member: &super::Member| member.asleep.load(Ordering::Relaxed);
+    let sleeps = |member: &Member| member.asleep.load(Ordering::Relaxed);
     worker.ready_count() > 1
         && desk.crew.members.iter().any(sleeps)
         && desk.crew.may_spread.load(Ordering::Relaxed)

@@ -3,15 +3,14 @@
 //! **They are what `--workers` asks for:** one for each loop but the first, which is the thread
 //! that runs the event loop. They end when the run is over.
 
-use std::sync::Arc;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::{Alarm, Crew, Desk};
-use crate::machine::Counts;
-use crate::machine::Worker;
+use super::{Crew, Desk};
+use crate::crew::state::Alarm;
+use crate::machine::{Counts, Worker};
 use crate::memory::Pool;
 use crate::ticker::Ticker;
 

@@ -6,7 +6,8 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 
-use super::GRAIN;
+/// Sizes are rounded up to this.
+pub const GRAIN: usize = 16;
 
 /// Blocks from this size on lie on huge pages, where the system has some.
 pub(super) const HUGE_MIN: usize = 2 << 20;

@@ -1,35 +1,20 @@
 //! Conditions: waiting for them with the lock given up meanwhile, or before asking for it.
 
-use super::{
-    Condition, enter, grant_is_taken, is_open, lock, looker, outside, poke, push, push_first,
-    release, watch,
-};
+use super::{call, outside, poke, release, watch};
 use crate::handle::ProcessRef;
 use crate::layout::{CLOSED, EXCLUSIVE, OK, UNLOCKED, UNWINDING, WOKEN, busy};
-use crate::machine::Context;
-use crate::machine::Worker;
+use crate::machine::{Context, Worker};
+use crate::monitor::enter::lock;
+use crate::monitor::evaluate::evaluate;
+use crate::monitor::lock::{enter, grant_is_taken, is_open};
+use crate::monitor::queue::{push, push_first};
 use crate::process::{OUTSIDE, SAME, State};
 
 /// How often a process is woken in vain before it is handed the lock.
-const VAIN_MAX: u8 = 3;
-
-/// Whether the condition holds that a process waits for. It has been found not to; if nothing that
-/// it reads has been written since, it does not.
-pub(super) fn evaluate_if(worker: &mut Worker, process: ProcessRef, written: u64) -> u32 {
-    if watch::reads(worker, process) & written == 0 { 0 } else { evaluate(worker, process) }
-}
-
-pub(super) fn evaluate(worker: &mut Worker, process: ProcessRef) -> u32 {
-    worker.machine.conditions += 1;
-    let address = std::ptr::with_exposed_provenance::<()>(process.wait() as usize);
-    // SAFETY: `note` stored the address of a condition, which has this type.
-    let condition = unsafe { std::mem::transmute::<*const (), Condition>(address) };
-    // SAFETY: the frame awaits this condition and is live, and so are process and worker.
-    unsafe { condition(process.frame().0, process.0, worker) }
-}
+pub(crate) const VAIN_MAX: u8 = 3;
 
 /// What the process awaits, and where.
-fn note(cx: &Context, condition: *const u8, number: u32) {
+pub(crate) fn note(cx: &Context, condition: *const u8, number: u32) {
     cx.process.set_wait(condition.expose_provenance() as u64);
     cx.process.set_condition(number);
     cx.process.set_frame(cx.frame);
@@ -43,7 +28,7 @@ pub(crate) fn await_condition(cx: &mut Context, condition: *const u8, number: u3
 }
 
 /// Awaits a condition with the lock held.
-fn await_inside(cx: &mut Context, condition: *const u8, number: u32) -> u32 {
+pub(crate) fn await_inside(cx: &mut Context, condition: *const u8, number: u32) -> u32 {
     note(cx, condition, number);
     match evaluate(cx.worker, cx.process) {
         0 => await_change(cx, condition, number),
@@ -113,7 +98,7 @@ pub(crate) fn lock_when(cx: &mut Context, condition: *const u8, number: u32) -> 
 }
 
 /// Keeps a process outside whose condition does not hold.
-fn wait_outside(cx: &mut Context, is_woken: bool) -> u32 {
+pub(crate) fn wait_outside(cx: &mut Context, is_woken: bool) -> u32 {
     let (process, component) = (cx.process, cx.component());
     process.set_granted(0);
     process.set_mode(EXCLUSIVE);
@@ -136,7 +121,7 @@ fn wait_outside(cx: &mut Context, is_woken: bool) -> u32 {
     }
     // It was the one woken; now another may be.
     if outside::are_all(component) {
-        looker::call(cx.worker, component);
+        call::call(cx.worker, component);
     } else {
         poke(cx.worker, component);
     }
@@ -144,7 +129,7 @@ fn wait_outside(cx: &mut Context, is_woken: bool) -> u32 {
 }
 
 /// Whether a process awaits what all others await.
-fn is_same(last: ProcessRef, process: ProcessRef) -> bool {
+pub(crate) fn is_same(last: ProcessRef, process: ProcessRef) -> bool {
     let is_like = |other: ProcessRef| {
         (other.wait(), other.mode()) == (process.wait(), process.mode()) && other.has(SAME)
     };
@@ -152,7 +137,7 @@ fn is_same(last: ProcessRef, process: ProcessRef) -> bool {
 }
 
 /// Puts a process before all that await a condition.
-fn go_first(worker: &Worker, process: ProcessRef, is_same: bool) {
+pub(crate) fn go_first(worker: &Worker, process: ProcessRef, is_same: bool) {
     let component = process.component();
     let last = component.await_queue();
     component.set_await_queue(push_first(last, process));
@@ -169,7 +154,7 @@ fn go_first(worker: &Worker, process: ProcessRef, is_same: bool) {
 }
 
 /// Puts a process at the end of those that await a condition.
-fn join(worker: &Worker, process: ProcessRef, is_same: bool) {
+pub(crate) fn join(worker: &Worker, process: ProcessRef, is_same: bool) {
     if is_same {
         process.raise(SAME);
     } else {

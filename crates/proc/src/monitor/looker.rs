@@ -6,81 +6,14 @@
 //! times passed over again.
 
 use super::outside::{self, Look};
-use crate::component::ComponentId;
 use crate::handle::ComponentRef;
 use crate::machine::Worker;
-
-/// Steps to the first look, at most.
-const STEPS_FIRST: i64 = 4;
-
-/// Steps from one look to the next.
-const STEPS: i64 = 256;
+use crate::monitor::call::STEPS;
+use crate::monitor::call::lend;
+use crate::monitor::settle;
 
 /// Looks that pass over a component, however busy it is.
-const PASSED_MAX: u8 = 16;
-
-/// What is to be looked at.
-#[derive(Default)]
-pub(crate) struct Looker {
-    due: Vec<Due>,
-    /// What the slice has left beyond the steps to the next look.
-    lent: i64,
-}
-
-/// A component, and how often it has been passed over.
-#[derive(Clone, Copy)]
-pub(crate) struct Due {
-    pub(crate) component: ComponentId,
-    passed: u8,
-}
-
-impl Looker {
-    /// What is to be looked at.
-    pub(crate) fn due(&self) -> &[Due] {
-        &self.due
-    }
-
-    /// The same to be taken over.
-    pub(crate) fn due_mut(&mut self) -> &mut Vec<Due> {
-        &mut self.due
-    }
-}
-
-/// Has the conditions of those outside a component looked at.
-pub(super) fn call(worker: &mut Worker, component: ComponentRef) {
-    if component.is_due() {
-        return;
-    }
-    component.set_due();
-    let home = worker.home_awake(component);
-    home.machine.looker.due.push(Due { component: component.id(), passed: 0 });
-    settle(home);
-    // All that are ready have their turn before, and who runs now.
-    let round = home.ready_count() as i64 + 1;
-    lend(home, round.min(STEPS_FIRST));
-}
-
-/// Ends what is seen as the slice at the next look.
-fn lend(worker: &mut Worker, steps: i64) {
-    if worker.budget > steps {
-        worker.machine.looker.lent = worker.budget - steps;
-        worker.budget = steps;
-    }
-}
-
-/// Gives the slice back what it has left.
-pub(crate) fn settle(worker: &mut Worker) {
-    worker.budget += std::mem::take(&mut worker.machine.looker.lent);
-}
-
-/// A slice begins.
-pub(crate) fn begin(worker: &mut Worker, budget: i64) {
-    worker.budget = budget;
-    worker.machine.looker.lent = 0;
-    if !worker.machine.looker.due.is_empty() {
-        lend(worker, STEPS);
-    }
-}
+pub(crate) const PASSED_MAX: u8 = 16;
 
 /// Looks at what is due; at all of it if nothing is ready. Whether anything was due.
 pub(crate) fn look_due(worker: &mut Worker) -> bool {
@@ -104,7 +37,12 @@ pub(crate) fn look_due(worker: &mut Worker) -> bool {
     true
 }
 
-fn look(worker: &mut Worker, component: ComponentRef, passed: u8, is_idle: bool) -> Look {
+pub(crate) fn look(
+    worker: &mut Worker,
+    component: ComponentRef,
+    passed: u8,
+    is_idle: bool,
+) -> Look {
     let spare = passed < PASSED_MAX && !is_idle;
     let found = match outside::are_all(component) {
         true => outside::look(worker, component, spare),

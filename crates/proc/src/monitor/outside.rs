@@ -1,11 +1,12 @@
 //! Processes that are kept outside: their condition did not hold when they were about to ask for
 //! the lock.
 
-use super::condition::{evaluate, evaluate_if};
-use super::{Turn, hand_over, looker, take_out, watch};
+use super::{Turn, call, watch};
 use crate::handle::ComponentRef;
 use crate::layout::{BUSY, CLOSED, OK, UNWINDING, WOKEN, busy};
 use crate::machine::Worker;
+use crate::monitor::evaluate::{evaluate, evaluate_if};
+use crate::monitor::lock::{hand_over, take_out};
 use crate::process::{OUTSIDE, SAME};
 
 /// How many are looked at, at most, while others do without them.
@@ -32,7 +33,7 @@ pub(super) fn pass(worker: &mut Worker, component: ComponentRef, turn: Turn) -> 
         component.set_calm();
     }
     if !component.is_awake() {
-        looker::call(worker, component);
+        call::call(worker, component);
     }
     OK
 }

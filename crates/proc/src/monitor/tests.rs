@@ -14,9 +14,12 @@ use super::*;
 use crate::Options;
 use crate::attend::Paused;
 use crate::component;
+use crate::handle::ComponentRef;
 use crate::handle::Words;
-use crate::layout::{FRAME_HEADER, SUSPENDED, WorkerHead};
+use crate::layout::{CLOSED, DONE, FRAME_HEADER, Frame, OK, Process, SUSPENDED, WorkerHead};
+use crate::machine::{Context, Worker};
 use crate::process;
+use crate::process::State;
 use crate::program::{ComponentType, Function, FunctionCode, Interface, Program};
 
 /// What a process does, in order.

@@ -1,98 +1,17 @@
-//! The seam to system components: communications whose server is not a process.
-//!
-//! The embedder [offers](Worker::offer) interfaces to the entry component. What clients send
-//! becomes [`Request`]s, which the embedder takes between two processes; it answers at once or,
-//! after a timer or a descriptor of the loop, later ([`Worker::answer`]): operations are split in
-//! two phases and never block the loop. The four entries of the channel hold a fast client back;
-//! answers beyond them wait in a queue here. A process that waits for an answer is not passive:
-//! virtual time stands still for it.
+//! Requests and answers.
 
 use std::collections::VecDeque;
 
-use crate::channel::{self, head_from, interface_of, is_full};
-use crate::communication::{Communication, CommunicationMap, Value, Values};
-use crate::crew;
+use crate::channel::{head_from, interface_of, is_full};
+use crate::communication::{Communication, Value, Values};
 use crate::handle::{ChannelRef, ComponentRef, ProcessRef, Words};
-use crate::layout::{
-    CLIENT_FINISHED, CLIENT_WAITS, FROM_CLIENT, FROM_SERVER, PORT_SYSTEM, START, port,
-};
+use crate::layout::{CLIENT_FINISHED, FROM_CLIENT, FROM_SERVER, PORT_SYSTEM, START, port};
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
-use crate::process;
 use crate::program::{Direction, Kind};
-use crate::text;
-
-/// What a client wants.
-#[derive(Debug)]
-pub struct Request {
-    /// Which communication; the first message of one begins it.
-    pub communication: Communication,
-    /// The number that the embedder gave the system component.
-    pub system: u32,
-    /// The message; none when the client has finished: nothing more comes, and nothing can be
-    /// answered.
-    pub message: Option<u32>,
-    /// Its parameters. [`Worker::reuse`] takes their memory back.
-    pub values: Values,
-}
-
-/// Why an answer was not taken.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Refused {
-    /// The client has finished meanwhile.
-    Gone,
-    /// The protocol does not allow the message now, or it has other parameters.
-    Protocol,
-    /// No memory for a text within the limit.
-    OutOfMemory,
-}
-
-struct Line {
-    server: ProcessRef,
-    system: u32,
-    /// Answers for which there is no room yet.
-    pending: VecDeque<(u16, Vec<Value<'static>>)>,
-    /// The protocol state once these are sent.
-    state: u16,
-    noted: bool,
-    /// Its messages are left where they are.
-    held: bool,
-}
-
-/// All communications with system components.
-#[derive(Default)]
-pub(crate) struct Systems {
-    offered: Vec<(String, u32)>,
-    lines: CommunicationMap<Line>,
-    /// Places of former lines.
-    free: Vec<u32>,
-    noted: VecDeque<Communication>,
-    /// How many there have been.
-    count: u32,
-    /// Memory for the parameters of the next request.
-    spare: Values,
-    /// Memory for the words of an answer.
-    words: Vec<u64>,
-}
-
-impl Systems {
-    /// Whether a request may be waiting.
-    pub(crate) fn is_noted(&self) -> bool {
-        !self.noted.is_empty()
-    }
-
-    fn new_name(&mut self) -> Communication {
-        let place = self.free.pop().unwrap_or(self.lines.len() as u32);
-        self.count = self.count.wrapping_add(1);
-        Communication::new(place, self.count)
-    }
-
-    fn remove(&mut self, name: Communication) -> Option<Line> {
-        let line = self.lines.remove(name)?;
-        self.free.push(name.place() as u32);
-        Some(line)
-    }
-}
+use crate::system::note::note;
+use crate::system::state::Line;
+use crate::{Refused, Request, channel, crew, process, text};
 
 impl Worker {
     /// Offers an interface to the entry component: whatever it requires of that name will be
@@ -237,29 +156,7 @@ pub(crate) fn serve(
     Ok(server)
 }
 
-/// Something has changed on a channel of a system component.
-pub(crate) fn note(worker: &mut Worker, server: ProcessRef) {
-    let systems = &mut worker.machine.systems;
-    let name = Communication(server.wait());
-    if let Some(line) = systems.lines.get_mut(name)
-        && !line.noted
-    {
-        line.noted = true;
-        systems.noted.push_back(name);
-        worker.machine.attention = true;
-    }
-}
-
-/// A client has taken an answer: whoever answers need not know, unless more of them wait for the
-/// room.
-pub(crate) fn note_taken(worker: &mut Worker, server: ProcessRef) {
-    let line = worker.machine.systems.lines.get(Communication(server.wait()));
-    if line.is_some_and(|line| !line.pending.is_empty()) {
-        note(worker, server);
-    }
-}
-
-fn next_request(worker: &mut Worker, communication: Communication) -> Option<Request> {
+pub(crate) fn next_request(worker: &mut Worker, communication: Communication) -> Option<Request> {
     let line = worker.machine.systems.lines.get(communication)?;
     let (server, system, held) = (line.server, line.system, line.held);
     let has_pending = !line.pending.is_empty();
@@ -290,7 +187,7 @@ fn next_request(worker: &mut Worker, communication: Communication) -> Option<Req
     None
 }
 
-fn take_values(worker: &mut Worker, channel: ChannelRef, head: u16) -> Values {
+pub(crate) fn take_values(worker: &mut Worker, channel: ChannelRef, head: u16) -> Values {
     let mut values = std::mem::take(&mut worker.machine.systems.spare);
     values.clear();
     let interface = interface_of(worker, channel);
@@ -309,7 +206,7 @@ fn take_values(worker: &mut Worker, channel: ChannelRef, head: u16) -> Values {
 }
 
 /// Moves answers that wait into the channel as far as there is room.
-fn flush(worker: &mut Worker, name: Communication) -> Result<(), Refused> {
+pub(crate) fn flush(worker: &mut Worker, name: Communication) -> Result<(), Refused> {
     loop {
         let line = worker.machine.systems.lines.get_mut(name).ok_or(Refused::Gone)?;
         let channel = line.server.channel();
@@ -322,7 +219,7 @@ fn flush(worker: &mut Worker, name: Communication) -> Result<(), Refused> {
 }
 
 /// Puts an answer into the channel, where there is room for it.
-fn put(
+pub(crate) fn put(
     worker: &mut Worker,
     channel: ChannelRef,
     message: u16,
@@ -349,41 +246,10 @@ fn put(
 }
 
 /// Frees the texts among the first words of an answer.
-fn free_texts(worker: &mut Worker, values: &[Value<'_>], words: &[u64]) {
+pub(crate) fn free_texts(worker: &mut Worker, values: &[Value<'_>], words: &[u64]) {
     for (value, word) in values.iter().zip(words) {
         if matches!(value, Value::Text(_)) {
             text::free(worker, *word);
         }
     }
-}
-
-/// The components some process of which waits for a system component.
-pub(crate) fn waiting(worker: &Worker) -> Vec<ComponentRef> {
-    let components = waiting_channels(worker).map(ChannelRef::client_component);
-    components.filter(|component| !component.is_null()).collect()
-}
-
-/// Whether there are any.
-pub(crate) fn is_waited_for(worker: &Worker) -> bool {
-    waiting_channels(worker).any(|channel| !channel.client_component().is_null())
-}
-
-fn waiting_channels(worker: &Worker) -> impl Iterator<Item = ChannelRef> {
-    let lines = worker.machine.systems.lines.iter();
-    let channels = lines.map(|(_, line)| line.server.channel());
-    channels.filter(|&channel| waits(worker, channel))
-}
-
-/// Whether a process is blocked at the channel, or awaits a condition while an answer is owed.
-fn waits(worker: &Worker, channel: ChannelRef) -> bool {
-    if channel.has(CLIENT_WAITS) {
-        return true;
-    }
-    let component = channel.client_component();
-    if component.is_null() || component.await_queue().is_null() {
-        return false;
-    }
-    let answers = interface_of(worker, channel).messages.iter();
-    let mut owed = answers.filter(|message| message.direction == Direction::Out);
-    owed.any(|message| message.may_follow(channel.state()))
 }

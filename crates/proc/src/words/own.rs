@@ -1,30 +1,15 @@
-//! Dropping and handing over what words own.
-//!
-//! A word that is dropped is empty afterwards. A component in it is told to end and freed when it
-//! has; its owner still counts it among its sub-components until then. *Freeing* a word leaves
-//! components alone: for owners that end themselves and tell their sub-components anyway.
+//! What words own.
 
-use crate::handle::{ComponentRef, ProcessRef, Words};
+use crate::handle::{ComponentRef, Words};
 use crate::machine::Worker;
 use crate::program::Kind;
-use crate::{array, collection, component, crew, text};
+use crate::{array, collection, crew, text};
 
 /// The kind of this number.
 pub(crate) fn kind_of(number: u32) -> Kind {
     const ALL: [Kind; 6] =
         [Kind::Scalar, Kind::Reference, Kind::Text, Kind::Component, Kind::Array, Kind::Collection];
     ALL.get(number as usize).copied().unwrap_or(Kind::Scalar)
-}
-
-/// Drops what a word owns; components in it are told to end.
-pub(crate) fn drop_word(worker: &mut Worker, kind: Kind, word: Words) {
-    if kind == Kind::Text {
-        return free_word(worker, kind, word);
-    }
-    let mut components = Vec::new();
-    take_components(worker, kind, word, &mut components);
-    component::tell_all(worker, &components, ProcessRef::NULL);
-    free_word(worker, kind, word);
 }
 
 /// Frees the memory that a word owns, and forgets components in it.
@@ -75,7 +60,12 @@ pub(crate) fn keep_components(
 }
 
 /// Each word with a component in a word and its elements.
-fn for_components(worker: &Worker, kind: Kind, word: Words, each: &mut dyn FnMut(Words)) {
+pub(crate) fn for_components(
+    worker: &Worker,
+    kind: Kind,
+    word: Words,
+    each: &mut dyn FnMut(Words),
+) {
     match kind {
         Kind::Component => each(word),
         Kind::Array if word.get(0) != 0 => {

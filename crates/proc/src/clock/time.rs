@@ -1,15 +1,4 @@
-//! Virtual time: PASSIVATE and TIME.
-//!
-//! Every component that is not SYNCHRONOUS has a time of its own, shared by the SYNCHRONOUS ones
-//! below it; it exists from its first use. It advances to its earliest sleeper when all processes
-//! below the component are passive. Who is passive is not counted, for that would cost every
-//! message something: *active* are the processes in the ready queue, those whose conditions are
-//! about to be looked at, and those that wait for a system component. So when the ready queue is
-//! empty, and else once a slice, the components of the active processes and all above them are
-//! marked, and each clock without a mark advances, the deepest first. So a component whose
-//! processes never stop sleeping does not hold up those above.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! Reading times, sleeping, and going on to the time of the next who wakes.
 
 use crate::component::Life;
 use crate::crew;
@@ -20,17 +9,10 @@ use crate::machine::Context;
 use crate::machine::Worker;
 use crate::process::State;
 use crate::{monitor, system};
-
-/// The time of one component.
-#[derive(Default)]
-pub(crate) struct Clock {
-    now: i64,
-    /// Sleepers by their time, then in the order they went to sleep.
-    sleepers: BTreeMap<(i64, u64), ProcessRef>,
-}
+use std::collections::BTreeSet;
 
 /// The component whose time holds for another.
-fn domain(component: ComponentRef) -> ComponentRef {
+pub(crate) fn domain(component: ComponentRef) -> ComponentRef {
     let mut here = component;
     while here.is_synchronous() && !here.owner().is_null() {
         here = here.owner();
@@ -81,36 +63,15 @@ pub(crate) fn passivate(cx: &mut Context, delay: i64, position: u32) -> u32 {
     if process.holds() == UNLOCKED { status } else { monitor::give_up(cx) }
 }
 
-/// Takes a sleeper out, which is killed.
-pub(crate) fn forget(worker: &mut Worker, process: ProcessRef) {
-    let clocks = &mut worker.first().machine.clocks;
-    if let Some(clock) = clocks.get_mut(&process.condition()) {
-        clock.sleepers.remove(&(process.wait() as i64, process.link().0.addr() as u64));
-    }
-}
-
-/// Ends the time of a component. Who sleeps in it still, having moved away, wakes.
-pub(crate) fn close(worker: &mut Worker, component: ComponentRef) {
-    if !component.is_clocked() {
-        return;
-    }
-    component.clear_clocked();
-    let clock = worker.first().machine.clocks.remove(&component.number()).unwrap_or_default();
-    for process in clock.sleepers.into_values() {
-        process.set_link(ProcessRef::NULL);
-        monitor::resume(worker, process);
-    }
-}
-
 /// Marks a component and all above it.
-fn mark(marks: &mut BTreeSet<u32>, component: ComponentRef) {
+pub(crate) fn mark(marks: &mut BTreeSet<u32>, component: ComponentRef) {
     let mut here = component;
     while !here.is_null() && marks.insert(here.number()) {
         here = here.owner();
     }
 }
 
-fn depth(component: ComponentRef) -> usize {
+pub(crate) fn depth(component: ComponentRef) -> usize {
     let (mut here, mut depth) = (component, 0);
     while !here.is_null() {
         depth += 1;
@@ -158,7 +119,7 @@ pub(crate) fn advance(worker: &mut Worker) -> bool {
 }
 
 /// Sets a clock to its earliest sleeper's time and wakes all of that time.
-fn wake_earliest(worker: &mut Worker, number: u32) {
+pub(crate) fn wake_earliest(worker: &mut Worker, number: u32) {
     let mut awake = Vec::new();
     if let Some(clock) = worker.machine.clocks.get_mut(&number)
         && let Some((&(time, _), _)) = clock.sleepers.first_key_value()

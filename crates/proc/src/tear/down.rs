@@ -1,35 +1,14 @@
-//! Tearing down a component that has failed, with everything below it; and a whole tree at once.
-//!
-//! ```text
-//! fault -> doomed -> stopped: no process of the tree is left     piece by piece, nothing runs
-//!                 -> failing: FINALLY, unless the fault was there
-//!                 -> emptying: sub-components end, with their FINALLY
-//!                 -> failed: the shell, until its owner deletes it
-//! ```
-//! Sub-components are healthy, but what they were doing was for one that is gone: their processes
-//! are killed where they stand, and they end in order. Who communicates with any killed process
-//! finds the communication failed. Connections stay, for FINALLY to use.
-//!
-//! A large tree is stopped piece by piece: between two pieces the loop serves timers and
-//! descriptors, but runs no process, as some of the tree may be ready. With several loops it goes
-//! at once, for the others would run theirs.
+//! Tearing down what has failed.
 
-use crate::component::{self, ComponentId, Life};
+use crate::component::{self, Life};
 use crate::handle::{ComponentRef, ProcessRef};
 use crate::layout::CLIENT_FAILED;
 use crate::machine::Worker;
 use crate::process;
+use crate::tear::Stopping;
 
 /// Components that are stopped at a stretch.
-const PIECE: usize = 1024;
-
-/// A tree that is being stopped.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stopping {
-    root: ComponentId,
-    /// The next one, in preorder.
-    next: ComponentId,
-}
+pub(crate) const PIECE: usize = 1024;
 
 /// Tears down what has been doomed meanwhile, or a piece of it; true if more is left.
 pub(crate) fn bury_doomed(worker: &mut Worker) -> bool {
@@ -59,7 +38,11 @@ pub(crate) fn bury_doomed(worker: &mut Worker) -> bool {
 }
 
 /// Stops as many of a tree as are left to this stretch; the rest, if there is any.
-fn stop_some(worker: &mut Worker, stopping: Stopping, left: &mut usize) -> Option<Stopping> {
+pub(crate) fn stop_some(
+    worker: &mut Worker,
+    stopping: Stopping,
+    left: &mut usize,
+) -> Option<Stopping> {
     let Stopping { root, next } = stopping;
     let root = worker.machine.table.get(root)?;
     let mut here = worker.machine.table.get(next);
@@ -77,7 +60,7 @@ fn stop_some(worker: &mut Worker, stopping: Stopping, left: &mut usize) -> Optio
 }
 
 /// The next of a tree in preorder.
-fn after(component: ComponentRef, root: ComponentRef) -> Option<ComponentRef> {
+pub(crate) fn after(component: ComponentRef, root: ComponentRef) -> Option<ComponentRef> {
     if let Some(child) = component.first_child().some() {
         return Some(child);
     }
@@ -93,7 +76,7 @@ fn after(component: ComponentRef, root: ComponentRef) -> Option<ComponentRef> {
 
 /// Whose processes are killed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Whose {
+pub(crate) enum Whose {
     /// Those of the component that has failed.
     Own,
     /// Those of one below it; its FINALLY goes on if it runs already.
@@ -101,7 +84,7 @@ enum Whose {
 }
 
 /// Kills the processes of a component and fails its communications.
-fn stop(worker: &mut Worker, component: ComponentRef, whose: Whose) {
+pub(crate) fn stop(worker: &mut Worker, component: ComponentRef, whose: Whose) {
     let ends = Life::of(component) >= Life::Finally;
     if whose == Whose::Healthy && ends {
         return;
@@ -113,7 +96,7 @@ fn stop(worker: &mut Worker, component: ComponentRef, whose: Whose) {
     }
 }
 
-fn kill_all(worker: &mut Worker, component: ComponentRef) {
+pub(crate) fn kill_all(worker: &mut Worker, component: ComponentRef) {
     component.set_lock_queue(ProcessRef::NULL);
     component.set_await_queue(ProcessRef::NULL);
     component.set_lock(0);

@@ -1,7 +1,4 @@
-//! What the program writes: a buffer before the embedder's sink.
-
-use crate::machine::Context;
-use crate::text;
+//! Where the program's output goes, line by line or gathered.
 
 /// Where the output goes.
 pub trait Sink {
@@ -24,7 +21,7 @@ pub enum Lines {
 }
 
 /// Gathered before it is written.
-const GATHER: usize = 1 << 16;
+pub(crate) const GATHER: usize = 1 << 16;
 
 /// Buffered output.
 pub struct Console {
@@ -60,45 +57,4 @@ impl Console {
             self.buffer.clear();
         }
     }
-}
-
-fn write(cx: &mut Context, bytes: &[u8]) {
-    if cx.worker.machine.desk.is_some() {
-        crate::crew::write(cx.worker, bytes);
-    } else {
-        cx.worker.machine.console.write(bytes);
-    }
-}
-
-pub(crate) fn write_text(cx: &mut Context, text: u64) {
-    write(cx, text::shown(text));
-}
-
-pub(crate) fn write_bytes(cx: &mut Context, bytes: *const u8, length: u64) {
-    // SAFETY: the program's own bytes, as many as it says.
-    write(cx, unsafe { std::slice::from_raw_parts(bytes, length as usize) });
-}
-
-pub(crate) fn write_integer(cx: &mut Context, value: i64) {
-    write(cx, value.to_string().as_bytes());
-}
-
-pub(crate) fn write_real(cx: &mut Context, value: f64) {
-    write(cx, text::show_real(value).as_bytes());
-}
-
-pub(crate) fn write_character(cx: &mut Context, value: u64) {
-    write(cx, &[value as u8]);
-}
-
-pub(crate) fn write_boolean(cx: &mut Context, value: u64) {
-    write(cx, text::show_boolean(value).as_bytes());
-}
-
-pub(crate) fn write_hex(cx: &mut Context, value: i64) {
-    write(cx, text::show_hex(value).as_bytes());
-}
-
-pub(crate) fn write_line(cx: &mut Context) {
-    write(cx, b"\n");
 }

@@ -1,0 +1,39 @@
+//! Waking who waits at the other end.
+
+use crate::handle::ChannelRef;
+use crate::layout::{CLIENT_WAITS, CLIENT_WATCHES, SERVER_WAITS, SERVER_WATCHES, SYSTEM};
+use crate::machine::Worker;
+use crate::monitor;
+
+/// The channel has changed: whoever of the server's side waits for that goes on.
+#[inline]
+pub(crate) fn notify_server(worker: &mut Worker, channel: ChannelRef) {
+    if !channel.has(SERVER_WAITS | SERVER_WATCHES | SYSTEM) {
+        return;
+    }
+    if channel.has(SERVER_WAITS) {
+        channel.clear(SERVER_WAITS);
+        worker.push_home(channel.server());
+    }
+    if channel.has(SERVER_WATCHES) {
+        monitor::poke(worker, channel.server().component());
+    }
+    if channel.has(SYSTEM) {
+        crate::system::note(worker.first(), channel.server());
+    }
+}
+
+/// The same for the client's side.
+#[inline]
+pub(crate) fn notify_client(worker: &mut Worker, channel: ChannelRef) {
+    if !channel.has(CLIENT_WAITS | CLIENT_WATCHES) {
+        return;
+    }
+    if channel.has(CLIENT_WAITS) {
+        channel.clear(CLIENT_WAITS);
+        worker.push_home(channel.client_process());
+    }
+    if channel.has(CLIENT_WATCHES) && !channel.client_component().is_null() {
+        monitor::poke(worker, channel.client_component());
+    }
+}

@@ -1,0 +1,66 @@
+//! Having the floor alone, and what is done there for all loops.
+
+use super::floor::When;
+use crate::crew::is_away;
+use crate::crew::route;
+use crate::crew::state::SPOOL_MAX;
+use crate::machine::Worker;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+/// Does something in the middle of an operation as if there was one worker only.
+pub(crate) fn alone<R>(worker: &mut Worker, f: impl FnOnce(&mut Worker) -> R) -> R {
+    with_floor(worker, When::Middle, f)
+}
+
+/// The same between two processes: then any component may be moved or torn down.
+pub(crate) fn between<R>(worker: &mut Worker, f: impl FnOnce(&mut Worker) -> R) -> R {
+    with_floor(worker, When::Between, f)
+}
+
+pub(crate) fn with_floor<R>(
+    worker: &mut Worker,
+    when: When,
+    f: impl FnOnce(&mut Worker) -> R,
+) -> R {
+    let Some(desk) = &worker.machine.desk else { return f(worker) };
+    // Once the run is over nothing is left that others could touch.
+    if desk.crew.is_alone() || desk.crew.is_over() {
+        return f(worker);
+    }
+    let (crew, index) = (desk.crew.clone(), usize::from(desk.index));
+    debug_assert!(desk.held.is_null(), "a guard is held");
+    crew.members[index].floors.fetch_add(1, Ordering::Relaxed);
+    crew.floor.acquire(when, || crew.hurry(index));
+    crew.alone.store(true, Ordering::Relaxed);
+    route::deliver_all(worker, &crew);
+    let result = f(worker);
+    crew.alone.store(false, Ordering::Relaxed);
+    crew.floor.release();
+    result
+}
+
+/// Writes what the program writes, in the order of what happened.
+pub(crate) fn write(worker: &mut Worker, bytes: &[u8]) {
+    let Some(desk) = &worker.machine.desk else { return };
+    let mut spool = desk.crew.spool.lock().unwrap_or_else(PoisonError::into_inner);
+    spool.extend_from_slice(bytes);
+    let full = spool.len() > SPOOL_MAX;
+    drop(spool);
+    if full {
+        alone(worker, pass_on);
+    } else if !is_away(worker) && bytes.contains(&b'\n') && worker.machine.console.is_by_line() {
+        pass_on(worker);
+    }
+}
+
+/// Hands what all loops have written to the console, which is the first worker's.
+pub(crate) fn pass_on(worker: &mut Worker) {
+    let Some(desk) = &worker.machine.desk else { return };
+    let mut spool = desk.crew.spool.lock().unwrap_or_else(PoisonError::into_inner);
+    let bytes = std::mem::take(&mut *spool);
+    drop(spool);
+    if !bytes.is_empty() {
+        worker.first().machine.console.write(&bytes);
+    }
+}

@@ -1,0 +1,169 @@
+//! What loops share, and what a worker knows of them.
+
+use super::floor::Floor;
+use super::ring::{Post, Ring};
+use crate::crew::policy;
+use crate::handle::{ChannelRef, ComponentRef};
+use crate::layout::WorkerHead;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// Posts on their way from one loop to another; more wait with the sender.
+pub(crate) const RING: usize = 4096;
+
+/// What is written by other loops and not yet passed on by the first.
+pub(crate) const SPOOL_MAX: usize = 1 << 20;
+
+/// How a sleeping loop is woken.
+pub(crate) type Alarm = Box<dyn Fn() + Send + Sync>;
+
+/// One loop of the crew.
+pub(crate) struct Member {
+    pub(crate) worker: AtomicPtr<WorkerHead>,
+    /// It sleeps, or is about to: whoever posts wakes it. SeqCst on both sides: the sleeper sets
+    /// it and looks for posts, the poster posts and looks at it; one of the two sees the other.
+    pub(crate) asleep: AtomicBool,
+    pub(crate) alarm: Mutex<Option<Alarm>>,
+    /// Rings to this loop, by sender.
+    pub(crate) inbound: Vec<Ring>,
+    /// Nanoseconds in which it ran processes. Relaxed, like the next two: for judgement only.
+    pub(crate) busy_ns: AtomicU64,
+    /// Since when it runs processes now; 0 if it does not.
+    pub(crate) busy_since_ns: AtomicU64,
+    /// Operations on channels to other loops.
+    pub(crate) crossings: AtomicU64,
+    /// Times it had the floor alone, or was about to.
+    pub(crate) floors: AtomicU64,
+}
+
+/// What all loops of a run share.
+pub(crate) struct Crew {
+    pub(crate) members: Vec<Member>,
+    pub(crate) floor: Floor,
+    /// Somebody has the floor alone. Written by who has it only, and read by the same thread, or
+    /// by others who find false: relaxed.
+    pub(crate) alone: AtomicBool,
+    /// Components live on more than one loop. Changed under the floor; relaxed.
+    pub(crate) spread: AtomicBool,
+    /// The run is over: threads end. Changed under the floor; relaxed.
+    pub(crate) over: AtomicBool,
+    /// What other loops have written.
+    pub(crate) spool: Mutex<Vec<u8>>,
+    pub(crate) policy: Mutex<policy::Policy>,
+    /// Components may be spread at all. Changed under the floor; relaxed.
+    pub(crate) may_spread: AtomicBool,
+    /// They are spread whether it pays or not. Set before the threads start; relaxed.
+    pub(crate) eager: AtomicBool,
+    /// How many components were given to another loop; relaxed.
+    pub(crate) given: AtomicU64,
+    pub(crate) start: Instant,
+}
+
+/// A worker's place in the crew.
+pub(crate) struct Desk {
+    pub(crate) crew: Arc<Crew>,
+    pub(crate) index: u8,
+    /// The channel whose guard it holds.
+    pub(crate) held: ChannelRef,
+    pub(crate) crossings: u64,
+    /// The process at the head of the ready queue wants to go on with the floor alone.
+    pub(crate) later: bool,
+    /// A component that has to live on the first loop to go on.
+    pub(crate) home: ComponentRef,
+    /// It is on the floor.
+    pub(crate) inside: bool,
+    /// Whether it has had much to run.
+    pub(crate) crowd: policy::Crowd,
+    /// Posts for which there was no room.
+    pub(crate) overflow: Vec<(u8, Post)>,
+}
+
+impl Crew {
+    pub(crate) fn new(count: usize) -> Crew {
+        let member = |index| Member {
+            worker: AtomicPtr::new(std::ptr::null_mut()),
+            // Until its thread runs it sleeps; the first runs already.
+            asleep: AtomicBool::new(index != 0),
+            alarm: Mutex::new(None),
+            inbound: (0..count).map(|_| Ring::new(RING)).collect(),
+            busy_ns: AtomicU64::new(0),
+            busy_since_ns: AtomicU64::new(0),
+            crossings: AtomicU64::new(0),
+            floors: AtomicU64::new(0),
+        };
+        Crew {
+            members: (0..count).map(member).collect(),
+            floor: Floor::default(),
+            alone: AtomicBool::new(false),
+            spread: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+            spool: Mutex::new(Vec::new()),
+            policy: Mutex::default(),
+            may_spread: AtomicBool::new(true),
+            eager: AtomicBool::new(false),
+            given: AtomicU64::new(0),
+            start: Instant::now(),
+        }
+    }
+
+    pub(crate) fn worker(&self, index: usize) -> *mut WorkerHead {
+        // Relaxed: set before the threads start, or under the floor's mutex.
+        self.members[index].worker.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_alone(&self) -> bool {
+        self.alone.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_spread(&self) -> bool {
+        self.spread.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn now_ns(&self) -> u64 {
+        // Runs on several loops are not repeatable: the clock decides only where things run.
+        self.start.elapsed().as_nanos() as u64
+    }
+
+    /// Wakes a loop if it sleeps.
+    pub(crate) fn wake(&self, index: usize) {
+        let member = &self.members[index];
+        if member.asleep.load(Ordering::SeqCst) && member.asleep.swap(false, Ordering::SeqCst) {
+            let alarm = member.alarm.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(alarm) = &*alarm {
+                alarm();
+            }
+        }
+    }
+
+    /// Ends the slices of all loops but one.
+    pub(crate) fn hurry(&self, but: usize) {
+        for index in (0..self.members.len()).filter(|&index| index != but) {
+            let worker = self.worker(index);
+            if !worker.is_null() {
+                // SAFETY: workers live until the threads have ended; the flag is atomic.
+                unsafe { (*worker).flag.store(1, Ordering::SeqCst) };
+            }
+        }
+    }
+}
+
+impl Desk {
+    pub(crate) fn new(crew: &Arc<Crew>, index: usize) -> Desk {
+        Desk {
+            crew: crew.clone(),
+            index: index as u8,
+            held: ChannelRef::NULL,
+            crossings: 0,
+            later: false,
+            home: ComponentRef::NULL,
+            inside: false,
+            crowd: policy::Crowd::default(),
+            overflow: Vec::new(),
+        }
+    }
+}

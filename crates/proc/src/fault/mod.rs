@@ -1,0 +1,12 @@
+//! Faults: why a component failed, where, and who is told.
+//!
+//! A fault is noted where it happens and the component is *doomed*; the operation answers
+//! "unwinding", the code returns to the scheduler, and only then is the component torn down: so
+//! nothing is freed under the feet of running code, even if the fault was in a condition that
+//! another process evaluated.
+
+mod reason;
+mod report;
+
+pub use reason::{ANY_TYPE, Ended, Fault, Reason, Reports};
+pub(crate) use report::{halt, note_component, process_name, raise, raise_type};

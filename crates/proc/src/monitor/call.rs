@@ -1,0 +1,47 @@
+//! Having conditions looked at after some steps, which are lent from the slice.
+
+use crate::handle::ComponentRef;
+use crate::machine::Worker;
+use crate::monitor::due::Due;
+
+/// Steps to the first look, at most.
+pub(crate) const STEPS_FIRST: i64 = 4;
+
+/// Steps from one look to the next.
+pub(crate) const STEPS: i64 = 256;
+
+/// Has the conditions of those outside a component looked at.
+pub(super) fn call(worker: &mut Worker, component: ComponentRef) {
+    if component.is_due() {
+        return;
+    }
+    component.set_due();
+    let home = worker.home_awake(component);
+    home.machine.looker.due.push(Due { component: component.id(), passed: 0 });
+    settle(home);
+    // All that are ready have their turn before, and who runs now.
+    let round = home.ready_count() as i64 + 1;
+    lend(home, round.min(STEPS_FIRST));
+}
+
+/// Ends what is seen as the slice at the next look.
+pub(crate) fn lend(worker: &mut Worker, steps: i64) {
+    if worker.budget > steps {
+        worker.machine.looker.lent = worker.budget - steps;
+        worker.budget = steps;
+    }
+}
+
+/// Gives the slice back what it has left.
+pub(crate) fn settle(worker: &mut Worker) {
+    worker.budget += std::mem::take(&mut worker.machine.looker.lent);
+}
+
+/// A slice begins.
+pub(crate) fn begin(worker: &mut Worker, budget: i64) {
+    worker.budget = budget;
+    worker.machine.looker.lent = 0;
+    if !worker.machine.looker.due.is_empty() {
+        lend(worker, STEPS);
+    }
+}

@@ -1,0 +1,51 @@
+//! Putting off what concerns very many components.
+
+use crate::collection::{self, Cursor};
+use crate::handle::{ComponentRef, ProcessRef, Words};
+use crate::machine::Worker;
+use crate::pieces::Telling;
+use crate::pieces::litter::PIECE;
+use crate::program::Kind;
+use crate::{array, words};
+
+/// Has a component's sub-components told to end later; false if it can be done at once.
+pub(crate) fn tell_children(worker: &mut Worker, component: ComponentRef) -> bool {
+    if worker.machine.desk.is_some() || component.child_count() as usize <= PIECE {
+        return false;
+    }
+    let (id, left) = (component.id(), component.child_count());
+    let is_known = |telling: &Telling| matches!(telling, Telling::Children { of, .. } if *of == id);
+    if !worker.machine.pieces.tellings.iter().any(is_known) {
+        worker.machine.pieces.tellings.push(Telling::Children { of: id, left });
+        worker.machine.attention = true;
+    }
+    true
+}
+
+/// Takes over what a word owns, to tell the components there; false if it can be done at once.
+/// The process has to wait for one component more: it is told when all have been.
+pub(crate) fn delete(worker: &mut Worker, deleter: ProcessRef, kind: Kind, word: Words) -> bool {
+    let owner = word.get(0);
+    if worker.machine.desk.is_some() || count(worker, kind, owner) <= PIECE {
+        return false;
+    }
+    word.set(0, 0);
+    let telling = Telling::Words { deleter, kind, word: owner, cursor: Cursor::Start };
+    worker.machine.pieces.tellings.push(telling);
+    worker.machine.attention = true;
+    true
+}
+
+/// How many words with components there may be.
+pub(crate) fn count(worker: &Worker, kind: Kind, word: u64) -> usize {
+    match kind {
+        Kind::Collection if word != 0 && words::owns(collection::element_of(worker, word)) => {
+            collection::count(word)
+        }
+        Kind::Array if word != 0 => {
+            let view = array::View::new(worker, word);
+            if words::owns(view.element) { view.count } else { 0 }
+        }
+        _ => 0,
+    }
+}

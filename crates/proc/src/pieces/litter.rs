@@ -1,0 +1,39 @@
+//! Memory that is freed later, and whether a slice is over for what goes in pieces.
+
+use crate::machine::Worker;
+use crate::program::Kind;
+use std::sync::atomic::Ordering;
+
+/// Components told, or elements freed, at a stretch; what is not more goes at once.
+pub(crate) const PIECE: usize = 256;
+
+/// A slice begins; by its budget one sees whether slices are counts.
+pub(crate) fn begin(worker: &mut Worker, budget: i64) {
+    worker.machine.pieces.timed = budget > i64::MAX / 2;
+}
+
+/// Whether a process that does something piece by piece goes on in a later slice. Where slices are
+/// counts it does not, for the pieces are not counted.
+pub(crate) fn is_over(worker: &Worker) -> bool {
+    worker.machine.pieces.timed && worker.is_cut_off()
+}
+
+/// Whether anything is left.
+pub(crate) fn are_left(worker: &Worker) -> bool {
+    let pieces = &worker.machine.pieces;
+    !pieces.tellings.is_empty() || !pieces.litter.is_empty()
+}
+
+/// Leaves the memory of a large collection or array to be freed before another process runs; false
+/// if it is to be freed at once.
+pub(crate) fn litter(worker: &mut Worker, kind: Kind, word: u64, count: usize) -> bool {
+    let pieces = &mut worker.machine.pieces;
+    if !pieces.timed || worker.machine.desk.is_some() || count <= PIECE {
+        return false;
+    }
+    pieces.litter.push((kind, word));
+    worker.machine.attention = true;
+    // The process that runs now must not go on for long either, with the memory it has given back.
+    worker.flag.store(1, Ordering::Relaxed);
+    true
+}

@@ -1,0 +1,55 @@
+//! Ending processes whose bodies are done, and freeing them.
+
+use crate::channel::{self};
+use crate::component::{self};
+use crate::handle::ProcessRef;
+use crate::lines;
+use crate::machine::Worker;
+use crate::process::DEAD;
+use crate::process::Role;
+
+/// Ends a process whose body is done.
+pub(crate) fn end(worker: &mut Worker, process: ProcessRef) {
+    lines::close_all(worker, process, lines::Leave::Finished);
+    let component = process.component();
+    forget(worker, process);
+    if !component.is_null() && component.is_told() {
+        component::may_end(worker, component);
+    }
+}
+
+/// Takes a process out of its component and frees it.
+pub(crate) fn forget(worker: &mut Worker, process: ProcessRef) {
+    if matches!(Role::of(process), Role::Server | Role::System) {
+        channel::drop_entries(worker, process.channel());
+        worker.machine.counts.channels.remove();
+    }
+    unlink(process);
+    worker.machine.counts.processes.remove();
+    worker.memory.give(process.0.cast(), process.size() as usize);
+}
+
+pub(crate) fn unlink(process: ProcessRef) {
+    let component = process.component();
+    if component.is_null() {
+        return;
+    }
+    let (next, previous) = (process.next(), process.previous());
+    if !next.is_null() {
+        next.set_previous(previous);
+    }
+    if previous.is_null() {
+        component.set_processes(next);
+    } else {
+        previous.set_next(next);
+    }
+    component.set_process_count(component.process_count() - 1);
+}
+
+/// Frees a process that was killed while it was ready.
+pub(crate) fn bury(worker: &mut Worker, process: ProcessRef) {
+    if process.has(DEAD) {
+        worker.machine.counts.processes.remove();
+        worker.memory.give(process.0.cast(), process.size() as usize);
+    }
+}

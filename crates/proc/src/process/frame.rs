@@ -1,0 +1,105 @@
+//! Frames: their memory, and calls that go through the scheduler.
+
+use crate::fault::Reason;
+use crate::handle::FrameRef;
+use crate::layout::{Frame, SUSPENDED};
+use crate::machine::Context;
+use crate::machine::Worker;
+use crate::process::StackMeasured;
+
+/// Bytes of the frames of a function.
+pub(crate) fn frame_size(worker: &Worker, function: u32) -> usize {
+    worker.program().functions[function as usize].frame_size as usize
+}
+
+/// Makes zeroed memory, or memory of a frame that is done, the start of a function.
+pub(crate) fn prepare_frame(worker: &Worker, frame: FrameRef, function: u32, parent: FrameRef) {
+    let known = &worker.program().functions[function as usize];
+    let words = (known.frame_size as usize).div_ceil(8);
+    for index in size_of::<Frame>() / 8..words {
+        frame.word(0).set(index, 0);
+    }
+    frame.set_parent(parent);
+    frame.set_code(known.code.entry());
+    frame.set_resume(0);
+    frame.set_function(function);
+    frame.set_result(0);
+}
+
+/// Frees a frame that owns nothing any more and is not its process's outermost.
+pub(crate) fn free_frame(worker: &mut Worker, frame: FrameRef) {
+    let size = frame_size(worker, frame.function());
+    worker.memory.give(frame.0.cast(), size);
+}
+
+pub(crate) fn pause(cx: &mut Context) -> u32 {
+    cx.process.set_frame(cx.frame);
+    cx.worker.wake(cx.process);
+    SUSPENDED
+}
+
+/// How much more stack interpreted functions may take.
+pub(crate) const INTERPRETED_FACTOR: u64 = 4;
+
+/// Whether the stack of a process with a frame more is within the limit.
+///
+/// Frames that come from free lists are not counted one by one: that would cost every call. A stack
+/// that grows without end has soon used up these, and comes here. So its size is measured now and
+/// then, when as much memory has come into use as a part of what the limit left it the last time.
+#[cold]
+#[inline(never)]
+pub(crate) fn has_stack_left(worker: &mut Worker, frame: FrameRef) -> bool {
+    // Interpreted frames have every register in memory, where compiled ones have few.
+    let factor = if worker.machine.interpreter.is_some() { INTERPRETED_FACTOR } else { 1 };
+    let limit = worker.machine.stack_max.saturating_mul(factor);
+    let mut size = 0;
+    let mut here = frame.some();
+    while let Some(frame) = here
+        && size <= limit
+    {
+        size += frame_size(worker, frame.function()) as u64;
+        here = frame.parent().some();
+    }
+    let (used, last) = (worker.memory.used, worker.machine.stack_measured);
+    let left = limit.saturating_sub(size);
+    // Where it is something else that grows, walking through the stack every time would take longer
+    // than all the rest; the stack cannot grow by more than is used meanwhile.
+    let is_stack = size.saturating_sub(last.size) >= used.saturating_sub(last.used) / 4;
+    let step = if is_stack { (left / 4).max(limit / 64) } else { limit };
+    worker.machine.stack_mark = used.saturating_add(step);
+    worker.machine.stack_measured = StackMeasured { size, used };
+    size <= limit
+}
+
+pub(crate) fn frame_new(cx: &mut Context, function: u32, position: u32) -> *mut Frame {
+    if cx.worker.memory.used >= cx.worker.machine.stack_mark && !has_stack_left(cx.worker, cx.frame)
+    {
+        cx.fault(Reason::Stack, cx.worker.machine.stack_max as i64, position);
+        return std::ptr::null_mut();
+    }
+    let size = frame_size(cx.worker, function);
+    match cx.worker.memory.take(size) {
+        Ok(block) => {
+            let known = &cx.worker.program().functions[function as usize];
+            let frame = FrameRef(block.cast());
+            frame.set_parent(cx.frame);
+            frame.set_code(known.code.entry());
+            frame.set_function(function);
+            frame.0
+        }
+        Err(error) => {
+            cx.out_of_memory(error, position);
+            std::ptr::null_mut()
+        }
+    }
+}
+
+pub(crate) fn frame_free(cx: &mut Context, callee: *mut Frame) {
+    free_frame(cx.worker, FrameRef(callee));
+}
+
+pub(crate) fn call_deferred(cx: &mut Context, callee: *mut Frame) -> u32 {
+    cx.process.set_frame(FrameRef(callee));
+    cx.worker.wake(cx.process);
+    SUSPENDED
+}

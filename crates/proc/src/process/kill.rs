@@ -1,0 +1,61 @@
+//! Killing processes where they stand.
+
+use crate::channel::Unread;
+use crate::handle::{ComponentRef, FrameRef, ProcessRef};
+use crate::layout::FROM_CLIENT;
+use crate::machine::Worker;
+use crate::process::end::{forget, unlink};
+use crate::process::{DEAD, free_frame};
+use crate::{Role, State, channel, component, lines, words};
+
+/// Kills a process where it stands: what its frames own is dropped, its communications fail. The
+/// queues of its own component are its killer's business.
+pub(crate) fn kill(worker: &mut Worker, process: ProcessRef) {
+    match State::of(process) {
+        State::Connect => channel::unpark(worker, process),
+        State::Passive => crate::clock::forget(worker, process),
+        State::Delete => {
+            crate::pieces::forget(worker, process);
+            component::forget_deleter(process);
+        }
+        _ => {}
+    }
+    let ready = process.is_ready();
+    process.stop_waiting();
+    lines::close_all(worker, process, lines::Leave::Failed);
+    unwind(worker, process);
+    if Role::of(process) == Role::Server {
+        channel::close_failed(worker, process.channel());
+        channel::take_unread(worker, process.channel(), FROM_CLIENT, Unread::IsGone);
+    }
+    if !ready {
+        forget(worker, process);
+        return;
+    }
+    if Role::of(process) == Role::Server {
+        channel::drop_entries(worker, process.channel());
+        worker.machine.counts.channels.remove();
+        process.set_role(Role::Main as u8);
+    }
+    unlink(process);
+    process.set_component(ComponentRef::NULL);
+    process.set_frame(FrameRef::NULL);
+    process.raise(DEAD);
+}
+
+/// Frees what the frames own, and those that have blocks of their own. Components in them stay with
+/// their owner, who ends, too.
+pub(crate) fn unwind(worker: &mut Worker, process: ProcessRef) {
+    let mut frame = process.frame();
+    while !frame.is_null() {
+        let parent = frame.parent();
+        let function = frame.function() as usize;
+        for variable in &worker.program().functions[function].owned {
+            words::free_word(worker, variable.kind, frame.word(variable.offset));
+        }
+        if !parent.is_null() {
+            free_frame(worker, frame);
+        }
+        frame = parent;
+    }
+}

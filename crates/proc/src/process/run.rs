@@ -1,0 +1,148 @@
+//! Running a process until it waits, pauses or ends.
+
+use crate::State;
+use crate::channel::{self};
+use crate::component::{self};
+use crate::handle::{FrameRef, ProcessRef};
+use crate::layout::{
+    CLIENT_FINISHED, CLIENT_WAITS, CLIENT_WATCHES, DONE, EXCLUSIVE, SERVER_ENDED, SUSPENDED,
+};
+use crate::machine::Worker;
+use crate::process::ACTIVITY;
+use crate::process::Role;
+use crate::process::bury;
+use crate::process::end;
+use crate::process::frame::prepare_frame;
+use crate::process::free_frame;
+use crate::{lines, monitor};
+
+/// How often processes go before others until all others have had their turn.
+pub(crate) const FAVOURS: u32 = 32;
+
+impl Worker {
+    /// Makes a waiting process ready.
+    pub(crate) fn wake(&mut self, process: ProcessRef) {
+        process.set_state(State::Ready as u8);
+        self.push_home(process);
+    }
+
+    /// The same of one that runs before others, but not all the time.
+    pub(crate) fn wake_next(&mut self, process: ProcessRef) {
+        process.set_state(State::Ready as u8);
+        let desk = self.machine.desk.as_ref();
+        let is_here = desk.is_none_or(|desk| process.component().worker() == desk.index);
+        if is_here && self.machine.favours < FAVOURS {
+            self.machine.favours += 1;
+            self.push_ready_first(process);
+        } else {
+            self.machine.favours = 0;
+            self.push_home(process);
+        }
+    }
+
+    /// Runs a process until it waits, pauses or ends.
+    #[inline]
+    pub(crate) fn step(&mut self, process: ProcessRef) {
+        self.current = process.0;
+        self.depth = 0;
+        let mut frame = process.frame();
+        if frame.is_null() {
+            bury(self, process);
+            return;
+        }
+        loop {
+            // SAFETY: the code is what the program gave for this frame's function, and the
+            // handles are live; nothing of the worker is borrowed.
+            let status = unsafe { (frame.code())(frame.0, process.0, self.address()) };
+            if status == SUSPENDED {
+                return;
+            }
+            match self.after(process, frame, status) {
+                Some(next) => frame = next,
+                None => return,
+            }
+        }
+    }
+
+    /// What to do when code has come back otherwise than by suspension; the frame to run next.
+    fn after(&mut self, process: ProcessRef, frame: FrameRef, status: u32) -> Option<FrameRef> {
+        if status != DONE {
+            process.set_state(State::Running as u8);
+            return None;
+        }
+        if let Some(parent) = frame.parent().some() {
+            parent.set_result(frame.result());
+            free_frame(self, frame);
+            process.set_frame(parent);
+            return Some(parent);
+        }
+        process.set_state(State::Running as u8);
+        process.set_frame(frame);
+        match Role::of(process) {
+            Role::Main => main_done(self, process, frame),
+            Role::Finally => {
+                component::finally_done(self, process);
+                None
+            }
+            Role::Server | Role::System => {
+                server_done(self, process);
+                None
+            }
+        }
+    }
+}
+
+/// BEGIN is done: servers may begin; or ACTIVITY is: that is the end of the process.
+pub(crate) fn main_done(
+    worker: &mut Worker,
+    process: ProcessRef,
+    frame: FrameRef,
+) -> Option<FrameRef> {
+    let component = process.component();
+    if !process.has(ACTIVITY) {
+        process.raise(ACTIVITY);
+        component::begun(worker, component);
+        if process.holds() == EXCLUSIVE {
+            monitor::release(worker, process);
+            monitor::pass(worker, component, monitor::Turn::Last);
+        }
+        if let Some(activity) = component.descriptor().activity {
+            prepare_frame(worker, frame, activity, FrameRef::NULL);
+            // Its first slice is its own: whoever waits for BEGIN goes first.
+            worker.wake(process);
+            return None;
+        }
+    }
+    let entry = component.id() == worker.machine.entry;
+    end(worker, process);
+    if entry {
+        component::tell_end(worker, component, ProcessRef::NULL);
+    }
+    None
+}
+
+pub(crate) fn server_done(worker: &mut Worker, process: ProcessRef) {
+    let channel = process.channel();
+    channel::hold(worker, channel);
+    channel.raise(SERVER_ENDED);
+    let finished = channel.has(CLIENT_FINISHED);
+    channel::release(worker);
+    if finished {
+        end(worker, process);
+        return;
+    }
+    lines::close_all(worker, process, lines::Leave::Finished);
+    process.set_state(State::Finish as u8);
+    if process.component().is_told() {
+        component::may_end(worker, process.component());
+    }
+    channel::hold(worker, channel);
+    if channel.has(CLIENT_WAITS) {
+        channel.clear(CLIENT_WAITS);
+        worker.wake(channel.client_process());
+    }
+    if channel.has(CLIENT_WATCHES) && !channel.client_component().is_null() {
+        monitor::poke(worker, channel.client_component());
+    }
+    channel::release(worker);
+}

@@ -1,0 +1,19 @@
+//! Dropping words: components in them are told to end.
+
+use crate::component;
+use crate::handle::{ProcessRef, Words};
+use crate::machine::Worker;
+use crate::program::Kind;
+use crate::words::free_word;
+use crate::words::take_components;
+
+/// Drops what a word owns; components in it are told to end.
+pub(crate) fn drop_word(worker: &mut Worker, kind: Kind, word: Words) {
+    if kind == Kind::Text {
+        return free_word(worker, kind, word);
+    }
+    let mut components = Vec::new();
+    take_components(worker, kind, word, &mut components);
+    component::tell_all(worker, &components, ProcessRef::NULL);
+    free_word(worker, kind, word);
+}

@@ -39,6 +39,7 @@ fn start(args: SimArgs, report: Reporter) -> Result<Status, Status> {
     if program.has_errors() {
         return Err(Status::Failed);
     }
+    outside::refuse_root(args.root.as_deref(), &program, report)?;
     let interrupt = Interrupt::new(OnTerminate::End).map_err(no_signals)?;
     let others = [FileKind::Components, FileKind::Packets].into_iter().collect();
     match (kinds.has(FileKind::Rules), kinds.meets(others)) {
@@ -74,6 +75,7 @@ fn run_virtually(
         components: ComponentOptions {
             engine: components::engine(args.engine.engine),
             memory_max: most_of_memory(),
+            root: args.root.clone(),
             ..ComponentOptions::default()
         },
         ..RunOptions::default()
@@ -111,6 +113,7 @@ fn simulate(
         extra,
         operators,
         turn_tuples_max: args.engine.turn_limit,
+        root: args.root,
         stop: Some(interrupt.asked.clone()),
     };
     let simulation = Simulation::new(rules, options);

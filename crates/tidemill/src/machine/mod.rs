@@ -201,17 +201,17 @@ impl drive::World for Machine {
     }
 
     fn switched(&mut self, changes: &Changes) {
-        borders::packets::link(self);
+        borders::link(self);
         self.note(&packets::reloaded(changes));
     }
 
     fn breathed(&mut self, events: &mut Loop<Machine>, rest: Rest) {
         self.note_apps();
         offered::packets::deliver_all(self, events);
-        borders::packets::take(self, events);
+        borders::take(self, events);
         let packets = &mut self.node.borders.packets;
         packets.move_on = rest == Rest::Busy;
-        let is_held = packets.are_held;
+        let is_held = self.node.borders.hold_packets();
         let is_over = rest == Rest::Finished && !self.node.driver.engine.is_preparing();
         if is_over && !self.has.components && !is_held {
             self.main_part_ended(events);

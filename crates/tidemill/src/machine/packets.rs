@@ -6,7 +6,7 @@ use tidemill_packet::engine::{self, Changes, Engine, Note, Refused};
 use tidemill_packet::graph::Graph;
 
 use super::Machine;
-use crate::borders::packets as border;
+use crate::borders;
 use crate::run::{PacketOptions, PacketsEnded};
 
 /// Starts the graph.
@@ -27,7 +27,7 @@ pub(crate) fn start(
     machine.reread = options.reread;
     machine.has.packets = true;
     drive::configure(machine, events, graph).map_err(|refused| refused.to_string())?;
-    border::link(machine);
+    borders::link(machine);
     Ok(())
 }
 

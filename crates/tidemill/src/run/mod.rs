@@ -140,6 +140,7 @@ impl Prepared {
             reports: Box::new(Reporter { files, journal: journal.clone() }),
         };
         let mut machine = components::machine(program, &mut options, &mut *host, outputs, journal)?;
+        machine.node.systems.know(&borders.schemas);
         machine.node.borders = Borders::new(&borders, packets.as_ref(), &machine.registry);
         let mut run = Run { machine, events: Loop::new(host), options, heard };
         run.start(rules, packets, seed)?;
@@ -195,6 +196,8 @@ impl Run {
             let nodes = machine.fleet.ids().count();
             say!(Info, "fleet", "{nodes} nodes by {:?}, seed {seed}", options.nodes.fabric);
         }
+        let root = options.components.root.as_deref();
+        borders::open_files(machine, events, root, options.clock)?;
         if let Some(graph) = graph {
             let chosen = std::mem::take(&mut options.packets);
             packets::start(machine, events, graph, chosen, seed)?;
@@ -244,7 +247,8 @@ impl Run {
             let _ = events.run_until(&mut machine, end);
         }
         let packets = machine.stop_packets();
-        let problems = problems(&mut machine, &options, packets.as_ref());
+        let lost = borders::finish_files(&mut machine);
+        let problems = problems(&mut machine, &options, packets.as_ref(), lost);
         let mut report = Report {
             components: components::stop(&mut machine, how),
             packets,
@@ -306,8 +310,10 @@ fn problems(
     machine: &mut Machine,
     options: &RunOptions,
     packets: Option<&PacketsEnded>,
+    lost: Vec<String>,
 ) -> Vec<String> {
     let mut problems = machine.node.systems.problems();
+    problems.extend(lost);
     let out_of_order = packets.iter().flat_map(|packets| &packets.out_of_order);
     problems.extend(out_of_order.map(|app| format!("app {app} was out of order at the end")));
     if let Some(path) = &options.components.png

@@ -21,6 +21,7 @@ mod stage;
 mod vigil;
 
 use std::io;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,11 +31,15 @@ use tidemill_diag::{Diagnostic, Sources};
 use tidemill_event::{Conditions, Loop, Outcome, Sim, Time};
 use tidemill_overlog::fleet::{self, Extra, Fleet, NodeId, Seal, World};
 use tidemill_overlog::net::mail::Fabric;
-use tidemill_overlog::node::{Identity, Program, Stages};
+use tidemill_overlog::node::{Crossing, Identity, Program, Stages};
 use tidemill_overlog::program::{Compiled, Watch};
 use tidemill_overlog::stage::Registry;
+use tidemill_relation::TupleBuf;
 use tidemill_relation::plan::RelationId;
 
+use crate::borders::files::{Existing, Place};
+use crate::borders::sinks::{SinkBorder, Sinks, sinks_of};
+use crate::components::system::confined::Root;
 use crate::console::{Console, Form};
 use crate::ended::Ended;
 use crate::journal::{Journal, SharedJournal};
@@ -75,6 +80,8 @@ pub struct SimOptions {
     /// See [`Node::limit_turns`](tidemill_overlog::node::Node::limit_turns); a turn that derives
     /// more is given up.
     pub turn_tuples_max: Option<u64>,
+    /// The folder that files lie below; `None`: the current one.
+    pub root: Option<PathBuf>,
     /// The run ends soon after this becomes true, whatever it does: for signals.
     pub stop: Option<Arc<AtomicBool>>,
 }
@@ -96,6 +103,7 @@ impl Default for SimOptions {
             extra: Vec::new(),
             operators: Arc::default(),
             turn_tuples_max: None,
+            root: None,
             stop: None,
         }
     }
@@ -105,6 +113,7 @@ impl Default for SimOptions {
 #[derive(Debug)]
 pub struct Simulation {
     program: Program,
+    sinks: Vec<SinkBorder>,
     options: SimOptions,
     identities: Vec<Identity>,
     cues: Vec<Cue>,
@@ -131,8 +140,10 @@ impl Simulation {
             landmark: landmark.clone(),
         };
         let identities = (0..options.nodes).map(identity).collect();
-        let program = Program::with_operators(program, options.operators.clone())?;
-        Ok(Simulation { program, options, identities, cues: Vec::new() })
+        let sinks = sinks_of(&program)?;
+        let mut program = Program::with_operators(program, options.operators.clone())?;
+        sinks.iter().for_each(|sink| program.cross(sink.relation));
+        Ok(Simulation { program, sinks, options, identities, cues: Vec::new() })
     }
 
     /// Adds what a script does; says what in it does not fit the program and its nodes.
@@ -176,7 +187,7 @@ impl Simulation {
     }
 
     fn set_up(self, console: Console) -> io::Result<(SimWorld, Loop<SimWorld>)> {
-        let Simulation { program, options, identities, cues } = self;
+        let Simulation { program, sinks, options, identities, cues } = self;
         let host = Sim::new(options.seed).with_conditions(Conditions {
             latency: options.latency.0..=options.latency.1,
             loss: options.loss,
@@ -199,7 +210,8 @@ impl Simulation {
             events.stop_when(stop.clone());
             fleet.interrupt_by(stop);
         }
-        let mut world = SimWorld { fleet, journal, roll, vigil, retired: 0 };
+        let sinks = open_sinks(&sinks, options.root.as_deref(), &journal)?;
+        let mut world = SimWorld { fleet, journal, sinks, roll, vigil, retired: 0 };
         // Before the nodes: what a script does at a time comes before what else happens then.
         cues.into_iter().for_each(|cue| stage::set(&mut events, Rc::new(cue)));
         if let Some(roll) = world.roll {
@@ -217,10 +229,30 @@ impl Simulation {
     }
 }
 
+/// Opens the files that rules write. What is there is replaced, so that a simulation repeats.
+fn open_sinks(
+    checked: &[SinkBorder],
+    root: Option<&Path>,
+    journal: &SharedJournal,
+) -> io::Result<Sinks> {
+    let mut sinks = Sinks::new(checked, &tidemill_stat::Registry::in_memory());
+    if !sinks.is_empty() {
+        let root = Root::open_folder(root).map_err(io::Error::other)?;
+        note(journal, &sinks.open(&Place { root, existing: Existing::Replaced }, 0));
+    }
+    Ok(sinks)
+}
+
+fn note(journal: &SharedJournal, faults: &[String]) {
+    faults.iter().for_each(|fault| journal.get_mut().console.note(fault));
+}
+
 /// What the loop of a simulation works on.
 struct SimWorld {
     fleet: Fleet,
     journal: SharedJournal,
+    /// The files that rules write: of all nodes, as each line has its node.
+    sinks: Sinks,
     roll: Option<Roll>,
     /// In a run that ends when nothing is left to do.
     vigil: Option<Vigil>,
@@ -231,6 +263,13 @@ struct SimWorld {
 impl World for SimWorld {
     fn fleet(&mut self) -> &mut Fleet {
         &mut self.fleet
+    }
+
+    fn crossed(&mut self, events: &mut Loop<SimWorld>, _: NodeId, tuples: &TupleBuf<Crossing>) {
+        if !self.sinks.is_empty() {
+            let faults = self.sinks.take(events.wall(), tuples);
+            note(&self.journal, &faults);
+        }
     }
 
     fn turned(&mut self, events: &mut Loop<SimWorld>) {
@@ -247,7 +286,10 @@ impl SimWorld {
     }
 
     /// Writes the summary and says how it ended.
-    fn finish(&self, events: &mut Loop<SimWorld>, seed: u64, interrupted: bool) -> Ended {
+    fn finish(&mut self, events: &mut Loop<SimWorld>, seed: u64, interrupted: bool) -> Ended {
+        note(&self.journal, &self.sinks.finish());
+        let problems: Vec<String> = self.sinks.problems().collect();
+        note(&self.journal, &problems);
         let mut summary = Summary::of(&self.fleet, events);
         summary.turns += self.retired;
         summary.seed = Some(seed);
@@ -262,6 +304,6 @@ impl SimWorld {
             Form::Json => journal.console.line(summary.json()),
         }
         journal.console.flush();
-        Ended { summary, failure: journal.console.take_failure() }
+        Ended { summary, problems, failure: journal.console.take_failure() }
     }
 }

@@ -79,6 +79,11 @@ impl<W: Write> Writer<W> {
         self.output.write_all(&self.record)
     }
 
+    /// What it is written to.
+    pub fn output(&mut self) -> &mut W {
+        &mut self.output
+    }
+
     /// Hands on what is buffered.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ mod counters;
 mod ends;
 mod examples;
 mod exports;
+mod files;
 mod fleet;
 mod flood;
 mod flow;

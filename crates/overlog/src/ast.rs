@@ -95,6 +95,8 @@ pub enum Statement {
     Export(Export),
     /// `stage("OPERATOR", input, output).`
     Stage(Stage),
+    /// `sink("FILE", name).`
+    Sink(Sink),
     /// `namespace name { ... }`
     Namespace(Namespace),
     /// `name(value, ...).`
@@ -186,6 +188,17 @@ pub struct Stage {
     pub input: Name,
     /// What it yields.
     pub output: Name,
+    /// The statement.
+    pub span: Span,
+}
+
+/// A file that the tuples of a relation go to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sink {
+    /// The file, unchecked.
+    pub file: Ident,
+    /// The relation.
+    pub name: Name,
     /// The statement.
     pub span: Span,
 }
@@ -528,6 +541,7 @@ impl Statement {
             Statement::WatchMod(it) => it.span,
             Statement::Export(it) => it.span,
             Statement::Stage(it) => it.span,
+            Statement::Sink(it) => it.span,
             Statement::Namespace(it) => it.span,
             Statement::Fact(it) => it.span,
             Statement::Rule(it) => it.span,

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tidemill_diag::{Diagnostic, Sources, Span, has_errors};
+use tidemill_relation::TypeSet;
 use tidemill_relation::plan::{Plan, RelationId, Rule as PlanRule, RuleId, Stratum, ViewRule};
 
 use crate::ast::{Name, Program, Statement};
@@ -18,7 +19,7 @@ use crate::exports;
 use crate::ir::Catalog;
 use crate::lower;
 use crate::node::Stages;
-use crate::program::{Compiled, Fact, Query, StageUse, Watch};
+use crate::program::{Compiled, Fact, Query, SinkUse, StageUse, Watch};
 use crate::rewrite::{self, Parts, View};
 use crate::stage::Registry;
 use crate::stratify::{self, Group};
@@ -31,6 +32,17 @@ pub struct Options {
     pub operators: Arc<Registry>,
     /// Relations whose insertions are taken from the network beside those that the program exports.
     pub exports: Vec<String>,
+    /// Events that other parts of the program give the rules.
+    pub given: Vec<Given>,
+}
+
+/// An event that another part of the program gives the rules, whose columns it knows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Given {
+    /// The relation, with its namespace.
+    pub relation: String,
+    /// What each column holds, and where that is said; the first is the location.
+    pub columns: Vec<(TypeSet, Span)>,
 }
 
 /// Compiles a program.
@@ -173,6 +185,12 @@ fn statements(program: &Program, sources: &Sources, catalog: &Catalog) -> Compil
                     let place = place(sources, stage.span);
                     compiled.stages.push(StageUse { operator, input, output, place });
                 }
+            }
+            Statement::Sink(sink) => {
+                let place = place(sources, sink.span);
+                let file = sink.file.text.clone();
+                let relation = find(&sink.name);
+                compiled.sinks.extend(relation.map(|relation| SinkUse { file, relation, place }));
             }
             Statement::Materialize(_)
             | Statement::Index(_)

@@ -142,6 +142,7 @@ fn for_each_use<'a>(program: &'a Program, see: &mut impl FnMut(&'a Name)) {
             Statement::WatchMod(it) => see(&it.name),
             Statement::Query(it) => see(&it.pattern.name),
             Statement::Stage(it) => see(&it.input),
+            Statement::Sink(it) => see(&it.name),
             Statement::Rule(it) => it.body.iter().for_each(|term| match term {
                 Term::Predicate(predicate) => see(&predicate.functor.name),
                 Term::AggView(view) => see(&view.of.name),

@@ -30,4 +30,4 @@ pub mod stage;
 mod stratify;
 mod translate;
 
-pub use compile::{Options, compile};
+pub use compile::{Given, Options, compile};

@@ -23,6 +23,8 @@ pub struct Compiled {
     pub queries: Vec<Query>,
     /// External operators, in source order.
     pub stages: Vec<StageUse>,
+    /// Files that tuples go to, in source order.
+    pub sinks: Vec<SinkUse>,
     /// Views whose rows belong to other nodes.
     pub exports: Vec<Export>,
     /// The relations that have a message, by name.
@@ -73,6 +75,17 @@ pub struct StageUse {
     pub input: RelationId,
     /// The event it yields.
     pub output: RelationId,
+    /// `file:line:column`.
+    pub place: String,
+}
+
+/// `sink("FILE", name)`
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SinkUse {
+    /// The file, as it is written.
+    pub file: String,
+    /// Whose tuples go there: each of an event, each row that is inserted into a table.
+    pub relation: RelationId,
     /// `file:line:column`.
     pub place: String,
 }

@@ -14,6 +14,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod decode;
 pub mod rules;
 pub mod script;
 
@@ -28,6 +29,7 @@ pub fn catalogue() -> Catalogue {
     let mut all = tidemill_apps::catalogue();
     all.add(rules::Rules::declaration());
     all.add(script::Script::declaration());
+    all.add(decode::Decode::declaration());
     all
 }
 

@@ -2,10 +2,12 @@
 
 mod borders;
 mod captures;
+mod decode;
 mod loops;
 mod messages;
 mod nodes;
 mod noise;
 mod packets;
 mod pores;
+mod sinks;
 mod system;

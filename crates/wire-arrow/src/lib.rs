@@ -48,6 +48,7 @@
 //! assert_eq!((batch.num_rows(), batch.num_columns()), (2, 2));
 //! assert_eq!(batch.column(1).null_count(), 2);
 //! ```
+//! Rows that are no messages become Parquet files by [`RowFile`].
 #![forbid(unsafe_code)]
 
 mod append;
@@ -58,8 +59,10 @@ mod export;
 mod output;
 mod plan;
 mod reader;
+mod rows;
 
 pub use columns::Columns;
 pub use output::{Format, Output};
 pub use plan::{EnumForm, Options, PlanError};
 pub use reader::{Engine, Reader, ReaderCode};
+pub use rows::{Cell, Kind, RowError, RowFile};

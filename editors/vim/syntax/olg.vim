@@ -3,7 +3,7 @@ if exists("b:current_syntax")
   finish
 endif
 
-syn keyword olgStatement materialize index watch watchmod trace traceTable export stage namespace Query keys
+syn keyword olgStatement materialize index watch watchmod trace traceTable export stage sink namespace Query keys
 syn keyword olgOperator  delete notin in
 syn keyword olgConstant  null true false infinity
 syn keyword olgParameter NODE NODE_ID NODE_INDEX NODE_COUNT LANDMARK

@@ -8,7 +8,7 @@ use crate::ir::InterfaceId;
 use crate::parse::parse_file;
 
 /// Their names.
-pub(super) const NAMES: [&str; 9] = [
+pub(super) const NAMES: [&str; 10] = [
     "SystemTime",
     "FileSystem",
     "GraphicView",
@@ -18,6 +18,7 @@ pub(super) const NAMES: [&str; 9] = [
     "Pore",
     "Xenstore",
     "Packets",
+    "Messages",
 ];
 
 /// Ticks are milliseconds; colours are 0RRGGBBH; arguments count from 1.
@@ -122,6 +123,30 @@ INTERFACE Packets;
     | IN Receive OUT Packet(packet: TEXT) }
     IN Close )
 END Packets;
+
+INTERFACE Messages;
+  { ( IN New(type: TEXT)
+    | IN Decode(type, data: TEXT)
+    | IN Encode
+    | IN Index(place: INTEGER)
+    | IN Has(path: TEXT)
+    | IN Count(path: TEXT)
+    | IN GetInteger(path: TEXT)
+    | IN GetReal(path: TEXT)
+    | IN GetBoolean(path: TEXT)
+    | IN GetText(path: TEXT)
+    | IN SetInteger(path: TEXT; value: INTEGER)
+    | IN SetReal(path: TEXT; value: REAL)
+    | IN SetBoolean(path: TEXT; value: BOOLEAN)
+    | IN SetText(path, value: TEXT)
+    | IN Clear(path: TEXT) )
+    ( OUT Done
+    | OUT Integer(value: INTEGER)
+    | OUT Real(value: REAL)
+    | OUT Boolean(value: BOOLEAN)
+    | OUT Text(value: TEXT)
+    | OUT Failed(reason: TEXT) ) }
+END Messages;
 ";
 
 /// They have no file that a diagnostic could show.

@@ -104,7 +104,7 @@ pub struct RunArgs {
     /// The most stack that one process of components may use; 64M if not given
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub stack: Option<u64>,
-    /// The folder that components see as the root of the file system
+    /// The folder that files of components and rules lie below; the current one if not given
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
     /// Where components draw
@@ -213,6 +213,9 @@ pub struct SimArgs {
     /// Seal datagrams with the fleet key in FILE
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
+    /// The folder that files of rules lie below; the current one if not given
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
     /// Print every stage of every tuple
     #[arg(long)]
     pub trace: bool,

@@ -12,6 +12,7 @@ use signal_hook::low_level::pipe;
 use tidemill::ask::{Asker, Whom};
 use tidemill::console::{Console, Form};
 use tidemill::keys::Token;
+use tidemill::program::Program;
 use tidemill::run::Report;
 use tidemill::script;
 use tidemill::service::{Manager, Service};
@@ -44,6 +45,16 @@ pub fn injected(given: &Tuples, script: Option<&Path>) -> BTreeSet<String> {
 pub fn refuse(unused: &[String], report: Reporter) -> Result<(), Status> {
     unused.iter().for_each(|note| report.error(note));
     if unused.is_empty() { Ok(()) } else { Err(Status::Usage) }
+}
+
+/// Refuses a folder for files where the program has none.
+pub fn refuse_root(root: Option<&Path>, program: &Program, report: Reporter) -> Result<(), Status> {
+    if root.is_none() || program.uses_files() {
+        return Ok(());
+    }
+    let line = "--root has no effect here: it concerns components and files that rules write, and \
+                the program has neither";
+    refuse(&[line.to_owned()], report)
 }
 
 /// Becomes readable with each SIGHUP.

@@ -44,6 +44,7 @@ fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
     if program.has_errors() {
         return Err(Status::Failed);
     }
+    outside::refuse_root(args.root.as_deref(), &program, report)?;
     let has_rules = kinds.has(FileKind::Rules);
     let extra = match &program.rules.program {
         Some(rules) => outside::tuples(&args.tuples, &rules.plan, report)?,

@@ -38,6 +38,7 @@ fn start(args: SimArgs, report: Reporter) -> Result<Status, Status> {
     if program.has_errors() {
         return Err(Status::Failed);
     }
+    outside::refuse_root(args.root.as_deref(), &program, report)?;
     let interrupt = Interrupt::new(OnTerminate::End).map_err(no_signals)?;
     interrupt.insist(report).map_err(no_signals)?;
     simulate(program, args, interrupt, report)
@@ -74,6 +75,7 @@ fn simulate(
         memory_max: most_of_memory(),
         packets: engine_of_graphs(args.engine.engine, args.nodes),
         turn_tuples_max: args.engine.turn_limit,
+        root: args.root,
         stop: Some(interrupt.asked.clone()),
     };
     let simulation = Simulation::new(program, options);

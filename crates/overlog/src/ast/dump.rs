@@ -46,6 +46,7 @@ fn write_statement(f: &mut Formatter<'_>, statement: &Statement, indent: usize) 
             let (input, output) = (&it.input.resolved, &it.output.resolved);
             writeln!(f, "(stage {:?} {input} {output})", it.operator.text)
         }
+        Statement::Sink(it) => writeln!(f, "(sink {:?} {})", it.file.text, it.name.resolved),
         Statement::Namespace(it) => {
             write!(f, "(namespace {}", it.name.resolved)?;
             f.write_str(if it.statements.is_empty() { "" } else { "\n" })?;

@@ -6,7 +6,7 @@ use super::symbols::{Symbol, Symbols};
 use super::{expressions, system};
 use crate::arrivals;
 use crate::ast::{
-    Arg, Export, ExprKind, Fact, Ident, Keys, Name, Program, Query, Stage, Statement, Watch,
+    Arg, Export, ExprKind, Fact, Ident, Keys, Name, Program, Query, Sink, Stage, Statement, Watch,
     WatchMod,
 };
 use crate::compile::Options;
@@ -41,6 +41,7 @@ pub(crate) fn check(
             Statement::WatchMod(it) => check.watchmod(it),
             Statement::Export(it) => check.export(it),
             Statement::Stage(it) => check.stage(it),
+            Statement::Sink(it) => check.sink(it),
             Statement::Fact(it) => check.fact(it),
             Statement::Query(it) => check.query(it),
             Statement::Namespace(_) | Statement::Rule(_) => {}
@@ -289,6 +290,27 @@ impl Check<'_, '_> {
             self.report(self.suggest(found, name));
         } else if export.delete {
             self.table(name, "only rows of tables can be deleted");
+        }
+    }
+
+    /// A file has columns, which must be known.
+    fn sink(&mut self, sink: &Sink) {
+        let name = &sink.name;
+        let symbol = self.symbols.get(&name.resolved);
+        let is_of_the_system =
+            name.resolved == system::PERIODIC || symbol.is_some_and(|it| it.system.is_some());
+        if is_of_the_system {
+            let message = format!("`{}` is the system's, and goes to no file", name.written);
+            let found = Diagnostic::error("system-relation", name.span, message);
+            self.report(found.help("have a rule derive an event from it, and name that"));
+        } else if symbol.is_none() {
+            let message = format!("nothing in this program is called `{}`", name.written);
+            let found = Diagnostic::error("undefined-relation", name.span, message);
+            self.report(self.suggest(found, name));
+        } else if symbol.is_some_and(Symbol::is_open) {
+            let message = format!("nothing says how many columns `{}` has", name.written);
+            let found = Diagnostic::error("arity", name.span, message);
+            self.report(found.help("use it in a rule"));
         }
     }
 

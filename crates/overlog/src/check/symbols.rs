@@ -212,6 +212,7 @@ impl<'a> Collect<'a, '_> {
             | Statement::Trace(_)
             | Statement::TraceTable(_)
             | Statement::Export(_)
+            | Statement::Sink(_)
             | Statement::Namespace(_) => {}
         }
     }

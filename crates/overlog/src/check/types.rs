@@ -1,7 +1,7 @@
 //! Types by inference: what each column of each relation, and each variable of a rule, can hold.
 //!
 //! A column holds what facts, heads and stages put there; what comes from outside the program
-//! alone can be anything. Starting from nothing, rules are applied to sets of types until these
+//! alone can be anything, unless another part of the program gives it and says what it is. Starting from nothing, rules are applied to sets of types until these
 //! no longer grow; then operators and functions are held against what their operands can be.
 //! Only what can never apply is an error: a column may hold values of several types.
 
@@ -22,7 +22,7 @@ use crate::ast::{
     AggView, AggregateOver, Arg, BinaryOp, Expr, ExprKind, Functor, Literal, Program, Rule,
     Statement, Term, UnaryOp,
 };
-use crate::compile::Options;
+use crate::compile::{Given, Options};
 use crate::translate;
 
 /// What was inferred.
@@ -45,6 +45,7 @@ pub(crate) fn infer(
     let columns = start(symbols);
     let origins = Origins::new(columns.iter().map(Vec::len));
     let mut infer = Infer { symbols, columns, origins };
+    options.given.iter().for_each(|given| infer.given(given));
     infer.facts(program);
     let stages = stages::named(program, symbols, &options.operators);
     loop {
@@ -136,6 +137,25 @@ impl Infer<'_> {
             if let Some(at) = self.symbols.position(&functor.name.resolved) {
                 self.add(at, &types, &spans);
             }
+        }
+    }
+
+    /// Takes what another part says of an event that it alone gives. Of others the border checks
+    /// whether both sides can mean the same.
+    fn given(&mut self, given: &Given) {
+        let Some(at) = self.symbols.position(&given.relation) else { return };
+        let fits = |symbol: &Symbol<'_>| {
+            !symbol.derived && !symbol.is_table() && symbol.columns() == given.columns.len()
+        };
+        if self.symbols.at(at).is_some_and(fits) {
+            let location = self.symbols.at(at).and_then(fixed_location);
+            for (column, types) in self.columns[at].iter_mut().enumerate() {
+                if Some(column) != location {
+                    *types = TypeSet::NONE;
+                }
+            }
+            let (types, spans): (Vec<_>, Vec<_>) = given.columns.iter().copied().unzip();
+            self.add(at, &types, &spans);
         }
     }
 

@@ -91,6 +91,7 @@ fn visit_all(
             Statement::Index(it) => see(&mut it.name, Role::Refer, space),
             Statement::WatchMod(it) => see(&mut it.name, Role::Refer, space),
             Statement::Export(it) => see(&mut it.name, Role::Refer, space),
+            Statement::Sink(it) => see(&mut it.name, Role::Refer, space),
             Statement::Watch(it) | Statement::Trace(it) | Statement::TraceTable(it) => {
                 see(&mut it.name, Role::Refer, space);
             }

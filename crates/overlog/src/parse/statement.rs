@@ -4,7 +4,7 @@ use super::functor::Place;
 use super::{Failed, Parsed, Parser};
 use crate::ast::{
     AggView, Arg, Assign, BinaryOp, Export, Expr, ExprKind, Fact, Functor, Ident, Index, Keys,
-    Literal, Materialize, Name, Namespace, Predicate, Query, Rule, Stage, Statement, Term,
+    Literal, Materialize, Name, Namespace, Predicate, Query, Rule, Sink, Stage, Statement, Term,
     Variable, Watch, WatchMod,
 };
 use crate::lex::{Sym, TokenKind};
@@ -20,6 +20,7 @@ const FORMS: &[(&str, &str)] = &[
     ("traceTable", "write `traceTable(name).`"),
     ("export", "write `export(name).` or `export(name, delete).`"),
     ("stage", "write `stage(\"OPERATOR\", input, output).`"),
+    ("sink", "write `sink(\"FILE\", name).`"),
 ];
 const KEYS: &str = "columns count from 1: `keys(1, 2)`; `keys()` is a bag";
 const AGG_VIEW: &str = "write `a_COUNT((Group, ...), (Result), p(...))`";
@@ -145,6 +146,13 @@ impl Parser {
                 let output = self.relation_name()?;
                 let span = self.end_declaration(start, form)?;
                 Statement::Stage(Stage { operator, input, output, span })
+            }
+            "sink" => {
+                let file = self.string("the file, such as `\"alarms.jsonl\"`", form)?;
+                self.expect(Sym::Comma, form)?;
+                let name = self.relation_name()?;
+                let span = self.end_declaration(start, form)?;
+                Statement::Sink(Sink { file, name, span })
             }
             word => {
                 let name = self.relation_name()?;

@@ -200,6 +200,15 @@ pub fn construct<T: App>(config: &Config, start: &mut Start) -> Result<Instance,
     Ok(Instance::new(T::new(config, start)?))
 }
 
+/// The name of a key whose field is called `name`, or `r#name` where that is a word of Rust.
+#[doc(hidden)]
+pub const fn key_name(field: &'static str) -> &'static str {
+    match field.as_bytes() {
+        [b'r', b'#', ..] => field.split_at(2).1,
+        _ => field,
+    }
+}
+
 /// Declares an app type; see [`app`](crate::app) for an example.
 ///
 /// The parts are `config`, a struct with a documented field per key, of a type that is a
@@ -233,10 +242,10 @@ macro_rules! declare {
             fn read(config: &$crate::app::Config) -> Result<$Config, $crate::app::Wrong> {
                 let _ = config;
                 Ok($Config {
-                    $($key: match config.get(stringify!($key)) {
+                    $($key: match config.get($crate::app::key_name(stringify!($key))) {
                         Some(value) => <$Type as $crate::app::Setting>::read(value)
                             .map_err(|message| {
-                                $crate::app::Wrong::new(stringify!($key), message)
+                                $crate::app::Wrong::new($crate::app::key_name(stringify!($key)), message)
                             })?,
                         None => $crate::declare!(@missing $key $($default)?),
                     },)*
@@ -252,7 +261,7 @@ macro_rules! declare {
                     name: stringify!($App),
                     about: concat!($($about, "\n"),+),
                     keys: &[$($crate::app::Key {
-                        name: stringify!($key),
+                        name: $crate::app::key_name(stringify!($key)),
                         about: concat!($($key_about, "\n"),+),
                         type_name: <$Type as $crate::app::Setting>::TYPE,
                         default: $crate::declare!(@default $Type; $($default)?),
@@ -283,7 +292,7 @@ macro_rules! declare {
     };
     (@missing $key:ident $default:expr) => { $default };
     (@missing $key:ident) => {
-        return Err($crate::app::Wrong::new(stringify!($key), "it is missing"))
+        return Err($crate::app::Wrong::new($crate::app::key_name(stringify!($key)), "it is missing"))
     };
     (@default $Type:ty; $default:expr) => {
         Some(|| {

@@ -69,7 +69,8 @@ pub use bell::Bell;
 pub use catalogue::Catalogue;
 pub use config::{Config, Value};
 pub use declaration::{
-    Count, Declaration, Declared, Direction, Flow, Key, Port, Settings, construct, validate,
+    Count, Declaration, Declared, Direction, Flow, Key, Port, Settings, construct, key_name,
+    validate,
 };
 pub use instance::Instance;
 pub(crate) use instance::{Status, contained};

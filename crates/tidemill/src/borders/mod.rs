@@ -5,29 +5,46 @@
 //! |---|---|---|
 //! | [`packets`] | packets and rules | app `Rules` without `file`: an event and a verdict |
 //! | [`settings`] | rules and packets | the table `flow::config(@N, App, Key, Value)` |
+//! | [`decode`] | packets and messages, then rules or files | app `Decode` |
+//! | [`sinks`] | rules and files | `sink("FILE", name)` |
+//! | [`messages`] | components and messages | interface `Messages` |
 //! | [`schemas`] | rules and messages | `stage("proto:pkg.Type", ..)`, `f_decode`, `f_encode` |
 //!
 //! In each, `check` says what of it does not fit, with places on both sides. What crosses is a
-//! call of the other engine on the same loop; what finds no room there is counted.
+//! call of the other engine on the same loop; what finds no room there is counted. [`files`] has
+//! how tuples become files.
 
+pub mod decode;
+pub mod files;
+mod messages;
 pub mod packets;
 pub mod schemas;
 pub mod settings;
+pub mod sinks;
+
+use std::path::Path;
+use std::time::Duration;
 
 use std::collections::BTreeSet;
 
 use tidemill_event::Loop;
+use tidemill_overlog::Given;
 use tidemill_overlog::node::Crossing;
 use tidemill_packet::graph::Graph;
 use tidemill_relation::TupleBuf;
 use tidemill_relation::plan::RelationId;
 use tidemill_stat::Registry;
 
+use crate::components::system::confined::Root;
 use crate::machine::Machine;
 use crate::program::Program;
 
+use decode::{DecodeBorder, Decoders};
+use files::{Existing, Place};
 use packets::{PacketBorder, Packets};
+use schemas::Schemas;
 use settings::{Settings, SettingsBorder};
+use sinks::SinkBorder;
 
 /// The borders of a program, whose two sides fit.
 #[derive(Clone, Debug, Default)]
@@ -36,13 +53,25 @@ pub struct Checked {
     pub packets: Vec<PacketBorder>,
     /// How its rules change settings of its apps, if they do.
     pub settings: Option<SettingsBorder>,
+    /// Where its graph decodes messages.
+    pub decoders: Vec<DecodeBorder>,
+    /// The message types of the program.
+    pub(crate) schemas: Schemas,
+    /// The files that its rules write.
+    pub sinks: Vec<SinkBorder>,
 }
 
 impl Checked {
+    /// Whether it writes files.
+    pub fn have_files(&self) -> bool {
+        !self.sinks.is_empty() || self.decoders.iter().any(|decoder| !decoder.has_event())
+    }
+
     /// The relations whose tuples concern others than nodes.
     pub(crate) fn crossing(&self) -> impl Iterator<Item = RelationId> {
         let packets = self.packets.iter().flat_map(PacketBorder::crossing);
-        packets.chain(self.settings.iter().map(|settings| settings.config))
+        let settings = self.settings.iter().map(|settings| settings.config);
+        packets.chain(settings).chain(self.sinks.iter().map(|sink| sink.relation))
     }
 }
 
@@ -51,11 +80,21 @@ impl Program {
     pub(crate) fn check_borders(&mut self) {
         self.check_settings_border();
         self.check_packet_borders();
+        self.check_sinks();
+        self.check_decoders();
+        self.check_messages();
+        self.borders.schemas = self.border.clone();
+    }
+
+    /// The events that come from other parts, where it is known what their columns hold.
+    pub(crate) fn given_events(&self) -> Vec<Given> {
+        self.packets_given().chain(self.messages_given()).collect()
     }
 
     /// The events that come from other parts.
     pub(crate) fn events_of_others(&self) -> BTreeSet<String> {
-        self.events_of_packets().chain(self.events_of_settings()).collect()
+        let packets = self.events_of_packets().chain(self.events_of_messages());
+        packets.chain(self.events_of_settings()).collect()
     }
 }
 
@@ -66,6 +105,8 @@ pub(crate) struct Borders {
     pub(crate) packets: Packets,
     /// What rules say of the settings of apps, where they do.
     pub(crate) settings: Option<Settings>,
+    /// Between packets and messages.
+    decoders: Decoders,
 }
 
 impl Borders {
@@ -75,13 +116,110 @@ impl Borders {
         Borders {
             packets: Packets::new(checked.packets.clone(), registry),
             settings: settings.map(|(border, graph)| Settings::new(border, graph.clone())),
+            decoders: Decoders::new(&checked.decoders, registry),
         }
+    }
+
+    /// Whether its graph writes files.
+    pub(crate) fn have_files(&self) -> bool {
+        self.decoders.have_files()
+    }
+
+    /// Whether packets were left on links because many events wait.
+    pub(crate) fn hold_packets(&self) -> bool {
+        self.packets.are_held() || self.decoders.are_held
     }
 
     /// Whether nothing is under way.
     pub(crate) fn are_idle(&self) -> bool {
-        self.packets.are_idle()
+        self.packets.are_idle() && !self.decoders.are_held
     }
+}
+
+/// How often what waits to be written to files is.
+const FLUSH_EVERY: Duration = Duration::from_secs(1);
+
+/// Reports what failed in files.
+fn report(machine: &Machine, faults: &[String]) {
+    faults.iter().for_each(|fault| machine.journal.get_mut().console.note(fault));
+}
+
+/// Finds the links of all borders in the graph that runs now.
+pub(crate) fn link(machine: &mut Machine) {
+    packets::link(machine);
+    decode::link(machine);
+}
+
+/// Takes the packets that have come to apps that are borders.
+pub(crate) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
+    packets::take(machine, events);
+    decode::take(machine, events);
+}
+
+/// Opens the files that rules write, of all nodes, below a folder, and those of the one node of a
+/// run. In a run what waits for them is written each second; in virtual time nobody waits, and a
+/// timer would keep time going.
+///
+/// # Errors
+/// There is no such folder.
+pub(crate) fn open_files(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    root: Option<&Path>,
+    existing: Existing,
+) -> Result<(), String> {
+    if !machine.has_scopes() {
+        open_node_files(machine, events, root, existing)?;
+    }
+    if !machine.sinks.is_empty() {
+        let place = Place { root: Root::open_folder(root)?, existing };
+        let faults = machine.sinks.open(&place, events.wall());
+        report(machine, &faults);
+    }
+    if existing == Existing::Kept {
+        events.every(FLUSH_EVERY, |machine: &mut Machine, events: &mut Loop<Machine>, _| {
+            let now_ns = events.wall();
+            let mut faults = machine.sinks.tick(now_ns);
+            machine.at_each_node(events, |machine, _| {
+                faults.append(&mut machine.node.borders.decoders.tick(now_ns));
+            });
+            report(machine, &faults);
+        });
+    }
+    Ok(())
+}
+
+/// Opens the files of the node whose turn it is.
+///
+/// # Errors
+/// There is no such folder.
+pub(crate) fn open_node_files(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    root: Option<&Path>,
+    existing: Existing,
+) -> Result<(), String> {
+    if !machine.node.borders.have_files() {
+        return Ok(());
+    }
+    let place = Place { root: Root::open_folder(root)?, existing };
+    let faults = machine.node.borders.decoders.open(&place, events.wall());
+    report(machine, &faults);
+    Ok(())
+}
+
+/// Ends the files of the node whose turn it is; gives what was lost.
+pub(crate) fn finish_node_files(machine: &mut Machine) -> Vec<String> {
+    let faults = machine.node.borders.decoders.finish();
+    report(machine, &faults);
+    machine.node.borders.decoders.problems().collect()
+}
+
+/// Ends the files that rules write; gives what was lost.
+pub(crate) fn finish_files(machine: &mut Machine) -> Vec<String> {
+    let faults = machine.sinks.finish();
+    report(machine, &faults);
+    machine.sinks.problems().collect()
 }
 
 /// Takes over what rules have derived in a turn.
@@ -92,4 +230,5 @@ pub(crate) fn crossed(
 ) {
     packets::send(machine, events, tuples);
     settings::take(machine, events, tuples);
+    sinks::take(machine, events, tuples);
 }

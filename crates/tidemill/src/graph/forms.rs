@@ -14,6 +14,7 @@ impl NodeKind {
             NodeKind::Timer => "timer",
             NodeKind::Stage => "stage",
             NodeKind::App => "app",
+            NodeKind::File => "file",
             NodeKind::Component => "component",
             NodeKind::Interface => "interface",
             NodeKind::System => "system",
@@ -61,6 +62,7 @@ pub fn dot(graph: &Graph) -> String {
             NodeKind::Interface => "ellipse",
             NodeKind::System => "doubleoctagon",
             NodeKind::App => "box",
+            NodeKind::File => "note",
         };
         let style = if node.hidden { ", style=dashed" } else { "" };
         let name = escape_dot(&label(node));
@@ -87,7 +89,7 @@ pub fn mermaid(graph: &Graph) -> String {
         let _ = match node.kind {
             NodeKind::Event | NodeKind::Interface => writeln!(out, "  n{index}([\"{name}\"])"),
             NodeKind::Table => writeln!(out, "  n{index}[(\"{name}\")]"),
-            NodeKind::Rule | NodeKind::Component | NodeKind::App => {
+            NodeKind::Rule | NodeKind::Component | NodeKind::App | NodeKind::File => {
                 writeln!(out, "  n{index}[\"{name}\"]")
             }
             NodeKind::Timer => writeln!(out, "  n{index}((\"{name}\"))"),

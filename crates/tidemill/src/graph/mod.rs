@@ -46,6 +46,8 @@ pub enum NodeKind {
     System,
     /// A packet app.
     App,
+    /// A file.
+    File,
 }
 
 /// A node of the graph.
@@ -86,6 +88,8 @@ pub enum EdgeKind {
     Requires,
     /// From a packet app to another: a link.
     Carries,
+    /// From a relation to a file that its tuples go to.
+    Fills,
 }
 
 impl EdgeKind {
@@ -104,6 +108,7 @@ impl EdgeKind {
             EdgeKind::Offers => "offers",
             EdgeKind::Requires => "requires",
             EdgeKind::Carries => "carries",
+            EdgeKind::Fills => "fills",
         }
     }
 }
@@ -120,7 +125,7 @@ pub struct Edge {
 }
 
 /// A dataflow graph: relations that anything touches in the order of the plan, then rules, each
-/// after its timer, then operators.
+/// after its timer, then operators, then files.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Graph {
     /// The nodes.
@@ -153,6 +158,12 @@ impl Graph {
         for (index, stage) in compiled.stages.iter().enumerate() {
             building.stage(index, stage);
         }
+        for (index, sink) in compiled.sinks.iter().enumerate() {
+            let (kind, name) = (NodeKind::File, sink.file.clone());
+            let file = building.node(Origin::Sink(index), || Node { kind, name, hidden: false });
+            let from = building.relation(sink.relation);
+            building.edge(from, file, EdgeKind::Fills);
+        }
         building.finish()
     }
 }
@@ -163,6 +174,7 @@ enum Origin {
     Relation(RelationId),
     Rule(RuleId, Part),
     Stage(usize),
+    Sink(usize),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -147,7 +147,8 @@ fn write_nodes(out: &mut String, graph: &Graph, places: &[Place]) {
             | NodeKind::Stage
             | NodeKind::Component
             | NodeKind::System
-            | NodeKind::App => 0.0,
+            | NodeKind::App
+            | NodeKind::File => 0.0,
         };
         let Place { x, y, width } = *place;
         let (left, top) = (x - width / 2.0, y - HEIGHT / 2.0);

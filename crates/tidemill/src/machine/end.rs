@@ -3,11 +3,12 @@
 use tidemill_event::Loop;
 
 use super::{Machine, components};
+use crate::borders;
 use crate::run::Report;
 
 impl Machine {
     /// Calls `f` for each node that lives, with the machine turned to it.
-    pub(super) fn at_each_node(
+    pub(crate) fn at_each_node(
         &mut self,
         events: &mut Loop<Machine>,
         mut f: impl FnMut(&mut Machine, &mut Loop<Machine>),
@@ -39,6 +40,7 @@ impl Machine {
         self.at_each_node(events, |machine, _| {
             let packets = machine.stop_packets();
             let mut problems = machine.node.systems.problems();
+            problems.extend(borders::finish_node_files(machine));
             let out_of_order = packets.iter().flat_map(|packets| &packets.out_of_order);
             problems
                 .extend(out_of_order.map(|app| format!("app {app} was out of order at the end")));
@@ -51,5 +53,8 @@ impl Machine {
                 machine.retire(counters);
             }
         });
+        let lost = borders::finish_files(self);
+        lost.iter().for_each(|problem| self.note(problem));
+        report.problems.extend(lost);
     }
 }

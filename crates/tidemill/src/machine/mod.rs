@@ -50,7 +50,7 @@ use tidemill_proc::{Home, Request, Runner};
 use tidemill_relation::{OwnedValue, TupleBuf};
 use tidemill_stat::Registry;
 
-use crate::borders;
+use crate::borders::{self, sinks::Sinks};
 use crate::components::system::{self as offered, Systems};
 use crate::console::Console;
 use crate::control::Server;
@@ -78,6 +78,8 @@ pub(crate) struct Machine {
     pub(crate) maker: Option<Rc<Maker>>,
     /// What a simulation has beside.
     pub(crate) sim: Option<Simulated>,
+    /// The files that rules write.
+    pub(crate) sinks: Sinks,
     /// What nodes have counted that have ended, and packets that were lost with them.
     retired: BTreeMap<String, u64>,
     lost_packets: u64,
@@ -126,6 +128,7 @@ impl Machine {
             others: Others::none(),
             maker: None,
             sim: None,
+            sinks: Sinks::default(),
             retired: BTreeMap::new(),
             lost_packets: 0,
             meters: Meters::new(registry.clone()),
@@ -247,17 +250,17 @@ impl drive::World for Machine {
     }
 
     fn switched(&mut self, changes: &Changes) {
-        borders::packets::link(self);
+        borders::link(self);
         self.note(&packets::reloaded(changes));
     }
 
     fn breathed(&mut self, events: &mut Loop<Machine>, rest: Rest) {
         self.note_apps();
         offered::packets::deliver_all(self, events);
-        borders::packets::take(self, events);
+        borders::take(self, events);
         let packets = &mut self.node.borders.packets;
         packets.move_on = rest == Rest::Busy;
-        let is_held = packets.are_held;
+        let is_held = self.node.borders.hold_packets();
         let is_over = rest == Rest::Finished && !self.node.driver.engine.is_preparing();
         if is_over && !self.has.components && !is_held {
             self.main_part_ended(events);

@@ -17,7 +17,7 @@ use tidemill_proc::{Runner, arm};
 use tidemill_stat::Registry;
 
 use super::{Machine, components, packets};
-use crate::borders::Borders;
+use crate::borders::{self, Borders};
 use crate::components::system::Systems;
 use crate::script::Victim;
 
@@ -175,6 +175,10 @@ impl Machine {
 /// The graph does not start here.
 pub(crate) fn begin(machine: &mut Machine, events: &mut Loop<Machine>) -> Result<(), String> {
     let Some(maker) = machine.maker.clone() else { return Ok(()) };
+    if machine.node.borders.have_files() {
+        let folder = maker.components.graph_folder(machine.node.id)?;
+        borders::open_node_files(machine, events, Some(&folder), maker.existing)?;
+    }
     if let Some(graph) = &maker.parts.graph {
         packets::configure(machine, events, graph.clone())?;
     }
@@ -224,6 +228,8 @@ pub(crate) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, id: NodeI
     events.within(machine, scope, |machine, events| {
         components::clear(machine, events);
         machine.lose_packets();
+        // Files have what was written until then.
+        borders::finish_node_files(machine);
     });
     events.end(scope);
     let counters = machine.at_node(id, |machine| machine.node.registry.snapshot().counters);

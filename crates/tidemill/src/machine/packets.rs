@@ -7,7 +7,7 @@ use tidemill_packet::graph::Graph;
 use tidemill_stat::Registry;
 
 use super::Machine;
-use crate::borders::packets as border;
+use crate::borders;
 use crate::run::{EngineKind, PacketOptions, PacketsEnded};
 
 /// What drives a graph.
@@ -41,7 +41,7 @@ pub(crate) fn configure(
     graph: Graph,
 ) -> Result<(), String> {
     drive::configure(machine, events, graph).map_err(|refused| refused.to_string())?;
-    border::link(machine);
+    borders::link(machine);
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! What nodes are made from: a program that is compiled, and what was chosen for its parts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use tidemill_event::Loop;
@@ -17,6 +17,7 @@ use super::components::{self, Outputs, Seeds};
 use super::node::Node;
 use super::packets;
 use super::{Has, Machine};
+use crate::borders::files::Existing;
 use crate::borders::{Borders, Checked};
 use crate::program::{Program, Rules as Loaded};
 use crate::run::{ComponentOptions, EngineKind};
@@ -86,6 +87,8 @@ pub(crate) struct Maker {
     pub(crate) registry: Option<Registry>,
     /// What the output of a node, which has this name before each line, goes to.
     pub(crate) output: Rc<dyn Fn(String) -> Box<dyn Sink>>,
+    /// What becomes of files that are there.
+    pub(crate) existing: Existing,
     /// Whether faults name the node that they are of.
     pub(crate) names: bool,
 }
@@ -95,9 +98,10 @@ pub(crate) struct Maker {
 pub(crate) struct Choices {
     pub(crate) memory_max: Option<u64>,
     pub(crate) stack_max: Option<u64>,
-    /// Each node has a folder below.
     pub(crate) root: Option<PathBuf>,
     pub(crate) arguments: Vec<String>,
+    /// There are several nodes: each has a folder below `root`.
+    pub(crate) are_several: bool,
 }
 
 impl Choices {
@@ -106,17 +110,30 @@ impl Choices {
         Choices {
             memory_max: options.memory_max,
             stack_max: options.stack_max,
-            root: options.root.take(),
+            root: options.root.clone(),
             arguments: std::mem::take(&mut options.arguments),
+            are_several: true,
         }
     }
 
-    fn of_node(&self, NodeId(id): NodeId) -> Result<ComponentOptions, String> {
-        let root = self.root.as_ref().map(|root| root.join(id.to_string()));
-        if let Some(root) = &root {
-            std::fs::create_dir_all(root)
-                .map_err(|error| format!("{}: no folder for node {id}: {error}", root.display()))?;
+    /// The folder of the files that the graph of a node writes.
+    pub(crate) fn graph_folder(&self, id: NodeId) -> Result<PathBuf, String> {
+        self.folder(self.root.as_deref().unwrap_or(Path::new(".")), id)
+    }
+
+    /// The folder of a node; of several, each has one.
+    fn folder(&self, root: &Path, NodeId(id): NodeId) -> Result<PathBuf, String> {
+        if !self.are_several {
+            return Ok(root.to_owned());
         }
+        let folder = root.join(id.to_string());
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| format!("{}: no folder for node {id}: {error}", folder.display()))?;
+        Ok(folder)
+    }
+
+    fn of_node(&self, id: NodeId) -> Result<ComponentOptions, String> {
+        let root = self.root.as_deref().map(|root| self.folder(root, id)).transpose()?;
         Ok(ComponentOptions {
             memory_max: self.memory_max,
             stack_max: self.stack_max,
@@ -149,7 +166,8 @@ impl Maker {
         let outputs = Outputs::of(&program, (self.output)(name.clone()), &machine.journal, name);
         let seeds = Seeds::of(seed, events.host())?;
         let mut options = self.components.of_node(id)?;
-        let (runner, systems) = components::engine(program, &mut options, seeds, outputs)?;
+        let (runner, mut systems) = components::engine(program, &mut options, seeds, outputs)?;
+        systems.know(&self.parts.borders.schemas);
         let mut node = Node::new(id, runner, systems, registry.clone());
         let graph = self.parts.graph.as_ref();
         node.borders = Borders::new(&self.parts.borders, graph, &registry);

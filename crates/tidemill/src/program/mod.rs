@@ -90,7 +90,7 @@ pub struct Program {
     /// Where the apps of its graph are declared.
     pub(crate) apps: Vec<Span>,
     /// Its message types as rules see them.
-    border: Schemas,
+    pub(crate) border: Schemas,
 }
 
 /// The rules of a program.
@@ -193,6 +193,12 @@ impl Program {
     /// Whether something keeps it from running.
     pub fn has_errors(&self) -> bool {
         has_errors(&self.diagnostics)
+    }
+
+    /// Whether anything in it may read or write files by itself, other than apps with the whole
+    /// path.
+    pub fn uses_files(&self) -> bool {
+        self.kinds.has(FileKind::Components) || self.borders.have_files()
     }
 
     /// Takes the schemas, whose texts are the first of the sources.

@@ -42,7 +42,8 @@ impl Program {
         if has_schemas && !has_errors(&found) {
             let injected = &options.injected;
             let operators = self.rules.operators.clone();
-            let options = Options { operators, exports: options.exports.clone() };
+            let (exports, given) = (options.exports.clone(), self.given_events());
+            let options = Options { operators, exports, given };
             let (program, planned) = compile(&tree, &self.sources, &options);
             found.extend(planned);
             // Which events a graph with errors hands over is not known.

@@ -57,7 +57,9 @@ pub use options::{
 };
 pub use report::{ComponentsEnded, PacketsEnded, Report};
 
-use crate::borders::Borders;
+use crate::borders::files::Existing;
+use crate::borders::sinks::Sinks;
+use crate::borders::{self, Borders};
 use crate::components::output::{Bell, Named, Tap};
 use crate::components::watchdog::Watchdog;
 use crate::console::Console;
@@ -148,7 +150,8 @@ impl Prepared {
                 Tap::new(journal.clone(), bell)
             }
         };
-        let (machine, rules, graph) = match are_several {
+        let sinks = Sinks::new(&parts.borders.sinks, &options.registry);
+        let (mut machine, rules, graph) = match are_several {
             false => {
                 let program = parts.components.unwrap_or_else(Executable::empty);
                 let sink = Box::new(tap());
@@ -159,6 +162,7 @@ impl Prepared {
                 let mut machine = Machine::new(engine, journal, options.registry.clone(), has)?;
                 let borders = Borders::new(&parts.borders, parts.graph.as_ref(), &machine.registry);
                 machine.node.borders = borders;
+                machine.node.systems.know(&parts.borders.schemas);
                 (machine, rules, parts.graph)
             }
             true => {
@@ -175,11 +179,13 @@ impl Prepared {
                     registry: Some(options.registry.clone()),
                     output: Rc::new(move |name| Box::new(Named::new(name, tap()))),
                     names: true,
+                    existing: Existing::Kept,
                 }));
                 let idle = || Rules::new(OfRules::default());
                 (machine, Some(rules.map_or_else(idle, Ok)?), None)
             }
         };
+        machine.sinks = sinks;
         let mut run = Run { machine, events: Loop::new(host), options, heard, captures };
         Machine::follow(&mut run.events);
         run.start(rules, graph, seed)?;
@@ -258,6 +264,12 @@ impl Run {
             let nodes = machine.fleet.ids().count();
             say!(Info, "fleet", "{nodes} nodes by {:?}, seed {seed}", options.nodes.fabric);
         }
+        let root = options.components.root.as_deref();
+        let existing = match options.clock {
+            Clock::Virtual => Existing::Replaced,
+            _ => Existing::Kept,
+        };
+        borders::open_files(machine, events, root, existing)?;
         if let Some(graph) = graph {
             let chosen = std::mem::take(&mut options.packets);
             packets::start(machine, events, graph, chosen, (seed, self.captures))?;

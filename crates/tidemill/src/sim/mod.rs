@@ -26,6 +26,7 @@ mod roll;
 mod stage;
 mod vigil;
 
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,6 +42,9 @@ use tidemill_packet::engine::CaptureTime;
 use tidemill_relation::plan::RelationId;
 use tidemill_stat::Registry;
 
+use crate::borders;
+use crate::borders::files::Existing;
+use crate::borders::sinks::Sinks;
 use crate::components::output::{Bell, Named, Tap};
 use crate::console::Console;
 use crate::journal::{Journal, SharedJournal};
@@ -87,6 +91,8 @@ pub struct SimOptions {
     /// See [`Node::limit_turns`](tidemill_overlog::node::Node::limit_turns); a turn that derives
     /// more is given up.
     pub turn_tuples_max: Option<u64>,
+    /// The folder that files lie below; `None`: the current one.
+    pub root: Option<PathBuf>,
     /// The run ends soon after this becomes true, whatever it does: for signals.
     pub stop: Option<Arc<AtomicBool>>,
 }
@@ -110,6 +116,7 @@ impl Default for SimOptions {
             memory_max: None,
             packets: EngineKind::default(),
             turn_tuples_max: None,
+            root: None,
             stop: None,
         }
     }
@@ -225,6 +232,8 @@ impl Simulation {
         let stop = options.stop.clone().unwrap_or_default();
         events.stop_when(stop.clone());
         machine.fleet = fleet(rules, &mut options, &stop, Box::new(journal));
+        machine.sinks = Sinks::new(&parts.borders.sinks, &machine.registry);
+        let root = options.root.clone();
         if has.components || has.packets {
             Machine::follow(&mut events);
             machine.maker = Some(Rc::new(maker(parts, &options, &machine, stop)));
@@ -247,6 +256,7 @@ impl Simulation {
             let node = nodes::start_one(&mut machine, &mut events, endpoint, identity)?;
             nodes::begin(&mut machine, &mut events, node)?;
         }
+        borders::open_files(&mut machine, &mut events, root.as_deref(), Existing::Replaced)?;
         if let Some(mean_ns) = options.churn_ns {
             life::churn(&machine, &mut events, mean_ns, options.seed);
         }
@@ -275,7 +285,12 @@ fn maker(parts: Parts, options: &SimOptions, machine: &Machine, stop: Arc<Atomic
     let (journal, are_several) = (machine.journal.clone(), options.nodes > 1);
     Maker {
         parts,
-        components: Choices { memory_max: options.memory_max, ..Choices::default() },
+        components: Choices {
+            memory_max: options.memory_max,
+            root: options.root.clone(),
+            are_several,
+            ..Choices::default()
+        },
         engine: options.packets,
         seed: Some(options.seed),
         captures: first_ns.map(|wall_ns| CaptureTime { wall_ns, loop_ns: 0 }),
@@ -288,6 +303,7 @@ fn maker(parts: Parts, options: &SimOptions, machine: &Machine, stop: Arc<Atomic
             }
         }),
         names: are_several,
+        existing: Existing::Replaced,
     }
 }
 

@@ -2,14 +2,16 @@
 
 use tidemill_diag::nearest;
 use tidemill_diag::{Diagnostic, Span};
+use tidemill_overlog::Given;
 use tidemill_overlog::exports::first_use;
 use tidemill_overlog::program::Compiled;
 use tidemill_packet::app::Value;
-use tidemill_packet::fields::{FieldType, Fields};
+use tidemill_packet::fields::Fields;
 use tidemill_packet::graph::AppSpec;
-use tidemill_relation::TypeSet;
 use tidemill_relation::plan::RelationId;
+use tidemill_relation::{Type, TypeSet};
 
+use super::types_of;
 use crate::program::{FileKind, Program};
 
 /// The columns of a packet in rules: location and port, then its bytes, or its number.
@@ -60,6 +62,23 @@ impl Program {
     /// The events that packets are.
     pub(crate) fn events_of_packets(&self) -> impl Iterator<Item = String> {
         self.written().map(|border| border.event)
+    }
+
+    /// What their columns hold.
+    pub(crate) fn packets_given(&self) -> impl Iterator<Item = Given> {
+        self.written().filter_map(|written| {
+            let fields = Fields::parse(&written.fields).ok()?;
+            let span = written.span;
+            let mut columns = vec![(TypeSet::TEXT, span); 2];
+            match fields.is_empty() {
+                true => columns.push((TypeSet::BYTES, span)),
+                false => {
+                    columns.push((TypeSet::INT, span));
+                    columns.extend(fields.types().map(|(_, kind)| (types_of(kind), span)));
+                }
+            }
+            Some(Given { relation: written.event, columns })
+        })
     }
 
     /// Checks that both sides of each of them fit; as far as both sides could be read.
@@ -138,14 +157,10 @@ impl Program {
         let relation = rules.plan.relation(event);
         let columns = relation.columns.iter().enumerate().skip(PACKET_COLUMNS);
         for ((at, known), (field, kind)) in columns.zip(fields.types()) {
-            let (kind, name) = match kind {
-                FieldType::Integer => (TypeSet::INT, "int64"),
-                FieldType::Bytes => (TypeSet::BYTES, "bytes"),
-                FieldType::Time => (TypeSet::TIME, "time"),
-            };
-            if !known.meets(kind) {
+            let types = types_of(kind).without(TypeSet::of(Type::Null));
+            if !known.meets(types) {
                 let message = format!(
-                    "column {} of `{}` is {known}, and field `{field}` of `{}` is {name}",
+                    "column {} of `{}` is {known}, and field `{field}` of `{}` is {types}",
                     at + 1,
                     relation.name,
                     written.name

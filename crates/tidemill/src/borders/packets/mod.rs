@@ -18,10 +18,10 @@ use tidemill_overlog::fleet;
 use tidemill_overlog::node::{Crossing, Event};
 use tidemill_packet::app::Direction;
 use tidemill_packet::drive;
-use tidemill_packet::fields::{FieldValue, Fields};
+use tidemill_packet::fields::{FieldType, FieldValue, Fields};
 use tidemill_packet::packet::Packet;
 use tidemill_relation::plan::RelationId;
-use tidemill_relation::{OwnedValue, TupleBuf, Value};
+use tidemill_relation::{OwnedValue, TupleBuf, Type, TypeSet, Value};
 use tidemill_stat::{Counter, Registry};
 
 use crate::machine::Machine;
@@ -29,14 +29,14 @@ pub use check::PacketBorder;
 use kept::{Kept, Verdict};
 
 /// Events of the node that may wait while packets are taken.
-const WAITING_MAX: usize = 1024;
+pub(super) const WAITING_MAX: usize = 1024;
 
 /// The apps of a graph that are borders.
 #[derive(Default)]
 pub(crate) struct Packets {
     apps: Vec<Border>,
     /// Packets were left on links because many events wait.
-    pub(crate) are_held: bool,
+    are_held: bool,
     /// Packets are on their way through the graph.
     pub(crate) move_on: bool,
 }
@@ -89,6 +89,11 @@ impl Packets {
         Packets { apps: checked.into_iter().map(border).collect(), ..Packets::default() }
     }
 
+    /// Whether packets were left on links.
+    pub(super) fn are_held(&self) -> bool {
+        self.are_held
+    }
+
     /// Whether nothing is under way between the graph and the rules.
     pub(super) fn are_idle(&self) -> bool {
         !self.are_held && !self.move_on
@@ -96,7 +101,7 @@ impl Packets {
 }
 
 /// Finds the links of borders in the graph that runs now.
-pub(crate) fn link(machine: &mut Machine) {
+pub(super) fn link(machine: &mut Machine) {
     let engine = &machine.node.driver.engine;
     for border in &mut machine.node.borders.packets.apps {
         border.inputs = engine.links_of(&border.checked.app, Direction::Input);
@@ -105,7 +110,7 @@ pub(crate) fn link(machine: &mut Machine) {
 }
 
 /// Hands the packets that have come to apps to the rules, as far as these keep up.
-pub(crate) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
+pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
     if machine.node.borders.packets.apps.is_empty() {
         return;
     }
@@ -176,20 +181,35 @@ fn columns(
         return columns.map(OwnedValue::new).to_vec();
     };
     let first = [Value::Str(address), Value::Str(port), Value::Int(id)];
-    let fields = fields.of(packet).map(|field| match field {
+    let fields = fields.of(packet).map(value_of);
+    first.into_iter().chain(fields).map(OwnedValue::new).collect()
+}
+
+/// What a field of a packet may be to the rules.
+pub(super) fn types_of(kind: FieldType) -> TypeSet {
+    let types = match kind {
+        FieldType::Integer => TypeSet::INT,
+        FieldType::Bytes => TypeSet::BYTES,
+        FieldType::Time => TypeSet::TIME,
+    };
+    types.union(TypeSet::of(Type::Null))
+}
+
+/// What a field of a packet is to the rules.
+pub(super) fn value_of(field: FieldValue<'_>) -> Value<'_> {
+    match field {
         FieldValue::Absent => Value::Null,
         FieldValue::Integer(number) => Value::Int(number),
         FieldValue::Bytes(bytes) => Value::Bytes(bytes),
         FieldValue::Time(time) => Value::Time(time),
-    });
-    first.into_iter().chain(fields).map(OwnedValue::new).collect()
+    }
 }
 
 impl Machine {
     /// Whether packets wait for the rules to keep up, and they do now.
     pub(crate) fn may_take_packets(&self) -> bool {
         let waiting = || self.fleet.node(self.node.id).map_or(0, |node| node.waiting());
-        self.node.borders.packets.are_held && waiting() <= WAITING_MAX / 2
+        self.node.borders.hold_packets() && waiting() <= WAITING_MAX / 2
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn of(schema: &Schema, message: MessageId, way: Way, spans: &Spans) -
 }
 
 /// What the column of a field holds, or may hold.
-fn types(field: &Field, way: Way) -> TypeSet {
+pub(super) fn types(field: &Field, way: Way) -> TypeSet {
     if field.label() == Label::Repeated {
         return match way {
             Way::Decode => TypeSet::LIST,

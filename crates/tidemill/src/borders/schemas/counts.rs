@@ -78,9 +78,9 @@ impl From<ErrorKind> for Reason {
 
 /// Why something did not pass, for the counter and for people.
 #[derive(Clone, Debug)]
-pub(super) struct Failed {
-    reason: Reason,
-    text: String,
+pub(crate) struct Failed {
+    pub(crate) reason: Reason,
+    pub(crate) text: String,
 }
 
 impl Failed {

@@ -1,11 +1,13 @@
-//! Messages into values.
+//! Messages into values: all fields by number, or some that are selected.
 
 use tidemill_relation::limits::{NESTING_MAX, VALUE_BYTES_MAX};
 use tidemill_relation::{SeqBuilder, Value};
-use tidemill_wire::{self as wire, Message, MessageId, MessageRef, Schema};
+use tidemill_wire::decode::{Listing, Native, Strings, Tables};
+use tidemill_wire::{self as wire, Decoder, FieldId, Message, MessageId, MessageRef, Schema};
 
 use super::Schemas;
 use super::counts::{Failed, Reason};
+use super::select::Selection;
 
 /// Memory of one message: some times what the largest value has as bytes.
 const MESSAGE_BYTES_MAX: usize = 4 * VALUE_BYTES_MAX;
@@ -13,21 +15,35 @@ const MESSAGE_BYTES_MAX: usize = 4 * VALUE_BYTES_MAX;
 const KEPT_BYTES: usize = 64 << 10;
 
 /// Reads messages of one type.
-pub(super) struct Reader {
+pub(crate) struct Reader {
     schemas: Schemas,
     schema: Schema,
     message: MessageId,
+    selected: Option<Selected>,
     /// The memory of the last message.
     kept: Option<Message<'static>>,
 }
 
 impl Reader {
-    pub(super) fn new(schemas: &Schemas, schema: &Schema, message: MessageId) -> Reader {
-        Reader { schemas: schemas.clone(), schema: schema.clone(), message, kept: None }
+    /// Of all fields.
+    pub(crate) fn new(schemas: &Schemas, schema: &Schema, message: MessageId) -> Reader {
+        let (schemas, schema) = (schemas.clone(), schema.clone());
+        Reader { schemas, schema, message, selected: None, kept: None }
+    }
+
+    /// Of these fields; all others are skipped.
+    pub(crate) fn selecting(
+        schemas: &Schemas,
+        schema: &Schema,
+        message: MessageId,
+        selection: &Selection,
+    ) -> Reader {
+        let selected = Selected::new(schema, message, selection);
+        Reader { selected: Some(selected), ..Reader::new(schemas, schema, message) }
     }
 
     /// Appends the fields of the message that `bytes` are; lists in them nest at most `depth` deep.
-    pub(super) fn read(
+    pub(crate) fn read(
         &mut self,
         bytes: &[u8],
         out: &mut SeqBuilder,
@@ -37,10 +53,18 @@ impl Reader {
             Some(message) => message.recycle(),
             None => Message::with_limit(&self.schema, self.message, MESSAGE_BYTES_MAX)?,
         };
-        let decoded = message.decode_with(&self.schemas.decoder(&self.schema), bytes);
-        let done = match decoded {
-            Ok(()) => fields(message.as_ref(), out, depth),
-            Err(error) => Err(Failed::new(error.kind.into(), error.to_string())),
+        let decoder = match &self.selected {
+            None => self.schemas.decoder(&self.schema),
+            Some(selected) => selected.decoder(&self.schema),
+        };
+        let decoded = message.decode_with(&decoder, bytes);
+        let done = match (decoded, &self.selected) {
+            (Ok(()), None) => fields(message.as_ref(), out, depth),
+            (Ok(()), Some(selected)) => {
+                let mut paths = selected.selection.paths.iter();
+                paths.try_for_each(|path| follow(message.as_ref(), path, out, depth))
+            }
+            (Err(error), _) => Err(Failed::new(error.kind.into(), error.to_string())),
         };
         let mut message = message.recycle();
         message.shrink(KEPT_BYTES);
@@ -49,27 +73,79 @@ impl Reader {
     }
 }
 
+/// The fields that are read of messages, and what decodes them only.
+struct Selected {
+    selection: Selection,
+    tables: Tables,
+    native: Option<Native>,
+}
+
+impl Selected {
+    fn new(schema: &Schema, message: MessageId, selection: &Selection) -> Selected {
+        // The names have been found before, so all of them lead to fields.
+        let tables = Tables::select(schema, message, &selection.names);
+        let tables = tables.unwrap_or_else(|_| Tables::new(schema));
+        let native = Native::for_messages(schema, &tables, Strings::Viewed, Listing::Dropped).ok();
+        Selected { selection: selection.clone(), tables, native }
+    }
+
+    fn decoder<'s>(&'s self, schema: &'s Schema) -> Decoder<'s> {
+        let decoder = Decoder::with(schema, &self.tables);
+        match &self.native {
+            Some(native) => decoder.native(native),
+            None => decoder,
+        }
+    }
+}
+
+/// Appends the field that a path leads to: null, if a message on the way is not there.
+fn follow(
+    message: MessageRef<'_>,
+    path: &[FieldId],
+    out: &mut SeqBuilder,
+    depth: usize,
+) -> Result<(), Failed> {
+    let Some((&first, rest)) = path.split_first() else { return Ok(()) };
+    if rest.is_empty() {
+        return field(message, first, out, depth);
+    }
+    match message.get(first)? {
+        wire::Value::Message(inside) if message.has(first)? => follow(inside, rest, out, depth),
+        _ => {
+            out.push(Value::Null);
+            Ok(())
+        }
+    }
+}
+
 /// Appends the fields of a message by number; lists in them nest at most `depth` deep.
 fn fields(message: MessageRef<'_>, out: &mut SeqBuilder, depth: usize) -> Result<(), Failed> {
     let schema = message.schema();
-    for &id in schema.message(message.message_type()).fields() {
-        if schema.field(id).has_presence() && !message.has(id)? {
-            out.push(Value::Null);
-            continue;
-        }
-        push(message.get(id)?, out, depth).map_err(|failed| match failed {
-            Wrong::OutOfRange(number) => {
-                let name = schema.field(id).name();
-                let text = format!("field {name} is {number}, above 9223372036854775807");
-                Failed::new(Reason::OutOfRange, text)
-            }
-            Wrong::Failed(failed) => failed,
-        })?;
-        if out.bytes() > VALUE_BYTES_MAX {
-            return Err(too_large());
-        }
+    let mut all = schema.message(message.message_type()).fields().iter();
+    all.try_for_each(|&id| field(message, id, out, depth))
+}
+
+/// Appends a field of a message.
+fn field(
+    message: MessageRef<'_>,
+    id: FieldId,
+    out: &mut SeqBuilder,
+    depth: usize,
+) -> Result<(), Failed> {
+    let schema = message.schema();
+    if schema.field(id).has_presence() && !message.has(id)? {
+        out.push(Value::Null);
+        return Ok(());
     }
-    Ok(())
+    push(message.get(id)?, out, depth).map_err(|failed| match failed {
+        Wrong::OutOfRange(number) => {
+            let name = schema.field(id).name();
+            let text = format!("field {name} is {number}, above 9223372036854775807");
+            Failed::new(Reason::OutOfRange, text)
+        }
+        Wrong::Failed(failed) => failed,
+    })?;
+    if out.bytes() > VALUE_BYTES_MAX { Err(too_large()) } else { Ok(()) }
 }
 
 /// What is wrong with a value, before it is known which field has it.

@@ -173,7 +173,11 @@ fn wrong_type(field: &Field, wanted: &str, given: Value<'_>) -> Failed {
 }
 
 /// The value of a field that is no message.
-fn scalar<'v>(schema: &Schema, field: &Field, value: Value<'v>) -> Result<wire::Value<'v>, Failed> {
+pub(crate) fn scalar<'v>(
+    schema: &Schema,
+    field: &Field,
+    value: Value<'v>,
+) -> Result<wire::Value<'v>, Failed> {
     let name = field.name();
     let wrong = |wanted: &str| wrong_type(field, wanted, value);
     let out_of_range =

@@ -17,6 +17,7 @@ mod columns;
 mod counts;
 mod decode;
 mod encode;
+mod select;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,10 +33,13 @@ use tidemill_wire::decode::{Listing, Native, Strings, Tables};
 use tidemill_wire::proto::Spans;
 use tidemill_wire::{Decoder, EncoderCode, MessageId, Schema};
 
-use counts::Failed;
+pub(crate) use counts::Failed;
 pub use counts::{Counts, Reason};
-use decode::Reader;
+pub(crate) use decode::Reader;
 use encode::Writer;
+pub(crate) use encode::scalar;
+pub(crate) use select::all_columns;
+pub use select::{Selection, WrongPath};
 
 /// What names of this family begin with.
 const PREFIX: &str = "proto:";
@@ -130,6 +134,16 @@ impl Schemas {
         Err(Missing { message, help })
     }
 
+    /// The schema, and the type of that name; or what is wrong with the name, and what helps.
+    pub(crate) fn message(&self, name: &str) -> Result<(&Schema, MessageId), (String, String)> {
+        self.find(name).map_err(|Missing { message, help }| (message, help))
+    }
+
+    /// Where the names of messages and fields stand.
+    pub(crate) fn spans(&self) -> &Spans {
+        &self.0.spans
+    }
+
     /// What a stage of that name does.
     fn understand(&self, name: &str) -> Result<(Way, &Schema, MessageId), Missing> {
         let rest = name.strip_prefix(PREFIX).unwrap_or(name);
@@ -153,7 +167,7 @@ impl Schemas {
     }
 
     /// A decoder of messages of the schema.
-    fn decoder<'s>(&'s self, schema: &'s Schema) -> Decoder<'s> {
+    pub(crate) fn decoder<'s>(&'s self, schema: &'s Schema) -> Decoder<'s> {
         let (tables, native) = self.0.code.get_or_init(|| {
             let tables = Tables::new(schema);
             let native = Native::for_messages(schema, &tables, Strings::Viewed, Listing::Dropped);
@@ -167,7 +181,7 @@ impl Schemas {
     }
 
     /// The code that encodes messages of a type; `None` where none can be made.
-    fn encoder(&self, schema: &Schema, message: MessageId) -> Option<EncoderCode> {
+    pub(crate) fn encoder(&self, schema: &Schema, message: MessageId) -> Option<EncoderCode> {
         let mut encoders = self.0.encoders.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(code) = encoders.get(&message) {
             return Some(code.clone());

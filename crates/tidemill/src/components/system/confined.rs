@@ -15,31 +15,49 @@ use std::path::Path;
 use std::rc::Rc;
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat, openat2, unlinkat,
+    AtFlags, FileType, Mode, OFlags, RenameFlags, ResolveFlags, fstat, open, openat, openat2,
+    renameat, renameat_with, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
 /// A folder that all paths are below.
 #[derive(Debug)]
-pub(super) struct Root {
+pub(crate) struct Root {
     folder: OwnedFd,
 }
 
 /// What a file is opened for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(crate) enum Purpose {
     /// An empty file, in the place of what had the name.
     New,
+    /// An empty file of a name that nothing had.
+    Fresh,
     /// A file that is there.
     Existing,
+}
+
+/// What a new name may take the place of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// Of another file.
+    Others,
+    /// Of nothing.
+    Nothing,
+}
+
+/// The folder of a path, and its last part.
+fn split(name: &[u8]) -> (&[u8], &[u8]) {
+    let at = name.iter().rposition(|&byte| byte == b'/');
+    at.map_or((&b"."[..], name), |at| (&name[..at], &name[at + 1..]))
 }
 
 const ALWAYS: OFlags = OFlags::CLOEXEC.union(OFlags::NOCTTY).union(OFlags::NONBLOCK);
 
 /// A socket that is listened at; its name goes with it.
-pub(super) struct Listener {
-    pub(super) listener: UnixListener,
+pub(crate) struct Listener {
+    pub(crate) listener: UnixListener,
     folder: OwnedFd,
     name: Vec<u8>,
 }
@@ -52,15 +70,19 @@ impl Drop for Listener {
 }
 
 impl Root {
-    pub(super) fn new(folder: &Path) -> io::Result<Root> {
+    pub(crate) fn new(folder: &Path) -> io::Result<Root> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Root { folder: open(folder, flags, Mode::empty())? })
     }
 
     /// Opens a file to be read and, if that is allowed, written.
-    pub(super) fn open(&self, name: &[u8], purpose: Purpose) -> io::Result<File> {
+    pub(crate) fn open(&self, name: &[u8], purpose: Purpose) -> io::Result<File> {
         let file = match purpose {
             Purpose::New => self.beneath(name, ALWAYS | OFlags::RDWR | OFlags::CREATE)?,
+            Purpose::Fresh => {
+                let flags = ALWAYS | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+                self.beneath(name, flags)?
+            }
             Purpose::Existing => match self.beneath(name, ALWAYS | OFlags::RDWR) {
                 Err(Errno::ACCESS | Errno::PERM | Errno::ROFS | Errno::TXTBSY) => {
                     self.beneath(name, ALWAYS | OFlags::RDONLY)?
@@ -79,7 +101,7 @@ impl Root {
     }
 
     /// A folder for sockets and the like, shared by those who look below it.
-    pub(super) fn open_folder(folder: Option<&Path>) -> Result<Rc<Root>, String> {
+    pub(crate) fn open_folder(folder: Option<&Path>) -> Result<Rc<Root>, String> {
         let folder = folder.unwrap_or(Path::new("."));
         let root = Root::new(folder);
         root.map(Rc::new)
@@ -87,7 +109,7 @@ impl Root {
     }
 
     /// Connects to a socket below the folder, without waiting.
-    pub(super) fn connect(&self, name: &[u8]) -> io::Result<UnixStream> {
+    pub(crate) fn connect(&self, name: &[u8]) -> io::Result<UnixStream> {
         let socket = self.beneath(name, OFlags::PATH | OFlags::CLOEXEC)?;
         let stream = socket_with(
             AddressFamily::UNIX,
@@ -101,10 +123,35 @@ impl Root {
         Ok(UnixStream::from(stream))
     }
 
+    /// Whether something has the name, or nobody can tell.
+    pub(crate) fn has(&self, name: &[u8]) -> bool {
+        !matches!(self.beneath(name, OFlags::PATH | OFlags::CLOEXEC), Err(Errno::NOENT))
+    }
+
+    /// Gives a file another name in its folder, at once.
+    pub(crate) fn rename(&self, from: &[u8], to: &[u8], over: Over) -> io::Result<()> {
+        let (folder, last) = split(from);
+        let (_, new) = split(to);
+        let folder = self.beneath(folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC)?;
+        match over {
+            Over::Others => renameat(&folder, last, &folder, new)?,
+            Over::Nothing => {
+                let renamed = renameat_with(&folder, last, &folder, new, RenameFlags::NOREPLACE);
+                match renamed {
+                    // Not every file system knows that.
+                    Err(Errno::INVAL | Errno::NOSYS) if !self.has(to) => {
+                        renameat(&folder, last, &folder, new)?;
+                    }
+                    other => other?,
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Listens at a new socket in a folder below.
-    pub(super) fn listen(&self, name: &[u8]) -> io::Result<Listener> {
-        let at = name.iter().rposition(|&byte| byte == b'/');
-        let (folder, last) = at.map_or((&b"."[..], name), |at| (&name[..at], &name[at + 1..]));
+    pub(crate) fn listen(&self, name: &[u8]) -> io::Result<Listener> {
+        let (folder, last) = split(name);
         if matches!(last, b"" | b"." | b"..") {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no name for a socket"));
         }
@@ -195,6 +242,21 @@ mod tests {
         assert!(root.open(b"dangling", Purpose::New).is_err());
         assert!(!folder.0.join("made").exists());
         assert_eq!(fs::read(folder.0.join("outside")).expect("read"), b"secret");
+    }
+
+    #[test]
+    fn a_file_gets_its_name_when_it_is_whole() {
+        let folder = folder("renamed");
+        let root = Root::new(&folder.0.join("in")).expect("a folder");
+        let make = |name: &str| root.open(name.as_bytes(), Purpose::Fresh).map(drop);
+        make("sub/new.part").expect("made");
+        assert!(make("sub/new.part").is_err() && make("leaves").is_err());
+        assert!(root.rename(b"sub/new.part", b"sub/file", Over::Nothing).is_err());
+        root.rename(b"sub/new.part", b"sub/new", Over::Nothing).expect("renamed");
+        assert!(root.has(b"sub/new") && !root.has(b"sub/new.part"));
+        root.rename(b"sub/new", b"sub/file", Over::Others).expect("renamed");
+        assert_eq!(fs::read(folder.0.join("in/sub/file")).expect("read"), b"");
+        assert!(root.rename(b"up/outside", b"up/taken", Over::Others).is_err());
     }
 
     #[test]

@@ -13,14 +13,16 @@
 //! | `arguments` | Arguments |
 //! | `network` | Network |
 //! | `pore` | Pore |
+//! | `messages` | Messages |
 //! | `packets` | Packets; `ports` is what it leads to in an app |
 //! | `xenstore` | Xenstore, the native driver; the one over a pore is a component |
 
 mod arguments;
-mod confined;
+pub(crate) mod confined;
 mod files;
 mod glyphs;
 mod input;
+mod messages;
 mod network;
 pub(crate) mod packets;
 mod pore;
@@ -37,6 +39,7 @@ use tidemill_proc::Worker;
 use tidemill_proc::program::Program;
 use tidemill_proc::{Communication, CommunicationMap, Refused, Request, Value, arm};
 
+use crate::borders::schemas::Schemas;
 use crate::machine::Machine;
 use crate::run::ComponentOptions;
 
@@ -52,10 +55,11 @@ pub(crate) enum System {
     Pore,
     Xenstore,
     Packets,
+    Messages,
 }
 
 impl System {
-    const ALL: [System; 9] = [
+    const ALL: [System; 10] = [
         System::Time,
         System::Files,
         System::View,
@@ -65,6 +69,7 @@ impl System {
         System::Pore,
         System::Xenstore,
         System::Packets,
+        System::Messages,
     ];
 
     fn interface(self) -> &'static str {
@@ -78,6 +83,7 @@ impl System {
             System::Pore => "Pore",
             System::Xenstore => "Xenstore",
             System::Packets => "Packets",
+            System::Messages => "Messages",
         }
     }
 }
@@ -98,6 +104,8 @@ pub(crate) struct Systems {
     pores: pore::PoreSystem,
     outlets: xenstore::Outlets,
     packets: packets::Packets,
+    /// What clients of Messages hold.
+    contents: messages::Messages,
 }
 
 impl Systems {
@@ -136,6 +144,7 @@ impl Systems {
             pores,
             outlets: xenstore::Outlets::new(sockets),
             packets: packets::Packets::default(),
+            contents: messages::Messages::default(),
         })
     }
 
@@ -144,6 +153,11 @@ impl Systems {
         for system in System::ALL {
             worker.offer(system.interface(), system as u32);
         }
+    }
+
+    /// Has Messages know the schemas of the program.
+    pub(crate) fn know(&mut self, schemas: &Schemas) {
+        self.contents.know(schemas);
     }
 
     /// Has Packets lead to the ports of an app; the program has not begun.
@@ -222,6 +236,7 @@ pub(crate) fn serve(world: &mut Machine, lp: &mut Loop<Machine>, request: Reques
         System::Pore => pore::serve(world, lp, communication, number, &values),
         System::Xenstore => xenstore::serve(world, lp, communication, &name, &values),
         System::Packets => packets::serve(world, lp, communication, &name, &values),
+        System::Messages => messages::serve(world, lp, communication, &name, &values),
     }
     world.node.systems.serving = false;
     world.node.systems.messages[system as usize][number as usize] = name;
@@ -246,6 +261,7 @@ pub(crate) fn finished(world: &mut Machine, lp: &mut Loop<Machine>, communicatio
         Some(System::Pore) => pore::finished(world, lp, communication),
         Some(System::Xenstore) => xenstore::finished(world, lp, communication),
         Some(System::Packets) => packets::finished(world, communication),
+        Some(System::Messages) => world.node.systems.contents.finished(communication),
         Some(System::Time | System::Arguments) | None => {}
     }
 }

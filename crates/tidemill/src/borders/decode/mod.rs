@@ -1,0 +1,250 @@
+//! Messages in packets as events of rules, or as rows of a file: the app `Decode`.
+//!
+//! ```text
+//! link -> [app Decode] -> event(@N, fields.., selected..) -> inbox of the node
+//!               |     '-> file
+//!             rest -> link
+//! ```
+//! Packets are taken from links while few events of the node wait; the others stay, and the link
+//! drops and counts what it has no room for. A packet whose message has been read is done with.
+
+mod check;
+
+use tidemill_event::Loop;
+use tidemill_overlog::fleet;
+use tidemill_overlog::node::Event;
+use tidemill_packet::app::Direction;
+use tidemill_packet::drive;
+use tidemill_packet::fields::FieldValue;
+use tidemill_packet::packet::Packet;
+use tidemill_relation::limits::NESTING_MAX;
+use tidemill_relation::{OwnedValue, SeqBuilder, Value};
+use tidemill_stat::{Counter, Registry};
+
+use super::files::{Files, Place};
+use super::packets::{WAITING_MAX, value_of};
+use super::schemas::{Reader, Reason};
+use crate::machine::Machine;
+pub use check::DecodeBorder;
+use check::Target;
+
+/// The apps of a graph that decode messages.
+#[derive(Default)]
+pub(crate) struct Decoders {
+    apps: Vec<Border>,
+    /// Packets were left on links because many events wait.
+    pub(crate) are_held: bool,
+}
+
+/// An app that decodes.
+struct Border {
+    checked: DecodeBorder,
+    reader: Reader,
+    files: Option<Files>,
+    /// The links to it, and from it.
+    inputs: Vec<usize>,
+    rest: Option<usize>,
+    counters: BorderCounters,
+}
+
+/// `border/<app>/messages` and so on.
+struct BorderCounters {
+    messages: Counter,
+    rest: Counter,
+    no_rest: Counter,
+    /// Packets without the field that holds messages.
+    absent: Counter,
+    /// By [`Reason`].
+    failed: Vec<Counter>,
+}
+
+impl BorderCounters {
+    fn new(registry: &Registry, app: &str) -> BorderCounters {
+        let counter = |name: &str| registry.counter(&format!("border/{app}/{name}"));
+        BorderCounters {
+            messages: counter("messages"),
+            rest: counter("rest"),
+            no_rest: counter("dropped_no_rest"),
+            absent: counter("failed_absent"),
+            failed: Reason::ALL.iter().map(|reason| counter(reason.name())).collect(),
+        }
+    }
+}
+
+impl Decoders {
+    /// Of a program that has these.
+    pub(super) fn new(checked: &[DecodeBorder], registry: &Registry) -> Decoders {
+        let border = |checked: &DecodeBorder| {
+            let DecodeBorder { app, schemas, schema, message, selection, target, .. } = checked;
+            let reader = match selection {
+                None => Reader::new(schemas, schema, *message),
+                Some(selection) => Reader::selecting(schemas, schema, *message, selection),
+            };
+            let files = match target {
+                Target::File(file, columns) => {
+                    Some(Files::new(file.clone(), columns.clone(), registry, app))
+                }
+                Target::Event(_) => None,
+            };
+            let counters = BorderCounters::new(registry, app);
+            let checked = checked.clone();
+            Border { checked, reader, files, inputs: Vec::new(), rest: None, counters }
+        };
+        Decoders { apps: checked.iter().map(border).collect(), are_held: false }
+    }
+
+    /// Whether some write files.
+    pub(super) fn have_files(&self) -> bool {
+        self.apps.iter().any(|border| border.files.is_some())
+    }
+
+    /// Opens the files. Gives faults.
+    pub(super) fn open(&mut self, place: &Place, time_ns: i64) -> Vec<String> {
+        self.each(|files| files.open(place.clone(), time_ns))
+    }
+
+    /// Writes what waits, and ends files whose time is over. Gives faults.
+    pub(super) fn tick(&mut self, time_ns: i64) -> Vec<String> {
+        self.each(|files| files.tick(time_ns))
+    }
+
+    /// Ends all files. Gives faults.
+    pub(super) fn finish(&mut self) -> Vec<String> {
+        self.each(Files::finish)
+    }
+
+    /// What was lost.
+    pub(super) fn problems(&self) -> impl Iterator<Item = String> {
+        self.apps.iter().filter_map(|border| border.files.as_ref()?.problem())
+    }
+
+    fn each(&mut self, mut what: impl FnMut(&mut Files) -> Option<String>) -> Vec<String> {
+        let fault = |border: &mut Border| {
+            let fault = what(border.files.as_mut()?)?;
+            Some(says(&border.checked.app, &fault))
+        };
+        self.apps.iter_mut().filter_map(fault).collect()
+    }
+}
+
+fn says(app: &str, fault: &str) -> String {
+    format!("tidemill: app {app}: {fault}")
+}
+
+/// Finds the links of the apps in the graph that runs now.
+pub(super) fn link(machine: &mut Machine) {
+    let engine = &machine.node.driver.engine;
+    for border in &mut machine.node.borders.decoders.apps {
+        let links = |direction| engine.links_of(&border.checked.app, direction).into_iter();
+        border.inputs = links(Direction::Input).map(|(link, _)| link).collect();
+        border.rest = links(Direction::Output).map(|(link, _)| link).next();
+    }
+}
+
+/// Decodes the packets that have come to apps, as far as the rules keep up.
+pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
+    if machine.node.borders.decoders.apps.is_empty() {
+        return;
+    }
+    let mut decoders = std::mem::take(&mut machine.node.borders.decoders);
+    let (mut taken, mut has_left) = (0, false);
+    for border in &mut decoders.apps {
+        let Taken { packets, is_full } = take_from(machine, events, border);
+        taken += packets;
+        has_left |= is_full;
+    }
+    decoders.are_held = has_left;
+    machine.node.borders.decoders = decoders;
+    if taken > 0 {
+        // Links that are empty now may be the end of the graph.
+        drive::wake(machine, events);
+    }
+}
+
+/// What became of the packets on the links of an app.
+struct Taken {
+    packets: usize,
+    /// Some were left.
+    is_full: bool,
+}
+
+fn take_from(machine: &mut Machine, events: &mut Loop<Machine>, border: &mut Border) -> Taken {
+    let node = machine.node.id;
+    let address = machine.fleet.address(node).map(str::to_owned).unwrap_or_default();
+    let mut taken = Taken { packets: 0, is_full: false };
+    for link in border.inputs.clone() {
+        loop {
+            let waiting = machine.fleet.node(node).map_or(0, |node| node.waiting());
+            if border.files.is_none() && waiting >= WAITING_MAX {
+                taken.is_full = true;
+                return taken;
+            }
+            let Some(packet) = machine.node.driver.engine.take_link(link) else { break };
+            taken.packets += 1;
+            match border.decode(&address, &packet) {
+                Ok(row) => border.deliver(machine, events, &row),
+                Err(Undecoded) => border.pass_on(machine, packet),
+            }
+        }
+    }
+    taken
+}
+
+/// A packet has no such message; why is counted.
+struct Undecoded;
+
+impl Border {
+    /// The location, the fields of the packet, and those of its message.
+    fn decode(&mut self, address: &str, packet: &Packet) -> Result<SeqBuilder, Undecoded> {
+        let Border { checked, reader, counters, .. } = self;
+        let Some(FieldValue::Bytes(bytes)) = checked.from.of(packet).next() else {
+            counters.absent.add(1);
+            return Err(Undecoded);
+        };
+        let mut row = SeqBuilder::new();
+        row.push(Value::Str(address));
+        checked.fields.of(packet).for_each(|field| row.push(value_of(field)));
+        match reader.read(bytes, &mut row, NESTING_MAX) {
+            Ok(()) => Ok(row),
+            Err(failed) => {
+                let counter = counters.failed.get(failed.reason as usize);
+                counter.into_iter().for_each(|counter| counter.add(1));
+                Err(Undecoded)
+            }
+        }
+    }
+
+    /// Hands a message to the rules, or to its file.
+    fn deliver(&mut self, machine: &mut Machine, events: &mut Loop<Machine>, row: &SeqBuilder) {
+        match (&self.checked.target, &mut self.files) {
+            (Target::Event(relation), _) => {
+                let columns = row.as_seq().iter().map(OwnedValue::new).collect();
+                let (relation, node) = (*relation, machine.node.id);
+                let event = Event::Tuple { relation, columns, delete: false, received: true };
+                // What the node does not take it counts.
+                if fleet::inject(machine, events, node, event) {
+                    self.counters.messages.add(1);
+                }
+            }
+            (Target::File(..), Some(files)) => {
+                let values: Vec<Value<'_>> = row.as_seq().iter().skip(1).collect();
+                self.counters.messages.add(1);
+                if let Some(fault) = files.write(events.wall(), &values) {
+                    let fault = says(&self.checked.app, &fault);
+                    machine.journal.get_mut().console.note(fault);
+                }
+            }
+            (Target::File(..), None) => {}
+        }
+    }
+
+    /// Sends a packet without a message where the rest goes.
+    fn pass_on(&mut self, machine: &mut Machine, packet: Packet) {
+        let engine = &mut machine.node.driver.engine;
+        let is_sent = self.rest.is_some_and(|link| engine.send_link(link, packet).is_ok());
+        match is_sent {
+            true => self.counters.rest.add(1),
+            false => self.counters.no_rest.add(1),
+        }
+    }
+}

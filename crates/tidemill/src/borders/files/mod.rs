@@ -1,0 +1,242 @@
+//! Files that tuples are written to: what `sink` and the app `Decode` share.
+//!
+//! ```text
+//! tuple -> [Files: rotation, faults, counters] -> [Open: one file] -> lines | frames | parquet
+//! ```
+//! What waits to be written is bounded, and is written each second (Parquet at its end). A name
+//! with `%` means a file per stretch of time, which has its name once it is whole; until then it
+//! ends in `.part`. What cannot be written stops these files, and nothing else.
+
+mod lines;
+mod name;
+mod open;
+#[cfg(not(feature = "arrow"))]
+#[path = "no_parquet.rs"]
+mod parquet;
+#[cfg(feature = "arrow")]
+mod parquet;
+
+use std::io;
+use std::rc::Rc;
+
+use tidemill_relation::{TypeSet, Value};
+use tidemill_stat::{Counter, Registry};
+
+use crate::components::system::confined::Root;
+pub use name::{BadName, FileForm, FileName};
+use open::Open;
+
+/// A column of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Column {
+    /// What it is called.
+    pub name: String,
+    /// What it holds.
+    pub types: TypeSet,
+}
+
+/// What becomes of files of earlier runs whose names follow the time. Others are replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Existing {
+    /// The new ones get a number.
+    Kept,
+    /// They are replaced, so that a simulation repeats.
+    Replaced,
+}
+
+/// Where files lie, and what becomes of those that are there.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) root: Rc<Root>,
+    pub(crate) existing: Existing,
+}
+
+/// Why a tuple was not written.
+enum Wrong {
+    /// It has other values than the file has columns for.
+    Misfit,
+    /// The file cannot be written.
+    Failed(String),
+}
+
+impl From<io::Error> for Wrong {
+    fn from(error: io::Error) -> Wrong {
+        Wrong::Failed(error.to_string())
+    }
+}
+
+/// A file, or a row of them, that tuples are written to.
+pub(crate) struct Files {
+    name: FileName,
+    columns: Vec<Column>,
+    counters: Counters,
+    state: State,
+    /// The second that the name has been looked at last.
+    second: i64,
+}
+
+enum State {
+    /// Before the run.
+    Closed,
+    /// The file of now, if there is one.
+    Open(Place, Option<Open>),
+    /// It could not be written.
+    Stopped,
+}
+
+/// `border/<name>/tuples` and so on.
+struct Counters {
+    tuples: Counter,
+    written: Counter,
+    dropped: Counter,
+    wrong_type: Counter,
+    files: Counter,
+    faults: Counter,
+}
+
+impl Files {
+    /// Files that count under a name.
+    pub(crate) fn new(
+        name: FileName,
+        columns: Vec<Column>,
+        registry: &Registry,
+        border: &str,
+    ) -> Files {
+        let counter = |name: &str| registry.counter(&format!("border/{border}/{name}"));
+        let counters = Counters {
+            tuples: counter("tuples"),
+            written: counter("written"),
+            dropped: counter("dropped_unwritable"),
+            wrong_type: counter("dropped_wrong_type"),
+            files: counter("files"),
+            faults: counter("faults"),
+        };
+        Files { name, columns, counters, state: State::Closed, second: i64::MIN }
+    }
+
+    /// Opens the file, unless its name follows the time: then the first tuple does. Gives the
+    /// fault, if there is one.
+    pub(crate) fn open(&mut self, place: Place, time_ns: i64) -> Option<String> {
+        self.state = State::Open(place, None);
+        match self.name.rotates() {
+            true => None,
+            false => self.attempt(|files| files.file(time_ns).map(drop)),
+        }
+    }
+
+    /// Writes a tuple. Gives the fault, the first time.
+    pub(crate) fn write(&mut self, time_ns: i64, values: &[Value<'_>]) -> Option<String> {
+        self.counters.tuples.add(1);
+        if !matches!(self.state, State::Open(..)) {
+            self.counters.dropped.add(1);
+            return None;
+        }
+        let mut is_taken = false;
+        let fault = self.attempt(|files| {
+            files.file(time_ns)?;
+            let State::Open(_, Some(open)) = &mut files.state else { return Ok(()) };
+            let before = open.waiting;
+            let written = open.write(&files.columns, values, time_ns);
+            is_taken = open.waiting > before;
+            written
+        });
+        if fault.is_some() && !is_taken {
+            self.counters.dropped.add(1);
+        }
+        self.count_flushed();
+        fault
+    }
+
+    /// Writes what waits, and ends the file if its time is over. Gives the fault, the first time.
+    pub(crate) fn tick(&mut self, time_ns: i64) -> Option<String> {
+        let fault = self.attempt(|files| {
+            files.rotate(time_ns)?;
+            match &mut files.state {
+                State::Open(_, Some(open)) => open.flush(),
+                _ => Ok(()),
+            }
+        });
+        self.count_flushed();
+        fault
+    }
+
+    /// Ends the file. Gives the fault, the first time.
+    pub(crate) fn finish(&mut self) -> Option<String> {
+        let fault = self.attempt(Files::end);
+        if fault.is_none() && matches!(self.state, State::Open(..)) {
+            self.state = State::Closed;
+        }
+        fault
+    }
+
+    /// What was lost, at the end of a run.
+    pub(crate) fn problem(&self) -> Option<String> {
+        let Counters { tuples, dropped, wrong_type, faults, .. } = &self.counters;
+        let lost = dropped.get() + wrong_type.get();
+        (lost + faults.get() > 0)
+            .then(|| format!("{}: {lost} of {} tuples were not written", self.name, tuples.get()))
+    }
+
+    /// The file of a time, open.
+    fn file(&mut self, time_ns: i64) -> Result<(), Wrong> {
+        self.rotate(time_ns)?;
+        if let State::Open(place, file @ None) = &mut self.state {
+            let Place { root, existing } = place;
+            *file = Some(Open::new(root, &self.name, time_ns, &self.columns, *existing)?);
+            self.counters.files.add(1);
+        }
+        Ok(())
+    }
+
+    /// Ends the file that is open if another one's time has come.
+    fn rotate(&mut self, time_ns: i64) -> Result<(), Wrong> {
+        let second = time_ns.div_euclid(1_000_000_000);
+        if second == self.second || !self.name.rotates() {
+            return Ok(());
+        }
+        let is_over =
+            self.name.at(self.second.saturating_mul(1_000_000_000)) != self.name.at(time_ns);
+        self.second = second;
+        if is_over { self.end() } else { Ok(()) }
+    }
+
+    fn end(&mut self) -> Result<(), Wrong> {
+        let State::Open(place, file) = &mut self.state else { return Ok(()) };
+        let Some(mut open) = file.take() else { return Ok(()) };
+        let flushed = open.flush();
+        self.counters.written.add(open.take_flushed());
+        let waiting = open.waiting;
+        let ended = flushed.and_then(|()| open.finish(&place.root));
+        match ended {
+            Ok(()) => self.counters.written.add(waiting),
+            Err(_) => self.counters.dropped.add(waiting),
+        }
+        ended
+    }
+
+    /// Does something with the file; what fails stops it.
+    fn attempt(&mut self, what: impl FnOnce(&mut Files) -> Result<(), Wrong>) -> Option<String> {
+        match what(self) {
+            Ok(()) => None,
+            Err(Wrong::Misfit) => {
+                self.counters.wrong_type.add(1);
+                None
+            }
+            Err(Wrong::Failed(reason)) => {
+                self.count_flushed();
+                if let State::Open(_, Some(open)) = &self.state {
+                    self.counters.dropped.add(open.waiting);
+                }
+                self.state = State::Stopped;
+                self.counters.faults.add(1);
+                Some(format!("cannot write `{}`: {reason}", self.name))
+            }
+        }
+    }
+
+    fn count_flushed(&mut self) {
+        if let State::Open(_, Some(open)) = &mut self.state {
+            self.counters.written.add(open.take_flushed());
+        }
+    }
+}

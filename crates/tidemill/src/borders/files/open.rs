@@ -1,0 +1,194 @@
+//! A file that is being written.
+//!
+//! What waits in memory are whole records, so a file that cannot be written further ends with a
+//! whole one. A file that is of use only when it is finished, or that others fetch then, is written
+//! under its name and `.part`, and gets its name at the end.
+
+use std::fs::File;
+use std::io::{self, Write};
+
+use tidemill_apps::capture::{Format, Writer};
+use tidemill_relation::Value;
+
+use super::parquet::Rows;
+use super::{Column, Existing, FileForm, FileName, Wrong, lines};
+use crate::components::system::confined::{Over, Purpose, Root};
+
+/// Bytes that wait at most.
+const BUFFER_BYTES: usize = 1 << 16;
+/// Files of one name that are told apart by a number.
+const NUMBERS_MAX: u32 = 10_000;
+
+/// A file that is open.
+pub(super) struct Open {
+    /// The name that it will have.
+    pub(super) name: String,
+    path: String,
+    over: Over,
+    records: Records,
+    /// Tuples that have been taken and are not in the file yet.
+    pub(super) waiting: u64,
+    /// Those that are, and have not been counted.
+    flushed: u64,
+}
+
+enum Records {
+    Lines(FileForm, Buffered, Vec<u8>),
+    Frames(Buffered, Box<Writer<Vec<u8>>>),
+    Rows(Box<Rows>),
+}
+
+/// A file to which whole records are written.
+struct Buffered {
+    file: File,
+    length: u64,
+}
+
+impl Buffered {
+    /// Writes the records in a buffer; if that fails, the file ends before them.
+    fn write(&mut self, records: &mut Vec<u8>) -> io::Result<()> {
+        let written = self.file.write_all(records);
+        match &written {
+            Ok(()) => self.length += records.len() as u64,
+            // What cannot be cut off either stays.
+            Err(_) => drop(self.file.set_len(self.length)),
+        }
+        records.clear();
+        written
+    }
+}
+
+impl Open {
+    /// Begins the file that a name means at this time.
+    pub(super) fn new(
+        root: &Root,
+        name: &FileName,
+        time_ns: i64,
+        columns: &[Column],
+        existing: Existing,
+    ) -> Result<Open, Wrong> {
+        let wanted = name.at(time_ns);
+        let is_kept = existing == Existing::Kept && name.rotates();
+        let is_partial = name.rotates() || name.form() == FileForm::Parquet;
+        let (file, name_then, path) = match (is_kept, is_partial) {
+            (true, _) => numbered(root, &wanted)?,
+            (false, true) => {
+                let path = partial(&wanted);
+                (root.open(path.as_bytes(), Purpose::New)?, wanted, path)
+            }
+            (false, false) => (root.open(wanted.as_bytes(), Purpose::New)?, wanted.clone(), wanted),
+        };
+        let over = if is_kept { Over::Nothing } else { Over::Others };
+        let records = Records::new(file, name.form(), columns)?;
+        let mut open = Open { name: name_then, path, over, records, waiting: 0, flushed: 0 };
+        // The head is there from the beginning, and a disk that is full is found now.
+        open.flush()?;
+        Ok(open)
+    }
+
+    /// Takes a tuple.
+    pub(super) fn write(
+        &mut self,
+        columns: &[Column],
+        values: &[Value<'_>],
+        time_ns: i64,
+    ) -> Result<(), Wrong> {
+        let waits = match &mut self.records {
+            Records::Lines(FileForm::Csv, _, buffer) => {
+                lines::csv(buffer, values);
+                buffer.len()
+            }
+            Records::Lines(_, _, buffer) => {
+                lines::json(buffer, columns, values);
+                buffer.len()
+            }
+            Records::Frames(_, writer) => {
+                let Some(Value::Bytes(frame)) = values.last() else { return Err(Wrong::Misfit) };
+                let captured = values.iter().find_map(|value| match value {
+                    Value::Time(time) => Some(*time),
+                    _ => None,
+                });
+                let length = u32::try_from(frame.len()).map_err(|_| Wrong::Misfit)?;
+                writer.write(captured.unwrap_or(time_ns), frame, length)?;
+                writer.output().len()
+            }
+            Records::Rows(rows) => {
+                rows.push(values)?;
+                0
+            }
+        };
+        self.waiting += 1;
+        if waits >= BUFFER_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes what waits, as far as the form allows that before the end.
+    pub(super) fn flush(&mut self) -> Result<(), Wrong> {
+        match &mut self.records {
+            Records::Lines(_, file, buffer) => file.write(buffer)?,
+            Records::Frames(file, writer) => file.write(writer.output())?,
+            Records::Rows(_) => return Ok(()),
+        }
+        self.flushed += std::mem::take(&mut self.waiting);
+        Ok(())
+    }
+
+    /// Tuples that are in the file since this was asked last.
+    pub(super) fn take_flushed(&mut self) -> u64 {
+        std::mem::take(&mut self.flushed)
+    }
+
+    /// Ends a file that is flushed, and gives it its name.
+    pub(super) fn finish(self, root: &Root) -> Result<(), Wrong> {
+        if let Records::Rows(rows) = self.records {
+            rows.finish()?;
+        }
+        match self.path == self.name {
+            true => Ok(()),
+            false => Ok(root.rename(self.path.as_bytes(), self.name.as_bytes(), self.over)?),
+        }
+    }
+}
+
+impl Records {
+    fn new(file: File, form: FileForm, columns: &[Column]) -> Result<Records, Wrong> {
+        let buffered = |file| Buffered { file, length: 0 };
+        Ok(match form {
+            FileForm::Json => Records::Lines(form, buffered(file), Vec::new()),
+            FileForm::Csv => {
+                let mut head = Vec::new();
+                lines::csv_head(&mut head, columns);
+                Records::Lines(form, buffered(file), head)
+            }
+            FileForm::Pcap => {
+                let writer = Writer::new(Vec::new(), Format::Pcap)?;
+                Records::Frames(buffered(file), Box::new(writer))
+            }
+            FileForm::Parquet => Records::Rows(Box::new(Rows::new(file, columns)?)),
+        })
+    }
+}
+
+fn partial(name: &str) -> String {
+    format!("{name}.part")
+}
+
+/// A file of that name, or with a number, that neither is there nor being written by others.
+fn numbered(root: &Root, wanted: &str) -> Result<(File, String, String), Wrong> {
+    let (stem, ending) = wanted.rsplit_once('.').unwrap_or((wanted, ""));
+    for number in 0..NUMBERS_MAX {
+        let name = match number {
+            0 => wanted.to_owned(),
+            number => format!("{stem}-{number}.{ending}"),
+        };
+        if root.has(name.as_bytes()) {
+            continue;
+        }
+        let path = partial(&name);
+        match root.open(path.as_bytes(), Purpose::Fresh) {
+            Ok(file) => return Ok((file, name, path)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Wrong::Failed(format!("there are {NUMBERS_MAX} files of that name")))
+}

@@ -93,7 +93,7 @@ pub enum Statement {
     TraceTable(Watch),
     /// `export(name).` or `export(name, delete).`
     Export(Export),
-    /// `stage("OPERATOR", input, output).`
+    /// `stage("OPERATOR", input, output).`, perhaps with `keys(..)`.
     Stage(Stage),
     /// `namespace name { ... }`
     Namespace(Namespace),
@@ -186,6 +186,8 @@ pub struct Stage {
     pub input: Name,
     /// What it yields.
     pub output: Name,
+    /// The columns of the input by which there is an instance of the operator for each key.
+    pub keys: Option<Keys>,
     /// The statement.
     pub span: Span,
 }

@@ -12,15 +12,15 @@ use std::sync::Arc;
 use tidemill_diag::{Diagnostic, Sources, Span, has_errors};
 use tidemill_relation::plan::{Plan, RelationId, Rule as PlanRule, RuleId, Stratum, ViewRule};
 
-use crate::ast::{Name, Program, Statement};
+use crate::ast::{Name, Program, Stage, Statement};
 use crate::check::{self, Checked, system};
 use crate::exports;
 use crate::ir::Catalog;
 use crate::lower;
 use crate::node::Stages;
-use crate::program::{Compiled, Fact, Query, StageUse, Watch};
+use crate::program::{Compiled, Fact, Query, StageUse, Watch, WorkedBy};
 use crate::rewrite::{self, Parts, View};
-use crate::stage::Registry;
+use crate::stage::{Registry, Works};
 use crate::stratify::{self, Group};
 use crate::translate;
 
@@ -44,8 +44,10 @@ pub fn compile(
     let mut diagnostics = Vec::new();
     let checked = check::check(program, options, &mut diagnostics);
     let mut catalog = translate::catalog(program, &checked);
-    let mut compiled =
-        Compiled { package: package(program, sources), ..statements(program, sources, &catalog) };
+    let mut compiled = Compiled {
+        package: package(program, sources),
+        ..statements(program, sources, &catalog, &options.operators)
+    };
     let mut parts = rewrite_rules(&checked, &mut catalog, &mut diagnostics);
     rewrite::trails(&mut parts, &mut catalog);
     let exported = exports::exported(program, options);
@@ -140,7 +142,12 @@ fn place(sources: &Sources, span: Span) -> String {
 }
 
 /// All that is neither rule nor table.
-fn statements(program: &Program, sources: &Sources, catalog: &Catalog) -> Compiled {
+fn statements(
+    program: &Program,
+    sources: &Sources,
+    catalog: &Catalog,
+    operators: &Registry,
+) -> Compiled {
     let mut compiled = Compiled::default();
     let find = |name: &Name| catalog.find(system::canonical(&name.resolved));
     for statement in program.flat() {
@@ -171,7 +178,8 @@ fn statements(program: &Program, sources: &Sources, catalog: &Catalog) -> Compil
                 if let (Some(input), Some(output)) = (find(&stage.input), find(&stage.output)) {
                     let operator = stage.operator.text.clone();
                     let place = place(sources, stage.span);
-                    compiled.stages.push(StageUse { operator, input, output, place });
+                    let by = worked_by(stage, operators);
+                    compiled.stages.push(StageUse { operator, input, output, by, place });
                 }
             }
             Statement::Materialize(_)
@@ -184,6 +192,17 @@ fn statements(program: &Program, sources: &Sources, catalog: &Catalog) -> Compil
         }
     }
     compiled
+}
+
+/// Who works on the inputs of a stage.
+fn worked_by(stage: &Stage, operators: &Registry) -> WorkedBy {
+    match operators.find(&stage.operator.text) {
+        Some(declared) if declared.works == Works::Outside => {
+            let columns = stage.keys.iter().flat_map(|keys| &keys.columns);
+            WorkedBy::Outside { keys: columns.map(|&column| column as usize - 1).collect() }
+        }
+        _ => WorkedBy::Node,
+    }
 }
 
 /// The relations that can cross the network, by name.

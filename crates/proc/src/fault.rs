@@ -12,7 +12,7 @@ use crate::memory::OutOfMemory;
 use crate::process::Role;
 use crate::program::Position;
 use crate::worker::Context;
-use crate::{channel, crew};
+use crate::{channel, crew, outside};
 
 macro_rules! reasons {
     ($(
@@ -253,6 +253,7 @@ fn report_alone(
     crew::pass_on(worker);
     worker.first().machine.console.flush();
     worker.first().machine.reports.fault(&fault);
+    outside::note_fault(worker.first(), component, &fault);
     if entry {
         worker.first().machine.outcome.get_or_insert(Ended::Failed { code: None });
     }

@@ -15,6 +15,7 @@
 //! memory     blocks and their accounting                      words      dropping what words own
 //! text, array, collection/  data with owners                  number, console   built-ins
 //! system     the seam to system components                    ticker     the end of slices
+//! outside    components made and spoken to from outside
 //! communication  what is said over it                         crew/      several loops
 //! inspect    listings of what there is
 //! ```
@@ -43,6 +44,7 @@ mod lines;
 mod memory;
 mod monitor;
 mod number;
+mod outside;
 mod pieces;
 mod process;
 pub mod program;
@@ -61,6 +63,7 @@ pub use communication::{Communication, CommunicationMap, Value, Values};
 pub use component::{ComponentId, Life};
 pub use inspect::{ComponentView, ProcessView};
 pub use layout::Worker;
+pub use outside::{Heard, Unsaid};
 pub use process::{Role, State};
 pub use runner::{Home, Runner, arm};
 pub use system::{Refused, Request};

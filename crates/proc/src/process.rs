@@ -15,9 +15,8 @@ use crate::component::{self, Life};
 use crate::fault::Reason;
 use crate::handle::{ChannelRef, ComponentRef, FrameRef, ProcessRef, SlotRef};
 use crate::layout::{
-    CHANNEL_ENTRIES, CLIENT_FINISHED, CLIENT_WAITS, CLIENT_WATCHES, DONE, ENTRIES, EXCLUSIVE,
-    FAILED, FROM_CLIENT, Frame, GRANTED, PROCESS_CHANNEL, SERVER_ENDED, SERVER_WAITS, SUSPENDED,
-    Worker,
+    CHANNEL_ENTRIES, CLIENT_FINISHED, CLIENT_WAITS, DONE, ENTRIES, EXCLUSIVE, FAILED, FROM_CLIENT,
+    Frame, GRANTED, PROCESS_CHANNEL, SERVER_ENDED, SERVER_WAITS, SUSPENDED, Worker,
 };
 use crate::memory::OutOfMemory;
 use crate::words;
@@ -338,9 +337,7 @@ fn server_done(worker: &mut Worker, process: ProcessRef) {
         channel.clear(CLIENT_WAITS);
         worker.wake(channel.client_process());
     }
-    if channel.has(CLIENT_WATCHES) && !channel.client_component().is_null() {
-        monitor::poke(worker, channel.client_component());
-    }
+    channel::tell_watching_client(worker, channel);
     channel::release(worker);
 }
 

@@ -21,6 +21,7 @@ use crate::layout::{Frame, Process, Worker};
 use crate::lines::LineMap;
 use crate::memory::Memory;
 use crate::monitor::Looker;
+use crate::outside::{self, Outside};
 use crate::pieces::{self, Pieces};
 use crate::process;
 use crate::program::{Executable, Program};
@@ -139,6 +140,7 @@ pub struct Machine {
     pub(crate) reports: Box<dyn Reports>,
     pub(crate) console: Console,
     pub(crate) systems: Systems,
+    pub(crate) outside: Outside,
     pub(crate) entry: ComponentId,
     pub(crate) ended: Option<Ended>,
     /// How it will end, once the entry component, which has failed, is torn down.
@@ -178,6 +180,13 @@ pub struct Machine {
     pub(crate) holds: u64,
     /// Its place among several workers; none if there is one only.
     pub(crate) desk: Option<Desk>,
+}
+
+impl Machine {
+    /// Whether something may wait for the embedder.
+    pub(crate) fn is_noted(&self) -> bool {
+        self.systems.is_noted() || self.outside.is_noted()
+    }
 }
 
 /// What an operation runs in: the frame, the process, the worker.
@@ -242,6 +251,7 @@ impl Worker {
                 reports: options.reports,
                 console: options.console,
                 systems: Systems::default(),
+                outside: Outside::default(),
                 entry: ComponentId::NONE,
                 ended: None,
                 outcome: None,
@@ -302,7 +312,7 @@ impl Worker {
         match component::create(self, entry, ComponentRef::NULL, false) {
             Ok(component) => {
                 self.machine.entry = component.id();
-                system::connect_entry(self, component);
+                system::connect(self, component);
                 if component.process_count() == 0 {
                     component::tell_end(self, component, ProcessRef::NULL);
                 }
@@ -359,10 +369,12 @@ impl Worker {
 
     fn clear_all(&mut self) {
         crew::pass_on(self);
-        if let Some(entry) = self.machine.table.get(self.machine.entry) {
-            tear::tear_down(self, entry);
-            component::release(self, entry);
+        let entry = self.machine.table.get(self.machine.entry);
+        for root in entry.into_iter().chain(outside::components(self)) {
+            tear::tear_down(self, root);
+            component::release(self, root);
         }
+        outside::clear(self);
         self.machine.ending.clear();
         self.machine.pokes.clear();
         self.machine.doomed.clear();

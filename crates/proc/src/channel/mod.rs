@@ -15,7 +15,7 @@ mod server;
 
 pub(crate) use client::{client_input, client_peek, client_receive, client_send, client_wake};
 pub(crate) use guard::{hold, release, set_remote};
-pub(crate) use open::{slot_offered, slot_required, unpark};
+pub(crate) use open::{open_from_outside, slot_offered, slot_required, unpark};
 pub(crate) use server::{server_input, server_peek, server_receive, server_send, server_wake};
 
 use crate::component::{self, hand_over};
@@ -23,11 +23,11 @@ use crate::fault::Reason;
 use crate::handle::{ChannelRef, ComponentRef, SlotRef, Words};
 use crate::layout::{
     CLIENT_FINISHED, CLIENT_WAITS, CLIENT_WATCHES, ENTRIES, FAILED, FROM_CLIENT, FROM_SERVER,
-    SERVER_ENDED, SERVER_WAITS, SERVER_WATCHES, SYSTEM, Worker, tag,
+    OUTSIDE, SERVER_ENDED, SERVER_WAITS, SERVER_WATCHES, SYSTEM, Worker, tag,
 };
 use crate::process::{self, Role};
 use crate::program::{Interface, Kind, Message};
-use crate::{crew, monitor, words};
+use crate::{crew, monitor, outside, words};
 
 #[inline]
 pub(crate) fn interface_of<'a>(worker: &Worker, channel: ChannelRef) -> &'a Interface {
@@ -208,8 +208,18 @@ pub(crate) fn notify_client(worker: &mut Worker, channel: ChannelRef) {
         channel.clear(CLIENT_WAITS);
         worker.push_home(channel.client_process());
     }
-    if channel.has(CLIENT_WATCHES) && !channel.client_component().is_null() {
-        monitor::poke(worker, channel.client_component());
+    tell_watching_client(worker, channel);
+}
+
+/// Something has come for a client that is to be told of it.
+pub(crate) fn tell_watching_client(worker: &mut Worker, channel: ChannelRef) {
+    if !channel.has(CLIENT_WATCHES) {
+        return;
+    }
+    if let Some(component) = channel.client_component().some() {
+        monitor::poke(worker, component);
+    } else if channel.has(OUTSIDE) {
+        outside::note(worker.first(), channel);
     }
 }
 
@@ -276,9 +286,7 @@ pub(crate) fn close_failed(worker: &mut Worker, channel: ChannelRef) {
         channel.clear(CLIENT_WAITS);
         worker.wake(channel.client_process());
     }
-    if channel.has(CLIENT_WATCHES) {
-        monitor::poke(worker, channel.client_component());
-    }
+    tell_watching_client(worker, channel);
 }
 
 /// The component on the other side of who sends as `sender`; null if it is the system, or gone.

@@ -11,6 +11,8 @@ use crate::layout::{
     PORT_SYSTEM, SERVER_WATCHES, START, SYSTEM, Slot, Worker,
 };
 use crate::lines;
+use crate::memory::OutOfMemory;
+use crate::outside;
 use crate::process::{self, INNER, State};
 use crate::program::{Direction, Interface, Port};
 use crate::system;
@@ -253,7 +255,7 @@ fn serve(
     port: &Port,
     index: u32,
     inner: bool,
-) -> Result<ProcessRef, crate::memory::OutOfMemory> {
+) -> Result<ProcessRef, OutOfMemory> {
     let function = port.implementation.unwrap_or_default();
     let server = process::create_server(worker, component, port.interface, function)?;
     server.channel().set_index(index);
@@ -264,6 +266,23 @@ fn serve(
         server.raise(INNER);
     }
     Ok(server)
+}
+
+/// Opens a communication with a component whose client is outside, through a port that it
+/// implements itself.
+pub(crate) fn open_from_outside(
+    worker: &mut Worker,
+    component: ComponentRef,
+    port: &Port,
+    slot: SlotRef,
+) -> Result<ChannelRef, OutOfMemory> {
+    let server = serve(worker, component, port, 1, false)?;
+    let channel = server.channel();
+    channel.set_interface(port.interface);
+    channel.set_state(START);
+    outside::be_client(channel, slot);
+    start(worker, server);
+    Ok(channel)
 }
 
 fn start(worker: &mut Worker, server: ProcessRef) {

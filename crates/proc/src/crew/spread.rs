@@ -18,6 +18,7 @@ use crate::component::slots_of;
 use crate::handle::{ChannelRef, ComponentRef, ProcessRef};
 use crate::layout::{FAILED, SYSTEM, Worker};
 use crate::lines::{self, lines_of};
+use crate::outside;
 use crate::process::Role;
 
 /// Gathers everything on the first loop, for a while.
@@ -179,10 +180,12 @@ fn mean(worker: &Worker, index: u8) -> Option<u64> {
     (count > 0).then(|| sum / count)
 }
 
-/// The entry component stays, and who speaks with the system.
+/// The entry component stays, and who speaks with the system, or with somebody outside.
 fn is_movable(worker: &mut Worker, component: ComponentRef) -> bool {
     let entry = worker.first().machine.entry;
-    component.id() != entry && !client_channels(component).iter().any(|channel| channel.has(SYSTEM))
+    component.id() != entry
+        && !client_channels(component).iter().any(|channel| channel.has(SYSTEM))
+        && !processes_of(component).any(outside::is_heard)
 }
 
 fn processes_of(component: ComponentRef) -> impl Iterator<Item = ProcessRef> {

@@ -46,7 +46,10 @@ mod system;
 mod types;
 mod walk;
 
+use std::collections::BTreeSet;
+
 use tidemill_diag::{Diagnostic, Span};
+use tidemill_stdx::hash::Set;
 use tidemill_stdx::id::IdVec;
 
 use crate::ast;
@@ -55,14 +58,25 @@ use crate::tree::{self, ProcedureId, Routine};
 use declarations::{ComponentInfo, ProcedureInfo, RoutineInfo};
 use interfaces::InterfaceInfo;
 use names::{ConstantId, RoutineId, Scope, ScopeId};
+pub use system::RULES;
 
 /// Findings after which no more are reported.
 const DIAGNOSTICS_MAX: usize = 200;
 
 /// Checks a program. The tree is complete only if no diagnostic is an error.
 pub fn check(program: &ast::Program) -> (tree::Program, Vec<Diagnostic>) {
+    check_with(program, &BTreeSet::new())
+}
+
+/// Checks a program some of whose outermost components are also made from outside, by these names.
+/// Its entry component is then none of them, and none that others make, unless it is marked; there
+/// may be none.
+pub fn check_with(
+    program: &ast::Program,
+    outside: &BTreeSet<String>,
+) -> (tree::Program, Vec<Diagnostic>) {
     let system = system::interfaces();
-    let mut checker = Checker::new(&system);
+    let mut checker = Checker::new(&system, outside);
     checker.collect(program);
     checker.resolve();
     checker.bodies();
@@ -94,6 +108,10 @@ struct Checker<'a> {
     constants: IdVec<ConstantId, constants::ConstantInfo<'a>>,
     /// Those of the system, declared when they are first named.
     system: &'a ast::Program,
+    /// The names of components that are made from outside.
+    outside: &'a BTreeSet<String>,
+    /// Components that others make.
+    made: Set<ComponentId>,
     here: Here,
     /// What is known of ANY variables by the conditions around.
     known: Vec<any::Known>,
@@ -102,7 +120,7 @@ struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    fn new(system: &'a ast::Program) -> Checker<'a> {
+    fn new(system: &'a ast::Program, outside: &'a BTreeSet<String>) -> Checker<'a> {
         let mut scopes = IdVec::new();
         let scope = scopes.push(Scope::default());
         Checker {
@@ -115,6 +133,8 @@ impl<'a> Checker<'a> {
             routines: IdVec::new(),
             constants: IdVec::new(),
             system,
+            outside,
+            made: Set::default(),
             here: Here { scope, component: None, routine: None, constant: false },
             known: Vec::new(),
             guards: Vec::new(),

@@ -6,11 +6,16 @@
 //! | [`packets`] | packets and rules | app `Rules` without `file`: an event and a verdict |
 //! | [`settings`] | rules and packets | the table `flow::config(@N, App, Key, Value)` |
 //! | [`schemas`] | rules and messages | `stage("proto:pkg.Type", ..)`, `f_decode`, `f_encode` |
+//! | [`components`] | rules and components | `stage("cl:Component", in, out, keys(2))` |
+//! | [`rules`] | components and rules | a required interface whose name begins with `Rules` |
 //!
 //! In each, `check` says what of it does not fit, with places on both sides. What crosses is a
 //! call of the other engine on the same loop; what finds no room there is counted.
 
+pub mod components;
 pub mod packets;
+mod parameters;
+pub mod rules;
 pub mod schemas;
 pub mod settings;
 
@@ -19,14 +24,18 @@ use std::collections::BTreeSet;
 use tidemill_event::Loop;
 use tidemill_overlog::node::Crossing;
 use tidemill_packet::graph::Graph;
+use tidemill_proc::layout::Worker;
 use tidemill_relation::TupleBuf;
 use tidemill_relation::plan::RelationId;
 use tidemill_stat::Registry;
+use tidemill_stdx::keyed::Secret;
 
 use crate::machine::Machine;
 use crate::program::Program;
 
+use components::{StageBorder, Stages};
 use packets::{PacketBorder, Packets};
+use rules::{Desk, RulesBorder};
 use settings::{Settings, SettingsBorder};
 
 /// The borders of a program, whose two sides fit.
@@ -36,6 +45,10 @@ pub struct Checked {
     pub packets: Vec<PacketBorder>,
     /// How its rules change settings of its apps, if they do.
     pub settings: Option<SettingsBorder>,
+    /// The stages that components work on.
+    pub components: Vec<StageBorder>,
+    /// The interfaces by which components reach rules.
+    pub rules: Vec<RulesBorder>,
 }
 
 impl Checked {
@@ -44,10 +57,18 @@ impl Checked {
         !self.packets.is_empty() || self.settings.is_some()
     }
 
+    /// Whether anything goes between rules and components.
+    pub(crate) fn have_components(&self) -> bool {
+        !self.components.is_empty() || !self.rules.is_empty()
+    }
+
     /// The relations whose tuples concern others than nodes.
     pub(crate) fn crossing(&self) -> impl Iterator<Item = RelationId> {
         let packets = self.packets.iter().flat_map(PacketBorder::crossing);
-        packets.chain(self.settings.iter().map(|settings| settings.config))
+        let settings = self.settings.iter().map(|settings| settings.config);
+        let components = self.components.iter().map(|stage| stage.input);
+        let rules = self.rules.iter().flat_map(RulesBorder::crossing);
+        packets.chain(settings).chain(components).chain(rules)
     }
 }
 
@@ -56,11 +77,15 @@ impl Program {
     pub(crate) fn check_borders(&mut self) {
         self.check_settings_border();
         self.check_packet_borders();
+        self.check_stage_borders();
+        self.check_rules_borders();
     }
 
     /// The events that come from other parts.
     pub(crate) fn events_of_others(&self) -> BTreeSet<String> {
-        self.events_of_packets().chain(self.events_of_settings()).collect()
+        let packets = self.events_of_packets().chain(self.events_of_settings());
+        let components = self.events_of_stages().chain(self.events_of_components());
+        packets.chain(components).collect()
     }
 }
 
@@ -71,21 +96,41 @@ pub(crate) struct Borders {
     pub(crate) packets: Packets,
     /// What rules say of the settings of apps, where they do.
     pub(crate) settings: Option<Settings>,
+    /// Stages that components work on.
+    pub(crate) components: Stages,
+    /// Rules as components reach them.
+    pub(crate) rules: Desk,
 }
 
 impl Borders {
-    /// Of a program that has these.
-    pub(crate) fn new(checked: &Checked, graph: Option<&Graph>, registry: &Registry) -> Borders {
+    /// Of a program that has these; keys that come from outside are hashed with the secret.
+    pub(crate) fn new(
+        checked: &Checked,
+        graph: Option<&Graph>,
+        registry: &Registry,
+        secret: Secret,
+    ) -> Borders {
         let settings = checked.settings.zip(graph);
         Borders {
             packets: Packets::new(checked.packets.clone(), registry),
             settings: settings.map(|(border, graph)| Settings::new(border, graph.clone())),
+            components: Stages::new(&checked.components, registry, secret),
+            rules: Desk::new(&checked.rules, registry),
+        }
+    }
+
+    /// Offers components what is on the other side, before they begin.
+    pub(crate) fn offer(&self, worker: &mut Worker) {
+        self.rules.offer(worker);
+        if self.components.is_some() {
+            // Rules may wake what waits.
+            worker.hold();
         }
     }
 
     /// Whether nothing is under way.
     pub(crate) fn are_idle(&self) -> bool {
-        self.packets.are_idle()
+        self.packets.are_idle() && self.components.are_idle() && self.rules.is_idle()
     }
 }
 
@@ -97,4 +142,12 @@ pub(crate) fn crossed(
 ) {
     packets::send(machine, events, tuples);
     settings::take(machine, events, tuples);
+    components::take(machine, events, tuples);
+    rules::take(machine, events, tuples);
+}
+
+/// A turn has ended: what waited for the node to have room may go on.
+pub(crate) fn turned(machine: &mut Machine, events: &mut Loop<Machine>) {
+    components::go_on(machine, events);
+    rules::go_on(machine, events);
 }

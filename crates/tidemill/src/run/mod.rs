@@ -14,9 +14,9 @@
 //! ```
 //! A run ends when its time is over, when it is stopped, when a tuple of `violation` appears, when
 //! its data cannot be written any more, and with its *main part*: the entry component, or, without
-//! components, the packet graph, when all its sources are done and its links empty. Nodes of rules
-//! by themselves run until they are stopped. When the main part ends, nodes finish what they have
-//! begun.
+//! one, the packet graph, when all its sources are done and its links empty. Nodes of rules by
+//! themselves, and with components that only stages use, run until they are stopped. When the main
+//! part ends, nodes finish what they have begun.
 //!
 //! | part | holds |
 //! |---|---|
@@ -91,6 +91,8 @@ impl Program {
 pub struct Prepared {
     rules: Option<Rules>,
     components: Option<Executable>,
+    /// Whether one of the components is the program.
+    has_entry: bool,
     packets: Option<Graph>,
     borders: borders::Checked,
     options: RunOptions,
@@ -106,6 +108,7 @@ impl Prepared {
             return Err("the program has errors".to_owned());
         }
         let components = components::compiled(&program, &mut options)?;
+        let has_entry = program.components.program.as_ref().is_some_and(|it| it.entry.is_some());
         let Program { rules, packets, borders, .. } = program;
         let Loaded { program: rules, operators, .. } = rules;
         let rules = rules.map(|rules| Rules::with_operators(rules, operators));
@@ -116,7 +119,10 @@ impl Prepared {
         if borders.have_packets() && matches!(options.nodes.listen, Listen::Nodes(2..)) {
             return Err("packets of one graph cannot go to several nodes".to_owned());
         }
-        Ok(Prepared { rules, components, packets, borders, options })
+        if borders.have_components() && matches!(options.nodes.listen, Listen::Nodes(2..)) {
+            return Err("the components of a program cannot serve several nodes".to_owned());
+        }
+        Ok(Prepared { rules, components, has_entry, packets, borders, options })
     }
 
     /// Runs it.
@@ -124,7 +130,8 @@ impl Prepared {
     /// # Errors
     /// What keeps it from running.
     pub fn run(self, console: Console) -> Result<Report, String> {
-        let Prepared { rules, components: program, packets, borders, mut options } = self;
+        let Prepared { rules, components: program, has_entry, packets, borders, mut options } =
+            self;
         if rules.is_some() {
             options.nodes.check_reach()?;
         }
@@ -140,7 +147,10 @@ impl Prepared {
             reports: Box::new(Reporter { files, journal: journal.clone() }),
         };
         let mut machine = components::machine(program, &mut options, &mut *host, outputs, journal)?;
-        machine.node.borders = Borders::new(&borders, packets.as_ref(), &machine.registry);
+        let secret = host.hash_secret().map_err(|error| format!("no random numbers: {error}"))?;
+        machine.node.borders = Borders::new(&borders, packets.as_ref(), &machine.registry, secret);
+        machine.node.borders.offer(machine.node.runner.worker());
+        machine.has.entry = has_entry;
         let mut run = Run { machine, events: Loop::new(host), options, heard };
         run.start(rules, packets, seed)?;
         run.go()?;
@@ -212,7 +222,7 @@ impl Run {
     fn go(&mut self) -> Result<(), String> {
         let Run { machine, events, options, heard, .. } = self;
         // What is wrong then has been reported, and is how the run ended.
-        if machine.has.components && machine.node.runner.worker().start().is_err() {
+        if machine.has.entry && machine.node.runner.worker().start().is_err() {
             return Ok(());
         }
         if machine.has.components {

@@ -6,10 +6,12 @@
 //! Each stage gathers diagnostics; rules that are wrong are left out of later stages, so that one
 //! run finds as much as it can.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use tidemill_diag::{Diagnostic, Sources, Span, has_errors};
+use tidemill_relation::TypeSet;
 use tidemill_relation::plan::{Plan, RelationId, Rule as PlanRule, RuleId, Stratum, ViewRule};
 
 use crate::ast::{Name, Program, Stage, Statement};
@@ -31,6 +33,9 @@ pub struct Options {
     pub operators: Arc<Registry>,
     /// Relations whose insertions are taken from the network beside those that the program exports.
     pub exports: Vec<String>,
+    /// What the columns, without the location, of relations hold that other parts of the program
+    /// fill, unless something else does, too: else they could hold anything.
+    pub given: BTreeMap<String, Vec<TypeSet>>,
 }
 
 /// Compiles a program.

@@ -60,7 +60,9 @@ impl Program {
         if has_schemas && has_components && !has_errors(&found) {
             let injected = &options.injected;
             let operators = self.rules.operators.clone();
-            let options = Options { operators, exports: options.exports.clone() };
+            let mut given = self.given_by_components();
+            given.retain(|name, _| injected.iter().all(|injected| !injected.contains(name)));
+            let options = Options { operators, exports: options.exports.clone(), given };
             let (program, planned) = compile(&tree, &self.sources, &options);
             found.extend(planned);
             // Which events a graph or components with errors hand over is not known.

@@ -257,6 +257,28 @@ fn sides_that_do_not_fit_are_found_when_they_are_loaded() {
     assert!(found(&load(rules, &unused)).contains("warning[no-source]: nothing in this program"));
 }
 
+/// What only components give has the types of their parameters, and so have views of it.
+#[test]
+fn rules_know_the_types_of_what_components_give() {
+    let mean = "
+        materialize(seen, infinity, infinity, keys(2, 3)).
+        materialize(high, infinity, infinity, keys(2)).
+        s1 seen(@N, Name, Value) :- sample(@N, Name, Value).
+        h1 high(@N, Name, a_AVG<Value>) :- seen(@N, Name, Value).
+        o1 over(@N) :- periodic(@N, E, 1).";
+    let of_real = GAUGE.replace("name: TEXT; n: INTEGER)", "name: TEXT; n: REAL)");
+    let of_real = of_real.replace("VARIABLE i, n: INTEGER;", "VARIABLE i: INTEGER; n: REAL;");
+    assert_eq!(found(&load(mean, &of_real)), "");
+    // Others may send anything.
+    let exported = format!("{mean} export(sample).");
+    let (message, ..) = error(&exported, &of_real, "border");
+    assert!(message.contains("`high` is mixed, double|interval"), "{message}");
+    let texts = mean.replace("Value).\n        h1", "Value), f_strlen(Value) > 1.\n        h1");
+    let (message, places, _) = error(&texts, &of_real, "type");
+    assert!(message.contains("string"), "{message}");
+    assert_eq!(places[0], "a.olg: Value");
+}
+
 #[test]
 fn what_components_give_has_a_source() {
     let rules = "s1 high(@N, Name, 1) :- sample(@N, Name, Value).

@@ -1,6 +1,6 @@
 //! Interfaces by which components reach rules, checked when the program is loaded.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tidemill_cl::ast::{self, Definition};
 use tidemill_cl::check::RULES;
@@ -8,6 +8,7 @@ use tidemill_cl::ir::{self, Direction, MessageId};
 use tidemill_diag::{Diagnostic, Span, nearest};
 use tidemill_overlog::exports::first_use;
 use tidemill_overlog::program::Compiled;
+use tidemill_relation::TypeSet;
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::table::Key;
 
@@ -126,6 +127,23 @@ impl Program {
             given.map(|it| relation_name(&it.name)).collect::<Vec<_>>()
         });
         names.collect::<BTreeSet<_>>().into_iter()
+    }
+
+    /// What the columns, without the location, of those hold that components give.
+    pub(crate) fn given_by_components(&self) -> BTreeMap<String, Vec<TypeSet>> {
+        let mut given: BTreeMap<String, Vec<TypeSet>> = BTreeMap::new();
+        for written in self.written_rules() {
+            let messages = written.interface.messages.iter();
+            for message in messages.filter(|it| it.direction == Direction::In && it.name != NEXT) {
+                let Ok(own) = declared(message, None) else { continue };
+                let types = own.iter().map(|it| it.kind.gives());
+                // Two interfaces may give one relation.
+                let known = given.entry(relation_name(&message.name));
+                let known = known.or_insert_with(|| vec![TypeSet::NONE; own.len()]);
+                known.iter_mut().zip(types).for_each(|(known, types)| *known = known.union(types));
+            }
+        }
+        given
     }
 
     /// Checks that both sides of each of them fit; as far as both sides could be read.

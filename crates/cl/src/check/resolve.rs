@@ -201,8 +201,10 @@ impl<'a> Checker<'a> {
             if is_outside {
                 outside.push((id, name));
             }
-            // Where some are made from outside, those that only these use are no program.
-            let is_used = !self.outside.is_empty() && (is_outside || self.made.contains(&id));
+            // Where some are made from outside, what others make or would have to speak with is no
+            // program.
+            let offers = !info.ast.offers.is_empty();
+            let is_used = !self.outside.is_empty() && (offers || self.made.contains(&id));
             if is_outermost && !is_used {
                 last = Some((id, name));
             }
@@ -231,7 +233,7 @@ impl<'a> Checker<'a> {
         }
         match chosen {
             Some((id, span)) => self.entry(id, span),
-            None if outside.is_empty() => self.without_component(program),
+            None if self.outside.is_empty() => self.without_component(program),
             None => {}
         }
     }

@@ -335,6 +335,8 @@ fn what_instances_make_is_not_the_program() {
         stage(\"cl:Twice\", give, got).
         g1 give(@N, 4) :- periodic(@N, E, 0.01, 2).
         watchmod(got, \"c\").";
+    // Nor is one that nobody uses and that could only serve others.
+    let components = format!("{components}\n{}", ADDER.replace("Add", "Sub"));
     let ran = run(rules, &components);
     assert!(ran.has(", 8)") && ran.has(", 16)"), "{}", ran.data);
     assert!(ran.report.components.expect("components").how.is_none());

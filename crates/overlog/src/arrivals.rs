@@ -11,7 +11,7 @@ use tidemill_relation::plan::{Action, RelationId};
 
 /// Relations whose tuples mean something to the system itself. They are never taken from others,
 /// whatever a program says.
-const RESERVED: &[&str] = &["violation", "unsettled", "history", "periodic"];
+const RESERVED: &[&str] = &["violation", "unsettled", "history", "periodic", "stage::fault"];
 
 /// Namespaces of the system.
 const RESERVED_SPACES: &[&str] = &["sys::", "sim::", "flow::"];

@@ -93,7 +93,7 @@ pub enum Statement {
     TraceTable(Watch),
     /// `export(name).` or `export(name, delete).`
     Export(Export),
-    /// `stage("OPERATOR", input, output).`
+    /// `stage("OPERATOR", input, output).`, perhaps with `keys(..)`.
     Stage(Stage),
     /// `sink("FILE", name).`
     Sink(Sink),
@@ -188,6 +188,8 @@ pub struct Stage {
     pub input: Name,
     /// What it yields.
     pub output: Name,
+    /// The columns of the input by which there is an instance of the operator for each key.
+    pub keys: Option<Keys>,
     /// The statement.
     pub span: Span,
 }

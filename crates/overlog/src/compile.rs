@@ -6,6 +6,7 @@
 //! Each stage gathers diagnostics; rules that are wrong are left out of later stages, so that one
 //! run finds as much as it can.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,15 +14,15 @@ use tidemill_diag::{Diagnostic, Sources, Span, has_errors};
 use tidemill_relation::TypeSet;
 use tidemill_relation::plan::{Plan, RelationId, Rule as PlanRule, RuleId, Stratum, ViewRule};
 
-use crate::ast::{Name, Program, Statement};
+use crate::ast::{Name, Program, Stage, Statement};
 use crate::check::{self, Checked, system};
 use crate::exports;
 use crate::ir::Catalog;
 use crate::lower;
 use crate::node::Stages;
-use crate::program::{Compiled, Fact, Query, SinkUse, StageUse, Watch};
+use crate::program::{Compiled, Fact, Query, SinkUse, StageUse, Watch, WorkedBy};
 use crate::rewrite::{self, Parts, View};
-use crate::stage::Registry;
+use crate::stage::{Registry, Works};
 use crate::stratify::{self, Group};
 use crate::translate;
 
@@ -34,6 +35,9 @@ pub struct Options {
     pub exports: Vec<String>,
     /// Events that other parts of the program give the rules.
     pub given: Vec<Given>,
+    /// What the columns, without the location, of relations hold that other parts of the program
+    /// fill, unless something else does, too: else they could hold anything.
+    pub filled: BTreeMap<String, Vec<TypeSet>>,
 }
 
 /// An event that another part of the program gives the rules, whose columns it knows.
@@ -56,8 +60,10 @@ pub fn compile(
     let mut diagnostics = Vec::new();
     let checked = check::check(program, options, &mut diagnostics);
     let mut catalog = translate::catalog(program, &checked);
-    let mut compiled =
-        Compiled { package: package(program, sources), ..statements(program, sources, &catalog) };
+    let mut compiled = Compiled {
+        package: package(program, sources),
+        ..statements(program, sources, &catalog, &options.operators)
+    };
     let mut parts = rewrite_rules(&checked, &mut catalog, &mut diagnostics);
     rewrite::trails(&mut parts, &mut catalog);
     let exported = exports::exported(program, options);
@@ -152,7 +158,12 @@ fn place(sources: &Sources, span: Span) -> String {
 }
 
 /// All that is neither rule nor table.
-fn statements(program: &Program, sources: &Sources, catalog: &Catalog) -> Compiled {
+fn statements(
+    program: &Program,
+    sources: &Sources,
+    catalog: &Catalog,
+    operators: &Registry,
+) -> Compiled {
     let mut compiled = Compiled::default();
     let find = |name: &Name| catalog.find(system::canonical(&name.resolved));
     for statement in program.flat() {
@@ -183,7 +194,8 @@ fn statements(program: &Program, sources: &Sources, catalog: &Catalog) -> Compil
                 if let (Some(input), Some(output)) = (find(&stage.input), find(&stage.output)) {
                     let operator = stage.operator.text.clone();
                     let place = place(sources, stage.span);
-                    compiled.stages.push(StageUse { operator, input, output, place });
+                    let by = worked_by(stage, operators);
+                    compiled.stages.push(StageUse { operator, input, output, by, place });
                 }
             }
             Statement::Sink(sink) => {
@@ -202,6 +214,17 @@ fn statements(program: &Program, sources: &Sources, catalog: &Catalog) -> Compil
         }
     }
     compiled
+}
+
+/// Who works on the inputs of a stage.
+fn worked_by(stage: &Stage, operators: &Registry) -> WorkedBy {
+    match operators.find(&stage.operator.text) {
+        Some(declared) if declared.works == Works::Outside => {
+            let columns = stage.keys.iter().flat_map(|keys| &keys.columns);
+            WorkedBy::Outside { keys: columns.map(|&column| column as usize - 1).collect() }
+        }
+        _ => WorkedBy::Node,
+    }
 }
 
 /// The relations that can cross the network, by name.

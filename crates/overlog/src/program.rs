@@ -71,10 +71,12 @@ pub struct Query {
 pub struct StageUse {
     /// The operator.
     pub operator: String,
-    /// The event it reads.
+    /// What it reads: an event, or, of a stage that is worked on outside, a table.
     pub input: RelationId,
     /// The event it yields.
     pub output: RelationId,
+    /// Who works on what it reads.
+    pub by: WorkedBy,
     /// `file:line:column`.
     pub place: String,
 }
@@ -88,6 +90,19 @@ pub struct SinkUse {
     pub relation: RelationId,
     /// `file:line:column`.
     pub place: String,
+}
+
+/// Who works on the inputs of a stage.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum WorkedBy {
+    /// An operator of the node, in the turn.
+    Node,
+    /// The world outside the node, after the commit.
+    Outside {
+        /// The columns of the input, counted from 0, by which there is an instance for each key;
+        /// none: there is one instance.
+        keys: Vec<usize>,
+    },
 }
 
 /// A view whose rows belong to other nodes.

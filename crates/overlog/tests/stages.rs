@@ -8,7 +8,7 @@ use tidemill_overlog::node::{Event, Identity, Node, Observer, Program, Sighting,
 use tidemill_overlog::node::{INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX, StageCounters};
 use tidemill_overlog::parse::parse_text;
 use tidemill_overlog::pre::{self, MemoryFiles};
-use tidemill_overlog::program::{Compiled, StageUse, Watch};
+use tidemill_overlog::program::{Compiled, StageUse, Watch, WorkedBy};
 use tidemill_overlog::stage::{Memory, Registry};
 use tidemill_overlog::{Options, compile};
 use tidemill_relation::text::{DisplayTuple, parse_tuple};
@@ -62,6 +62,7 @@ impl World {
             operator: operator.to_owned(),
             input: id(input),
             output: id(output),
+            by: WorkedBy::Node,
             place: "f:3:1".to_owned(),
         };
         let stages = vec![stage("TOKENIZER", "line", "word"), stage("CSV", "load", "row")];

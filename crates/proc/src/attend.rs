@@ -54,7 +54,7 @@ impl Worker {
                 if self.machine.ended.is_some() {
                     return self.end_run();
                 }
-                if self.machine.systems.is_noted() {
+                if self.machine.is_noted() {
                     return Paused::Requests;
                 }
                 if self.machine.stopping.is_some() {

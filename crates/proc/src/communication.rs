@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 
-/// Names one communication with a system component: its place, which is used again, and in the
-/// upper half how many there have been before it.
+/// Names one communication with a system component, or from outside: its place, which is used
+/// again, and in the upper half how many there have been before it.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Communication(pub(crate) u64);
 
@@ -78,6 +78,11 @@ impl<T> CommunicationMap<T> {
         self.len == 0
     }
 
+    /// The same, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (Communication, &mut T)> {
+        self.places.iter_mut().flatten().map(|(name, value)| (*name, value))
+    }
+
     /// All of them, by place.
     pub fn iter(&self) -> impl Iterator<Item = (Communication, &T)> {
         self.places.iter().flatten().map(|(name, value)| (*name, value))
@@ -94,7 +99,8 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    pub(crate) fn kept(&self) -> Value<'static> {
+    /// The same for longer.
+    pub fn kept(&self) -> Value<'static> {
         match self {
             Value::Word(word) => Value::Word(*word),
             Value::Text(bytes) => Value::Text(Cow::Owned(bytes.to_vec())),

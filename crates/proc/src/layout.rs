@@ -187,6 +187,8 @@ pub const SERVER_ENDED: u32 = 64;
 pub const SYSTEM: u32 = 128;
 /// Client and server are on different loops: only the run-time touches the channel.
 pub const REMOTE: u32 = 256;
+/// The client is no component but somebody outside; see `outside`.
+pub const OUTSIDE: u32 = 512;
 
 /// Sender bit of a tag.
 pub const FROM_CLIENT: u16 = 0;

@@ -17,6 +17,7 @@
 //! the tree       component/ lives, connections, ends               tear/    what has failed
 //!                channel/   communications                         lines/   those with children
 //!                system/    the seam to system components          pieces/  what is put off
+//!                outside    components made and spoken to from outside
 //! scheduling     process/   making, running, killing processes     ready    their queue
 //!                monitor/   locks and conditions                   clock/   virtual time
 //!                fault/     faults and who is told                 crew/place, crew/alone
@@ -53,6 +54,7 @@ mod machine;
 mod memory;
 mod monitor;
 mod number;
+mod outside;
 mod pieces;
 mod process;
 pub mod program;
@@ -72,6 +74,7 @@ pub use component::{ComponentId, Life};
 pub use inspect::{ComponentView, ProcessView};
 pub use machine::Worker;
 pub use machine::{Count, Counts};
+pub use outside::{Heard, Unsaid};
 pub use process::{Role, State};
 pub use runner::{Home, Runner, arm};
 pub use system::{Refused, Request};

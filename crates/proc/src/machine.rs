@@ -11,6 +11,7 @@ use crate::layout::WorkerHead;
 use crate::layout::{Frame, Process};
 use crate::lines::LineMap;
 use crate::monitor::Looker;
+use crate::outside::Outside;
 use crate::pieces::Pieces;
 use crate::process;
 use crate::program::Program;
@@ -133,6 +134,7 @@ pub struct Machine {
     pub(crate) reports: Box<dyn Reports>,
     pub(crate) console: Console,
     pub(crate) systems: Systems,
+    pub(crate) outside: Outside,
     pub(crate) entry: ComponentId,
     pub(crate) ended: Option<Ended>,
     /// How it will end, once the entry component, which has failed, is torn down.
@@ -172,6 +174,13 @@ pub struct Machine {
     pub(crate) holds: u64,
     /// Its place among several workers; none if there is one only.
     pub(crate) desk: Option<Desk>,
+}
+
+impl Machine {
+    /// Whether something may wait for the embedder.
+    pub(crate) fn is_noted(&self) -> bool {
+        self.systems.is_noted() || self.outside.is_noted()
+    }
 }
 
 /// What an operation runs in: the frame, the process, the worker.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tidemill_event::{Loop, Owner, Slice};
 
 use crate::attend::Paused;
+use crate::communication::Communication;
 use crate::crew::Team;
 use crate::machine::Counts;
 use crate::machine::Worker;
@@ -23,6 +24,11 @@ pub trait Home: Sized + 'static {
     /// A system component is asked for something. It answers through [`Worker::answer`], now or
     /// later, and then calls [`arm`].
     fn request(&mut self, lp: &mut Loop<Self>, request: Request);
+
+    /// Something may have come from a component that was [made](Worker::make) from outside.
+    fn noted(&mut self, lp: &mut Loop<Self>, from: Communication) {
+        let _ = (lp, from);
+    }
 
     /// Nothing is ready to run, and the slice is not over. Whoever looks for something that makes
     /// a process ready, for a short while, says whether it has come; the slice then goes on.
@@ -208,6 +214,10 @@ fn rounds<W: Home>(world: &mut W, lp: &mut Loop<W>, budget: i64) -> Paused {
                 for _ in 0..REQUESTS {
                     let Some(request) = world.runner().worker.take_request() else { break };
                     world.request(lp, request);
+                }
+                for _ in 0..REQUESTS {
+                    let Some(from) = world.runner().worker.take_noted() else { break };
+                    world.noted(lp, from);
                 }
             }
             Paused::Waiting if world.look(lp) => {}

@@ -22,6 +22,7 @@ use crate::lines::LineMap;
 use crate::machine::Worker;
 use crate::memory::Memory;
 use crate::monitor::Looker;
+use crate::outside::{self, Outside};
 use crate::pieces::{self, Pieces};
 use crate::process;
 use crate::program::{Executable, Program};
@@ -98,6 +99,7 @@ impl Worker {
                 reports: options.reports,
                 console: options.console,
                 systems: Systems::default(),
+                outside: Outside::default(),
                 entry: ComponentId::NONE,
                 ended: None,
                 outcome: None,
@@ -158,7 +160,7 @@ impl Worker {
         match component::create(self, entry, ComponentRef::NULL, false) {
             Ok(component) => {
                 self.machine.entry = component.id();
-                system::connect_entry(self, component);
+                system::connect(self, component);
                 if component.process_count() == 0 {
                     component::tell_end(self, component, ProcessRef::NULL);
                 }
@@ -215,10 +217,12 @@ impl Worker {
 
     fn clear_all(&mut self) {
         crew::pass_on(self);
-        if let Some(entry) = self.machine.table.get(self.machine.entry) {
-            tear::tear_down(self, entry);
-            component::release(self, entry);
+        let entry = self.machine.table.get(self.machine.entry);
+        for root in entry.into_iter().chain(outside::components(self)) {
+            tear::tear_down(self, root);
+            component::release(self, root);
         }
+        outside::clear(self);
         self.machine.ending.clear();
         self.machine.pokes.clear();
         self.machine.doomed.clear();

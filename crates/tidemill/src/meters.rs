@@ -19,6 +19,7 @@ use std::fmt::{self, Arguments};
 use tidemill_event::LoopStats;
 use tidemill_overlog::fleet::{Fleet, NodeId};
 use tidemill_overlog::node::{Node, StageCounters};
+use tidemill_overlog::program::WorkedBy;
 use tidemill_relation::plan::RelationId;
 use tidemill_stat::{Counter, Registry};
 
@@ -164,7 +165,8 @@ fn read_rules(fleet: &Fleet, show: &mut Show<'_>) {
 }
 
 fn read_stages(fleet: &Fleet, show: &mut Show<'_>) {
-    for (position, stage) in fleet.program().compiled.stages.iter().enumerate() {
+    let stages = fleet.program().compiled.stages.iter().enumerate();
+    for (position, stage) in stages.filter(|(_, stage)| stage.by == WorkedBy::Node) {
         let all = || nodes(fleet).map(|node| node.counters().stages[position]);
         let sum = |of: fn(StageCounters) -> u64| all().map(of).sum();
         let name = &stage.operator;

@@ -1,4 +1,7 @@
-//! Programs of several kinds: packets reach the rules of the program, and come back.
+//! Programs of several kinds: packets and components reach the rules of the program, and come back.
+
+mod rules;
+mod stages;
 
 use tidemill::console::Console;
 use tidemill::program::{LoadOptions, Program};

@@ -2,7 +2,10 @@
 //!
 //! The other files of the folder add to [`Checker`], each what its part of the work needs.
 
+use std::collections::BTreeSet;
+
 use tidemill_diag::{Diagnostic, Span};
+use tidemill_stdx::hash::Set;
 use tidemill_stdx::id::IdVec;
 
 use crate::ast;
@@ -28,6 +31,10 @@ pub(super) struct Checker<'a> {
     pub(super) constants: IdVec<ConstantId, ConstantInfo<'a>>,
     /// Those of the system, declared when they are first named.
     pub(super) system: &'a ast::Program,
+    /// The names of components that are made from outside.
+    pub(super) outside: &'a BTreeSet<String>,
+    /// Components that others make.
+    pub(super) made: Set<ComponentId>,
     pub(super) here: Here,
     /// What is known of ANY variables by the conditions around.
     pub(super) known: Vec<Known>,
@@ -36,7 +43,7 @@ pub(super) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    pub(super) fn new(system: &'a ast::Program) -> Checker<'a> {
+    pub(super) fn new(system: &'a ast::Program, outside: &'a BTreeSet<String>) -> Checker<'a> {
         let mut scopes = IdVec::new();
         let scope = scopes.push(Scope::default());
         Checker {
@@ -49,6 +56,8 @@ impl<'a> Checker<'a> {
             routines: IdVec::new(),
             constants: IdVec::new(),
             system,
+            outside,
+            made: Set::default(),
             here: Here { scope, component: None, routine: None, constant: false },
             known: Vec::new(),
             guards: Vec::new(),

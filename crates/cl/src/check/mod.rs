@@ -52,15 +52,28 @@ mod system;
 mod types;
 mod walk;
 
+use std::collections::BTreeSet;
+
 use tidemill_diag::Diagnostic;
 
 use crate::{ast, tree};
 use checker::Checker;
+pub use system::RULES;
 
 /// Checks a program. The tree is complete only if no diagnostic is an error.
 pub fn check(program: &ast::Program) -> (tree::Program, Vec<Diagnostic>) {
+    check_with(program, &BTreeSet::new())
+}
+
+/// Checks a program some of whose outermost components are also made from outside, by these names.
+/// Its entry component is then none that offers anything or that others make, unless it is marked;
+/// there may be none.
+pub fn check_with(
+    program: &ast::Program,
+    outside: &BTreeSet<String>,
+) -> (tree::Program, Vec<Diagnostic>) {
     let system = system::interfaces();
-    let mut checker = Checker::new(&system);
+    let mut checker = Checker::new(&system, outside);
     checker.collect(program);
     checker.resolve();
     checker.bodies();

@@ -10,6 +10,7 @@ use crate::check::checker::Checker;
 use crate::check::declarations::empty_body;
 use crate::check::info::{Declared, RoutineInfo};
 use crate::check::names::{Here, RoutineId};
+use crate::check::system::RULES;
 use crate::check::types::{Shape, Type};
 use crate::ir::{self, ComponentId, InterfaceId, VariableId};
 use crate::tree::{self, LocalId, Routine};
@@ -193,11 +194,20 @@ impl<'a> Checker<'a> {
         self.here.routine = None;
         let mut last: Option<(ComponentId, Span)> = None;
         let mut marked: Option<(ComponentId, Span)> = None;
+        let mut outside = Vec::new();
         for id in self.components.ids() {
             let info = &self.components[id];
             let name = info.ast.name.span;
             let is_outermost = info.outer == self.here_root();
-            if is_outermost {
+            let is_outside = is_outermost && self.outside.contains(&info.ast.name.text);
+            if is_outside {
+                outside.push((id, name));
+            }
+            // Where some are made from outside, what others make or would have to speak with is no
+            // program.
+            let offers = !info.ast.offers.is_empty();
+            let is_used = !self.outside.is_empty() && (offers || self.made.contains(&id));
+            if is_outermost && !is_used {
                 last = Some((id, name));
             }
             let Some(span) = info.ast.attributes.as_ref().and_then(|it| it.find("ENTRYPOINT"))
@@ -215,9 +225,18 @@ impl<'a> Checker<'a> {
                 marked = Some((id, span));
             }
         }
-        match marked.or(last) {
+        let chosen = marked.or(last);
+        for &(id, span) in &outside {
+            if chosen.is_none_or(|(chosen, _)| chosen != id) {
+                let name = &self.components[id].ast.name.text;
+                let help = format!("a stage makes {name}, and connects what the system offers");
+                self.requires_of_system(id, span, &help);
+            }
+        }
+        match chosen {
             Some((id, span)) => self.entry(id, span),
-            None => self.without_component(program),
+            None if self.outside.is_empty() => self.without_component(program),
+            None => {}
         }
     }
 
@@ -235,19 +254,24 @@ impl<'a> Checker<'a> {
     /// The entry may require what the system offers, and nothing else.
     fn entry(&mut self, id: ComponentId, span: Span) {
         self.tree.entry = Some(id);
+        let name = &self.components[id].ast.name.text;
+        let help = format!("mark another component {{ENTRYPOINT}}; {name} is the program");
+        self.requires_of_system(id, span, &help);
+    }
+
+    /// What nobody but the system can connect is an interface of it, or one that leads to rules.
+    fn requires_of_system(&mut self, id: ComponentId, span: Span, help: &str) {
         let ast = self.components[id].ast;
         for require in self.tree.components[id].requires.clone() {
-            if self.tree.interfaces[require.interface].system {
+            let name = self.interface_name(require.interface);
+            if self.tree.interfaces[require.interface].system || name.starts_with(RULES) {
                 continue;
             }
-            let name = self.interface_name(require.interface);
             let at = ast.requires.iter().find(|it| it.name.text == name);
             let message = format!(
                 "{name} is no interface of the system, and nobody else offers it to the program"
             );
-            let help =
-                format!("mark another component {{ENTRYPOINT}}; {} is the program", ast.name.text);
-            self.fail::<()>("no-entry", at.map_or(span, |it| it.span), message, &help);
+            self.fail::<()>("no-entry", at.map_or(span, |it| it.span), message, help);
         }
     }
 

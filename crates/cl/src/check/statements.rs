@@ -155,6 +155,9 @@ impl<'a> Checker<'a> {
                 let component = self.new_type(&ty, arguments, span)?;
                 self.forget(&target);
                 let synchronous = self.is_synchronous(&target);
+                if self.here.component != Some(component) {
+                    self.made.insert(component);
+                }
                 Some(Statement::NewComponent { target, component, synchronous })
             }
             Shape::One(ty) => {

@@ -21,6 +21,9 @@ pub(super) const NAMES: [&str; 10] = [
     "Messages",
 ];
 
+/// What names of interfaces begin with by which a program reaches rules; it declares them itself.
+pub const RULES: &str = "Rules";
+
 /// Ticks are milliseconds; colours are 0RRGGBBH; arguments count from 1.
 const SOURCE: &str = "
 INTERFACE SystemTime;

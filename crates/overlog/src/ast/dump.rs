@@ -44,7 +44,8 @@ fn write_statement(f: &mut Formatter<'_>, statement: &Statement, indent: usize) 
         }
         Statement::Stage(it) => {
             let (input, output) = (&it.input.resolved, &it.output.resolved);
-            writeln!(f, "(stage {:?} {input} {output})", it.operator.text)
+            let keys = it.keys.iter().map(|keys| format!(" {keys}")).collect::<String>();
+            writeln!(f, "(stage {:?} {input} {output}{keys})", it.operator.text)
         }
         Statement::Sink(it) => writeln!(f, "(sink {:?} {})", it.file.text, it.name.resolved),
         Statement::Namespace(it) => {

@@ -11,7 +11,7 @@ use crate::ast::{
 };
 use crate::compile::Options;
 use crate::node::Stages;
-use crate::stage::{Declaration, Missing};
+use crate::stage::{Declaration, Missing, Works};
 
 /// Checks all statements but rules.
 pub(crate) fn check(
@@ -159,8 +159,12 @@ impl Check<'_, '_> {
     }
 
     fn stage(&mut self, stage: &Stage) {
+        let name = stage.operator.text.as_str();
+        let operator = self.options.operators.find(name);
+        let works = operator.as_ref().map(|operator| operator.works).unwrap_or_default();
         for (name, side) in [(&stage.input, "input"), (&stage.output, "output")] {
-            if self.symbols.get(&name.resolved).is_some_and(Symbol::is_table) {
+            let may_be_table = works == Works::Outside && side == "input";
+            if !may_be_table && self.symbols.get(&name.resolved).is_some_and(Symbol::is_table) {
                 let message =
                     format!("the {side} of a stage is an event, but `{}` is a table", name.written);
                 let found = Diagnostic::error("stage-table", name.span, message)
@@ -168,10 +172,19 @@ impl Check<'_, '_> {
                 self.report(found);
             }
         }
-        let name = stage.operator.text.as_str();
-        let Some(operator) = self.options.operators.find(name) else {
+        let Some(operator) = operator else {
             return self.unknown_operator(&stage.operator);
         };
+        match (&stage.keys, works) {
+            (Some(keys), Works::Outside) => self.keys(&stage.input, keys),
+            (Some(keys), Works::Inside) => {
+                let message = format!("\"{name}\" has one instance, whatever the key");
+                let found = Diagnostic::error("stage-keys", keys.span, message)
+                    .help("leave it out: components, `cl:Component`, have an instance for each");
+                self.report(found);
+            }
+            (None, _) => {}
+        }
         let leading = self.stage_columns(&stage.input, Some(operator.input_arity()), &operator);
         let yielded = operator.output_arity().map(|arity| arity + leading);
         if self.stage_columns(&stage.output, yielded, &operator) > 0 {
@@ -184,7 +197,10 @@ impl Check<'_, '_> {
         let quoted = |name: &str| format!("\"{name}\"");
         let registry = &self.options.operators;
         if let Some(Missing { message, help }) = registry.missing(&operator.text) {
-            let found = Diagnostic::error("unknown-stage", operator.span, message).help(help);
+            let mut found = Diagnostic::error("unknown-stage", operator.span, message).help(help);
+            if let Some(source) = registry.source(&operator.text) {
+                found = found.label(source, "declared here");
+            }
             return self.report(found);
         }
         let help = match registry.nearest(&operator.text) {

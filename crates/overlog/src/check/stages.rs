@@ -8,7 +8,7 @@ use tidemill_relation::TypeSet;
 use super::origins::Origins;
 use super::symbols::Symbols;
 use crate::ast::{Program, Stage, Statement};
-use crate::stage::{Columns, Declaration, Registry};
+use crate::stage::{Columns, Declaration, Registry, Works};
 
 /// A stage whose operator and events are known.
 pub(super) struct Named<'a> {
@@ -71,7 +71,17 @@ impl Named<'_> {
         (types, spans)
     }
 
-    /// Reports columns of the input that never hold what the operator takes.
+    /// Whether a column may be what the operator takes. What comes from outside the program can be
+    /// anything, and is looked at when it comes.
+    fn fits(&self, given: TypeSet, taken: TypeSet) -> bool {
+        match self.operator.works {
+            Works::Inside => given.is_empty() || given.meets(taken),
+            Works::Outside => given == TypeSet::ANY || given.without(taken).is_empty(),
+        }
+    }
+
+    /// Reports columns of the input that never hold what the operator takes, or, of one that works
+    /// outside, something else too.
     pub fn judge(
         &self,
         columns: &[Vec<TypeSet>],
@@ -81,11 +91,11 @@ impl Named<'_> {
         let (_, own) = self.inputs(columns);
         for (taken, at) in self.operator.inputs.iter().zip(own) {
             let given = columns[self.input][at];
-            if given.is_empty() || given.meets(taken.types) {
+            if self.fits(given, taken.types) {
                 continue;
             }
             let (name, operator) = (&self.stage.input, &self.operator);
-            let text = format!(
+            let mut text = format!(
                 "\"{}\" takes `{}: {}` from column {} of `{}`, which holds {given}",
                 operator.name,
                 taken.name,
@@ -93,6 +103,9 @@ impl Named<'_> {
                 at + 1,
                 name.written
             );
+            if given.meets(taken.types) {
+                text += " and is mixed";
+            }
             let mut found = Diagnostic::error("type", name.span, text)
                 .help(format!("the operator is {operator}"));
             if let Some(origin) = origins.of(self.input, at) {

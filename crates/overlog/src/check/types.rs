@@ -1,8 +1,8 @@
 //! Types by inference: what each column of each relation, and each variable of a rule, can hold.
 //!
-//! A column holds what facts, heads and stages put there; what comes from outside the program
-//! alone can be anything, unless another part of the program gives it and says what it is. Starting from nothing, rules are applied to sets of types until these
-//! no longer grow; then operators and functions are held against what their operands can be.
+//! A column holds what facts, heads, stages and other parts put there; what comes from outside the
+//! program alone can be anything. Starting from nothing, rules are applied to sets of types until
+//! these no longer grow; then operators and functions are held against what their operands can be.
 //! Only what can never apply is an error: a column may hold values of several types.
 
 use std::collections::BTreeMap;
@@ -23,6 +23,7 @@ use crate::ast::{
     Statement, Term, UnaryOp,
 };
 use crate::compile::{Given, Options};
+use crate::exports;
 use crate::translate;
 
 /// What was inferred.
@@ -42,7 +43,7 @@ pub(crate) fn infer(
     options: &Options,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Types {
-    let columns = start(symbols);
+    let columns = start(symbols, &filled(program, options));
     let origins = Origins::new(columns.iter().map(Vec::len));
     let mut infer = Infer { symbols, columns, origins };
     options.given.iter().for_each(|given| infer.given(given));
@@ -77,13 +78,26 @@ pub(crate) fn infer(
     Types { columns: infer.columns, variables }
 }
 
-/// What is known before any rule: nothing of derived relations, anything of others.
-fn start(symbols: &Symbols<'_>) -> Vec<Vec<TypeSet>> {
+/// What other parts fill and other nodes do not.
+fn filled<'o>(program: &Program, options: &'o Options) -> BTreeMap<&'o str, &'o [TypeSet]> {
+    let exported = exports::exported(program, options);
+    let filled = options.filled.iter().filter(|(name, _)| !exported.contains_key(*name));
+    filled.map(|(name, types)| (name.as_str(), types.as_slice())).collect()
+}
+
+/// What is known before any rule: nothing of derived relations, of others what other parts give,
+/// or else anything.
+fn start(symbols: &Symbols<'_>, given: &BTreeMap<&str, &[TypeSet]>) -> Vec<Vec<TypeSet>> {
     let column = |derived: bool| if derived { TypeSet::NONE } else { TypeSet::ANY };
     let columns = symbols.iter().map(|symbol| match symbol.system {
         Some(table) => table.columns.to_vec(),
         None => {
             let mut columns = vec![column(symbol.derived); symbol.columns()];
+            let given = given.get(symbol.name.as_str()).filter(|_| !symbol.derived);
+            if let Some(given) = given.filter(|given| given.len() + 1 == columns.len()) {
+                columns = given.to_vec();
+                columns.insert(symbol.location().min(given.len()), TypeSet::ANY);
+            }
             if let Some(location) = fixed_location(symbol).and_then(|at| columns.get_mut(at)) {
                 *location = TypeSet::TEXT;
             }

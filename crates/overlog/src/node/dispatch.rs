@@ -2,7 +2,7 @@
 
 use tidemill_relation::plan::{On, RelationId};
 
-use crate::program::Compiled;
+use crate::program::{Compiled, WorkedBy};
 
 /// Strands by what starts them, each list in program order.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,9 @@ impl Dispatch {
             }
         }
         for (position, stage) in compiled.stages.iter().enumerate() {
-            dispatch.stages[stage.input.index()].push(position);
+            if stage.by == WorkedBy::Node {
+                dispatch.stages[stage.input.index()].push(position);
+            }
         }
         for (index, relation) in (0..).zip(&plan.relations) {
             dispatch.event_relations += usize::from(relation.table().is_none());

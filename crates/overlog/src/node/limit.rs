@@ -10,6 +10,7 @@ use tidemill_relation::text::DisplayTuple;
 use tidemill_relation::view::{COMPUTED_MAX, DERIVED_MAX, Overrun};
 
 use super::{Event, Node, Observer, Program};
+use crate::program::WorkedBy;
 
 /// Event tuples that a turn may derive, unless [`Node::limit_turns`] says otherwise.
 pub const TURN_TUPLES_MAX: u64 = 10_000_000;
@@ -289,7 +290,7 @@ fn cycle_through(program: &Program, relation: RelationId) -> BTreeSet<RuleId> {
     let mut edges: Vec<(RelationId, RelationId, Option<RuleId>)> = strands
         .map(|strand| (strand.trigger.relation, strand.output.relation, Some(strand.rule)))
         .collect();
-    let stages = program.compiled.stages.iter();
+    let stages = program.compiled.stages.iter().filter(|stage| stage.by == WorkedBy::Node);
     edges.extend(stages.map(|stage| (stage.input, stage.output, None)));
     let ahead = reached(relation, edges.iter().map(|&(from, to, _)| (from, to)));
     let behind = reached(relation, edges.iter().map(|&(from, to, _)| (to, from)));

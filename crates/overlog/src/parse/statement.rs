@@ -19,7 +19,7 @@ const FORMS: &[(&str, &str)] = &[
     ("trace", "write `trace(name).`"),
     ("traceTable", "write `traceTable(name).`"),
     ("export", "write `export(name).` or `export(name, delete).`"),
-    ("stage", "write `stage(\"OPERATOR\", input, output).`"),
+    ("stage", "write `stage(\"OPERATOR\", input, output).`, or `.., output, keys(column, ...)).`"),
     ("sink", "write `sink(\"FILE\", name).`"),
 ];
 const KEYS: &str = "columns count from 1: `keys(1, 2)`; `keys()` is a bag";
@@ -144,8 +144,12 @@ impl Parser {
                 let input = self.relation_name()?;
                 self.expect(Sym::Comma, form)?;
                 let output = self.relation_name()?;
+                let keys = match self.eat(Sym::Comma) {
+                    true => Some(self.keys()?),
+                    false => None,
+                };
                 let span = self.end_declaration(start, form)?;
-                Statement::Stage(Stage { operator, input, output, span })
+                Statement::Stage(Stage { operator, input, output, keys, span })
             }
             "sink" => {
                 let file = self.string("the file, such as `\"alarms.jsonl\"`", form)?;

@@ -15,6 +15,8 @@ pub struct Declaration {
     pub name: Cow<'static, str>,
     /// Other names for it.
     pub aliases: Vec<Cow<'static, str>>,
+    /// Where inputs are worked on.
+    pub works: Works,
     /// Whether events have columns before those of the operator.
     pub leading: Leading,
     /// The columns of the input event, the location not among them.
@@ -38,6 +40,18 @@ pub struct Column {
     pub types: TypeSet,
     /// Where it is declared, if somewhere in the sources of the program.
     pub source: Option<Span>,
+}
+
+/// Where an operator works on inputs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Works {
+    /// On the node, as [`Operator`](super::Operator) does.
+    #[default]
+    Inside,
+    /// Outside the node, which hands inputs over when their turn has committed. So its input may be
+    /// a table, there may be an instance for each key, and columns may hold nothing but what is
+    /// declared, as nobody tells the turn what does not fit.
+    Outside,
 }
 
 /// Whether the events of an operator have columns before those that it reads and yields.
@@ -75,6 +89,7 @@ impl Declaration {
         Declaration {
             name: name.into(),
             aliases: Vec::new(),
+            works: Works::Inside,
             leading: Leading::None,
             inputs: Vec::new(),
             outputs: Columns::Fixed(Vec::new()),
@@ -120,6 +135,12 @@ impl Declaration {
     #[must_use]
     pub fn yields_any(self) -> Declaration {
         Declaration { outputs: Columns::Any, ..self }
+    }
+
+    /// Has inputs worked on outside the node.
+    #[must_use]
+    pub fn works_outside(self) -> Declaration {
+        Declaration { works: Works::Outside, ..self }
     }
 
     /// Says what it does.

@@ -1,6 +1,8 @@
 //! Operators whose names begin alike, each made when a program names it: how other parts of the
 //! system offer themselves to rules.
 
+use tidemill_diag::Span;
+
 use super::{Declaration, Operator};
 
 /// Operators of one prefix.
@@ -13,6 +15,11 @@ pub trait Family: Send + Sync {
     /// # Errors
     /// What is wrong with the name.
     fn declaration(&self, name: &str) -> Result<Declaration, Missing>;
+
+    /// Where in the sources of the program a name leads to, whether there is an operator or not.
+    fn source(&self, _name: &str) -> Option<Span> {
+        None
+    }
 
     /// An instance for a node; `None` where there is no declaration.
     fn construct(&self, name: &str) -> Option<Box<dyn Operator>>;

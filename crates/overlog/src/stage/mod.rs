@@ -56,7 +56,7 @@ mod tokenizer;
 
 use tidemill_relation::{OwnedValue, Seq, SeqBuilder, Value};
 
-pub use declared::{Column, Columns, Declaration, Example, Leading};
+pub use declared::{Column, Columns, Declaration, Example, Leading, Works};
 pub use failure::Failure;
 pub use family::{Family, Missing};
 pub use files::{DataFiles, Folder, Memory};

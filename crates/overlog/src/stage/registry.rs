@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use tidemill_diag::nearest;
+use tidemill_diag::{Span, nearest};
 use tidemill_relation::Messages;
 
 use super::files::{DataFiles, Folder};
@@ -115,6 +115,11 @@ impl Registry {
     /// Why there is no operator of a name that belongs to a family.
     pub fn missing(&self, name: &str) -> Option<Missing> {
         self.family(name)?.declaration(name).err()
+    }
+
+    /// Where in the sources of the program a name of a family leads to.
+    pub fn source(&self, name: &str) -> Option<Span> {
+        self.family(name)?.source(name)
     }
 
     /// A new instance of an operator.

@@ -6,13 +6,12 @@ use crate::channel::interface_of;
 use crate::channel::notify_server;
 use crate::channel::release;
 use crate::channel::take_unread;
+use crate::channel::tell_watching_client;
+use crate::crew;
 use crate::handle::{ChannelRef, ComponentRef, SlotRef};
-use crate::layout::{
-    CLIENT_FINISHED, CLIENT_WAITS, CLIENT_WATCHES, FAILED, FROM_SERVER, SERVER_ENDED,
-};
+use crate::layout::{CLIENT_FINISHED, CLIENT_WAITS, FAILED, FROM_SERVER, SERVER_ENDED};
 use crate::machine::Worker;
 use crate::process::{self, Role};
-use crate::{crew, monitor};
 
 /// The client finishes what is open at a slot.
 pub(crate) fn finish(worker: &mut Worker, slot: SlotRef, how: u32) {
@@ -77,7 +76,5 @@ pub(crate) fn close_failed(worker: &mut Worker, channel: ChannelRef) {
         channel.clear(CLIENT_WAITS);
         worker.wake(channel.client_process());
     }
-    if channel.has(CLIENT_WATCHES) {
-        monitor::poke(worker, channel.client_component());
-    }
+    tell_watching_client(worker, channel);
 }

@@ -14,7 +14,7 @@ mod open;
 mod server;
 pub(crate) use client::{client_input, client_peek, client_receive, client_send, client_wake};
 pub(crate) use guard::{hold, release, set_remote};
-pub(crate) use open::{slot_offered, slot_required, unpark};
+pub(crate) use open::{open_from_outside, slot_offered, slot_required, unpark};
 pub(crate) use server::{server_input, server_peek, server_receive, server_send, server_wake};
 mod entries;
 mod finish;
@@ -25,4 +25,4 @@ pub(crate) use entries::{
     pass_head, put, take, take_unread,
 };
 pub(crate) use finish::{close_failed, finish, is_in_middle};
-pub(crate) use notify::{notify_client, notify_server};
+pub(crate) use notify::{notify_client, notify_server, tell_watching_client};

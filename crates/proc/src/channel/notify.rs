@@ -1,9 +1,9 @@
 //! Waking who waits at the other end.
 
 use crate::handle::ChannelRef;
-use crate::layout::{CLIENT_WAITS, CLIENT_WATCHES, SERVER_WAITS, SERVER_WATCHES, SYSTEM};
+use crate::layout::{CLIENT_WAITS, CLIENT_WATCHES, OUTSIDE, SERVER_WAITS, SERVER_WATCHES, SYSTEM};
 use crate::machine::Worker;
-use crate::monitor;
+use crate::{monitor, outside};
 
 /// The channel has changed: whoever of the server's side waits for that goes on.
 #[inline]
@@ -33,7 +33,17 @@ pub(crate) fn notify_client(worker: &mut Worker, channel: ChannelRef) {
         channel.clear(CLIENT_WAITS);
         worker.push_home(channel.client_process());
     }
-    if channel.has(CLIENT_WATCHES) && !channel.client_component().is_null() {
-        monitor::poke(worker, channel.client_component());
+    tell_watching_client(worker, channel);
+}
+
+/// Something has come for a client that is to be told of it.
+pub(crate) fn tell_watching_client(worker: &mut Worker, channel: ChannelRef) {
+    if !channel.has(CLIENT_WATCHES) {
+        return;
+    }
+    if let Some(component) = channel.client_component().some() {
+        monitor::poke(worker, component);
+    } else if channel.has(OUTSIDE) {
+        outside::note(worker.first(), channel);
     }
 }

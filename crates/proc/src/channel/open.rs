@@ -13,6 +13,8 @@ use crate::layout::{
 use crate::lines;
 use crate::machine::Context;
 use crate::machine::Worker;
+use crate::memory::OutOfMemory;
+use crate::outside;
 use crate::process::{self, INNER, State};
 use crate::program::{Direction, Interface, Port};
 use crate::system;
@@ -254,7 +256,7 @@ fn serve(
     port: &Port,
     index: u32,
     inner: bool,
-) -> Result<ProcessRef, crate::memory::OutOfMemory> {
+) -> Result<ProcessRef, OutOfMemory> {
     let function = port.implementation.unwrap_or_default();
     let server = process::create_server(worker, component, port.interface, function)?;
     server.channel().set_index(index);
@@ -265,6 +267,23 @@ fn serve(
         server.raise(INNER);
     }
     Ok(server)
+}
+
+/// Opens a communication with a component whose client is outside, through a port that it
+/// implements itself.
+pub(crate) fn open_from_outside(
+    worker: &mut Worker,
+    component: ComponentRef,
+    port: &Port,
+    slot: SlotRef,
+) -> Result<ChannelRef, OutOfMemory> {
+    let server = serve(worker, component, port, 1, false)?;
+    let channel = server.channel();
+    channel.set_interface(port.interface);
+    channel.set_state(START);
+    outside::be_client(channel, slot);
+    start(worker, server);
+    Ok(channel)
 }
 
 fn start(worker: &mut Worker, server: ProcessRef) {

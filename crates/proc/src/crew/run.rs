@@ -322,7 +322,7 @@ fn attend(worker: &mut Worker) -> Option<Stretch> {
     if worker.machine.ended.is_some() {
         return Some(Stretch::Ended);
     }
-    worker.machine.systems.is_noted().then_some(Stretch::Requests)
+    worker.machine.is_noted().then_some(Stretch::Requests)
 }
 
 /// Nothing to run: looks a while whether something is posted, before it is worth to sleep.

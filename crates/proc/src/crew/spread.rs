@@ -19,6 +19,7 @@ use crate::handle::{ChannelRef, ComponentRef, ProcessRef};
 use crate::layout::{FAILED, SYSTEM};
 use crate::lines::{self, lines_of};
 use crate::machine::Worker;
+use crate::outside;
 use crate::process::Role;
 
 /// Gathers everything on the first loop, for a while.
@@ -180,10 +181,12 @@ fn mean(worker: &Worker, index: u8) -> Option<u64> {
     (count > 0).then(|| sum / count)
 }
 
-/// The entry component stays, and who speaks with the system.
+/// The entry component stays, and who speaks with the system, or with somebody outside.
 fn is_movable(worker: &mut Worker, component: ComponentRef) -> bool {
     let entry = worker.first().machine.entry;
-    component.id() != entry && !client_channels(component).iter().any(|channel| channel.has(SYSTEM))
+    component.id() != entry
+        && !client_channels(component).iter().any(|channel| channel.has(SYSTEM))
+        && !processes_of(component).any(outside::is_heard)
 }
 
 fn processes_of(component: ComponentRef) -> impl Iterator<Item = ProcessRef> {

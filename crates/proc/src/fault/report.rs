@@ -10,7 +10,7 @@ use crate::machine::Context;
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 use crate::process::Role;
-use crate::{channel, crew};
+use crate::{channel, crew, outside};
 
 impl Context<'_> {
     /// A fault of the running process. Answers what to return.
@@ -92,6 +92,7 @@ pub(crate) fn report_alone(
     crew::pass_on(worker);
     worker.first().machine.console.flush();
     worker.first().machine.reports.fault(&fault);
+    outside::note_fault(worker.first(), component, &fault);
     if entry {
         worker.first().machine.outcome.get_or_insert(Ended::Failed { code: None });
     }

@@ -4,9 +4,7 @@ use crate::State;
 use crate::channel::{self};
 use crate::component::{self};
 use crate::handle::{FrameRef, ProcessRef};
-use crate::layout::{
-    CLIENT_FINISHED, CLIENT_WAITS, CLIENT_WATCHES, DONE, EXCLUSIVE, SERVER_ENDED, SUSPENDED,
-};
+use crate::layout::{CLIENT_FINISHED, CLIENT_WAITS, DONE, EXCLUSIVE, SERVER_ENDED, SUSPENDED};
 use crate::machine::Worker;
 use crate::process::ACTIVITY;
 use crate::process::Role;
@@ -141,8 +139,6 @@ pub(crate) fn server_done(worker: &mut Worker, process: ProcessRef) {
         channel.clear(CLIENT_WAITS);
         worker.wake(channel.client_process());
     }
-    if channel.has(CLIENT_WATCHES) && !channel.client_component().is_null() {
-        monitor::poke(worker, channel.client_component());
-    }
+    channel::tell_watching_client(worker, channel);
     channel::release(worker);
 }

@@ -13,7 +13,7 @@ mod state;
 mod waiting;
 
 pub(crate) use note::{note, note_taken};
-pub(crate) use serve::{connect_entry, serve};
+pub(crate) use serve::{connect, fit, put_words, serve, take_words};
 pub(crate) use state::Systems;
 pub use state::{Refused, Request};
 pub(crate) use waiting::{is_waited_for, waiting};

@@ -8,14 +8,15 @@ use crate::handle::{ChannelRef, ComponentRef, ProcessRef, Words};
 use crate::layout::{CLIENT_FINISHED, FROM_CLIENT, FROM_SERVER, PORT_SYSTEM, START, port};
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
-use crate::program::{Direction, Kind};
+use crate::program::{Direction, Kind, Message};
 use crate::system::note::note;
 use crate::system::state::Line;
 use crate::{Refused, Request, channel, crew, process, text};
 
 impl Worker {
-    /// Offers an interface to the entry component: whatever it requires of that name will be
-    /// served by system component `system`. Before [`Worker::start`].
+    /// Offers an interface to the entry component, and to those that are [made](Worker::make) from
+    /// outside: whatever they require of that name will be served by system component `system`.
+    /// Before [`Worker::start`].
     pub fn offer(&mut self, interface: &str, system: u32) {
         self.machine.systems.offered.push((interface.to_owned(), system));
     }
@@ -72,12 +73,7 @@ impl Worker {
         let known = interface.messages.get(message as usize).ok_or(Refused::Protocol)?;
         let state = if line.pending.is_empty() { channel.state() } else { line.state };
         let allowed = if state == START { known.initial } else { known.may_follow(state) };
-        let fits = known.parameters.len() == values.len()
-            && known.parameters.iter().zip(values).all(|(kind, value)| match value {
-                Value::Word(_) => *kind == Kind::Scalar,
-                Value::Text(_) => *kind == Kind::Text,
-            });
-        if !allowed || !fits || known.direction != Direction::Out {
+        if !allowed || !fit(values, known) || known.direction != Direction::Out {
             return Err(Refused::Protocol);
         }
         if line.pending.is_empty() && !is_full(channel) {
@@ -126,18 +122,27 @@ impl Worker {
     }
 }
 
-/// Connects what the entry component requires with what the embedder offers.
-pub(crate) fn connect_entry(worker: &mut Worker, entry: ComponentRef) {
-    for (name, system) in std::mem::take(&mut worker.machine.systems.offered) {
-        for required in &entry.descriptor().required {
-            let interface = &worker.program().interfaces[required.interface as usize];
-            if interface.name == name
-                && let Ok(slot) = crate::component::make_slot(worker, entry, required, 1)
-            {
-                slot.set_port(port(PORT_SYSTEM, required.interface, system));
-            }
+/// Connects what a component that nobody owns requires with what the embedder offers.
+pub(crate) fn connect(worker: &mut Worker, component: ComponentRef) {
+    for required in &component.descriptor().required {
+        let interface = &worker.program().interfaces[required.interface as usize];
+        let mut offered = worker.machine.systems.offered.iter();
+        let Some(&(_, system)) = offered.find(|(name, _)| *name == interface.name) else {
+            continue;
+        };
+        if let Ok(slot) = crate::component::make_slot(worker, component, required, 1) {
+            slot.set_port(port(PORT_SYSTEM, required.interface, system));
         }
     }
+}
+
+/// Whether values are the parameters of a message.
+pub(crate) fn fit(values: &[Value<'_>], message: &Message) -> bool {
+    message.parameters.len() == values.len()
+        && message.parameters.iter().zip(values).all(|(kind, value)| match value {
+            Value::Word(_) => *kind == Kind::Scalar,
+            Value::Text(_) => *kind == Kind::Text,
+        })
 }
 
 /// The server's side of a new communication.
@@ -175,7 +180,8 @@ pub(crate) fn next_request(worker: &mut Worker, communication: Communication) ->
         return None;
     }
     if let Some(head) = head_from(channel, FROM_CLIENT) {
-        let values = take_values(worker, channel, head);
+        let mut values = std::mem::take(&mut worker.machine.systems.spare);
+        take_words(worker, channel, head, &mut values);
         channel::notify_client(worker, channel);
         return Some(Request { message: Some(u32::from(head)), values, ..last });
     }
@@ -187,8 +193,8 @@ pub(crate) fn next_request(worker: &mut Worker, communication: Communication) ->
     None
 }
 
-pub(crate) fn take_values(worker: &mut Worker, channel: ChannelRef, head: u16) -> Values {
-    let mut values = std::mem::take(&mut worker.machine.systems.spare);
+/// Takes the head out, whose message is known; nothing in it is a component.
+pub(crate) fn take_words(worker: &mut Worker, channel: ChannelRef, head: u16, values: &mut Values) {
     values.clear();
     let interface = interface_of(worker, channel);
     let entry = channel.entry(channel.head(), interface);
@@ -202,7 +208,6 @@ pub(crate) fn take_values(worker: &mut Worker, channel: ChannelRef, head: u16) -
         }
     }
     channel::pass_head(channel);
-    values
 }
 
 /// Moves answers that wait into the channel as far as there is room.
@@ -225,6 +230,19 @@ pub(crate) fn put(
     message: u16,
     values: &[Value<'_>],
 ) -> Result<(), Refused> {
+    put_words(worker, channel, message, FROM_SERVER, values)?;
+    channel::notify_client(worker, channel);
+    Ok(())
+}
+
+/// Puts a message of the embedder into a channel, where there is room for it.
+pub(crate) fn put_words(
+    worker: &mut Worker,
+    channel: ChannelRef,
+    message: u16,
+    sender: u16,
+    values: &[Value<'_>],
+) -> Result<(), Refused> {
     let mut words = std::mem::take(&mut worker.machine.systems.words);
     words.clear();
     for value in values {
@@ -239,9 +257,8 @@ pub(crate) fn put(
         words.push(word);
     }
     let payload = Words(words.as_mut_ptr());
-    channel::put(worker, channel, message, FROM_SERVER, payload).map_err(|_| Refused::Protocol)?;
+    channel::put(worker, channel, message, sender, payload).map_err(|_| Refused::Protocol)?;
     worker.machine.systems.words = words;
-    channel::notify_client(worker, channel);
     Ok(())
 }
 

@@ -9,15 +9,20 @@
 //! | [`sinks`] | rules and files | `sink("FILE", name)` |
 //! | [`messages`] | components and messages | interface `Messages` |
 //! | [`schemas`] | rules and messages | `stage("proto:pkg.Type", ..)`, `f_decode`, `f_encode` |
+//! | [`components`] | rules and components | `stage("cl:Component", in, out, keys(2))` |
+//! | [`rules`] | components and rules | a required interface whose name begins with `Rules` |
 //!
 //! In each, `check` says what of it does not fit, with places on both sides. What crosses is a
 //! call of the other engine on the same loop; what finds no room there is counted. [`files`] has
 //! how tuples become files.
 
+pub mod components;
 pub mod decode;
 pub mod files;
 mod messages;
 pub mod packets;
+mod parameters;
+pub mod rules;
 pub mod schemas;
 pub mod settings;
 pub mod sinks;
@@ -31,17 +36,21 @@ use tidemill_event::Loop;
 use tidemill_overlog::Given;
 use tidemill_overlog::node::Crossing;
 use tidemill_packet::graph::Graph;
+use tidemill_proc::Worker;
 use tidemill_relation::TupleBuf;
 use tidemill_relation::plan::RelationId;
 use tidemill_stat::Registry;
+use tidemill_stdx::keyed::Secret;
 
 use crate::components::system::confined::Root;
 use crate::machine::Machine;
 use crate::program::Program;
 
+use components::{StageBorder, Stages};
 use decode::{DecodeBorder, Decoders};
 use files::{Existing, Place};
 use packets::{PacketBorder, Packets};
+use rules::{Desk, RulesBorder};
 use schemas::Schemas;
 use settings::{Settings, SettingsBorder};
 use sinks::SinkBorder;
@@ -59,6 +68,10 @@ pub struct Checked {
     pub(crate) schemas: Schemas,
     /// The files that its rules write.
     pub sinks: Vec<SinkBorder>,
+    /// The stages that components work on.
+    pub components: Vec<StageBorder>,
+    /// The interfaces by which components reach rules.
+    pub rules: Vec<RulesBorder>,
 }
 
 impl Checked {
@@ -71,7 +84,10 @@ impl Checked {
     pub(crate) fn crossing(&self) -> impl Iterator<Item = RelationId> {
         let packets = self.packets.iter().flat_map(PacketBorder::crossing);
         let settings = self.settings.iter().map(|settings| settings.config);
-        packets.chain(settings).chain(self.sinks.iter().map(|sink| sink.relation))
+        let components = self.components.iter().map(|stage| stage.input);
+        let rules = self.rules.iter().flat_map(RulesBorder::crossing);
+        let sinks = self.sinks.iter().map(|sink| sink.relation);
+        packets.chain(settings).chain(components).chain(rules).chain(sinks)
     }
 }
 
@@ -83,6 +99,8 @@ impl Program {
         self.check_sinks();
         self.check_decoders();
         self.check_messages();
+        self.check_stage_borders();
+        self.check_rules_borders();
         self.borders.schemas = self.border.clone();
     }
 
@@ -94,7 +112,9 @@ impl Program {
     /// The events that come from other parts.
     pub(crate) fn events_of_others(&self) -> BTreeSet<String> {
         let packets = self.events_of_packets().chain(self.events_of_messages());
-        packets.chain(self.events_of_settings()).collect()
+        let packets = packets.chain(self.events_of_settings());
+        let components = self.events_of_stages().chain(self.events_of_components());
+        packets.chain(components).collect()
     }
 }
 
@@ -107,16 +127,36 @@ pub(crate) struct Borders {
     pub(crate) settings: Option<Settings>,
     /// Between packets and messages.
     decoders: Decoders,
+    /// Stages that components work on.
+    pub(crate) components: Stages,
+    /// Rules as components reach them.
+    pub(crate) rules: Desk,
 }
 
 impl Borders {
-    /// Of a program that has these.
-    pub(crate) fn new(checked: &Checked, graph: Option<&Graph>, registry: &Registry) -> Borders {
+    /// Of a program that has these; keys that come from outside are hashed with the secret.
+    pub(crate) fn new(
+        checked: &Checked,
+        graph: Option<&Graph>,
+        registry: &Registry,
+        secret: Secret,
+    ) -> Borders {
         let settings = checked.settings.zip(graph);
         Borders {
             packets: Packets::new(checked.packets.clone(), registry),
             settings: settings.map(|(border, graph)| Settings::new(border, graph.clone())),
             decoders: Decoders::new(&checked.decoders, registry),
+            components: Stages::new(&checked.components, registry, secret),
+            rules: Desk::new(&checked.rules, registry),
+        }
+    }
+
+    /// Offers components what is on the other side, before they begin.
+    pub(crate) fn offer(&self, worker: &mut Worker) {
+        self.rules.offer(worker);
+        if self.components.is_some() {
+            // Rules may wake what waits.
+            worker.hold();
         }
     }
 
@@ -132,7 +172,8 @@ impl Borders {
 
     /// Whether nothing is under way.
     pub(crate) fn are_idle(&self) -> bool {
-        self.packets.are_idle() && !self.decoders.are_held
+        let packets_are = self.packets.are_idle() && !self.decoders.are_held;
+        packets_are && self.components.are_idle() && self.rules.is_idle()
     }
 }
 
@@ -231,4 +272,12 @@ pub(crate) fn crossed(
     packets::send(machine, events, tuples);
     settings::take(machine, events, tuples);
     sinks::take(machine, events, tuples);
+    components::take(machine, events, tuples);
+    rules::take(machine, events, tuples);
+}
+
+/// A turn has ended: what waited for the node to have room may go on.
+pub(crate) fn turned(machine: &mut Machine, events: &mut Loop<Machine>) {
+    components::go_on(machine, events);
+    rules::go_on(machine, events);
 }

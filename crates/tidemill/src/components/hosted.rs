@@ -137,7 +137,7 @@ impl Hosted {
         let mut host = Box::new(Sim::new(seed));
         let seeds = components::Seeds::of(Some(seed), &mut *host)?;
         let engine = components::engine(program, &mut options, seeds, outputs)?;
-        let has = Has { components: true, ..Has::default() };
+        let has = Has { components: true, entry: true, ..Has::default() };
         let machine = Machine::new(engine, silent_journal(), Registry::in_memory(), has)?;
         let mut hosted = Hosted { machine, lp: Loop::new(host), said, has_begun: false };
         hosted.machine.node.systems.lead_to_ports();

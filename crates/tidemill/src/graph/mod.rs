@@ -290,6 +290,8 @@ impl Building<'_> {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use tidemill_overlog::program::WorkedBy;
+
     use super::*;
 
     /// A timer that emits an event, which a rule joins with a table.
@@ -332,6 +334,7 @@ pub(crate) mod tests {
             operator: "COUNT".to_owned(),
             input: RelationId(0),
             output: RelationId(0),
+            by: WorkedBy::Node,
             place: "a.olg:2:1".to_owned(),
         };
         let stages = vec![stage];

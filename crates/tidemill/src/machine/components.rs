@@ -160,7 +160,12 @@ fn hash_seed(seed: Option<u64>, host: &mut dyn Host) -> Result<u64, String> {
 
 /// Ends what processes are left, and what the system has open for them.
 pub(crate) fn clear(machine: &mut Machine, events: &mut Loop<Machine>) {
-    machine.node.runner.worker().clear();
+    let worker = machine.node.runner.worker();
+    worker.clear();
+    // What they still wanted of the system goes, as they are gone.
+    while let Some(request) = worker.take_request() {
+        worker.reuse(request.values);
+    }
     let communications: Vec<_> = machine.node.systems.communications().collect();
     for communication in communications {
         system::finished(machine, events, communication);

@@ -46,7 +46,7 @@ use tidemill_overlog::program::Compiled;
 use tidemill_overlog::query::AskerId;
 use tidemill_packet::drive::{self, Driver};
 use tidemill_packet::engine::{Changes, Rest};
-use tidemill_proc::{Home, Request, Runner};
+use tidemill_proc::{Communication, Home, Request, Runner};
 use tidemill_relation::{OwnedValue, TupleBuf};
 use tidemill_stat::Registry;
 
@@ -107,6 +107,8 @@ pub(crate) struct Machine {
 pub(crate) struct Has {
     pub(crate) nodes: bool,
     pub(crate) components: bool,
+    /// One of the components is the program, and others end with it.
+    pub(crate) entry: bool,
     pub(crate) packets: bool,
 }
 
@@ -205,6 +207,7 @@ impl fleet::World for Machine {
         if self.may_take_packets() {
             drive::wake(self, events);
         }
+        borders::turned(self, events);
         if self.journal.get().is_over() {
             events.stop();
         }
@@ -232,7 +235,13 @@ impl Home for Machine {
     }
 
     fn request(&mut self, events: &mut Loop<Machine>, request: Request) {
-        offered::serve(self, events, request);
+        if let Some(request) = borders::rules::serve(self, events, request) {
+            offered::serve(self, events, request);
+        }
+    }
+
+    fn noted(&mut self, events: &mut Loop<Machine>, from: Communication) {
+        borders::components::noted(self, events, from);
     }
 
     fn look(&mut self, events: &mut Loop<Machine>) -> bool {
@@ -262,7 +271,7 @@ impl drive::World for Machine {
         packets.move_on = rest == Rest::Busy;
         let is_held = self.node.borders.hold_packets();
         let is_over = rest == Rest::Finished && !self.node.driver.engine.is_preparing();
-        if is_over && !self.has.components && !is_held {
+        if is_over && !self.has.entry && !is_held {
             self.main_part_ended(events);
         }
     }

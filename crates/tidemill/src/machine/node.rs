@@ -184,9 +184,9 @@ pub(crate) fn begin(machine: &mut Machine, events: &mut Loop<Machine>) -> Result
     }
     // What is wrong at the start has been reported, and is how the node ended.
     if maker.parts.components.is_some() {
-        match machine.node.runner.worker().start() {
-            Ok(()) => arm(machine, events),
-            Err(_) => machine.node.is_over = true,
+        match maker.parts.has_entry.then(|| machine.node.runner.worker().start()) {
+            None | Some(Ok(())) => arm(machine, events),
+            Some(Err(_)) => machine.node.is_over = true,
         }
     }
     Ok(())

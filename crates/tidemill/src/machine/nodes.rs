@@ -14,6 +14,7 @@ use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
 use super::{Machine, node};
+use crate::borders::rules;
 use crate::control;
 use crate::keys::KeyWatch;
 use crate::run::{DRAIN_MAX, Listen, NodeOptions};
@@ -187,6 +188,7 @@ pub(crate) fn drain(machine: &mut Machine, events: &mut Loop<Machine>) {
         return;
     }
     say!(Info, "fleet", "takes no new work, and ends when it is done");
+    machine.at_each_node(events, rules::end);
     fleet::drain(machine, events);
     let end = events.now() + DRAIN_MAX;
     events.every(DRAINED_EVERY, move |machine: &mut Machine, events, _| {

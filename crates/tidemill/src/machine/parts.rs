@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use tidemill_event::Loop;
+use tidemill_event::{Host, Loop};
 use tidemill_overlog::fleet::NodeId;
 use tidemill_overlog::node::Program as Rules;
 use tidemill_packet::engine::CaptureTime;
@@ -12,6 +12,7 @@ use tidemill_proc::console::Sink;
 use tidemill_proc::program::Executable;
 use tidemill_stat::Registry;
 use tidemill_stdx::hash::combine;
+use tidemill_stdx::keyed::Secret;
 
 use super::components::{self, Outputs, Seeds};
 use super::node::Node;
@@ -26,6 +27,8 @@ use crate::run::{ComponentOptions, EngineKind};
 pub(crate) struct Parts {
     /// What its processes run.
     pub(crate) components: Option<Executable>,
+    /// Whether one of its components is the program, and others end with it.
+    pub(crate) has_entry: bool,
     /// Its packet graph.
     pub(crate) graph: Option<Graph>,
     /// Where they reach each other, and the rules.
@@ -54,6 +57,7 @@ impl Compiled {
             return Err("the program has errors".to_owned());
         }
         let components = components::compiled(&program, options, are_counted)?;
+        let has_entry = program.components.program.as_ref().is_some_and(|it| it.entry.is_some());
         let Program { rules, packets, borders, .. } = program;
         let Loaded { program: rules, operators, .. } = rules;
         let rules = rules.map(|rules| Rules::with_operators(rules, operators));
@@ -61,7 +65,7 @@ impl Compiled {
         if let Some(rules) = &mut rules {
             borders.crossing().for_each(|relation| rules.cross(relation));
         }
-        Ok(Compiled { rules, parts: Parts { components, graph: packets, borders } })
+        Ok(Compiled { rules, parts: Parts { components, has_entry, graph: packets, borders } })
     }
 
     /// Which engines have something to do.
@@ -69,9 +73,18 @@ impl Compiled {
         Has {
             nodes: self.rules.is_some(),
             components: self.parts.components.is_some(),
+            entry: self.parts.has_entry,
             packets: self.parts.graph.is_some(),
         }
     }
+}
+
+/// What tables hash with.
+///
+/// # Errors
+/// No random numbers.
+pub(crate) fn secret(host: &mut dyn Host) -> Result<Secret, String> {
+    host.hash_secret().map_err(|error| format!("no random numbers: {error}"))
 }
 
 /// What makes the engines of each of several nodes.
@@ -170,7 +183,9 @@ impl Maker {
         systems.know(&self.parts.borders.schemas);
         let mut node = Node::new(id, runner, systems, registry.clone());
         let graph = self.parts.graph.as_ref();
-        node.borders = Borders::new(&self.parts.borders, graph, &registry);
+        let secret = secret(events.host())?;
+        node.borders = Borders::new(&self.parts.borders, graph, &registry, secret);
+        node.borders.offer(node.runner.worker());
         if graph.is_some() {
             let seed = seed.unwrap_or_else(|| events.host().random());
             // They begin with the life of the node.

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use tidemill_cl::check::check;
+use tidemill_cl::check::check_with;
 use tidemill_cl::ir;
 use tidemill_cl::lower::lower;
 use tidemill_cl::parse::parse_files;
 use tidemill_diag::{Diagnostic, FileId, Span, has_errors};
 
 use super::Program;
+use crate::borders::components::Operators;
 
 impl Program {
     pub(super) fn load_components(&mut self, files: Vec<PathBuf>) {
@@ -43,11 +44,14 @@ impl Program {
         self.components.files = last.0 + 1;
         let (tree, mut found) = parse_files(files, &self.sources);
         if !has_errors(&found) {
-            let (checked, more) = check(&tree);
+            let (checked, more) = check_with(&tree, &self.made_by_rules);
             found.extend(more);
             if !has_errors(&found) {
                 match verified(lower(&checked)) {
-                    Ok(program) => self.components.program = Some(program),
+                    Ok(program) => {
+                        self.operators = Operators::new(&program, &tree);
+                        self.components.program = Some(program);
+                    }
                     Err(error) => found.push(error),
                 }
             }

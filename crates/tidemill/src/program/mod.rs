@@ -36,6 +36,7 @@ use tidemill_wire::{Schema, proto};
 
 pub use kind::{FileKind, Kinds};
 
+use crate::borders::components::Operators;
 use crate::borders::{self, schemas::Schemas};
 use crate::packets;
 
@@ -91,6 +92,9 @@ pub struct Program {
     pub(crate) apps: Vec<Span>,
     /// Its message types as rules see them.
     pub(crate) border: Schemas,
+    /// Its components as stages see them, and which of them stages name.
+    pub(crate) operators: Operators,
+    pub(crate) made_by_rules: BTreeSet<String>,
 }
 
 /// The rules of a program.
@@ -135,6 +139,10 @@ impl Program {
         if program.kinds.has(FileKind::Schemas) {
             program.take_schemas(proto::load(&of(FileKind::Schemas), &options.include_dirs));
         }
+        let rules = program
+            .kinds
+            .has(FileKind::Rules)
+            .then(|| program.parse_rules(&of(FileKind::Rules), options));
         program.load_components(of(FileKind::Components));
         files.iter().filter(|file| FileKind::of(file).is_none()).for_each(|file| {
             program.refuse(file);
@@ -142,8 +150,8 @@ impl Program {
         if program.kinds.has(FileKind::Packets) {
             program.load_packets(&of(FileKind::Packets), options);
         }
-        if program.kinds.has(FileKind::Rules) {
-            program.load_rules(&of(FileKind::Rules), options);
+        if let Some((tree, found)) = rules {
+            program.plan_rules(tree, found, options);
         }
         program.check_borders();
         program
@@ -174,6 +182,9 @@ impl Program {
             let files: proto::Texts = of(FileKind::Schemas).copied().collect();
             program.take_schemas(proto::compile(&schemas, &files));
         }
+        let rules = of(FileKind::Rules)
+            .next()
+            .map(|(name, text)| program.parse_rules_text(name, text, options));
         program.read_components(of(FileKind::Components));
         names.iter().map(Path::new).filter(|name| FileKind::of(name).is_none()).for_each(|name| {
             program.refuse(name);
@@ -183,8 +194,8 @@ impl Program {
             let loaded = flow::load_text(name, text, &options, &catalogue, &mut program.sources);
             program.take_packets(loaded);
         }
-        for (name, text) in of(FileKind::Rules) {
-            program.read_rules(name, text, options);
+        if let Some((tree, found)) = rules {
+            program.plan_rules(tree, found, options);
         }
         program.check_borders();
         program

@@ -12,20 +12,34 @@ use tidemill_overlog::stage::Registry;
 use tidemill_overlog::{Options, compile};
 
 use super::{FileKind, LoadOptions, Program};
+use crate::borders::components::named;
 
 impl Program {
-    pub(super) fn load_rules(&mut self, files: &[PathBuf], options: &LoadOptions) {
-        let (tree, found) = parse_files(files, &options.rules(), &Disk, &mut self.sources);
-        self.plan_rules(tree, found, options);
+    /// Reads the files of rules, which say what other parts are used for.
+    pub(super) fn parse_rules(
+        &mut self,
+        files: &[PathBuf],
+        options: &LoadOptions,
+    ) -> (ast::Program, Vec<Diagnostic>) {
+        let parsed = parse_files(files, &options.rules(), &Disk, &mut self.sources);
+        self.made_by_rules = named(&parsed.0);
+        parsed
     }
 
-    pub(super) fn read_rules(&mut self, name: &str, text: &str, options: &LoadOptions) {
-        let (tree, found) = parse_text(name, text, &options.rules(), &Disk, &mut self.sources);
-        self.plan_rules(tree, found, options);
+    /// The same of a text.
+    pub(super) fn parse_rules_text(
+        &mut self,
+        name: &str,
+        text: &str,
+        options: &LoadOptions,
+    ) -> (ast::Program, Vec<Diagnostic>) {
+        let parsed = parse_text(name, text, &options.rules(), &Disk, &mut self.sources);
+        self.made_by_rules = named(&parsed.0);
+        parsed
     }
 
     /// Plans the rules of a tree, unless there are errors in it.
-    fn plan_rules(
+    pub(super) fn plan_rules(
         &mut self,
         tree: ast::Program,
         mut found: Vec<Diagnostic>,
@@ -36,18 +50,25 @@ impl Program {
             operators.set_messages(Arc::new(self.border.clone()));
         }
         operators.add_family(Arc::new(self.border.clone()));
+        operators.add_family(Arc::new(self.operators.clone()));
         self.rules.operators = Arc::new(operators);
-        // What schemas with errors have is not known.
+        // What schemas and components with errors have is not known; the latter matters to stages.
         let has_schemas = self.schema.is_some() || !self.kinds.has(FileKind::Schemas);
-        if has_schemas && !has_errors(&found) {
+        let has_components = self.components.program.is_some()
+            || !self.kinds.has(FileKind::Components)
+            || self.made_by_rules.is_empty();
+        if has_schemas && has_components && !has_errors(&found) {
             let injected = &options.injected;
             let operators = self.rules.operators.clone();
             let (exports, given) = (options.exports.clone(), self.given_events());
-            let options = Options { operators, exports, given };
+            let mut filled = self.given_by_components();
+            filled.retain(|name, _| injected.iter().all(|injected| !injected.contains(name)));
+            let options = Options { operators, exports, given, filled };
             let (program, planned) = compile(&tree, &self.sources, &options);
             found.extend(planned);
-            // Which events a graph with errors hands over is not known.
-            let is_known = self.packets.is_some() || !self.kinds.has(FileKind::Packets);
+            // Which events a graph or components with errors hand over is not known.
+            let is_known = (self.packets.is_some() || !self.kinds.has(FileKind::Packets))
+                && (self.components.program.is_some() || !self.kinds.has(FileKind::Components));
             if let Some(injected) = injected.as_ref().filter(|_| is_known) {
                 let injected = &(injected | &self.events_of_others());
                 let mut unsourced = no_source(&tree, &options, injected);

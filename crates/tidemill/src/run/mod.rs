@@ -14,9 +14,9 @@
 //! ```
 //! A run ends when its time is over, when it is stopped, when a tuple of `violation` appears, when
 //! its data cannot be written any more, and with its *main part*: the entry component, or, without
-//! components, the packet graph, when all its sources are done and its links empty. Nodes of rules
-//! by themselves run until they are stopped. When the main part ends, nodes finish what they have
-//! begun.
+//! one, the packet graph, when all its sources are done and its links empty. Nodes of rules by
+//! themselves, and with components that only stages use, run until they are stopped. When the main
+//! part ends, nodes finish what they have begun.
 //!
 //! | part | holds |
 //! |---|---|
@@ -65,7 +65,7 @@ use crate::components::watchdog::Watchdog;
 use crate::console::Console;
 use crate::control::{self, Server};
 use crate::journal::{Journal, SharedJournal};
-use crate::machine::parts::{Choices, Compiled, Maker, Parts};
+use crate::machine::parts::{Choices, Compiled, Maker, Parts, secret};
 use crate::machine::{Machine, components, nodes, packets};
 use crate::program::Program;
 use crate::summary::Summary;
@@ -160,7 +160,10 @@ impl Prepared {
                 let chosen = &mut options.components;
                 let engine = components::engine(program, chosen, seeds, outputs)?;
                 let mut machine = Machine::new(engine, journal, options.registry.clone(), has)?;
-                let borders = Borders::new(&parts.borders, parts.graph.as_ref(), &machine.registry);
+                let secret = secret(&mut *host)?;
+                let graph = parts.graph.as_ref();
+                let borders = Borders::new(&parts.borders, graph, &machine.registry, secret);
+                borders.offer(machine.node.runner.worker());
                 machine.node.borders = borders;
                 machine.node.systems.know(&parts.borders.schemas);
                 (machine, rules, parts.graph)
@@ -288,7 +291,7 @@ impl Run {
         let Run { machine, events, options, heard, .. } = self;
         // What is wrong then has been reported, and is how the run ended.
         if machine.maker.is_none() && machine.has.components {
-            if machine.node.runner.worker().start().is_err() {
+            if machine.has.entry && machine.node.runner.worker().start().is_err() {
                 return Ok(());
             }
             arm(machine, events);

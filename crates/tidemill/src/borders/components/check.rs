@@ -1,0 +1,319 @@
+//! Components that stages name, checked when the program is loaded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tidemill_cl::ast::{self, Definition, ProtocolFactor};
+use tidemill_cl::ir::{self, Direction, MessageId};
+use tidemill_diag::{Diagnostic, FileId, Span, nearest};
+use tidemill_overlog::ast::{Program as Tree, Statement};
+use tidemill_overlog::exports::first_use;
+use tidemill_overlog::program::WorkedBy;
+use tidemill_overlog::stage::{Column, Columns, Declaration, Family, Missing, Operator};
+use tidemill_relation::plan::{Relation, RelationId};
+use tidemill_stdx::id::Id;
+
+use crate::borders::parameters::{Declared, Parameter, declared};
+use crate::program::Program;
+
+/// What names of these stages begin with.
+const PREFIX: &str = "cl:";
+/// What the interface has to be.
+const FORM: &str = "`{ IN A(..) { OUT B(..) } OUT Done }`";
+/// What is derived when an instance fails, and its columns.
+const FAULT: &str = "stage::fault";
+const FAULT_COLUMNS: usize = 4;
+
+/// A stage that a component works on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StageBorder {
+    /// The component.
+    pub component: String,
+    /// What it is handed.
+    pub input: RelationId,
+    /// What it yields.
+    pub output: RelationId,
+    /// The columns of the input, from 0, for each value of which there is an instance.
+    pub keys: Vec<usize>,
+    pub(super) talk: Talk,
+    pub(super) inputs: Vec<Parameter>,
+    pub(super) outputs: Vec<Parameter>,
+    /// Where the location stands in the input, and in the output.
+    pub(super) locations: (usize, usize),
+    /// Whether the input is a table.
+    pub(super) reads_table: bool,
+    /// `stage::fault(@N, Component, Key, Reason)`, if rules read it, and where its location stands.
+    pub(super) fault: Option<(RelationId, usize)>,
+}
+
+/// How one talks with a component: numbers in the program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Talk {
+    pub(super) kind: u32,
+    pub(super) interface: u32,
+    pub(super) input: u32,
+    pub(super) output: u32,
+    pub(super) done: u32,
+}
+
+/// The components of a program as operators of stages.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Operators {
+    /// Each outermost component, or why a stage cannot name it.
+    known: BTreeMap<String, Result<Offered, Wrong>>,
+}
+
+/// A component that a stage can name.
+#[derive(Clone, Debug)]
+struct Offered {
+    talk: Talk,
+    inputs: Vec<Declared>,
+    outputs: Vec<Declared>,
+    /// Where its interface is declared.
+    span: Span,
+}
+
+/// Why a stage cannot name a component, and where that shows.
+#[derive(Clone, Debug)]
+struct Wrong {
+    missing: Missing,
+    span: Span,
+}
+
+impl Operators {
+    /// Of a program that has no errors.
+    pub(crate) fn new(program: &ir::Program, tree: &ast::Program) -> Operators {
+        let components = tree.definitions().filter_map(|it| match it {
+            Definition::Component(it) => Some(it),
+            Definition::Interface(_) => None,
+        });
+        let known = components.map(|it| (it.name.text.clone(), offered(program, tree, it)));
+        Operators { known: known.collect() }
+    }
+
+    fn find(&self, name: &str) -> Result<&Offered, Missing> {
+        let component = name.strip_prefix(PREFIX).unwrap_or(name);
+        if let Some(known) = self.known.get(component) {
+            return known.as_ref().map_err(|wrong| wrong.missing.clone());
+        }
+        let message = format!("the program has no component `{component}`");
+        let names = || self.known.keys().map(String::as_str);
+        let help = match (nearest(component, names()), names().next()) {
+            (Some(close), _) => format!("there is `{close}`"),
+            (None, Some(_)) => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
+            (None, None) => "give the file of the component, .com, beside the rules".to_owned(),
+        };
+        Err(Missing { message, help })
+    }
+}
+
+impl Family for Operators {
+    fn prefix(&self) -> &str {
+        PREFIX
+    }
+
+    fn declaration(&self, name: &str) -> Result<Declaration, Missing> {
+        let Offered { inputs, outputs, span, .. } = self.find(name)?;
+        let mut declaration = Declaration::new(name.to_owned()).works_outside();
+        let column =
+            |it: &Declared, types| Column { name: it.name.clone().into(), types, source: it.span };
+        declaration.inputs = inputs.iter().map(|it| column(it, it.kind.takes())).collect();
+        let outputs = outputs.iter().map(|it| column(it, it.kind.gives()));
+        declaration.outputs = Columns::Fixed(outputs.collect());
+        declaration.source = Some(*span);
+        Ok(declaration.doc("A component of the program."))
+    }
+
+    fn construct(&self, _: &str) -> Option<Box<dyn Operator>> {
+        None
+    }
+
+    fn source(&self, name: &str) -> Option<Span> {
+        let known = self.known.get(name.strip_prefix(PREFIX)?)?;
+        Some(known.as_ref().map_or_else(|wrong| wrong.span, |known| known.span))
+    }
+}
+
+/// The interface of a component by which a stage talks with it.
+fn offered(
+    program: &ir::Program,
+    tree: &ast::Program,
+    component: &ast::Component,
+) -> Result<Offered, Wrong> {
+    let name = &component.name.text;
+    let wrong = |span, message: String, help: String| {
+        Err(Wrong { missing: Missing { message, help }, span })
+    };
+    let [offer] = component.offers.as_slice() else {
+        let count = component.offers.len();
+        let message = format!("`{name}` offers {count} interfaces, and a stage talks by one");
+        return wrong(component.name.span, message, format!("offer one interface, {FORM}"));
+    };
+    let found = program.components.iter_enumerated().find(|(_, it)| it.name == *name);
+    let port = found.and_then(|(id, it)| {
+        let offers = it.offers.iter();
+        let mut of_name =
+            offers.filter(|it| program.interfaces[it.interface].name == offer.name.text);
+        of_name.next().map(|offer| (id, offer))
+    });
+    let Some((kind, port)) = port else {
+        let message = format!("`{name}` has no interface `{}`", offer.name.text);
+        return wrong(offer.span, message, format!("offer one interface, {FORM}"));
+    };
+    if port.implementation.is_none() || port.count != (1, Some(1)) {
+        let message = format!("`{name}` does not implement `{}` itself, once", offer.name.text);
+        let help = format!("write `IMPLEMENTATION {}; ...` in it", offer.name.text);
+        return wrong(offer.span, message, help);
+    }
+    let interface = &program.interfaces[port.interface];
+    let written = interface_of(tree, &offer.name.text);
+    let span = written.map_or(offer.span, |it| it.name.span);
+    let Some([input, output, done]) = form(interface) else {
+        let message =
+            format!("`{}` of `{name}` has another form than stages talk by", interface.name);
+        return wrong(span, message, format!("it has to be {FORM}, by any names"));
+    };
+    let messages = written.map(messages).unwrap_or_default();
+    let parameters = |id: MessageId| {
+        let written = messages.iter().find(|it| it.name.text == interface.messages[id].name);
+        declared(&interface.messages[id], written.copied())
+    };
+    let (inputs, outputs) = match (parameters(input), parameters(output)) {
+        (Ok(inputs), Ok(outputs)) => (inputs, outputs),
+        (Err(name), _) | (_, Err(name)) => {
+            let message = format!("`{name}` of `{}` can be no column of rules", interface.name);
+            let help = "columns are INTEGER, REAL, BOOLEAN, CHARACTER or TEXT";
+            return wrong(span, message, help.to_owned());
+        }
+    };
+    let number = |id: MessageId| id.index() as u32;
+    let talk = Talk {
+        kind: kind.index() as u32,
+        interface: port.interface.index() as u32,
+        input: number(input),
+        output: number(output),
+        done: number(done),
+    };
+    Ok(Offered { talk, inputs, outputs, span })
+}
+
+/// Input, output and end, if the interface is one for stages.
+fn form(interface: &ir::Interface) -> Option<[MessageId; 3]> {
+    let of = |direction| -> Vec<MessageId> {
+        let all = interface.messages.iter_enumerated();
+        all.filter(|(_, it)| it.direction == direction).map(|(id, _)| id).collect()
+    };
+    let (ins, outs) = (of(Direction::In), of(Direction::Out));
+    let [input] = ins[..] else { return None };
+    let after = |last| &interface.protocol.after(last).next;
+    let (&output, &done) = match &outs[..] {
+        [one, other] if after(Some(*one)).contains(one) => (one, other),
+        [one, other] => (other, one),
+        _ => return None,
+    };
+    let fits = *after(None) == ins
+        && *after(Some(input)) == outs
+        && *after(Some(output)) == outs
+        && *after(Some(done)) == ins
+        && interface.messages[done].parameters.is_empty();
+    fits.then_some([input, output, done])
+}
+
+/// The declaration of an outermost interface.
+pub(in crate::borders) fn interface_of<'t>(
+    tree: &'t ast::Program,
+    name: &str,
+) -> Option<&'t ast::Interface> {
+    tree.definitions().find_map(|it| match it {
+        Definition::Interface(it) if it.name.text == name => Some(it),
+        _ => None,
+    })
+}
+
+/// The messages of an interface.
+pub(in crate::borders) fn messages(interface: &ast::Interface) -> Vec<&ast::Message> {
+    fn collect<'t>(protocol: &'t ast::Protocol, all: &mut Vec<&'t ast::Message>) {
+        for factor in protocol.terms.iter().flat_map(|term| &term.factors) {
+            match factor {
+                ProtocolFactor::Message(it) => all.push(it),
+                ProtocolFactor::Optional(it, _)
+                | ProtocolFactor::Repeated(it, _)
+                | ProtocolFactor::Group(it, _) => collect(it, all),
+            }
+        }
+    }
+    let mut all = Vec::new();
+    interface.protocol.iter().for_each(|protocol| collect(protocol, &mut all));
+    all
+}
+
+/// The components that stages of rules name.
+pub(crate) fn named(rules: &Tree) -> BTreeSet<String> {
+    let operators = rules.flat().filter_map(|statement| match statement {
+        Statement::Stage(stage) => stage.operator.text.strip_prefix(PREFIX),
+        _ => None,
+    });
+    operators.map(str::to_owned).collect()
+}
+
+impl Program {
+    /// The events of instances that fail.
+    pub(in crate::borders) fn events_of_stages(&self) -> impl Iterator<Item = String> {
+        let is_used = !self.made_by_rules.is_empty();
+        is_used.then(|| FAULT.to_owned()).into_iter()
+    }
+
+    /// Takes the stages that components work on, whose two sides have been checked with the rules.
+    pub(in crate::borders) fn check_stage_borders(&mut self) {
+        match self.stage_borders() {
+            Ok(stages) => self.borders.components = stages,
+            Err(error) => self.diagnostics.push(error),
+        }
+    }
+
+    fn stage_borders(&self) -> Result<Vec<StageBorder>, Diagnostic> {
+        let Some(rules) = &self.rules.program else { return Ok(Vec::new()) };
+        let fault = rules.plan.find(FAULT).map(|id| (id, rules.plan.relation(id)));
+        if let Some((_, relation)) = fault
+            && (relation.arity() != FAULT_COLUMNS || relation.table().is_some())
+        {
+            let message = format!("`{FAULT}` is an event of {FAULT_COLUMNS} columns");
+            let nowhere = Span { file: FileId(0), start: 0, end: 0 };
+            let place = first_use(&self.rules.tree, FAULT).unwrap_or(nowhere);
+            let help = format!("it is `{FAULT}(@N, Component, Key, Reason)`");
+            return Err(Diagnostic::error("border", place, message).help(help));
+        }
+        let fault = fault.map(|(id, relation)| (id, relation.location as usize));
+        let stages = rules.stages.iter().filter_map(|stage| {
+            let WorkedBy::Outside { keys } = &stage.by else { return None };
+            let component = stage.operator.strip_prefix(PREFIX)?;
+            let offered = self.operators.find(component).ok()?;
+            let (input, output) = (stage.input, stage.output);
+            let (from, to) = (rules.plan.relation(input), rules.plan.relation(output));
+            Some(StageBorder {
+                component: component.to_owned(),
+                input,
+                output,
+                keys: keys.clone(),
+                talk: offered.talk,
+                inputs: parameters(&offered.inputs, from),
+                outputs: parameters(&offered.outputs, to),
+                locations: (from.location as usize, to.location as usize),
+                reads_table: from.table().is_some(),
+                fault,
+            })
+        });
+        Ok(stages.collect())
+    }
+}
+
+/// Parameters with the columns of a relation that they are.
+pub(in crate::borders) fn parameters(declared: &[Declared], relation: &Relation) -> Vec<Parameter> {
+    let location = relation.location as usize;
+    let columns = relation.columns.iter().enumerate().filter(|(at, _)| *at != location);
+    let columns = columns.map(|(_, &types)| types);
+    let parameter = |(it, column): (&Declared, _)| Parameter { kind: it.kind, column };
+    match relation.is_open() {
+        true => declared.iter().map(|it| parameter((it, it.kind.gives()))).collect(),
+        false => declared.iter().zip(columns).map(parameter).collect(),
+    }
+}

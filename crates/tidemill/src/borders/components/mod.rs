@@ -1,0 +1,179 @@
+//! Components as operators of stages: `stage("cl:Component", in, out, keys(2))`.
+//!
+//! ```text
+//! in(@N, ...)  -> turn, after its commit -> [queue] -> IN A(..)  instance of the component
+//! out(@N, ...) <- inbox of the node      <------------ OUT B(..)
+//! ```
+//! An instance is made when the first tuple of its key comes, and is given one input after the
+//! other: the next when it has answered the one before with the message that ends it. Meanwhile
+//! inputs wait, [`WAITING_MAX`] for each instance; what comes then is dropped and counted. What an
+//! instance yields is taken while few events of the node wait; else it stays with the instance,
+//! which stops when it cannot send.
+//!
+//! An instance that fails has lost the input that it was at; the next one makes a new instance.
+
+mod check;
+mod hand;
+mod instance;
+mod stage;
+
+use std::collections::VecDeque;
+
+use tidemill_event::Loop;
+use tidemill_overlog::node::{Crossing, CrossingKind};
+use tidemill_proc::{Communication, CommunicationMap, Heard, Values, arm};
+use tidemill_relation::TupleBuf;
+use tidemill_stat::Registry;
+use tidemill_stdx::keyed::Secret;
+
+use crate::machine::Machine;
+pub use check::StageBorder;
+pub(crate) use check::{Operators, named};
+pub(super) use check::{interface_of, messages, parameters};
+use hand::Hand;
+use instance::Instance;
+use stage::Stage;
+
+/// Inputs that wait for an instance.
+const WAITING_MAX: usize = 1024;
+/// Events of the node that may wait while more of instances are taken.
+const EVENTS_MAX: usize = 1024;
+
+/// The stages that components work on, with their instances.
+#[derive(Default)]
+pub(crate) struct Stages {
+    stages: Vec<Stage>,
+    instances: CommunicationMap<Instance>,
+    /// Instances that have yielded something when many events of the node waited.
+    held: VecDeque<Communication>,
+    /// Memory for what instances yield.
+    values: Values,
+}
+
+impl Stages {
+    /// Of a program that has these; keys are hashed with the secret.
+    pub(super) fn new(checked: &[StageBorder], registry: &Registry, secret: Secret) -> Stages {
+        let stage = |checked: &StageBorder| Stage::new(checked, registry, secret);
+        Stages { stages: checked.iter().map(stage).collect(), ..Stages::default() }
+    }
+
+    /// Whether there are any.
+    pub(super) fn is_some(&self) -> bool {
+        !self.stages.is_empty()
+    }
+
+    /// Whether no instance has anything left to do for the rules.
+    pub(super) fn are_idle(&self) -> bool {
+        self.held.is_empty() && self.instances.iter().all(|(_, one)| one.is_idle())
+    }
+}
+
+/// Hands the tuples of a turn to the instances of its stages, in order.
+pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Crossing>) {
+    if machine.node.borders.components.stages.is_empty() {
+        return;
+    }
+    let mut all = std::mem::take(&mut machine.node.borders.components);
+    let mut has_said = false;
+    for (number, stage) in all.stages.iter_mut().enumerate() {
+        stage.turns = stage.turns.wrapping_add(1);
+        let input = stage.checked.input;
+        let mut hand = Hand { machine, number, stage, instances: &mut all.instances };
+        let own = || tuples.iter().filter(|(crossing, _)| crossing.relation == input);
+        let mut has_deleted = false;
+        for (crossing, columns) in own() {
+            has_said = true;
+            match crossing.kind {
+                CrossingKind::Delete => has_deleted = true,
+                CrossingKind::Event | CrossingKind::Insert => {
+                    hand.input(&columns.iter().collect::<Vec<_>>());
+                }
+            }
+        }
+        // Afterwards, as a row that goes may have been replaced by another of its key.
+        let is_gone = |crossing: Crossing| crossing.kind == CrossingKind::Delete;
+        let gone = own().filter(|(crossing, _)| has_deleted && is_gone(*crossing));
+        for (_, columns) in gone {
+            hand.delete(&columns.iter().collect::<Vec<_>>());
+        }
+    }
+    machine.node.borders.components = all;
+    if has_said {
+        arm(machine, events);
+    }
+}
+
+/// Something has come from an instance.
+pub(crate) fn noted(machine: &mut Machine, events: &mut Loop<Machine>, from: Communication) {
+    let mut all = std::mem::take(&mut machine.node.borders.components);
+    if all.instances.get(from).is_some_and(|instance| instance.is_held) {
+        machine.node.borders.components = all;
+        return;
+    }
+    let mut values = std::mem::take(&mut all.values);
+    let is_heard = hear(machine, events, &mut all, from, &mut values);
+    if !is_heard && let Some(instance) = all.instances.get_mut(from) {
+        instance.is_held = true;
+        all.held.push_back(from);
+    }
+    all.values = values;
+    machine.node.borders.components = all;
+}
+
+/// Takes what has come from instances while many events waited, as far as there is room now.
+pub(super) fn go_on(machine: &mut Machine, events: &mut Loop<Machine>) {
+    if machine.node.borders.components.held.is_empty() || waiting(machine) > EVENTS_MAX / 2 {
+        return;
+    }
+    for _ in 0..machine.node.borders.components.held.len() {
+        if waiting(machine) >= EVENTS_MAX {
+            break;
+        }
+        let all = &mut machine.node.borders.components;
+        let Some(from) = all.held.pop_front() else { break };
+        all.instances.get_mut(from).into_iter().for_each(|instance| instance.is_held = false);
+        noted(machine, events, from);
+    }
+    arm(machine, events);
+}
+
+/// Events of the node that wait.
+fn waiting(machine: &Machine) -> usize {
+    machine.fleet.node(machine.node.id).map_or(0, |node| node.waiting())
+}
+
+/// Takes all that has come from an instance; false if something was left, as many events wait.
+fn hear(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    all: &mut Stages,
+    from: Communication,
+    values: &mut Values,
+) -> bool {
+    let Stages { stages, instances, .. } = all;
+    let Some(number) = instances.get(from).map(|instance| instance.stage as usize) else {
+        return true;
+    };
+    let stage = &mut stages[number];
+    let talk = stage.checked.talk;
+    loop {
+        if waiting(machine) >= EVENTS_MAX {
+            return false;
+        }
+        let mut hand = Hand { machine, number, stage, instances };
+        match hand.machine.node.runner.worker().hear(from, values) {
+            Heard::Message(message) if message == talk.output => {
+                hand.output(events, values);
+            }
+            Heard::Message(_) => hand.done(from),
+            Heard::Nothing => return true,
+            Heard::Ended if hand.is_at_work(from) => {
+                let why = "the implementation has ended without ending its input";
+                hand.fault(events, from, why);
+            }
+            Heard::Ended => {}
+            Heard::Failed(why) => hand.fault(events, from, &why),
+            Heard::Gone => return true,
+        }
+    }
+}

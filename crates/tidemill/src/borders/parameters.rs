@@ -1,0 +1,204 @@
+//! Columns of rules as parameters of messages of components, and back.
+//!
+//! | parameter | from | to |
+//! |---|---|---|
+//! | INTEGER | int64; time and interval in ns | int64, or what the column holds of these |
+//! | REAL | double, int64 | double |
+//! | BOOLEAN | bool | bool |
+//! | CHARACTER | string of one character up to U+00FF | string of one character |
+//! | TEXT | string, bytes; an ID as it is printed | string, or what the column holds of these |
+//!
+//! A TEXT that is no UTF-8 is bytes. Null is no parameter of any kind.
+
+use std::borrow::Cow;
+
+use tidemill_cl::ast;
+use tidemill_cl::ir;
+use tidemill_diag::Span;
+use tidemill_proc::{Value as Word, Values};
+use tidemill_relation::text::parse_value;
+use tidemill_relation::{OwnedValue, Type, TypeSet, Value};
+
+/// What a parameter is in the component language.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Integer,
+    Real,
+    Boolean,
+    Character,
+    Text,
+}
+
+/// A parameter of a message, and the column that it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Parameter {
+    pub(super) kind: Kind,
+    /// What the column may hold.
+    pub(super) column: TypeSet,
+}
+
+/// A parameter as it is declared.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Declared {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    pub(super) span: Option<Span>,
+}
+
+/// Why a value is no parameter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Misfit {
+    /// It is null.
+    Null,
+    /// It is of another type, or has no such form.
+    Type,
+}
+
+const NULL: TypeSet = TypeSet::of(Type::Null);
+
+impl Kind {
+    /// Of a type that is one of these.
+    pub(super) fn of(parameter: ir::Type) -> Option<Kind> {
+        Some(match parameter {
+            ir::Type::Integer => Kind::Integer,
+            ir::Type::Real => Kind::Real,
+            ir::Type::Boolean => Kind::Boolean,
+            ir::Type::Character => Kind::Character,
+            ir::Type::Text => Kind::Text,
+            _ => return None,
+        })
+    }
+
+    /// As the component language writes it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Kind::Integer => "INTEGER",
+            Kind::Real => "REAL",
+            Kind::Boolean => "BOOLEAN",
+            Kind::Character => "CHARACTER",
+            Kind::Text => "TEXT",
+        }
+    }
+
+    /// The types of values that are parameters of this kind.
+    const fn values(self) -> TypeSet {
+        match self {
+            Kind::Integer => TypeSet::INT.union(TypeSet::TIME).union(TypeSet::INTERVAL),
+            Kind::Real => TypeSet::NUMBER,
+            Kind::Boolean => TypeSet::BOOL,
+            Kind::Character => TypeSet::TEXT,
+            Kind::Text => TypeSet::TEXT.union(TypeSet::BYTES).union(TypeSet::ID),
+        }
+    }
+
+    /// What a column may hold that is this parameter; a null is found when it comes.
+    pub(super) const fn takes(self) -> TypeSet {
+        self.values().union(NULL)
+    }
+
+    /// What a column holds that is filled by this parameter alone.
+    pub(super) const fn gives(self) -> TypeSet {
+        match self {
+            Kind::Integer => TypeSet::INT,
+            Kind::Real => TypeSet::DOUBLE,
+            Kind::Boolean => TypeSet::BOOL,
+            Kind::Character => TypeSet::TEXT,
+            Kind::Text => TypeSet::TEXT.union(TypeSet::BYTES),
+        }
+    }
+
+    /// Whether a column may be this parameter. One that may hold anything is filled from outside
+    /// the program, and looked at when something comes.
+    pub(super) fn fits(self, column: TypeSet) -> bool {
+        column == TypeSet::ANY || column.without(self.takes()).is_empty()
+    }
+
+    /// A value as this parameter.
+    pub(super) fn word(self, value: Value<'_>) -> Result<Word<'_>, Misfit> {
+        let word = match (self, value) {
+            (_, Value::Null) => return Err(Misfit::Null),
+            (Kind::Integer, Value::Int(it) | Value::Time(it) | Value::Interval(it)) => {
+                it.cast_unsigned()
+            }
+            (Kind::Real, Value::Double(it)) => it.to_bits(),
+            (Kind::Real, Value::Int(it)) => (it as f64).to_bits(),
+            (Kind::Boolean, Value::Bool(it)) => u64::from(it),
+            (Kind::Character, Value::Str(text)) => character(text).ok_or(Misfit::Type)?,
+            (Kind::Text, Value::Str(text)) => return Ok(Word::Text(text.as_bytes().into())),
+            (Kind::Text, Value::Bytes(bytes)) => return Ok(Word::Text(bytes.into())),
+            (Kind::Text, Value::Id(id)) => {
+                return Ok(Word::Text(Cow::Owned(id.to_string().into_bytes())));
+            }
+            _ => return Err(Misfit::Type),
+        };
+        Ok(Word::Word(word))
+    }
+}
+
+/// The code of a text of one character.
+fn character(text: &str) -> Option<u64> {
+    let mut characters = text.chars();
+    let first = characters.next().map(u32::from).filter(|&code| code <= 0xFF)?;
+    characters.next().is_none().then_some(u64::from(first))
+}
+
+impl Parameter {
+    /// The next of some values as a column holds it.
+    pub(super) fn value(self, values: &Values) -> Result<OwnedValue, Misfit> {
+        let holds = |one: TypeSet, other: TypeSet| {
+            self.column.meets(one) && !self.column.meets(other) && self.column != TypeSet::ANY
+        };
+        let value = match self.kind {
+            Kind::Integer => {
+                let number = values.integer();
+                match () {
+                    () if holds(TypeSet::TIME, TypeSet::INT) => Value::Time(number),
+                    () if holds(TypeSet::INTERVAL, TypeSet::INT) => Value::Interval(number),
+                    () => Value::Int(number),
+                }
+            }
+            Kind::Real => Value::Double(f64::from_bits(values.word())),
+            Kind::Boolean => Value::Bool(values.word() != 0),
+            Kind::Character => {
+                let code = u8::try_from(values.word()).unwrap_or_default();
+                return Ok(OwnedValue::new(Value::Str(char::from(code).encode_utf8(&mut [0; 2]))));
+            }
+            Kind::Text => {
+                let bytes = values.bytes();
+                match std::str::from_utf8(bytes) {
+                    Ok(text) if holds(TypeSet::ID, TypeSet::TEXT.union(TypeSet::BYTES)) => {
+                        let id = parse_value(text).ok();
+                        let id = id.filter(|id| matches!(id.get(), Value::Id(_)));
+                        return id.ok_or(Misfit::Type);
+                    }
+                    Ok(text) if !holds(TypeSet::BYTES, TypeSet::TEXT) => Value::Str(text),
+                    _ => Value::Bytes(bytes),
+                }
+            }
+        };
+        Ok(OwnedValue::new(value))
+    }
+}
+
+/// The parameters of a message as its interface declares them; those that no column can be are an
+/// error, by name.
+pub(super) fn declared(
+    message: &ir::Message,
+    written: Option<&ast::Message>,
+) -> Result<Vec<Declared>, String> {
+    let names = written.iter().flat_map(|it| &it.parameters).flat_map(|it| &it.names);
+    let mut names = names.map(|name| (name.text.clone(), Some(name.span)));
+    let declared = message.parameters.iter().map(|&parameter| {
+        let (name, span) = names.next().unwrap_or_default();
+        match Kind::of(parameter) {
+            Some(kind) => Ok(Declared { name, kind, span }),
+            None => Err(name),
+        }
+    });
+    declared.collect()
+}
+
+/// The columns of a tuple that has its location in one of them.
+pub(super) fn located(columns: &mut Vec<OwnedValue>, location: usize, address: &str) {
+    columns.insert(location.min(columns.len()), OwnedValue::new(Value::Str(address)));
+}

@@ -1,0 +1,302 @@
+//! Interfaces by which components reach rules, checked when the program is loaded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tidemill_cl::ast::{self, Definition};
+use tidemill_cl::check::RULES;
+use tidemill_cl::ir::{self, Direction, MessageId};
+use tidemill_diag::{Diagnostic, Span, nearest};
+use tidemill_overlog::exports::first_use;
+use tidemill_overlog::program::Compiled;
+use tidemill_relation::TypeSet;
+use tidemill_relation::plan::RelationId;
+use tidemill_relation::table::Key;
+
+use super::form::{self, END, NEXT, TAKEN};
+use crate::borders::components::{interface_of, messages, parameters};
+use crate::borders::parameters::{Declared, Kind, Parameter, declared};
+use crate::program::{FileKind, Program};
+
+/// An interface by which components reach the rules.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RulesBorder {
+    /// The interface.
+    pub interface: String,
+    /// Its messages, by their numbers.
+    pub(super) messages: Vec<Meaning>,
+}
+
+/// What a message of such an interface is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Meaning {
+    /// An event or fact for the rules.
+    Put(Relation),
+    /// It has been taken.
+    Taken,
+    /// Asks for the next of what changes.
+    Next,
+    /// An event or a change of a table.
+    Change(Relation),
+    /// No more comes.
+    End,
+}
+
+/// A relation whose tuples are messages.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Relation {
+    pub(super) id: RelationId,
+    /// Its columns without the location.
+    pub(super) parameters: Vec<Parameter>,
+    /// Where the location stands.
+    pub(super) location: usize,
+    /// The columns of the key of a table that has one, with the location where it is one of them.
+    pub(super) key: Option<Vec<usize>>,
+}
+
+impl RulesBorder {
+    /// The relations that components listen to.
+    pub(crate) fn crossing(&self) -> impl Iterator<Item = RelationId> {
+        self.messages.iter().filter_map(|meaning| match meaning {
+            Meaning::Change(relation) => Some(relation.id),
+            _ => None,
+        })
+    }
+
+    /// The number of a message.
+    pub(super) fn number(&self, of: &Meaning) -> Option<u32> {
+        let number = self.messages.iter().position(|meaning| meaning == of)?;
+        Some(number as u32)
+    }
+}
+
+/// An interface at hand.
+struct Written<'p> {
+    interface: &'p ir::Interface,
+    /// Its messages as they are declared.
+    messages: Vec<&'p ast::Message>,
+    /// Where it is declared.
+    span: Span,
+}
+
+impl Written<'_> {
+    fn name(&self) -> &str {
+        &self.interface.name
+    }
+
+    /// Where a message stands.
+    fn message(&self, id: MessageId) -> Option<&ast::Message> {
+        let name = &self.interface.messages[id].name;
+        self.messages.iter().copied().find(|it| it.name.text == *name)
+    }
+
+    fn error(&self, id: Option<MessageId>, message: String) -> Diagnostic {
+        let span = id.and_then(|id| self.message(id)).map_or(self.span, |it| it.name.span);
+        Diagnostic::error("border", span, message)
+    }
+}
+
+impl Program {
+    /// The interfaces that lead to rules, of what the system connects: the entry component, and
+    /// those that stages make.
+    fn written_rules(&self) -> Vec<Written<'_>> {
+        let Some(program) = &self.components.program else { return Vec::new() };
+        let tree = &self.components.tree;
+        let is_connected = |(id, it): &(ir::ComponentId, &ir::Component)| {
+            program.entry == Some(*id) || self.made_by_rules.contains(&it.name)
+        };
+        let connected = program.components.iter_enumerated().filter(is_connected);
+        let required = connected.flat_map(|(_, it)| &it.requires).map(|it| it.interface);
+        let ids: BTreeSet<ir::InterfaceId> = required.collect();
+        let interfaces = ids.into_iter().map(|id| &program.interfaces[id]);
+        let of_rules = interfaces.filter(|it| !it.system && it.name.starts_with(RULES));
+        let written = of_rules.filter_map(|interface| {
+            let declared = interface_of(tree, &interface.name);
+            let span = declared.map(|it| it.name.span).or_else(|| requirement(tree, interface))?;
+            let messages = declared.map(messages).unwrap_or_default();
+            Some(Written { interface, messages, span })
+        });
+        written.collect()
+    }
+
+    /// The events and facts that components give the rules.
+    pub(in crate::borders) fn events_of_components(&self) -> impl Iterator<Item = String> {
+        let written = self.written_rules().into_iter();
+        let names = written.flat_map(|it| {
+            let given = it.interface.messages.iter();
+            let given = given.filter(|it| it.direction == Direction::In && it.name != NEXT);
+            given.map(|it| relation_name(&it.name)).collect::<Vec<_>>()
+        });
+        names.collect::<BTreeSet<_>>().into_iter()
+    }
+
+    /// What the columns, without the location, of those hold that components give.
+    pub(crate) fn given_by_components(&self) -> BTreeMap<String, Vec<TypeSet>> {
+        let mut given: BTreeMap<String, Vec<TypeSet>> = BTreeMap::new();
+        for written in self.written_rules() {
+            let messages = written.interface.messages.iter();
+            for message in messages.filter(|it| it.direction == Direction::In && it.name != NEXT) {
+                let Ok(own) = declared(message, None) else { continue };
+                let types = own.iter().map(|it| it.kind.gives());
+                // Two interfaces may give one relation.
+                let known = given.entry(relation_name(&message.name));
+                let known = known.or_insert_with(|| vec![TypeSet::NONE; own.len()]);
+                known.iter_mut().zip(types).for_each(|(known, types)| *known = known.union(types));
+            }
+        }
+        given
+    }
+
+    /// Checks that both sides of each of them fit; as far as both sides could be read.
+    pub(in crate::borders) fn check_rules_borders(&mut self) {
+        let (mut checked, mut found) = (Vec::new(), Vec::new());
+        for written in self.written_rules() {
+            match self.rules_border(&written) {
+                Ok(border) => checked.extend(border),
+                Err(error) => found.push(error),
+            }
+        }
+        self.borders.rules = checked;
+        self.diagnostics.extend(found);
+    }
+
+    fn rules_border(&self, written: &Written<'_>) -> Result<Option<RulesBorder>, Diagnostic> {
+        let name = written.name();
+        if !self.kinds.has(FileKind::Rules) {
+            let message = format!("`{name}` leads to the rules of the program, which has none");
+            let help = "add a file of rules to the program";
+            return Err(written.error(None, message).help(help));
+        }
+        form::check(written.interface).map_err(|(id, message)| {
+            written.error(id, message).help(format!("the form is {}", form::FORM))
+        })?;
+        let Some(rules) = &self.rules.program else { return Ok(None) };
+        let messages = written.interface.messages.iter_enumerated();
+        let meanings = messages.map(|(id, message)| {
+            Ok(match (message.direction, message.name.as_str()) {
+                (Direction::In, NEXT) => Meaning::Next,
+                (Direction::Out, TAKEN) => Meaning::Taken,
+                (Direction::Out, END) => Meaning::End,
+                (Direction::In, _) => Meaning::Put(self.relation_of(rules, written, id)?),
+                (Direction::Out, _) => Meaning::Change(self.relation_of(rules, written, id)?),
+            })
+        });
+        let messages = meanings.collect::<Result<Vec<_>, Diagnostic>>()?;
+        Ok(Some(RulesBorder { interface: name.to_owned(), messages }))
+    }
+
+    /// The relation that a message is.
+    fn relation_of(
+        &self,
+        rules: &Compiled,
+        written: &Written<'_>,
+        id: MessageId,
+    ) -> Result<Relation, Diagnostic> {
+        let message = &written.interface.messages[id];
+        let name = relation_name(&message.name);
+        let mut own = declared(message, written.message(id)).map_err(|parameter| {
+            let message = format!("`{parameter}` of `{}` can be no column of rules", message.name);
+            let help = "columns are INTEGER, REAL, BOOLEAN, CHARACTER or TEXT";
+            written.error(Some(id), message).help(help)
+        })?;
+        if message.direction == Direction::Out {
+            match own.first() {
+                Some(Declared { kind: Kind::Character, .. }) => own.remove(0),
+                _ => {
+                    let message =
+                        format!("the first parameter of `{}` is no CHARACTER", message.name);
+                    let help = "it says what has happened: \"+\" an event or a row that has come, \
+                                \"-\" a row that has gone";
+                    return Err(written.error(Some(id), message).help(help));
+                }
+            };
+        }
+        let Some(found) = rules.plan.find(&name) else {
+            let message = format!("the rules have no relation `{name}`");
+            let known = rules.plan.relations.iter().filter(|it| !it.hidden);
+            let help = match nearest(&name, known.map(|it| it.name.as_str())) {
+                Some(close) => format!("is `{close}` meant?"),
+                None => format!("use {} in a rule", shape(&name, &own)),
+            };
+            return Err(written.error(Some(id), message).help(help));
+        };
+        let relation = rules.plan.relation(found);
+        let place = first_use(&self.rules.tree, &name);
+        let here = |error: Diagnostic| match place {
+            Some(place) => error.label(place, "used here"),
+            None => error,
+        };
+        if !relation.takes(own.len() + 1) {
+            let message = format!(
+                "`{name}` has {} columns, and not {}: the location and {} parameters",
+                relation.arity(),
+                own.len() + 1,
+                own.len()
+            );
+            let error = here(written.error(Some(id), message));
+            return Err(error.help(format!(
+                "`{}` is {}",
+                message_name(written, id),
+                shape(&name, &own)
+            )));
+        }
+        let parameters = parameters(&own, relation);
+        let pairs = own.iter().zip(&parameters);
+        let wrong = pairs.enumerate().find(|(_, (_, it))| !it.kind.fits(it.column));
+        if let Some((at, (declared, parameter))) = wrong {
+            let location = relation.location as usize;
+            let column = at + 1 + usize::from(at >= location);
+            let what = if parameter.column.meets(parameter.kind.takes()) { "mixed, " } else { "" };
+            let message = format!(
+                "column {column} of `{name}` is {what}{}, and `{}` of `{}` is {}",
+                parameter.column,
+                declared.name,
+                message_name(written, id),
+                parameter.kind.name()
+            );
+            let span = declared.span.unwrap_or(written.span);
+            return Err(here(Diagnostic::error("border", span, message)));
+        }
+        Ok(Relation {
+            id: found,
+            parameters,
+            location: relation.location as usize,
+            key: relation.table().and_then(|table| match &table.key {
+                Key::Columns(columns) => Some(columns.iter().map(|&it| it as usize).collect()),
+                Key::Bag => None,
+            }),
+        })
+    }
+}
+
+fn message_name<'w>(written: &'w Written<'_>, id: MessageId) -> &'w str {
+    &written.interface.messages[id].name
+}
+
+/// Where an interface is required that is not declared outermost.
+fn requirement(tree: &ast::Program, interface: &ir::Interface) -> Option<Span> {
+    let components = tree.definitions().filter_map(|it| match it {
+        Definition::Component(it) => Some(it),
+        Definition::Interface(_) => None,
+    });
+    let mut required = components.flat_map(|it| &it.requires);
+    required.find(|it| it.name.text == interface.name).map(|it| it.span)
+}
+
+/// The relation of a message: `a__b` is `a::b`, as in messages between nodes.
+fn relation_name(message: &str) -> String {
+    message.replace("__", "::")
+}
+
+/// What a relation looks like in rules.
+fn shape(name: &str, parameters: &[Declared]) -> String {
+    let column = |it: &Declared| {
+        let mut letters = it.name.chars();
+        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+        first.into_iter().chain(letters).collect::<String>()
+    };
+    let columns: Vec<String> = parameters.iter().map(column).collect();
+    match columns.is_empty() {
+        true => format!("`{name}(@N)`"),
+        false => format!("`{name}(@N, {})`", columns.join(", ")),
+    }
+}

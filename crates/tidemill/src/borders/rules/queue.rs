@@ -1,0 +1,169 @@
+//! What waits for one communication.
+
+use std::collections::VecDeque;
+
+use hashbrown::HashTable;
+use tidemill_proc::Value as Word;
+use tidemill_relation::OwnedValue;
+use tidemill_stdx::keyed::Secret;
+
+/// Deliveries that wait for a communication.
+pub(super) const WAITING_MAX: usize = 1000;
+
+/// What has happened to a tuple: the code of the character that says so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Change {
+    Come = b'+' as isize,
+    Gone = b'-' as isize,
+}
+
+/// A message for a component, without what has happened.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Delivery {
+    pub(super) message: u32,
+    pub(super) change: Change,
+    pub(super) words: Vec<Word<'static>>,
+}
+
+/// Deliveries in order. Of the rows of a table with one key there is one at most.
+#[derive(Default, Debug)]
+pub(super) struct Queue {
+    /// Numbered in their order; the first has the number `first`. Those that were undone are empty.
+    entries: VecDeque<Option<Entry>>,
+    first: u64,
+    /// Those with keys: hash and number. With so few no choice of keys makes it slow.
+    by_key: HashTable<(u64, u64)>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    delivery: Delivery,
+    /// Of a row: its key and the hash of that.
+    key: Option<(u64, OwnedValue)>,
+    /// Of a row: the component has not been told of any with this key.
+    is_new: bool,
+}
+
+/// What became of a delivery.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Put {
+    Waits,
+    /// It has replaced another one, or undone it.
+    Coalesced,
+    /// There was no room.
+    Dropped,
+}
+
+impl Queue {
+    /// Puts a delivery behind the others; a row in the place of the one that waits with its key,
+    /// which is unlike the keys of other relations.
+    pub(super) fn put(&mut self, delivery: Delivery, key: Option<OwnedValue>) -> Put {
+        let key = key.map(|key| (key.get().hash(&Secret::FIXED), key));
+        let known = key.as_ref().and_then(|(hash, key)| self.find(*hash, key));
+        if let Some(number) = known {
+            let Some(place) = self.entry(number) else { return Put::Coalesced };
+            match place {
+                Some(entry) if delivery.change == Change::Gone && entry.is_new => {
+                    let hash = entry.key.as_ref().map(|(hash, _)| *hash);
+                    *place = None;
+                    hash.into_iter().for_each(|hash| self.forget(hash, number));
+                }
+                Some(entry) => entry.delivery = delivery,
+                None => {}
+            }
+            return Put::Coalesced;
+        }
+        // What was undone takes room until its turn comes, which bounds the rest as well.
+        if self.entries.len() >= WAITING_MAX {
+            return Put::Dropped;
+        }
+        if let Some((hash, _)) = key {
+            let number = self.first + self.entries.len() as u64;
+            self.by_key.insert_unique(hash, (hash, number), |&(hash, _)| hash);
+        }
+        let is_new = delivery.change == Change::Come;
+        self.entries.push_back(Some(Entry { delivery, key, is_new }));
+        Put::Waits
+    }
+
+    fn entry(&mut self, number: u64) -> Option<&mut Option<Entry>> {
+        let at = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        self.entries.get_mut(at)
+    }
+
+    fn find(&self, hash: u64, key: &OwnedValue) -> Option<u64> {
+        let is_it = |&(_, number): &(u64, u64)| {
+            let entry = self.entries.get((number - self.first) as usize);
+            let known = entry.and_then(|entry| entry.as_ref()?.key.as_ref());
+            known.is_some_and(|(_, known)| known == key)
+        };
+        self.by_key.find(hash, is_it).map(|&(_, number)| number)
+    }
+
+    fn forget(&mut self, hash: u64, number: u64) {
+        if let Ok(entry) = self.by_key.find_entry(hash, |&(_, other)| other == number) {
+            entry.remove();
+        }
+    }
+
+    /// The next one.
+    pub(super) fn take(&mut self) -> Option<Delivery> {
+        while let Some(place) = self.entries.pop_front() {
+            let number = self.first;
+            self.first += 1;
+            let Some(Entry { delivery, key, .. }) = place else { continue };
+            key.into_iter().for_each(|(hash, _)| self.forget(hash, number));
+            return Some(delivery);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidemill_relation::Value;
+
+    use super::*;
+
+    fn put(queue: &mut Queue, change: Change, key: i64, row: u64) -> Put {
+        let delivery = Delivery { message: 3, change, words: vec![Word::Word(row)] };
+        queue.put(delivery, Some(OwnedValue::new(Value::Int(key))))
+    }
+
+    fn all(queue: &mut Queue) -> Vec<(Change, u64)> {
+        let deliveries = std::iter::from_fn(|| queue.take());
+        let row = |words: &[Word<'_>]| match words {
+            [Word::Word(row)] => *row,
+            _ => u64::MAX,
+        };
+        deliveries.map(|it| (it.change, row(&it.words))).collect()
+    }
+
+    #[test]
+    fn rows_of_one_key_are_one_delivery() {
+        use Change::{Come, Gone};
+        let mut queue = Queue::default();
+        assert_eq!(put(&mut queue, Come, 1, 10), Put::Waits);
+        assert_eq!(put(&mut queue, Gone, 2, 20), Put::Waits);
+        // What the component has not seen comes and goes unseen.
+        assert_eq!(put(&mut queue, Gone, 1, 10), Put::Coalesced);
+        // What it has seen is replaced, and goes after all.
+        assert_eq!(put(&mut queue, Come, 2, 21), Put::Coalesced);
+        assert_eq!(put(&mut queue, Come, 1, 11), Put::Waits);
+        assert_eq!(all(&mut queue), [(Come, 21), (Come, 11)]);
+        put(&mut queue, Gone, 2, 21);
+        put(&mut queue, Come, 2, 22);
+        put(&mut queue, Gone, 2, 22);
+        assert_eq!(all(&mut queue), [(Gone, 22)]);
+    }
+
+    #[test]
+    fn events_are_each_their_own_up_to_a_limit() {
+        let mut queue = Queue::default();
+        let event = || Delivery { message: 1, change: Change::Come, words: Vec::new() };
+        let puts: Vec<Put> = (0..WAITING_MAX + 2).map(|_| queue.put(event(), None)).collect();
+        assert!(puts[..WAITING_MAX].iter().all(|put| *put == Put::Waits));
+        assert_eq!(puts[WAITING_MAX..], [Put::Dropped; 2]);
+        assert_eq!(put(&mut queue, Change::Come, 1, 1), Put::Dropped);
+    }
+}

@@ -1,8 +1,9 @@
 //! Types by inference: what each column of each relation, and each variable of a rule, can hold.
 //!
 //! A column holds what facts, heads and stages put there; what comes from outside the program
-//! alone can be anything, unless another part of the program gives it and says what it is. Starting from nothing, rules are applied to sets of types until these
-//! no longer grow; then operators and functions are held against what their operands can be.
+//! alone can be anything, unless another part of the program gives it and says what it is.
+//! Starting from nothing, rules are applied to sets of types until these no longer grow; then
+//! operators and functions are held against what their operands can be.
 //! Only what can never apply is an error: a column may hold values of several types.
 
 use std::collections::BTreeMap;

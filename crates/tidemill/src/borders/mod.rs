@@ -113,7 +113,7 @@ pub(crate) struct Borders {
     /// What rules say of the settings of apps, where they do.
     pub(crate) settings: Option<Settings>,
     /// Between packets and messages.
-    decoders: Decoders,
+    pub(crate) decoders: Decoders,
     /// The files that rules write.
     sinks: Sinks,
 }
